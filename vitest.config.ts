@@ -1,5 +1,9 @@
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
-  test: { include: ["clients/typescript/test/**/*.test.ts", "web/device/test/**/*.test.ts"], environment: "node", testTimeout: 60_000 },
+  test: {
+    include: ["clients/typescript/test/**/*.test.ts", "web/device/test/**/*.test.ts"],
+    environment: "node",
+    testTimeout: 60_000,
+  },
 });

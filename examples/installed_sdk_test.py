@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""libcrab as docs/how_to/write_a_tool.md installs it: installed_sdk_test.py CMAKE BUILD_DIR COMPILER. Builds an example against it in both ways."""
+"""libcrab as docs/how_to/write_a_tool.md installs it: installed_sdk_test.py CMAKE BUILD_DIR
+COMPILER. Builds an example against it in both ways."""
 
 import os
 import shutil
@@ -24,13 +25,19 @@ class InstalledSdkTest(unittest.TestCase):
     def setUpClass(cls) -> None:
         cls.folder = Path(tempfile.mkdtemp(prefix="crab-sdk-"))
         cls.addClassCleanup(shutil.rmtree, cls.folder)
-        cls.run_it(CMAKE, "--install", BUILD, "--component", "sdk", "--prefix", str(cls.folder / "first"))
-        (cls.folder / "first").rename(cls.folder / "moved here")  # nothing in it may know where it was
+        cls.run_it(
+            CMAKE, "--install", BUILD, "--component", "sdk", "--prefix", str(cls.folder / "first")
+        )
+        (cls.folder / "first").rename(
+            cls.folder / "moved here"
+        )  # nothing in it may know where it was
         cls.prefix = cls.folder / "moved here"
 
     @staticmethod
     def run_it(*command: str, **environment: str) -> str:
-        done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=240)
+        done = subprocess.run(
+            command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=240
+        )
         assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
         return done.stdout
 
@@ -42,16 +49,30 @@ class InstalledSdkTest(unittest.TestCase):
 
     def test_pkg_config_finds_it_where_it_was_moved(self) -> None:
         folder = next(self.prefix.rglob("crab.pc")).parent
-        words = self.run_it("pkg-config", "--cflags", "--libs", "--static", "crab", PKG_CONFIG_PATH=str(folder))
+        words = self.run_it(
+            "pkg-config", "--cflags", "--libs", "--static", "crab", PKG_CONFIG_PATH=str(folder)
+        )
         program = self.folder / "by_pkg_config"
-        self.run_it("sh", "-c", f"'{COMPILER}' -std=c++23 $CXXFLAGS '{SAMPLE}' -o '{program}' {words.strip()}")
+        self.run_it(
+            "sh",
+            "-c",
+            f"'{COMPILER}' -std=c++23 $CXXFLAGS '{SAMPLE}' -o '{program}' {words.strip()}",
+        )
         self.assert_runs(program)
 
     def test_cmake_finds_it_and_says_which_standard(self) -> None:
         source, build = self.folder / "source", self.folder / "build"
         source.mkdir()
         (source / "CMakeLists.txt").write_text(PROJECT.format(sample=SAMPLE))
-        self.run_it(CMAKE, "-S", str(source), "-B", str(build), f"-DCMAKE_PREFIX_PATH={self.prefix}", f"-DCMAKE_CXX_COMPILER={COMPILER}")
+        self.run_it(
+            CMAKE,
+            "-S",
+            str(source),
+            "-B",
+            str(build),
+            f"-DCMAKE_PREFIX_PATH={self.prefix}",
+            f"-DCMAKE_CXX_COMPILER={COMPILER}",
+        )
         self.run_it(CMAKE, "--build", str(build))
         self.assert_runs(build / "thermometer")
 

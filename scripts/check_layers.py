@@ -1,17 +1,22 @@
 #!/usr/bin/env python3
-"""Check that includes point down only: the table of STYLE.md, "The tree", as a test (ctest: layers).
+"""Check that includes point down only: the table of STYLE.md, "The tree", as a test (ctest:
+layers).
 
 usage: check_layers.py [ROOT]
   ROOT   the checkout to look at (default: the one this script is in)
 
 Rules:
-  - a folder of src/ has a row in LAYERS; it includes itself and the folders of that row, by paths from src/;
+  - a folder of src/ has a row in LAYERS; it includes itself and the folders of that row, by paths
+  from src/;
   - folders do not include each other in a ring;
-  - a folder is a CMake target of its own, which links what its row lets it include: it sees no other headers;
+  - a folder is a CMake target of its own, which links what its row lets it include: it sees no
+  other headers;
   - some libraries are seen by few folders, and most of those in .cpp files only (LIBRARIES);
-  - core, json, trust, and base outside task/ and process/ touch no file and do not name Asio (PURE);
+  - core, json, trust, and base outside task/ and process/ touch no file and do not name Asio
+  (PURE);
   - they, and those of NO_SOCKETS, open no socket;
-  - include/crab needs nothing but std and itself; examples/ see include/crab only, bench/ only itself;
+  - include/crab needs nothing but std and itself; examples/ see include/crab only, bench/ only
+  itself;
   - a header starts with #pragma once; a .cpp file with a header of its name includes that first.
 Prints one line per violation, exit status 1 if there is any.
 """
@@ -20,8 +25,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-# Folder -> what it may include beside itself. `x/*` stands for every folder in x/. Bottom up; a room
-# is a folder whose folders share one test executable, and whose tests may include all of it.
+# Folder -> what it may include beside itself. `x/*` stands for every folder in x/. Bottom up; a
+# room is a folder whose folders share one test executable, and whose tests may include all of it.
 TASKS = {"base", "base/task"}
 VALUES = {"base", "json"}
 SCHEMAS = VALUES | {"json/schema"}
@@ -49,8 +54,17 @@ LAYERS = {
     "core/ledger": TASKS | {"core/call"},
     "core/events": TASKS | {"core/call"},
     "core/chat": TASKS | {"core/call"},
-    "core/pipeline": TASKS | SCHEMAS | {"core/registry", "core/policy", "core/approvals", "core/audit",
-                                        "core/ledger", "core/events", "core/call"},
+    "core/pipeline": TASKS
+    | SCHEMAS
+    | {
+        "core/registry",
+        "core/policy",
+        "core/approvals",
+        "core/audit",
+        "core/ledger",
+        "core/events",
+        "core/call",
+    },
     "trust/pairing": VALUES | {"crypto"},
     "trust": TASKS | VALUES | CORE | {"trust/pairing", "crypto"},
     "adapters/cetp": SCHEMAS | {"crypto"},
@@ -58,9 +72,15 @@ LAYERS = {
     "adapters/sw4rm": TASKS | VALUES | NET | CORE | {"trust", "crypto"},
     "adapters/rtp/calls": TASKS | VALUES | NET | CORE | {"trust", "crypto"},
     "adapters/rtp/pairing": TASKS | VALUES | NET | {"trust", "trust/pairing", "crypto"},
-    "adapters/rtp/hosts": TASKS | VALUES | NET | CORE
+    "adapters/rtp/hosts": TASKS
+    | VALUES
+    | NET
+    | CORE
     | {"adapters/rtp/calls", "adapters/rtp/pairing", "trust", "trust/pairing"},
-    "adapters/rtp/events": TASKS | SCHEMAS | NET | CORE
+    "adapters/rtp/events": TASKS
+    | SCHEMAS
+    | NET
+    | CORE
     | {"adapters/rtp/calls", "adapters/rtp/pairing", "adapters/rtp/hosts", "trust", "crypto"},
     "hosts/memory": TASKS | SCHEMAS | {"core/call"},
     "hosts/cron": TASKS | SCHEMAS | {"core/call"},
@@ -68,7 +88,10 @@ LAYERS = {
     "hosts/command": TASKS | VALUES | {"hosts/command/init", "base/process", "core/call"},
     "hosts/command/egress": TASKS | VALUES | NET | {"hosts/command", "core/audit"},
     "agent": TASKS | VALUES | NET | CORE | {"crypto"},
-    "store/*": TASKS | VALUES | CORE | {"trust", "trust/pairing", "hosts/memory", "hosts/cron", "crypto"},
+    "store/*": TASKS
+    | VALUES
+    | CORE
+    | {"trust", "trust/pairing", "hosts/memory", "hosts/cron", "crypto"},
     "bus/*": TASKS | VALUES | CORE,
     "config": SCHEMAS,
     "setup": SCHEMAS | {"base/process", "config", "core/policy", "crypto", "net/tls"},
@@ -76,22 +99,89 @@ LAYERS = {
     "sdk": TASKS | VALUES | NET | {"base/process", "adapters/sw4rm", "core/call", "crypto"},
     "sdk/machine": VALUES | {"base/process"},
     "sdk/provider": SCHEMAS | {"adapters/cetp"},
-    "sdk/tool_host": TASKS | VALUES | NET | CORE | {"base/process", "sdk", "adapters/rtp/calls", "adapters/rtp/pairing",
-                                                    "store/sqlite", "trust", "trust/pairing", "crypto"},
-    "hosting": TASKS | VALUES | NET | CORE | {"sdk/tool_host", "hosts/*", "hosts/command/egress",
-                                              "adapters/rtp/events", "store/sqlite", "config"},
-    "gateway": TASKS | SCHEMAS | NET | CORE
-    | {"setup", "hosting", "admin", "agent", "adapters/*", "adapters/rtp/*", "hosts/command", "store/*",
-       "bus/*", "sdk/tool_host", "trust", "trust/pairing", "config", "crypto", "base/process"},
+    "sdk/tool_host": TASKS
+    | VALUES
+    | NET
+    | CORE
+    | {
+        "base/process",
+        "sdk",
+        "adapters/rtp/calls",
+        "adapters/rtp/pairing",
+        "store/sqlite",
+        "trust",
+        "trust/pairing",
+        "crypto",
+    },
+    "hosting": TASKS
+    | VALUES
+    | NET
+    | CORE
+    | {
+        "sdk/tool_host",
+        "hosts/*",
+        "hosts/command/egress",
+        "adapters/rtp/events",
+        "store/sqlite",
+        "config",
+    },
+    "gateway": TASKS
+    | SCHEMAS
+    | NET
+    | CORE
+    | {
+        "setup",
+        "hosting",
+        "admin",
+        "agent",
+        "adapters/*",
+        "adapters/rtp/*",
+        "hosts/command",
+        "store/*",
+        "bus/*",
+        "sdk/tool_host",
+        "trust",
+        "trust/pairing",
+        "config",
+        "crypto",
+        "base/process",
+    },
     "bridge/dbus": TASKS | VALUES | {"net/loop"},
-    "bridge/built_in": TASKS | SCHEMAS | {"bridge/dbus", "adapters/cetp", "sdk/machine", "base/process"},
-    "bridge": TASKS | VALUES | {"bridge/dbus", "bridge/built_in", "adapters/cetp", "sdk", "sdk/machine",
-                                "config", "net/loop", "base/process"},
+    "bridge/built_in": TASKS
+    | SCHEMAS
+    | {"bridge/dbus", "adapters/cetp", "sdk/machine", "base/process"},
+    "bridge": TASKS
+    | VALUES
+    | {
+        "bridge/dbus",
+        "bridge/built_in",
+        "adapters/cetp",
+        "sdk",
+        "sdk/machine",
+        "config",
+        "net/loop",
+        "base/process",
+    },
     "cli/output": VALUES,
-    "cli": TASKS | SCHEMAS | NET  # and not the gateway: main() hands over what is started
-    | {"cli/output", "setup", "hosting", "bridge", "sdk", "sdk/machine", "store/sqlite",
-       "adapters/rtp/pairing", "hosts/command", "trust", "trust/pairing", "config", "crypto",
-       "base/process"},
+    "cli": TASKS
+    | SCHEMAS
+    | NET  # and not the gateway: main() hands over what is started
+    | {
+        "cli/output",
+        "setup",
+        "hosting",
+        "bridge",
+        "sdk",
+        "sdk/machine",
+        "store/sqlite",
+        "adapters/rtp/pairing",
+        "hosts/command",
+        "trust",
+        "trust/pairing",
+        "config",
+        "crypto",
+        "base/process",
+    },
     "apps/sandbox_init": {"hosts/command/init"},
     "apps/crab": {"cli", "cli/output", "gateway", "hosts/command/init"},
 }
@@ -120,23 +210,52 @@ LIBRARIES = {
     "seccomp.h": ({"hosts/*"}, False),
     "histedit.h": ({"cli/output"}, False),
     "re2": ({"json/schema", "core/policy"}, False),
-    "simdjson.h": (VALUES | {"json/schema", "core/*", "net/codec", "adapters/*", "adapters/rtp/*",
-                             "admin", "sdk", "sdk/*", "gateway", "bridge", "bridge/*", "cli"}, True),
+    "simdjson.h": (
+        VALUES
+        | {
+            "json/schema",
+            "core/*",
+            "net/codec",
+            "adapters/*",
+            "adapters/rtp/*",
+            "admin",
+            "sdk",
+            "sdk/*",
+            "gateway",
+            "bridge",
+            "bridge/*",
+            "cli",
+        },
+        True,
+    ),
     "boost": ({"*"}, True),
     "fmt": ({"*"}, True),
 }
 # What code may not do, by itself or by a header that has the name: touch files, or speak to others.
-FILES = re.compile(r"<(fstream|filesystem|fcntl\.h|dirent\.h|sys/(file|stat|mman|statvfs|inotify)\.h)>"
-                   r"|std::(filesystem|[io]?fstream)\b|\b(std::|::)?fopen\s*\("
-                   r"|(?<![\w:>])::(open|openat|creat)\s*\(")
-SOCKETS = re.compile(r"<(sys/(socket|epoll|un)\.h|netdb\.h|netinet/\w+\.h|net/if\.h|ifaddrs\.h)>"
-                     r"|(?<![\w:>])::(socket|bind|connect|listen|accept4?)\s*\(")
+FILES = re.compile(
+    r"<(fstream|filesystem|fcntl\.h|dirent\.h|sys/(file|stat|mman|statvfs|inotify)\.h)>"
+    r"|std::(filesystem|[io]?fstream)\b|\b(std::|::)?fopen\s*\("
+    r"|(?<![\w:>])::(open|openat|creat)\s*\("
+)
+SOCKETS = re.compile(
+    r"<(sys/(socket|epoll|un)\.h|netdb\.h|netinet/\w+\.h|net/if\.h|ifaddrs\.h)>"
+    r"|(?<![\w:>])::(socket|bind|connect|listen|accept4?)\s*\("
+)
 ASIO = re.compile(r"<boost/asio|\basio::")
-ASIO_SOCKETS = re.compile(r"<boost/asio(\.hpp|/(ip/(tcp|udp|resolver|basic_)|local/|posix/"
-                          r"|basic_\w*socket|read|write|connect))|\basio::(ip::(tcp|udp)|local::|posix::)")
+ASIO_SOCKETS = re.compile(
+    r"<boost/asio(\.hpp|/(ip/(tcp|udp|resolver|basic_)|local/|posix/"
+    r"|basic_\w*socket|read|write|connect))|\basio::(ip::(tcp|udp)|local::|posix::)"
+)
 PURE = {"base", "json", "json/schema", "core/*", "trust", "trust/pairing"}
-NO_SOCKETS = PURE | {"base/task", "base/process", "config", "hosts/memory", "hosts/cron", "hosts/command",
-                     "store/*"}
+NO_SOCKETS = PURE | {
+    "base/task",
+    "base/process",
+    "config",
+    "hosts/memory",
+    "hosts/cron",
+    "hosts/command",
+    "store/*",
+}
 TEST = re.compile(r"(_test|_bench|_fuzz)\.cpp$|(^|/)test_\w+\.hpp$|fuzz_check\.hpp$")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
@@ -174,7 +293,8 @@ def room_of(folder: str) -> str | None:
 
 
 def seen_by_tests(folder: str, row: str) -> set[str]:
-    """What tests of the folder may include: what it may, and all of each room that it looks into."""
+    """What tests of the folder may include: what it may, and all of each room that it looks
+    into."""
     seen = set(LAYERS[row])
     for key, more in TESTS.items():
         if permits({key}, folder):
@@ -194,7 +314,7 @@ def find_ring(edges: dict[str, set[str]]) -> list[str]:
 
     def walk(folder: str, path: list[str]) -> list[str]:
         if folder in path:
-            return path[path.index(folder):] + [folder]
+            return path[path.index(folder) :] + [folder]
         if folder in done:
             return []
         for below in sorted(edges.get(folder, ())):
@@ -210,7 +330,8 @@ def find_ring(edges: dict[str, set[str]]) -> list[str]:
 
 
 def check_source(file: Path, src: Path, edges: dict[str, set[str]]) -> list[str]:
-    """The file's violations; the folders that it includes are added to `edges`, unless it is a test."""
+    """The file's violations; the folders that it includes are added to `edges`, unless it is a
+    test."""
     name = file.relative_to(src).as_posix()
     here = layer_of(name)
     if here is None:
@@ -227,15 +348,22 @@ def check_source(file: Path, src: Path, edges: dict[str, set[str]]) -> list[str]
     for include in found:
         if include.quoted and include.path.startswith("crab/"):
             if folder.split("/")[0] not in ("sdk", "bridge", "cli"):
-                report(include.line, f"{folder} includes {include.path}, which is for tool authors, sdk, bridge and cli")
+                report(
+                    include.line,
+                    f"{folder} includes {include.path}, which is for tool authors, sdk, bridge "
+                    f"and cli",
+                )
         elif include.quoted:
             there = layer_of(include.path)
             if there is None or not (src / include.path).exists():
                 report(include.line, f'"{include.path}" is no path from src/')
                 continue
             if there[0] != folder and not permits(allowed, there[0]):
-                report(include.line, f"{folder} includes {include.path}; it may include "
-                                     f"{', '.join(sorted(allowed)) or 'nothing of ours'}")
+                report(
+                    include.line,
+                    f"{folder} includes {include.path}; it may include "
+                    f"{', '.join(sorted(allowed)) or 'nothing of ours'}",
+                )
             if there[0] != folder and not is_test:
                 edges.setdefault(folder, set()).add(there[0])
         else:
@@ -250,7 +378,11 @@ def check_source(file: Path, src: Path, edges: dict[str, set[str]]) -> list[str]
     if file.suffix == ".hpp" and "#pragma once" not in file.read_text(encoding="utf-8"):
         report(1, "no #pragma once")
     own = file.with_suffix(".hpp")
-    if file.suffix == ".cpp" and own.exists() and (not found or found[0].path != own.relative_to(src).as_posix()):
+    if (
+        file.suffix == ".cpp"
+        and own.exists()
+        and (not found or found[0].path != own.relative_to(src).as_posix())
+    ):
         report(found[0].line if found else 1, f'"{own.relative_to(src).as_posix()}" comes first')
     return problems
 
@@ -277,7 +409,8 @@ def target_of(folder: str) -> str:
 
 
 def check_targets(src: Path) -> list[str]:
-    """Every folder of code is a target of its own, which links only what its row lets it include."""
+    """Every folder of code is a target of its own, which links only what its row lets it
+    include."""
     folders = sorted({path.parent.relative_to(src).as_posix() for path in sources(src)})
     folders = [name for name in folders if name.split("/")[0] != "apps" and layer_of(name + "/")]
     folder_of = {target_of(name): name for name in folders}
@@ -287,24 +420,38 @@ def check_targets(src: Path) -> list[str]:
         text = file.read_text(encoding="utf-8") if file.exists() else ""
         module = re.search(r"crab_module\((\w+)([^)]*)\)", text)
         if not module or f"crab_{module[1]}" != target_of(folder):
-            problems.append(f"{file}: no crab_module({target_of(folder).removeprefix('crab_')} ...)")
+            problems.append(
+                f"{file}: no crab_module({target_of(folder).removeprefix('crab_')} ...)"
+            )
             continue
         links = module[2].split("TEST_LINKS")[0].split()
         for link in (word for word in links if word in folder_of):
             if not permits(LAYERS[layer_of(folder + "/")[1]], folder_of[link]):
-                problems.append(f"{file}: links {link}, but {folder} may not include {folder_of[link]}")
+                problems.append(
+                    f"{file}: links {link}, but {folder} may not include {folder_of[link]}"
+                )
     return problems
 
 
 def check_public(file: Path) -> list[str]:
-    return [f"{file}:{i.line}: <{i.path}>: public headers need nothing but std and crab/"
-            for i in includes_of(file) if (i.quoted and not i.path.startswith("crab/")) or (not i.quoted and not re.fullmatch(r"\w+", i.path))]
+    return [
+        f"{file}:{i.line}: <{i.path}>: public headers need nothing but std and crab/"
+        for i in includes_of(file)
+        if (i.quoted and not i.path.startswith("crab/"))
+        or (not i.quoted and not re.fullmatch(r"\w+", i.path))
+    ]
 
 
 def check_outside(file: Path, src: Path, own: Path) -> list[str]:
     """examples/ and bench/ do not look into src/."""
-    return [f"{file}:{i.line}: {i.path} is in src/" for i in includes_of(file)
-            if i.quoted and (src / i.path).exists() and not (own / i.path).exists() and not (file.parent / i.path).exists()]
+    return [
+        f"{file}:{i.line}: {i.path} is in src/"
+        for i in includes_of(file)
+        if i.quoted
+        and (src / i.path).exists()
+        and not (own / i.path).exists()
+        and not (file.parent / i.path).exists()
+    ]
 
 
 def sources(folder: Path) -> list[Path]:
@@ -324,7 +471,11 @@ def main(words: list[str]) -> int:
     problems += check_targets(src)
     problems += [problem for file in sources(root / "include") for problem in check_public(file)]
     for name in ("examples", "bench"):
-        problems += [problem for file in sources(root / name) for problem in check_outside(file, src, root / name)]
+        problems += [
+            problem
+            for file in sources(root / name)
+            for problem in check_outside(file, src, root / name)
+        ]
     for problem in problems:
         print(problem.removeprefix(f"{root}/"))
     print(f"{len(problems)} violations in {len(sources(src))} files", file=sys.stderr)

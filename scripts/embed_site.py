@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Make a C++ file that holds the files of a built web page (src/net/http/embedded_site.hpp) as device_page_files().
+"""Make a C++ file that holds the files of a built web page (src/net/http/embedded_site.hpp) as
+device_page_files().
 
 usage: embed_site.py FOLDER OUT.cpp
        embed_site.py --empty OUT.cpp    a page without files
@@ -9,8 +10,15 @@ import json
 import sys
 from pathlib import Path
 
-TYPES = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
-         ".svg": "image/svg+xml", ".png": "image/png", ".webmanifest": "application/manifest+json", ".json": "application/json"}
+TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+    ".webmanifest": "application/manifest+json",
+    ".json": "application/json",
+}
 
 
 def label(index: int) -> str:
@@ -21,19 +29,33 @@ def source(folder: Path | None) -> str:
     files = sorted(path for path in folder.rglob("*") if path.is_file()) if folder else []
     lines = ["// Made by scripts/embed_site.py.", '#include "gateway/device_page.hpp"', ""]
     for index, path in enumerate(files):
-        # In the section of constants; hidden, so that it is one more symbol of the program and no more.
-        assembly = (f'.pushsection .rodata\\n.hidden {label(index)}\\n.globl {label(index)}\\n.balign 16\\n{label(index)}:\\n'
-                    f'.incbin {json.dumps(json.dumps(str(path.resolve())))[1:-1]}\\n.popsection')
+        # In the section of constants; hidden, so that it is one more symbol of the program and no
+        # more.
+        assembly = (
+            f'.pushsection .rodata\\n.hidden {label(index)}\\n.globl {label(index)}\\n.balign '
+            f'16\\n{label(index)}:\\n'
+            f'.incbin {json.dumps(json.dumps(str(path.resolve())))[1:-1]}\\n.popsection'
+        )
         lines += [f'__asm__("{assembly}");', f'extern "C" const char {label(index)}[];']
-    lines += ["", "namespace crab::gateway {", "", "std::span<const net::EmbeddedFile> device_page_files() {"]
+    lines += [
+        "",
+        "namespace crab::gateway {",
+        "",
+        "std::span<const net::EmbeddedFile> device_page_files() {",
+    ]
     if files:
         lines.append("    static const net::EmbeddedFile files[] = {")
         for index, path in enumerate(files):
             content = path.read_bytes()
-            caching = "kForever" if path.parent.name == "assets" else "kAskEachTime"  # Vite puts a digest into the names there
+            caching = (
+                "kForever" if path.parent.name == "assets" else "kAskEachTime"
+            )  # Vite puts a digest into the names there
             etag = json.dumps('"' + hashlib.sha256(content).hexdigest()[:32] + '"')
-            lines.append(f'        {{"{path.relative_to(folder).as_posix()}", "{TYPES[path.suffix]}", {etag}, '
-                         f"net::EmbeddedFile::Caching::{caching}, {{{label(index)}, {len(content)}}}}},")
+            lines.append(
+                f'        {{"{path.relative_to(folder).as_posix()}", "{TYPES[path.suffix]}", '
+                f'{etag}, '
+                f"net::EmbeddedFile::Caching::{caching}, {{{label(index)}, {len(content)}}}}},"
+            )
         lines += ["    };", "    return files;"]
     else:
         lines.append("    return {};")

@@ -10,7 +10,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/reference/configuration.md"
-MARK = "Made by scripts/gen_config_docs.py from spec/config.schema.json: edit that file, not this one."
+MARK = (
+    "Made by scripts/gen_config_docs.py from spec/config.schema.json: edit that file, not this one."
+)
 HEAD = f"""# Configuration
 
 <!-- {MARK} -->
@@ -28,7 +30,11 @@ secrets; relative paths start at the folder of the configuration file). `$${{` s
 def kind(schema: dict) -> str:
     words = schema.get("type", "any value")
     if words == "array":
-        words = "list of " + ("mappings" if "properties" in schema["items"] else schema["items"].get("type", "value") + "s")
+        words = "list of " + (
+            "mappings"
+            if "properties" in schema["items"]
+            else schema["items"].get("type", "value") + "s"
+        )
     if "enum" in schema:
         words = ", ".join(f"`{choice}`" for choice in schema["enum"])
     low, high = schema.get("minimum"), schema.get("maximum")
@@ -56,7 +62,11 @@ def rows(prefix: str, schema: dict) -> list:
         if "properties" in property:
             lines += rows(key, property)
             continue
-        lines.append(f"| `{key}` | {kind(property)} | {default(property, name in schema.get('required', []))} | {property['description']} |")
+        lines.append(
+            f"| `{key}` | {kind(property)} | "
+            f"{default(property, name in schema.get('required', []))} | {property['description']} "
+            f"|"
+        )
         if "properties" in inner:
             lines += rows(key + "[]", inner)
     return lines
@@ -66,7 +76,14 @@ def page(schema: dict) -> str:
     lines = [HEAD]
     for name, section in schema["properties"].items():
         inner = section.get("items", section)
-        lines += [f"## {name}", "", section["description"], "", "| key | value | default | meaning |", "|---|---|---|---|"]
+        lines += [
+            f"## {name}",
+            "",
+            section["description"],
+            "",
+            "| key | value | default | meaning |",
+            "|---|---|---|---|",
+        ]
         lines += rows(name + ("[]" if "items" in section else ""), inner) + [""]
     return "\n".join(lines)
 

@@ -38,7 +38,17 @@ def descriptor_set() -> bytes:
     files = sorted(path.name for path in SPEC.glob("*.proto"))
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "set"
-        subprocess.run(["protoc", f"--proto_path={SPEC}", "--proto_path=/usr/include", "--include_imports", f"--descriptor_set_out={out}", *files], check=True)
+        subprocess.run(
+            [
+                "protoc",
+                f"--proto_path={SPEC}",
+                "--proto_path=/usr/include",
+                "--include_imports",
+                f"--descriptor_set_out={out}",
+                *files,
+            ],
+            check=True,
+        )
         return out.read_bytes()
 
 
@@ -47,12 +57,18 @@ def main() -> int:
         print(__doc__)
         return 0
     data = descriptor_set()
-    lines = ("    " + ",".join(str(byte) for byte in data[at:at + PER_LINE]) + ",\n" for at in range(0, len(data), PER_LINE))
+    lines = (
+        "    " + ",".join(str(byte) for byte in data[at : at + PER_LINE]) + ",\n"
+        for at in range(0, len(data), PER_LINE)
+    )
     text = HEAD + "".join(lines) + TAIL
     if "--check" in sys.argv[1:]:
         if TARGET.read_text() == text:
             return 0
-        print(f"{TARGET.relative_to(ROOT)} is not what spec/sw4rm gives: run scripts/gen_descriptors.py")
+        print(
+            f"{TARGET.relative_to(ROOT)} is not what spec/sw4rm gives: run "
+            f"scripts/gen_descriptors.py"
+        )
         return 1
     TARGET.write_text(text)
     print(f"wrote: {TARGET.relative_to(ROOT)}")

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Make src/base/error_code.{hpp,cpp}, clients/typescript/src/error-codes.ts and docs/reference/errors.md from spec/errors.json.
+"""Make src/base/error_code.{hpp,cpp}, clients/typescript/src/error-codes.ts and
+docs/reference/errors.md from spec/errors.json.
 
 usage: gen_errors.py [--check]
   --check   write nothing; exit 1 and name the files that are not what spec/errors.json gives
@@ -11,7 +12,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 MARK = "Made by scripts/gen_errors.py from spec/errors.json: edit that file, not this one."
-PROTOCOLS = [("http", "HTTP"), ("grpc", "gRPC (sw4rm)"), ("rtp", "Remote Tool Protocol"), ("cetp", "CETP"), ("mcp", "MCP")]
+PROTOCOLS = [
+    ("http", "HTTP"),
+    ("grpc", "gRPC (sw4rm)"),
+    ("rtp", "Remote Tool Protocol"),
+    ("cetp", "CETP"),
+    ("mcp", "MCP"),
+]
 
 
 def quoted(text: str) -> str:
@@ -25,71 +32,154 @@ def literal(text: str, indent: str) -> list:
 
 
 def header(codes: list) -> str:
-    lines = [f"// {MARK}", "// clang-format off", "#pragma once", "", "#include <cstdint>", "#include <optional>", "#include <span>",
-             "#include <string_view>", "", "namespace crab {", "",
-             "/// What can go wrong, in plain words; every protocol gives each of them its own form.",
-             "enum class ErrorCode : std::uint8_t {"]
+    lines = [
+        f"// {MARK}",
+        "// clang-format off",
+        "#pragma once",
+        "",
+        "#include <cstdint>",
+        "#include <optional>",
+        "#include <span>",
+        "#include <string_view>",
+        "",
+        "namespace crab {",
+        "",
+        "/// What can go wrong, in plain words; every protocol gives each of them its own form.",
+        "enum class ErrorCode : std::uint8_t {",
+    ]
     for code in codes:
-        lines += textwrap.wrap(code["meaning"], 100, initial_indent="    /// ", subsequent_indent="    /// ")
+        lines += textwrap.wrap(
+            code["meaning"], 100, initial_indent="    /// ", subsequent_indent="    /// "
+        )
         lines.append(f"    {code['name']},")
-    lines += ["};", "",
-              "/// Every code, in the order of spec/errors.json.",
-              "std::span<const ErrorCode> all_error_codes();",
-              "/// The code's token as people and logs see it, such as `INVALID_ARGS`.",
-              "std::string_view token_of(ErrorCode code);",
-              "/// What to do next, one sentence; never empty.",
-              "std::string_view next_step(ErrorCode code);",
-              "/// Whether a call that ended so may succeed if repeated unchanged; the pipeline still asks",
-              "/// whether that is safe.",
-              "bool is_retryable(ErrorCode code);",
-              "/// The code with this token; nothing for any other text.",
-              "std::optional<ErrorCode> find_error_code(std::string_view token);", "", "}  // namespace crab", ""]
+    lines += [
+        "};",
+        "",
+        "/// Every code, in the order of spec/errors.json.",
+        "std::span<const ErrorCode> all_error_codes();",
+        "/// The code's token as people and logs see it, such as `INVALID_ARGS`.",
+        "std::string_view token_of(ErrorCode code);",
+        "/// What to do next, one sentence; never empty.",
+        "std::string_view next_step(ErrorCode code);",
+        "/// Whether a call that ended so may succeed if repeated unchanged; the pipeline still "
+        "asks",
+        "/// whether that is safe.",
+        "bool is_retryable(ErrorCode code);",
+        "/// The code with this token; nothing for any other text.",
+        "std::optional<ErrorCode> find_error_code(std::string_view token);",
+        "",
+        "}  // namespace crab",
+        "",
+    ]
     return "\n".join(lines)
 
 
 def source(codes: list) -> str:
-    lines = [f"// {MARK}", "// clang-format off", '#include "base/error_code.hpp"', "", "#include <array>", "", "namespace crab {", "namespace {", "",
-             "constexpr std::array kAll{"]
-    lines += [f"    ErrorCode::{c['name']}," for c in codes] + ["};", "", "}  // namespace", "",
-              "std::span<const ErrorCode> all_error_codes() { return kAll; }", ""]
+    lines = [
+        f"// {MARK}",
+        "// clang-format off",
+        '#include "base/error_code.hpp"',
+        "",
+        "#include <array>",
+        "",
+        "namespace crab {",
+        "namespace {",
+        "",
+        "constexpr std::array kAll{",
+    ]
+    lines += [f"    ErrorCode::{c['name']}," for c in codes] + [
+        "};",
+        "",
+        "}  // namespace",
+        "",
+        "std::span<const ErrorCode> all_error_codes() { return kAll; }",
+        "",
+    ]
     for name, field in (("token_of", "token"), ("next_step", "next")):
         lines += [f"std::string_view {name}(ErrorCode code) {{", "    switch (code) {"]
         for c in codes:
             line = f"        case ErrorCode::{c['name']}: return {quoted(c[field])};"
             if len(line) > 100:
                 parts = literal(c[field], " " * 16)
-                line = f"        case ErrorCode::{c['name']}:\n            return\n" + "\n".join(parts) + ";"
+                line = (
+                    f"        case ErrorCode::{c['name']}:\n            return\n"
+                    + "\n".join(parts)
+                    + ";"
+                )
             lines.append(line)
         lines += ["    }", "    return {};", "}", ""]
     lines += ["bool is_retryable(ErrorCode code) {", "    switch (code) {"]
     for value in (True, False):
         lines += [f"        case ErrorCode::{c['name']}:" for c in codes if c["retryable"] is value]
         lines.append(f"            return {'true' if value else 'false'};")
-    lines += ["    }", "    return false;", "}", "",
-              "std::optional<ErrorCode> find_error_code(std::string_view token) {",
-              "    for (const ErrorCode code : kAll) {", "        if (token_of(code) == token) return code;", "    }",
-              "    return std::nullopt;", "}", "", "}  // namespace crab", ""]
+    lines += [
+        "    }",
+        "    return false;",
+        "}",
+        "",
+        "std::optional<ErrorCode> find_error_code(std::string_view token) {",
+        "    for (const ErrorCode code : kAll) {",
+        "        if (token_of(code) == token) return code;",
+        "    }",
+        "    return std::nullopt;",
+        "}",
+        "",
+        "}  // namespace crab",
+        "",
+    ]
     return "\n".join(lines)
 
 
 def typescript(codes: list) -> str:
-    lines = [f"// {MARK}", "", "/** Every error code, in the order of spec/errors.json. */", "export const errorCodes = ["]
+    lines = [
+        f"// {MARK}",
+        "",
+        "/** Every error code, in the order of spec/errors.json. */",
+        "export const errorCodes = [",
+    ]
     lines += [f"  {quoted(c['token'])}," for c in codes]
-    lines += ["] as const;", "", "/** What can go wrong, in plain words; docs/reference/errors.md says what each means. */",
-              "export type ErrorCode = (typeof errorCodes)[number];", ""]
+    lines += [
+        "] as const;",
+        "",
+        "/** What can go wrong, in plain words; docs/reference/errors.md says what each means. */",
+        "export type ErrorCode = (typeof errorCodes)[number];",
+        "",
+    ]
     return "\n".join(lines)
 
 
 def page(codes: list) -> str:
-    lines = ["# Error codes", "", f"<!-- {MARK} -->", "",
-             "Every failure has one of these codes, whichever protocol carries it. `retry` says whether an unchanged repeat may",
-             "succeed; whether it is also *safe* depends on the tool, and the gateway decides that for its own retries.", "",
-             "| code | meaning | what to do | retry |", "|---|---|---|---|"]
-    lines += [f"| `{c['token']}` | {c['meaning']} | {c['next']} | {'yes' if c['retryable'] else 'no'} |" for c in codes]
-    lines += ["", "## Its form in every protocol", "",
-              "ClawSeed's `tool_error` is text and carries `CODE: message` with the code of the first column.", "",
-              "| code | " + " | ".join(title for _, title in PROTOCOLS) + " |", "|---" * (len(PROTOCOLS) + 1) + "|"]
-    lines += [f"| `{c['token']}` | " + " | ".join(str(c[key]) for key, _ in PROTOCOLS) + " |" for c in codes]
+    lines = [
+        "# Error codes",
+        "",
+        f"<!-- {MARK} -->",
+        "",
+        "Every failure has one of these codes, whichever protocol carries it. `retry` says "
+        "whether an unchanged repeat may",
+        "succeed; whether it is also *safe* depends on the tool, and the gateway decides that for "
+        "its own retries.",
+        "",
+        "| code | meaning | what to do | retry |",
+        "|---|---|---|---|",
+    ]
+    lines += [
+        f"| `{c['token']}` | {c['meaning']} | {c['next']} | {'yes' if c['retryable'] else 'no'} |"
+        for c in codes
+    ]
+    lines += [
+        "",
+        "## Its form in every protocol",
+        "",
+        "ClawSeed's `tool_error` is text and carries `CODE: message` with the code of the first "
+        "column.",
+        "",
+        "| code | " + " | ".join(title for _, title in PROTOCOLS) + " |",
+        "|---" * (len(PROTOCOLS) + 1) + "|",
+    ]
+    lines += [
+        f"| `{c['token']}` | " + " | ".join(str(c[key]) for key, _ in PROTOCOLS) + " |"
+        for c in codes
+    ]
     return "\n".join(lines + [""])
 
 
@@ -99,8 +189,12 @@ def main() -> int:
         return 0
     codes = json.loads((ROOT / "spec/errors.json").read_text())["codes"]
     stale = []
-    for path, text in (("src/base/error_code.hpp", header(codes)), ("src/base/error_code.cpp", source(codes)),
-                       ("clients/typescript/src/error-codes.ts", typescript(codes)), ("docs/reference/errors.md", page(codes))):
+    for path, text in (
+        ("src/base/error_code.hpp", header(codes)),
+        ("src/base/error_code.cpp", source(codes)),
+        ("clients/typescript/src/error-codes.ts", typescript(codes)),
+        ("docs/reference/errors.md", page(codes)),
+    ):
         target = ROOT / path
         if target.exists() and target.read_text() == text:
             continue

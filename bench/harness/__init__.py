@@ -1,1 +1,2 @@
-"""What bench/run is made of: servers to start, benchmarks to run on them, and a report of ratios and goals."""
+"""What bench/run is made of: servers to start, benchmarks to run on them, and a report of ratios
+and goals."""

@@ -16,7 +16,9 @@ class Build:
             self._run("cmake", self.folder)  # picks up targets that are new since
 
     def has(self, target):
-        query = subprocess.run(["ninja", "-C", self.folder, "-t", "query", target], capture_output=True, cwd=ROOT)
+        query = subprocess.run(
+            ["ninja", "-C", self.folder, "-t", "query", target], capture_output=True, cwd=ROOT
+        )
         return query.returncode == 0
 
     def executable(self, target):
@@ -29,7 +31,13 @@ class Build:
 
     @staticmethod
     def _run(*command):
-        done = subprocess.run([str(word) for word in command], cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        done = subprocess.run(
+            [str(word) for word in command],
+            cwd=ROOT,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
         if done.returncode != 0:
             print(done.stdout, file=sys.stderr)
             raise RuntimeError("failed: " + " ".join(map(str, command)))

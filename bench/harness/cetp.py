@@ -1,4 +1,5 @@
-"""bench/cetp: what bridge and gateway add to a D-Bus call, and how long a refresh of many providers takes."""
+"""bench/cetp: what bridge and gateway add to a D-Bus call, and how long a refresh of many providers
+takes."""
 
 import asyncio
 import contextlib
@@ -34,16 +35,48 @@ class Desktop:
         (self.folder / "data/dbus-1/services").mkdir(parents=True)
         for name in ("run", "state", "config"):
             (self.folder / name).mkdir(mode=0o700)
-        choices = self.folder / "config/crab/providers.json"  # the bridge's own adapters would be counted too
+        choices = (
+            self.folder / "config/crab/providers.json"
+        )  # the bridge's own adapters would be counted too
         choices.parent.mkdir(mode=0o700)
-        choices.write_text(json.dumps({"providers": {f"crab.{label}": {"enabled": False} for label in ("battery", "media", "system", "time")}}))
+        choices.write_text(
+            json.dumps(
+                {
+                    "providers": {
+                        f"crab.{label}": {"enabled": False}
+                        for label in ("battery", "media", "system", "time")
+                    }
+                }
+            )
+        )
         choices.chmod(0o600)
         self.bus_path = self.folder / "bus"
-        self.environment = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "XDG_DATA_HOME": f"{self.folder}/data", "XDG_DATA_DIRS": "/nowhere",
-                            "XDG_CONFIG_HOME": f"{self.folder}/config", "XDG_STATE_HOME": f"{self.folder}/state", "XDG_RUNTIME_DIR": f"{self.folder}/run",
-                            "DBUS_SESSION_BUS_ADDRESS": f"unix:path={self.bus_path}", "DBUS_SYSTEM_BUS_ADDRESS": f"unix:path={self.folder}/none"}
-        command = ["dbus-daemon", "--session", f"--address=unix:path={self.bus_path}", "--nofork", "--nopidfile", "--print-address=1"]
-        self.bus = processes.start(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=self.environment)
+        self.environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.folder),
+            "XDG_DATA_HOME": f"{self.folder}/data",
+            "XDG_DATA_DIRS": "/nowhere",
+            "XDG_CONFIG_HOME": f"{self.folder}/config",
+            "XDG_STATE_HOME": f"{self.folder}/state",
+            "XDG_RUNTIME_DIR": f"{self.folder}/run",
+            "DBUS_SESSION_BUS_ADDRESS": f"unix:path={self.bus_path}",
+            "DBUS_SYSTEM_BUS_ADDRESS": f"unix:path={self.folder}/none",
+        }
+        command = [
+            "dbus-daemon",
+            "--session",
+            f"--address=unix:path={self.bus_path}",
+            "--nofork",
+            "--nopidfile",
+            "--print-address=1",
+        ]
+        self.bus = processes.start(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=self.environment,
+        )
         processes.line_with(self.bus, "unix:", 10)
         self.bridge = None
         return self
@@ -58,8 +91,12 @@ class Desktop:
         token = gateway.pair(f"desk-{time.monotonic_ns()}", "device")
         self.log = self.folder / "bridge.log"
         with open(self.log, "wb") as log:
-            self.bridge = processes.start([gateway.program, "bridge", "run", "--gateway", address, "--name", "desk"], stdout=subprocess.DEVNULL, stderr=log,
-                                          env={**self.environment, "CRAB_TOKEN": token})
+            self.bridge = processes.start(
+                [gateway.program, "bridge", "run", "--gateway", address, "--name", "desk"],
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+                env={**self.environment, "CRAB_TOKEN": token},
+            )
 
     def end_bridge(self):
         if self.bridge:
@@ -68,9 +105,17 @@ class Desktop:
 
 
 class Crowd:
-    """Providers behind Unix sockets, each with one tool, all in one thread; the first never answers."""
+    """Providers behind Unix sockets, each with one tool, all in one thread; the first never
+    answers."""
 
-    ANSWER = json.dumps({"status": "success", "data": json.dumps({"tools": [{"name": "x", "description": "x", "parameters": {"type": "object"}}]})}).encode()
+    ANSWER = json.dumps(
+        {
+            "status": "success",
+            "data": json.dumps(
+                {"tools": [{"name": "x", "description": "x", "parameters": {"type": "object"}}]}
+            ),
+        }
+    ).encode()
 
     def __init__(self, desktop):
         self._ready, self._loop = threading.Event(), asyncio.new_event_loop()
@@ -86,8 +131,12 @@ class Crowd:
         asyncio.set_event_loop(self._loop)
         for number in range(PROVIDERS):
             path = desktop.folder / f"{number}.sock"
-            self._loop.run_until_complete(asyncio.start_unix_server(self._hang if number == 0 else self._serve, str(path)))
-            (desktop.manifests / f"org.example.P{number}.ini").write_text(f"[CETP Provider]\nTransport=unix\nSocket={path}\n")
+            self._loop.run_until_complete(
+                asyncio.start_unix_server(self._hang if number == 0 else self._serve, str(path))
+            )
+            (desktop.manifests / f"org.example.P{number}.ini").write_text(
+                f"[CETP Provider]\nTransport=unix\nSocket={path}\n"
+            )
         self._loop.call_soon(self._ready.set)
         self._loop.run_forever()
         hanging = asyncio.all_tasks(self._loop)
@@ -110,7 +159,10 @@ class Crowd:
 def tools_of(gateway):
     connection = http_client.UnixConnection(gateway.callers)
     try:
-        return [tool["name"] for tool in json.loads(http_client.request(connection, "GET", "/v1/tools")[1])["tools"]]
+        return [
+            tool["name"]
+            for tool in json.loads(http_client.request(connection, "GET", "/v1/tools")[1])["tools"]
+        ]
     except (OSError, http.client.HTTPException):
         return []
     finally:
@@ -149,8 +201,16 @@ def measure_call(gateway, desktop, build, options, report, say):
     path = "/" + LEDGER.replace(".", "/")
 
     def through():
-        body = json.dumps({"version": "v1", "call_id": f"cetp-{time.monotonic_ns()}", "tool_name": "ledger__list_accounts", "tenant_id": "default", "args": {},
-                           "context": {"agent_id": "bench", "session_id": "bench"}})
+        body = json.dumps(
+            {
+                "version": "v1",
+                "call_id": f"cetp-{time.monotonic_ns()}",
+                "tool_name": "ledger__list_accounts",
+                "tenant_id": "default",
+                "args": {},
+                "context": {"agent_id": "bench", "session_id": "bench"},
+            }
+        )
         status, text = http_client.request(connection, "POST", "/v1/tools/call", body)
         if status != 200 or '"status":"ok"' not in text:
             raise RuntimeError(f"the call was answered {status} {text[:300]}")
@@ -165,8 +225,15 @@ def measure_call(gateway, desktop, build, options, report, say):
     desktop.end_bridge()
     for name, taken in (("direct D-Bus call", direct), ("through bridge and gateway", whole)):
         ordered = sorted(taken)
-        report.row(what=name, median_us=median(taken), p99_us=ordered[len(ordered) * 99 // 100], ratio=median(taken) / median(direct))
-    report.goal("a warm D-Bus call through bridge and gateway, median", median(whole) / 1000, 1.0, "ms")
+        report.row(
+            what=name,
+            median_us=median(taken),
+            p99_us=ordered[len(ordered) * 99 // 100],
+            ratio=median(taken) / median(direct),
+        )
+    report.goal(
+        "a warm D-Bus call through bridge and gateway, median", median(whole) / 1000, 1.0, "ms"
+    )
 
 
 def measure_refresh(gateway, desktop, options, report, say):
@@ -177,17 +244,39 @@ def measure_refresh(gateway, desktop, options, report, say):
         for _ in range(1 if options.quick else 5):
             began = time.monotonic()
             desktop.start_bridge(gateway)
-            until(lambda: sum("__x" in name for name in tools_of(gateway)) >= PROVIDERS - 1, "all are listed")
+            until(
+                lambda: sum("__x" in name for name in tools_of(gateway)) >= PROVIDERS - 1,
+                "all are listed",
+            )
             listed.append((time.monotonic() - began) * 1000)
-            whole = [int(ms) for tools, ms in re.findall(r"tools registered tools=(\d+) since_scan_ms=(\d+)", desktop.log.read_text()) if int(tools) >= PROVIDERS - 1]
+            whole = [
+                int(ms)
+                for tools, ms in re.findall(
+                    r"tools registered tools=(\d+) since_scan_ms=(\d+)", desktop.log.read_text()
+                )
+                if int(tools) >= PROVIDERS - 1
+            ]
             taken.append(whole[0])
             desktop.end_bridge()
             until(lambda: not any("__x" in name for name in tools_of(gateway)), "they have left")
     finally:
         crowd.stop()
-    report.row(what=f"refresh of {PROVIDERS} providers, one hung", median_ms=median(taken), worst_ms=max(taken))
-    report.row(what="the same from the start of the process to the gateway's list", median_ms=median(listed), worst_ms=max(listed))
-    report.goal(f"refresh of {PROVIDERS} providers, one of them hung, median", median(taken), float(LIMIT_MS), "ms")
+    report.row(
+        what=f"refresh of {PROVIDERS} providers, one hung",
+        median_ms=median(taken),
+        worst_ms=max(taken),
+    )
+    report.row(
+        what="the same from the start of the process to the gateway's list",
+        median_ms=median(listed),
+        worst_ms=max(listed),
+    )
+    report.goal(
+        f"refresh of {PROVIDERS} providers, one of them hung, median",
+        median(taken),
+        float(LIMIT_MS),
+        "ms",
+    )
 
 
 def run(build, options, report, say):
@@ -201,4 +290,9 @@ def run(build, options, report, say):
     except Unavailable as reason:
         report.skip("cetp", str(reason))
         report.goal("a warm D-Bus call through bridge and gateway, median", None, 1.0, "ms")
-        report.goal(f"refresh of {PROVIDERS} providers, one of them hung, median", None, float(LIMIT_MS), "ms")
+        report.goal(
+            f"refresh of {PROVIDERS} providers, one of them hung, median",
+            None,
+            float(LIMIT_MS),
+            "ms",
+        )

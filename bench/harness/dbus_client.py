@@ -1,4 +1,5 @@
-"""A D-Bus client of a few lines (D-Bus Specification 0.41): enough to call a provider without a bridge in between."""
+"""A D-Bus client of a few lines (D-Bus Specification 0.41): enough to call a provider without a
+bridge in between."""
 
 import os
 import socket
@@ -20,7 +21,9 @@ class DBusClient:
     def __init__(self, path):
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.connect(str(path))
-        self._socket.sendall(b"\0AUTH EXTERNAL " + str(os.getuid()).encode().hex().encode() + b"\r\n")
+        self._socket.sendall(
+            b"\0AUTH EXTERNAL " + str(os.getuid()).encode().hex().encode() + b"\r\n"
+        )
         self._line()
         self._socket.sendall(b"BEGIN\r\n")
         self._serial = 0
@@ -30,13 +33,26 @@ class DBusClient:
         self._socket.close()
 
     def call(self, name, path, interface, member, signature="", body=b""):
-        """Sends a call with a body that is marshalled already, and waits for its answer. RuntimeError for an error."""
+        """Sends a call with a body that is marshalled already, and waits for its answer.
+        RuntimeError for an error."""
         self._serial += 1
         fields = b""
-        for code, kind, value in ((1, b"o", path), (2, b"s", interface), (3, b"s", member), (6, b"s", name)):
+        for code, kind, value in (
+            (1, b"o", path),
+            (2, b"s", interface),
+            (3, b"s", member),
+            (6, b"s", name),
+        ):
             fields = _padded(fields, 8) + bytes([code, 1]) + kind + b"\0" + _string(value)
         if signature:
-            fields = _padded(fields, 8) + bytes([8, 1]) + b"g\0" + bytes([len(signature)]) + signature.encode() + b"\0"
+            fields = (
+                _padded(fields, 8)
+                + bytes([8, 1])
+                + b"g\0"
+                + bytes([len(signature)])
+                + signature.encode()
+                + b"\0"
+            )
         head = struct.pack("<cBBBIII", b"l", 1, 0, 1, len(body), self._serial, len(fields))
         self._socket.sendall(_padded(head + fields, 8) + body)
         while True:
@@ -55,7 +71,14 @@ class DBusClient:
             entries = _padded(entries, 4) + _string(value)
         body = _padded(_string("execute_tool"), 4)
         length = struct.pack("<I", len(entries))
-        return self.call(name, path, "com.clawseed.Cetp.Provider1", "Call", "sa{sv}", _padded(body + length, 8) + entries)
+        return self.call(
+            name,
+            path,
+            "com.clawseed.Cetp.Provider1",
+            "Call",
+            "sa{sv}",
+            _padded(body + length, 8) + entries,
+        )
 
     def _line(self):
         line = b""
@@ -73,7 +96,7 @@ class DBusClient:
         while at < fields:
             at += -at % 8
             code, signature_length = rest[at], rest[at + 1]
-            signature = rest[at + 2:at + 2 + signature_length]
+            signature = rest[at + 2 : at + 2 + signature_length]
             at += 3 + signature_length
             if signature in (b"s", b"o"):
                 at += -at % 4
@@ -85,7 +108,7 @@ class DBusClient:
                 if code == 5:
                     serial = struct.unpack_from("<I", rest, at)[0]
                 at += 4
-        return kind, serial, rest[len(rest) - length:]
+        return kind, serial, rest[len(rest) - length :]
 
     def _exactly(self, count):
         data = b""

@@ -1,4 +1,5 @@
-"""A few lines of HTTP over TCP or a Unix socket, for set-up, metrics and the cold start; the load itself is C++."""
+"""A few lines of HTTP over TCP or a Unix socket, for set-up, metrics and the cold start; the load
+itself is C++."""
 
 import http.client
 import re
@@ -24,7 +25,8 @@ def request(connection, method, path, body=None):
 
 
 def metrics(socket_path):
-    """{name with labels: value} of the admin socket's /metrics, and the set of names that are gauges."""
+    """{name with labels: value} of the admin socket's /metrics, and the set of names that are
+    gauges."""
     connection = UnixConnection(socket_path)
     try:
         _, text = request(connection, "GET", "/metrics")

@@ -17,7 +17,10 @@ DEVICES_PER_TOKEN = 30  # below the default limit of connections to one principa
 def memory(pid):
     """(resident, of that anonymous: heap and stacks) in bytes."""
     text = Path(f"/proc/{pid}/smaps_rollup").read_text()
-    return tuple(1024 * int(re.search(rf"^{name}:\s+(\d+)", text, re.M).group(1)) for name in ("Rss", "Anonymous"))
+    return tuple(
+        1024 * int(re.search(rf"^{name}:\s+(\d+)", text, re.M).group(1))
+        for name in ("Rss", "Anonymous")
+    )
 
 
 def run(build, options, report, say):
@@ -45,11 +48,34 @@ def measure(build, options, report, program, count, name, tls, tools):
     """KiB of anonymous memory per connection, None when not all could be opened; adds the row."""
     with relay_server(options.server, build) as server:
         tokens = server.folder / "tokens"
-        tokens.write_text("\n".join(server.pair(f"idle{i}", "device") for i in range(-(-count // DEVICES_PER_TOKEN))))
+        tokens.write_text(
+            "\n".join(
+                server.pair(f"idle{i}", "device") for i in range(-(-count // DEVICES_PER_TOKEN))
+            )
+        )
         before = memory(server.pid)
-        words = [program, "idle", "--device", server.public, "--count", count, "--tokens", tokens, "--tls", tls, "--tools", tools]
+        words = [
+            program,
+            "idle",
+            "--device",
+            server.public,
+            "--count",
+            count,
+            "--tokens",
+            tokens,
+            "--tls",
+            tls,
+            "--tools",
+            tools,
+        ]
         started = time.monotonic()
-        holder = processes.start(words, machine.cores("split")[1], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        holder = processes.start(
+            words,
+            machine.cores("split")[1],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         try:
             opened = json.loads(processes.line_with(holder, '"open"', 300))["open"]
             seconds = time.monotonic() - started
@@ -60,5 +86,14 @@ def measure(build, options, report, program, count, name, tls, tools):
     if opened == 0:
         raise RuntimeError(f"no device could connect to {server.name}")
     rss, anonymous = ((late - early) / opened / 1024 for late, early in zip(after, before))
-    report.row(case=name, open=opened, asked=count, user_kib=anonymous, rss_kib=rss, before_mib=before[0] / 2**20, after_mib=after[0] / 2**20, connect_s=seconds)
+    report.row(
+        case=name,
+        open=opened,
+        asked=count,
+        user_kib=anonymous,
+        rss_kib=rss,
+        before_mib=before[0] / 2**20,
+        after_mib=after[0] / 2**20,
+        connect_s=seconds,
+    )
     return anonymous if opened == count else None

@@ -1,8 +1,10 @@
-"""The model of bench/agent, a process of its own: no intelligence, only a server of chat completions that answers at once.
+"""The model of bench/agent, a process of its own: no intelligence, only a server of chat
+completions that answers at once.
 
-It asks for `list_devices` until a turn has as many outcomes as its question says (`rounds=N`), then says when it spoke (nanoseconds of
-the monotonic clock). A question with `hold` is answered when as many are held as it says. Prints its port; `GET /gaps` tells how long
-after each answer of the turn the next request was there, and forgets it.
+It asks for `list_devices` until a turn has as many outcomes as its question says (`rounds=N`), then
+says when it spoke (nanoseconds of the monotonic clock). A question with `hold` is answered when as
+many are held as it says. Prints its port; `GET /gaps` tells how long after each answer of the turn
+the next request was there, and forgets it.
 """
 
 import asyncio
@@ -14,7 +16,11 @@ ROUNDS, HOLD = re.compile(rb"rounds=(\d+)"), re.compile(rb"hold=(\d+)")
 
 
 def event(delta, reason=None):
-    return b"data: " + json.dumps({"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}).encode() + b"\n\n"
+    return (
+        b"data: "
+        + json.dumps({"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}).encode()
+        + b"\n\n"
+    )
 
 
 def chunk(data):
@@ -44,7 +50,11 @@ class Model:
     def tell(self, writer):
         text = json.dumps(self.gaps).encode()
         self.gaps, self.answered_at = [], None
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(text) + text)
+        writer.write(
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+            % len(text)
+            + text
+        )
 
     async def answer(self, writer, body, now):
         asked = body.rfind(b'"role":"user"')
@@ -54,11 +64,21 @@ class Model:
         if hold := HOLD.search(body, asked):
             await self.wait_for_others(int(hold[1]))
         rounds = ROUNDS.search(body, asked)
-        out = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+        out = (
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: "
+            b"chunked\r\n\r\n"
+        )
         if rounds and outcomes < int(rounds[1]):
             self.calls += 1
-            call = {"index": 0, "id": f"c{self.calls}", "function": {"name": "list_devices", "arguments": "{}"}}
-            out += chunk(event({"tool_calls": [call]}) + event({}, "tool_calls") + b"data: [DONE]\n\n") + b"0\r\n\r\n"
+            call = {
+                "index": 0,
+                "id": f"c{self.calls}",
+                "function": {"name": "list_devices", "arguments": "{}"},
+            }
+            out += (
+                chunk(event({"tool_calls": [call]}) + event({}, "tool_calls") + b"data: [DONE]\n\n")
+                + b"0\r\n\r\n"
+            )
         else:
             out += chunk(event({"content": f"{time.monotonic_ns()}"}))
             writer.write(out)

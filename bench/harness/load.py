@@ -9,7 +9,14 @@ from . import processes
 
 def run(program, core, *words, pass_fds=()):
     """Blocks until the load ends. Raises RuntimeError with its own words when it fails."""
-    process = processes.start([program, *words], core, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, pass_fds=pass_fds)
+    process = processes.start(
+        [program, *words],
+        core,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        pass_fds=pass_fds,
+    )
     try:
         out, errors = process.communicate()
     finally:
@@ -20,8 +27,9 @@ def run(program, core, *words, pass_fds=()):
 
 
 def in_rounds(rounds, in_flight_counts, variants, sample, report, say, name_of=str):
-    """The medians of what `sample(variant, in_flight)` gives, by both; in rounds, so that what disturbs one disturbs all. A sample that
-    fails (RuntimeError) is left out and reported; one that is None was not wanted."""
+    """The medians of what `sample(variant, in_flight)` gives, by both; in rounds, so that what
+    disturbs one disturbs all. A sample that fails (RuntimeError) is left out and reported; one that
+    is None was not wanted."""
     samples = {}
     for round_number in range(rounds):
         for in_flight in in_flight_counts:
@@ -38,7 +46,12 @@ def in_rounds(rounds, in_flight_counts, variants, sample, report, say, name_of=s
 
 
 def medians(samples):
-    """The median of each figure, and `spread`: how far the CPU figures lie apart, relative to their median."""
+    """The median of each figure, and `spread`: how far the CPU figures lie apart, relative to their
+    median."""
     result = {key: median(sample[key] for sample in samples) for key in samples[0]}
     cpu = [sample["cpu_us"] for sample in samples]
-    return {**result, "failures": sum(sample["failures"] for sample in samples), "spread": (max(cpu) - min(cpu)) / result["cpu_us"] if result["cpu_us"] else None}
+    return {
+        **result,
+        "failures": sum(sample["failures"] for sample in samples),
+        "spread": (max(cpu) - min(cpu)) / result["cpu_us"] if result["cpu_us"] else None,
+    }

@@ -28,12 +28,16 @@ def describe():
         "memory_gib": round(int(memory.group(1)) / 2**20, 1) if memory else None,
         "kernel": platform.release(),
         "compiler": _first_line("clang++-19", "--version"),
-        "commit": _first_line("git", "rev-parse", "--short=12", "HEAD") + ("" if changed == "unknown" else "+changes"),
+        "commit": _first_line("git", "rev-parse", "--short=12", "HEAD")
+        + ("" if changed == "unknown" else "+changes"),
         "load_average": round(os.getloadavg()[0], 2),
     }
 
 
 def cores(placement):
-    """(core of the server, core of the load): `same` puts both on the first one, `split` on the first two."""
+    """(core of the server, core of the load): `same` puts both on the first one, `split` on the
+    first two."""
     usable = sorted(os.sched_getaffinity(0))
-    return (usable[0], usable[0]) if placement == "same" or len(usable) < 2 else (usable[0], usable[1])
+    return (
+        (usable[0], usable[0]) if placement == "same" or len(usable) < 2 else (usable[0], usable[1])
+    )

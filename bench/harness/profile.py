@@ -1,6 +1,7 @@
 """bench/run profile: makes cmake/crab.profdata, after which release builds lay out their code.
 
-Instrumented gateways answer the calls of bench/relay and bench/rtp for a few seconds; what they ran how often is merged into the file.
+Instrumented gateways answer the calls of bench/relay and bench/rtp for a few seconds; what they ran
+how often is merged into the file.
 """
 
 import os
@@ -30,10 +31,15 @@ def run(build, options, report, say):
     seconds = 1 if options.quick else 3
     with tempfile.TemporaryDirectory() as folder:
         os.environ["LLVM_PROFILE_FILE"] = f"{folder}/%p.profraw"
-        served = [relay(instrumented, client, seconds, say), *tool_hosts(instrumented, client, seconds, say)]
+        served = [
+            relay(instrumented, client, seconds, say),
+            *tool_hosts(instrumented, client, seconds, say),
+        ]
         raw = [Path(folder) / f"{pid}.profraw" for pid in served]
         subprocess.run([merge, "merge", "-sparse", "-o", OUTPUT, *raw], check=True)
-    report.row(profile=str(OUTPUT.relative_to(machine.ROOT)), kilobytes=OUTPUT.stat().st_size / 1000)
+    report.row(
+        profile=str(OUTPUT.relative_to(machine.ROOT)), kilobytes=OUTPUT.stat().st_size / 1000
+    )
 
 
 def relay(instrumented, client, seconds, say):
@@ -43,27 +49,61 @@ def relay(instrumented, client, seconds, say):
             for transport in gateway.transports:
                 say(f"{in_flight} in flight, {transport}")
                 words, _ = gateway.load_options(transport, -(-in_flight // 64))
-                load.run(client, None, "calls", *words, "--in-flight", in_flight, "--warm-up", 0.2, "--seconds", seconds, "--server-pid", gateway.pid)
+                load.run(
+                    client,
+                    None,
+                    "calls",
+                    *words,
+                    "--in-flight",
+                    in_flight,
+                    "--warm-up",
+                    0.2,
+                    "--seconds",
+                    seconds,
+                    "--server-pid",
+                    gateway.pid,
+                )
         return ended(gateway)
 
 
 def tool_hosts(instrumented, client, seconds, say):
-    """Calls of a host on a Unix socket, with side effects too, and of a paired one; the processes that served them."""
+    """Calls of a host on a Unix socket, with side effects too, and of a paired one; the processes
+    that served them."""
     with ExitStack() as stack:
         host = stack.enter_context(ToolHost(client))
-        for make, tools in ((lambda: GatewayWithHost(instrumented, None, host), ("echo", "set")),
-                            (lambda: GatewayWithPeer(instrumented, None, host, stack), ("echo",))):
+        for make, tools in (
+            (lambda: GatewayWithHost(instrumented, None, host), ("echo", "set")),
+            (lambda: GatewayWithPeer(instrumented, None, host, stack), ("echo",)),
+        ):
             gateway = stack.enter_context(make())
             gateway.wait_for_tool()
             for tool in tools:
                 say(f"tool host, {tool}")
-                load.run(client, None, "calls", "--target", "http", "--connect", f"unix:{gateway.callers}", "--tool", tool, "--in-flight", max(IN_FLIGHT),
-                         "--warm-up", 0.2, "--seconds", seconds, "--server-pid", gateway.pid)
+                load.run(
+                    client,
+                    None,
+                    "calls",
+                    "--target",
+                    "http",
+                    "--connect",
+                    f"unix:{gateway.callers}",
+                    "--tool",
+                    tool,
+                    "--in-flight",
+                    max(IN_FLIGHT),
+                    "--warm-up",
+                    0.2,
+                    "--seconds",
+                    seconds,
+                    "--server-pid",
+                    gateway.pid,
+                )
             yield ended(gateway)
 
 
 def ended(gateway):
-    """Ends it in good order and returns its pid: it writes its profile then, and calls to the load's devices keep it up to ten seconds."""
+    """Ends it in good order and returns its pid: it writes its profile then, and calls to the
+    load's devices keep it up to ten seconds."""
     gateway.process.terminate()
     gateway.process.wait(30)
     return gateway.pid

@@ -1,4 +1,5 @@
-"""bench/reconnect: a gateway restarts, all its idle devices come back at once, and then they are called."""
+"""bench/reconnect: a gateway restarts, all its idle devices come back at once, and then they are
+called."""
 
 import json
 import resource
@@ -11,7 +12,11 @@ from .servers import relay_server
 
 CROWD = 64  # dial at the same time, each its next as soon as it is registered
 CALLED = 500  # devices that are called afterwards, one after the other
-ARGUMENTS = {"room": "kitchen", "target_celsius": 21.5, "mode": "schedule"}  # of the tool in bench/load/payload.hpp
+ARGUMENTS = {
+    "room": "kitchen",
+    "target_celsius": 21.5,
+    "mode": "schedule",
+}  # of the tool in bench/load/payload.hpp
 
 
 def run(build, options, report, say):
@@ -22,18 +27,50 @@ def run(build, options, report, say):
     program = build.executable("bench_load")
     with relay_server("gateway", build) as server:
         tokens = server.folder / "tokens"
-        tokens.write_text("\n".join(server.pair(f"idle{i}", "device") for i in range(-(-count // DEVICES_PER_TOKEN))))
+        tokens.write_text(
+            "\n".join(
+                server.pair(f"idle{i}", "device") for i in range(-(-count // DEVICES_PER_TOKEN))
+            )
+        )
         seconds = refused = None
         for case in ("first", "after a restart"):
             say(case)
             started, used = time.monotonic(), processes.cpu_ns(server.pid)
-            words = [program, "idle", "--device", server.public, "--count", count, "--tokens", tokens, "--tools", 1, "--threads", CROWD, "--answer", 1]
-            holder = processes.start(words, machine.cores("split")[1], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            words = [
+                program,
+                "idle",
+                "--device",
+                server.public,
+                "--count",
+                count,
+                "--tokens",
+                tokens,
+                "--tools",
+                1,
+                "--threads",
+                CROWD,
+                "--answer",
+                1,
+            ]
+            holder = processes.start(
+                words,
+                machine.cores("split")[1],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
             try:
                 opened = json.loads(processes.line_with(holder, '"open"', 300))["open"]
                 seconds = time.monotonic() - started if opened == count else None
-                report.row(case=case, devices=opened, asked=count, seconds=time.monotonic() - started,
-                           server_cpu_us_per_device=(processes.cpu_ns(server.pid) - used) / 1000 / max(opened, 1))
+                report.row(
+                    case=case,
+                    devices=opened,
+                    asked=count,
+                    seconds=time.monotonic() - started,
+                    server_cpu_us_per_device=(processes.cpu_ns(server.pid) - used)
+                    / 1000
+                    / max(opened, 1),
+                )
                 refused = calls_refused(server.callers, opened, count)
             finally:
                 processes.stop(holder)
@@ -47,14 +84,23 @@ def run(build, options, report, say):
 
 
 def calls_refused(callers, opened, count):
-    """How many of CALLED calls to devices all over the crowd did not end well; None unless all devices are there."""
+    """How many of CALLED calls to devices all over the crowd did not end well; None unless all
+    devices are there."""
     if opened != count:
         return None
     connection = http_client.UnixConnection(callers)
     refused = 0
     for number in range(0, count, max(1, count // CALLED)):
-        body = json.dumps({"version": "v1", "call_id": f"reconnect-{time.monotonic_ns()}", "tool_name": f"echo{number}", "tenant_id": "default", "args": ARGUMENTS,
-                           "context": {"agent_id": "bench", "session_id": "bench"}})
+        body = json.dumps(
+            {
+                "version": "v1",
+                "call_id": f"reconnect-{time.monotonic_ns()}",
+                "tool_name": f"echo{number}",
+                "tenant_id": "default",
+                "args": ARGUMENTS,
+                "context": {"agent_id": "bench", "session_id": "bench"},
+            }
+        )
         status, text = http_client.request(connection, "POST", "/v1/tools/call", body)
         refused += status != 200 or '"status":"ok"' not in text
     connection.close()

@@ -12,8 +12,17 @@ class Report:
         self.rows.append(columns)
 
     def goal(self, name, value, limit, unit=""):
-        """`value` at most `limit`; None: it could not be measured, which is neither met nor missed."""
-        self.goals.append({"name": name, "value": value, "limit": limit, "unit": unit, "met": None if value is None else value <= limit})
+        """`value` at most `limit`; None: it could not be measured, which is neither met nor
+        missed."""
+        self.goals.append(
+            {
+                "name": name,
+                "value": value,
+                "limit": limit,
+                "unit": unit,
+                "met": None if value is None else value <= limit,
+            }
+        )
 
     def skip(self, name, reason):
         if (name, reason) not in [(skip["name"], skip["reason"]) for skip in self.skipped]:
@@ -28,26 +37,42 @@ class Report:
 
     def as_json(self):
         parts = ("name", "machine", "settings", "rows", "goals", "skipped", "notes")
-        return json.dumps({("benchmark" if part == "name" else part): getattr(self, part) for part in parts}, indent=2)
+        return json.dumps(
+            {("benchmark" if part == "name" else part): getattr(self, part) for part in parts},
+            indent=2,
+        )
 
     def as_text(self):
         machine = self.machine
         lines = [
             f"bench/{self.name}  commit {machine['commit']}",
-            f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gib']} GiB; Linux {machine['kernel']}; {machine['compiler']}",
+            f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gib']} GiB; Linux "
+            f"{machine['kernel']}; {machine['compiler']}",
             "  ".join(f"{key}={value}" for key, value in self.settings.items()),
         ]
         if machine["load_average"] > machine["cores"] / 2:
-            lines.append(f"the machine was busy when the run began (load average {machine['load_average']}): repeat it on an idle one")
+            lines.append(
+                f"the machine was busy when the run began (load average "
+                f"{machine['load_average']}): repeat it on an idle one"
+            )
         if self.rows:
             lines += [""] + _table(self.rows)
         if self.goals:
             lines += ["", "goals"]
             for goal in self.goals:
                 word = {True: "met", False: "MISSED", None: "not measured"}[goal["met"]]
-                value = "" if goal["value"] is None else f"{_text(goal['value'])} {goal['unit']}".strip()
-                lines.append(f"  {word:<13}{goal['name']}: {value} (at most {_text(goal['limit'])} {goal['unit']}".rstrip() + ")")
-        lines += [""] * bool(self.skipped) + [f"skipped {skip['name']}: {skip['reason']}" for skip in self.skipped]
+                value = (
+                    ""
+                    if goal["value"] is None
+                    else f"{_text(goal['value'])} {goal['unit']}".strip()
+                )
+                lines.append(
+                    f"  {word:<13}{goal['name']}: {value} (at most {_text(goal['limit'])} "
+                    f"{goal['unit']}".rstrip() + ")"
+                )
+        lines += [""] * bool(self.skipped) + [
+            f"skipped {skip['name']}: {skip['reason']}" for skip in self.skipped
+        ]
         lines += [""] * bool(self.notes) + self.notes
         return "\n".join(lines)
 
@@ -64,5 +89,15 @@ def _table(rows):
     columns = list(dict.fromkeys(key for row in rows for key in row))
     cells = [columns] + [[_text(row.get(column)) for column in columns] for row in rows]
     widths = [max(len(line[i]) for line in cells) for i in range(len(columns))]
-    texts = {i for i, column in enumerate(columns) if any(isinstance(row.get(column), str) for row in rows)}
-    return ["  ".join(cell.ljust(width) if i in texts else cell.rjust(width) for i, (cell, width) in enumerate(zip(line, widths))).rstrip() for line in cells]
+    texts = {
+        i
+        for i, column in enumerate(columns)
+        if any(isinstance(row.get(column), str) for row in rows)
+    }
+    return [
+        "  ".join(
+            cell.ljust(width) if i in texts else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(line, widths))
+        ).rstrip()
+        for line in cells
+    ]

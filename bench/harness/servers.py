@@ -1,4 +1,5 @@
-"""What is measured: each server starts in a folder of its own on free ports and says how the load reaches it."""
+"""What is measured: each server starts in a folder of its own on free ports and says how the load
+reaches it."""
 
 import http.client
 import os
@@ -18,7 +19,8 @@ MISSING = "apt install nginx-light nats-server"
 
 
 class Server:
-    """A context manager: started on entry, ended with its folder on exit. `pid` is the process whose CPU is read."""
+    """A context manager: started on entry, ended with its folder on exit. `pid` is the process
+    whose CPU is read."""
 
     name = "server"
     transports = ("tcp",)
@@ -69,7 +71,8 @@ class Server:
 
 
 class Relay(Server):
-    """A server with the gateway's wires: callers over TCP and a Unix socket, devices over WebSocket."""
+    """A server with the gateway's wires: callers over TCP and a Unix socket, devices over
+    WebSocket."""
 
     transports = ("tcp", "unix")
     token = ""
@@ -79,7 +82,17 @@ class Relay(Server):
 
     def load_options(self, transport, devices):
         token = ["--token", self.token] if self.token else []
-        return ["--target", "http", "--connect", self.connect(transport), "--device", self.public, "--devices", devices, *token], ()
+        return [
+            "--target",
+            "http",
+            "--connect",
+            self.connect(transport),
+            "--device",
+            self.public,
+            "--devices",
+            devices,
+            *token,
+        ], ()
 
     def read_ready_line(self):
         line = processes.line_with(self.process, " ready ", 10)
@@ -101,7 +114,9 @@ class Floor(Relay):
     def spawn(self):
         self.admin = str(self.folder / "admin.sock")
         Path(self.admin).unlink(missing_ok=True)
-        self.process = processes.start([self.program, "--socket", self.admin], self.core, stdout=subprocess.PIPE, text=True)
+        self.process = processes.start(
+            [self.program, "--socket", self.admin], self.core, stdout=subprocess.PIPE, text=True
+        )
 
     def pair(self, *_):
         return "no-token"
@@ -116,7 +131,9 @@ class Gateway(Relay):
         if not build.has("crab"):
             raise Unavailable("this commit has no target crab yet")
         self.program = build.executable("crab")
-        self.environment = dict(os.environ, **({"CRAB_COUNT_ALLOCATIONS": "1"} if count_allocations else {}))
+        self.environment = dict(
+            os.environ, **({"CRAB_COUNT_ALLOCATIONS": "1"} if count_allocations else {})
+        )
 
     def start(self):
         config = (BENCH / "gateway.yaml").read_text() + self.configuration
@@ -128,7 +145,9 @@ class Gateway(Relay):
             self.read_ready_line()
             self.token = self.pair("bench", "device,caller")
         except (RuntimeError, subprocess.CalledProcessError) as failure:
-            raise RuntimeError(f"{failure}\n{getattr(failure, 'stderr', '') or self.errors()}") from None
+            raise RuntimeError(
+                f"{failure}\n{getattr(failure, 'stderr', '') or self.errors()}"
+            ) from None
 
     @property
     def callers(self):
@@ -138,15 +157,35 @@ class Gateway(Relay):
         self.admin = str(self.folder / "run" / "admin.sock")
         with open(self.folder / "stderr", "ab") as errors:
             command = [self.program, "gateway", "run", "--config", self.folder / "gateway.yaml"]
-            self.process = processes.start(command, self.core, stdout=subprocess.PIPE, stderr=errors, text=True, env=self.environment)
+            self.process = processes.start(
+                command,
+                self.core,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                env=self.environment,
+            )
 
     def errors(self):
         return (self.folder / "stderr").read_text(errors="replace")[-2000:]
 
     def pair(self, name, roles):
         """A bearer token for a new principal."""
-        command = [self.program, "devices", "pair", "--socket", self.admin, "--token", "--name", name, "--role", roles]
-        done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=True, timeout=20)
+        command = [
+            self.program,
+            "devices",
+            "pair",
+            "--socket",
+            self.admin,
+            "--token",
+            "--name",
+            name,
+            "--role",
+            roles,
+        ]
+        done = subprocess.run(
+            [str(word) for word in command], capture_output=True, text=True, check=True, timeout=20
+        )
         return done.stdout.split()[-1]
 
 
@@ -161,7 +200,12 @@ class ToolHost(Server):
 
     def start(self):
         self.socket = self.callers = str(self.folder / "host.sock")
-        self.process = processes.start([self.program, "host", "--listen", f"unix:{self.socket}"], self.core, stdout=subprocess.PIPE, text=True)
+        self.process = processes.start(
+            [self.program, "host", "--listen", f"unix:{self.socket}"],
+            self.core,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         processes.line_with(self.process, "host ready", 10)
 
 
@@ -172,9 +216,22 @@ class Nats(Server):
         program = shutil.which("nats-server", path=os.environ.get("PATH", "") + ":/usr/sbin")
         if not program:
             raise Unavailable(MISSING)
-        # One pinned core makes Go run with GOMAXPROCS=1, so its scheduler does not pay for a second thread.
-        command = [program, "-a", "127.0.0.1", "-p", "-1", "--ports_file_dir", self.folder, "-l", self.folder / "log"]
-        self.process = processes.start(command, self.core, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        # One pinned core makes Go run with GOMAXPROCS=1, so its scheduler does not pay for a second
+        # thread.
+        command = [
+            program,
+            "-a",
+            "127.0.0.1",
+            "-p",
+            "-1",
+            "--ports_file_dir",
+            self.folder,
+            "-l",
+            self.folder / "log",
+        ]
+        self.process = processes.start(
+            command, self.core, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         ports = self.folder / f"nats-server_{self.pid}.ports"
         for _ in range(500):
             found = re.search(r"nats://([\d.]+:\d+)", ports.read_text() if ports.exists() else "")
@@ -189,7 +246,8 @@ class Nats(Server):
 
 
 class Nginx(Server):
-    """A plain reverse proxy with keep-alive on both sides, no log, one process; the load is its backend too."""
+    """A plain reverse proxy with keep-alive on both sides, no log, one process; the load is its
+    backend too."""
 
     name = "nginx"
     transports = ("tcp", "unix")
@@ -224,14 +282,22 @@ http {{
         if not program:
             raise Unavailable(MISSING)
         if not self.upstream:
-            self.backend = socket.create_server(("127.0.0.1", 0), backlog=1024)  # kept by us, so that nginx finds it in every run
+            self.backend = socket.create_server(
+                ("127.0.0.1", 0), backlog=1024
+            )  # kept by us, so that nginx finds it in every run
             self.backend.setblocking(False)
             self.upstream = f"127.0.0.1:{self.backend.getsockname()[1]}"
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
         config = self.folder / "nginx.conf"
-        config.write_text(self.CONFIG.format(folder=self.folder, upstream=self.upstream, listen=self.listen_lines()))
-        self.process = processes.start([program, "-c", config, "-p", self.folder], self.core, stderr=subprocess.DEVNULL)
+        config.write_text(
+            self.CONFIG.format(
+                folder=self.folder, upstream=self.upstream, listen=self.listen_lines()
+            )
+        )
+        self.process = processes.start(
+            [program, "-c", config, "-p", self.folder], self.core, stderr=subprocess.DEVNULL
+        )
         for _ in range(500):
             with socket.socket(socket.AF_INET) as probe:
                 if probe.connect_ex(("127.0.0.1", self.port)) == 0:
@@ -248,11 +314,14 @@ http {{
 
     def load_options(self, transport, devices):
         to = f"tcp:127.0.0.1:{self.port}" if transport == "tcp" else f"unix:{self.callers}"
-        return ["--target", "http", "--connect", to, "--backend-fd", self.backend.fileno()], (self.backend.fileno(),)
+        return ["--target", "http", "--connect", to, "--backend-fd", self.backend.fileno()], (
+            self.backend.fileno(),
+        )
 
 
 def relay_server(kind, build, **options):
-    """The server that idle, cold and soak run on: the gateway, or the floor to try the harness itself."""
+    """The server that idle, cold and soak run on: the gateway, or the floor to try the harness
+    itself."""
     return Gateway(build, **options) if kind == "gateway" else Floor(build, **options)
 
 
@@ -269,6 +338,8 @@ def wait_until_healthy(server, poll_seconds=0.0005, limit_seconds=10):
         finally:
             connection.close()
         if server.process.poll() is not None:
-            raise RuntimeError(f"{server.name} ended with status {server.process.returncode} while starting")
+            raise RuntimeError(
+                f"{server.name} ended with status {server.process.returncode} while starting"
+            )
         time.sleep(poll_seconds)
     raise RuntimeError(f"{server.name} was not healthy within {limit_seconds} s")

@@ -1,4 +1,5 @@
-"""bench/soak: mixed traffic for a while; memory must stay flat, and nothing may be left pending afterwards."""
+"""bench/soak: mixed traffic for a while; memory must stay flat, and nothing may be left pending
+afterwards."""
 
 import json
 import re
@@ -22,18 +23,33 @@ def run(build, options, report, say):
     program = build.executable("bench_load")
     try:
         with relay_server(options.server, build, core=server_core) as server:
-            words = [program, "soak", "--connect", server.public, "--device", server.public, "--seconds", seconds]
+            words = [
+                program,
+                "soak",
+                "--connect",
+                server.public,
+                "--device",
+                server.public,
+                "--seconds",
+                seconds,
+            ]
             words += ["--token", server.token] if server.token else []
-            traffic = processes.start(words, load_core, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            traffic = processes.start(
+                words, load_core, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            )
             samples = []
             try:
                 begin = time.monotonic()
                 while traffic.poll() is None and server.process.poll() is None:
                     time.sleep(0.25)
                     samples.append((time.monotonic() - begin, memory(server.pid)[0]))
-                    say(f"{samples[-1][0]:.0f} of {seconds:.0f} s, {samples[-1][1] / 2**20:.1f} MiB")
+                    say(
+                        f"{samples[-1][0]:.0f} of {seconds:.0f} s, {samples[-1][1] / 2**20:.1f} MiB"
+                    )
                 if server.process.poll() is not None:
-                    raise RuntimeError(f"{server.name} ended with status {server.process.returncode} under load")
+                    raise RuntimeError(
+                        f"{server.name} ended with status {server.process.returncode} under load"
+                    )
                 out, errors = traffic.communicate()
             finally:
                 processes.stop(traffic)
@@ -49,26 +65,41 @@ def run(build, options, report, say):
     report.row(**counts, calls_per_s=counts["calls"] / seconds)
     growth, baseline = growth_of(samples, seconds)
     report.row(memory_mib=baseline / 2**20, growth_mib=growth / 2**20)
-    report.goal("growth of resident memory after warm-up", growth / 2**20, max(options.growth_mib, baseline * 0.05 / 2**20), "MiB")
+    report.goal(
+        "growth of resident memory after warm-up",
+        growth / 2**20,
+        max(options.growth_mib, baseline * 0.05 / 2**20),
+        "MiB",
+    )
     report.goal("connections broken by the server", counts["broken"] + counts["devices_lost"], 0)
     if options.server == "gateway":
-        report.goal("gauges of pending work that are not zero afterwards", None if left is None else len(left), 0)
+        report.goal(
+            "gauges of pending work that are not zero afterwards",
+            None if left is None else len(left),
+            0,
+        )
         report.notes += [f"still pending: {name} = {value}" for name, value in (left or {}).items()]
 
 
 def growth_of(samples, seconds):
-    """(growth, baseline) in bytes: the median of the last fifth less that of the fifth after the warm-up, which is the first one."""
+    """(growth, baseline) in bytes: the median of the last fifth less that of the fifth after the
+    warm-up, which is the first one."""
     early = [rss for at, rss in samples if seconds * 0.2 <= at < seconds * 0.4]
     late = [rss for at, rss in samples if seconds * 0.8 <= at < seconds]
     return median(late) - median(early), median(early)
 
 
 def pending_after(server):
-    """The gauges of pending work that did not come down to zero within the grace time; None when the server has no such gauge."""
+    """The gauges of pending work that did not come down to zero within the grace time; None when
+    the server has no such gauge."""
     end = time.monotonic() + GRACE_SECONDS
     while True:
         values, gauges = http_client.metrics(server.admin)
-        pending = {name: value for name, value in values.items() if name.split("{")[0] in gauges and PENDING.search(name)}
+        pending = {
+            name: value
+            for name, value in values.items()
+            if name.split("{")[0] in gauges and PENDING.search(name)
+        }
         if not pending:
             return None
         left = {name: value for name, value in pending.items() if value != 0}

@@ -1,4 +1,5 @@
-"""A provider of read-only tools behind a Unix socket (docs/protocols/cetp.md, section 3): the whole kit for Python, standard library only."""
+"""A provider of read-only tools behind a Unix socket (docs/protocols/cetp.md, section 3): the whole
+kit for Python, standard library only."""
 
 from __future__ import annotations
 
@@ -22,17 +23,25 @@ class CetpError(Exception):
 
 
 class Provider:
-    """`@provider.tool(description, schema)` makes a function of the arguments a tool; what it returns is the data, as JSON unless it is text."""
+    """`@provider.tool(description, schema)` makes a function of the arguments a tool; what it
+    returns is the data, as JSON unless it is text."""
 
     def __init__(self, name: str, description: str = "") -> None:
         self.info = {"provider_name": name, "description": description, "scopes": []}
         self.tools: dict[str, tuple[dict[str, Any], Callable[[dict[str, Any]], Any]]] = {}
 
-    def tool(self, description: str, schema: dict[str, Any] | None = None) -> Callable[[Callable], Callable]:
+    def tool(
+        self, description: str, schema: dict[str, Any] | None = None
+    ) -> Callable[[Callable], Callable]:
         def add(function: Callable[[dict[str, Any]], Any]) -> Callable:
-            element = {"name": function.__name__, "description": description, "parameters": schema or {"type": "object"}}
+            element = {
+                "name": function.__name__,
+                "description": description,
+                "parameters": schema or {"type": "object"},
+            }
             self.tools[function.__name__] = (element, function)
             return function
+
         return add
 
     def answer(self, method: str, extras: dict[str, str]) -> dict[str, Any]:
@@ -48,7 +57,11 @@ class Provider:
             return {**envelope, "resolution_hint": error.hint} if error.hint else envelope
         except Exception as error:  # noqa: BLE001: what exactly broke is for this machine's log
             print(f"{extras.get('tool_name')}: {error!r}", file=sys.stderr)
-            return {"status": "error", "error_code": "INTERNAL_ERROR", "error_message": "the tool broke"}
+            return {
+                "status": "error",
+                "error_code": "INTERNAL_ERROR",
+                "error_message": "the tool broke",
+            }
 
     def _data(self, method: str, extras: dict[str, str]) -> Any:
         if method == "list_tools":
@@ -68,7 +81,9 @@ class Provider:
         if not isinstance(args, dict):
             raise CetpError("INVALID_ARGS", "/: the arguments are no JSON object")
         schema = self.tools[name][0]["parameters"]
-        for required in schema.get("required", []):  # the part of JSON Schema that the standard library can do
+        for required in schema.get(
+            "required", []
+        ):  # the part of JSON Schema that the standard library can do
             if required not in args:
                 raise CetpError("INVALID_ARGS", f"/{required}: it is missing")
         return self.tools[name][1](args)
@@ -85,7 +100,11 @@ class Provider:
                     call = json.loads(self.rfile.read(MAX_CALL))
                     reply = provider.answer(call["method"], call.get("extras", {}))
                 except (ValueError, KeyError, TypeError, AttributeError):
-                    reply = {"status": "error", "error_code": "INVALID_ARGS", "error_message": "a call is a JSON object with its `method`"}
+                    reply = {
+                        "status": "error",
+                        "error_code": "INVALID_ARGS",
+                        "error_message": "a call is a JSON object with its `method`",
+                    }
                 self.wfile.write(json.dumps(reply, ensure_ascii=False).encode())
 
         class Server(socketserver.ThreadingUnixStreamServer):

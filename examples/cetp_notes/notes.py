@@ -15,7 +15,10 @@ def list_notes(_):
     return sorted(path.stem for path in folder.glob("*.txt"))
 
 
-@provider.tool("The text of one note", {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]})
+@provider.tool(
+    "The text of one note",
+    {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]},
+)
 def read_note(args):
     path = folder / f"{args['name']}.txt"
     if path.parent != folder or not path.is_file():

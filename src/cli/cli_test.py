@@ -18,21 +18,59 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tests/support"))
 from scripted_gateway import ScriptedGateway  # noqa: E402
 
 CRAB = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else "crab"
-TOOLS = {"tools": [
-    {"name": "sms.send", "qualified_name": "phone__sms.send", "description": "Send a text message.\nNow.", "source_kind": "device", "source": "phone",
-     "input_schema": {"type": "object", "required": ["to"], "properties": {"to": {"type": "string", "description": "Number"}, "urgent": {"type": "boolean"}}},
-     "timeout_ms_default": 30000, "timeout_ms_max": 120000, "idempotent": False, "side_effects": True},
-    {"name": "dice.roll", "qualified_name": "dice.roll", "description": "Roll \x1b[31mdice", "source_kind": "built_in", "source": "",
-     "input_schema": {}, "timeout_ms_default": 1000, "timeout_ms_max": 1000, "idempotent": True, "side_effects": False}]}
+TOOLS = {
+    "tools": [
+        {
+            "name": "sms.send",
+            "qualified_name": "phone__sms.send",
+            "description": "Send a text message.\nNow.",
+            "source_kind": "device",
+            "source": "phone",
+            "input_schema": {
+                "type": "object",
+                "required": ["to"],
+                "properties": {
+                    "to": {"type": "string", "description": "Number"},
+                    "urgent": {"type": "boolean"},
+                },
+            },
+            "timeout_ms_default": 30000,
+            "timeout_ms_max": 120000,
+            "idempotent": False,
+            "side_effects": True,
+        },
+        {
+            "name": "dice.roll",
+            "qualified_name": "dice.roll",
+            "description": "Roll \x1b[31mdice",
+            "source_kind": "built_in",
+            "source": "",
+            "input_schema": {},
+            "timeout_ms_default": 1000,
+            "timeout_ms_max": 1000,
+            "idempotent": True,
+            "side_effects": False,
+        },
+    ]
+}
 
 
 def response(**members):
-    return {"version": "v1", "call_id": "c", "tool_name": "t", "status": "ok", "duration_ms": 3, **members}
+    return {
+        "version": "v1",
+        "call_id": "c",
+        "tool_name": "t",
+        "status": "ok",
+        "duration_ms": 3,
+        **members,
+    }
 
 
 def failure(code, message="no", status="error", details=None):
     error = {"code": code, "message": message, "retryable": False}
-    return response(status=status, error=error if details is None else {**error, "details": details})
+    return response(
+        status=status, error=error if details is None else {**error, "details": details}
+    )
 
 
 class CliTest(unittest.TestCase):
@@ -42,18 +80,35 @@ class CliTest(unittest.TestCase):
         self.gateway = ScriptedGateway(self.folder)
         self.gateway.__enter__()
         self.addCleanup(self.gateway.__exit__)
-        self.environment = {"PATH": os.environ["PATH"], "HOME": self.folder, "CRAB_SOCKET": self.gateway.socket, "TERM": "xterm",
-                            "XDG_RUNTIME_DIR": self.folder}
+        self.environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": self.folder,
+            "CRAB_SOCKET": self.gateway.socket,
+            "TERM": "xterm",
+            "XDG_RUNTIME_DIR": self.folder,
+        }
 
     def crab(self, *arguments, stdin="", environment=None):
-        return subprocess.run([CRAB, *arguments], input=stdin, capture_output=True, text=True, timeout=60,
-                              env={**self.environment, **(environment or {})}, cwd=self.folder)
+        return subprocess.run(
+            [CRAB, *arguments],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env={**self.environment, **(environment or {})},
+            cwd=self.folder,
+        )
 
     def on_terminal(self, *arguments, environment=None):
         """Standard output as a terminal shows it."""
         ours, theirs = pty.openpty()
-        process = subprocess.Popen([CRAB, *arguments], stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE,
-                                   env={**self.environment, **(environment or {})})
+        process = subprocess.Popen(
+            [CRAB, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=theirs,
+            stderr=subprocess.PIPE,
+            env={**self.environment, **(environment or {})},
+        )
         os.close(theirs)
         text = b""
         try:
@@ -80,7 +135,9 @@ class Help(CliTest):
         if "Subcommands:" in text:
             for line in text.split("Subcommands:")[1].split("\n\n")[0].splitlines():
                 if line.startswith("  ") and line[2] != " ":
-                    yield from self.commands(*path, line.split()[0].rstrip(","))  # `allow, grant`: the first name
+                    yield from self.commands(
+                        *path, line.split()[0].rstrip(",")
+                    )  # `allow, grant`: the first name
 
     def test_every_command_has_help_with_an_example_and_its_own_name(self):
         seen = []
@@ -91,9 +148,69 @@ class Help(CliTest):
                 self.assertIn("Examples:\n  ", text, path)
             self.assertTrue(text.endswith("\n"))
             self.assertNotIn("\0", text)
-        for name in ("gateway run", "gateway check", "host memory", "host cron", "tools list", "tools show", "call", "chat", "calls list", "calls show", "calls cancel", "events tail", "explain",
-                     "devices list", "devices pair", "devices approve", "devices revoke", "pair test", "pair tool", "pair subscriber", "pair cli", "peers list", "peers show",
-                     "peers renew", "peers revoke", "peers enable", "peers disable", "peers identity", "leases list", "leases revoke", "artifacts list", "artifacts get", "artifacts delete", "approvals list", "approvals show", "approvals allow", "approvals deny", "approvals watch", "approvals remembered", "approvals forget", "policy test", "tls init", "worktree bind", "worktree unbind", "worktree status", "agents list", "agents turns", "agents show", "tools cost", "device", "bridge run", "bridge list", "bridge status", "bridge enable", "bridge disable", "bridge call", "doctor", "completion", "schema check", "schema suite", "help"):
+        for name in (
+            "gateway run",
+            "gateway check",
+            "host memory",
+            "host cron",
+            "tools list",
+            "tools show",
+            "call",
+            "chat",
+            "calls list",
+            "calls show",
+            "calls cancel",
+            "events tail",
+            "explain",
+            "devices list",
+            "devices pair",
+            "devices approve",
+            "devices revoke",
+            "pair test",
+            "pair tool",
+            "pair subscriber",
+            "pair cli",
+            "peers list",
+            "peers show",
+            "peers renew",
+            "peers revoke",
+            "peers enable",
+            "peers disable",
+            "peers identity",
+            "leases list",
+            "leases revoke",
+            "artifacts list",
+            "artifacts get",
+            "artifacts delete",
+            "approvals list",
+            "approvals show",
+            "approvals allow",
+            "approvals deny",
+            "approvals watch",
+            "approvals remembered",
+            "approvals forget",
+            "policy test",
+            "tls init",
+            "worktree bind",
+            "worktree unbind",
+            "worktree status",
+            "agents list",
+            "agents turns",
+            "agents show",
+            "tools cost",
+            "device",
+            "bridge run",
+            "bridge list",
+            "bridge status",
+            "bridge enable",
+            "bridge disable",
+            "bridge call",
+            "doctor",
+            "completion",
+            "schema check",
+            "schema suite",
+            "help",
+        ):
             self.assertIn(name, seen)
 
     def test_alone_it_prints_its_commands_under_what_they_are_for(self):
@@ -105,8 +222,12 @@ class Help(CliTest):
     def test_common_options_stand_anywhere(self):
         self.gateway.answer("GET", "/v1/admin/devices", {"devices": []})
         environment = {"CRAB_SOCKET": "/nonexistent"}
-        for words in (("--socket", self.gateway.socket, "devices", "list"), ("devices", f"--socket={self.gateway.socket}", "list"), ("devices", "list", "--socket", self.gateway.socket),
-                      ("-o", "json", "--socket", self.gateway.socket, "devices", "list")):
+        for words in (
+            ("--socket", self.gateway.socket, "devices", "list"),
+            ("devices", f"--socket={self.gateway.socket}", "list"),
+            ("devices", "list", "--socket", self.gateway.socket),
+            ("-o", "json", "--socket", self.gateway.socket, "devices", "list"),
+        ):
             done = self.crab(*words, environment=environment)
             self.assertEqual(done.returncode, 0, (words, done.stderr))
 
@@ -118,16 +239,23 @@ class Help(CliTest):
 
     def test_the_reference_page_is_current(self):
         page = Path(__file__).resolve().parents[3] / "docs/reference/cli.md"
-        self.assertEqual(self.crab("help", "--markdown").stdout, page.read_text(), "run: crab help --markdown > docs/reference/cli.md")
+        self.assertEqual(
+            self.crab("help", "--markdown").stdout,
+            page.read_text(),
+            "run: crab help --markdown > docs/reference/cli.md",
+        )
 
     def test_mistyped_words_come_with_the_word_that_was_meant(self):
-        for arguments, expected in ((["gatway"], "unknown command gatway; did you mean gateway?"),
-                                    (["gateway", "chekc"], "unknown command chekc; did you mean check?"),
-                                    (["call", "x", "--timeuot", "1"], "unknown option --timeuot; did you mean --timeout?"),
-                                    (["tools", "list", "-o", "jsno"], "did you mean json?"),
-                                    (["tools"], "crab tools needs a command: list, show"), (["call"], "tool is required"),
-                                    (["call", "x", "--timeout", "soon"], "has to be a duration"),
-                                    (["help", "cal"], "did you mean call?")):
+        for arguments, expected in (
+            (["gatway"], "unknown command gatway; did you mean gateway?"),
+            (["gateway", "chekc"], "unknown command chekc; did you mean check?"),
+            (["call", "x", "--timeuot", "1"], "unknown option --timeuot; did you mean --timeout?"),
+            (["tools", "list", "-o", "jsno"], "did you mean json?"),
+            (["tools"], "crab tools needs a command: list, show"),
+            (["call"], "tool is required"),
+            (["call", "x", "--timeout", "soon"], "has to be a duration"),
+            (["help", "cal"], "did you mean call?"),
+        ):
             done = self.crab(*arguments)
             self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
             self.assertIn(expected, done.stderr)
@@ -140,8 +268,18 @@ class Help(CliTest):
 
         def complete(*words):
             line = " ".join(f"'{word}'" for word in words)
-            program = f"crab() {{ '{CRAB}' \"$@\"; }}; source '{script}'; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _crab; echo \"${{COMPREPLY[@]}}\""
-            return subprocess.run(["bash", "-c", program], env=self.environment, capture_output=True, text=True, timeout=60).stdout.split()
+            program = (
+                f"crab() {{ '{CRAB}' \"$@\"; }}; source '{script}'; COMP_WORDS=({line}); "
+                f"COMP_CWORD={len(words) - 1}; _crab; echo \"${{COMPREPLY[@]}}\""
+            )
+            return subprocess.run(
+                ["bash", "-c", program],
+                env=self.environment,
+                capture_output=True,
+                text=True,
+                timeout=60,
+            ).stdout.split()
+
         self.assertEqual(complete("crab", "cal"), ["call", "calls"])
         self.assertEqual(complete("crab", "devices", "re"), ["revoke"])
         self.assertEqual(complete("crab", "call", "sm"), ["sms.send"])
@@ -156,7 +294,11 @@ class Tools(CliTest):
     def test_list_is_a_table_names_or_json(self):
         self.gateway.answer("GET", "/v1/admin/tools", TOOLS)
         table = self.crab("tools", "list").stdout
-        self.assertRegex(table, r"TOOL +SOURCE +EFFECTS +DESCRIPTION\nsms.send +device/phone +yes +Send a text message. Now.\n")
+        self.assertRegex(
+            table,
+            r"TOOL +SOURCE +EFFECTS +DESCRIPTION\nsms.send +device/phone +yes +Send a text "
+            r"message. Now.\n",
+        )
         self.assertNotIn("\x1b", table)
         self.assertEqual(self.crab("tools", "list", "-o", "names").stdout, "sms.send\ndice.roll\n")
         self.assertEqual(json.loads(self.crab("tools", "list", "-o", "json").stdout), TOOLS)
@@ -192,13 +334,40 @@ class Call(CliTest):
 
     def test_the_request_has_the_members_of_the_protocol(self):
         self.answer(response(result={}))
-        self.assertEqual(self.crab("call", "sms.send", '{"to":"1"}', "--arg", "n=3", "--arg", "text=hi", "--arg", "id:=\"7\"", "--arg", "to=+49",
-                                   "--timeout", "1.5s", "--idempotency-key", "k").returncode, 0)
+        self.assertEqual(
+            self.crab(
+                "call",
+                "sms.send",
+                '{"to":"1"}',
+                "--arg",
+                "n=3",
+                "--arg",
+                "text=hi",
+                "--arg",
+                "id:=\"7\"",
+                "--arg",
+                "to=+49",
+                "--timeout",
+                "1.5s",
+                "--idempotency-key",
+                "k",
+            ).returncode,
+            0,
+        )
         body = self.sent()
         self.assertRegex(body.pop("call_id"), r"^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-")
-        self.assertEqual(body, {"version": "v1", "tool_name": "sms.send", "tenant_id": "default", "timeout_ms": 1500, "idempotency_key": "k",
-                                "args": {"to": "+49", "n": 3, "text": "hi", "id": "7"},
-                                "context": {"agent_id": "cli", "session_id": "cli", "request_origin": "operator"}})
+        self.assertEqual(
+            body,
+            {
+                "version": "v1",
+                "tool_name": "sms.send",
+                "tenant_id": "default",
+                "timeout_ms": 1500,
+                "idempotency_key": "k",
+                "args": {"to": "+49", "n": 3, "text": "hi", "id": "7"},
+                "context": {"agent_id": "cli", "session_id": "cli", "request_origin": "operator"},
+            },
+        )
 
     def test_arguments_come_from_files_and_standard_input(self):
         self.answer(response(result={}))
@@ -220,7 +389,10 @@ class Call(CliTest):
         self.assertEqual(self.crab("call", "t").stdout, "hello\n")
         self.answer(response(result={"n": [1, 2], "e": {}}))
         self.assertEqual(self.crab("call", "t").stdout, '{"n":[1,2],"e":{}}\n')
-        self.assertEqual(self.on_terminal("call", "t").replace("\r", ""), '{\n  "n": [\n    1,\n    2\n  ],\n  "e": {}\n}\n')
+        self.assertEqual(
+            self.on_terminal("call", "t").replace("\r", ""),
+            '{\n  "n": [\n    1,\n    2\n  ],\n  "e": {}\n}\n',
+        )
         self.answer(response(result={"text": "a\x1b]0;title\x07b"}))
         self.assertEqual(self.on_terminal("call", "t").strip(), "a\\x1b]0;title\\x07b")
 
@@ -231,17 +403,39 @@ class Call(CliTest):
             self.assertEqual((json.loads(done.stdout), done.returncode), (answer, code))
 
     def test_every_failure_has_its_exit_code_and_says_what_to_do(self):
-        for code, exit_code in (("TOOL_FAILED", 1), ("INTERNAL", 1), ("RATE_LIMITED", 1), ("WHATEVER", 1), ("INVALID_ARGS", 2),
-                                ("DEPENDENCY_UNAVAILABLE", 3), ("UNAVAILABLE", 3), ("FORBIDDEN", 4), ("UNAUTHORIZED", 4), ("PAIRING_REQUIRED", 4),
-                                ("APPROVAL_REQUIRED", 4), ("TIMEOUT", 6), ("OUTCOME_UNKNOWN", 7)):
+        for code, exit_code in (
+            ("TOOL_FAILED", 1),
+            ("INTERNAL", 1),
+            ("RATE_LIMITED", 1),
+            ("WHATEVER", 1),
+            ("INVALID_ARGS", 2),
+            ("DEPENDENCY_UNAVAILABLE", 3),
+            ("UNAVAILABLE", 3),
+            ("FORBIDDEN", 4),
+            ("UNAUTHORIZED", 4),
+            ("PAIRING_REQUIRED", 4),
+            ("APPROVAL_REQUIRED", 4),
+            ("TIMEOUT", 6),
+            ("OUTCOME_UNKNOWN", 7),
+        ):
             self.answer(failure(code, "the reason"))
             done = self.crab("call", "t")
             self.assertEqual((done.returncode, done.stdout), (exit_code, ""), code)
             self.assertIn(f"{code}: the reason", done.stderr)
 
     def test_validation_failures_list_pointer_rule_and_sentence(self):
-        self.answer(failure("INVALID_ARGS", "/limit: at most 100", details={"errors": [
-            {"pointer": "/limit", "rule": "maximum", "message": "at most 100"}, {"pointer": "", "rule": "required", "message": "needs to"}]}))
+        self.answer(
+            failure(
+                "INVALID_ARGS",
+                "/limit: at most 100",
+                details={
+                    "errors": [
+                        {"pointer": "/limit", "rule": "maximum", "message": "at most 100"},
+                        {"pointer": "", "rule": "required", "message": "needs to"},
+                    ]
+                },
+            )
+        )
         done = self.crab("call", "t", "--arg", "limit=500")
         self.assertEqual(done.returncode, 2)
         self.assertIn("/limit  maximum  at most 100", done.stderr)
@@ -249,7 +443,13 @@ class Call(CliTest):
 
     def test_no_sentence_is_said_twice_and_a_refusal_names_its_call(self):
         wrong = "/path: must be a string, not the number 7"
-        self.answer(failure("INVALID_ARGS", wrong, details={"errors": [{"pointer": "/path", "rule": "type", "message": wrong}]}))
+        self.answer(
+            failure(
+                "INVALID_ARGS",
+                wrong,
+                details={"errors": [{"pointer": "/path", "rule": "type", "message": wrong}]},
+            )
+        )
         done = self.crab("call", "t")
         self.assertEqual(done.stderr.count(wrong), 1, done.stderr)
         self.assertIn("crab: call c; crab explain c tells more", done.stderr)
@@ -293,18 +493,46 @@ class Call(CliTest):
         self.assertIn("too large", self.crab("call", "t").stderr)
 
     def test_a_stream_prints_its_frames_and_ends_with_the_result(self):
-        self.answer([("progress", {"message": "half", "progress": 1, "total": 2}),
-                     ("frame", {"frame_no": 1, "final": False, "content_type": "text/plain", "data": "one "}),
-                     ("frame", {"frame_no": 2, "final": True, "content_type": "text/plain", "data_base64": "dHdvCg=="}),
-                     ("result", response(result={"text": "one two\n"}))])
+        self.answer(
+            [
+                ("progress", {"message": "half", "progress": 1, "total": 2}),
+                (
+                    "frame",
+                    {"frame_no": 1, "final": False, "content_type": "text/plain", "data": "one "},
+                ),
+                (
+                    "frame",
+                    {
+                        "frame_no": 2,
+                        "final": True,
+                        "content_type": "text/plain",
+                        "data_base64": "dHdvCg==",
+                    },
+                ),
+                ("result", response(result={"text": "one two\n"})),
+            ]
+        )
         done = self.crab("call", "t", "--stream")
         self.assertEqual((done.stdout, done.returncode), ("one two\n", 0))
         self.assertEqual(self.gateway.headers[-1]["Accept"], "text/event-stream")
-        lines = [json.loads(line) for line in self.crab("call", "t", "--stream", "-o", "json").stdout.splitlines()]
-        self.assertEqual([line["event"] for line in lines], ["progress", "frame", "frame", "result"])
+        lines = [
+            json.loads(line)
+            for line in self.crab("call", "t", "--stream", "-o", "json").stdout.splitlines()
+        ]
+        self.assertEqual(
+            [line["event"] for line in lines], ["progress", "frame", "frame", "result"]
+        )
 
     def test_a_stream_that_ends_in_an_error_has_its_exit_code(self):
-        self.answer([("frame", {"frame_no": 1, "final": False, "content_type": "text/plain", "data": "part"}), ("result", failure("TIMEOUT", status="timeout"))])
+        self.answer(
+            [
+                (
+                    "frame",
+                    {"frame_no": 1, "final": False, "content_type": "text/plain", "data": "part"},
+                ),
+                ("result", failure("TIMEOUT", status="timeout")),
+            ]
+        )
         done = self.crab("call", "t", "--stream")
         self.assertEqual((done.stdout, done.returncode), ("part", 6))
 
@@ -316,12 +544,24 @@ class Call(CliTest):
 
     def test_a_url_reaches_a_public_listener_with_a_token_below_its_prefix(self):
         self.gateway.answer("POST", "/crab/v1/tools/call", response(result={"text": "far"}))
-        self.gateway.answer("GET", "/crab/v1/tools", {"version": "v1", "service": "crab", "tools": TOOLS["tools"]})
+        self.gateway.answer(
+            "GET", "/crab/v1/tools", {"version": "v1", "service": "crab", "tools": TOOLS["tools"]}
+        )
         for arguments, environment in ((["--token", "secret"], {}), ([], {"CRAB_TOKEN": "secret"})):
-            done = self.crab("call", "t", "--url", self.gateway.url + "/crab/", *arguments, environment=environment)
+            done = self.crab(
+                "call",
+                "t",
+                "--url",
+                self.gateway.url + "/crab/",
+                *arguments,
+                environment=environment,
+            )
             self.assertEqual((done.stdout, done.returncode), ("far", 0), done.stderr)
             self.assertEqual(self.gateway.headers[-1]["Authorization"], "Bearer secret")
-        self.assertEqual(self.crab("tools", "list", "--url", self.gateway.url + "/crab", "-o", "names").stdout, "sms.send\ndice.roll\n")
+        self.assertEqual(
+            self.crab("tools", "list", "--url", self.gateway.url + "/crab", "-o", "names").stdout,
+            "sms.send\ndice.roll\n",
+        )
         for url in ("ftp://x", "http://", "127.0.0.1:1", "http://a b"):
             self.assertEqual(self.crab("tools", "list", "--url", url).returncode, 2, url)
 
@@ -329,46 +569,106 @@ class Call(CliTest):
         self.answer(response(result={}))
         self.crab("call", "t", environment={"CRAB_TOKEN": "secret"})
         self.assertNotIn("Authorization", self.gateway.headers[-1])
-        self.assertNotIn("secret", self.crab("call", "--help", environment={"CRAB_TOKEN": "secret"}).stdout)
+        self.assertNotIn(
+            "secret", self.crab("call", "--help", environment={"CRAB_TOKEN": "secret"}).stdout
+        )
 
     def test_ctrl_c_cancels_the_call_at_the_gateway(self):
-        self.gateway.answer("POST", "/v1/tools/cancel", {"version": "v1", "call_id": "c", "status": "cancelling"})
+        self.gateway.answer(
+            "POST", "/v1/tools/cancel", {"version": "v1", "call_id": "c", "status": "cancelling"}
+        )
 
         def hang(_):
             self.gateway.wait_for("/v1/tools/cancel")
             return failure("CANCELLED")
+
         self.answer(hang)
-        process = subprocess.Popen([CRAB, "call", "t", "--call-id", "c-9"], env=self.environment, stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process = subprocess.Popen(
+            [CRAB, "call", "t", "--call-id", "c-9"],
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
         self.gateway.wait_for("/v1/tools/call")
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130)
-        self.assertEqual(self.gateway.wait_for("/v1/tools/cancel"), {"version": "v1", "tenant_id": "default", "call_id": "c-9", "reason": "cancelled"})
+        self.assertEqual(
+            self.gateway.wait_for("/v1/tools/cancel"),
+            {"version": "v1", "tenant_id": "default", "call_id": "c-9", "reason": "cancelled"},
+        )
 
 
-RECORD = {"call_id": "c-1", "time": "2026-11-21T09:30:00.250Z", "front": "http", "principal": "caller/ci", "proof": "bearer_token", "tenant": "harbour",
-          "tool": "sms.send", "source": "device/phone", "rule": "policy[2]", "decision": "allow", "hooks": [{"hook": "ask", "answer": "proceed", "us": 12000}],
-          "attempts": [{"us": 50000, "status": "retryable_error", "code": "UNAVAILABLE"}, {"us": 20500, "status": "ok"}], "status": "ok", "replayed": False,
-          "args_bytes": 180, "result_bytes": 2500, "duration_us": 90123, "timeline": {"resolved_us": 10, "authorized_us": 25, "finished_us": 90123}}
+RECORD = {
+    "call_id": "c-1",
+    "time": "2026-11-21T09:30:00.250Z",
+    "front": "http",
+    "principal": "caller/ci",
+    "proof": "bearer_token",
+    "tenant": "harbour",
+    "tool": "sms.send",
+    "source": "device/phone",
+    "rule": "policy[2]",
+    "decision": "allow",
+    "hooks": [{"hook": "ask", "answer": "proceed", "us": 12000}],
+    "attempts": [
+        {"us": 50000, "status": "retryable_error", "code": "UNAVAILABLE"},
+        {"us": 20500, "status": "ok"},
+    ],
+    "status": "ok",
+    "replayed": False,
+    "args_bytes": 180,
+    "result_bytes": 2500,
+    "duration_us": 90123,
+    "timeline": {"resolved_us": 10, "authorized_us": 25, "finished_us": 90123},
+}
 
 
 class Calls(CliTest):
     def test_explain_tells_who_which_rule_hooks_attempts_and_times(self):
         self.gateway.answer("GET", "/v1/admin/calls/c-1", RECORD)
         text = self.crab("explain", "c-1").stdout
-        for expected in ("caller/ci, proven by bearer_token, through http, tenant harbour", "allow, by rule policy[2]", "ask answered proceed after 12.0 ms",
-                         "1: retryable_error UNAVAILABLE after 50.0 ms", "2: ok after 20.5 ms", "90.1 ms", "arguments 180 B, result 2.5 kB", "resolved", "+15 µs"):
+        for expected in (
+            "caller/ci, proven by bearer_token, through http, tenant harbour",
+            "allow, by rule policy[2]",
+            "ask answered proceed after 12.0 ms",
+            "1: retryable_error UNAVAILABLE after 50.0 ms",
+            "2: ok after 20.5 ms",
+            "90.1 ms",
+            "arguments 180 B, result 2.5 kB",
+            "resolved",
+            "+15 µs",
+        ):
             self.assertIn(expected, text)
         self.assertEqual(json.loads(self.crab("explain", "c-1", "-o", "json").stdout), RECORD)
         done = self.crab("explain", "other")
         self.assertEqual((done.returncode, done.stdout), (5, ""))
 
     def test_list_shows_running_and_recent_calls(self):
-        self.gateway.answer("GET", "/v1/admin/calls?limit=5", {"recent": [RECORD], "running": [
-            {"call_id": "c-2", "tool": "dice.roll", "principal": "local/0", "stage": "dispatched", "started_at": "2026-11-21T09:30:00Z", "elapsed_ms": 1500}]})
+        self.gateway.answer(
+            "GET",
+            "/v1/admin/calls?limit=5",
+            {
+                "recent": [RECORD],
+                "running": [
+                    {
+                        "call_id": "c-2",
+                        "tool": "dice.roll",
+                        "principal": "local/0",
+                        "stage": "dispatched",
+                        "started_at": "2026-11-21T09:30:00Z",
+                        "elapsed_ms": 1500,
+                    }
+                ],
+            },
+        )
         text = self.crab("calls", "list", "--limit", "5").stdout
-        self.assertRegex(text, r"c-2 +dice.roll +local/0 +1.5 s +running: dispatched\nc-1 +sms.send +caller/ci +90.1 ms +ok\n")
+        self.assertRegex(
+            text,
+            r"c-2 +dice.roll +local/0 +1.5 s +running: dispatched\nc-1 +sms.send +caller/ci +90.1 "
+            r"ms +ok\n",
+        )
 
     def test_cancel_says_what_it_did(self):
         self.gateway.answer("POST", "/v1/admin/calls/a%2Fb/cancel", {"status": "cancelling"})
@@ -379,155 +679,452 @@ class Calls(CliTest):
 
 class Devices(CliTest):
     def test_pair_prints_the_code_and_how_to_use_it(self):
-        self.gateway.answer("POST", "/v1/admin/devices/pair", {"code": "482913", "expires_at": "2026-11-21T10:00:00Z", "roles": ["device"],
-                                                               "gateway": "wss://crab.local:8443/home", "only_here": False, "ca_file": "/var/lib/my crab/ca.pem"})
+        self.gateway.answer(
+            "POST",
+            "/v1/admin/devices/pair",
+            {
+                "code": "482913",
+                "expires_at": "2026-11-21T10:00:00Z",
+                "roles": ["device"],
+                "gateway": "wss://crab.local:8443/home",
+                "only_here": False,
+                "ca_file": "/var/lib/my crab/ca.pem",
+            },
+        )
         text = self.crab("devices", "pair", "--name", "Ann's phone").stdout
-        self.assertIn("  crab device --pair 482913 --gateway wss://crab.local:8443/home --ca-file '/var/lib/my crab/ca.pem' --name 'Ann'\\''s phone'\n", text)
+        self.assertIn(
+            "  crab device --pair 482913 --gateway wss://crab.local:8443/home --ca-file "
+            "'/var/lib/my crab/ca.pem' --name 'Ann'\\''s phone'\n",
+            text,
+        )
         self.assertIn("--role device,caller", text)  # what the role gives is said where it is given
         self.assertEqual(self.gateway.wait_for("/v1/admin/devices/pair"), {"name": "Ann's phone"})
 
     def test_a_token_goes_into_a_new_file_of_ones_own(self):
-        self.gateway.answer("POST", "/v1/admin/devices/pair", {"token": "ab" * 32, "device": "ci", "token_id": "t1", "roles": ["caller"],
-                                                               "gateway": "wss://crab.local:8443", "only_here": False, "ca_file": "/ca.pem"})
+        self.gateway.answer(
+            "POST",
+            "/v1/admin/devices/pair",
+            {
+                "token": "ab" * 32,
+                "device": "ci",
+                "token_id": "t1",
+                "roles": ["caller"],
+                "gateway": "wss://crab.local:8443",
+                "only_here": False,
+                "ca_file": "/ca.pem",
+            },
+        )
         done = self.crab("devices", "pair", "--out", "ci.token", "--name", "ci", "--role", "caller")
         path = Path(self.folder) / "ci.token"
-        self.assertEqual((done.returncode, path.read_text(), path.stat().st_mode & 0o777), (0, "ab" * 32 + "\n", 0o600), done.stderr)
+        self.assertEqual(
+            (done.returncode, path.read_text(), path.stat().st_mode & 0o777),
+            (0, "ab" * 32 + "\n", 0o600),
+            done.stderr,
+        )
         self.assertNotIn("ab" * 32, done.stdout + done.stderr)
-        self.assertIn('curl --cacert /ca.pem -H "Authorization: Bearer $(cat ci.token)" https://crab.local:8443/v1/tools', done.stdout)
+        self.assertIn(
+            'curl --cacert /ca.pem -H "Authorization: Bearer $(cat ci.token)" '
+            'https://crab.local:8443/v1/tools',
+            done.stdout,
+        )
         self.assertTrue(self.gateway.wait_for("/v1/admin/devices/pair")["token"])
-        for name in ("ci.token", "link"):  # neither what is there nor what a link points to is written
+        for name in (
+            "ci.token",
+            "link",
+        ):  # neither what is there nor what a link points to is written
             if name == "link":
                 os.symlink(os.path.join(self.folder, "elsewhere"), os.path.join(self.folder, name))
             again = self.crab("devices", "pair", "--out", name, "--name", "ci")
             self.assertNotEqual(again.returncode, 0)
             self.assertIn("is there already", again.stderr)
         self.assertFalse(os.path.exists(os.path.join(self.folder, "elsewhere")))
-        self.gateway.answer("POST", "/v1/admin/devices/pair", {"error": "no", "code": "INVALID_ARGS"}, 400)
-        self.assertEqual(self.crab("devices", "pair", "--out", "other", "--name", "ci").returncode, 2)
+        self.gateway.answer(
+            "POST", "/v1/admin/devices/pair", {"error": "no", "code": "INVALID_ARGS"}, 400
+        )
+        self.assertEqual(
+            self.crab("devices", "pair", "--out", "other", "--name", "ci").returncode, 2
+        )
         self.assertFalse(os.path.exists(os.path.join(self.folder, "other")))
 
     def test_callers_are_listed_as_tokens_not_as_devices(self):
-        token = {"id": "t7", "roles": ["caller"], "created_at": "2026-01-01T00:00:00Z", "revoked": False}
-        self.gateway.answer("GET", "/v1/admin/devices", {"devices": [], "callers": [{"caller": "ci", "name": "ci", "principal": "caller/ci", "tokens": [token]}]})
+        token = {
+            "id": "t7",
+            "roles": ["caller"],
+            "created_at": "2026-01-01T00:00:00Z",
+            "revoked": False,
+        }
+        self.gateway.answer(
+            "GET",
+            "/v1/admin/devices",
+            {
+                "devices": [],
+                "callers": [
+                    {"caller": "ci", "name": "ci", "principal": "caller/ci", "tokens": [token]}
+                ],
+            },
+        )
         text = self.crab("devices", "list").stdout
         self.assertRegex(text, r"(?m)^CALLER +PRINCIPAL +TOKENS\nci +caller/ci +t7 \(caller\)$")
         self.assertIn("No devices yet", text)
 
     def test_pair_shows_the_page_as_a_qr_code(self):
-        self.gateway.answer("POST", "/v1/admin/devices/pair", {"code": "1234-5678-9012", "expires_at": "2026-11-21T10:00:00Z",
-                                                               "page": "https://crab.local:42617/device/#pair=1234-5678-9012"})
+        self.gateway.answer(
+            "POST",
+            "/v1/admin/devices/pair",
+            {
+                "code": "1234-5678-9012",
+                "expires_at": "2026-11-21T10:00:00Z",
+                "page": "https://crab.local:42617/device/#pair=1234-5678-9012",
+            },
+        )
         text = self.crab("devices", "pair", "--qr").stdout
-        self.assertIn("or open https://crab.local:42617/device/#pair=1234-5678-9012 in its browser", text)
+        self.assertIn(
+            "or open https://crab.local:42617/device/#pair=1234-5678-9012 in its browser", text
+        )
         picture = [line for line in text.splitlines() if set(line) <= set("█▀▄ ") and line]
         self.assertEqual({len(line) for line in picture}, {33 + 8})  # version 4 with its quiet zone
-        other = self.crab("devices", "pair", "--qr", "--page", "https://home.example/device/").stdout
+        other = self.crab(
+            "devices", "pair", "--qr", "--page", "https://home.example/device/"
+        ).stdout
         self.assertIn("https://home.example/device/#pair=1234-5678-9012", other)
 
     def test_pair_with_token_prints_the_token_and_nothing_else(self):
-        self.gateway.answer("POST", "/v1/admin/devices/pair", {"token": "crab_t", "device": "x", "token_id": "t1", "expires_at": "2026-12-21T10:00:00Z"})
-        done = self.crab("devices", "pair", "--token", "--name", "X", "--role", "device,caller", "--expires", "30d")
+        self.gateway.answer(
+            "POST",
+            "/v1/admin/devices/pair",
+            {
+                "token": "crab_t",
+                "device": "x",
+                "token_id": "t1",
+                "expires_at": "2026-12-21T10:00:00Z",
+            },
+        )
+        done = self.crab(
+            "devices",
+            "pair",
+            "--token",
+            "--name",
+            "X",
+            "--role",
+            "device,caller",
+            "--expires",
+            "30d",
+        )
         self.assertEqual((done.stdout, done.stderr), ("crab_t\n", ""))
-        self.assertEqual(self.gateway.wait_for("/v1/admin/devices/pair"),
-                         {"name": "X", "roles": ["device", "caller"], "expires_in_s": 2592000, "token": True})
+        self.assertEqual(
+            self.gateway.wait_for("/v1/admin/devices/pair"),
+            {"name": "X", "roles": ["device", "caller"], "expires_in_s": 2592000, "token": True},
+        )
 
     def test_list_and_revoke(self):
-        self.gateway.answer("GET", "/v1/admin/devices", {"devices": [{"device": "phone", "name": "My phone", "principal": "device/phone", "connected": True,
-                            "connections": 1, "tools": 4, "tokens": [{"id": "t1", "roles": ["device"], "created_at": "2026-01-01T00:00:00Z",
-                                                                      "expires_at": "2027-01-01T00:00:00Z", "revoked": False}]}]})
-        self.assertRegex(self.crab("devices", "list").stdout, r"phone +My phone +connected +4 +t1 \(device, until 2027-01-01\)")
-        self.gateway.answer("POST", "/v1/admin/devices/revoke", lambda body: {"revoked": 2 if body == {"device": "phone"} else 0})
+        self.gateway.answer(
+            "GET",
+            "/v1/admin/devices",
+            {
+                "devices": [
+                    {
+                        "device": "phone",
+                        "name": "My phone",
+                        "principal": "device/phone",
+                        "connected": True,
+                        "connections": 1,
+                        "tools": 4,
+                        "tokens": [
+                            {
+                                "id": "t1",
+                                "roles": ["device"],
+                                "created_at": "2026-01-01T00:00:00Z",
+                                "expires_at": "2027-01-01T00:00:00Z",
+                                "revoked": False,
+                            }
+                        ],
+                    }
+                ]
+            },
+        )
+        self.assertRegex(
+            self.crab("devices", "list").stdout,
+            r"phone +My phone +connected +4 +t1 \(device, until 2027-01-01\)",
+        )
+        self.gateway.answer(
+            "POST",
+            "/v1/admin/devices/revoke",
+            lambda body: {"revoked": 2 if body == {"device": "phone"} else 0},
+        )
         self.assertEqual(self.crab("devices", "revoke", "phone").stdout, "revoked 2 tokens\n")
         self.assertEqual(self.crab("devices", "revoke", "--token-id", "t9").returncode, 5)
         self.assertEqual(self.crab("devices", "revoke").returncode, 2)
 
 
 class Approvals(CliTest):
-    QUESTION = {"id": "5f0c9a3be214", "state": "pending", "principal": "caller/ci", "tool": "phone__sms", "rule": "policy[0]", "privilege_level": "MINIMAL",
-                "network_policy": "DENY_ALL", "args": "{\"to\":\"Bob\"}"}
+    QUESTION = {
+        "id": "5f0c9a3be214",
+        "state": "pending",
+        "principal": "caller/ci",
+        "tool": "phone__sms",
+        "rule": "policy[0]",
+        "privilege_level": "MINIMAL",
+        "network_policy": "DENY_ALL",
+        "args": "{\"to\":\"Bob\"}",
+    }
 
     def test_those_that_wait_are_listed_and_with_all_the_others(self):
-        over = {**self.QUESTION, "id": "aaaaaaaaaaaa", "state": "denied", "decided_by": "local/0", "scope": "always"}
-        self.gateway.answer("GET", "/v1/admin/approvals", {"watchers": 0, "approvals": [over, self.QUESTION]})
+        over = {
+            **self.QUESTION,
+            "id": "aaaaaaaaaaaa",
+            "state": "denied",
+            "decided_by": "local/0",
+            "scope": "always",
+        }
+        self.gateway.answer(
+            "GET", "/v1/admin/approvals", {"watchers": 0, "approvals": [over, self.QUESTION]}
+        )
         rows = self.crab("approvals", "list").stdout.splitlines()
         self.assertEqual([row.split()[0] for row in rows], ["APPROVAL", "5f0c9a3be214"])
         self.assertIn("denied by local/0 (always)", self.crab("approvals", "list", "--all").stdout)
 
     def test_the_list_and_its_json_say_the_same(self):
-        over = {**self.QUESTION, "id": "aaaaaaaaaaaa", "state": "denied", "decided_by": "local/0", "scope": "always"}
-        waits = {**self.QUESTION, "until": "2026-11-22T10:00:00Z", "worktree": "garden/main", "session": "s-7"}
-        self.gateway.answer("GET", "/v1/admin/approvals", {"watchers": 0, "approvals": [over, waits]})
+        over = {
+            **self.QUESTION,
+            "id": "aaaaaaaaaaaa",
+            "state": "denied",
+            "decided_by": "local/0",
+            "scope": "always",
+        }
+        waits = {
+            **self.QUESTION,
+            "until": "2026-11-22T10:00:00Z",
+            "worktree": "garden/main",
+            "session": "s-7",
+        }
+        self.gateway.answer(
+            "GET", "/v1/admin/approvals", {"watchers": 0, "approvals": [over, waits]}
+        )
         row = self.crab("approvals", "list").stdout.splitlines()[1]
-        for value in (waits[key] for key in ("id", "state", "until", "principal", "tool", "rule", "privilege_level", "network_policy", "worktree", "session")):
+        for value in (
+            waits[key]
+            for key in (
+                "id",
+                "state",
+                "until",
+                "principal",
+                "tool",
+                "rule",
+                "privilege_level",
+                "network_policy",
+                "worktree",
+                "session",
+            )
+        ):
             self.assertIn(value, row)
-        self.assertEqual(json.loads(self.crab("approvals", "list", "-o", "json").stdout), {"watchers": 0, "approvals": [waits]})
-        self.assertEqual(json.loads(self.crab("approvals", "list", "--all", "-o", "json").stdout)["approvals"], [over, waits])
+        self.assertEqual(
+            json.loads(self.crab("approvals", "list", "-o", "json").stdout),
+            {"watchers": 0, "approvals": [waits]},
+        )
+        self.assertEqual(
+            json.loads(self.crab("approvals", "list", "--all", "-o", "json").stdout)["approvals"],
+            [over, waits],
+        )
 
     def test_a_decision_is_sent_with_its_scope(self):
-        for words, sent in ((["allow"], ("allow", "once")), (["allow", "--session"], ("allow", "session")), (["deny", "--always"], ("deny", "always"))):
-            self.gateway.answer("POST", "/v1/admin/approvals/5f0c9a3be214", {**self.QUESTION, "state": "allowed", "scope": sent[1]})
+        for words, sent in (
+            (["allow"], ("allow", "once")),
+            (["allow", "--session"], ("allow", "session")),
+            (["deny", "--always"], ("deny", "always")),
+        ):
+            self.gateway.answer(
+                "POST",
+                "/v1/admin/approvals/5f0c9a3be214",
+                {**self.QUESTION, "state": "allowed", "scope": sent[1]},
+            )
             done = self.crab("approvals", words[0], "5f0c9a3be214", *words[1:])
-            self.assertEqual((done.returncode, done.stdout), (0, f"allowed phone__sms of caller/ci, {sent[1]}\n"))
-        self.assertNotEqual(self.crab("approvals", "allow", "5f0c9a3be214", "--once", "--always").returncode, 0)
+            self.assertEqual(
+                (done.returncode, done.stdout), (0, f"allowed phone__sms of caller/ci, {sent[1]}\n")
+            )
+        self.assertNotEqual(
+            self.crab("approvals", "allow", "5f0c9a3be214", "--once", "--always").returncode, 0
+        )
 
     def test_remembered_decisions_are_listed_and_forgotten(self):
         held = {**self.QUESTION, "decision": "allow", "scope": "always", "decided_by": "local/0"}
         self.gateway.answer("GET", "/v1/admin/approvals/remembered", {"remembered": [held]})
         self.assertIn("allow", self.crab("approvals", "remembered").stdout)
         self.gateway.answer("DELETE", "/v1/admin/approvals/remembered/5f0c9a3be214", held)
-        self.assertEqual(self.crab("approvals", "forget", "5f0c9a3be214").stdout, "forgot: allow phone__sms for caller/ci\n")
+        self.assertEqual(
+            self.crab("approvals", "forget", "5f0c9a3be214").stdout,
+            "forgot: allow phone__sms for caller/ci\n",
+        )
 
 
 class Leases(CliTest):
-    LEASE = {"lease_id": "l1", "owner_component_type": "subscriber", "owner_component_id": "log", "tenant_id": "harbour", "agent_id": "a", "session_id": "s",
-             "capabilities_json": ["events.subscribe:cron.*"], "disconnect_bound": True, "issued_at": "2026-11-21T09:30:00.250Z", "expires_at": "2026-11-21T10:30:00.250Z"}
+    LEASE = {
+        "lease_id": "l1",
+        "owner_component_type": "subscriber",
+        "owner_component_id": "log",
+        "tenant_id": "harbour",
+        "agent_id": "a",
+        "session_id": "s",
+        "capabilities_json": ["events.subscribe:cron.*"],
+        "disconnect_bound": True,
+        "issued_at": "2026-11-21T09:30:00.250Z",
+        "expires_at": "2026-11-21T10:30:00.250Z",
+    }
 
     def test_list_and_revoke(self):
         self.gateway.answer("GET", "/v1/leases", {"leases": [self.LEASE]})
         row = self.crab("leases", "list").stdout.splitlines()[1].split()
-        self.assertEqual(row, ["l1", "subscriber/log", "harbour", "a", "s", "2026-11-21T10:30:00.250Z", "yes", "events.subscribe:cron.*"])
-        self.assertEqual(json.loads(self.crab("leases", "list", "-o", "json").stdout)["leases"], [self.LEASE])
+        self.assertEqual(
+            row,
+            [
+                "l1",
+                "subscriber/log",
+                "harbour",
+                "a",
+                "s",
+                "2026-11-21T10:30:00.250Z",
+                "yes",
+                "events.subscribe:cron.*",
+            ],
+        )
+        self.assertEqual(
+            json.loads(self.crab("leases", "list", "-o", "json").stdout)["leases"], [self.LEASE]
+        )
         self.gateway.answer("DELETE", "/v1/leases/l1", self.LEASE)
-        self.assertEqual(self.crab("leases", "revoke", "l1").stdout, "revoked l1 of subscriber/log\n")
+        self.assertEqual(
+            self.crab("leases", "revoke", "l1").stdout, "revoked l1 of subscriber/log\n"
+        )
 
     def test_worktrees_are_bound_listed_and_unbound(self):
-        self.gateway.answer("POST", "/v1/admin/worktrees/bind?who=caller%2Fci&worktree=garden%2Fmain", {"who": "caller/ci", "worktree": "garden/main"})
-        self.assertIn("caller/ci works in garden/main", self.crab("worktree", "bind", "caller/ci", "garden/main").stdout)
-        self.gateway.answer("GET", "/v1/admin/worktrees", {"worktrees": [{"id": "garden/main", "path": "/srv/garden", "read_only": True}],
-                                                            "bindings": [{"who": "caller/ci", "worktree": "garden/main"}]})
+        self.gateway.answer(
+            "POST",
+            "/v1/admin/worktrees/bind?who=caller%2Fci&worktree=garden%2Fmain",
+            {"who": "caller/ci", "worktree": "garden/main"},
+        )
+        self.assertIn(
+            "caller/ci works in garden/main",
+            self.crab("worktree", "bind", "caller/ci", "garden/main").stdout,
+        )
+        self.gateway.answer(
+            "GET",
+            "/v1/admin/worktrees",
+            {
+                "worktrees": [{"id": "garden/main", "path": "/srv/garden", "read_only": True}],
+                "bindings": [{"who": "caller/ci", "worktree": "garden/main"}],
+            },
+        )
         done = self.crab("worktree", "status")
         self.assertRegex(done.stdout, r"garden/main +/srv/garden +caller/ci")
-        self.gateway.answer("POST", "/v1/admin/worktrees/unbind?who=caller%2Fci", {"who": "caller/ci", "worktree": ""})
+        self.gateway.answer(
+            "POST",
+            "/v1/admin/worktrees/unbind?who=caller%2Fci",
+            {"who": "caller/ci", "worktree": ""},
+        )
         self.assertIn("bound no longer", self.crab("worktree", "unbind", "caller/ci").stdout)
 
     def test_agents_and_the_turns_that_events_started_are_listed_and_shown(self):
-        turn = {"turn_id": "t1", "agent": "butler", "event_id": "e1", "event_type": "cron.triggered", "session_id": "agent-butler-t1", "begun_at": "2026-11-21T18:00:00Z", "end": "answer"}
-        self.gateway.answer("GET", "/v1/admin/agents", {"turns": [turn], "agents": [
-            {"name": "crab", "tenant": "default", "models": ["local"], "events": [], "tools": {"allow": [], "deny": []}},
-            {"name": "butler", "tenant": "home", "models": ["local", "far"], "events": ["cron.triggered"], "tools": {"allow": ["lights_*"], "deny": ["lights_disco"]}}]})
+        turn = {
+            "turn_id": "t1",
+            "agent": "butler",
+            "event_id": "e1",
+            "event_type": "cron.triggered",
+            "session_id": "agent-butler-t1",
+            "begun_at": "2026-11-21T18:00:00Z",
+            "end": "answer",
+        }
+        self.gateway.answer(
+            "GET",
+            "/v1/admin/agents",
+            {
+                "turns": [turn],
+                "agents": [
+                    {
+                        "name": "crab",
+                        "tenant": "default",
+                        "models": ["local"],
+                        "events": [],
+                        "tools": {"allow": [], "deny": []},
+                    },
+                    {
+                        "name": "butler",
+                        "tenant": "home",
+                        "models": ["local", "far"],
+                        "events": ["cron.triggered"],
+                        "tools": {"allow": ["lights_*"], "deny": ["lights_disco"]},
+                    },
+                ],
+            },
+        )
         listed = self.crab("agents", "list").stdout
         self.assertRegex(listed, r"crab +default +local +all")
-        self.assertRegex(listed, r"butler +home +local far +cron.triggered +lights_\* but lights_disco")
-        self.assertRegex(self.crab("agents", "turns").stdout, r"t1 +butler +cron.triggered +2026-11-21T18:00:00Z +answer +agent-butler-t1")
-        self.gateway.answer("GET", "/v1/admin/agents/turns/t1", {"turn": turn, "messages": [{"role": "user", "content": "It is evening."}, {"role": "assistant", "content": "Lit.\x1b[31m"}]})
+        self.assertRegex(
+            listed, r"butler +home +local far +cron.triggered +lights_\* but lights_disco"
+        )
+        self.assertRegex(
+            self.crab("agents", "turns").stdout,
+            r"t1 +butler +cron.triggered +2026-11-21T18:00:00Z +answer +agent-butler-t1",
+        )
+        self.gateway.answer(
+            "GET",
+            "/v1/admin/agents/turns/t1",
+            {
+                "turn": turn,
+                "messages": [
+                    {"role": "user", "content": "It is evening."},
+                    {"role": "assistant", "content": "Lit.\x1b[31m"},
+                ],
+            },
+        )
         shown = self.crab("agents", "show", "t1").stdout
         self.assertIn("user\nIt is evening.\n", shown)
         self.assertNotIn("\x1b", shown)
 
     def test_the_cost_of_tools_is_told_with_what_a_model_would_be_given(self):
-        cost = {"agent": "butler", "searched": True, "visible": 2, "visible_tokens": 900, "offered_tokens": 150, "max_tools": 128, "max_tokens": 500,
-                "tools": [{"name": "small", "tokens": 100, "offered": True}, {"name": "large", "tokens": 800, "offered": False}]}
+        cost = {
+            "agent": "butler",
+            "searched": True,
+            "visible": 2,
+            "visible_tokens": 900,
+            "offered_tokens": 150,
+            "max_tools": 128,
+            "max_tokens": 500,
+            "tools": [
+                {"name": "small", "tokens": 100, "offered": True},
+                {"name": "large", "tokens": 800, "offered": False},
+            ],
+        }
         self.gateway.answer("GET", "/v1/admin/agents/tools?agent=butler", cost)
         lines = self.crab("tools", "cost", "--agent", "butler").stdout.splitlines()
-        self.assertEqual([line.split() for line in lines[1:3]], [["800", "large"], ["100", "yes", "small"]])
+        self.assertEqual(
+            [line.split() for line in lines[1:3]], [["800", "large"], ["100", "yes", "small"]]
+        )
         self.assertIn("may call 2 tools, about 900 tokens", lines[-2])
         self.assertIn("find_tools", lines[-1])
-        self.gateway.answer("GET", "/v1/admin/agents/tools?agent=crab", {**cost, "agent": "crab", "searched": False})
+        self.gateway.answer(
+            "GET", "/v1/admin/agents/tools?agent=crab", {**cost, "agent": "crab", "searched": False}
+        )
         self.assertIn("The model gets all of them.", self.crab("tools", "cost").stdout)
 
     def test_policy_test_under_a_lease_asks_the_gateway(self):
-        self.gateway.answer("GET", "/v1/admin/policy?as=subscriber%2Flog&action=events.subscribe%3Acron.triggered&tenant=other&lease=l1", {"verdict": "deny", "rule": "lease l1: it is for tenant harbour"})
-        done = self.crab("policy", "test", "--as", "subscriber/log", "events.subscribe:cron.triggered", "--tenant", "other", "--lease", "l1")
-        self.assertEqual((done.returncode, done.stdout), (4, "deny, by rule lease l1: it is for tenant harbour\n"))
+        self.gateway.answer(
+            "GET",
+            "/v1/admin/policy?as=subscriber%2Flog&action=events.subscribe%3Acron.triggered&tenant=other&lease=l1",
+            {"verdict": "deny", "rule": "lease l1: it is for tenant harbour"},
+        )
+        done = self.crab(
+            "policy",
+            "test",
+            "--as",
+            "subscriber/log",
+            "events.subscribe:cron.triggered",
+            "--tenant",
+            "other",
+            "--lease",
+            "l1",
+        )
+        self.assertEqual(
+            (done.returncode, done.stdout),
+            (4, "deny, by rule lease l1: it is for tenant harbour\n"),
+        )
 
 
 class Checks(CliTest):
@@ -535,51 +1132,115 @@ class Checks(CliTest):
         path = self.write("gateway.yaml", "gateway:\n  nam: x\n  threads: many\n")
         done = self.crab("gateway", "check", "--config", path)
         self.assertEqual(done.returncode, 1)
-        self.assertEqual(done.stderr, f"{path}:2: gateway.nam: unknown key; did you mean name?\n{path}:3: gateway.threads: has to be a whole number\n")
+        self.assertEqual(
+            done.stderr,
+            f"{path}:2: gateway.nam: unknown key; did you mean name?\n{path}:3: gateway.threads: "
+            f"has to be a whole number\n",
+        )
         answer = json.loads(self.crab("gateway", "check", "--config", path, "-o", "json").stdout)
-        self.assertEqual([error["key"] for error in answer["errors"]], ["gateway.nam", "gateway.threads"])
+        self.assertEqual(
+            [error["key"] for error in answer["errors"]], ["gateway.nam", "gateway.threads"]
+        )
         good = self.write("good.yaml", "gateway: {name: x}\n")
         self.assertEqual(self.crab("gateway", "check", "--config", good).stdout, f"{good}: valid\n")
-        self.assertEqual(json.loads(self.crab("gateway", "check", "--schema").stdout)["title"], "crab gateway configuration")
+        self.assertEqual(
+            json.loads(self.crab("gateway", "check", "--schema").stdout)["title"],
+            "crab gateway configuration",
+        )
 
     def test_a_missing_configuration_file_is_a_usage_error_that_names_it(self):
-        for command in (("gateway", "run"), ("gateway", "check"), ("gateway", "check", "-o", "json"), ("doctor",), ("devices", "list"), ("audit", "verify"),
-                        ("policy", "test", "--as", "caller/ci", "call", "x")):
+        for command in (
+            ("gateway", "run"),
+            ("gateway", "check"),
+            ("gateway", "check", "-o", "json"),
+            ("doctor",),
+            ("devices", "list"),
+            ("audit", "verify"),
+            ("policy", "test", "--as", "caller/ci", "call", "x"),
+        ):
             done = self.crab(*command, "--config", "/nonexistent/gateway.yaml")
             self.assertEqual(done.returncode, 2, (command, done.stderr))
-            self.assertEqual((done.stdout + done.stderr).count("/nonexistent/gateway.yaml"), 1, (command, done.stdout, done.stderr))
+            self.assertEqual(
+                (done.stdout + done.stderr).count("/nonexistent/gateway.yaml"),
+                1,
+                (command, done.stdout, done.stderr),
+            )
 
     def test_configuration_errors_speak_in_examples(self):
-        path = self.write("gateway.yaml", "leases: {ttl: soon}\nlisten: {public: here}\nagents: [{name: a, models: []}]\n")
+        path = self.write(
+            "gateway.yaml",
+            "leases: {ttl: soon}\nlisten: {public: here}\nagents: [{name: a, models: []}]\n",
+        )
         errors = self.crab("gateway", "check", "--config", path).stderr
         self.assertIn("leases.ttl: has to be a duration such as 500ms", errors)
-        self.assertIn("listen.public: has to be an address with a port such as 127.0.0.1:42617", errors)
+        self.assertIn(
+            "listen.public: has to be an address with a port such as 127.0.0.1:42617", errors
+        )
         self.assertNotIn("^", errors)
 
     def test_gateway_check_opens_what_the_gateway_opens(self):
         plain = self.write("no-socket", "")
         key = self.write("key.pem", "")
-        for text, said in (("listen: {tls: {cert: /nonexistent/cert.pem, key: /nonexistent/key.pem}}", ["listen.tls", "/nonexistent/cert.pem"]),
-                           (f"listen: {{tls: {{cert: {key}, key: {key}}}}}", ["listen.tls", key]),
-                           ("grpc: {listen: '127.0.0.1:0', tls: {cert: /nonexistent/c, key: /nonexistent/k}}", ["grpc.tls", "/nonexistent/c"]),
-                           ("hooks: [{name: night, type: command, run: [/nonexistent/hook]}]", ["hooks: night: /nonexistent/hook is no program"]),
-                           ("hooks: [{name: night, type: command, run: [no-such-program-here]}]", ["hooks[0].run[0]: has to be the absolute path of a program"]),
-                           (f"hosts: [{{name: dice, unix: {plain}}}]", [f"hosts: dice: {plain} is no socket"]),
-                           ("worktrees: [{id: a/b, path: /nonexistent/tree}]", ["a/b", "/nonexistent/tree"]),
-                           (f"gateway: {{state_dir: {plain}}}", [f"the state directory {plain} is no directory"]),
-                           ("policy: [{principal: 'caler/*', call: {deny: ['*']}}]", ["policy[0].principal", "did you mean caller/*?"]),
-                           ("policy: [{principal: ci, call: {deny: ['*']}}]", ["no principal is called ci; write caller/ci"]),
-                           ("rates: [{principal: 'devise/*', per_second: 1}]", ["rates[0].principal", "did you mean device/*?"])):
+        for text, said in (
+            (
+                "listen: {tls: {cert: /nonexistent/cert.pem, key: /nonexistent/key.pem}}",
+                ["listen.tls", "/nonexistent/cert.pem"],
+            ),
+            (f"listen: {{tls: {{cert: {key}, key: {key}}}}}", ["listen.tls", key]),
+            (
+                "grpc: {listen: '127.0.0.1:0', tls: {cert: /nonexistent/c, key: /nonexistent/k}}",
+                ["grpc.tls", "/nonexistent/c"],
+            ),
+            (
+                "hooks: [{name: night, type: command, run: [/nonexistent/hook]}]",
+                ["hooks: night: /nonexistent/hook is no program"],
+            ),
+            (
+                "hooks: [{name: night, type: command, run: [no-such-program-here]}]",
+                ["hooks[0].run[0]: has to be the absolute path of a program"],
+            ),
+            (f"hosts: [{{name: dice, unix: {plain}}}]", [f"hosts: dice: {plain} is no socket"]),
+            ("worktrees: [{id: a/b, path: /nonexistent/tree}]", ["a/b", "/nonexistent/tree"]),
+            (f"gateway: {{state_dir: {plain}}}", [f"the state directory {plain} is no directory"]),
+            (
+                "policy: [{principal: 'caler/*', call: {deny: ['*']}}]",
+                ["policy[0].principal", "did you mean caller/*?"],
+            ),
+            (
+                "policy: [{principal: ci, call: {deny: ['*']}}]",
+                ["no principal is called ci; write caller/ci"],
+            ),
+            (
+                "rates: [{principal: 'devise/*', per_second: 1}]",
+                ["rates[0].principal", "did you mean device/*?"],
+            ),
+        ):
             path = self.write("around.yaml", text + "\n")
             done = self.crab("gateway", "check", "--config", path)
             self.assertEqual(done.returncode, 1, (text, done.stderr))
             for word in said:
                 self.assertIn(word, done.stderr, text)
-            self.assertFalse(json.loads(self.crab("gateway", "check", "--config", path, "-o", "json").stdout)["valid"])
-        several = self.write("several.yaml", "policy: [{principal: 'caler/*'}]\nhooks: [{name: night, type: command, run: [/nonexistent/hook]}]\n")
-        self.assertEqual(len(self.crab("gateway", "check", "--config", several).stderr.splitlines()), 2, "all at once")
-        good = self.write("good.yaml", "policy: [{principal: '*'}, {principal: 'c*'}, {principal: 'agent/butler'}, {principal: 'tool_*/x'}, {principal: 'local/1000'}]\n"
-                                       f"hosts: [{{name: dice, unix: {self.folder}/not-yet.sock}}]\n")
+            self.assertFalse(
+                json.loads(self.crab("gateway", "check", "--config", path, "-o", "json").stdout)[
+                    "valid"
+                ]
+            )
+        several = self.write(
+            "several.yaml",
+            "policy: [{principal: 'caler/*'}]\nhooks: [{name: night, type: command, run: "
+            "[/nonexistent/hook]}]\n",
+        )
+        self.assertEqual(
+            len(self.crab("gateway", "check", "--config", several).stderr.splitlines()),
+            2,
+            "all at once",
+        )
+        good = self.write(
+            "good.yaml",
+            "policy: [{principal: '*'}, {principal: 'c*'}, {principal: 'agent/butler'}, "
+            "{principal: 'tool_*/x'}, {principal: 'local/1000'}]\n"
+            f"hosts: [{{name: dice, unix: {self.folder}/not-yet.sock}}]\n",
+        )
         done = self.crab("gateway", "check", "--config", good)
         self.assertEqual((done.returncode, done.stdout), (0, f"{good}: valid\n"), done.stderr)
         self.assertIn("warning: hosts: dice: nothing is at", done.stderr)
@@ -588,15 +1249,28 @@ class Checks(CliTest):
         alone = os.path.join(self.folder, "bin/crab")
         os.mkdir(os.path.dirname(alone))
         shutil.copy(CRAB, alone)  # without crab-sandbox-init beside it
-        path = self.write("commands.yaml", "providers: [{id: shell, kind: command, tools: [{name: date, argv: [/bin/date]}]}]\n")
+        path = self.write(
+            "commands.yaml",
+            "providers: [{id: shell, kind: command, tools: [{name: date, argv: [/bin/date]}]}]\n",
+        )
         if os.path.exists("/usr/libexec/crab/crab-sandbox-init"):
             self.skipTest("it is installed")
-        done = subprocess.run([alone, "gateway", "check", "--config", path], capture_output=True, text=True, timeout=60, env=self.environment)
+        done = subprocess.run(
+            [alone, "gateway", "check", "--config", path],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env=self.environment,
+        )
         self.assertIn("crab-sandbox-init was not found beside crab", done.stderr)
         self.assertIn("shell: date is not offered", done.stderr)
 
     def test_gateway_check_compiles_what_the_rules_hold(self):
-        bad = self.write("bad.yaml", 'policy:\n  - principal: "*"\n    call: {allow: ["*"]}\n    where: [{pointer: /room, matches: "(unclosed"}]\n')
+        bad = self.write(
+            "bad.yaml",
+            'policy:\n  - principal: "*"\n    call: {allow: ["*"]}\n    where: [{pointer: /room, '
+            'matches: "(unclosed"}]\n',
+        )
         done = self.crab("gateway", "check", "--config", bad)
         self.assertEqual(done.returncode, 1)
         self.assertTrue(done.stderr.startswith(f"{bad}: "), done.stderr)
@@ -605,13 +1279,18 @@ class Checks(CliTest):
         self.assertFalse(answer["valid"])
         self.assertIn("(unclosed", answer["errors"][0]["message"])
 
-        bad = self.write("bad.yaml", "peers: [{id: subscriber/log}, {id: listener/chat, deny: ['events.publsh:*']}]\n")
+        bad = self.write(
+            "bad.yaml",
+            "peers: [{id: subscriber/log}, {id: listener/chat, deny: ['events.publsh:*']}]\n",
+        )
         done = self.crab("gateway", "check", "--config", bad)
         self.assertEqual(done.returncode, 1)
         self.assertIn("peers[1].deny: events.publsh:* names no action; actions are", done.stderr)
 
     def test_policy_test_answers_from_the_configuration_with_the_rule_and_an_exit_code(self):
-        path = self.write("gateway.yaml", """
+        path = self.write(
+            "gateway.yaml",
+            """
 policy:
   - {principal: "caller/*", call: {deny: [disk_usage]}, where: [{pointer: /path, glob: "/root*"}]}
   - {principal: caller/ci, call: {needs_approval: [reboot]}}
@@ -621,41 +1300,134 @@ policy:
   - {principal: agent/sms, call: {allow: [sms]}, where: [{pointer: /to, glob: "+49*"}]}
 peers:
   - {id: subscriber/log, tenants: [harbour], allow: ["events.publish:cron.*"], deny: ["events.subscribe:cron.*"]}
-""")
+""",
+        )
         for words, code, line in (
-                (["subscriber/log", "events.publish:cron.triggered"], 0, "allow, by rule peers[0].allow: events.publish:cron.*"),
-                (["subscriber/log", "events.subscribe:cron.triggered"], 4, "deny, by rule peers[0].deny: events.subscribe:cron.*"),
-                (["subscriber/log", "events.publish:cron.triggered", "--tenant", "default"], 4, "deny, by rule peers[0].tenants: none of them"),
-                (["subscriber/log", "events.publish:cron.triggered", "--tenant", "harbour"], 0, "allow, by rule peers[0].allow: events.publish:cron.*"),
-                (["listener/chat", "events.subscribe:cron.triggered"], 4, "deny, by rule default deny: neither its role nor a rule allows it"),
-                (["listener/chat", "events.subscribe:cron.triggered", "--role", "subscriber"], 0, "allow, by rule role default: subscriber may events.subscribe:cron.*"),
-                (["operator/desk", "pairing:start"], 4, "deny, by rule no such action"),
-                (["caller/ci", "call", "disk_usage"], 0, "allow, by rule role default"),
-                (["caller/ci", "call", "disk_usage", "--args", '{"path":"/root/x"}'], 4, "deny, by rule policy[0].call.deny: disk_usage"),
-                (["caller/ci", "call", "disk_usage", "--source", "device/old"], 4, "deny, by rule policy[3].call.deny: *"),
-                (["caller/ci", "call", "reboot"], 4, "needs_approval, by rule policy[1].call.needs_approval: reboot"),
-                (["caller/ci", "call", "disk_usage", "--bytes"], 4, "deny, by rule policy[0].call.deny: disk_usage, whose conditions cannot be checked"),
-                (["caller/ci", "call", "other", "--bytes"], 0, "allow, by rule role default"),
-                (["caller/ci", "call", "disk_usage"], 0, "allow, by rule role default: callers and operators may call (other arguments may change that; name some with --args)"),
-                (["agent/reporter", "call", "disk_usage", "--effects", "none"], 0, "allow, by rule policy[4].call.allow: *"),
-                (["agent/reporter", "call", "reboot"], 4, "deny, by rule policy[4].call.allow: an allow list speaks of this principal"),
-                (["agent/butler", "call", "reboot"], 0, "allow, by rule role default"),
-                (["agent/sms", "call", "sms", "--args", '{"to":"+4912"}'], 0, "allow, by rule policy[5].call.allow: sms"),
-                (["agent/sms", "call", "sms", "--bytes"], 4, "deny, by rule"),
-                (["device/phone", "register", "shell_date"], 4, "deny, by rule policy[2].register.deny: shell*"),
-                (["device/phone", "register", "date"], 0, "allow, by rule role default")):
+            (
+                ["subscriber/log", "events.publish:cron.triggered"],
+                0,
+                "allow, by rule peers[0].allow: events.publish:cron.*",
+            ),
+            (
+                ["subscriber/log", "events.subscribe:cron.triggered"],
+                4,
+                "deny, by rule peers[0].deny: events.subscribe:cron.*",
+            ),
+            (
+                ["subscriber/log", "events.publish:cron.triggered", "--tenant", "default"],
+                4,
+                "deny, by rule peers[0].tenants: none of them",
+            ),
+            (
+                ["subscriber/log", "events.publish:cron.triggered", "--tenant", "harbour"],
+                0,
+                "allow, by rule peers[0].allow: events.publish:cron.*",
+            ),
+            (
+                ["listener/chat", "events.subscribe:cron.triggered"],
+                4,
+                "deny, by rule default deny: neither its role nor a rule allows it",
+            ),
+            (
+                ["listener/chat", "events.subscribe:cron.triggered", "--role", "subscriber"],
+                0,
+                "allow, by rule role default: subscriber may events.subscribe:cron.*",
+            ),
+            (["operator/desk", "pairing:start"], 4, "deny, by rule no such action"),
+            (["caller/ci", "call", "disk_usage"], 0, "allow, by rule role default"),
+            (
+                ["caller/ci", "call", "disk_usage", "--args", '{"path":"/root/x"}'],
+                4,
+                "deny, by rule policy[0].call.deny: disk_usage",
+            ),
+            (
+                ["caller/ci", "call", "disk_usage", "--source", "device/old"],
+                4,
+                "deny, by rule policy[3].call.deny: *",
+            ),
+            (
+                ["caller/ci", "call", "reboot"],
+                4,
+                "needs_approval, by rule policy[1].call.needs_approval: reboot",
+            ),
+            (
+                ["caller/ci", "call", "disk_usage", "--bytes"],
+                4,
+                "deny, by rule policy[0].call.deny: disk_usage, whose conditions cannot be checked",
+            ),
+            (["caller/ci", "call", "other", "--bytes"], 0, "allow, by rule role default"),
+            (
+                ["caller/ci", "call", "disk_usage"],
+                0,
+                "allow, by rule role default: callers and operators may call (other arguments may "
+                "change that; name some with --args)",
+            ),
+            (
+                ["agent/reporter", "call", "disk_usage", "--effects", "none"],
+                0,
+                "allow, by rule policy[4].call.allow: *",
+            ),
+            (
+                ["agent/reporter", "call", "reboot"],
+                4,
+                "deny, by rule policy[4].call.allow: an allow list speaks of this principal",
+            ),
+            (["agent/butler", "call", "reboot"], 0, "allow, by rule role default"),
+            (
+                ["agent/sms", "call", "sms", "--args", '{"to":"+4912"}'],
+                0,
+                "allow, by rule policy[5].call.allow: sms",
+            ),
+            (["agent/sms", "call", "sms", "--bytes"], 4, "deny, by rule"),
+            (
+                ["device/phone", "register", "shell_date"],
+                4,
+                "deny, by rule policy[2].register.deny: shell*",
+            ),
+            (["device/phone", "register", "date"], 0, "allow, by rule role default"),
+        ):
             done = self.crab("policy", "test", "--config", path, "--as", *words)
-            self.assertEqual((done.returncode, done.stdout[:len(line)], done.stderr), (code, line, ""), words)
-        answer = json.loads(self.crab("policy", "test", "--config", path, "--as", "subscriber/log", "events.publish:cron.triggered", "-o", "json").stdout)
-        self.assertEqual(answer, {"verdict": "allow", "rule": "peers[0].allow: events.publish:cron.*"})
-        for words in (["nobody", "events.publish:cron.triggered"], ["caller/ci", "calls", "x"], ["caller/ci", "call", "x", "--role", "king"], ["caller/ci", "call", "x", "--args", "[1]"],
-                      ["caller/ci", "call", "x", "--lease", "l"]):
-            self.assertEqual(self.crab("policy", "test", "--config", path, "--as", *words).returncode, 2, words)
+            self.assertEqual(
+                (done.returncode, done.stdout[: len(line)], done.stderr), (code, line, ""), words
+            )
+        answer = json.loads(
+            self.crab(
+                "policy",
+                "test",
+                "--config",
+                path,
+                "--as",
+                "subscriber/log",
+                "events.publish:cron.triggered",
+                "-o",
+                "json",
+            ).stdout
+        )
+        self.assertEqual(
+            answer, {"verdict": "allow", "rule": "peers[0].allow: events.publish:cron.*"}
+        )
+        for words in (
+            ["nobody", "events.publish:cron.triggered"],
+            ["caller/ci", "calls", "x"],
+            ["caller/ci", "call", "x", "--role", "king"],
+            ["caller/ci", "call", "x", "--args", "[1]"],
+            ["caller/ci", "call", "x", "--lease", "l"],
+        ):
+            self.assertEqual(
+                self.crab("policy", "test", "--config", path, "--as", *words).returncode, 2, words
+            )
 
     def test_a_client_finds_the_socket_in_the_configuration(self):
         self.gateway.answer("GET", "/v1/admin/tools", TOOLS)
-        path = self.write("gateway.yaml", f"listen: {{admin: {{socket: '{self.gateway.socket}'}}}}\n")
-        self.assertEqual(self.crab("tools", "list", "--config", path, environment={"CRAB_SOCKET": ""}).returncode, 0)
+        path = self.write(
+            "gateway.yaml", f"listen: {{admin: {{socket: '{self.gateway.socket}'}}}}\n"
+        )
+        self.assertEqual(
+            self.crab(
+                "tools", "list", "--config", path, environment={"CRAB_SOCKET": ""}
+            ).returncode,
+            0,
+        )
 
     def test_doctor_has_one_line_per_check_and_fails_without_a_gateway(self):
         config = self.write("gateway.yaml", "listen: {public: off}\n")
@@ -663,13 +1435,20 @@ peers:
         os.chmod(self.gateway.socket, 0o600)
         done = self.crab("doctor", "--config", config, "-o", "json")
         checks = {check["check"]: check["result"] for check in json.loads(done.stdout)["checks"]}
-        self.assertEqual((checks["configuration"], checks["admin socket"], checks["storage"], done.returncode), ("ok", "ok", "ok", 0))
+        self.assertEqual(
+            (checks["configuration"], checks["admin socket"], checks["storage"], done.returncode),
+            ("ok", "ok", "ok", 0),
+        )
         done = self.crab("doctor", "--config", config, "--socket", self.folder + "/none")
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stdout, r"fail +admin socket .*crab gateway run")
 
     def test_schema_check_prints_the_errors_as_json(self):
-        schema, good, bad = self.write("s.json", '{"type":"object","required":["a"]}'), self.write("g.json", '{"a":1}'), self.write("b.json", "{}")
+        schema, good, bad = (
+            self.write("s.json", '{"type":"object","required":["a"]}'),
+            self.write("g.json", '{"a":1}'),
+            self.write("b.json", "{}"),
+        )
         done = self.crab("schema", "check", schema, good)
         self.assertEqual((done.stdout, done.returncode), ("[]\n", 0))
         done = self.crab("schema", "check", schema, bad)
@@ -677,18 +1456,37 @@ peers:
 
     def test_schema_suite_counts_and_names_what_failed(self):
         os.mkdir(os.path.join(self.folder, "suite"))
-        case = {"description": "d", "schema": {"type": "integer"}, "tests": [{"description": "ok", "data": 1, "valid": True},
-                                                                            {"description": "wrong on purpose", "data": "x", "valid": True}]}
+        case = {
+            "description": "d",
+            "schema": {"type": "integer"},
+            "tests": [
+                {"description": "ok", "data": 1, "valid": True},
+                {"description": "wrong on purpose", "data": "x", "valid": True},
+            ],
+        }
         self.write("suite/a.json", json.dumps([case]))
         done = self.crab("schema", "suite", os.path.join(self.folder, "suite"))
-        self.assertEqual((done.stdout, done.returncode), ("FAIL a.json: d: wrong on purpose\npassed 1\nfailed 1\n", 1))
+        self.assertEqual(
+            (done.stdout, done.returncode),
+            ("FAIL a.json: d: wrong on purpose\npassed 1\nfailed 1\n", 1),
+        )
 
 
 class WithTheGateway(CliTest):
     def test_a_call_can_be_listed_and_explained_and_the_gateway_ends_on_sigterm(self):
-        config = self.write("gateway.yaml", f"gateway: {{state_dir: {self.folder}/state, runtime_dir: {self.folder}/run}}\nlisten: {{public: '127.0.0.1:0'}}\n")
+        config = self.write(
+            "gateway.yaml",
+            f"gateway: {{state_dir: {self.folder}/state, runtime_dir: "
+            f"{self.folder}/run}}\nlisten: {{public: '127.0.0.1:0'}}\n",
+        )
         self.environment["CRAB_SOCKET"] = f"{self.folder}/run/admin.sock"
-        process = subprocess.Popen([CRAB, "gateway", "run", "--config", config], env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        process = subprocess.Popen(
+            [CRAB, "gateway", "run", "--config", config],
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.kill)
         self.assertIn("ready", process.stdout.readline())

@@ -1,4 +1,5 @@
-"""Calls that a person has to approve: docs/how_to/approve_calls.md; docs/protocols/sw4rm.md, section 9; docs/protocols/clawseed.md, section 9."""
+"""Calls that a person has to approve: docs/how_to/approve_calls.md; docs/protocols/sw4rm.md,
+section 9; docs/protocols/clawseed.md, section 9."""
 
 from __future__ import annotations
 
@@ -33,7 +34,9 @@ class ApprovalCase(GatewayCase):
 
     def metric(self, name: str) -> float:
         page = self.gateway.admin_request("GET", "/metrics").body.decode()
-        return float(next(line.split()[-1] for line in page.splitlines() if line.startswith(name + " ")))
+        return float(
+            next(line.split()[-1] for line in page.splitlines() if line.startswith(name + " "))
+        )
 
     def let_run(self, running: Any) -> None:
         self.phone.answer(self.phone.next_call(self.sms), "sent")
@@ -45,15 +48,24 @@ class CallTest(ApprovalCase):
         approver = self.watch()
         running = self.gateway.start_call(self.sms, {"to": "Bob"}, call_id="first")
         question = approver.question()
-        self.assertEqual((question["principal"], question["tool"], json.loads(question["args"])), ("caller/tester", f"{self.slug}__{self.sms}", {"to": "Bob"}))
-        self.assertEqual((question["state"], question["call_id"], question["description"]), ("pending", "first", "Sends a text message"))
+        self.assertEqual(
+            (question["principal"], question["tool"], json.loads(question["args"])),
+            ("caller/tester", f"{self.slug}__{self.sms}", {"to": "Bob"}),
+        )
+        self.assertEqual(
+            (question["state"], question["call_id"], question["description"]),
+            ("pending", "first", "Sends a text message"),
+        )
         self.assertEqual(self.metric("crab_approvals_pending"), 1)
         self.phone.assert_silent()
         self.assertEqual(approver.decide(question["id"], "allow").status, 200)
         self.let_run(running)
         end = approver.end()
         self.assertEqual((end["state"], end["scope"]), ("allowed", "once"))
-        told = eventually(lambda: "allowed" in (text := self.gateway.crab("explain", "first")) and text, "the audit trail has the call")
+        told = eventually(
+            lambda: "allowed" in (text := self.gateway.crab("explain", "first")) and text,
+            "the audit trail has the call",
+        )
         self.assertIn(f"approval    allowed, by {end['decided_by']}, once, after", told)
         self.assertEqual(approver.decide(question["id"], "deny").status, 409)
 
@@ -66,7 +78,9 @@ class CallTest(ApprovalCase):
         self.assertIn("has denied this call", error["message"])
         self.phone.assert_silent()
 
-    def test_with_nobody_to_ask_it_is_refused_at_once_and_its_id_lets_one_repeat_through(self) -> None:
+    def test_with_nobody_to_ask_it_is_refused_at_once_and_its_id_lets_one_repeat_through(
+        self,
+    ) -> None:
         error = self.gateway.call(self.sms, {"n": 1}).error
         self.assertEqual((error["code"], error["details"]["approval"]), ("FORBIDDEN", "unattended"))
         approval = error["details"]["approval_id"]
@@ -75,9 +89,15 @@ class CallTest(ApprovalCase):
         self.assertNotIn(approval, self.gateway.crab("approvals", "list"))
         self.assertIn('{"n":1}', self.gateway.crab("approvals", "show", approval))
         self.assertIn("allowed", self.gateway.crab("approvals", "allow", approval))
-        self.assertEqual(self.gateway.call(self.sms, {"n": 2}).error["details"]["approval"], "unattended", "other arguments")
+        self.assertEqual(
+            self.gateway.call(self.sms, {"n": 2}).error["details"]["approval"],
+            "unattended",
+            "other arguments",
+        )
         self.let_run(self.gateway.start_call(self.sms, {"n": 1}))
-        self.assertEqual(self.gateway.call(self.sms, {"n": 1}).error["details"]["approval"], "unattended", "once")
+        self.assertEqual(
+            self.gateway.call(self.sms, {"n": 1}).error["details"]["approval"], "unattended", "once"
+        )
 
     def test_it_waits_no_longer_than_its_deadline(self) -> None:
         approver = self.watch()
@@ -97,7 +117,10 @@ class CallTest(ApprovalCase):
     def test_who_no_longer_watches_is_not_asked(self) -> None:
         with Approver(self.gateway):
             pass
-        eventually(lambda: self.gateway.call(self.sms).error["details"]["approval"] == "unattended", "the watch is over")
+        eventually(
+            lambda: self.gateway.call(self.sms).error["details"]["approval"] == "unattended",
+            "the watch is over",
+        )
 
     def test_a_session_or_all_calls_can_be_allowed_and_that_can_be_withdrawn(self) -> None:
         approver = self.watch()
@@ -108,13 +131,18 @@ class CallTest(ApprovalCase):
         self.let_run(running)
         self.let_run(self.gateway.start_call(self.sms, {"n": 2}, context=context))
         self.assertEqual(approver.end()["id"], first)
-        running = self.gateway.start_call(self.sms, {"n": 1}, context={**context, "session_id": "morning"})
+        running = self.gateway.start_call(
+            self.sms, {"n": 1}, context={**context, "session_id": "morning"}
+        )
         other = approver.question()["id"]
         approver.decide(other, "allow", "always")
         self.let_run(running)
         self.let_run(self.gateway.start_call(self.sms, {"n": 1}))
         held = json.loads(self.gateway.crab("approvals", "remembered", "-o", "json"))["remembered"]
-        self.assertEqual([(each["id"], each["scope"]) for each in held if each["tool"].endswith(self.sms)], [(first, "session"), (other, "always")])
+        self.assertEqual(
+            [(each["id"], each["scope"]) for each in held if each["tool"].endswith(self.sms)],
+            [(first, "session"), (other, "always")],
+        )
         self.gateway.crab("approvals", "forget", other)
         approver.end()
         running = self.gateway.start_call(self.sms, {"n": 1})
@@ -132,8 +160,23 @@ class CallTest(ApprovalCase):
 
     def test_it_is_an_event_and_its_end_another(self) -> None:
         approver = self.watch()
-        tail = subprocess.Popen([program(), "events", "tail", "--types", "approval.*", "--from", "earliest", "-o", "json", "--socket", str(self.gateway.admin)],
-                                stdout=subprocess.PIPE, text=True)
+        tail = subprocess.Popen(
+            [
+                program(),
+                "events",
+                "tail",
+                "--types",
+                "approval.*",
+                "--from",
+                "earliest",
+                "-o",
+                "json",
+                "--socket",
+                str(self.gateway.admin),
+            ],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         self.addCleanup(tail.wait)
         self.addCleanup(tail.stdout.close)
         self.addCleanup(tail.kill)
@@ -146,7 +189,9 @@ class CallTest(ApprovalCase):
             event = json.loads(tail.stdout.readline())["event"]
             if event["payload"]["approval_id"] == question["id"]:
                 seen.append(event)
-        self.assertEqual([event["event_type"] for event in seen], ["approval.requested", "approval.decided"])
+        self.assertEqual(
+            [event["event_type"] for event in seen], ["approval.requested", "approval.decided"]
+        )
         self.assertEqual(seen[1]["payload"]["state"], "denied")
         self.assertNotIn("args", json.dumps(seen))
 
@@ -156,18 +201,30 @@ class CallTest(ApprovalCase):
         running = self.gateway.start_call(self.sms)
         approval = approver.question()["id"]
         for body in ({"decision": "maybe"}, {"decision": "allow", "scope": "weekly"}, []):
-            self.assertEqual(self.gateway.admin_request("POST", f"/v1/admin/approvals/{approval}", body).status, 400, body)
-        self.assertEqual(self.gateway.fetch("GET", "/v1/admin/approvals", self.gateway.caller_token()).status, 404, "not on the public listener")
+            self.assertEqual(
+                self.gateway.admin_request("POST", f"/v1/admin/approvals/{approval}", body).status,
+                400,
+                body,
+            )
+        self.assertEqual(
+            self.gateway.fetch("GET", "/v1/admin/approvals", self.gateway.caller_token()).status,
+            404,
+            "not on the public listener",
+        )
         approver.decide(approval, "deny")
         running.result(20)
 
 
 class LifeTest(unittest.TestCase):
     def test_what_is_always_allowed_survives_kill_9_and_what_waits_does_not(self) -> None:
-        with Gateway({"policy": [{"principal": "*", "call": {"needs_approval": ["list_devices"]}}]}) as gateway:
+        with Gateway(
+            {"policy": [{"principal": "*", "call": {"needs_approval": ["list_devices"]}}]}
+        ) as gateway:
             approver = Approver(gateway)
             running = gateway.start_call("list_devices")
-            self.assertEqual(approver.decide(approver.question()["id"], "allow", "always").status, 200)
+            self.assertEqual(
+                approver.decide(approver.question()["id"], "allow", "always").status, 200
+            )
             self.assertEqual(running.result(20).status, "ok")
             waiting = gateway.start_call("list_devices", caller="another")
             approver.end()
@@ -177,11 +234,18 @@ class LifeTest(unittest.TestCase):
             approver.__exit__()
             gateway.start()
             self.assertEqual(gateway.call("list_devices").status, "ok")
-            self.assertEqual(gateway.call("list_devices", caller="another").error["details"]["approval"], "unattended")
-            self.assertEqual(gateway.admin_request("GET", f"/v1/admin/approvals/{question['id']}").status, 404)
+            self.assertEqual(
+                gateway.call("list_devices", caller="another").error["details"]["approval"],
+                "unattended",
+            )
+            self.assertEqual(
+                gateway.admin_request("GET", f"/v1/admin/approvals/{question['id']}").status, 404
+            )
 
     def test_a_gateway_that_stops_answers_who_waits(self) -> None:
-        with Gateway({"policy": [{"principal": "*", "call": {"needs_approval": ["list_devices"]}}]}) as gateway:
+        with Gateway(
+            {"policy": [{"principal": "*", "call": {"needs_approval": ["list_devices"]}}]}
+        ) as gateway:
             approver = Approver(gateway)
             running = gateway.start_call("list_devices")
             approver.question()
@@ -203,13 +267,20 @@ class NewToolsTest(GatewayCase):
         slug = self.slug
         first = self.open(token)
         self.assertEqual(first.register(tool(camera))["registered"], 1)
-        self.assertEqual(first.register(tool(camera), tool(sms))["registered"], 2, "its first connection may say all it has")
+        self.assertEqual(
+            first.register(tool(camera), tool(sms))["registered"],
+            2,
+            "its first connection may say all it has",
+        )
         first.close()
         self.assertEqual(self.waiting(slug), [])
         again = self.open(token, capabilities=["tools_registered.rejected"])
         told = again.register(tool(camera), tool(sms), tool(shell))
         self.assertEqual((told["count"], told["registered"]), (3, 2))
-        self.assertEqual([(each["index"], each["name"], each["code"]) for each in told["rejected"]], [(2, shell, "APPROVAL_REQUIRED")])
+        self.assertEqual(
+            [(each["index"], each["name"], each["code"]) for each in told["rejected"]],
+            [(2, shell, "APPROVAL_REQUIRED")],
+        )
         self.gateway.wait_listed(camera, sms)
         self.assertNotIn(shell, self.gateway.tools())
         self.assertEqual(self.waiting(slug), [shell])
@@ -267,7 +338,9 @@ class ChatTest(ChatCase):
         frames = []
         while (frame := device.receive())["type"] != "approval_request":
             frames.append(frame)
-        self.assertEqual((frame["tool"], json.loads(frame["args"])), (f"{self.slug}__{name}", {"to": "Bob"}))
+        self.assertEqual(
+            (frame["tool"], json.loads(frame["args"])), (f"{self.slug}__{name}", {"to": "Bob"})
+        )
         self.assertNotIn("tool_call_request", [each["type"] for each in frames])
         device.send("approval_decision", id=frame["id"], decision="allow", scope="session")
         while (frame := device.receive())["type"] != "tool_call_request":
@@ -280,7 +353,10 @@ class ChatTest(ChatCase):
         name = self.unique("sms")
         device = self.words(self.new_token(), name)
         frames = self.turn(device, None)
-        self.assertIn("Error: APPROVAL_REQUIRED", next(frame["output"] for frame in frames if frame["type"] == "tool_result"))
+        self.assertIn(
+            "Error: APPROVAL_REQUIRED",
+            next(frame["output"] for frame in frames if frame["type"] == "tool_result"),
+        )
         device.fence()
         device.send("approval_decision", id="000000000000", decision="allow")
         self.assertEqual(device.expect("approval_refused")["code"], "NOT_FOUND")
@@ -296,7 +372,10 @@ class ChatTest(ChatCase):
         self.assertEqual(other.expect("approval_refused")["code"], "NOT_FOUND")
         device.send("approval_decision", id=frame["id"], decision="deny")
         frames = self.turn(device, None)
-        self.assertIn("has denied this call", next(frame["output"] for frame in frames if frame["type"] == "tool_result"))
+        self.assertIn(
+            "has denied this call",
+            next(frame["output"] for frame in frames if frame["type"] == "tool_result"),
+        )
 
     def test_a_connection_that_returns_is_asked_again(self) -> None:
         name = self.unique("sms")
@@ -311,16 +390,26 @@ class ChatTest(ChatCase):
         self.answer_of(self.turn(again, None))
 
     def test_crab_chat_asks_at_the_terminal_and_a_script_is_refused(self) -> None:
-        self.gateway.reload({"policy": [{"principal": "*", "call": {"needs_approval": ["sms*", "list_devices"]}}]})
+        self.gateway.reload(
+            {"policy": [{"principal": "*", "call": {"needs_approval": ["sms*", "list_devices"]}}]}
+        )
         words = [program(), "chat", "--socket", str(self.gateway.admin)]
         eventually(lambda: self.gateway.call("list_devices").status != "ok", "the new policy holds")
         self.model.script(Answer(calls=[call("list_devices")]), Answer("Nobody."))
-        done = subprocess.run(words, input="who is there?\nwhat?\nonce\n/quit\n", capture_output=True, text=True, timeout=30)
+        done = subprocess.run(
+            words,
+            input="who is there?\nwhat?\nonce\n/quit\n",
+            capture_output=True,
+            text=True,
+            timeout=30,
+        )
         self.assertEqual((done.returncode, done.stdout), (0, "Nobody.\n"), done.stderr)
         self.assertIn("? list_devices {}", done.stderr)
         self.assertRegex(done.stderr, r"approval \w+: allowed by local/\d+ \(once\)")
         self.model.script(Answer(calls=[call("list_devices")]), Answer("I may not."))
-        done = subprocess.run([*words, "--once", "who is there?"], capture_output=True, text=True, timeout=30)
+        done = subprocess.run(
+            [*words, "--once", "who is there?"], capture_output=True, text=True, timeout=30
+        )
         self.assertEqual((done.returncode, done.stdout), (0, "I may not.\n"))
         self.assertIn("crab approvals allow", done.stderr)
 

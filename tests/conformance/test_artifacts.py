@@ -1,4 +1,5 @@
-"""Large results: uploads of devices, downloads of callers, `crab artifacts` (docs/protocols/clawseed.md, section 9)."""
+"""Large results: uploads of devices, downloads of callers, `crab artifacts`
+(docs/protocols/clawseed.md, section 9)."""
 
 from __future__ import annotations
 
@@ -21,7 +22,10 @@ EXTENSIONS = ("artifacts", "tool_call_request.deadline_ms")
 
 
 class ArtifactsTest(GatewayCase):
-    CONFIG = {"artifacts": {"max_bytes": 24 << 20, "tenant_bytes": 200 << 20, "total_bytes": 400 << 20}, "devices": {"grace_ms": 3000}}
+    CONFIG = {
+        "artifacts": {"max_bytes": 24 << 20, "tenant_bytes": 200 << 20, "total_bytes": 400 << 20},
+        "devices": {"grace_ms": 3000},
+    }
 
     def called(self, **members: Any) -> tuple[Device, Future[Reply], dict[str, Any]]:
         name = self.unique("camera")
@@ -38,16 +42,30 @@ class ArtifactsTest(GatewayCase):
         device.answer_uploaded(request, response.json()["artifact"])
         return call.result(20).result["artifact"]
 
-    def fetch(self, artifact: dict[str, Any], caller: str = "tester", method: str = "GET", **headers: str) -> Any:
-        return self.gateway.fetch(method, artifact["href"], self.gateway.caller_token(caller), {name.replace("_", "-"): value for name, value in headers.items()})
+    def fetch(
+        self, artifact: dict[str, Any], caller: str = "tester", method: str = "GET", **headers: str
+    ) -> Any:
+        return self.gateway.fetch(
+            method,
+            artifact["href"],
+            self.gateway.caller_token(caller),
+            {name.replace("_", "-"): value for name, value in headers.items()},
+        )
 
     def kept_files(self) -> int:
         folder = self.gateway.folder / "state" / "artifacts"
-        return sum(1 for path in folder.rglob("*") if path.is_file() and not path.name.startswith("index.db"))
+        return sum(
+            1
+            for path in folder.rglob("*")
+            if path.is_file() and not path.name.startswith("index.db")
+        )
 
     def test_connected_tells_how_to_upload_and_only_to_those_who_can(self) -> None:
         able = self.open(capabilities=EXTENSIONS).connected
-        self.assertEqual(able["artifacts"], {"upload": "/api/artifacts", "inline_bytes": 262144, "max_bytes": 24 << 20})
+        self.assertEqual(
+            able["artifacts"],
+            {"upload": "/api/artifacts", "inline_bytes": 262144, "max_bytes": 24 << 20},
+        )
         self.assertIn("artifacts", able["capabilities"])
         self.assertNotIn("artifacts", self.open(capabilities=("tool_call_cancel",)).connected)
 
@@ -64,12 +82,19 @@ class ArtifactsTest(GatewayCase):
         got = self.fetch(artifact)
         self.assertEqual(got.status, 200)
         self.assertEqual(got.body, content)
-        self.assertLess(self.gateway.growth_since(before), 6 << 20, "an upload and a download take at most 1 MiB each, and buffers of the libraries")
+        self.assertLess(
+            self.gateway.growth_since(before),
+            6 << 20,
+            "an upload and a download take at most 1 MiB each, and buffers of the libraries",
+        )
 
     def test_a_download_takes_ranges_conditions_and_head(self) -> None:
         artifact = self.stored(b"0123456789" * 100)
         part = self.fetch(artifact, Range="bytes=10-14")
-        self.assertEqual((part.status, part.body, part.headers["content-range"]), (206, b"01234", "bytes 10-14/1000"))
+        self.assertEqual(
+            (part.status, part.body, part.headers["content-range"]),
+            (206, b"01234", "bytes 10-14/1000"),
+        )
         self.assertEqual(self.fetch(artifact, Range="bytes=-3").body, b"789")
         beyond = self.fetch(artifact, Range="bytes=1000-")
         self.assertEqual((beyond.status, beyond.headers["content-range"]), (416, "bytes */1000"))
@@ -77,21 +102,34 @@ class ArtifactsTest(GatewayCase):
         self.assertEqual(self.fetch(artifact, If_None_Match=tag).status, 304)
         self.assertEqual(self.fetch(artifact, Range="bytes=0-0", If_Range='"other"').status, 200)
         head = self.fetch(artifact, method="HEAD")
-        self.assertEqual((head.status, head.headers["content-length"], head.body), (200, "1000", b""))
+        self.assertEqual(
+            (head.status, head.headers["content-length"], head.body), (200, "1000", b"")
+        )
 
     def test_a_download_is_never_a_page_of_the_gateways_origin(self) -> None:
         headers = self.fetch(self.stored(b"<script>", content_type="text/html")).headers
-        self.assertEqual((headers["x-content-type-options"], headers["content-disposition"]), ("nosniff", "attachment"))
+        self.assertEqual(
+            (headers["x-content-type-options"], headers["content-disposition"]),
+            ("nosniff", "attachment"),
+        )
         self.assertIn("sandbox", headers["content-security-policy"])
 
     def test_an_upload_is_tied_to_a_running_call_of_the_same_device(self) -> None:
         before = self.kept_files()
         device, call, request = self.called()
-        self.assertEqual(device.upload(request, b"x", token=self.new_token()).status, 404, "another device")
-        self.assertEqual(device.upload(request, b"x", token=self.gateway.caller_token()).status, 403, "a caller")
+        self.assertEqual(
+            device.upload(request, b"x", token=self.new_token()).status, 404, "another device"
+        )
+        self.assertEqual(
+            device.upload(request, b"x", token=self.gateway.caller_token()).status, 403, "a caller"
+        )
         self.assertEqual(device.upload(request, b"x", token=None).status, 401)
-        self.assertEqual(device.upload(request, b"x", headers={"Origin": "http://evil.example"}).status, 403)
-        self.assertEqual(device.upload(request, b"x", call_id="0192f6c1-7a10-7c3e-9b1d-5f2a8c0e4d77").status, 404)
+        self.assertEqual(
+            device.upload(request, b"x", headers={"Origin": "http://evil.example"}).status, 403
+        )
+        self.assertEqual(
+            device.upload(request, b"x", call_id="0192f6c1-7a10-7c3e-9b1d-5f2a8c0e4d77").status, 404
+        )
         device.answer(request, "done")
         call.result(10)
         self.assertEqual(device.upload(request, b"x").status, 404, "the call has ended")
@@ -102,14 +140,27 @@ class ArtifactsTest(GatewayCase):
         device, call, request = self.called()
         wrong = device.upload(request, b"evil" * 1000, digest_of=b"good")
         self.assertEqual((wrong.status, wrong.json()["code"]), (400, "INVALID_ARGS"))
-        self.assertEqual(device.upload(request, b"x", headers={"Content-Digest": "md5=:AAAA:"}).status, 400)
-        self.assertEqual(device.upload(request, b"", headers={"Content-Length": str(30 << 20)}).status, 413)
+        self.assertEqual(
+            device.upload(request, b"x", headers={"Content-Digest": "md5=:AAAA:"}).status, 400
+        )
+        self.assertEqual(
+            device.upload(request, b"", headers={"Content-Length": str(30 << 20)}).status, 413
+        )
         with HttpConnection(self.gateway.public) as link:
-            headers = {"Authorization": f"Bearer {device._token}", "Content-Type": "image/jpeg", "Content-Length": "100000",
-                       "Content-Digest": "sha-256=:ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=:"}
-            link.send_raw(request_bytes("POST", f"/api/artifacts?call_id={request['id']}", headers, None) + b"half of it")
+            headers = {
+                "Authorization": f"Bearer {device._token}",
+                "Content-Type": "image/jpeg",
+                "Content-Length": "100000",
+                "Content-Digest": "sha-256=:ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=:",
+            }
+            link.send_raw(
+                request_bytes("POST", f"/api/artifacts?call_id={request['id']}", headers, None)
+                + b"half of it"
+            )
             eventually(lambda: self.kept_files() == before + 1, "the upload has begun")
-        eventually(lambda: self.kept_files() == before, "what was begun is gone with its connection")
+        eventually(
+            lambda: self.kept_files() == before, "what was begun is gone with its connection"
+        )
         device.answer(request, "after all")
         self.assertEqual(call.result(10).result, {"text": "after all"})
 
@@ -145,15 +196,35 @@ class ArtifactsTest(GatewayCase):
             seconds = time.monotonic() - began
             gateway.stop()
             gateway.start()  # what was left out is told at the end at the latest
-            command = [program(), "audit", "export", "--since", "1h", "--config", str(gateway.config_file)]
-            records = [json.loads(line) for line in subprocess.run(command, capture_output=True, text=True, timeout=30, check=True).stdout.splitlines()]
+            command = [
+                program(),
+                "audit",
+                "export",
+                "--since",
+                "1h",
+                "--config",
+                str(gateway.config_file),
+            ]
+            records = [
+                json.loads(line)
+                for line in subprocess.run(
+                    command, capture_output=True, text=True, timeout=30, check=True
+                ).stdout.splitlines()
+            ]
         stored = [record for record in records if record.get("event") == "artifact.stored"]
         left_out = [record for record in records if record.get("event") == "audit.left_out"]
-        self.assertEqual({(record["of"], record["principal"]) for record in left_out}, {("artifact.stored", "device/camera")})
+        self.assertEqual(
+            {(record["of"], record["principal"]) for record in left_out},
+            {("artifact.stored", "device/camera")},
+        )
         self.assertEqual(len(stored) + sum(record["count"] for record in left_out), uploads)
         self.assertGreaterEqual(len(stored), 20)
         self.assertLessEqual(len(stored), 20 + seconds + 1)
-        self.assertEqual(len({record["call_id"] for record in records if "call_id" in record}), uploads // 16, "calls are all recorded")
+        self.assertEqual(
+            len({record["call_id"] for record in records if "call_id" in record}),
+            uploads // 16,
+            "calls are all recorded",
+        )
 
     def test_an_upload_goes_on_while_the_link_is_broken(self) -> None:
         name, token = self.unique("camera"), self.new_token()
@@ -164,7 +235,9 @@ class ArtifactsTest(GatewayCase):
         device.cut()
         response = device.upload(request, b"while away")
         self.assertEqual(response.status, 201)
-        self.open(token, session_id=device.session_id).answer_uploaded(request, response.json()["artifact"])
+        self.open(token, session_id=device.session_id).answer_uploaded(
+            request, response.json()["artifact"]
+        )
         self.assertEqual(self.fetch(call.result(10).result["artifact"]).body, b"while away")
 
     def test_a_quota_that_is_used_up_refuses_with_507(self) -> None:

@@ -1,4 +1,5 @@
-"""Calls that wait for a device that is away: `Crab-Away-Wait-Ms`, docs/protocols/clawseed.md, section 9."""
+"""Calls that wait for a device that is away: `Crab-Away-Wait-Ms`, docs/protocols/clawseed.md,
+section 9."""
 
 from __future__ import annotations
 
@@ -22,8 +23,14 @@ class AwayTest(GatewayCase):
         self.addCleanup(self.pool.shutdown)
 
     def call(self, name: str, wait_ms: int | str, **members: Any) -> dict[str, Any]:
-        answer = self.gateway.fetch("POST", "/v1/tools/call", self.gateway.caller_token(), {"Crab-Away-Wait-Ms": str(wait_ms)},
-                                    rtp.call_request(name, None, **members), timeout=30)
+        answer = self.gateway.fetch(
+            "POST",
+            "/v1/tools/call",
+            self.gateway.caller_token(),
+            {"Crab-Away-Wait-Ms": str(wait_ms)},
+            rtp.call_request(name, None, **members),
+            timeout=30,
+        )
         return answer.json()
 
     def start(self, name: str, wait_ms: int = 20_000, **members: Any) -> Future[dict[str, Any]]:
@@ -40,7 +47,15 @@ class AwayTest(GatewayCase):
 
     def waiting(self) -> int:
         page = self.gateway.admin_request("GET", "/metrics").body.decode()
-        return int(float(next(line for line in page.splitlines() if line.startswith("crab_calls_waiting_for_devices ")).split()[1]))
+        return int(
+            float(
+                next(
+                    line
+                    for line in page.splitlines()
+                    if line.startswith("crab_calls_waiting_for_devices ")
+                ).split()[1]
+            )
+        )
 
     def back(self, token: str, name: str, **claims: Any) -> Device:
         device = self.open(token)
@@ -64,25 +79,38 @@ class AwayTest(GatewayCase):
         self.assertEqual(self.call(name, 0)["error"]["code"], "TOOL_NOT_FOUND")
 
     def test_tools_that_may_change_something_are_not_waited_for(self) -> None:
-        for claims in ({}, {"annotations": {"read_only": False}}, {"annotations": {"read_only": True, "destructive": True}}):
+        for claims in (
+            {},
+            {"annotations": {"read_only": False}},
+            {"annotations": {"read_only": True, "destructive": True}},
+        ):
             with self.subTest(claims):
                 _, name = self.left(**claims)
                 self.assertEqual(self.call(name, 20_000)["error"]["code"], "TOOL_NOT_FOUND")
 
     def test_a_name_that_nobody_ever_had_is_not_waited_for(self) -> None:
-        self.assertEqual(self.call(self.unique("nothing"), 20_000)["error"]["code"], "TOOL_NOT_FOUND")
+        self.assertEqual(
+            self.call(self.unique("nothing"), 20_000)["error"]["code"], "TOOL_NOT_FOUND"
+        )
 
     def test_a_device_that_stays_away_is_unavailable_after_the_wait(self) -> None:
         _, name = self.left(**READS)
         answer = self.call(name, 200)
-        self.assertEqual((answer["status"], answer["error"]["code"]), ("retryable_error", "DEPENDENCY_UNAVAILABLE"))
-        self.assertEqual(self.call(name, 20_000, timeout_ms=200)["error"]["code"], "DEPENDENCY_UNAVAILABLE")
+        self.assertEqual(
+            (answer["status"], answer["error"]["code"]),
+            ("retryable_error", "DEPENDENCY_UNAVAILABLE"),
+        )
+        self.assertEqual(
+            self.call(name, 20_000, timeout_ms=200)["error"]["code"], "DEPENDENCY_UNAVAILABLE"
+        )
 
     def test_a_call_that_waits_is_cancelled_by_its_id_and_only_by_those_who_may(self) -> None:
         _, name = self.left(**READS)
         call = self.start(name, call_id="patient-1")
         eventually(lambda: self.waiting() == 1, "the call waits")
-        self.assertEqual(self.gateway.cancel("patient-1", caller="stranger").json()["status"], "not_found")
+        self.assertEqual(
+            self.gateway.cancel("patient-1", caller="stranger").json()["status"], "not_found"
+        )
         self.assertEqual(self.waiting(), 1)
         self.assertEqual(self.gateway.cancel("patient-1").json()["status"], "cancelling")
         self.assertEqual(call.result(20)["error"]["code"], "CANCELLED")
@@ -98,7 +126,11 @@ class AwayTest(GatewayCase):
 
     def test_ctrl_c_ends_the_wait_of_crab_call(self) -> None:
         _, name = self.left(**READS)
-        command = subprocess.Popen([program(), "call", name, "--away-wait", "20s", "--socket", str(self.gateway.admin)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        command = subprocess.Popen(
+            [program(), "call", name, "--away-wait", "20s", "--socket", str(self.gateway.admin)],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         self.addCleanup(command.kill)
         eventually(lambda: self.waiting() == 1, "the call waits")
         command.send_signal(signal.SIGINT)

@@ -1,4 +1,5 @@
-"""docs/protocols/clawseed.md, section 4, items 6 and 7: what a broken link does to calls (checklist 30-34)."""
+"""docs/protocols/clawseed.md, section 4, items 6 and 7: what a broken link does to calls (checklist
+30-34)."""
 
 from __future__ import annotations
 
@@ -51,7 +52,9 @@ class BrokenLinkTest(GatewayCase):
         back.answer(request, "kept")
         self.assertEqual(call.result(10).status, "ok")
 
-    def test_clawseed_31_a_result_from_another_principal_or_chat_session_is_acknowledged_and_ignored(self) -> None:
+    def test_clawseed_31_a_result_from_another_principal_or_chat_session_is_acknowledged_and_ignored(
+        self,
+    ) -> None:
         token, device, call, request = self.called()
         device.cut()
         self.open().answer(request, "another principal")
@@ -60,7 +63,9 @@ class BrokenLinkTest(GatewayCase):
         self.open(token, session_id=device.session_id).answer(request, "the right one")
         self.assertEqual(call.result(10).result, {"text": "the right one"})
 
-    def test_clawseed_32_when_nobody_returns_the_outcome_is_unknown_after_the_grace_time(self) -> None:
+    def test_clawseed_32_when_nobody_returns_the_outcome_is_unknown_after_the_grace_time(
+        self,
+    ) -> None:
         for end in ("reset", "end of stream"):
             with self.subTest(end):
                 _, device, call, _ = self.called()
@@ -85,7 +90,9 @@ class BrokenLinkTest(GatewayCase):
         self.assertEqual(call.result(10).code, "OUTCOME_UNKNOWN")
         self.assertLess(watch.seconds, GRACE)
 
-    def test_clawseed_33_a_client_that_goes_away_with_another_code_keeps_its_grace_time(self) -> None:
+    def test_clawseed_33_a_client_that_goes_away_with_another_code_keeps_its_grace_time(
+        self,
+    ) -> None:
         token, device, call, request = self.called()
         self.assertEqual(device.close(1001).code, 1001)
         self.open(token, session_id=device.session_id).answer(request, "back")
@@ -117,14 +124,24 @@ class UnwrittenTest(GatewayCase):
         name = self.unique("tool")
         device = self.open(receive_buffer=4096)
         device.register(tool(name))
-        calls = [self.gateway.start_call(name, {"blob": "x" * 900_000}) for _ in range(8)]  # more than the kernel's buffers hold
-        eventually(lambda: self.gateway.admin_request("GET", "/v1/admin/status").json()["running_calls"] == len(calls), "all calls are under way")
+        calls = [
+            self.gateway.start_call(name, {"blob": "x" * 900_000}) for _ in range(8)
+        ]  # more than the kernel's buffers hold
+        eventually(
+            lambda: self.gateway.admin_request("GET", "/v1/admin/status").json()["running_calls"]
+            == len(calls),
+            "all calls are under way",
+        )
         device.next_call(name, timeout=10)
         device.cut()
         replies = [call.result(15) for call in calls]
-        self.assertLessEqual({reply.code for reply in replies}, {"OUTCOME_UNKNOWN", "DEPENDENCY_UNAVAILABLE"})
+        self.assertLessEqual(
+            {reply.code for reply in replies}, {"OUTCOME_UNKNOWN", "DEPENDENCY_UNAVAILABLE"}
+        )
         unwritten = [reply for reply in replies if reply.code == "DEPENDENCY_UNAVAILABLE"]
         self.assertTrue(unwritten)
         for reply in unwritten:
             self.assertEqual((reply.status, reply.error["retryable"]), ("retryable_error", True))
-            self.assertLess(reply.seconds, GRACE_OF_UNWRITTEN)  # at once: there is nothing to wait for
+            self.assertLess(
+                reply.seconds, GRACE_OF_UNWRITTEN
+            )  # at once: there is nothing to wait for

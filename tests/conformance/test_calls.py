@@ -62,27 +62,54 @@ class RequestTest(CallCase):
         device = self.device_with(name)
         for args in ([1], "text", 5, None):
             with self.subTest(args=args):
-                request = {**{"version": "v1", "call_id": str(uuid.uuid4()), "tool_name": name, "tenant_id": "t", "args": args},
-                           "context": {"agent_id": "a", "session_id": "s"}}
-                response = self.gateway.fetch("POST", "/v1/tools/call", self.gateway.caller_token(), body=request)
+                request = {
+                    **{
+                        "version": "v1",
+                        "call_id": str(uuid.uuid4()),
+                        "tool_name": name,
+                        "tenant_id": "t",
+                        "args": args,
+                    },
+                    "context": {"agent_id": "a", "session_id": "s"},
+                }
+                response = self.gateway.fetch(
+                    "POST", "/v1/tools/call", self.gateway.caller_token(), body=request
+                )
                 self.assertEqual(response.json()["error"]["code"], "INVALID_ARGS")
         device.assert_silent()
 
     def test_arguments_that_break_the_schema_fail_unsent_and_name_pointer_and_rule(self) -> None:
         name = self.unique("tool")
         device = self.open()
-        device.register(tool(name, {"type": "object", "properties": {"room": {"type": "string"}}, "required": ["room"]}))
+        device.register(
+            tool(
+                name,
+                {
+                    "type": "object",
+                    "properties": {"room": {"type": "string"}},
+                    "required": ["room"],
+                },
+            )
+        )
         reply = self.gateway.call(name, {"room": 5})
         self.assertEqual(reply.code, "INVALID_ARGS")
         violation = reply.error["details"]["errors"][0]
         self.assertEqual((violation["pointer"], violation["rule"]), ("/room", "type"))
-        self.assertEqual(self.gateway.call(name, {}).error["details"]["errors"][0]["rule"], "required")
+        self.assertEqual(
+            self.gateway.call(name, {}).error["details"]["errors"][0]["rule"], "required"
+        )
         device.assert_silent()
 
     def test_arguments_keep_every_character_and_number(self) -> None:
         name = self.unique("tool")
         device = self.device_with(name)
-        args = {"text": "grün — \u2028 \U0001f980 \"\\\n\0", "big": 12345678901234567890, "float": 1e-7, "deep": [[{"a": None}]], "": True}
+        args = {
+            "text": "grün — \u2028 \U0001f980 \"\\\n\0",
+            "big": 12345678901234567890,
+            "float": 1e-7,
+            "deep": [[{"a": None}]],
+            "": True,
+        }
         call = self.gateway.start_call(name, args)
         request = device.next_call(name)
         self.assertEqual(request["args"], args)
@@ -100,7 +127,10 @@ class ReplyTest(CallCase):
 
     def test_clawseed_19_fragments_and_escapes_of_the_device_make_no_difference(self) -> None:
         device, _, call, request = self.called()
-        device.socket.send_text(json.dumps({"type": "tool_result", "id": request["id"], "output": "ü" * 70_000}), fragments=7)
+        device.socket.send_text(
+            json.dumps({"type": "tool_result", "id": request["id"], "output": "ü" * 70_000}),
+            fragments=7,
+        )
         device.acknowledged(request["id"])
         self.assertEqual(call.result(10).result, {"text": "ü" * 70_000})
 
@@ -113,9 +143,20 @@ class ReplyTest(CallCase):
                 self.assertEqual((reply.status, reply.error["message"]), ("error", text))
 
     def test_a_leading_code_of_a_tool_error_counts_if_a_tool_may_claim_it(self) -> None:
-        codes = {"INVALID_ARGS: x": "INVALID_ARGS", "[RATE_LIMITED] x": "RATE_LIMITED", "FORBIDDEN: x": "FORBIDDEN", "PERMISSION_DENIED: x": "FORBIDDEN",
-                 "AUTH_REQUIRED: x": "FORBIDDEN", "TIMEOUT: x": "TIMEOUT", "CANCELLED: x": "CANCELLED", "INTERNAL_ERROR: x": "INTERNAL",
-                 "TOOL_NOT_FOUND: x": "TOOL_NOT_FOUND", "OUTCOME_UNKNOWN: x": "TOOL_FAILED", "CONFLICT: x": "TOOL_FAILED", "x INVALID_ARGS: y": "TOOL_FAILED"}
+        codes = {
+            "INVALID_ARGS: x": "INVALID_ARGS",
+            "[RATE_LIMITED] x": "RATE_LIMITED",
+            "FORBIDDEN: x": "FORBIDDEN",
+            "PERMISSION_DENIED: x": "FORBIDDEN",
+            "AUTH_REQUIRED: x": "FORBIDDEN",
+            "TIMEOUT: x": "TIMEOUT",
+            "CANCELLED: x": "CANCELLED",
+            "INTERNAL_ERROR: x": "INTERNAL",
+            "TOOL_NOT_FOUND: x": "TOOL_NOT_FOUND",
+            "OUTCOME_UNKNOWN: x": "TOOL_FAILED",
+            "CONFLICT: x": "TOOL_FAILED",
+            "x INVALID_ARGS: y": "TOOL_FAILED",
+        }
         for text, code in codes.items():
             with self.subTest(text):
                 device, _, call, request = self.called()
@@ -126,9 +167,16 @@ class ReplyTest(CallCase):
                 error = call.result(10).error
                 self.assertEqual((error["code"], error["message"]), (code, text))
 
-    def test_clawseed_21_success_is_the_default_and_its_absence_of_output_is_empty_text(self) -> None:
-        for frame, expected in (({"output": "a"}, "a"), ({}, ""), ({"output": None}, ""), ({"success": None, "output": "b"}, "b"),
-                                ({"success": True, "output": "c", "error": "ignored"}, "c")):
+    def test_clawseed_21_success_is_the_default_and_its_absence_of_output_is_empty_text(
+        self,
+    ) -> None:
+        for frame, expected in (
+            ({"output": "a"}, "a"),
+            ({}, ""),
+            ({"output": None}, ""),
+            ({"success": None, "output": "b"}, "b"),
+            ({"success": True, "output": "c", "error": "ignored"}, "c"),
+        ):
             with self.subTest(frame=frame):
                 device, _, call, request = self.called()
                 device.send("tool_result", id=request["id"], **frame)
@@ -136,11 +184,14 @@ class ReplyTest(CallCase):
                 self.assertEqual(call.result(10).result, {"text": expected})
 
     def test_clawseed_21_success_false_gives_the_error_else_the_output(self) -> None:
-        for kind, frame, expected in (("tool_result", {"success": False, "error": "e", "output": "o"}, "e"),
-                                      ("tool_result", {"success": False, "output": "o"}, "o"),
-                                      ("tool_result", {"success": False}, "Unknown error"),
-                                      ("tool_error", {}, "Unknown error"), ("tool_error", {"error": None}, "Unknown error"),
-                                      ("tool_error", {"error": "e", "success": True}, "e")):
+        for kind, frame, expected in (
+            ("tool_result", {"success": False, "error": "e", "output": "o"}, "e"),
+            ("tool_result", {"success": False, "output": "o"}, "o"),
+            ("tool_result", {"success": False}, "Unknown error"),
+            ("tool_error", {}, "Unknown error"),
+            ("tool_error", {"error": None}, "Unknown error"),
+            ("tool_error", {"error": "e", "success": True}, "e"),
+        ):
             with self.subTest(kind=kind, frame=frame):
                 device, _, call, request = self.called()
                 device.send(kind, id=request["id"], **frame)
@@ -191,7 +242,9 @@ class ReplyTest(CallCase):
         device.answer(request, "ok")
         self.assertEqual(call.result(10).result, {"text": "ok"})
 
-    def test_clawseed_25_calls_of_one_device_are_out_together_and_answers_find_their_callers(self) -> None:
+    def test_clawseed_25_calls_of_one_device_are_out_together_and_answers_find_their_callers(
+        self,
+    ) -> None:
         name = self.unique("tool")
         device = self.device_with(name)
         calls = {n: self.gateway.start_call(name, {"n": n}) for n in range(3)}
@@ -209,8 +262,13 @@ class ReplyTest(CallCase):
         self.assertEqual(call.result(10).result, {"text": "own"})
 
     def test_clawseed_63_output_that_is_no_string_is_kept_as_json(self) -> None:
-        for output, expected in (({"celsius": 21.5, "a": [None]}, {"celsius": 21.5, "a": [None]}), ({}, {}), (7, {"value": 7}),
-                                 ([1, {"a": "ü"}], {"value": [1, {"a": "ü"}]}), (False, {"value": False})):
+        for output, expected in (
+            ({"celsius": 21.5, "a": [None]}, {"celsius": 21.5, "a": [None]}),
+            ({}, {}),
+            (7, {"value": 7}),
+            ([1, {"a": "ü"}], {"value": [1, {"a": "ü"}]}),
+            (False, {"value": False}),
+        ):
             with self.subTest(output=output):
                 device, _, call, request = self.called()
                 device.answer(request, output)
@@ -228,9 +286,14 @@ class ReplyTest(CallCase):
 
 
 class DeadlineTest(CallCase):
-    CONFIG = {"calls": {"default_timeout_ms": 400, "max_timeout_ms": 800}, "tools": [{"match": "quick-*", "max_timeout_ms": 150}]}
+    CONFIG = {
+        "calls": {"default_timeout_ms": 400, "max_timeout_ms": 800},
+        "tools": [{"match": "quick-*", "max_timeout_ms": 150}],
+    }
 
-    def timed_out(self, name: str, device: Device, at_least: float, at_most: float, **members: Any) -> None:
+    def timed_out(
+        self, name: str, device: Device, at_least: float, at_most: float, **members: Any
+    ) -> None:
         call = self.gateway.start_call(name, **members)
         request = device.next_call(name)
         watch = Stopwatch()
@@ -249,7 +312,9 @@ class DeadlineTest(CallCase):
         device.answer(device.next_call(name), "ok")
         self.assertEqual(call.result(10).result, {"text": "ok"})
 
-    def test_clawseed_27_the_smallest_of_the_timeouts_of_caller_tool_and_operator_wins(self) -> None:
+    def test_clawseed_27_the_smallest_of_the_timeouts_of_caller_tool_and_operator_wins(
+        self,
+    ) -> None:
         slow, fast, quick = self.unique("slow"), self.unique("fast"), self.unique("quick")
         device = self.open()
         device.register(tool(slow, timeout_ms=600), tool(fast, timeout_ms=100), tool(quick))
@@ -267,14 +332,26 @@ class LargeResultTest(CallCase):
         large, other = (device.next_call(name) for _ in calls)
         before = self.gateway.forget_peak()
         for behind in (False, True):
-            call = calls[large["args"]["n"]] if not behind else self.gateway.start_call(name, {"n": 9}, timeout_ms=60_000)
+            call = (
+                calls[large["args"]["n"]]
+                if not behind
+                else self.gateway.start_call(name, {"n": 9}, timeout_ms=60_000)
+            )
             request = large if not behind else device.next_call(name)
-            head, output = {"type": "tool_result", "id": request["id"]}, {"output": "x" * (20 << 20)}
+            head, output = {"type": "tool_result", "id": request["id"]}, {
+                "output": "x" * (20 << 20)
+            }
             watch = Stopwatch()
-            device.socket.send_text(json.dumps({**output, **head} if behind else {**head, **output}))
+            device.socket.send_text(
+                json.dumps({**output, **head} if behind else {**head, **output})
+            )
             reply = call.result(10)
             device.acknowledged(request["id"])
-            self.assertEqual((reply.status, reply.code), ("error", "INTERNAL"), "which has no code of its own for it")
+            self.assertEqual(
+                (reply.status, reply.code),
+                ("error", "INTERNAL"),
+                "which has no code of its own for it",
+            )
             self.assertIn("larger than the 16777216 bytes", reply.error["message"])
             self.assertLess(watch.seconds, 8)
         self.assertLess(self.gateway.growth_since(before), 16 << 20, "nothing of it is kept")

@@ -1,4 +1,5 @@
-"""`crab bridge` between a gateway and providers behind Unix sockets: docs/protocols/cetp.md. Numbers are those of its rules."""
+"""`crab bridge` between a gateway and providers behind Unix sockets: docs/protocols/cetp.md.
+Numbers are those of its rules."""
 
 from __future__ import annotations
 
@@ -56,24 +57,34 @@ class BridgeCase(GatewayCase):
         return relay
 
     def tools(self) -> set[str]:
-        """What bridges have registered, as a caller sees it: plain names where one device has them."""
+        """What bridges have registered, as a caller sees it: plain names where one device has
+        them."""
         return {name for name in self.gateway.tools() if "__" in name}
 
     def call(self, name: str, args: Any = None, **members: Any) -> Any:
-        return self.gateway.call(f"{self.slug}__{name}", args if args is not None else {}, **members)
+        return self.gateway.call(
+            f"{self.slug}__{name}", args if args is not None else {}, **members
+        )
 
     def wait_tools(self, *names: str, limit: float = 5.0) -> None:
         eventually(lambda: self.tools() == set(names), f"the tools are {names}", limit)
 
 
 class Calls(BridgeCase):
-    def test_cetp_33_a_tool_is_registered_under_its_label_and_the_provider_gets_its_bare_name(self) -> None:
+    def test_cetp_33_a_tool_is_registered_under_its_label_and_the_provider_gets_its_bare_name(
+        self,
+    ) -> None:
         ledger = self.home.provider("org.example.Ledger", tool("balance"), Label="Money")
         self.connect()
         self.wait_tools("money__balance")
-        self.assertEqual(json.loads(self.call("money__balance", {"account": "cash"}).result["text"]), {"account": "cash"})
+        self.assertEqual(
+            json.loads(self.call("money__balance", {"account": "cash"}).result["text"]),
+            {"account": "cash"},
+        )
         [extras] = ledger.named("execute_tool")
-        self.assertEqual((extras["tool_name"], json.loads(extras["args"])), ("balance", {"account": "cash"}))
+        self.assertEqual(
+            (extras["tool_name"], json.loads(extras["args"])), ("balance", {"account": "cash"})
+        )
 
     def test_cetp_48_64_the_request_id_is_the_gateways_and_stands_in_the_bridges_log(self) -> None:
         ledger = self.home.provider("org.example.Ledger", tool("balance"))
@@ -85,13 +96,19 @@ class Calls(BridgeCase):
 
     def test_cetp_65_the_data_arrives_byte_for_byte(self) -> None:
         text = '{ "größe" : "' + "ü€𝄞 " * 20_000 + '"}'
-        self.home.provider("org.example.Ledger", tool("balance")).on_execute = lambda _: success(text)
+        self.home.provider("org.example.Ledger", tool("balance")).on_execute = lambda _: success(
+            text
+        )
         self.connect()
-        self.assertTrue(self.call("ledger__balance").result == {"text": text})  # no comparison of that size by lines
+        self.assertTrue(
+            self.call("ledger__balance").result == {"text": text}
+        )  # no comparison of that size by lines
 
     def test_cetp_26_an_error_reaches_the_caller_with_code_message_and_hint(self) -> None:
         ledger = self.home.provider("org.example.Ledger", tool("balance"))
-        ledger.on_execute = lambda _: error("INVALID_ARGS", "no such account", resolution_hint="ask for `cash`")
+        ledger.on_execute = lambda _: error(
+            "INVALID_ARGS", "no such account", resolution_hint="ask for `cash`"
+        )
         self.connect()
         reply = self.call("ledger__balance")
         self.assertEqual(reply.error["message"], "[INVALID_ARGS] no such account — ask for `cash`")
@@ -99,15 +116,28 @@ class Calls(BridgeCase):
 
     def test_cetp_27_56_auth_required_is_shown_until_a_call_succeeds(self) -> None:
         ledger = self.home.provider("org.example.Ledger", tool("balance"))
-        ledger.on_execute = lambda _: error("AUTH_REQUIRED", "no consent", resolution_hint="Open Ledger and allow it")
+        ledger.on_execute = lambda _: error(
+            "AUTH_REQUIRED", "no consent", resolution_hint="Open Ledger and allow it"
+        )
         self.connect()
-        self.assertEqual(self.call("ledger__balance").error["message"], "[AUTH_REQUIRED] no consent — Open Ledger and allow it")
-        wish = eventually(lambda: self.home.provider_status("org.example.Ledger").get("auth_required"), "the wish is shown")
-        self.assertEqual((wish["tool"], wish["hint"]), ("ledger__balance", "Open Ledger and allow it"))
+        self.assertEqual(
+            self.call("ledger__balance").error["message"],
+            "[AUTH_REQUIRED] no consent — Open Ledger and allow it",
+        )
+        wish = eventually(
+            lambda: self.home.provider_status("org.example.Ledger").get("auth_required"),
+            "the wish is shown",
+        )
+        self.assertEqual(
+            (wish["tool"], wish["hint"]), ("ledger__balance", "Open Ledger and allow it")
+        )
         self.assertIn("Open Ledger and allow it", self.home.crab("status").stdout)
         ledger.on_execute = lambda _: success("12")
         self.assertEqual(self.call("ledger__balance").status, "ok")
-        eventually(lambda: "auth_required" not in self.home.provider_status("org.example.Ledger"), "the wish is gone")
+        eventually(
+            lambda: "auth_required" not in self.home.provider_status("org.example.Ledger"),
+            "the wish is gone",
+        )
 
     def test_cetp_15_an_unknown_tool_has_that_providers_list_read_again_and_no_others(self) -> None:
         ledger = self.home.provider("org.example.Ledger", tool("balance"))
@@ -129,18 +159,36 @@ class Calls(BridgeCase):
         for name in registered:
             self.assertRegex(name, "^[A-Za-z0-9_-]{1,64}$")
             self.assertEqual(self.call(name).status, "ok")
-        self.assertEqual({extras["tool_name"] for extras in ledger.named("execute_tool")}, set(names))
+        self.assertEqual(
+            {extras["tool_name"] for extras in ledger.named("execute_tool")}, set(names)
+        )
 
-    def test_cetp_62_a_cancel_ends_the_wait_at_once_and_no_reply_is_sent_then_or_later(self) -> None:
+    def test_cetp_62_a_cancel_ends_the_wait_at_once_and_no_reply_is_sent_then_or_later(
+        self,
+    ) -> None:
         ledger = self.home.provider("org.example.Ledger", tool("balance"), tool("rates"))
-        ledger.on_execute = lambda extras: ledger.hang(extras) or success("late") if extras["tool_name"] == "balance" else success("1")
+        ledger.on_execute = (
+            lambda extras: ledger.hang(extras) or success("late")
+            if extras["tool_name"] == "balance"
+            else success("1")
+        )
         relay = self.connect_through_a_relay()
         calls = [f"{uuid.uuid4()}" for _ in range(8)]
-        running = [self.gateway.start_call(f"{self.slug}__ledger__balance", {}, call_id=call) for call in calls]
-        ids = eventually(lambda: len(ledger.named("execute_tool")) == 8 and [extras["request_id"] for extras in ledger.named("execute_tool")], "all are out")
+        running = [
+            self.gateway.start_call(f"{self.slug}__ledger__balance", {}, call_id=call)
+            for call in calls
+        ]
+        ids = eventually(
+            lambda: len(ledger.named("execute_tool")) == 8
+            and [extras["request_id"] for extras in ledger.named("execute_tool")],
+            "all are out",
+        )
         for call in calls:
             self.gateway.cancel(call)
-        eventually(lambda: all(f"call_id={each} tool=ledger__balance" in self.home.log() for each in ids), "no wait goes on, 25 s before the deadline")
+        eventually(
+            lambda: all(f"call_id={each} tool=ledger__balance" in self.home.log() for each in ids),
+            "no wait goes on, 25 s before the deadline",
+        )
         self.assertEqual(self.call("ledger__rates").status, "ok", "their places are free")
         for call in running:
             self.assertEqual(call.result(5).code, "CANCELLED")
@@ -153,16 +201,25 @@ class Calls(BridgeCase):
     def test_cetp_62_a_cancel_that_meets_the_answer_makes_no_second_reply(self) -> None:
         ledger = self.home.provider("org.example.Ledger", tool("balance"))
         doors = [threading.Event() for _ in range(20)]
-        ledger.on_execute = lambda extras: success("now") if doors[int(json.loads(extras["args"])["door"])].wait(10) else None
+        ledger.on_execute = (
+            lambda extras: success("now")
+            if doors[int(json.loads(extras["args"])["door"])].wait(10)
+            else None
+        )
         relay = self.connect_through_a_relay()
         for number, door in enumerate(doors):
             call = f"{uuid.uuid4()}"
-            running = self.gateway.start_call(f"{self.slug}__ledger__balance", {"door": number}, call_id=call)
+            running = self.gateway.start_call(
+                f"{self.slug}__ledger__balance", {"door": number}, call_id=call
+            )
             eventually(lambda: len(ledger.named("execute_tool")) == number + 1, "the call is out")
             door.set()
             self.gateway.cancel(call)
             self.assertIn(running.result(5).body["status"], ("ok", "cancelled", "error"))
-            eventually(lambda: self.home.log().count(" tool=ledger__balance ") == number + 1, "the bridge has done with it")
+            eventually(
+                lambda: self.home.log().count(" tool=ledger__balance ") == number + 1,
+                "the bridge has done with it",
+            )
         self.call("ledger__balance", {"door": 0})
         [connection] = relay.connections
         replies = [frame["id"] for frame in connection.sent_of("tool_result", "tool_error")]
@@ -184,22 +241,32 @@ class Failures(BridgeCase):
         ledger = self.home.provider("org.example.Ledger", tool("balance"))
         ledger.on_execute = lambda _: None
         self.connect()
-        self.assertIn("[INTERNAL_ERROR] provider did not answer", self.call("ledger__balance").error["message"])
+        self.assertIn(
+            "[INTERNAL_ERROR] provider did not answer",
+            self.call("ledger__balance").error["message"],
+        )
         self.assertEqual(len(ledger.named("execute_tool")), 2)
 
-    def test_cetp_68_a_hanging_call_is_sent_once_fails_before_the_deadline_and_delays_nobody(self) -> None:
+    def test_cetp_68_a_hanging_call_is_sent_once_fails_before_the_deadline_and_delays_nobody(
+        self,
+    ) -> None:
         ledger = self.home.provider("org.example.Ledger", tool("balance"))
         self.home.provider("org.example.Other", tool("x"))
         ledger.on_execute = ledger.hang
         self.connect()
-        hanging = [self.gateway.start_call(f"{self.slug}__ledger__balance", {}, timeout_ms=3000) for _ in range(8)]
+        hanging = [
+            self.gateway.start_call(f"{self.slug}__ledger__balance", {}, timeout_ms=3000)
+            for _ in range(8)
+        ]
         eventually(lambda: len(ledger.named("execute_tool")) == 8, "all are out")
         watch = Stopwatch()
         self.assertEqual(self.call("other__x").status, "ok")
         self.assertLess(watch.seconds, 1.0)
         self.assertIn("[RATE_LIMITED]", self.call("ledger__balance").error["message"])
         for call in hanging:
-            self.assertRegex(call.result(10).error["message"], r"\[INTERNAL_ERROR\] no answer within 2\d{3} ms")
+            self.assertRegex(
+                call.result(10).error["message"], r"\[INTERNAL_ERROR\] no answer within 2\d{3} ms"
+            )
         self.assertEqual(len(ledger.named("execute_tool")), 8)
 
     def test_a_bridge_that_is_stopped_gives_up_the_calls_that_are_out(self) -> None:
@@ -224,10 +291,14 @@ class Failures(BridgeCase):
         self.wait_tools(*[f"p{i}__x" for i in range(12)])
         self.assertLess(watch.seconds, 4.0)
         self.home.wait_state("org.example.Stuck", "left out", 10)
-        self.assertIn("no answer within 5000 ms", self.home.provider_status("org.example.Stuck")["problem"])
+        self.assertIn(
+            "no answer within 5000 ms", self.home.provider_status("org.example.Stuck")["problem"]
+        )
         self.assertEqual(len(stuck.named("list_tools")), 1)
 
-    def test_cetp_73_tools_of_a_removed_manifest_leave_a_call_in_flight_finishes_and_later_ones_find_none(self) -> None:
+    def test_cetp_73_tools_of_a_removed_manifest_leave_a_call_in_flight_finishes_and_later_ones_find_none(
+        self,
+    ) -> None:
         ledger = self.home.provider("org.example.Ledger", tool("balance"))
         door = threading.Event()
         self.addCleanup(door.set)
@@ -284,8 +355,14 @@ class Failures(BridgeCase):
         self.assertIn("provider did not answer", self.call("ledger__balance").error["message"])
 
     def test_cetp_10_11_what_is_wrong_with_an_element_does_not_end_the_scan(self) -> None:
-        elements = [tool("good"), tool("good", description="twice"), tool("bad", parameters={"type": 7}), tool("worse", parameters="x"),
-                    tool("double", parameters={"type": "object"}), {"description": "nameless"}]
+        elements = [
+            tool("good"),
+            tool("good", description="twice"),
+            tool("bad", parameters={"type": 7}),
+            tool("worse", parameters="x"),
+            tool("double", parameters={"type": "object"}),
+            {"description": "nameless"},
+        ]
         self.home.provider("org.example.Ledger", *elements)
         self.connect()
         self.wait_tools("ledger__good", "ledger__double")
@@ -296,8 +373,20 @@ class Failures(BridgeCase):
         bad = self.home.provider("org.example.Bad", tool("odd"))
         self.connect()
         self.wait_tools("good__x", "bad__odd")
-        heavy = [{f"p{i}": {"type": "string", "pattern": f"[\\p{{L}}]{{1,200}}{n}x{i}"} for i in range(100)} for n in range(100)]
-        elements = [tool("odd"), *[tool(f"heavy{n}", parameters={"type": "object", "properties": each}) for n, each in enumerate(heavy)]]
+        heavy = [
+            {
+                f"p{i}": {"type": "string", "pattern": f"[\\p{{L}}]{{1,200}}{n}x{i}"}
+                for i in range(100)
+            }
+            for n in range(100)
+        ]
+        elements = [
+            tool("odd"),
+            *[
+                tool(f"heavy{n}", parameters={"type": "object", "properties": each})
+                for n, each in enumerate(heavy)
+            ],
+        ]
         asked = threading.Event()
         bad.on_list = lambda _: asked.set() or success({"tools": elements})
         bad.on_execute = lambda _: error("TOOL_NOT_FOUND")
@@ -319,19 +408,33 @@ class Failures(BridgeCase):
         self.assertEqual(told[-1], "36 tools behind 64 that are left out are not looked at")
         self.assertEqual(self.tools(), {"good__x", "bad__odd"})
 
-    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "needs root, to be another user")
+    @unittest.skipUnless(
+        os.geteuid() == 0 and shutil.which("setpriv"), "needs root, to be another user"
+    )
     def test_cetp_60_a_socket_served_by_another_user_is_not_called(self) -> None:
         folder = Path(tempfile.mkdtemp(prefix="crab-foreign-"))
         self.addCleanup(shutil.rmtree, folder)
         folder.chmod(0o777)
-        words = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", sys.executable, "-c", FOREIGN, str(folder / "sock")]
+        words = [
+            "setpriv",
+            "--reuid=65534",
+            "--regid=65534",
+            "--clear-groups",
+            sys.executable,
+            "-c",
+            FOREIGN,
+            str(folder / "sock"),
+        ]
         server = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
         try:
             self.assertEqual(server.stdout.readline(), "listening\n")
             self.home.declare("org.example.Foreign", Transport="unix", Socket=str(folder / "sock"))
             self.connect()
             self.home.wait_state("org.example.Foreign", "left out")
-            self.assertIn("[PERMISSION_DENIED] the provider's socket is served by another user", self.home.provider_status("org.example.Foreign")["problem"])
+            self.assertIn(
+                "[PERMISSION_DENIED] the provider's socket is served by another user",
+                self.home.provider_status("org.example.Foreign")["problem"],
+            )
             self.assertEqual(server.stdout.readline(), "got 0 bytes\n")
         finally:
             server.kill()
@@ -374,7 +477,9 @@ class Failures(BridgeCase):
 
 
 class Records(BridgeCase):
-    def test_cetp_50_the_users_folder_comes_first_hidden_masks_and_so_does_a_broken_file(self) -> None:
+    def test_cetp_50_the_users_folder_comes_first_hidden_masks_and_so_does_a_broken_file(
+        self,
+    ) -> None:
         for name in ("org.example.A", "org.example.B", "org.example.C"):
             self.home.declare(name, self.home.system_manifests, Transport="unix", Socket="/nowhere")
         mine = self.home.provider("org.example.A", tool("x"))
@@ -387,27 +492,48 @@ class Records(BridgeCase):
         self.assertIn(str(broken), diagnostic)
         self.assertTrue(mine.calls)
 
-    def test_cetp_51_manifests_are_seen_within_a_second_however_they_come_and_what_is_none_is_not(self) -> None:
-        ledger, stray = self.home.provider("org.example.Ledger", tool("balance")), self.home.provider("org.example.Stray", tool("x"))
+    def test_cetp_51_manifests_are_seen_within_a_second_however_they_come_and_what_is_none_is_not(
+        self,
+    ) -> None:
+        ledger, stray = self.home.provider(
+            "org.example.Ledger", tool("balance")
+        ), self.home.provider("org.example.Stray", tool("x"))
         manifest = self.home.manifests / "org.example.Ledger.ini"
-        text, stray_text = manifest.read_text(), (self.home.manifests / "org.example.Stray.ini").read_text()
+        text, stray_text = (
+            manifest.read_text(),
+            (self.home.manifests / "org.example.Stray.ini").read_text(),
+        )
         shutil.rmtree(self.home.manifests.parent)
         self.connect()
         ways = {
-            "in a folder that did not exist": (lambda: shutil.rmtree(self.home.manifests.parent, ignore_errors=True), lambda: self.home.write(manifest, text)),
-            "rewritten": (lambda: manifest.write_text("[CETP Provider]\nHidden=true\n"), lambda: manifest.write_text(text)),
+            "in a folder that did not exist": (
+                lambda: shutil.rmtree(self.home.manifests.parent, ignore_errors=True),
+                lambda: self.home.write(manifest, text),
+            ),
+            "rewritten": (
+                lambda: manifest.write_text("[CETP Provider]\nHidden=true\n"),
+                lambda: manifest.write_text(text),
+            ),
             "renamed into place": (manifest.unlink, lambda: self.home.write(manifest, text)),
         }
         for way, (prepare, make) in ways.items():
             with self.subTest(way):
-                self.assertLessEqual(fastest(lambda: self.seen_after(prepare, make, ledger, stray_text), 1.0), 1.0)
+                self.assertLessEqual(
+                    fastest(lambda: self.seen_after(prepare, make, ledger, stray_text), 1.0), 1.0
+                )
         self.assertEqual(stray.calls, [])
         self.assertEqual([entry["id"] for entry in self.home.apps()], ["org.example.Ledger"])
         self.assertEqual(self.home.status()["diagnostics"], [])
 
-    def seen_after(self, prepare: Callable[[], Any], make: Callable[[], Any], provider: UnixProvider, stray: str) -> float:
-        """Seconds from `make` until the bridge asks the provider, while files that are no manifests change all the time: if they counted, the
-        scan would wait for them to end."""
+    def seen_after(
+        self,
+        prepare: Callable[[], Any],
+        make: Callable[[], Any],
+        provider: UnixProvider,
+        stray: str,
+    ) -> float:
+        """Seconds from `make` until the bridge asks the provider, while files that are no manifests
+        change all the time: if they counted, the scan would wait for them to end."""
         prepare()
         self.wait_tools()
         asked, watch, pace = len(provider.named("list_tools")), Stopwatch(), threading.Event()
@@ -448,7 +574,9 @@ class Records(BridgeCase):
     def test_what_is_off_by_default_waits_for_the_user_and_can_be_switched_off_again(self) -> None:
         shy = self.home.provider("org.example.Shy", tool("x"), DefaultDisabled="true")
         self.connect()
-        self.assertEqual((self.home.provider_status("org.example.Shy")["state"], shy.calls), ("off", []))
+        self.assertEqual(
+            (self.home.provider_status("org.example.Shy")["state"], shy.calls), ("off", [])
+        )
         self.assertIn("off", self.home.crab("list").stdout)
         self.assertEqual(self.home.crab("enable", "org.example.Shy").returncode, 0)
         self.wait_tools("shy__x")
@@ -484,12 +612,20 @@ class Link(BridgeCase):
         other.on_list = lambda _: success({"tools": [tool("x"), tool("y")]})
         self.home.undeclare("org.example.Ledger")
         self.wait_tools("other__x", "other__y")
-        self.assertEqual(len(back.sent_of("register_tools")), 2, "no frame between the return and what has changed since")
+        self.assertEqual(
+            len(back.sent_of("register_tools")),
+            2,
+            "no frame between the return and what has changed since",
+        )
 
-    def test_cetp_77_a_result_that_is_ready_while_the_gateway_is_away_goes_out_when_it_is_back(self) -> None:
+    def test_cetp_77_a_result_that_is_ready_while_the_gateway_is_away_goes_out_when_it_is_back(
+        self,
+    ) -> None:
         self.cut_during_a_call(answer_at="away")
 
-    def test_cetp_77_a_result_that_is_ready_after_the_return_goes_out_on_the_new_connection(self) -> None:
+    def test_cetp_77_a_result_that_is_ready_after_the_return_goes_out_on_the_new_connection(
+        self,
+    ) -> None:
         self.cut_during_a_call(answer_at="back")
 
     def test_cetp_77_a_gateway_that_was_killed_gets_the_result_when_it_runs_again(self) -> None:
@@ -499,7 +635,10 @@ class Link(BridgeCase):
         ledger.on_execute = lambda _: success("late") if door.wait(25) else None
         relay = self.connect_through_a_relay()
         self.gateway.start_call(f"{self.slug}__ledger__balance", {}, timeout_ms=20_000)
-        [call_id] = eventually(lambda: [extras["request_id"] for extras in ledger.named("execute_tool")], "the call is out")
+        [call_id] = eventually(
+            lambda: [extras["request_id"] for extras in ledger.named("execute_tool")],
+            "the call is out",
+        )
         relay.break_down()
         self.gateway.kill()
         door.set()
@@ -521,8 +660,13 @@ class Link(BridgeCase):
         ledger.on_execute = lambda _: success("late") if door.wait(25) else None
         relay = self.connect_through_a_relay()
         self.wait_tools("ledger__balance", "other__x")
-        running = self.gateway.start_call(f"{self.slug}__ledger__balance", {}, timeout_ms=20_000, timeout=30)
-        [call_id] = eventually(lambda: [extras["request_id"] for extras in ledger.named("execute_tool")], "the call is out")
+        running = self.gateway.start_call(
+            f"{self.slug}__ledger__balance", {}, timeout_ms=20_000, timeout=30
+        )
+        [call_id] = eventually(
+            lambda: [extras["request_id"] for extras in ledger.named("execute_tool")],
+            "the call is out",
+        )
         relay.break_down()
         self.wait_tools()
         if answer_at == "away":
@@ -534,13 +678,19 @@ class Link(BridgeCase):
         self.assertEqual(running.result(20).result, {"text": "late"})
         [before, after] = relay.connections
         self.assertEqual(before.sent_of("tool_result", "tool_error", id=call_id), [])
-        self.assertEqual({frame["output"] for frame in after.sent_of("tool_result", id=call_id)}, {"late"})
+        self.assertEqual(
+            {frame["output"] for frame in after.sent_of("tool_result", id=call_id)}, {"late"}
+        )
         self.assertEqual(len(ledger.named("execute_tool")), 1, "the provider is asked once")
         other.on_list = lambda _: success({"tools": [tool("y")]})
         other.on_execute = lambda _: error("TOOL_NOT_FOUND")
         self.call("other__x")
         self.wait_tools("ledger__balance", "other__y")
-        self.assertEqual(len(after.sent_of("register_tools")), 2, "one for the return, one for what has changed since")
+        self.assertEqual(
+            len(after.sent_of("register_tools")),
+            2,
+            "one for the return, one for what has changed since",
+        )
 
     def test_without_a_bridge_status_says_so_and_providers_can_be_called_directly(self) -> None:
         self.home.provider("org.example.Ledger", tool("balance"))

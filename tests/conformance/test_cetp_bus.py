@@ -1,4 +1,5 @@
-"""`crab bridge` with providers on a private session bus and as sandboxed commands: docs/protocols/cetp.md, sections 2 and 3."""
+"""`crab bridge` with providers on a private session bus and as sandboxed commands:
+docs/protocols/cetp.md, sections 2 and 3."""
 
 from __future__ import annotations
 
@@ -29,7 +30,9 @@ class BusCase(GatewayCase):
         self.home = BridgeHome()
         self.addCleanup(self.home.close)
         self.log = self.home.folder / "provider.log"
-        self.bus = SessionBus(self.home.folder, {**self.home.environment, "CETP_TEST_LOG": str(self.log)})
+        self.bus = SessionBus(
+            self.home.folder, {**self.home.environment, "CETP_TEST_LOG": str(self.log)}
+        )
         self.home.environment["DBUS_SESSION_BUS_ADDRESS"] = self.bus.address
         self.bus.start()
         self.addCleanup(self.end_bus)
@@ -45,7 +48,11 @@ class BusCase(GatewayCase):
         found = []
         for folder in Path("/proc").iterdir():
             try:
-                if folder.name.isdigit() and f"DBUS_STARTER_ADDRESS={self.bus.address}".encode() in (folder / "environ").read_bytes():
+                if (
+                    folder.name.isdigit()
+                    and f"DBUS_STARTER_ADDRESS={self.bus.address}".encode()
+                    in (folder / "environ").read_bytes()
+                ):
                     found.append(folder)
             except OSError:
                 continue
@@ -61,20 +68,28 @@ class BusCase(GatewayCase):
         return monitor
 
     def wait_tools(self, *names: str, limit: float = 8.0) -> None:
-        eventually(lambda: {name for name in self.gateway.tools() if "__" in name} == set(names), f"the tools are {names}", limit)
+        eventually(
+            lambda: {name for name in self.gateway.tools() if "__" in name} == set(names),
+            f"the tools are {names}",
+            limit,
+        )
 
     def call(self, name: str, args: object = None, **members: object) -> object:
         return self.gateway.call(f"{self.slug}__{name}", args or {}, **members)
 
     def text_of(self, name: str, args: object = None) -> str:
-        """The text that a tool answers with; one as large as an artifact is fetched, as a caller does."""
+        """The text that a tool answers with; one as large as an artifact is fetched, as a caller
+        does."""
         reply = self.call(name, args)
         if "artifact" not in reply.result:
             return reply.result["text"]
-        return self.gateway.fetch("GET", reply.result["artifact"]["href"], self.gateway.caller_token("tester")).body.decode()
+        return self.gateway.fetch(
+            "GET", reply.result["artifact"]["href"], self.gateway.caller_token("tester")
+        ).body.decode()
 
     def stamp(self, name: str, *rest: str) -> Path:
-        """A service command that leaves a line in a file each time it is started, and then becomes `rest`."""
+        """A service command that leaves a line in a file each time it is started, and then becomes
+        `rest`."""
         mark = self.home.folder / f"{name}.started"
         script = self.home.folder / f"{name}.sh"
         script.write_text(f"#!/bin/sh\necho started >> {mark}\n{' '.join(rest)}\n")
@@ -87,7 +102,9 @@ class BusCase(GatewayCase):
         return len(mark.read_text().splitlines()) if mark.exists() else 0
 
 
-@unittest.skipUnless(shutil.which("dbus-daemon") and LEDGER, "no dbus-daemon, or no provider was built")
+@unittest.skipUnless(
+    shutil.which("dbus-daemon") and LEDGER, "no dbus-daemon, or no provider was built"
+)
 class OnTheBus(BusCase):
     LEDGER_TOOLS = ("ledger__balance", "ledger__list_accounts")
 
@@ -102,23 +119,34 @@ class OnTheBus(BusCase):
         self.wait_tools(*self.LEDGER_TOOLS)
         self.assertEqual(self.starts(mark), 1)
         self.home.wait_state("org.example.Snap", "off")
-        self.assertEqual({entry["id"] for entry in self.home.apps()}, {"org.example.Ledger", "org.example.Desk", "org.example.Snap"})
+        self.assertEqual(
+            {entry["id"] for entry in self.home.apps()},
+            {"org.example.Ledger", "org.example.Desk", "org.example.Snap"},
+        )
 
     def test_a_call_goes_over_the_bus_and_an_idle_provider_is_started_again(self) -> None:
         mark = self.stamp("org.example.Ledger", "exec", LEDGER, "--idle", "1")
         self.home.declare("org.example.Ledger")
         self.connect()
         self.wait_tools(*self.LEDGER_TOOLS)
-        self.assertEqual(json.loads(self.call("ledger__balance", {"account": "cash"}).result["text"]), {"balance": 12.5})
+        self.assertEqual(
+            json.loads(self.call("ledger__balance", {"account": "cash"}).result["text"]),
+            {"balance": 12.5},
+        )
         eventually(lambda: not self.processes(), "the provider has left", 10)
-        self.assertEqual(json.loads(self.call("ledger__balance", {"account": "bank"}).result["text"]), {"balance": 340})
+        self.assertEqual(
+            json.loads(self.call("ledger__balance", {"account": "bank"}).result["text"]),
+            {"balance": 340},
+        )
         self.assertGreaterEqual(self.starts(mark), 2)
 
     def test_cetp_70_a_provider_is_listed_once_its_service_file_appears(self) -> None:
         self.home.declare("org.example.Ledger")
         self.connect()
         self.home.wait_state("org.example.Ledger", "left out")
-        self.assertIn("provider did not answer", self.home.provider_status("org.example.Ledger")["problem"])
+        self.assertIn(
+            "provider did not answer", self.home.provider_status("org.example.Ledger")["problem"]
+        )
         self.bus.service("org.example.Ledger", LEDGER)
         self.wait_tools(*self.LEDGER_TOOLS)
 
@@ -128,31 +156,50 @@ class OnTheBus(BusCase):
         monitor = self.monitor()
         self.connect()
         self.home.wait_state("org.example.Ledger", "left out")
-        self.assertIn("provider did not answer", self.home.provider_status("org.example.Ledger")["problem"])
-        self.assertEqual(monitor.calls_about("org.example.Ledger"), ["Call list_tools", "StartServiceByName", "Call list_tools"])
+        self.assertIn(
+            "provider did not answer", self.home.provider_status("org.example.Ledger")["problem"]
+        )
+        self.assertEqual(
+            monitor.calls_about("org.example.Ledger"),
+            ["Call list_tools", "StartServiceByName", "Call list_tools"],
+        )
         for error in monitor.errors_about("org.example.Ledger"):
             self.assertRegex(error, r"^org\.freedesktop\.DBus\.Error\.Spawn\.")
         self.assertEqual(len(monitor.errors_about("org.example.Ledger")), 3)
         self.assertEqual(self.starts(mark), 3)
         self.assertEqual([name for name in self.gateway.tools() if name.startswith("ledger__")], [])
 
-    def test_cetp_72_a_service_that_never_takes_its_name_times_out_and_is_started_once(self) -> None:
+    def test_cetp_72_a_service_that_never_takes_its_name_times_out_and_is_started_once(
+        self,
+    ) -> None:
         mark = self.stamp("org.example.Ledger", "exec sleep 20")
         self.home.declare("org.example.Ledger")
         self.connect()
         self.home.wait_state("org.example.Ledger", "left out", 10)
-        self.assertIn("no answer within 5000 ms", self.home.provider_status("org.example.Ledger")["problem"])
+        self.assertIn(
+            "no answer within 5000 ms", self.home.provider_status("org.example.Ledger")["problem"]
+        )
         self.assertEqual(self.starts(mark), 1)
 
-    def test_cetp_76_a_list_that_the_bus_forbids_to_ask_for_is_permission_denied_and_asked_once(self) -> None:
+    def test_cetp_76_a_list_that_the_bus_forbids_to_ask_for_is_permission_denied_and_asked_once(
+        self,
+    ) -> None:
         monitor = self.monitor()
         mark = self.stamp("org.example.Denied", "exec", LEDGER)
         self.home.declare("org.example.Denied", DesktopId="org.example.Denied.desktop")
         self.connect()
         self.home.wait_state("org.example.Denied", "left out")
-        self.assertRegex(self.home.provider_status("org.example.Denied")["problem"], r"^\[PERMISSION_DENIED\]")
-        self.assertEqual(monitor.calls_about("org.example.Denied"), ["Call list_tools"], "neither repeated, nor started, nor woken")
-        self.assertEqual(monitor.errors_about("org.example.Denied"), ["org.freedesktop.DBus.Error.AccessDenied"])
+        self.assertRegex(
+            self.home.provider_status("org.example.Denied")["problem"], r"^\[PERMISSION_DENIED\]"
+        )
+        self.assertEqual(
+            monitor.calls_about("org.example.Denied"),
+            ["Call list_tools"],
+            "neither repeated, nor started, nor woken",
+        )
+        self.assertEqual(
+            monitor.errors_about("org.example.Denied"), ["org.freedesktop.DBus.Error.AccessDenied"]
+        )
         self.assertEqual(self.starts(mark), 0)
 
     def test_cetp_76_a_call_that_the_bus_forbids_is_permission_denied_and_sent_once(self) -> None:
@@ -162,9 +209,18 @@ class OnTheBus(BusCase):
         self.wait_tools(*self.LEDGER_TOOLS)
         self.bus.deny("org.example.Ledger")
         monitor = self.monitor()
-        self.assertRegex(self.call("ledger__balance", {"account": "cash"}).error["message"], r"\[PERMISSION_DENIED\]")
-        self.assertEqual(monitor.calls_about("org.example.Ledger"), ["Call execute_tool"], "neither repeated, nor started, nor woken")
-        self.assertEqual(monitor.errors_about("org.example.Ledger"), ["org.freedesktop.DBus.Error.AccessDenied"])
+        self.assertRegex(
+            self.call("ledger__balance", {"account": "cash"}).error["message"],
+            r"\[PERMISSION_DENIED\]",
+        )
+        self.assertEqual(
+            monitor.calls_about("org.example.Ledger"),
+            ["Call execute_tool"],
+            "neither repeated, nor started, nor woken",
+        )
+        self.assertEqual(
+            monitor.errors_about("org.example.Ledger"), ["org.freedesktop.DBus.Error.AccessDenied"]
+        )
 
     def test_cetp_63_when_the_bus_goes_the_tools_go_and_come_back_with_it(self) -> None:
         self.bus.service("org.example.Ledger", LEDGER)
@@ -178,7 +234,9 @@ class OnTheBus(BusCase):
         self.wait_tools(*self.LEDGER_TOOLS)
 
 
-@unittest.skipUnless(shutil.which("dbus-daemon") and LEDGER and TESTER, "no dbus-daemon, or no provider was built")
+@unittest.skipUnless(
+    shutil.which("dbus-daemon") and LEDGER and TESTER, "no dbus-daemon, or no provider was built"
+)
 class Faults(BusCase):
     CONFIG = {"gateway": {"log": {"level": "debug"}}}
 
@@ -211,10 +269,20 @@ class Faults(BusCase):
         def line(text: str, *words: str) -> list[str]:
             return [each for each in text.splitlines() if all(word in each for word in words)]
 
-        eventually(lambda: line(self.home.log(), f"call_id={request_id}", "tool=test__echo", "outcome=success"), "the bridge logs it")
-        gateway = eventually(lambda: line(self.gateway.log_tail(1 << 20), f"request_id={request_id}"), "the gateway logs it")
+        eventually(
+            lambda: line(
+                self.home.log(), f"call_id={request_id}", "tool=test__echo", "outcome=success"
+            ),
+            "the bridge logs it",
+        )
+        gateway = eventually(
+            lambda: line(self.gateway.log_tail(1 << 20), f"request_id={request_id}"),
+            "the gateway logs it",
+        )
         self.assertEqual(len(gateway), 1)
-        self.assertIn(f"call_id={call_id}", gateway[0], "and says which call of which caller that was")
+        self.assertIn(
+            f"call_id={call_id}", gateway[0], "and says which call of which caller that was"
+        )
 
     def test_cetp_62_a_cancel_ends_the_wait_for_a_provider_that_hangs(self) -> None:
         self.ready()
@@ -222,7 +290,10 @@ class Faults(BusCase):
         running = self.gateway.start_call(f"{self.slug}__test__hang", {}, call_id=call_id)
         [request_id] = eventually(lambda: self.request_ids("hang"), "the call is out")
         self.gateway.cancel(call_id)
-        eventually(lambda: f"call_id={request_id}" in self.home.log(), "the bridge does not wait any more, 25 s before the deadline")
+        eventually(
+            lambda: f"call_id={request_id}" in self.home.log(),
+            "the bridge does not wait any more, 25 s before the deadline",
+        )
         self.assertEqual(running.result(5).code, "CANCELLED")
 
     def test_cetp_55_changed_tools_of_one_provider_ask_that_one_alone(self) -> None:
@@ -238,13 +309,18 @@ class Faults(BusCase):
         self.ready()
         big = 3 << 20
         self.assertTrue(self.text_of("test__fill", {"bytes": big}) == "x" * big)
-        self.assertIn("result too large", self.call("test__fill", {"bytes": 5 << 20}).error["message"])
+        self.assertIn(
+            "result too large", self.call("test__fill", {"bytes": 5 << 20}).error["message"]
+        )
         self.assertEqual(self.call("test__echo").status, "ok")
 
     def test_cetp_67_a_provider_that_crashes_is_started_again_and_answers(self) -> None:
         self.ready()
         watch = Stopwatch()
-        self.assertEqual(self.call("test__crash_once", {"file": str(self.home.folder / "crashed")}).result, {"text": "alive"})
+        self.assertEqual(
+            self.call("test__crash_once", {"file": str(self.home.folder / "crashed")}).result,
+            {"text": "alive"},
+        )
         self.assertGreaterEqual(watch.seconds, 0.3)
         ids = self.request_ids("crash_once")
         self.assertEqual((len(ids), len(set(ids))), (2, 1))
@@ -264,13 +340,17 @@ class Faults(BusCase):
 PYTHON_PROVIDER = Path(__file__).parent / "support" / "bus_provider.py"
 
 
-@unittest.skipUnless(shutil.which("dbus-daemon") and has_module("dbus"), "no dbus-daemon, or no python3-dbus")
+@unittest.skipUnless(
+    shutil.which("dbus-daemon") and has_module("dbus"), "no dbus-daemon, or no python3-dbus"
+)
 class Replies(BusCase):
     """A provider over libdbus, which sends what crab's kit never would."""
 
     def setUp(self) -> None:
         super().setUp()
-        self.mark = self.stamp("org.example.Odd", "exec", SYSTEM_PYTHON, str(PYTHON_PROVIDER), "org.example.Odd")
+        self.mark = self.stamp(
+            "org.example.Odd", "exec", SYSTEM_PYTHON, str(PYTHON_PROVIDER), "org.example.Odd"
+        )
         self.home.declare("org.example.Odd")
 
     def ready(self) -> None:
@@ -296,7 +376,9 @@ class Replies(BusCase):
     def test_cetp_57_data_of_another_type_and_unsealed_memory_are_refused(self) -> None:
         self.ready()
         self.assertIn("[INTERNAL_ERROR] the provider's `data` is no string", self.refusal("number"))
-        self.assertIn("[INTERNAL_ERROR] the provider's data_fd is not sealed", self.refusal("unsealed"))
+        self.assertIn(
+            "[INTERNAL_ERROR] the provider's data_fd is not sealed", self.refusal("unsealed")
+        )
 
     def test_cetp_12_unknown_keys_of_any_type_are_ignored(self) -> None:
         self.ready()
@@ -304,10 +386,14 @@ class Replies(BusCase):
 
     def test_cetp_30_limits_and_errors_have_their_codes_and_are_not_repeated(self) -> None:
         self.ready()
-        limited = self.home.crab("call", "org.example.Odd", "limited")  # the gateway may repeat it, the bridge does not
+        limited = self.home.crab(
+            "call", "org.example.Odd", "limited"
+        )  # the gateway may repeat it, the bridge does not
         self.assertIn("[RATE_LIMITED]", limited.stderr)
         self.assertEqual(self.sent("limited"), 1)
-        self.assertIn("[INTERNAL_ERROR] the provider failed with org.example.Oops", self.refusal("failed"))
+        self.assertIn(
+            "[INTERNAL_ERROR] the provider failed with org.example.Oops", self.refusal("failed")
+        )
         self.assertEqual(self.call("odd__echo").status, "ok")
 
     def test_who_does_not_know_the_method_is_left_out_until_its_record_changes(self) -> None:
@@ -323,7 +409,11 @@ class Replies(BusCase):
 
     def test_cetp_07_a_version_that_shows_only_when_it_runs_is_left_out(self) -> None:
         self.bus.stop()
-        self.bus = SessionBus(self.home.folder, {**self.home.environment, "CETP_TEST_LOG": str(self.log), "CETP_TEST_VERSION": "2"}, "newer")
+        self.bus = SessionBus(
+            self.home.folder,
+            {**self.home.environment, "CETP_TEST_LOG": str(self.log), "CETP_TEST_VERSION": "2"},
+            "newer",
+        )
         self.home.environment["DBUS_SESSION_BUS_ADDRESS"] = self.bus.address
         self.bus.service("org.example.Odd", SYSTEM_PYTHON, PYTHON_PROVIDER, "org.example.Odd")
         self.bus.start()
@@ -331,7 +421,9 @@ class Replies(BusCase):
         self.home.wait_state("org.example.Odd", "left out")
         self.assertIn("protocol version 2", self.home.provider_status("org.example.Odd")["problem"])
 
-    def test_a_name_that_comes_and_goes_fifty_times_a_second_costs_few_questions_and_delays_nobody(self) -> None:
+    def test_a_name_that_comes_and_goes_fifty_times_a_second_costs_few_questions_and_delays_nobody(
+        self,
+    ) -> None:
         """A provider that the bus cannot start and that loses its name all the time."""
         steady = self.home.provider("org.example.Steady", tool("x"))
         self.home.declare("org.example.Flap")
@@ -339,7 +431,9 @@ class Replies(BusCase):
         script.write_text(FLAPPING)
         self.ready()
         self.gateway.wait_listed("steady__x")
-        flapping = subprocess.Popen([SYSTEM_PYTHON, script], env=self.home.environment, stdout=subprocess.PIPE)
+        flapping = subprocess.Popen(
+            [SYSTEM_PYTHON, script], env=self.home.environment, stdout=subprocess.PIPE
+        )
         try:
             self.assertEqual(flapping.stdout.readline(), b"begun\n")
             while flapping.poll() is None:
@@ -351,22 +445,39 @@ class Replies(BusCase):
             flapping.stdout.close()
             self.assertEqual(flapping.wait(10), 0)
         self.home.wait_state("org.example.Flap", "left out")
-        self.assertLessEqual(self.home.log().count("provider=org.example.Flap"), 40, "three hundred changes are a few bursts")
-        self.assertLessEqual(len(steady.named("list_tools")), 3, "others are not asked because of it")
+        self.assertLessEqual(
+            self.home.log().count("provider=org.example.Flap"),
+            40,
+            "three hundred changes are a few bursts",
+        )
+        self.assertLessEqual(
+            len(steady.named("list_tools")), 3, "others are not asked because of it"
+        )
 
-    def test_cetp_27_the_person_is_told_once_a_minute_and_a_click_starts_the_apps_own_action(self) -> None:
+    def test_cetp_27_the_person_is_told_once_a_minute_and_a_click_starts_the_apps_own_action(
+        self,
+    ) -> None:
         script = self.home.folder / "desktop.py"
         script.write_text(DESKTOP)
         shown = self.home.folder / "shown"
-        desktop = subprocess.Popen([SYSTEM_PYTHON, script, shown], env=self.home.environment, stdout=subprocess.PIPE)
+        desktop = subprocess.Popen(
+            [SYSTEM_PYTHON, script, shown], env=self.home.environment, stdout=subprocess.PIPE
+        )
         try:
             self.assertEqual(desktop.stdout.readline(), b"ready\n")
-            self.home.declare("org.example.Odd", Name="Odd app", DesktopId="org.example.Odd.desktop")
+            self.home.declare(
+                "org.example.Odd", Name="Odd app", DesktopId="org.example.Odd.desktop"
+            )
             self.ready()
             for _ in range(3):
-                self.assertIn("[AUTH_REQUIRED] no consent — Allow it", self.call("odd__auth").error["message"])
+                self.assertIn(
+                    "[AUTH_REQUIRED] no consent — Allow it", self.call("odd__auth").error["message"]
+                )
             eventually(lambda: self.sent("action") == 1, "the app does what it asked for")
-            self.assertEqual(shown.read_text(), "Odd app wants you to act|Allow it|default,Open|org.example.Odd\n")
+            self.assertEqual(
+                shown.read_text(),
+                "Odd app wants you to act|Allow it|default,Open|org.example.Odd\n",
+            )
         finally:
             desktop.kill()
             desktop.wait(10)
@@ -375,10 +486,20 @@ class Replies(BusCase):
     @unittest.skipUnless(shutil.which("xdg-dbus-proxy"), "no xdg-dbus-proxy")
     def test_cetp_61_a_flatpak_starts_disabled_and_answers_through_its_proxy(self) -> None:
         flat = self.home.folder / "flat.sh"
-        flat.write_text(FLATPAK.format(bus=self.bus.address, socket=self.home.folder / "proxy", python=SYSTEM_PYTHON, provider=PYTHON_PROVIDER))
+        flat.write_text(
+            FLATPAK.format(
+                bus=self.bus.address,
+                socket=self.home.folder / "proxy",
+                python=SYSTEM_PYTHON,
+                provider=PYTHON_PROVIDER,
+            )
+        )
         flat.chmod(0o755)
         self.bus.service("org.example.Flat", flat)
-        self.home.write(self.home.applications / "org.example.Flat.desktop", ENTRY + "X-Flatpak=org.example.Flat\n")
+        self.home.write(
+            self.home.applications / "org.example.Flat.desktop",
+            ENTRY + "X-Flatpak=org.example.Flat\n",
+        )
         self.ready()
         self.home.wait_state("org.example.Flat", "off")
         self.assertFalse((self.home.folder / "proxy").exists(), "it was not started")
@@ -470,7 +591,11 @@ class Reachable:
 
     def __init__(self, folder: Path) -> None:
         self.path, self.abstract = str(folder / "reachable"), f"@crab-test-{os.getpid()}"
-        self._streams = [socket.create_server(("127.0.0.1", 0)), socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX)]
+        self._streams = [
+            socket.create_server(("127.0.0.1", 0)),
+            socket.socket(socket.AF_UNIX),
+            socket.socket(socket.AF_UNIX),
+        ]
         self._streams[1].bind(self.path)
         self._streams[2].bind(self.abstract.replace("@", "\0"))
         self._datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -502,7 +627,9 @@ class Reachable:
         return self._count
 
     def wait_reached(self, most: int) -> int:
-        return eventually(lambda: self.reached() > most and self.reached(), "the probe reaches all of it")
+        return eventually(
+            lambda: self.reached() > most and self.reached(), "the probe reaches all of it"
+        )
 
 
 @unittest.skipUnless(shutil.which("bwrap"), "no bubblewrap")
@@ -512,7 +639,9 @@ class Commands(BusCase):
         path = (folder or self.home.folder / "libexec") / name
         path.parent.mkdir(exist_ok=True)
         listing = json.dumps(success({"tools": [tool("run")]}))
-        path.write_text(f"#!/bin/sh\nif [ \"$1\" = list_tools ]; then echo '{listing}'; exit; fi\n{body}\n")
+        path.write_text(
+            f"#!/bin/sh\nif [ \"$1\" = list_tools ]; then echo '{listing}'; exit; fi\n{body}\n"
+        )
         path.chmod(0o755)
         self.home.declare(f"org.example.{name}", Transport="exec", Exec=str(path), **keys)
 
@@ -524,26 +653,73 @@ class Commands(BusCase):
         secret = self.home.folder / "secret"
         secret.write_text("x")
         with Reachable(self.home.folder) as host:
-            everywhere = ("/tmp", "/", "/etc", "/usr", "/run", "/dev", "/dev/shm", "/sys", "/proc", self.home.folder / "libexec")
-            probe = [SYSTEM_PYTHON, "-c", PROBE, json.dumps({"write": [str(each) for each in everywhere], "read": [str(secret), str(Path.home())],
-                                                             "tcp": host.tcp, "udp": host.udp, "unix": [host.path, host.abstract, f"{self.home.folder}/bus"]})]
+            everywhere = (
+                "/tmp",
+                "/",
+                "/etc",
+                "/usr",
+                "/run",
+                "/dev",
+                "/dev/shm",
+                "/sys",
+                "/proc",
+                self.home.folder / "libexec",
+            )
+            probe = [
+                SYSTEM_PYTHON,
+                "-c",
+                PROBE,
+                json.dumps(
+                    {
+                        "write": [str(each) for each in everywhere],
+                        "read": [str(secret), str(Path.home())],
+                        "tcp": host.tcp,
+                        "udp": host.udp,
+                        "unix": [host.path, host.abstract, f"{self.home.folder}/bus"],
+                    }
+                ),
+            ]
             self.script("tester", shlex.join(probe))
-            outside = json.loads(json.loads(subprocess.run(probe, capture_output=True, text=True, check=True).stdout)["data"])
-            self.assertLessEqual({"write /tmp", f"write {self.home.folder}/libexec", f"read {secret}", "tcp", "udp", f"unix {host.path}", f"unix {host.abstract}",
-                                  f"unix {self.home.folder}/bus"}, set(outside), "what the probe finds where nothing holds it back")
+            outside = json.loads(
+                json.loads(
+                    subprocess.run(probe, capture_output=True, text=True, check=True).stdout
+                )["data"]
+            )
+            self.assertLessEqual(
+                {
+                    "write /tmp",
+                    f"write {self.home.folder}/libexec",
+                    f"read {secret}",
+                    "tcp",
+                    "udp",
+                    f"unix {host.path}",
+                    f"unix {host.abstract}",
+                    f"unix {self.home.folder}/bus",
+                },
+                set(outside),
+                "what the probe finds where nothing holds it back",
+            )
             reached = host.wait_reached(3)
             self.connect()
             self.assertEqual(json.loads(self.run_tool("tester").result["text"]), ["write /tmp"])
             self.assertEqual(host.reached(), reached, "nothing of it came out")
             self.script("homely", shlex.join(probe), self.home.folder)
-            self.assertEqual(json.loads(self.run_tool("homely").result["text"]), ["write /tmp"], "a program that lies in the home folder")
+            self.assertEqual(
+                json.loads(self.run_tool("homely").result["text"]),
+                ["write /tmp"],
+                "a program that lies in the home folder",
+            )
             self.script("wisher", shlex.join(probe), Network="true")
             self.home.wait_state("org.example.wisher", "off")
             self.home.crab("enable", "org.example.wisher")
-            self.assertLessEqual({"tcp", "write /tmp"}, set(json.loads(self.run_tool("wisher").result["text"])))
+            self.assertLessEqual(
+                {"tcp", "write /tmp"}, set(json.loads(self.run_tool("wisher").result["text"]))
+            )
         self.assertEqual(list((self.home.folder / "libexec").glob("probe*")), [])
 
-    def test_cetp_58_without_a_bubblewrap_that_works_commands_are_not_listed_and_never_run(self) -> None:
+    def test_cetp_58_without_a_bubblewrap_that_works_commands_are_not_listed_and_never_run(
+        self,
+    ) -> None:
         ran = self.home.folder / "ran"
         self.script("tester", f"echo ran >> {ran}")
         listing = self.home.folder / "libexec" / "tester"
@@ -551,11 +727,21 @@ class Commands(BusCase):
         other = self.home.provider("org.example.Other", tool("x"))
         for useless in ("/usr/bin/false", "/dev/null"):
             with self.subTest(useless):
-                hidden = ("unshare", "--map-root-user", "--mount", "sh", "-c", f'mount --bind {useless} /usr/bin/bwrap && exec "$0" "$@"')
+                hidden = (
+                    "unshare",
+                    "--map-root-user",
+                    "--mount",
+                    "sh",
+                    "-c",
+                    f'mount --bind {useless} /usr/bin/bwrap && exec "$0" "$@"',
+                )
                 self.home.start(self.gateway, self.new_token("desk"), prefix=hidden)
                 self.gateway.wait_listed("other__x")
                 self.home.wait_state("org.example.tester", "left out")
-                self.assertIn("this bridge cannot reach the provider", self.home.provider_status("org.example.tester")["problem"])
+                self.assertIn(
+                    "this bridge cannot reach the provider",
+                    self.home.provider_status("org.example.tester")["problem"],
+                )
                 self.assertNotIn("tester__run", self.gateway.tools())
                 self.home.end()
         self.assertFalse(ran.exists())
@@ -570,7 +756,10 @@ class Commands(BusCase):
         running = self.gateway.start_call(f"{self.slug}__slow__run", {}, call_id=call_id)
         eventually(lambda: self._is_running(marker), "the command runs")
         self.gateway.cancel(call_id)
-        eventually(lambda: not self._is_running(marker), "the whole group is gone, 25 s before the deadline")
+        eventually(
+            lambda: not self._is_running(marker),
+            "the whole group is gone, 25 s before the deadline",
+        )
         self.assertEqual(running.result(5).code, "CANCELLED")
 
     def test_cetp_59_a_command_past_its_deadline_is_gone_with_all_it_started(self) -> None:
@@ -588,13 +777,20 @@ class Commands(BusCase):
     @staticmethod
     def _runs(folder: Path, word: str) -> bool:
         try:
-            return folder.name.isdigit() and word.encode() in (folder / "cmdline").read_bytes().split(b"\0")
+            return folder.name.isdigit() and word.encode() in (
+                folder / "cmdline"
+            ).read_bytes().split(b"\0")
         except OSError:
             return False
 
     def test_a_command_that_wishes_for_more_is_off_until_the_user_agrees(self) -> None:
         (self.home.folder / "secret").write_text("of mine")
-        self.script("reader", f"printf '{{\"status\":\"success\",\"data\":\"%s\"}}' \"$(cat {self.home.folder}/secret)\"", Home="read")
+        self.script(
+            "reader",
+            f"printf '{{\"status\":\"success\",\"data\":\"%s\"}}' \"$(cat "
+            f"{self.home.folder}/secret)\"",
+            Home="read",
+        )
         self.connect()
         self.assertEqual(self.home.provider_status("org.example.reader")["state"], "off")
         self.assertIn("home", self.home.crab("list").stdout)

@@ -1,4 +1,5 @@
-"""docs/protocols/clawseed.md, section 6, with a model behind it: the scripted one of tests/support/scripted_model.py (checklist 16, 37 to 48, 68)."""
+"""docs/protocols/clawseed.md, section 6, with a model behind it: the scripted one of
+tests/support/scripted_model.py (checklist 16, 37 to 48, 68)."""
 
 from __future__ import annotations
 
@@ -29,7 +30,10 @@ class ChatCase(GatewayCase):
     @classmethod
     def setUpClass(cls) -> None:
         cls.model = cls.enterClassContext(ScriptedModel())
-        cls.CONFIG = {**cls.CONFIG, "models": [{"model": "parrot", "provider": "scripted", **cls.model_config()}]}
+        cls.CONFIG = {
+            **cls.CONFIG,
+            "models": [{"model": "parrot", "provider": "scripted", **cls.model_config()}],
+        }
         super().setUpClass()
 
     @classmethod
@@ -50,7 +54,10 @@ class ChatCase(GatewayCase):
     def answer_of(self, frames: list[dict[str, Any]]) -> str:
         by_kind = {frame["type"]: frame for frame in frames}
         self.assertIn("done", by_kind, frames)
-        self.assertEqual(by_kind["done"]["full_response"], "".join(frame["content"] for frame in frames if frame["type"] == "chunk"))
+        self.assertEqual(
+            by_kind["done"]["full_response"],
+            "".join(frame["content"] for frame in frames if frame["type"] == "chunk"),
+        )
         return by_kind["done"]["full_response"]
 
     def code_of(self, frames: list[dict[str, Any]]) -> str:
@@ -66,7 +73,8 @@ class Turns:
     """What holds for every kind of model; mixed into a case for each."""
 
     def helper(self, handlers: dict[str, Any]) -> tuple[str, str]:
-        """A second connection of a device that answers calls; its token, and the name of its first tool."""
+        """A second connection of a device that answers calls; its token, and the name of its first
+        tool."""
         token = self.new_token()
         device = self.open(token)
         device.register(*(tool(name) for name in handlers))
@@ -79,16 +87,26 @@ class Turns:
         frames = self.turn(device, "hi")
         kinds = [frame["type"] for frame in frames]
         self.assertEqual(kinds[0], "agent_start")
-        self.assertEqual(frames[0], {"type": "agent_start", "provider": "scripted", "model": "parrot"})
+        self.assertEqual(
+            frames[0], {"type": "agent_start", "provider": "scripted", "model": "parrot"}
+        )
         self.assertEqual(kinds[-3:], ["chunk_reset", "done", "agent_end"])
         self.assertEqual(self.answer_of(frames), "Hello there.")
-        self.assertEqual("".join(frame["content"] for frame in frames if frame["type"] == "thinking"), "They greet.")
+        self.assertEqual(
+            "".join(frame["content"] for frame in frames if frame["type"] == "thinking"),
+            "They greet.",
+        )
         self.assertGreater(kinds.count("chunk"), 1)
 
     def test_clawseed_16_a_device_tool_is_called_like_a_local_one(self) -> None:
         name = self.unique("thermometer")
-        token = self.helper({name: lambda args: json.dumps({"celsius": 21.5, "room": args["room"]})})
-        self.model.script(Answer("Let me see. ", calls=[call(name, room="kitchen")]), Answer("It is 21.5 degrees."))
+        token = self.helper(
+            {name: lambda args: json.dumps({"celsius": 21.5, "room": args["room"]})}
+        )
+        self.model.script(
+            Answer("Let me see. ", calls=[call(name, room="kitchen")]),
+            Answer("It is 21.5 degrees."),
+        )
         device = self.open(token)
         frames = self.turn(device, "How warm is the kitchen?")
         self.assertEqual(self.answer_of(frames), "Let me see. It is 21.5 degrees.")
@@ -98,8 +116,15 @@ class Turns:
         self.assertEqual((told["id"], told["name"]), (wanted["id"], name))
         self.assertEqual(json.loads(told["output"]), {"celsius": 21.5, "room": "kitchen"})
         self.assertIn("21.5", json.dumps(self.model.last_messages()[-1]))
-        self.assertEqual(self.stored(device, token), [("user", "How warm is the kitchen?"), ("assistant", "Let me see. "), ("tool", told["output"]),
-                                                      ("assistant", "It is 21.5 degrees.")])
+        self.assertEqual(
+            self.stored(device, token),
+            [
+                ("user", "How warm is the kitchen?"),
+                ("assistant", "Let me see. "),
+                ("tool", told["output"]),
+                ("assistant", "It is 21.5 degrees."),
+            ],
+        )
 
     def test_clawseed_40_a_batch_is_out_together_and_told_in_the_models_order(self) -> None:
         device = self.open()
@@ -116,9 +141,14 @@ class Turns:
                 before.append(frame)
         self.assertEqual([frame["name"] for frame in before if frame["type"] == "tool_call"], names)
         for name in reversed(names):
-            device.send("tool_result", id=requests[name]["id"], output=f"output of {name}", success=True)
+            device.send(
+                "tool_result", id=requests[name]["id"], output=f"output of {name}", success=True
+            )
         frames = self.turn(device, None)
-        self.assertEqual([frame["output"] for frame in frames if frame["type"] == "tool_result"], [f"output of {name}" for name in names])
+        self.assertEqual(
+            [frame["output"] for frame in frames if frame["type"] == "tool_result"],
+            [f"output of {name}" for name in names],
+        )
         self.assertEqual(self.answer_of(frames), "all done")
 
     def test_clawseed_41_the_model_reads_why_a_tool_failed(self) -> None:
@@ -132,7 +162,9 @@ class Turns:
         frames = self.turn(self.open(token), "go")
         told = next(frame for frame in frames if frame["type"] == "tool_result")
         self.assertEqual(told["output"], "Error: UNAVAILABLE: the sensor is asleep")
-        self.assertIn("Error: UNAVAILABLE: the sensor is asleep", json.dumps(self.model.last_messages()))
+        self.assertIn(
+            "Error: UNAVAILABLE: the sensor is asleep", json.dumps(self.model.last_messages())
+        )
         self.assertEqual(self.answer_of(frames), "It sleeps.")
 
     def test_clawseed_42_abort_ends_a_turn_that_the_model_keeps_waiting(self) -> None:
@@ -146,7 +178,10 @@ class Turns:
         frames = self.turn(device, None)
         self.assertEqual([frame["type"] for frame in frames], ["aborted", "agent_end"])
         self.assertTrue(self.model.left.wait(10), "the request to the model was not ended")
-        self.assertEqual(self.stored(device, token), [("user", "hi"), ("assistant", "I am thi\n[interrupted by user]")])
+        self.assertEqual(
+            self.stored(device, token),
+            [("user", "hi"), ("assistant", "I am thi\n[interrupted by user]")],
+        )
 
     def test_clawseed_42_abort_ends_the_tools_too(self) -> None:
         token = self.new_token()
@@ -159,7 +194,9 @@ class Turns:
             pass
         device.send("abort")
         kinds = [device.receive() for _ in range(3)]
-        self.assertEqual({frame["type"] for frame in kinds}, {"tool_call_cancel", "aborted", "agent_end"})
+        self.assertEqual(
+            {frame["type"] for frame in kinds}, {"tool_call_cancel", "aborted", "agent_end"}
+        )
         self.assertEqual(len(self.model.requests), 1)
         self.model.script(Answer("fine"))
         self.assertEqual(self.answer_of(self.turn(device, "and now?")), "fine")
@@ -188,35 +225,70 @@ class Turns:
         self.model.script(Answer("ok"))
         device = self.open(token)
         self.turn(device, "what is there?")
-        told = next(name for name in self.model.offered() if name.startswith(dotted[:4]) and "read" in name)
+        told = next(
+            name for name in self.model.offered() if name.startswith(dotted[:4]) and "read" in name
+        )
         self.assertRegex(told, "^[A-Za-z0-9_-]{1,64}$")
         self.model.script(Answer(calls=[call(told)]), Answer("It is warm."))
         frames = self.turn(device, "read it")
-        self.assertEqual(next(frame for frame in frames if frame["type"] == "tool_result"), {
-            "type": "tool_result", "id": next(frame["id"] for frame in frames if frame["type"] == "tool_call"), "name": dotted, "output": "warm"})
+        self.assertEqual(
+            next(frame for frame in frames if frame["type"] == "tool_result"),
+            {
+                "type": "tool_result",
+                "id": next(frame["id"] for frame in frames if frame["type"] == "tool_call"),
+                "name": dotted,
+                "output": "warm",
+            },
+        )
 
     def test_arguments_that_break_the_schema_go_back_with_pointer_and_rule(self) -> None:
         name = self.unique("typed")
         token = self.new_token()
         helper = self.open(token)
-        helper.register(tool(name, {"type": "object", "properties": {"room": {"type": "string"}}, "required": ["room"]}))
-        self.model.script(Answer(calls=[Call(name, {"room": 7}), Call(name, "{\"room\": "), Call(name, "[1]"), Call("nobody_has_this", {})]), Answer("sorry"))
+        helper.register(
+            tool(
+                name,
+                {
+                    "type": "object",
+                    "properties": {"room": {"type": "string"}},
+                    "required": ["room"],
+                },
+            )
+        )
+        self.model.script(
+            Answer(
+                calls=[
+                    Call(name, {"room": 7}),
+                    Call(name, "{\"room\": "),
+                    Call(name, "[1]"),
+                    Call("nobody_has_this", {}),
+                ]
+            ),
+            Answer("sorry"),
+        )
         frames = self.turn(self.open(token), "go")
         outputs = [frame["output"] for frame in frames if frame["type"] == "tool_result"]
         self.assertRegex(outputs[0], r"^Error: INVALID_ARGS: .*/room.*string")
         self.assertTrue(outputs[1].startswith("Error: INVALID_ARGS: "), outputs[1])
         self.assertTrue(outputs[2].startswith("Error: INVALID_ARGS: "), outputs[2])
         self.assertTrue(outputs[3].startswith("Error: TOOL_NOT_FOUND: "), outputs[3])
-        self.assertEqual([frame["args"] for frame in frames if frame["type"] == "tool_call"][1:3], [{}, {}])
+        self.assertEqual(
+            [frame["args"] for frame in frames if frame["type"] == "tool_call"][1:3], [{}, {}]
+        )
         helper.assert_silent()
 
     def test_ids_that_are_missing_or_used_twice_are_replaced(self) -> None:
         name = self.unique("echo")
         token = self.helper({name: lambda args: args["n"]})
-        self.model.script(Answer(calls=[Call(name, {"n": "a"}, "same"), Call(name, {"n": "b"}, "same")]), Answer("ok"))
+        self.model.script(
+            Answer(calls=[Call(name, {"n": "a"}, "same"), Call(name, {"n": "b"}, "same")]),
+            Answer("ok"),
+        )
         frames = self.turn(self.open(token), "go")
         ids = [frame["id"] for frame in frames if frame["type"] == "tool_call"]
-        outputs = {frame["id"]: frame["output"] for frame in frames if frame["type"] == "tool_result"}
+        outputs = {
+            frame["id"]: frame["output"] for frame in frames if frame["type"] == "tool_result"
+        }
         self.assertEqual(len(set(ids)), len(ids), ids)
         self.assertEqual(sorted(outputs), sorted(ids))
         self.assertEqual(ids[0], "same")
@@ -233,7 +305,10 @@ class Turns:
         frames = self.turn(self.open(token), "go")
         self.assertEqual(self.answer_of(frames), "I give up.")
         self.assertEqual(len(made), 3)
-        self.assertIn("was not made again", [frame["output"] for frame in frames if frame["type"] == "tool_result"][-1])
+        self.assertIn(
+            "was not made again",
+            [frame["output"] for frame in frames if frame["type"] == "tool_result"][-1],
+        )
 
     def test_a_turn_ends_after_its_rounds_and_the_last_is_asked_without_calls(self) -> None:
         name = self.unique("again")
@@ -246,7 +321,11 @@ class Turns:
         self.assertIn(choice, ("none", {"type": "none"}))
 
     def test_a_busy_model_is_asked_again_as_it_wishes(self) -> None:
-        self.model.script(Refusal(429, headers={"Retry-After": "0"}), Refusal(503, headers={"Retry-After": "0"}), Answer("at last"))
+        self.model.script(
+            Refusal(429, headers={"Retry-After": "0"}),
+            Refusal(503, headers={"Retry-After": "0"}),
+            Answer("at last"),
+        )
         self.assertEqual(self.answer_of(self.turn(self.open(), "hi")), "at last")
         self.assertEqual(len(self.model.requests), 3)
 
@@ -273,9 +352,15 @@ class Turns:
 
     def test_bad_streams_end_the_turn_and_nothing_else(self) -> None:
         device = self.open()
-        for step, code in ((Raw(b"data: {\"choices\": [\n\n"), "AGENT_ERROR"), (Raw(b"hello", "text/plain"), "AGENT_ERROR"), (Raw(b""), "PROVIDER_ERROR"),
-                           (Refusal(400, "context too long"), "AGENT_ERROR"), (Refusal(404), "PROVIDER_ERROR"), (Endless("x" * 20_000), "AGENT_ERROR"),
-                           (Raw(b"data: " + b"y" * 10_000_000 + b"\n\n"), "AGENT_ERROR")):
+        for step, code in (
+            (Raw(b"data: {\"choices\": [\n\n"), "AGENT_ERROR"),
+            (Raw(b"hello", "text/plain"), "AGENT_ERROR"),
+            (Raw(b""), "PROVIDER_ERROR"),
+            (Refusal(400, "context too long"), "AGENT_ERROR"),
+            (Refusal(404), "PROVIDER_ERROR"),
+            (Endless("x" * 20_000), "AGENT_ERROR"),
+            (Raw(b"data: " + b"y" * 10_000_000 + b"\n\n"), "AGENT_ERROR"),
+        ):
             with self.subTest(step=str(step)[:80]):
                 self.model.script(*[step] * 4)
                 self.assertEqual(self.code_of(self.turn(device, "hi")), code)
@@ -315,7 +400,10 @@ class Turns:
         token = self.helper({name: lambda args: str(args["n"])})
         self.model.script(Answer(calls=[call(name, n=n) for n in range(100)]), Answer("counted"))
         frames = self.turn(self.open(token), "count")
-        self.assertEqual([frame["output"] for frame in frames if frame["type"] == "tool_result"], [str(n) for n in range(100)])
+        self.assertEqual(
+            [frame["output"] for frame in frames if frame["type"] == "tool_result"],
+            [str(n) for n in range(100)],
+        )
         self.assertEqual(self.answer_of(frames), "counted")
 
     def test_more_calls_than_an_answer_may_have_end_the_turn(self) -> None:
@@ -325,18 +413,28 @@ class Turns:
     def test_an_answer_that_is_not_streamed_is_read(self) -> None:
         name = self.unique("look")
         token = self.helper({name: lambda args: f"saw {args['at']}"})
-        self.model.script(self.whole(calls=[("c1", name, {"at": "it"})]), self.whole("<think>hm</think>\n\nI saw it."))
+        self.model.script(
+            self.whole(calls=[("c1", name, {"at": "it"})]),
+            self.whole("<think>hm</think>\n\nI saw it."),
+        )
         device = self.open(token)
         frames = self.turn(device, "look")
-        self.assertEqual([frame["output"] for frame in frames if frame["type"] == "tool_result"], ["saw it"])
+        self.assertEqual(
+            [frame["output"] for frame in frames if frame["type"] == "tool_result"], ["saw it"]
+        )
         self.assertEqual(self.answer_of(frames), "I saw it.")
         self.assertEqual(self.stored(device, token)[-1], ("assistant", "I saw it."))
 
     def test_think_at_the_beginning_is_reasoning_wherever_it_is_cut(self) -> None:
         for piece in (1, 4, 100):
-            self.model.script(Answer("<think>They greet; I <3 that.</think>\n\nHello <think>.", piece=piece))
+            self.model.script(
+                Answer("<think>They greet; I <3 that.</think>\n\nHello <think>.", piece=piece)
+            )
             frames = self.turn(self.open(), "hi")
-            self.assertEqual("".join(frame["content"] for frame in frames if frame["type"] == "thinking"), "They greet; I <3 that.")
+            self.assertEqual(
+                "".join(frame["content"] for frame in frames if frame["type"] == "thinking"),
+                "They greet; I <3 that.",
+            )
             self.assertEqual(self.answer_of(frames), "Hello <think>.")
 
     def test_the_count_of_messages_is_that_of_the_list(self) -> None:
@@ -348,8 +446,13 @@ class Turns:
         listed = len(self.stored(device, token))
         self.assertEqual(listed, 3)
         sessions = self.gateway.fetch("GET", "/api/sessions", token).json()["sessions"]
-        self.assertEqual([each["message_count"] for each in sessions if each["session_id"] == device.session_id], [listed])
-        self.assertEqual(self.open(token, session_id=device.session_id).session["message_count"], listed)
+        self.assertEqual(
+            [each["message_count"] for each in sessions if each["session_id"] == device.session_id],
+            [listed],
+        )
+        self.assertEqual(
+            self.open(token, session_id=device.session_id).session["message_count"], listed
+        )
 
     def test_clawseed_44_regenerate_asks_the_last_question_again(self) -> None:
         name = self.unique("look")
@@ -359,7 +462,9 @@ class Turns:
         self.turn(device, "question")
         device.send("regenerate")
         self.assertEqual(self.answer_of(self.turn(device, None)), "second")
-        self.assertEqual(self.stored(device, token), [("user", "question"), ("assistant", "second")])
+        self.assertEqual(
+            self.stored(device, token), [("user", "question"), ("assistant", "second")]
+        )
         self.assertNotIn("seen", json.dumps(self.model.last_messages()))
 
     def test_clawseed_48_debug_shows_the_prompt_once(self) -> None:
@@ -370,7 +475,9 @@ class Turns:
         prompts = [frame for frame in frames if frame["type"] == "debug_prompt"]
         self.assertEqual(len(prompts), 1)
         self.assertEqual(frames[1]["type"], "debug_prompt")
-        self.assertEqual(json.loads(prompts[0]["messages"])[-1], {"role": "user", "content": "a question"})
+        self.assertEqual(
+            json.loads(prompts[0]["messages"])[-1], {"role": "user", "content": "a question"}
+        )
         self.assertGreater(prompts[0]["estimated_tokens"], 0)
 
     def test_a_conversation_goes_on_over_connections(self) -> None:
@@ -389,16 +496,24 @@ class Turns:
         token = self.helper({name: lambda _: "lit"})
         self.model.script(Answer(calls=[call(name)]), Answer("The lamp is lit."))
         key = {"X-Idempotency-Key": self.unique("key")}
-        first = self.gateway.fetch("POST", "/webhook", token, key, {"message": "light the lamp"}, timeout=30)
-        self.assertEqual((first.status, first.json()["response"], first.json()["model"]), (200, "The lamp is lit.", "parrot"))
+        first = self.gateway.fetch(
+            "POST", "/webhook", token, key, {"message": "light the lamp"}, timeout=30
+        )
+        self.assertEqual(
+            (first.status, first.json()["response"], first.json()["model"]),
+            (200, "The lamp is lit.", "parrot"),
+        )
         again = self.gateway.fetch("POST", "/webhook", token, key, {"message": "light the lamp"})
         self.assertEqual(again.json(), {**first.json(), "replayed": True})
-        self.assertEqual(self.gateway.fetch("POST", "/webhook", token, key, {"message": "other"}).status, 409)
+        self.assertEqual(
+            self.gateway.fetch("POST", "/webhook", token, key, {"message": "other"}).status, 409
+        )
         self.assertEqual(len(self.model.requests), 2)
 
 
 class WebhookRepeatsTest(ChatCase):
-    """Whatever happens to caller and gateway, a key has one effect, and who repeats it learns what came of it or that this is unknown."""
+    """Whatever happens to caller and gateway, a key has one effect, and who repeats it learns what
+    came of it or that this is unknown."""
 
     def setUp(self) -> None:
         self.runs = 0
@@ -416,7 +531,9 @@ class WebhookRepeatsTest(ChatCase):
         return "lit"
 
     def post(self, token: str | None = None, message: str = "light the lamp") -> Any:
-        return self.gateway.fetch("POST", "/webhook", token or self.token, self.key, {"message": message}, timeout=30)
+        return self.gateway.fetch(
+            "POST", "/webhook", token or self.token, self.key, {"message": message}, timeout=30
+        )
 
     def another_body_is_a_conflict(self) -> None:
         answer = self.post(message="put it out")
@@ -424,11 +541,18 @@ class WebhookRepeatsTest(ChatCase):
 
     def leave(self) -> None:
         connection = HttpConnection(self.gateway.public)
-        connection.send("POST", "/webhook", {"Authorization": f"Bearer {self.token}", **self.key}, {"message": "light the lamp"})
+        connection.send(
+            "POST",
+            "/webhook",
+            {"Authorization": f"Bearer {self.token}", **self.key},
+            {"message": "light the lamp"},
+        )
         self.assertTrue(self.running.wait(10))
         connection.stream.reset()
 
-    def test_clawseed_68_a_caller_that_leaves_and_repeats_gets_the_answer_and_the_effect_is_there_once(self) -> None:
+    def test_clawseed_68_a_caller_that_leaves_and_repeats_gets_the_answer_and_the_effect_is_there_once(
+        self,
+    ) -> None:
         self.leave()
         self.another_body_is_a_conflict()
         with ThreadPoolExecutor(2) as pool:
@@ -436,7 +560,10 @@ class WebhookRepeatsTest(ChatCase):
             self.go_on.set()
             answers = [repeat.result(30) for repeat in repeats]
         for answer in answers:
-            self.assertEqual((answer.status, answer.json()["response"], answer.json()["replayed"]), (200, "The lamp is lit.", True))
+            self.assertEqual(
+                (answer.status, answer.json()["response"], answer.json()["replayed"]),
+                (200, "The lamp is lit.", True),
+            )
         self.another_body_is_a_conflict()
         self.assertEqual(self.runs, 1)
 
@@ -468,24 +595,61 @@ class ChatCompletionsTest(Turns, ChatCase):
     @staticmethod
     def whole(text: str = "", calls: Sequence[tuple[str, str, dict[str, Any]]] = ()) -> Raw:
         """An answer in one piece of JSON."""
-        wanted = [{"id": id, "type": "function", "function": {"name": name, "arguments": json.dumps(args)}} for id, name, args in calls]
-        message = {"role": "assistant", "content": text or None, **({"tool_calls": wanted} if wanted else {})}
-        answer = {"object": "chat.completion", "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls" if wanted else "stop"}], "usage": {"prompt_tokens": 3, "completion_tokens": 2}}
+        wanted = [
+            {
+                "id": id,
+                "type": "function",
+                "function": {"name": name, "arguments": json.dumps(args)},
+            }
+            for id, name, args in calls
+        ]
+        message = {
+            "role": "assistant",
+            "content": text or None,
+            **({"tool_calls": wanted} if wanted else {}),
+        }
+        answer = {
+            "object": "chat.completion",
+            "choices": [
+                {
+                    "index": 0,
+                    "message": message,
+                    "finish_reason": "tool_calls" if wanted else "stop",
+                }
+            ],
+            "usage": {"prompt_tokens": 3, "completion_tokens": 2},
+        }
         return Raw(json.dumps(answer).encode(), "application/json")
 
     def test_reasoning_and_usage_do_no_harm_in_their_other_forms(self) -> None:
-        events = [{"choices": [{"delta": {"reasoning": "hm"}}]},
-                  {"choices": [{"delta": {"content": "yes", "tool_calls": None}, "finish_reason": None}], "usage": None},
-                  {"choices": [{"delta": {}, "finish_reason": "stop"}]}]
-        self.model.script(Raw(b"".join(b"data:" + json.dumps(event).encode() + b"\r\n\r\n" for event in events)))
+        events = [
+            {"choices": [{"delta": {"reasoning": "hm"}}]},
+            {
+                "choices": [
+                    {"delta": {"content": "yes", "tool_calls": None}, "finish_reason": None}
+                ],
+                "usage": None,
+            },
+            {"choices": [{"delta": {}, "finish_reason": "stop"}]},
+        ]
+        self.model.script(
+            Raw(b"".join(b"data:" + json.dumps(event).encode() + b"\r\n\r\n" for event in events))
+        )
         frames = self.turn(self.open(), "hi")
-        self.assertEqual([frame["content"] for frame in frames if frame["type"] == "thinking"], ["hm"])
+        self.assertEqual(
+            [frame["content"] for frame in frames if frame["type"] == "thinking"], ["hm"]
+        )
         self.assertEqual(self.answer_of(frames), "yes")
 
     def test_comments_carriage_returns_and_a_missing_done_do_no_harm(self) -> None:
         said = {"choices": [{"index": 0, "delta": {"content": "fine"}}]}
         end = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
-        stream = b"\xef\xbb\xbf: PROCESSING\r\n\r\n" + b"".join(b": keep-alive\r\n\r\nid: 7\r\nretry: 1\r\ndata: " + json.dumps(event).encode() + b"\r\n\r\n" for event in (said, end))
+        stream = b"\xef\xbb\xbf: PROCESSING\r\n\r\n" + b"".join(
+            b": keep-alive\r\n\r\nid: 7\r\nretry: 1\r\ndata: "
+            + json.dumps(event).encode()
+            + b"\r\n\r\n"
+            for event in (said, end)
+        )
         self.model.script(Raw(stream, "text/event-stream; charset=utf-8"))
         self.assertEqual(self.answer_of(self.turn(self.open(), "hi")), "fine")
 
@@ -493,20 +657,35 @@ class ChatCompletionsTest(Turns, ChatCase):
         for reason, words in (("content_filter", "withheld"), ("length", "max_output_tokens")):
             end = {"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]}
             self.model.script(Raw(b"data: " + json.dumps(end).encode() + b"\n\n"))
-            error = next(frame for frame in self.turn(self.open(), "hi") if frame["type"] == "error")
+            error = next(
+                frame for frame in self.turn(self.open(), "hi") if frame["type"] == "error"
+            )
             self.assertIn(words, error["message"])
 
     def test_calls_that_come_whole_and_all_in_place_0_are_told_apart(self) -> None:
         name = self.unique("echo")
         token = self.helper({name: lambda args: args["n"]})
-        calls = [{"index": 0, "id": f"c{n}", "function": {"name": name, "arguments": json.dumps({"n": str(n)})}} for n in range(2)]
+        calls = [
+            {
+                "index": 0,
+                "id": f"c{n}",
+                "function": {"name": name, "arguments": json.dumps({"n": str(n)})},
+            }
+            for n in range(2)
+        ]
         event = {"choices": [{"delta": {"tool_calls": calls}, "finish_reason": "tool_calls"}]}
-        self.model.script(Raw(b"data: " + json.dumps(event).encode() + b"\n\ndata: [DONE]\n\n"), Answer("ok"))
+        self.model.script(
+            Raw(b"data: " + json.dumps(event).encode() + b"\n\ndata: [DONE]\n\n"), Answer("ok")
+        )
         frames = self.turn(self.open(token), "go")
-        self.assertEqual([frame["output"] for frame in frames if frame["type"] == "tool_result"], ["0", "1"])
+        self.assertEqual(
+            [frame["output"] for frame in frames if frame["type"] == "tool_result"], ["0", "1"]
+        )
 
     def test_the_status_names_the_model(self) -> None:
-        status = self.gateway.fetch("GET", "/api/status", self.gateway.pair(self.unique("asker"))).json()
+        status = self.gateway.fetch(
+            "GET", "/api/status", self.gateway.pair(self.unique("asker"))
+        ).json()
         self.assertEqual((status["provider"], status["model"]), ("scripted", "parrot"))
 
 
@@ -520,30 +699,59 @@ class AnthropicMessagesTest(Turns, ChatCase):
     @staticmethod
     def whole(text: str = "", calls: Sequence[tuple[str, str, dict[str, Any]]] = ()) -> Raw:
         """An answer in one piece of JSON."""
-        content = [{"type": "text", "text": text}] * bool(text) + [{"type": "tool_use", "id": id, "name": name, "input": args} for id, name, args in calls]
-        answer = {"type": "message", "role": "assistant", "content": content, "stop_reason": "tool_use" if calls else "end_turn", "usage": {"input_tokens": 3, "output_tokens": 2}}
+        content = [{"type": "text", "text": text}] * bool(text) + [
+            {"type": "tool_use", "id": id, "name": name, "input": args} for id, name, args in calls
+        ]
+        answer = {
+            "type": "message",
+            "role": "assistant",
+            "content": content,
+            "stop_reason": "tool_use" if calls else "end_turn",
+            "usage": {"input_tokens": 3, "output_tokens": 2},
+        }
         return Raw(json.dumps(answer).encode(), "application/json")
 
     def test_the_request_has_the_form_that_the_api_wants(self) -> None:
         name = self.unique("look")
         token = self.helper({name: lambda _: "seen"})
-        self.model.script(Answer("One moment. ", calls=[call(name, a=1), call(name, a=2)]), Answer("yes"))
+        self.model.script(
+            Answer("One moment. ", calls=[call(name, a=1), call(name, a=2)]), Answer("yes")
+        )
         self.turn(self.open(token), "look")
         first, second = self.model.requests
-        self.assertEqual((first.path, first.headers["x-api-key"], first.headers["anthropic-version"]), ("/v1/messages", "sk-test", "2023-06-01"))
+        self.assertEqual(
+            (first.path, first.headers["x-api-key"], first.headers["anthropic-version"]),
+            ("/v1/messages", "sk-test", "2023-06-01"),
+        )
         self.assertIsInstance(first.body["system"], str)
         self.assertGreater(first.body["max_tokens"], 0)
-        self.assertEqual([message["role"] for message in second.body["messages"]], ["user", "assistant", "user"])
-        self.assertEqual([block["type"] for block in second.body["messages"][1]["content"]], ["text", "tool_use", "tool_use"])
-        self.assertEqual([block["type"] for block in second.body["messages"][2]["content"]], ["tool_result", "tool_result"])
+        self.assertEqual(
+            [message["role"] for message in second.body["messages"]], ["user", "assistant", "user"]
+        )
+        self.assertEqual(
+            [block["type"] for block in second.body["messages"][1]["content"]],
+            ["text", "tool_use", "tool_use"],
+        )
+        self.assertEqual(
+            [block["type"] for block in second.body["messages"][2]["content"]],
+            ["tool_result", "tool_result"],
+        )
         self.assertNotIn("sk-test", self.gateway.log_tail(100_000))
 
-
     def test_an_overloaded_model_is_asked_again_also_when_it_says_so_in_the_stream(self) -> None:
-        overloaded = json.dumps({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}).encode()
-        self.model.script(Refusal(529, headers={"Retry-After": "0"}), Raw(b"event: error\ndata: " + overloaded + b"\n\n"), Answer("at last"))
+        overloaded = json.dumps(
+            {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
+        ).encode()
+        self.model.script(
+            Refusal(529, headers={"Retry-After": "0"}),
+            Raw(b"event: error\ndata: " + overloaded + b"\n\n"),
+            Answer("at last"),
+        )
         self.assertEqual(self.answer_of(self.turn(self.open(), "hi")), "at last")
-        said = b'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"I was say"}}\n\n'
+        said = (
+            b'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,'
+            b'"delta":{"type":"text_delta","text":"I was say"}}\n\n'
+        )
         self.model.script(Raw(said + b"event: error\ndata: " + overloaded + b"\n\n"))
         self.assertEqual(self.code_of(self.turn(self.open(), "hi")), "PROVIDER_ERROR")
         self.assertEqual(len(self.model.requests), 1)
@@ -551,12 +759,43 @@ class AnthropicMessagesTest(Turns, ChatCase):
     def test_arguments_that_come_with_their_block_are_taken(self) -> None:
         name = self.unique("look")
         token = self.helper({name: lambda args: str(args.get("n"))})
-        events = [{"type": "message_start", "message": {"usage": {"input_tokens": 3}}},
-                  {"type": "content_block_start", "index": 0, "content_block": {"type": "tool_use", "id": "toolu_1", "name": name, "input": {"n": 7}}},
-                  {"type": "content_block_stop", "index": 0}, {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 2}}, {"type": "message_stop"}]
-        self.model.script(Raw(b"".join(b"event: " + event["type"].encode() + b"\ndata: " + json.dumps(event).encode() + b"\n\n" for event in events)), Answer("seven"))
+        events = [
+            {"type": "message_start", "message": {"usage": {"input_tokens": 3}}},
+            {
+                "type": "content_block_start",
+                "index": 0,
+                "content_block": {
+                    "type": "tool_use",
+                    "id": "toolu_1",
+                    "name": name,
+                    "input": {"n": 7},
+                },
+            },
+            {"type": "content_block_stop", "index": 0},
+            {
+                "type": "message_delta",
+                "delta": {"stop_reason": "tool_use"},
+                "usage": {"output_tokens": 2},
+            },
+            {"type": "message_stop"},
+        ]
+        self.model.script(
+            Raw(
+                b"".join(
+                    b"event: "
+                    + event["type"].encode()
+                    + b"\ndata: "
+                    + json.dumps(event).encode()
+                    + b"\n\n"
+                    for event in events
+                )
+            ),
+            Answer("seven"),
+        )
         frames = self.turn(self.open(token), "look")
-        self.assertEqual(next(frame["output"] for frame in frames if frame["type"] == "tool_result"), "7")
+        self.assertEqual(
+            next(frame["output"] for frame in frames if frame["type"] == "tool_result"), "7"
+        )
         self.assertEqual(self.answer_of(frames), "seven")
 
 
@@ -565,17 +804,32 @@ class ThinkingTest(ChatCase):
 
     @classmethod
     def model_config(cls) -> dict[str, Any]:
-        return {"api": "anthropic", "url": cls.model.origin, "thinking_tokens": 2048, "max_output_tokens": 500}
+        return {
+            "api": "anthropic",
+            "url": cls.model.origin,
+            "thinking_tokens": 2048,
+            "max_output_tokens": 500,
+        }
 
     def test_signed_thoughts_go_back_to_the_model_while_the_turn_goes_on(self) -> None:
-        self.model.script(Answer(thinking="I should look.", signature="c2lnbmVk", calls=[call("list_devices")]), Answer("Nobody."), Answer("Still nobody."))
+        self.model.script(
+            Answer(thinking="I should look.", signature="c2lnbmVk", calls=[call("list_devices")]),
+            Answer("Nobody."),
+            Answer("Still nobody."),
+        )
         device = self.open()
         frames = self.turn(device, "who is there?")
-        self.assertEqual("".join(frame["content"] for frame in frames if frame["type"] == "thinking"), "I should look.")
+        self.assertEqual(
+            "".join(frame["content"] for frame in frames if frame["type"] == "thinking"),
+            "I should look.",
+        )
         first, second = self.model.requests
         self.assertEqual(first.body["thinking"], {"type": "enabled", "budget_tokens": 2048})
         self.assertEqual(first.body["max_tokens"], 2548)
-        self.assertEqual(second.body["messages"][1]["content"][0], {"type": "thinking", "thinking": "I should look.", "signature": "c2lnbmVk"})
+        self.assertEqual(
+            second.body["messages"][1]["content"][0],
+            {"type": "thinking", "thinking": "I should look.", "signature": "c2lnbmVk"},
+        )
         self.assertEqual(second.body["thinking"], first.body["thinking"])
         self.turn(device, "and now?")
         self.assertNotIn("c2lnbmVk", json.dumps(self.model.requests[-1].body))
@@ -609,6 +863,8 @@ class OfflineTest(GatewayCase):
         self.assertEqual(refused["code"], "PROVIDER_ERROR")
         self.assertIn("no model is configured", refused["message"])
         self.assertIn(f"{name}: Says it again", self.answer(device, "/tools")["full_response"])
-        self.assertEqual(self.answer(device, f"/tool {name} {{\"text\": \"again\"}}")["full_response"], "again")
+        self.assertEqual(
+            self.answer(device, f"/tool {name} {{\"text\": \"again\"}}")["full_response"], "again"
+        )
         self.assertIn("TOOL_NOT_FOUND", self.answer(device, "/tool nowhere")["full_response"])
         self.assertEqual(self.answer(device, "/tool")["code"], "AGENT_ERROR")

@@ -1,5 +1,5 @@
-"""Chats beyond one turn, docs/protocols/clawseed.md, sections 6 and 8, and docs/how_to/chat_with_a_model.md: titles, deadlines, restarts, TLS to the
-model, `crab chat`."""
+"""Chats beyond one turn, docs/protocols/clawseed.md, sections 6 and 8, and
+docs/how_to/chat_with_a_model.md: titles, deadlines, restarts, TLS to the model, `crab chat`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,11 @@ class SessionsTest(ChatCase):
         device = self.open(token)
         self.turn(device, "fails")
         device.assert_silent()
-        self.turn(device, "  \nWhat is the weather in the harbour town of Bremerhaven going to be like tomorrow?\nThanks")
+        self.turn(
+            device,
+            "  \nWhat is the weather in the harbour town of Bremerhaven going to be like "
+            "tomorrow?\nThanks",
+        )
         title = device.expect("title_updated")["title"]
         self.assertEqual(title, "What is the weather in the harbour town of Bremerhaven…")
         self.turn(device, "and then?")
@@ -52,10 +56,18 @@ class SessionsTest(ChatCase):
         device.send("message", content="hi")
         while device.receive()["type"] != "chunk":
             pass
-        self.assertEqual(self.gateway.fetch("DELETE", f"/api/sessions/{device.session_id}", token).status, 200)
+        self.assertEqual(
+            self.gateway.fetch("DELETE", f"/api/sessions/{device.session_id}", token).status, 200
+        )
         self.assertEqual(self.turn(device, None)[-2]["type"], "aborted")
         device.close()
-        eventually(lambda: self.gateway.fetch("GET", f"/api/sessions/{device.session_id}/messages", token).status == 404, "the session is gone")
+        eventually(
+            lambda: self.gateway.fetch(
+                "GET", f"/api/sessions/{device.session_id}/messages", token
+            ).status
+            == 404,
+            "the session is gone",
+        )
 
     def test_two_turns_on_one_session_run_one_after_the_other(self) -> None:
         self.model.script(Answer("first"), Answer("second"))
@@ -64,8 +76,14 @@ class SessionsTest(ChatCase):
         two = self.open(token, session_id=one.session_id)
         one.send("message", content="a")
         two.send("message", content="b")
-        self.assertEqual({self.answer_of(self.turn(one, None)), self.answer_of(self.turn(two, None))}, {"first", "second"})
-        self.assertEqual([role for role, _ in self.stored(one, token)], ["user", "assistant", "user", "assistant"])
+        self.assertEqual(
+            {self.answer_of(self.turn(one, None)), self.answer_of(self.turn(two, None))},
+            {"first", "second"},
+        )
+        self.assertEqual(
+            [role for role, _ in self.stored(one, token)],
+            ["user", "assistant", "user", "assistant"],
+        )
         self.assertEqual(len(self.model.last_messages()), 4, "system, question, answer, question")
 
     def test_a_long_talk_is_trimmed_and_the_store_keeps_it(self) -> None:
@@ -77,7 +95,11 @@ class SessionsTest(ChatCase):
         for _ in range(2):
             self.turn(device, "y" * 60_000)
         texts = [message["content"][:1] for message in self.model.last_messages()[1:]]
-        self.assertEqual(texts, ["y", "y", "y"], "the first turn is left out; the second, its answer and the question stay")
+        self.assertEqual(
+            texts,
+            ["y", "y", "y"],
+            "the first turn is left out; the second, its answer and the question stay",
+        )
         self.assertEqual(len(self.stored(device, token)), 6)
 
 
@@ -94,13 +116,17 @@ class DeadlineTest(ChatCase):
         device.register(tool(name))
         self.model.script(Answer(calls=[call(name)]), Answer("too late"))
         frames = self.turn(device, "go")
-        self.assertIn("TIMEOUT", next(frame for frame in frames if frame["type"] == "tool_result")["output"])
+        self.assertIn(
+            "TIMEOUT", next(frame for frame in frames if frame["type"] == "tool_result")["output"]
+        )
         self.assertEqual(self.code_of(frames), "AGENT_ERROR")
 
 
 class RestartTest(unittest.TestCase):
     def test_what_a_crash_cut_off_is_said_afterwards_and_talked_on_from(self) -> None:
-        with ScriptedModel() as model, Gateway({"models": [{"model": "parrot", "url": model.url}]}) as gateway:
+        with ScriptedModel() as model, Gateway(
+            {"models": [{"model": "parrot", "url": model.url}]}
+        ) as gateway:
             token = gateway.pair("phone")
             device = Device(gateway, token, session_id="talk")
             device.register(tool("stuck"))
@@ -108,11 +134,22 @@ class RestartTest(unittest.TestCase):
             device.send("message", content="go")
             while device.receive()["type"] != "tool_call_request":
                 pass
-            eventually(lambda: len(gateway.fetch("GET", "/api/sessions/talk/messages", token).json()["messages"]) == 2, "the call is stored")
+            eventually(
+                lambda: len(
+                    gateway.fetch("GET", "/api/sessions/talk/messages", token).json()["messages"]
+                )
+                == 2,
+                "the call is stored",
+            )
             gateway.kill()
             device.drop()
             gateway.start()
-            said = [(message["role"], message["content"]) for message in gateway.fetch("GET", "/api/sessions/talk/messages", token).json()["messages"]]
+            said = [
+                (message["role"], message["content"])
+                for message in gateway.fetch("GET", "/api/sessions/talk/messages", token).json()[
+                    "messages"
+                ]
+            ]
             self.assertEqual(said[:2], [("user", "go"), ("assistant", "I look. ")])
             self.assertEqual(said[2][0], "assistant")
             self.assertIn("no answer", said[2][1])
@@ -132,36 +169,93 @@ class TlsTest(unittest.TestCase):
     def test_a_model_behind_tls_is_asked_only_if_its_certificate_is_good(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             key, cert = f"{folder}/key.pem", f"{folder}/cert.pem"
-            subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", key, "-out", cert, "-days", "1",
-                            "-subj", "/CN=model", "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
+            subprocess.run(
+                [
+                    "openssl",
+                    "req",
+                    "-x509",
+                    "-newkey",
+                    "ec",
+                    "-pkeyopt",
+                    "ec_paramgen_curve:prime256v1",
+                    "-nodes",
+                    "-keyout",
+                    key,
+                    "-out",
+                    cert,
+                    "-days",
+                    "1",
+                    "-subj",
+                    "/CN=model",
+                    "-addext",
+                    "subjectAltName=IP:127.0.0.1",
+                ],
+                check=True,
+                capture_output=True,
+            )
             os.environ["CRAB_TEST_KEY"] = "sk-of-the-test"
             self.addCleanup(os.environ.pop, "CRAB_TEST_KEY")
             with ScriptedModel(tls=(cert, key)) as model:
                 for ca, kind in (({"ca": cert}, "done"), ({}, "error")):
                     model.script()
-                    entry = {"model": "parrot", "url": model.url, "key_env": "CRAB_TEST_KEY", "max_retries": 0, **ca}
+                    entry = {
+                        "model": "parrot",
+                        "url": model.url,
+                        "key_env": "CRAB_TEST_KEY",
+                        "max_retries": 0,
+                        **ca,
+                    }
                     with self.subTest(ca=ca), Gateway({"models": [entry]}) as gateway:
                         token = gateway.pair("phone")
-                        answer = gateway.fetch("POST", "/webhook", token, body={"message": "hi"}, timeout=30)
+                        answer = gateway.fetch(
+                            "POST", "/webhook", token, body={"message": "hi"}, timeout=30
+                        )
                         self.assertEqual(answer.status, 200 if kind == "done" else 503, answer.body)
-                        self.assertEqual([request.headers["authorization"] for request in model.requests], ["Bearer sk-of-the-test"] if ca else [])
+                        self.assertEqual(
+                            [request.headers["authorization"] for request in model.requests],
+                            ["Bearer sk-of-the-test"] if ca else [],
+                        )
                         self.assertNotIn("sk-of-the-test", gateway.log_tail(100_000))
 
     def test_a_key_that_is_not_there_stops_the_start(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             config = Path(folder) / "gateway.yaml"
-            config.write_text(json.dumps({"gateway": {"state_dir": folder, "runtime_dir": folder}, "listen": {"public": "off"},
-                                          "models": [{"model": "m", "key_env": "CRAB_NO_SUCH_VARIABLE"}]}))
-            done = subprocess.run([program(), "gateway", "run", "--config", str(config)], capture_output=True, text=True, timeout=20)
+            config.write_text(
+                json.dumps(
+                    {
+                        "gateway": {"state_dir": folder, "runtime_dir": folder},
+                        "listen": {"public": "off"},
+                        "models": [{"model": "m", "key_env": "CRAB_NO_SUCH_VARIABLE"}],
+                    }
+                )
+            )
+            done = subprocess.run(
+                [program(), "gateway", "run", "--config", str(config)],
+                capture_output=True,
+                text=True,
+                timeout=20,
+            )
             self.assertNotEqual(done.returncode, 0)
-            self.assertIn("models[0].key_env: the environment variable CRAB_NO_SUCH_VARIABLE is not set", done.stderr)
+            self.assertIn(
+                "models[0].key_env: the environment variable CRAB_NO_SUCH_VARIABLE is not set",
+                done.stderr,
+            )
 
 
 class CommandTest(ChatCase):
     """`crab chat`."""
 
-    def chat(self, *words: str, given: str = "", **options: Any) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([program(), "chat", *words, "--socket", str(self.gateway.admin)], input=given, capture_output=True, text=True, timeout=30, **options)
+    def chat(
+        self, *words: str, given: str = "", **options: Any
+    ) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [program(), "chat", *words, "--socket", str(self.gateway.admin)],
+            input=given,
+            capture_output=True,
+            text=True,
+            timeout=30,
+            **options,
+        )
 
     def test_once_prints_the_answer_and_nothing_else(self) -> None:
         self.model.script(Answer("It is\nwarm.", thinking="hm"))
@@ -175,11 +269,23 @@ class CommandTest(ChatCase):
         self.assertEqual(self.model.last_messages()[-1]["content"], "two\nlines")
 
     def test_a_conversation_shows_answers_and_tool_calls(self) -> None:
-        self.model.script(Answer("Let me see.", calls=[call("list_devices")]), Answer("Nobody is here."), Answer("Bye."))
+        self.model.script(
+            Answer("Let me see.", calls=[call("list_devices")]),
+            Answer("Nobody is here."),
+            Answer("Bye."),
+        )
         session = self.unique("terminal")
-        done = self.chat("--session", session, given="who is there?\n\nthanks\n/quit\nnever asked\n")
-        self.assertEqual((done.returncode, done.stdout), (0, "Let me see.\nNobody is here.\nBye.\n"))
-        self.assertRegex(done.stderr, r"→ list_devices on built_in \{\}\n← list_devices after \S+ (µs|ms|s): \{\"devices\":.*\}\n")
+        done = self.chat(
+            "--session", session, given="who is there?\n\nthanks\n/quit\nnever asked\n"
+        )
+        self.assertEqual(
+            (done.returncode, done.stdout), (0, "Let me see.\nNobody is here.\nBye.\n")
+        )
+        self.assertRegex(
+            done.stderr,
+            r"→ list_devices on built_in \{\}\n← list_devices after \S+ (µs|ms|s): "
+            r"\{\"devices\":.*\}\n",
+        )
         self.assertIn(f"chat {session} (0 messages)", done.stderr)
         self.assertEqual(len(self.model.requests), 3)
         self.model.script(Answer("I remember."))
@@ -199,13 +305,21 @@ class CommandTest(ChatCase):
 
     def test_json_output_is_the_frames(self) -> None:
         self.model.script(Answer("ok"))
-        frames = [json.loads(line) for line in self.chat("--once", "x", "-o", "json").stdout.splitlines()]
+        frames = [
+            json.loads(line) for line in self.chat("--once", "x", "-o", "json").stdout.splitlines()
+        ]
         self.assertEqual(frames[0]["type"], "agent_start")
         self.assertEqual(frames[-1]["type"], "agent_end")
 
     def test_ctrl_c_cancels_the_answer_and_not_the_program(self) -> None:
         self.model.script(Hold("I am thinking"), Answer("Now it works."))
-        process = subprocess.Popen([program(), "chat", "--socket", str(self.gateway.admin)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            [program(), "chat", "--socket", str(self.gateway.admin)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         self.addCleanup(process.kill)
         process.stdin.write("first\n")
         process.stdin.flush()
@@ -221,12 +335,45 @@ class CommandTest(ChatCase):
     def test_it_works_over_the_public_listener_with_a_token(self) -> None:
         self.model.script(Answer("hello"))
         host, port = self.gateway.public
-        done = subprocess.run([program(), "chat", "--once", "x", "--url", f"http://{host}:{port}", "--token", self.new_token()], capture_output=True, text=True, timeout=30)
+        done = subprocess.run(
+            [
+                program(),
+                "chat",
+                "--once",
+                "x",
+                "--url",
+                f"http://{host}:{port}",
+                "--token",
+                self.new_token(),
+            ],
+            capture_output=True,
+            text=True,
+            timeout=30,
+        )
         self.assertEqual((done.returncode, done.stdout), (0, "hello\n"), done.stderr)
-        refused = subprocess.run([program(), "chat", "--once", "x", "--url", f"http://{host}:{port}", "--token", "0" * 64], capture_output=True, text=True, timeout=30)
+        refused = subprocess.run(
+            [
+                program(),
+                "chat",
+                "--once",
+                "x",
+                "--url",
+                f"http://{host}:{port}",
+                "--token",
+                "0" * 64,
+            ],
+            capture_output=True,
+            text=True,
+            timeout=30,
+        )
         self.assertEqual(refused.returncode, 4, refused.stderr)
 
     def test_without_a_gateway_it_says_so(self) -> None:
-        done = subprocess.run([program(), "chat", "--once", "x", "--socket", "/nonexistent/socket"], capture_output=True, text=True, timeout=30)
+        done = subprocess.run(
+            [program(), "chat", "--once", "x", "--socket", "/nonexistent/socket"],
+            capture_output=True,
+            text=True,
+            timeout=30,
+        )
         self.assertEqual(done.returncode, 3)
         self.assertIn("cannot reach the gateway", done.stderr)

@@ -1,4 +1,5 @@
-"""`crab chat` at a terminal (docs/how_to/chat_with_a_model.md): editing, earlier questions, commands, Ctrl-C."""
+"""`crab chat` at a terminal (docs/how_to/chat_with_a_model.md): editing, earlier questions,
+commands, Ctrl-C."""
 
 from __future__ import annotations
 
@@ -20,7 +21,10 @@ class TerminalTest(ChatCase):
         self.addCleanup(shutil.rmtree, self.home, ignore_errors=True)
 
     def chat(self, *words: str) -> Terminal:
-        terminal = Terminal([program(), "chat", "--socket", str(self.gateway.admin), *words], {"HOME": str(self.home), "PATH": "/usr/bin:/bin"})
+        terminal = Terminal(
+            [program(), "chat", "--socket", str(self.gateway.admin), *words],
+            {"HOME": str(self.home), "PATH": "/usr/bin:/bin"},
+        )
         self.enterContext(terminal)
         terminal.wait_for("/help tells")
         self.at_prompt(terminal)
@@ -37,7 +41,9 @@ class TerminalTest(ChatCase):
     def test_a_line_is_edited_before_it_is_asked_and_comes_back_with_a_key(self) -> None:
         self.model.script(Answer("one"), Answer("two"), Answer("three"))
         terminal = self.chat()
-        terminal.type("worm\x7f\x7f\x7farm is it?\x01How \n")  # three letters back; Ctrl-A: to the beginning
+        terminal.type(
+            "worm\x7f\x7f\x7farm is it?\x01How \n"
+        )  # three letters back; Ctrl-A: to the beginning
         terminal.wait_for("one")
         self.assertEqual(self.asked(), "How warm is it?")
         self.at_prompt(terminal)
@@ -104,7 +110,9 @@ class TerminalTest(ChatCase):
         self.at_prompt(terminal)
         terminal.type("hello\n")
         terminal.wait_for("fresh")
-        self.assertEqual(len(self.model.last_messages()), 2, "system and question: the session is new")
+        self.assertEqual(
+            len(self.model.last_messages()), 2, "system and question: the session is new"
+        )
         self.at_prompt(terminal)
         terminal.type("/sessions\n")
         terminal.wait_for("terminal-a")
@@ -121,10 +129,20 @@ class TerminalTest(ChatCase):
         terminal.wait_for("Nobody.")
 
     def test_what_an_agent_asks_is_answered_here(self) -> None:
-        rooms = [{"id": "k", "label": "Kitchen"}, {"id": "c", "label": "Cellar", "description": "cold"}]
-        self.model.script(Answer(calls=[call("ask_user", type="single_select", question="Which room?", options=rooms)]),
-                          Answer(calls=[call("ask_user", type="text", question="Why?", placeholder="a reason")]),
-                          Answer(calls=[call("ask_user", type="confirm", question="Sure?")]), Answer("Done."))
+        rooms = [
+            {"id": "k", "label": "Kitchen"},
+            {"id": "c", "label": "Cellar", "description": "cold"},
+        ]
+        self.model.script(
+            Answer(
+                calls=[
+                    call("ask_user", type="single_select", question="Which room?", options=rooms)
+                ]
+            ),
+            Answer(calls=[call("ask_user", type="text", question="Why?", placeholder="a reason")]),
+            Answer(calls=[call("ask_user", type="confirm", question="Sure?")]),
+            Answer("Done."),
+        )
         terminal = self.chat()
         terminal.type("light on\n")
         terminal.wait_for("? the agent asks: Which room?")
@@ -164,7 +182,12 @@ class TerminalTest(ChatCase):
 
     def test_a_script_is_asked_nothing(self) -> None:
         self.model.script(Answer("fine"))
-        done = subprocess.run([program(), "chat", "--socket", str(self.gateway.admin), "--once", "go"], capture_output=True, text=True, timeout=30)
+        done = subprocess.run(
+            [program(), "chat", "--socket", str(self.gateway.admin), "--once", "go"],
+            capture_output=True,
+            text=True,
+            timeout=30,
+        )
         self.assertEqual((done.returncode, done.stdout), (0, "fine\n"), done.stderr)
         self.assertNotIn("ask_user", self.model.offered())
 

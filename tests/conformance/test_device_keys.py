@@ -1,4 +1,5 @@
-"""Devices that prove who they are by a key: docs/protocols/clawseed.md, section 9, "Device keys"."""
+"""Devices that prove who they are by a key: docs/protocols/clawseed.md, section 9, "Device
+keys"."""
 
 from __future__ import annotations
 
@@ -36,8 +37,12 @@ class Key:
         self.key_id = ""
 
     def pair(self, name: str) -> dict[str, Any]:
-        code = self.gateway.admin_request("POST", "/v1/admin/devices/pair", {"name": name}).json()["code"]
-        answer = self.gateway.fetch("POST", "/pair", headers={"X-Pairing-Code": code}, body={"public_key": self.spki})
+        code = self.gateway.admin_request("POST", "/v1/admin/devices/pair", {"name": name}).json()[
+            "code"
+        ]
+        answer = self.gateway.fetch(
+            "POST", "/pair", headers={"X-Pairing-Code": code}, body={"public_key": self.spki}
+        )
         assert answer.status == 200, answer.body
         self.key_id = answer.json()["key_id"]
         return answer.json()
@@ -46,8 +51,14 @@ class Key:
         return self.gateway.fetch("POST", "/device/challenge").json()["nonce"]
 
     def exchange(self, nonce: str, signature: bytes | None = None) -> Response:
-        signature = signature or ed25519_sign(self.seed, f"crab-device-v1\n{self.key_id}\n{nonce}".encode())
-        return self.gateway.fetch("POST", "/device/token", body={"key_id": self.key_id, "nonce": nonce, "signature": text(signature)})
+        signature = signature or ed25519_sign(
+            self.seed, f"crab-device-v1\n{self.key_id}\n{nonce}".encode()
+        )
+        return self.gateway.fetch(
+            "POST",
+            "/device/token",
+            body={"key_id": self.key_id, "nonce": nonce, "signature": text(signature)},
+        )
 
     def token(self) -> str:
         answer = self.exchange(self.nonce())
@@ -84,7 +95,9 @@ class DeviceKeysTest(GatewayCase):
         self.assertEqual(key.exchange(nonce).status, 200)
         self.assertEqual(key.exchange(nonce).status, 401)
         self.assertEqual(key.exchange("0" * 96).status, 401)
-        self.assertEqual(self.gateway.fetch("POST", "/device/token", body={"key_id": key.key_id}).status, 400)
+        self.assertEqual(
+            self.gateway.fetch("POST", "/device/token", body={"key_id": key.key_id}).status, 400
+        )
 
     def test_a_stolen_token_of_a_key_ends_with_the_process_and_the_key_does_not(self) -> None:
         key = self.paired()
@@ -104,38 +117,95 @@ class DeviceKeysTest(GatewayCase):
         self.assertEqual(key.exchange(key.nonce()).status, 401)
 
     def test_a_key_that_is_none_is_refused_and_the_code_stays_good(self) -> None:
-        code = self.gateway.admin_request("POST", "/v1/admin/devices/pair", {"name": self.unique("tablet")}).json()["code"]
-        refused = self.gateway.fetch("POST", "/pair", headers={"X-Pairing-Code": code}, body={"public_key": text(b"nonsense")})
+        code = self.gateway.admin_request(
+            "POST", "/v1/admin/devices/pair", {"name": self.unique("tablet")}
+        ).json()["code"]
+        refused = self.gateway.fetch(
+            "POST",
+            "/pair",
+            headers={"X-Pairing-Code": code},
+            body={"public_key": text(b"nonsense")},
+        )
         self.assertEqual(refused.status, 400)
-        self.assertEqual(self.gateway.fetch("POST", "/pair", headers={"X-Pairing-Code": code}, body={"public_key": Key(self).spki}).status, 200)
+        self.assertEqual(
+            self.gateway.fetch(
+                "POST",
+                "/pair",
+                headers={"X-Pairing-Code": code},
+                body={"public_key": Key(self).spki},
+            ).status,
+            200,
+        )
 
     def test_a_stolen_code_is_of_no_use_once_it_was_used(self) -> None:
         key = Key(self)
-        code = self.gateway.admin_request("POST", "/v1/admin/devices/pair", {"name": self.unique("tablet")}).json()["code"]
+        code = self.gateway.admin_request(
+            "POST", "/v1/admin/devices/pair", {"name": self.unique("tablet")}
+        ).json()["code"]
         body = {"public_key": key.spki}
-        self.assertEqual(self.gateway.fetch("POST", "/pair", headers={"X-Pairing-Code": code}, body=body).status, 200)
-        self.assertIn(self.gateway.fetch("POST", "/pair", headers={"X-Pairing-Code": code}, body={"public_key": Key(self).spki}).status, (403, 404))
+        self.assertEqual(
+            self.gateway.fetch("POST", "/pair", headers={"X-Pairing-Code": code}, body=body).status,
+            200,
+        )
+        self.assertIn(
+            self.gateway.fetch(
+                "POST",
+                "/pair",
+                headers={"X-Pairing-Code": code},
+                body={"public_key": Key(self).spki},
+            ).status,
+            (403, 404),
+        )
 
     def test_a_page_of_another_origin_gets_neither_challenge_nor_token(self) -> None:
         for path in ("/device/challenge", "/device/token", "/pair"):
-            self.assertEqual(self.gateway.fetch("POST", path, headers={"Origin": "http://evil.example"}, body={}).status, 403)
+            self.assertEqual(
+                self.gateway.fetch(
+                    "POST", path, headers={"Origin": "http://evil.example"}, body={}
+                ).status,
+                403,
+            )
 
     def test_crab_device_pairs_by_key_and_comes_back_with_it(self) -> None:
         name = self.unique("laptop")
-        code = self.gateway.admin_request("POST", "/v1/admin/devices/pair", {"name": name}).json()["code"]
+        code = self.gateway.admin_request("POST", "/v1/admin/devices/pair", {"name": name}).json()[
+            "code"
+        ]
         state = self.gateway.folder / f"{name}.json"
-        words = [program(), "device", "--gateway", "ws://{}:{}".format(*self.gateway.public), "--name", name, "--state", str(state)]
-        device = subprocess.Popen([*words, "--pair", code], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        words = [
+            program(),
+            "device",
+            "--gateway",
+            "ws://{}:{}".format(*self.gateway.public),
+            "--name",
+            name,
+            "--state",
+            str(state),
+        ]
+        device = subprocess.Popen(
+            [*words, "--pair", code], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         try:
-            eventually(lambda: any("device_info" in each for each in self.gateway.tools()), "the machine's tools are listed")
+            eventually(
+                lambda: any("device_info" in each for each in self.gateway.tools()),
+                "the machine's tools are listed",
+            )
         finally:
             device.terminate()
             device.wait(20)
-        self.assertIn("PRIVATE KEY", state.read_text() + "".join(path.read_text() for path in state.parent.glob(f"{name}*") if path.is_file()))
-        eventually(lambda: not any("device_info" in each for each in self.gateway.tools()), "it has left")
+        self.assertIn(
+            "PRIVATE KEY",
+            state.read_text()
+            + "".join(path.read_text() for path in state.parent.glob(f"{name}*") if path.is_file()),
+        )
+        eventually(
+            lambda: not any("device_info" in each for each in self.gateway.tools()), "it has left"
+        )
         device = subprocess.Popen([*words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            eventually(lambda: any("device_info" in each for each in self.gateway.tools()), "it is back")
+            eventually(
+                lambda: any("device_info" in each for each in self.gateway.tools()), "it is back"
+            )
         finally:
             device.terminate()
             device.wait(20)

@@ -22,7 +22,9 @@ class DevicePageFilesTest(GatewayCase):
         return re.findall(r'"\./(assets/[^"]+)"', self.page.body.decode())
 
     def test_the_page_needs_no_token_and_lies_below_the_prefix(self) -> None:
-        self.assertEqual((self.page.status, self.page.headers["content-type"]), (200, "text/html; charset=utf-8"))
+        self.assertEqual(
+            (self.page.status, self.page.headers["content-type"]), (200, "text/html; charset=utf-8")
+        )
         moved = self.gateway.fetch("GET", "/lab/device")
         self.assertEqual((moved.status, moved.headers["location"]), (308, "/lab/device/"))
         for path in ("/device/", "/lab/devices", "/lab/device/nothing", "/lab/device/../health"):
@@ -41,32 +43,44 @@ class DevicePageFilesTest(GatewayCase):
     def test_files_have_their_types_and_are_asked_for_once(self) -> None:
         assets = self.assets()
         self.assertEqual({name.rpartition(".")[2] for name in assets}, {"js", "css"})
-        for name, kind, caching in [*((name, "text/", "immutable") for name in assets), ("sw.js", "text/javascript", "no-cache"),
-                                    ("crab.webmanifest", "application/manifest+json", "no-cache"), ("icon.svg", "image/svg+xml", "no-cache"),
-                                    ("icon-192.png", "image/png", "no-cache")]:
+        for name, kind, caching in [
+            *((name, "text/", "immutable") for name in assets),
+            ("sw.js", "text/javascript", "no-cache"),
+            ("crab.webmanifest", "application/manifest+json", "no-cache"),
+            ("icon.svg", "image/svg+xml", "no-cache"),
+            ("icon-192.png", "image/png", "no-cache"),
+        ]:
             got = self.gateway.fetch("GET", f"/lab/device/{name}")
             self.assertEqual(got.status, 200, name)
             self.assertTrue(got.headers["content-type"].startswith(kind), name)
             self.assertIn(caching, got.headers["cache-control"])
             etag = got.headers["etag"]
             self.assertRegex(etag, r'^"[0-9a-f]{32}"$')
-            again = self.gateway.fetch("GET", f"/lab/device/{name}", headers={"If-None-Match": f'"other", {etag}'})
+            again = self.gateway.fetch(
+                "GET", f"/lab/device/{name}", headers={"If-None-Match": f'"other", {etag}'}
+            )
             self.assertEqual((again.status, again.body, again.headers["etag"]), (304, b"", etag))
 
     def test_the_manifest_names_icons_that_are_there(self) -> None:
         manifest = json.loads(self.gateway.fetch("GET", "/lab/device/crab.webmanifest").body)
         for icon in manifest["icons"]:
-            self.assertEqual(self.gateway.fetch("GET", f"/lab/device/{icon['src']}").status, 200, icon)
+            self.assertEqual(
+                self.gateway.fetch("GET", f"/lab/device/{icon['src']}").status, 200, icon
+            )
 
     def test_head_has_no_body_and_other_methods_are_refused(self) -> None:
         head = self.gateway.fetch("HEAD", "/lab/device/")
-        self.assertEqual((head.status, head.body, head.headers["etag"]), (200, b"", self.page.headers["etag"]))
+        self.assertEqual(
+            (head.status, head.body, head.headers["etag"]), (200, b"", self.page.headers["etag"])
+        )
         refused = self.gateway.fetch("POST", "/lab/device/", body={})
         self.assertEqual((refused.status, refused.headers["allow"]), (405, "GET, HEAD"))
 
     def test_a_foreign_host_or_origin_gets_nothing(self) -> None:
         for name, value in (("Host", "evil.example"), ("Origin", "https://evil.example")):
-            self.assertEqual(self.gateway.fetch("GET", "/lab/device/", headers={name: value}).status, 403, name)
+            self.assertEqual(
+                self.gateway.fetch("GET", "/lab/device/", headers={name: value}).status, 403, name
+            )
 
 
 class NoDevicePageTest(unittest.TestCase):

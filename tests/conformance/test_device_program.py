@@ -1,4 +1,5 @@
-"""`crab device` as somebody starts it: the gateway that it keeps, commands with schemas, output as it is printed."""
+"""`crab device` as somebody starts it: the gateway that it keeps, commands with schemas, output as
+it is printed."""
 
 from __future__ import annotations
 
@@ -21,8 +22,12 @@ class DeviceProgramTest(GatewayCase):
         self.state = Path(self.home.name, "device.json")
 
     def device(self, *words: str) -> subprocess.Popen:
-        process = subprocess.Popen([program(), "device", "--state", str(self.state), *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                   stderr=open(f"{self.home.name}/log", "ab"))
+        process = subprocess.Popen(
+            [program(), "device", "--state", str(self.state), *words],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=open(f"{self.home.name}/log", "ab"),
+        )
         self.addCleanup(self.end, process)
         return process
 
@@ -36,7 +41,11 @@ class DeviceProgramTest(GatewayCase):
 
     def test_it_dials_the_gateway_that_it_was_paired_with(self) -> None:
         name = self.unique("laptop")
-        pasted = next(line for line in self.gateway.crab("devices", "pair", "--name", name).splitlines() if line.startswith("  crab device "))
+        pasted = next(
+            line
+            for line in self.gateway.crab("devices", "pair", "--name", name).splitlines()
+            if line.startswith("  crab device ")
+        )
         self.assertIn(f"--gateway ws://127.0.0.1:{self.gateway.public[1]} ", pasted)
         tool = self.unique("hello")
         first = self.device(*pasted.split()[2:], "--exec", f"{tool}=echo hello")
@@ -48,13 +57,19 @@ class DeviceProgramTest(GatewayCase):
         self.assertIn(f"using ws://127.0.0.1:{self.gateway.public[1]}", self.log())
 
     def paired_here(self, *words: str) -> tuple[list[str], dict]:
-        """Pairs a device with those further words and returns its roles and its own tool `device_info`, as both are listed."""
+        """Pairs a device with those further words and returns its roles and its own tool
+        `device_info`, as both are listed."""
         name = self.unique("machine")
-        code = self.gateway.admin_request("POST", "/v1/admin/devices/pair", {"name": name}).json()["code"]
+        code = self.gateway.admin_request("POST", "/v1/admin/devices/pair", {"name": name}).json()[
+            "code"
+        ]
         self.device("--pair", code, "--gateway", f"ws://127.0.0.1:{self.gateway.public[1]}", *words)
+
         def own() -> dict | None:
             listed = self.gateway.admin_request("GET", "/v1/admin/tools").json()["tools"]
-            return next((each for each in listed if each["qualified_name"] == f"{name}__device_info"), None)
+            return next(
+                (each for each in listed if each["qualified_name"] == f"{name}__device_info"), None
+            )
 
         eventually(own, "its own tools are listed")
         return self.roles_of(name), own()
@@ -85,31 +100,97 @@ class DeviceProgramTest(GatewayCase):
 
     def test_a_code_that_was_vouched_for_gives_another_key_no_more(self) -> None:
         name = self.unique("machine")
-        code = self.gateway.admin_request("POST", "/v1/admin/devices/pair", {"name": name}).json()["code"]
-        vouched = self.gateway.admin_request("POST", "/v1/admin/devices/vouch", {"code": code, "public_key": base64.b64encode(b"a key").decode()})
+        code = self.gateway.admin_request("POST", "/v1/admin/devices/pair", {"name": name}).json()[
+            "code"
+        ]
+        vouched = self.gateway.admin_request(
+            "POST",
+            "/v1/admin/devices/vouch",
+            {"code": code, "public_key": base64.b64encode(b"a key").decode()},
+        )
         self.assertEqual(vouched.status, 200)
-        self.assertEqual(self.gateway.fetch("POST", "/pair", headers={"X-Pairing-Code": code}).status, 200)
+        self.assertEqual(
+            self.gateway.fetch("POST", "/pair", headers={"X-Pairing-Code": code}).status, 200
+        )
         self.assertEqual(self.roles_of(name), ["device"])
-        for body in ({}, {"code": code}, {"code": code, "public_key": "%"}, {"code": code, "public_key": ""}):
-            self.assertEqual(self.gateway.admin_request("POST", "/v1/admin/devices/vouch", body).status, 400, body)
-        self.assertEqual(self.gateway.fetch("POST", "/v1/admin/devices/vouch", self.gateway.caller_token(), body={"code": code}).status, 404)
+        for body in (
+            {},
+            {"code": code},
+            {"code": code, "public_key": "%"},
+            {"code": code, "public_key": ""},
+        ):
+            self.assertEqual(
+                self.gateway.admin_request("POST", "/v1/admin/devices/vouch", body).status,
+                400,
+                body,
+            )
+        self.assertEqual(
+            self.gateway.fetch(
+                "POST", "/v1/admin/devices/vouch", self.gateway.caller_token(), body={"code": code}
+            ).status,
+            404,
+        )
 
     def test_a_commands_schema_is_checked_and_its_lines_come_as_they_are_printed(self) -> None:
         tool = self.unique("count")
         schema = Path(self.home.name, "schema.json")
-        schema.write_text(json.dumps({"type": "object", "required": ["to"], "properties": {"to": {"type": "integer"}}}))
+        schema.write_text(
+            json.dumps(
+                {"type": "object", "required": ["to"], "properties": {"to": {"type": "integer"}}}
+            )
+        )
         script = f"{self.home.name}/go"
-        self.device("--gateway", f"ws://127.0.0.1:{self.gateway.public[1]}", "--token", self.new_token(), "--exec",
-                    f"{tool}=sh -c 'echo first; while [ ! -e {script} ]; do sleep 0.02; done; echo second'", "--schema", f"{tool}=@{schema}", "--describe", f"{tool}=Counts")
+        self.device(
+            "--gateway",
+            f"ws://127.0.0.1:{self.gateway.public[1]}",
+            "--token",
+            self.new_token(),
+            "--exec",
+            f"{tool}=sh -c 'echo first; while [ ! -e {script} ]; do sleep 0.02; done; echo second'",
+            "--schema",
+            f"{tool}=@{schema}",
+            "--describe",
+            f"{tool}=Counts",
+        )
         self.gateway.wait_listed(tool)
-        listed = next(each for each in self.gateway.admin_request("GET", "/v1/admin/tools").json()["tools"] if each["name"] == tool)
-        self.assertEqual((listed["description"], listed["input_schema"]["required"]), ("Counts", ["to"]))
-        wrong = subprocess.run([program(), "--socket", str(self.gateway.admin), "call", tool, "--arg", "to=x"], capture_output=True, text=True, timeout=30)
+        listed = next(
+            each
+            for each in self.gateway.admin_request("GET", "/v1/admin/tools").json()["tools"]
+            if each["name"] == tool
+        )
+        self.assertEqual(
+            (listed["description"], listed["input_schema"]["required"]), ("Counts", ["to"])
+        )
+        wrong = subprocess.run(
+            [program(), "--socket", str(self.gateway.admin), "call", tool, "--arg", "to=x"],
+            capture_output=True,
+            text=True,
+            timeout=30,
+        )
         self.assertEqual(wrong.returncode, 2, wrong.stderr)
         self.assertIn("/to: must be", wrong.stderr)
-        follow = subprocess.Popen([program(), "--socket", str(self.gateway.admin), "call", tool, "--arg", "to=2", "--stream", "-o", "json"], stdout=subprocess.PIPE, text=True)
+        follow = subprocess.Popen(
+            [
+                program(),
+                "--socket",
+                str(self.gateway.admin),
+                "call",
+                tool,
+                "--arg",
+                "to=2",
+                "--stream",
+                "-o",
+                "json",
+            ],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         seen = json.loads(follow.stdout.readline())
-        self.assertEqual((seen["event"], seen["data"]["message"]), ("progress", "first"), "before the command has ended")
+        self.assertEqual(
+            (seen["event"], seen["data"]["message"]),
+            ("progress", "first"),
+            "before the command has ended",
+        )
         Path(script).touch()
         rest = [json.loads(line) for line in follow.stdout]
         follow.stdout.close()
@@ -117,12 +198,33 @@ class DeviceProgramTest(GatewayCase):
         self.assertEqual(rest[-1]["data"]["result"], {"text": "first\nsecond"})
 
     def test_a_schema_that_is_none_is_refused_before_it_dials(self) -> None:
-        for words, said in ((("--schema", "x={}"), "no --exec has that name"), (("--exec", "x=true", "--schema", "x=[1]"), "not a JSON object"),
-                            (("--exec", "x=true", "--schema", 'x={"type":7}'), "--schema x"), (("--exec", "x=true", "--schema", "x"), "write NAME=JSON")):
-            done = subprocess.run([program(), "device", "--gateway", "ws://127.0.0.1:1", "--token", "t", "--once", *words], capture_output=True, text=True, timeout=30)
+        for words, said in (
+            (("--schema", "x={}"), "no --exec has that name"),
+            (("--exec", "x=true", "--schema", "x=[1]"), "not a JSON object"),
+            (("--exec", "x=true", "--schema", 'x={"type":7}'), "--schema x"),
+            (("--exec", "x=true", "--schema", "x"), "write NAME=JSON"),
+        ):
+            done = subprocess.run(
+                [
+                    program(),
+                    "device",
+                    "--gateway",
+                    "ws://127.0.0.1:1",
+                    "--token",
+                    "t",
+                    "--once",
+                    *words,
+                ],
+                capture_output=True,
+                text=True,
+                timeout=30,
+            )
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn(said, done.stderr)
 
     def test_it_says_where_it_could_not_connect(self) -> None:
         self.device("--gateway", "ws://127.0.0.1:1", "--token", "t")
-        eventually(lambda: "is not connected to ws://127.0.0.1:1: " in self.log(), "the address in the message")
+        eventually(
+            lambda: "is not connected to ws://127.0.0.1:1: " in self.log(),
+            "the address in the message",
+        )

@@ -1,4 +1,5 @@
-"""docs/protocols/clawseed.md, sections 5 and 6 without a model: error frames (checklist 35, 36, 42, 44)."""
+"""docs/protocols/clawseed.md, sections 5 and 6 without a model: error frames (checklist 35, 36, 42,
+44)."""
 
 from __future__ import annotations
 
@@ -18,8 +19,19 @@ class ErrorFrameTest(GatewayCase):
 
     def test_clawseed_35_what_is_not_json_or_too_deep_is_invalid_json(self) -> None:
         device = self.open()
-        for text in ("", "{", "{}x", '{"type":"abort",}', "{'type':'abort'}", '{"type":"abort"}{"type":"abort"}', "[" * 65 + "1" + "]" * 65,
-                     '{"type":"abort","x":' + "[" * 70 + "]" * 70 + "}", '{"type":"ab\nort"}', "nul", '{"type":"\\ud800"'):
+        for text in (
+            "",
+            "{",
+            "{}x",
+            '{"type":"abort",}',
+            "{'type':'abort'}",
+            '{"type":"abort"}{"type":"abort"}',
+            "[" * 65 + "1" + "]" * 65,
+            '{"type":"abort","x":' + "[" * 70 + "]" * 70 + "}",
+            '{"type":"ab\nort"}',
+            "nul",
+            '{"type":"\\ud800"',
+        ):
             with self.subTest(text[:30]):
                 device.socket.send_text(text)
                 device.expect_error("INVALID_JSON")
@@ -32,8 +44,20 @@ class ErrorFrameTest(GatewayCase):
 
     def test_clawseed_35_what_is_no_typed_object_is_an_unknown_message_type(self) -> None:
         device = self.open()
-        for text in ("[]", "5", '"connect"', "null", "{}", '{"type":5}', '{"type":null}', '{"type":"surprise"}', '{"type":"Abort"}', '{"type":""}',
-                     '{"type":"tools_registered","count":1,"registered":1}', '[{"type":"abort"}]'):
+        for text in (
+            "[]",
+            "5",
+            '"connect"',
+            "null",
+            "{}",
+            '{"type":5}',
+            '{"type":null}',
+            '{"type":"surprise"}',
+            '{"type":"Abort"}',
+            '{"type":""}',
+            '{"type":"tools_registered","count":1,"registered":1}',
+            '[{"type":"abort"}]',
+        ):
             with self.subTest(text):
                 device.socket.send_text(text)
                 device.expect_error("UNKNOWN_MESSAGE_TYPE")
@@ -58,7 +82,13 @@ class ErrorFrameTest(GatewayCase):
 
     def test_clawseed_35_a_message_without_content_is_empty_content(self) -> None:
         device = self.open()
-        for fields in ({}, {"content": ""}, {"content": None}, {"content": 5}, {"content": ["hello"]}):
+        for fields in (
+            {},
+            {"content": ""},
+            {"content": None},
+            {"content": 5},
+            {"content": ["hello"]},
+        ):
             with self.subTest(fields):
                 device.send("message", **fields)
                 device.expect_error("EMPTY_CONTENT")
@@ -75,7 +105,12 @@ class ErrorFrameTest(GatewayCase):
 
     def test_clawseed_36_no_frame_of_a_turn_reaches_another_connection(self) -> None:
         token = self.new_token()
-        asking, same_session, same_principal, stranger = self.open(token), None, self.open(token), self.open()
+        asking, same_session, same_principal, stranger = (
+            self.open(token),
+            None,
+            self.open(token),
+            self.open(),
+        )
         same_session = self.open(token, session_id=asking.session_id)
         self.turn(asking, content="hello")
         for other in (same_session, same_principal, stranger):

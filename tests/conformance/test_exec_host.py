@@ -1,4 +1,5 @@
-"""`crab host exec`: commands as a tool host of their own, called directly and through a gateway. docs/protocols/rtp.md, sections 1 to 3."""
+"""`crab host exec`: commands as a tool host of their own, called directly and through a gateway.
+docs/protocols/rtp.md, sections 1 to 3."""
 
 from __future__ import annotations
 
@@ -17,7 +18,12 @@ from support.host import Host
 from support.wait import eventually
 from test_commands import can_sandbox, processes_of, shell
 
-_DO = shell("do", defaults={"privilege": "DEFAULT", "timeout": "10s"}, side_effects=["filesystem"], idempotent=True)
+_DO = shell(
+    "do",
+    defaults={"privilege": "DEFAULT", "timeout": "10s"},
+    side_effects=["filesystem"],
+    idempotent=True,
+)
 _SHORT = shell("short", defaults={"privilege": "DEFAULT", "timeout": "500ms"})
 
 
@@ -30,9 +36,22 @@ class ExecHostTest(unittest.TestCase):
         self.tree.mkdir()
         (self.tree / "notes.md").write_text("one two three\n")
         self.config = self.folder / "commands.yaml"
-        self.config.write_text(json.dumps({"worktrees": [{"id": "garden/main", "path": "tree"}],
-                                           "providers": [{"id": "workshop", "kind": "command", "worktree": "garden/main", "preset": "worktree",
-                                                          "tools": [_DO, _SHORT]}]}))
+        self.config.write_text(
+            json.dumps(
+                {
+                    "worktrees": [{"id": "garden/main", "path": "tree"}],
+                    "providers": [
+                        {
+                            "id": "workshop",
+                            "kind": "command",
+                            "worktree": "garden/main",
+                            "preset": "worktree",
+                            "tools": [_DO, _SHORT],
+                        }
+                    ],
+                }
+            )
+        )
         self.host = Host(self.folder, "exec", "--config", str(self.config))
         self.addCleanup(self.end)
 
@@ -45,11 +64,20 @@ class ExecHostTest(unittest.TestCase):
         document = self.host.fetch("GET", "/v1/tools").json()
         rtp.check_discovery(document)
         self.assertEqual(document["service"], "exec")
-        self.assertLessEqual({"do", "short", "read_file"}, {tool["name"] for tool in document["tools"]})
+        self.assertLessEqual(
+            {"do", "short", "read_file"}, {tool["name"] for tool in document["tools"]}
+        )
 
     def test_a_call_runs_in_the_sandbox_and_in_the_worktree(self) -> None:
-        self.assertEqual(self.host.result("read_file", {"path": "notes.md"}), {"text": "one two three\n"})
-        self.assertEqual(self.host.result("do", {"script": "pwd; test -e /etc/shadow && echo seen; echo kept > made"})["text"], "/wt\n")
+        self.assertEqual(
+            self.host.result("read_file", {"path": "notes.md"}), {"text": "one two three\n"}
+        )
+        self.assertEqual(
+            self.host.result(
+                "do", {"script": "pwd; test -e /etc/shadow && echo seen; echo kept > made"}
+            )["text"],
+            "/wt\n",
+        )
         self.assertEqual((self.tree / "made").read_text(), "kept\n")
         self.assertEqual(self.host.code("read_file", {"path": "../commands.yaml"}), "INVALID_ARGS")
 
@@ -62,7 +90,10 @@ class ExecHostTest(unittest.TestCase):
     def test_a_gateway_calls_it_by_the_hosts_name(self) -> None:
         with Gateway({"hosts": [{"name": "exec", "unix": str(self.host.socket)}]}) as gateway:
             gateway.wait_listed("read_file")
-            self.assertEqual(gateway.call("exec__read_file", {"path": "notes.md"}).result, {"text": "one two three\n"})
+            self.assertEqual(
+                gateway.call("exec__read_file", {"path": "notes.md"}).result,
+                {"text": "one two three\n"},
+            )
 
     def test_a_host_that_is_killed_takes_its_commands_along(self) -> None:
         marker = f"orphan-{id(self)}"
@@ -75,6 +106,19 @@ class ExecHostTest(unittest.TestCase):
 
     def test_a_configuration_without_commands_is_no_host(self) -> None:
         self.config.write_text("{}")
-        done = subprocess.run([program(), "host", "exec", "--unix", str(self.folder / "x.sock"), "--config", str(self.config)], capture_output=True, text=True, timeout=20)
+        done = subprocess.run(
+            [
+                program(),
+                "host",
+                "exec",
+                "--unix",
+                str(self.folder / "x.sock"),
+                "--config",
+                str(self.config),
+            ],
+            capture_output=True,
+            text=True,
+            timeout=20,
+        )
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("no provider", done.stderr)

@@ -26,7 +26,10 @@ class ReplaceTest(GatewayCase):
 
     def test_clawseed_59_nobody_sees_a_list_that_is_half_replaced(self) -> None:
         a, b, c = (self.unique(name) for name in "abc")
-        stays = [tool(b, {"type": "object", "required": ["n"]}), *(tool(self.unique("more")) for _ in range(200))]  # many, so that it takes its time
+        stays = [
+            tool(b, {"type": "object", "required": ["n"]}),
+            *(tool(self.unique("more")) for _ in range(200)),
+        ]  # many, so that it takes its time
         device = self.open()
         device.register(tool(a), *stays)
         over, listed, codes = threading.Event(), set(), set()
@@ -41,7 +44,11 @@ class ReplaceTest(GatewayCase):
         def call() -> None:
             with HttpConnection(self.gateway.public) as connection:
                 while not over.is_set():
-                    codes.add(connection.request("POST", "/v1/tools/call", credential, call_request(b)).json()["error"]["code"])
+                    codes.add(
+                        connection.request(
+                            "POST", "/v1/tools/call", credential, call_request(b)
+                        ).json()["error"]["code"]
+                    )
 
         with ThreadPoolExecutor(5) as pool:
             lookers = [pool.submit(look), *(pool.submit(call) for _ in range(4))]
@@ -60,7 +67,11 @@ class ReplaceTest(GatewayCase):
         device.register(tool(a), tool(b))
         other.register(tool(b))
         self.assertEqual(device.register(replace=True)["registered"], 0)
-        self.assertEqual((device.registered_names(), other.registered_names()), ([], [b]), "another connection keeps its own")
+        self.assertEqual(
+            (device.registered_names(), other.registered_names()),
+            ([], [b]),
+            "another connection keeps its own",
+        )
         self.assertEqual({a, b} & self.gateway.tools().keys(), {b})
 
     def test_clawseed_59_replace_needs_a_list(self) -> None:
@@ -84,11 +95,17 @@ class ReplaceTest(GatewayCase):
         device.send("unregister_tools", names=[a, "unknown", 5])
         answer = device.expect("tools_registered")
         self.assertEqual((answer["count"], answer["registered"]), (3, 1))
-        self.assertEqual((device.registered_names(), {a, b} & self.gateway.tools().keys()), ([b], {b}))
+        self.assertEqual(
+            (device.registered_names(), {a, b} & self.gateway.tools().keys()), ([b], {b})
+        )
         self.assertEqual(self.gateway.call(a).code, "TOOL_NOT_FOUND")
 
     def test_clawseed_59_calls_that_are_out_finish(self) -> None:
-        for gone in (lambda device, _: device.register(replace=True), lambda device, _: device.register(tool("other"), replace=True), self.unregister):
+        for gone in (
+            lambda device, _: device.register(replace=True),
+            lambda device, _: device.register(tool("other"), replace=True),
+            self.unregister,
+        ):
             name = self.unique("tool")
             device = self.open()
             device.register(tool(name))
@@ -110,7 +127,9 @@ class CapabilitiesTest(GatewayCase):
         name = self.unique("tool")
         device = self.open()  # every frame that comes is checked against section 2
         self.assertEqual(device.connected.keys(), {"type", "v", "message"})
-        self.assertEqual(device.register(tool(name), {"name": "broken"}).keys(), {"type", "count", "registered"})
+        self.assertEqual(
+            device.register(tool(name), {"name": "broken"}).keys(), {"type", "count", "registered"}
+        )
         call = self.gateway.start_call(name, timeout_ms=150)
         self.assertEqual(device.next_call(name).keys(), {"type", "id", "name", "args"})
         self.assertEqual(call.result(10).status, "timeout")
@@ -119,13 +138,18 @@ class CapabilitiesTest(GatewayCase):
     def test_clawseed_60_only_what_was_listed_is_used(self) -> None:
         name = self.unique("tool")
         device = self.open(capabilities=("tool_call_cancel",))
-        self.assertEqual(device.register(tool(name), {"name": "broken"}).keys(), {"type", "count", "registered"})
+        self.assertEqual(
+            device.register(tool(name), {"name": "broken"}).keys(), {"type", "count", "registered"}
+        )
         self.gateway.start_call(name)
         self.assertEqual(device.next_call(name).keys(), {"type", "id", "name", "args"})
 
     def test_connected_tells_the_limits_to_a_client_that_lists_capabilities(self) -> None:
         device = self.open(capabilities=(*ALL_CAPABILITIES, "from_the_future"))
-        self.assertEqual((device.connected["max_message_bytes"], device.connected["grace_ms"]), (16 << 20, 15_000))
+        self.assertEqual(
+            (device.connected["max_message_bytes"], device.connected["grace_ms"]),
+            (16 << 20, 15_000),
+        )
         self.assertLessEqual(set(ALL_CAPABILITIES), set(device.connected["capabilities"]))
 
     def test_rejected_elements_are_named_with_index_code_and_reason(self) -> None:
@@ -141,11 +165,16 @@ class CapabilitiesTest(GatewayCase):
 
 class CallerTest(GatewayCase):
     def test_a_request_names_its_caller_to_a_device_that_asks_for_it(self) -> None:
-        for capabilities, told in ((("tool_call_request.caller",), {"principal": "caller/ci", "agent": "planner"}), ((), None)):
+        for capabilities, told in (
+            (("tool_call_request.caller",), {"principal": "caller/ci", "agent": "planner"}),
+            ((), None),
+        ):
             name = self.unique("tool")
             device = self.open(capabilities=capabilities)
             device.register(tool(name))
-            call = self.gateway.start_call(name, caller="ci", context={"agent_id": "planner", "session_id": "s"})
+            call = self.gateway.start_call(
+                name, caller="ci", context={"agent_id": "planner", "session_id": "s"}
+            )
             request = device.next_call(name)
             self.assertEqual(request.get("caller"), told)
             device.answer(request, "ok")
@@ -197,12 +226,25 @@ class ProgressTest(GatewayCase):
         device.register(tool(name))
         request = call_request(name)
         with HttpConnection(self.gateway.public) as connection:
-            connection.send("POST", "/v1/tools/call", {"Authorization": f"Bearer {self.gateway.caller_token()}", "Accept": "text/event-stream"}, request)
+            connection.send(
+                "POST",
+                "/v1/tools/call",
+                {
+                    "Authorization": f"Bearer {self.gateway.caller_token()}",
+                    "Accept": "text/event-stream",
+                },
+                request,
+            )
             call = device.next_call(name)
-            device.send("tool_call_progress", id=call["id"], message="warming up", progress=2, total=5)
+            device.send(
+                "tool_call_progress", id=call["id"], message="warming up", progress=2, total=5
+            )
             events = connection.events(read_head(connection.stream))
             kind, data = next(events)
-            self.assertEqual((kind, json.loads(data)), ("progress", {"message": "warming up", "progress": 2, "total": 5}))
+            self.assertEqual(
+                (kind, json.loads(data)),
+                ("progress", {"message": "warming up", "progress": 2, "total": 5}),
+            )
             device.answer(call, "ok")
             rest = list(events)
         self.assertEqual([kind for kind, _ in rest], ["result"])
@@ -223,7 +265,12 @@ class ProgressTest(GatewayCase):
 
     def test_progress_of_no_call_and_of_broken_fields_is_ignored(self) -> None:
         device = self.open(capabilities=("tool_call_progress",))
-        for fields in ({}, {"id": 5}, {"id": "unknown"}, {"id": "unknown", "progress": "two", "message": 5}):
+        for fields in (
+            {},
+            {"id": 5},
+            {"id": "unknown"},
+            {"id": "unknown", "progress": "two", "message": 5},
+        ):
             device.send("tool_call_progress", **fields)
         device.assert_silent()
 

@@ -1,4 +1,5 @@
-"""docs/protocols/sw4rm.md on the gRPC listener, with grpcio as the client: calls, arguments, errors, who may.
+"""docs/protocols/sw4rm.md on the gRPC listener, with grpcio as the client: calls, arguments,
+errors, who may.
 
 `test_sw4rm_NN_...` is number NN of section 14 of that page.
 """
@@ -19,7 +20,14 @@ from support.case import GatewayCase
 from support.certificates import self_signed
 from support.device import Device, tool
 from support.gateway import Gateway
-from support.tool_service import ToolServiceClient, connector_pb, summary_of, tool_call, tool_pb, trailers_of
+from support.tool_service import (
+    ToolServiceClient,
+    connector_pb,
+    summary_of,
+    tool_call,
+    tool_pb,
+    trailers_of,
+)
 from support.wait import eventually
 
 _UUID_V7 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
@@ -52,7 +60,9 @@ class GrpcCase(GatewayCase):
         with self.assertRaises(grpc.RpcError) as caught:
             call()
         error = caught.exception
-        self.assertEqual((error.code(), error.details().split(":")[0]), (status, token), error.details())
+        self.assertEqual(
+            (error.code(), error.details().split(":")[0]), (status, token), error.details()
+        )
         trailers = trailers_of(error)
         self.assertEqual(trailers["error-code"], token)
         self.assertIn(trailers["retry-able"], ("true", "false"))
@@ -68,17 +78,27 @@ class CallTest(GrpcCase):
         self.assertTrue(client.call(tool_call(name)).final)
         self.assertTrue(list(client.call_stream(tool_call(name)))[-1].final)
         self.assertEqual(client.cancel("nothing").error_code, "NOT_FOUND")
-        for path in ("/sw4rm.tool.ToolService/Nope", "/agentos.tool.ToolService/Call", "/sigagent.tool.ToolService/Call"):
+        for path in (
+            "/sw4rm.tool.ToolService/Nope",
+            "/agentos.tool.ToolService/Call",
+            "/sigagent.tool.ToolService/Call",
+        ):
             with self.assertRaises(grpc.RpcError) as caught:
                 client.unary(path, tool_call(name), tool_pb().ToolFrame)
             self.assertEqual(caught.exception.code(), Status.UNIMPLEMENTED)
 
-    def test_sw4rm_03_unknown_fields_and_an_explicit_zero_change_nothing_for_the_ledger_either(self) -> None:
+    def test_sw4rm_03_unknown_fields_and_an_explicit_zero_change_nothing_for_the_ledger_either(
+        self,
+    ) -> None:
         client, name = self.client(), self.echo()
         request = tool_call(name, {"n": 1}, call_id=self.unique("id"))
         first = client.call(request)
         for extra in (b"\x38\x00", b"\xfa\x01\x03abc", b"\xa0\x06\x01"):
-            again, _ = client.unary("/sw4rm.tool.ToolService/Call", request.SerializeToString() + extra, tool_pb().ToolFrame)
+            again, _ = client.unary(
+                "/sw4rm.tool.ToolService/Call",
+                request.SerializeToString() + extra,
+                tool_pb().ToolFrame,
+            )
             self.assertEqual(again.data, first.data)
             self.assertTrue(summary_of(again)["replayed"])
 
@@ -103,7 +123,11 @@ class CallTest(GrpcCase):
         self.assertRegex(frames[0].call_id, _UUID_V7)
         self.assertTrue(client.call(tool_call(name, call_id="x" * 256)).final)
         for bad in ("x" * 257, "line\nend"):
-            self.refused(Status.INVALID_ARGUMENT, "VALIDATION_ERROR", lambda bad=bad: client.call(tool_call(name, call_id=bad)))
+            self.refused(
+                Status.INVALID_ARGUMENT,
+                "VALIDATION_ERROR",
+                lambda bad=bad: client.call(tool_call(name, call_id=bad)),
+            )
 
     def test_sw4rm_09_content_types_are_compared_without_parameters_and_case(self) -> None:
         client, name = self.client(), self.echo()
@@ -113,35 +137,66 @@ class CallTest(GrpcCase):
         # google.protobuf.Struct {"n": 7}: fields {key, Value {number_value}}
         value = b"\x11" + struct.pack("<d", 7.0)
         pair = b"\x0a\x01n\x12" + bytes([len(value)]) + value
-        frame = client.call(tool_call(name, b"\x0a" + bytes([len(pair)]) + pair, content_type="application/protobuf"))
+        frame = client.call(
+            tool_call(
+                name, b"\x0a" + bytes([len(pair)]) + pair, content_type="application/protobuf"
+            )
+        )
         self.assertEqual(json.loads(frame.data), {"n": 7})
         for content_type, args in (("text/csv", b"a,b"), ("application/protobuf", b"\x0a\x05")):
-            self.refused(Status.INVALID_ARGUMENT, "VALIDATION_ERROR", lambda c=content_type, a=args: client.call(tool_call(name, a, content_type=c)))
+            self.refused(
+                Status.INVALID_ARGUMENT,
+                "VALIDATION_ERROR",
+                lambda c=content_type, a=args: client.call(tool_call(name, a, content_type=c)),
+            )
 
     def test_sw4rm_10_arguments_that_break_the_schema_are_named_and_nothing_runs(self) -> None:
         client, name = self.client(), self.unique("tool")
-        device = self.device_with(name, parameters={"type": "object", "properties": {"n": {"type": "integer", "maximum": 5}}})
-        error = self.refused(Status.INVALID_ARGUMENT, "VALIDATION_ERROR", lambda: client.call(tool_call(name, {"n": 9})))
+        device = self.device_with(
+            name,
+            parameters={"type": "object", "properties": {"n": {"type": "integer", "maximum": 5}}},
+        )
+        error = self.refused(
+            Status.INVALID_ARGUMENT,
+            "VALIDATION_ERROR",
+            lambda: client.call(tool_call(name, {"n": 9})),
+        )
         self.assertIn("/n", error.details())
         for args in (b"[1]", b"null", b"{", b"\xff\xfe"):
-            self.refused(Status.INVALID_ARGUMENT, "VALIDATION_ERROR", lambda a=args: client.call(tool_call(name, a)))
+            self.refused(
+                Status.INVALID_ARGUMENT,
+                "VALIDATION_ERROR",
+                lambda a=args: client.call(tool_call(name, a)),
+            )
         self.assert_alive(device)
 
     def test_sw4rm_11_a_good_call_is_one_frame_with_everything(self) -> None:
         request = tool_call(self.echo(), {"n": 1}, call_id=self.unique("wc"))
         frame = self.client().call(request)
-        self.assertEqual((frame.call_id, frame.frame_no, frame.final, frame.content_type), (request.call_id, 1, True, "application/json"))
+        self.assertEqual(
+            (frame.call_id, frame.frame_no, frame.final, frame.content_type),
+            (request.call_id, 1, True, "application/json"),
+        )
         self.assertEqual(json.loads(frame.data), {"n": 1})
         summary = summary_of(frame)
-        self.assertEqual((summary["status"], summary["frames"], summary["bytes"]), ("ok", 1, len(frame.data)))
+        self.assertEqual(
+            (summary["status"], summary["frames"], summary["bytes"]), ("ok", 1, len(frame.data))
+        )
 
     def test_sw4rm_12_a_failed_tool_never_has_an_ok_status(self) -> None:
         client, name = self.client(), self.unique("tool")
         device = self.device_with(name)
-        for send in (lambda: client.call(tool_call(name)), lambda: list(client.call_stream(tool_call(name)))):
-            future = self.gateway._pool.submit(send)  # noqa: SLF001: the gateway's threads end with it
+        for send in (
+            lambda: client.call(tool_call(name)),
+            lambda: list(client.call_stream(tool_call(name))),
+        ):
+            future = self.gateway._pool.submit(
+                send
+            )  # noqa: SLF001: the gateway's threads end with it
             device.fail(device.next_call(name), "no such note")
-            error = self.refused(Status.UNKNOWN, "TOOL_FAILED", lambda future=future: future.result(10))
+            error = self.refused(
+                Status.UNKNOWN, "TOOL_FAILED", lambda future=future: future.result(10)
+            )
             self.assertIn("no such note", error.details())
 
     def test_sw4rm_22_a_deadline_of_the_client_ends_the_call(self) -> None:
@@ -157,7 +212,11 @@ class CallTest(GrpcCase):
         for seconds, nanos in ((-5, 0), (0, 2_000_000_000), (1, -1)):
             policy = tool_pb().ExecutionPolicy()
             policy.timeout.seconds, policy.timeout.nanos = seconds, nanos
-            self.refused(Status.INVALID_ARGUMENT, "VALIDATION_ERROR", lambda p=policy: client.call(tool_call(name, policy=p)))
+            self.refused(
+                Status.INVALID_ARGUMENT,
+                "VALIDATION_ERROR",
+                lambda p=policy: client.call(tool_call(name, policy=p)),
+            )
         zero = tool_pb().ExecutionPolicy()
         zero.timeout.seconds = 0
         self.assertTrue(client.call(tool_call(name, policy=zero)).final)
@@ -167,7 +226,11 @@ class CallTest(GrpcCase):
         self.device_with(name)
         policy = tool_pb().ExecutionPolicy()
         policy.timeout.nanos = 200_000_000
-        error = self.refused(Status.DEADLINE_EXCEEDED, "TOOL_TIMEOUT", lambda: client.call(tool_call(name, policy=policy)))
+        error = self.refused(
+            Status.DEADLINE_EXCEEDED,
+            "TOOL_TIMEOUT",
+            lambda: client.call(tool_call(name, policy=policy)),
+        )
         self.assertEqual(trailers_of(error)["configured-timeout-ms"], "200")
         self.assertGreaterEqual(int(trailers_of(error)["elapsed-ms"]), 200)
 
@@ -175,15 +238,34 @@ class CallTest(GrpcCase):
         client, name = self.client(), self.echo()
         for member in ("backoff", "network_policy", "privilege_level"):
             policy = tool_pb().ExecutionPolicy(**{member: "sideways"})
-            error = self.refused(Status.INVALID_ARGUMENT, "VALIDATION_ERROR", lambda p=policy: client.call(tool_call(name, policy=p)))
+            error = self.refused(
+                Status.INVALID_ARGUMENT,
+                "VALIDATION_ERROR",
+                lambda p=policy: client.call(tool_call(name, policy=p)),
+            )
             self.assertIn(member, error.details())
 
     def test_sw4rm_28_no_label_can_be_kept_on_a_device(self) -> None:
         client, name = self.client(), self.echo()
-        for policy in (tool_pb().ExecutionPolicy(network_policy="none"), tool_pb().ExecutionPolicy(privilege_level="Minimal")):
-            self.refused(Status.FAILED_PRECONDITION, "POLICY_UNENFORCEABLE", lambda p=policy: client.call(tool_call(name, policy=p)))
-            self.refused(Status.FAILED_PRECONDITION, "POLICY_UNENFORCEABLE", lambda p=policy: client.call(tool_call(name, policy=p, provider_id=self.slug)))
-        self.assertTrue(client.call(tool_call(name, policy=tool_pb().ExecutionPolicy(backoff="linear", max_retries=1))).final)
+        for policy in (
+            tool_pb().ExecutionPolicy(network_policy="none"),
+            tool_pb().ExecutionPolicy(privilege_level="Minimal"),
+        ):
+            self.refused(
+                Status.FAILED_PRECONDITION,
+                "POLICY_UNENFORCEABLE",
+                lambda p=policy: client.call(tool_call(name, policy=p)),
+            )
+            self.refused(
+                Status.FAILED_PRECONDITION,
+                "POLICY_UNENFORCEABLE",
+                lambda p=policy: client.call(tool_call(name, policy=p, provider_id=self.slug)),
+            )
+        self.assertTrue(
+            client.call(
+                tool_call(name, policy=tool_pb().ExecutionPolicy(backoff="linear", max_retries=1))
+            ).final
+        )
 
     def test_many_calls_on_one_channel_are_in_flight_together(self) -> None:
         client, name = self.client(), self.unique("tool")
@@ -191,30 +273,64 @@ class CallTest(GrpcCase):
         calls = [client.start(tool_call(name, {"n": n})) for n in range(32)]
         for request in reversed([device.next_call(name) for _ in calls]):
             device.answer(request, str(request["args"]["n"]))
-        self.assertEqual([call.result(10).data for call in calls], [str(n).encode() for n in range(32)])
+        self.assertEqual(
+            [call.result(10).data for call in calls], [str(n).encode() for n in range(32)]
+        )
 
 
 class WhoTest(GrpcCase):
     def test_sw4rm_57_no_credential_or_a_bad_one_is_unauthenticated(self) -> None:
         name = self.echo()
-        for metadata in ({}, {"authorization": "Bearer " + "0" * 64}, {"authorization": "Basic abc"}):
+        for metadata in (
+            {},
+            {"authorization": "Bearer " + "0" * 64},
+            {"authorization": "Basic abc"},
+        ):
             client = ToolServiceClient(self.gateway.grpc)
             self.addCleanup(client.close)
-            self.refused(Status.UNAUTHENTICATED, "UNAUTHENTICATED", lambda c=client, m=metadata: c.call(tool_call(name), metadata=m))
-        self.refused(Status.PERMISSION_DENIED, "PERMISSION_DENIED", lambda: self.client().call(tool_call(name), metadata={"x-agent-id": "somebody"}))
-        self.refused(Status.PERMISSION_DENIED, "PERMISSION_DENIED", lambda: self.client().call(tool_call(name), metadata={"x-agent-id": "tester"}))
+            self.refused(
+                Status.UNAUTHENTICATED,
+                "UNAUTHENTICATED",
+                lambda c=client, m=metadata: c.call(tool_call(name), metadata=m),
+            )
+        self.refused(
+            Status.PERMISSION_DENIED,
+            "PERMISSION_DENIED",
+            lambda: self.client().call(tool_call(name), metadata={"x-agent-id": "somebody"}),
+        )
+        self.refused(
+            Status.PERMISSION_DENIED,
+            "PERMISSION_DENIED",
+            lambda: self.client().call(tool_call(name), metadata={"x-agent-id": "tester"}),
+        )
 
     def test_sw4rm_58_the_correlation_id_is_in_the_trailers(self) -> None:
         client, name = self.client(), self.echo()
-        for given, metadata in (("abc-1", {"x-correlation-id": "abc-1"}), ("req-2", {"x-request-id": "req-2"}), (None, {})):
-            _, call = client.unary("/sw4rm.tool.ToolService/Call", tool_call(name), tool_pb().ToolFrame, metadata=metadata)
+        for given, metadata in (
+            ("abc-1", {"x-correlation-id": "abc-1"}),
+            ("req-2", {"x-request-id": "req-2"}),
+            (None, {}),
+        ):
+            _, call = client.unary(
+                "/sw4rm.tool.ToolService/Call",
+                tool_call(name),
+                tool_pb().ToolFrame,
+                metadata=metadata,
+            )
             made = trailers_of(call)["correlation-id"]
             self.assertEqual(made, given) if given else self.assertRegex(made, _UUID_V7)
 
     def test_sw4rm_58_the_audit_record_has_the_correlation_id(self) -> None:
         name, call_id = self.echo(), self.unique("id")
-        self.client().call(tool_call(name, call_id=call_id), metadata={"x-correlation-id": "find-me"})
-        self.assertIn("find-me", eventually(lambda: self.gateway.crab("explain", call_id, "-o", "json"), "the record is there"))
+        self.client().call(
+            tool_call(name, call_id=call_id), metadata={"x-correlation-id": "find-me"}
+        )
+        self.assertIn(
+            "find-me",
+            eventually(
+                lambda: self.gateway.crab("explain", call_id, "-o", "json"), "the record is there"
+            ),
+        )
 
     def test_on_open_loopback_nobody_needs_a_token_but_a_bad_one_counts(self) -> None:
         with Gateway({"grpc": {"listen": "127.0.0.1:0", "open_loopback": True}}) as gateway:
@@ -222,12 +338,18 @@ class WhoTest(GrpcCase):
             self.addCleanup(client.close)
             self.assertTrue(client.call(tool_call("list_devices")).final)
             bad = {"authorization": "Bearer " + "0" * 64}
-            self.refused(Status.UNAUTHENTICATED, "UNAUTHENTICATED", lambda: client.call(tool_call("list_devices"), metadata=bad))
+            self.refused(
+                Status.UNAUTHENTICATED,
+                "UNAUTHENTICATED",
+                lambda: client.call(tool_call("list_devices"), metadata=bad),
+            )
 
     def test_tls_speaks_h2_by_alpn(self) -> None:
         folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         cert, key = self_signed(folder)
-        with Gateway({"grpc": {"listen": "127.0.0.1:0", "tls": {"cert": str(cert), "key": str(key)}}}) as gateway:
+        with Gateway(
+            {"grpc": {"listen": "127.0.0.1:0", "tls": {"cert": str(cert), "key": str(key)}}}
+        ) as gateway:
             trusted = grpc.ssl_channel_credentials(cert.read_bytes())
             client = ToolServiceClient(gateway.grpc, gateway.caller_token(), credentials=trusted)
             self.addCleanup(client.close)
@@ -235,7 +357,9 @@ class WhoTest(GrpcCase):
             plain = ssl.create_default_context(cafile=str(cert))
             plain.set_alpn_protocols(["http/1.1"])
             host, port = gateway.grpc.split(":")
-            with socket.create_connection((host, int(port)), timeout=10) as raw, self.assertRaises(ssl.SSLError):
+            with socket.create_connection((host, int(port)), timeout=10) as raw, self.assertRaises(
+                ssl.SSLError
+            ):
                 plain.wrap_socket(raw, server_hostname="127.0.0.1")
 
     def test_sw4rm_60_descriptions_are_exactly_what_the_caller_may_call(self) -> None:
@@ -253,12 +377,26 @@ class WhoTest(GrpcCase):
         client, name = self.client(), self.echo()
         self.assertTrue(client.call(tool_call(name, provider_id=self.slug)).final)
         self.assertTrue(client.call(tool_call("list_devices", provider_id="builtin")).final)
-        for tool_name, provider in ((name, "nobody"), ("list_devices", self.slug), (name, "builtin")):
-            self.refused(Status.NOT_FOUND, "NO_ROUTE", lambda t=tool_name, p=provider: client.call(tool_call(t, provider_id=p)))
-        self.refused(Status.NOT_FOUND, "NOT_FOUND", lambda: client.call(tool_call(self.unique("nobody"))))
+        for tool_name, provider in (
+            (name, "nobody"),
+            ("list_devices", self.slug),
+            (name, "builtin"),
+        ):
+            self.refused(
+                Status.NOT_FOUND,
+                "NO_ROUTE",
+                lambda t=tool_name, p=provider: client.call(tool_call(t, provider_id=p)),
+            )
+        self.refused(
+            Status.NOT_FOUND, "NOT_FOUND", lambda: client.call(tool_call(self.unique("nobody")))
+        )
 
     def test_sw4rm_61_nobody_registers_an_unknown_provider(self) -> None:
         request = connector_pb().ProviderRegisterRequest(provider_id="lab")
-        answer, _ = self.client().unary("/sw4rm.connector.ConnectorService/RegisterProvider", request, connector_pb().ProviderRegisterResponse)
+        answer, _ = self.client().unary(
+            "/sw4rm.connector.ConnectorService/RegisterProvider",
+            request,
+            connector_pb().ProviderRegisterResponse,
+        )
         self.assertFalse(answer.ok)
         self.assertIn("unknown provider", answer.reason)

@@ -1,4 +1,5 @@
-"""docs/protocols/sw4rm.md, section 9, over gRPC: calls that wait for an approval (checklist 23, 36, 37)."""
+"""docs/protocols/sw4rm.md, section 9, over gRPC: calls that wait for an approval (checklist 23, 36,
+37)."""
 
 from __future__ import annotations
 
@@ -15,14 +16,32 @@ from test_commands import can_sandbox, limits_memory, shell
 from test_grpc import GrpcCase, Status
 
 
-_LABELS: tuple[dict[str, str], ...] = ({"privilege_level": "ELEVATED"}, {"privilege_level": "PRIVILEGED"}, {"network_policy": "FULL_ACCESS"},
-                                       {"privilege_level": "PRIVILEGED", "network_policy": "FULL_ACCESS"})
+_LABELS: tuple[dict[str, str], ...] = (
+    {"privilege_level": "ELEVATED"},
+    {"privilege_level": "PRIVILEGED"},
+    {"network_policy": "FULL_ACCESS"},
+    {"privilege_level": "PRIVILEGED", "network_policy": "FULL_ACCESS"},
+)
 
 
 class ApprovalCase(GrpcCase):
-    CONFIG = {**GrpcCase.CONFIG, "policy": [{"principal": "*", "call": {"needs_approval": ["list_devices"]}}],
-              "providers": [{"id": "workshop", "kind": "command",
-                             "tools": [shell("make", defaults={"privilege": "DEFAULT", "timeout": "20s"}, ceilings={"privilege": "ELEVATED", "timeout": "20s"})]}]}
+    CONFIG = {
+        **GrpcCase.CONFIG,
+        "policy": [{"principal": "*", "call": {"needs_approval": ["list_devices"]}}],
+        "providers": [
+            {
+                "id": "workshop",
+                "kind": "command",
+                "tools": [
+                    shell(
+                        "make",
+                        defaults={"privilege": "DEFAULT", "timeout": "20s"},
+                        ceilings={"privilege": "ELEVATED", "timeout": "20s"},
+                    )
+                ],
+            }
+        ],
+    }
 
     def watch(self) -> Approver:
         approver = Approver(self.gateway)
@@ -32,12 +51,20 @@ class ApprovalCase(GrpcCase):
 
 class CallTest(ApprovalCase):
     def test_sw4rm_36_with_nobody_to_ask_it_is_refused_at_once_with_an_id(self) -> None:
-        error = self.refused(Status.PERMISSION_DENIED, "APPROVAL_REQUIRED", lambda: self.client().call(tool_call("list_devices")))
+        error = self.refused(
+            Status.PERMISSION_DENIED,
+            "APPROVAL_REQUIRED",
+            lambda: self.client().call(tool_call("list_devices")),
+        )
         trailers = trailers_of(error)
         self.assertEqual(trailers["resource-type"], "approval")
         self.gateway.crab("approvals", "allow", trailers["resource-id"])
         self.assertIn(b"devices", self.client().call(tool_call("list_devices")).data)
-        self.refused(Status.PERMISSION_DENIED, "APPROVAL_REQUIRED", lambda: self.client().call(tool_call("list_devices")))
+        self.refused(
+            Status.PERMISSION_DENIED,
+            "APPROVAL_REQUIRED",
+            lambda: self.client().call(tool_call("list_devices")),
+        )
 
     def test_sw4rm_23_waiting_for_an_approval_leaves_the_timeout_untouched(self) -> None:
         approver = self.watch()
@@ -68,7 +95,11 @@ class CallTest(ApprovalCase):
 class LabelTest(ApprovalCase):
     def test_sw4rm_37_elevated_is_asked_for_and_covers_nothing_looser_or_other(self) -> None:
         elevated = tool_pb().ExecutionPolicy(privilege_level="ELEVATED")
-        self.assertEqual(self.client().call(tool_call("make", {"script": "echo hi"})).data, b"hi\n", "its default needs nobody")
+        self.assertEqual(
+            self.client().call(tool_call("make", {"script": "echo hi"})).data,
+            b"hi\n",
+            "its default needs nobody",
+        )
         approver = self.watch()
         running = self.client().start(tool_call("make", {"script": "echo hi"}, policy=elevated))
         question = approver.question()
@@ -89,17 +120,36 @@ class GrantTest(ApprovalCase):
     def setUpClass(cls) -> None:
         cls.tree = Path(cls.enterClassContext(tempfile.TemporaryDirectory(prefix="crab-worktree-")))
         loose = {"privilege": "PRIVILEGED", "network": "FULL_ACCESS"}
-        make, other = (shell(name, defaults={"privilege": "DEFAULT", "timeout": "20s"}, ceilings=loose) for name in ("make", "other"))
-        cls.CONFIG = {**GrpcCase.CONFIG, "worktrees": [{"id": "garden/main", "path": str(cls.tree)}], "providers": [
-            {"id": "workshop", "kind": "command", "worktree": "garden/main", "tools": [make, other, shell("raised", defaults={"privilege": "ELEVATED"}, ceilings=loose)]},
-            {"id": "second", "kind": "command", "worktree": "garden/main", "tools": [make]}]}
+        make, other = (
+            shell(name, defaults={"privilege": "DEFAULT", "timeout": "20s"}, ceilings=loose)
+            for name in ("make", "other")
+        )
+        cls.CONFIG = {
+            **GrpcCase.CONFIG,
+            "worktrees": [{"id": "garden/main", "path": str(cls.tree)}],
+            "providers": [
+                {
+                    "id": "workshop",
+                    "kind": "command",
+                    "worktree": "garden/main",
+                    "tools": [
+                        make,
+                        other,
+                        shell("raised", defaults={"privilege": "ELEVATED"}, ceilings=loose),
+                    ],
+                },
+                {"id": "second", "kind": "command", "worktree": "garden/main", "tools": [make]},
+            ],
+        }
         super().setUpClass()
 
     def request(self, script: str, name: str = "workshop__make", **labels: str) -> Any:
         return tool_call(name, {"script": script}, policy=tool_pb().ExecutionPolicy(**labels))
 
     def refused_with_id(self, request: Any, caller: str = "tester") -> str:
-        error = self.refused(Status.PERMISSION_DENIED, "APPROVAL_REQUIRED", lambda: self.client(caller).call(request))
+        error = self.refused(
+            Status.PERMISSION_DENIED, "APPROVAL_REQUIRED", lambda: self.client(caller).call(request)
+        )
         return trailers_of(error)["resource-id"]
 
     def can_be_kept(self, labels: dict[str, str]) -> None:
@@ -108,12 +158,19 @@ class GrantTest(ApprovalCase):
 
     def refused_at_once(self, request: Any) -> None:
         """Over both RPCs, from a caller who would wait for ever; nothing of the call runs."""
-        for send in (lambda client: client.call(request, timeout=None), lambda client: list(client.call_stream(request, timeout=None))):
+        for send in (
+            lambda client: client.call(request, timeout=None),
+            lambda client: list(client.call_stream(request, timeout=None)),
+        ):
             watch = Stopwatch()
-            error = self.refused(Status.PERMISSION_DENIED, "APPROVAL_REQUIRED", lambda send=send: send(self.client()))
+            error = self.refused(
+                Status.PERMISSION_DENIED, "APPROVAL_REQUIRED", lambda send=send: send(self.client())
+            )
             self.assertLess(watch.seconds, 2)
             trailers = trailers_of(error)
-            self.assertEqual((trailers["resource-type"], trailers["retry-able"]), ("approval", "false"))
+            self.assertEqual(
+                (trailers["resource-type"], trailers["retry-able"]), ("approval", "false")
+            )
             self.assertIn(trailers["resource-id"], error.details())
         self.assertFalse((self.tree / "ran").exists())
 
@@ -122,7 +179,9 @@ class GrantTest(ApprovalCase):
             with self.subTest(**labels):
                 self.can_be_kept(labels)
                 self.refused_at_once(self.request("echo > ran", **labels))
-        self.refused_at_once(self.request("echo > ran", "raised"))  # its default, with nothing stated
+        self.refused_at_once(
+            self.request("echo > ran", "raised")
+        )  # its default, with nothing stated
 
     def test_sw4rm_36_an_operator_who_has_left_is_nobody_to_ask(self) -> None:
         request = self.request("echo > ran", privilege_level="ELEVATED")
@@ -143,17 +202,28 @@ class GrantTest(ApprovalCase):
                     self.refused_with_id(self.request("echo granted", name, **labels))
                 self.refused_with_id(request, caller="another")
                 for others in _LABELS:
-                    if others != labels and (limits_memory() or others == {"privilege_level": "ELEVATED"}):
+                    if others != labels and (
+                        limits_memory() or others == {"privilege_level": "ELEVATED"}
+                    ):
                         self.refused_with_id(self.request("echo granted", **others))
                 frame = self.client().call(request)
                 self.assertEqual(frame.data, b"granted\n")
-                self.assertEqual({name: summary_of(frame)["policy"][name] for name in labels}, labels)
-                self.assertEqual(self.level_told(frame.call_id), "info" if labels == {"privilege_level": "ELEVATED"} else "warn")
+                self.assertEqual(
+                    {name: summary_of(frame)["policy"][name] for name in labels}, labels
+                )
+                self.assertEqual(
+                    self.level_told(frame.call_id),
+                    "info" if labels == {"privilege_level": "ELEVATED"} else "warn",
+                )
                 self.refused_with_id(request)
 
     def level_told(self, call_id: str) -> str:
         """The level at which the log says of this call who had allowed it."""
-        line = next(line for line in self.gateway.log_tail(1 << 20).splitlines() if "a call runs by an approval given before" in line and call_id in line)
+        line = next(
+            line
+            for line in self.gateway.log_tail(1 << 20).splitlines()
+            if "a call runs by an approval given before" in line and call_id in line
+        )
         self.assertIn("by=local/", line)
         return line.split()[1]
 
@@ -162,7 +232,9 @@ class GrantTest(ApprovalCase):
         self.gateway.crab("approvals", "grant", self.refused_with_id(request), "--once")
         client = self.client()
         calls = [client.start(request, timeout=20) for _ in range(16)]
-        codes = sorted(call.exception().details().split(":")[0] if call.exception() else "" for call in calls)
+        codes = sorted(
+            call.exception().details().split(":")[0] if call.exception() else "" for call in calls
+        )
         self.assertEqual(codes, [""] + ["APPROVAL_REQUIRED"] * 15)
         self.assertEqual((self.tree / "runs").read_text(), "x\n")
 
@@ -170,7 +242,10 @@ class GrantTest(ApprovalCase):
         given = self.refused_with_id(self.request("echo 1", privilege_level="ELEVATED"))
         self.gateway.crab("approvals", "allow", given, "--always")
         for script in ("echo 2", "echo 3"):
-            self.assertEqual(self.client().call(self.request(script, privilege_level="ELEVATED")).data, script[5:].encode() + b"\n")
+            self.assertEqual(
+                self.client().call(self.request(script, privilege_level="ELEVATED")).data,
+                script[5:].encode() + b"\n",
+            )
         self.refused_with_id(self.request("echo 4", privilege_level="PRIVILEGED"))
         self.gateway.crab("approvals", "forget", given)
         self.refused_with_id(self.request("echo 5", privilege_level="ELEVATED"))

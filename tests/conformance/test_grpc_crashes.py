@@ -1,4 +1,5 @@
-"""docs/protocols/sw4rm.md, section 5: what a repeat finds after a crash or a dropped RPC in mid-call (checklist 49)."""
+"""docs/protocols/sw4rm.md, section 5: what a repeat finds after a crash or a dropped RPC in
+mid-call (checklist 49)."""
 
 from __future__ import annotations
 
@@ -16,9 +17,16 @@ from test_grpc import GrpcCase, Status
 
 
 class MidCallTest(GrpcCase):
-    """`again*` is idempotent, `effect*` is not; both have side effects. `plain*` is as a device says it that says nothing."""
+    """`again*` is idempotent, `effect*` is not; both have side effects. `plain*` is as a device
+    says it that says nothing."""
 
-    CONFIG = {**GrpcCase.CONFIG, "tools": [{"match": "again*", "side_effects": True, "idempotent": True}, {"match": "effect*", "side_effects": True}]}
+    CONFIG = {
+        **GrpcCase.CONFIG,
+        "tools": [
+            {"match": "again*", "side_effects": True, "idempotent": True},
+            {"match": "effect*", "side_effects": True},
+        ],
+    }
 
     def setUp(self) -> None:
         super().setUp()
@@ -29,7 +37,9 @@ class MidCallTest(GrpcCase):
         device.register(tool(name))
         return device
 
-    def begin(self, name: str, streams: bool, **metadata: str) -> tuple[Device, ToolServiceClient, Any, Any]:
+    def begin(
+        self, name: str, streams: bool, **metadata: str
+    ) -> tuple[Device, ToolServiceClient, Any, Any]:
         """A call that its tool has begun: device, client, the request, the RPC."""
         device, client = self.device(name), self.client()
         request = tool_call(name, {"n": 1}, call_id=self.unique("id"))
@@ -42,13 +52,23 @@ class MidCallTest(GrpcCase):
         device.answer(device.next_call(request.tool_name), "ran again")
         frame = repeat.result(10)
         self.assertEqual((frame.data, "replayed" in summary_of(frame)), (b"ran again", False))
-        self.assertTrue(summary_of(self.client().call(request, metadata=metadata))["replayed"], "and that is its outcome now")
+        self.assertTrue(
+            summary_of(self.client().call(request, metadata=metadata))["replayed"],
+            "and that is its outcome now",
+        )
 
     def stays_unknown(self, device: Device, request: Any, **metadata: str) -> None:
         """By both RPCs, as often as it is asked; the tool does not run."""
         for _ in range(2):
-            for send in (self.client().call, lambda *args, **options: list(self.client().call_stream(*args, **options))):
-                self.refused(Status.UNKNOWN, "OUTCOME_UNKNOWN", lambda send=send: send(request, metadata=metadata))
+            for send in (
+                self.client().call,
+                lambda *args, **options: list(self.client().call_stream(*args, **options)),
+            ):
+                self.refused(
+                    Status.UNKNOWN,
+                    "OUTCOME_UNKNOWN",
+                    lambda send=send: send(request, metadata=metadata),
+                )
         self.assert_alive(device)  # it was asked nothing
 
     def crash(self, name: str) -> Device:
@@ -63,6 +83,7 @@ class MidCallTest(GrpcCase):
 
     def wait_ended(self, request: Any) -> None:
         """Until then a repeat of a stream is ALREADY_IN_PROGRESS."""
+
         def running() -> list[str]:
             calls = self.gateway.admin_request("GET", "/v1/admin/calls").json()["running"]
             return [call["call_id"] for call in calls]
@@ -127,9 +148,26 @@ class CommandTest(GrpcCase):
     @classmethod
     def setUpClass(cls) -> None:
         cls.tree = Path(cls.enterClassContext(tempfile.TemporaryDirectory(prefix="crab-worktree-")))
-        base = {"side_effects": ["filesystem"], "defaults": {"privilege": "DEFAULT", "timeout": "60s"}, "ceilings": {"privilege": "DEFAULT", "timeout": "60s"}}
-        cls.CONFIG = {**GrpcCase.CONFIG, "worktrees": [{"id": "garden/main", "path": str(cls.tree)}], "providers": [
-            {"id": "workshop", "kind": "command", "worktree": "garden/main", "tools": [shell("again", **{**base, "idempotent": True}), shell("effect", **base)]}]}
+        base = {
+            "side_effects": ["filesystem"],
+            "defaults": {"privilege": "DEFAULT", "timeout": "60s"},
+            "ceilings": {"privilege": "DEFAULT", "timeout": "60s"},
+        }
+        cls.CONFIG = {
+            **GrpcCase.CONFIG,
+            "worktrees": [{"id": "garden/main", "path": str(cls.tree)}],
+            "providers": [
+                {
+                    "id": "workshop",
+                    "kind": "command",
+                    "worktree": "garden/main",
+                    "tools": [
+                        shell("again", **{**base, "idempotent": True}),
+                        shell("effect", **base),
+                    ],
+                }
+            ],
+        }
         super().setUpClass()
 
     def runs(self, marker: str) -> int:
@@ -152,7 +190,9 @@ class CommandTest(GrpcCase):
                 self.assertEqual(self.client().call(request, timeout=20).data, b"done\n")
                 self.assertEqual(self.runs(marker), 2)
             else:
-                self.refused(Status.UNKNOWN, "OUTCOME_UNKNOWN", lambda r=request: self.client().call(r))
+                self.refused(
+                    Status.UNKNOWN, "OUTCOME_UNKNOWN", lambda r=request: self.client().call(r)
+                )
                 self.assertEqual(self.runs(marker), 1)
 
 

@@ -1,4 +1,5 @@
-"""docs/protocols/sw4rm.md, section 3: how long a stream waits for a reader that does not read (checklist 18). Takes a minute."""
+"""docs/protocols/sw4rm.md, section 3: how long a stream waits for a reader that does not read
+(checklist 18). Takes a minute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""docs/protocols/sw4rm.md, sections 8 and 9: services that the gateway asks, hitl and worktree_service (checklist 29, 36-38)."""
+"""docs/protocols/sw4rm.md, sections 8 and 9: services that the gateway asks, hitl and
+worktree_service (checklist 29, 36-38)."""
 
 from __future__ import annotations
 
@@ -29,8 +30,24 @@ class HitlCase(GrpcCase):
     def setUpClass(cls) -> None:
         cls.hitl = HitlService(lambda *_: "approve")
         cls.addClassCleanup(cls.hitl.close)
-        cls.CONFIG = {**GrpcCase.CONFIG, "policy": _NEEDS_APPROVAL, "hitl": {"address": cls.hitl.address}, "providers": [
-            {"id": "workshop", "kind": "command", "tools": [shell("make", defaults={"privilege": "DEFAULT"}, ceilings={"privilege": "PRIVILEGED"})]}]}
+        cls.CONFIG = {
+            **GrpcCase.CONFIG,
+            "policy": _NEEDS_APPROVAL,
+            "hitl": {"address": cls.hitl.address},
+            "providers": [
+                {
+                    "id": "workshop",
+                    "kind": "command",
+                    "tools": [
+                        shell(
+                            "make",
+                            defaults={"privilege": "DEFAULT"},
+                            ceilings={"privilege": "PRIVILEGED"},
+                        )
+                    ],
+                }
+            ],
+        }
         super().setUpClass()
 
     def setUp(self) -> None:
@@ -48,17 +65,29 @@ class DecideTest(HitlCase):
             self.assertIn(b"devices", self.client().call(tool_call("list_devices")).data)
         self.assertEqual(len(self.hitl.asked), 3)
         invocation, context = self.hitl.asked[-1]
-        self.assertEqual((invocation.reason_type, list(invocation.proposed_actions)), (2, ["approve", "deny"]))
+        self.assertEqual(
+            (invocation.reason_type, list(invocation.proposed_actions)), (2, ["approve", "deny"])
+        )
         self.assertEqual((context["principal"], context["tool"]), ("caller/tester", "list_devices"))
 
     def test_sw4rm_38_every_other_answer_refuses(self) -> None:
         for action in ("deny", "modify", "", "approved", " approve"):
             self.answers(action)
-            self.refused(Status.PERMISSION_DENIED, "PERMISSION_DENIED", lambda: self.client().call(tool_call("list_devices")))
+            self.refused(
+                Status.PERMISSION_DENIED,
+                "PERMISSION_DENIED",
+                lambda: self.client().call(tool_call("list_devices")),
+            )
 
     def test_sw4rm_38_an_error_is_as_if_nobody_had_been_there(self) -> None:
-        self.answers(lambda _, context: context.abort(grpc.StatusCode.INTERNAL, "nobody at the desk"))
-        error = self.refused(Status.PERMISSION_DENIED, "APPROVAL_REQUIRED", lambda: self.client().call(tool_call("list_devices")))
+        self.answers(
+            lambda _, context: context.abort(grpc.StatusCode.INTERNAL, "nobody at the desk")
+        )
+        error = self.refused(
+            Status.PERMISSION_DENIED,
+            "APPROVAL_REQUIRED",
+            lambda: self.client().call(tool_call("list_devices")),
+        )
         self.gateway.crab("approvals", "allow", trailers_of(error)["resource-id"])
         self.assertIn(b"devices", self.client().call(tool_call("list_devices")).data)
 
@@ -87,13 +116,22 @@ class DecideTest(HitlCase):
             self.refused(Status.PERMISSION_DENIED, "PERMISSION_DENIED", running.result)
         self.assertTrue(told.wait(PATIENCE))
         self.answers("deny")
-        self.refused(Status.PERMISSION_DENIED, "PERMISSION_DENIED", lambda: self.client().call(tool_call("list_devices")))
+        self.refused(
+            Status.PERMISSION_DENIED,
+            "PERMISSION_DENIED",
+            lambda: self.client().call(tool_call("list_devices")),
+        )
 
     @unittest.skipUnless(can_sandbox(), "bubblewrap cannot make user namespaces here")
     def test_sw4rm_37_levels_are_asked_about_as_escalations_each_time(self) -> None:
         self.answers("approve")
         for _ in range(2):
-            self.assertEqual(self.client().call(tool_call("make", {"script": "echo up"}, policy=elevated())).data, b"up\n")
+            self.assertEqual(
+                self.client()
+                .call(tool_call("make", {"script": "echo up"}, policy=elevated()))
+                .data,
+                b"up\n",
+            )
         self.assertEqual([invocation.reason_type for invocation, _ in self.hitl.asked], [7, 7])
         self.assertEqual(self.hitl.asked[0][1]["privilege_level"], "ELEVATED")
 
@@ -102,9 +140,22 @@ class DecideTest(HitlCase):
         if not limits_memory():
             self.skipTest("no control group limits memory here, so PRIVILEGED is not offered")
         self.answers("approve")
-        self.client().call(tool_call("make", {"script": "true"}, policy=tool_pb().ExecutionPolicy(privilege_level="PRIVILEGED")))
-        lines = [line for line in self.gateway.log_tail(8000).splitlines() if "approval allowed" in line and "PRIVILEGED" in line]
-        self.assertTrue(lines and "warn" in lines[-1].lower() and "service/hitl" in lines[-1], self.gateway.log_tail())
+        self.client().call(
+            tool_call(
+                "make",
+                {"script": "true"},
+                policy=tool_pb().ExecutionPolicy(privilege_level="PRIVILEGED"),
+            )
+        )
+        lines = [
+            line
+            for line in self.gateway.log_tail(8000).splitlines()
+            if "approval allowed" in line and "PRIVILEGED" in line
+        ]
+        self.assertTrue(
+            lines and "warn" in lines[-1].lower() and "service/hitl" in lines[-1],
+            self.gateway.log_tail(),
+        )
 
 
 @unittest.skipUnless(can_sandbox(), "bubblewrap cannot make user namespaces here")
@@ -118,12 +169,31 @@ class WorktreeTest(GrpcCase):
             (cls.folder / name / "which").write_text(name)
         cls.service = WorktreeService({})
         cls.addClassCleanup(cls.service.close)
-        cls.CONFIG = {**GrpcCase.CONFIG, "worktree_service": {"address": cls.service.address},
-                      "policy": [{"principal": "caller/tester", "act_for": ["planner"]}],
-                      "worktrees": [{"id": f"garden/{name}", "path": str(cls.folder / name)} for name in ("main", "side")],
-                      "providers": [{"id": "files", "kind": "command", "preset": "worktree"},
-                                    {"id": "homely", "kind": "command", "worktree": "garden/main", "tools": [
-                                        shell("here", needs_worktree=True, defaults={"privilege": "DEFAULT"}, ceilings={"privilege": "ELEVATED"})]}]}
+        cls.CONFIG = {
+            **GrpcCase.CONFIG,
+            "worktree_service": {"address": cls.service.address},
+            "policy": [{"principal": "caller/tester", "act_for": ["planner"]}],
+            "worktrees": [
+                {"id": f"garden/{name}", "path": str(cls.folder / name)}
+                for name in ("main", "side")
+            ],
+            "providers": [
+                {"id": "files", "kind": "command", "preset": "worktree"},
+                {
+                    "id": "homely",
+                    "kind": "command",
+                    "worktree": "garden/main",
+                    "tools": [
+                        shell(
+                            "here",
+                            needs_worktree=True,
+                            defaults={"privilege": "DEFAULT"},
+                            ceilings={"privilege": "ELEVATED"},
+                        )
+                    ],
+                },
+            ],
+        }
         super().setUpClass()
 
     def setUp(self) -> None:
@@ -134,41 +204,76 @@ class WorktreeTest(GrpcCase):
         return self.client().call(tool_call("read_file", {"path": "which"}), **options).data
 
     def test_sw4rm_29_the_service_says_where_a_principal_works(self) -> None:
-        for state, worktree in (("BOUND_HOME", "main"), ("BOUND_NON_HOME", "side"), ("SWITCH_PENDING", "main")):
+        for state, worktree in (
+            ("BOUND_HOME", "main"),
+            ("BOUND_NON_HOME", "side"),
+            ("SWITCH_PENDING", "main"),
+        ):
             self.service.bound = {"caller/tester": ("garden", worktree, state)}
             self.assertEqual(self.read(), worktree.encode())
 
     def test_sw4rm_29_unbound_and_bind_failed_are_unbound(self) -> None:
-        self.gateway.crab("worktree", "bind", "caller/tester", "garden/main")  # counts only without the service
+        self.gateway.crab(
+            "worktree", "bind", "caller/tester", "garden/main"
+        )  # counts only without the service
         for state in ("UNBOUND", "BIND_FAILED", ""):
             self.service.bound = {"caller/tester": ("garden", "main", state)}
             self.refused(Status.FAILED_PRECONDITION, "worktree_not_bound", self.read)
-        self.assertEqual(self.client().call(tool_call("here", {"script": "cat which"})).data, b"main", "the provider's own is left")
+        self.assertEqual(
+            self.client().call(tool_call("here", {"script": "cat which"})).data,
+            b"main",
+            "the provider's own is left",
+        )
 
     def test_a_worktree_that_the_gateway_does_not_know_is_none(self) -> None:
         self.service.bound = {"caller/tester": ("garden", "elsewhere", "BOUND_HOME")}
         self.refused(Status.FAILED_PRECONDITION, "worktree_not_bound", self.read)
 
     def test_the_agent_that_a_call_is_for_is_asked_about(self) -> None:
-        self.service.bound = {"planner": ("garden", "side", "BOUND_HOME"), "caller/tester": ("garden", "main", "BOUND_HOME")}
+        self.service.bound = {
+            "planner": ("garden", "side", "BOUND_HOME"),
+            "caller/tester": ("garden", "main", "BOUND_HOME"),
+        }
         self.assertEqual(self.read(metadata={"x-agent-id": "planner"}), b"side")
-        self.assertEqual(self.read(metadata={"x-agent-id": "caller/tester"}), b"main", "its own id is no agent's")
+        self.assertEqual(
+            self.read(metadata={"x-agent-id": "caller/tester"}), b"main", "its own id is no agent's"
+        )
 
     def test_an_agent_that_is_only_named_over_http_is_not_asked_about(self) -> None:
-        self.service.bound = {"planner": ("garden", "side", "BOUND_HOME"), "caller/eve": ("garden", "main", "BOUND_HOME")}
+        self.service.bound = {
+            "planner": ("garden", "side", "BOUND_HOME"),
+            "caller/eve": ("garden", "main", "BOUND_HOME"),
+        }
         for agent in ("planner", "caller/tester"):
-            reply = self.gateway.call("read_file", {"path": "which"}, caller="eve", context={"agent_id": agent, "session_id": "s"})
+            reply = self.gateway.call(
+                "read_file",
+                {"path": "which"},
+                caller="eve",
+                context={"agent_id": agent, "session_id": "s"},
+            )
             self.assertEqual(reply.result["text"], "main")
 
     def test_no_answer_within_two_seconds_is_agent_unavailable(self) -> None:
         self.service.mute = True
-        error = self.refused(Status.UNAVAILABLE, "AGENT_UNAVAILABLE", lambda: self.client().call(tool_call("here", {"script": "true"}, policy=tool_pb().ExecutionPolicy(backoff="none"))))
+        error = self.refused(
+            Status.UNAVAILABLE,
+            "AGENT_UNAVAILABLE",
+            lambda: self.client().call(
+                tool_call(
+                    "here", {"script": "true"}, policy=tool_pb().ExecutionPolicy(backoff="none")
+                )
+            ),
+        )
         self.assertEqual(trailers_of(error)["retry-able"], "true")
 
     def test_a_silent_service_costs_a_call_two_seconds_however_often_it_is_tried(self) -> None:
         self.service.mute = True
         watch = Stopwatch()
-        self.refused(Status.UNAVAILABLE, "AGENT_UNAVAILABLE", lambda: self.client().call(tool_call("here", {"script": "true"}), timeout=15))
+        self.refused(
+            Status.UNAVAILABLE,
+            "AGENT_UNAVAILABLE",
+            lambda: self.client().call(tool_call("here", {"script": "true"}), timeout=15),
+        )
         self.assertLess(watch.seconds, 4.5)
         self.service.mute = False
         self.service.bound = {"caller/tester": ("garden", "side", "BOUND_HOME")}
@@ -177,7 +282,9 @@ class WorktreeTest(GrpcCase):
     def test_sw4rm_37_an_approval_holds_for_the_worktree_it_was_given_for(self) -> None:
         self.service.bound = {"caller/tester": ("garden", "main", "BOUND_HOME")}
         with Approver(self.gateway) as approver:
-            running = self.client().start(tool_call("here", {"script": "cat which"}, policy=elevated()))
+            running = self.client().start(
+                tool_call("here", {"script": "cat which"}, policy=elevated())
+            )
             question = approver.question()
             self.assertEqual(question["worktree"], "garden/main")
             self.service.bound = {"caller/tester": ("garden", "side", "BOUND_HOME")}

@@ -1,4 +1,5 @@
-"""docs/protocols/sw4rm.md on the gRPC listener: streams, cancels, repeats, health, the end. `test_sw4rm_NN_...` as in test_grpc."""
+"""docs/protocols/sw4rm.md on the gRPC listener: streams, cancels, repeats, health, the end.
+`test_sw4rm_NN_...` as in test_grpc."""
 
 from __future__ import annotations
 
@@ -23,8 +24,13 @@ _QUEUE = 256  # calls that wait for one tool
 
 def health(client: ToolServiceClient, service: str = "") -> int:
     """The status by grpc.health.v1, written by hand: one text in, one number out."""
-    send = client.channel.unary_unary("/grpc.health.v1.Health/Check", request_serializer=lambda name: b"\x0a" + bytes([len(name)]) + name.encode() if name else b"",
-                                      response_deserializer=lambda data: data[1])
+    send = client.channel.unary_unary(
+        "/grpc.health.v1.Health/Check",
+        request_serializer=lambda name: b"\x0a" + bytes([len(name)]) + name.encode()
+        if name
+        else b"",
+        response_deserializer=lambda data: data[1],
+    )
     return send(service, timeout=10)
 
 
@@ -37,23 +43,37 @@ class StreamTest(GrpcCase):
         self.assertEqual([frame.frame_no for frame in frames], list(range(1, len(frames) + 1)))
         self.assertEqual([frame.final for frame in frames], [False] * (len(frames) - 1) + [True])
         self.assertEqual(b"".join(frame.data for frame in frames), text.encode())
-        self.assertTrue(all(len(frame.data) <= 256 * 1024 and frame.content_type == "text/plain" for frame in frames))
+        self.assertTrue(
+            all(
+                len(frame.data) <= 256 * 1024 and frame.content_type == "text/plain"
+                for frame in frames
+            )
+        )
         self.assertTrue(all(not frame.summary for frame in frames[:-1]))
-        self.assertEqual((summary_of(frames[-1])["frames"], summary_of(frames[-1])["bytes"]), (len(frames), len(text)))
+        self.assertEqual(
+            (summary_of(frames[-1])["frames"], summary_of(frames[-1])["bytes"]),
+            (len(frames), len(text)),
+        )
 
     def test_sw4rm_13_what_one_frame_cannot_hold_arrives_whole_by_stream(self) -> None:
         client, name = self.client(), self.unique("huge")
         text = "x" * (4 * 1024 * 1024 + 1)
         self.device_with(name).serve({name: lambda args: text})
-        error = self.refused(Status.RESOURCE_EXHAUSTED, "OVERSIZE_PAYLOAD", lambda: client.call(tool_call(name)))
+        error = self.refused(
+            Status.RESOURCE_EXHAUSTED, "OVERSIZE_PAYLOAD", lambda: client.call(tool_call(name))
+        )
         self.assertIn("CallStream", error.details())
-        self.assertEqual(sum(len(frame.data) for frame in client.call_stream(tool_call(name))), len(text))
+        self.assertEqual(
+            sum(len(frame.data) for frame in client.call_stream(tool_call(name))), len(text)
+        )
 
     def test_sw4rm_15_no_output_is_one_empty_final_frame(self) -> None:
         client, name = self.client(), self.unique("silent")
         self.device_with(name).serve({name: lambda args: ""})
         frames = list(client.call_stream(tool_call(name)))
-        self.assertEqual([(frame.frame_no, frame.final, frame.data) for frame in frames], [(1, True, b"")])
+        self.assertEqual(
+            [(frame.frame_no, frame.final, frame.data) for frame in frames], [(1, True, b"")]
+        )
 
     def test_sw4rm_16_the_rpc_decides_about_streaming(self) -> None:
         client, name = self.client(), self.echo()
@@ -74,10 +94,14 @@ class StreamTest(GrpcCase):
         name = self.unique("big")
         text = "x" * (4 * 1024 * 1024)
         self.device_with(name).serve({name: lambda args: text})
-        client = self.client(options=(("grpc.http2.lookahead_bytes", 65_536), ("grpc.http2.bdp_probe", 0)))
+        client = self.client(
+            options=(("grpc.http2.lookahead_bytes", 65_536), ("grpc.http2.bdp_probe", 0))
+        )
         stream = client.call_stream(tool_call(name))
         next(stream)
-        self.assertTrue(self.client().call(tool_call("list_devices")).final)  # others are served meanwhile
+        self.assertTrue(
+            self.client().call(tool_call("list_devices")).final
+        )  # others are served meanwhile
         self.assertEqual(sum(len(frame.data) for frame in stream), len(text) - 256 * 1024)
 
 
@@ -105,7 +129,11 @@ class AuditTest(GrpcCase):
         client, name = self.client(), self.unique("tool")
         device = self.device_with(name)
         # The frame that only says that a call was cancelled does not count.
-        endings = ((1, lambda request, _: device.answer(request, "")), (0, lambda request, _: device.fail(request, "no such note")), (0, lambda _, call_id: client.cancel(call_id)))
+        endings = (
+            (1, lambda request, _: device.answer(request, "")),
+            (0, lambda request, _: device.fail(request, "no such note")),
+            (0, lambda _, call_id: client.cancel(call_id)),
+        )
         for frames, end in endings:
             call_id = self.unique("id")
             stream = client.call_stream(tool_call(name, call_id=call_id))
@@ -122,7 +150,10 @@ class AuditTest(GrpcCase):
         device.next_call(name)
         client.cancel(call_id)
         list(stream)
-        self.assertEqual((self.record(call_id)["status"], self.record(call_id)["cancelled_by"]), ("cancelled", "caller/tester"))
+        self.assertEqual(
+            (self.record(call_id)["status"], self.record(call_id)["cancelled_by"]),
+            ("cancelled", "caller/tester"),
+        )
 
     def test_the_callers_own_deadline_is_told_as_such(self) -> None:
         name, call_id = self.unique("slow"), self.unique("id")
@@ -143,7 +174,10 @@ class CancelTest(GrpcCase):
         self.assertEqual((answer.call_id, answer.error_code), (call_id, "CANCELLED"))
         frames = list(stream)  # no error: the status is OK
         summary = summary_of(frames[-1])
-        self.assertEqual((frames[-1].final, summary["status"], summary["partial_result"]), (True, "cancelled", True))
+        self.assertEqual(
+            (frames[-1].final, summary["status"], summary["partial_result"]),
+            (True, "cancelled", True),
+        )
 
     def test_sw4rm_55_an_operators_cancel_ends_a_stream_with_cancelled(self) -> None:
         client, name, call_id = self.client(), self.unique("slow"), self.unique("id")
@@ -159,15 +193,21 @@ class CancelTest(GrpcCase):
         request = tool_call(name, call_id=self.unique("id"))
         client.call(request)
         answer = client.cancel(request.call_id)
-        self.assertEqual((answer.call_id, answer.error_code), (request.call_id, "ALREADY_COMPLETED"))
+        self.assertEqual(
+            (answer.call_id, answer.error_code), (request.call_id, "ALREADY_COMPLETED")
+        )
         unknown = self.unique("id")
         answer = client.cancel(unknown)
         self.assertEqual((answer.call_id, answer.error_code), (unknown, "NOT_FOUND"))
-        self.assertTrue(client.call(tool_call(name, call_id=unknown)).final)  # too early changes nothing either
+        self.assertTrue(
+            client.call(tool_call(name, call_id=unknown)).final
+        )  # too early changes nothing either
 
     def test_sw4rm_53_only_the_id_counts_and_it_may_not_be_empty(self) -> None:
         client = self.client()
-        self.assertEqual(client.cancel(tool_call("", {}, call_id="no-such")).error_code, "NOT_FOUND")
+        self.assertEqual(
+            client.cancel(tool_call("", {}, call_id="no-such")).error_code, "NOT_FOUND"
+        )
         self.refused(Status.INVALID_ARGUMENT, "VALIDATION_ERROR", lambda: client.cancel(""))
 
     def test_sw4rm_55_another_principals_cancel_finds_nothing(self) -> None:
@@ -181,16 +221,33 @@ class CancelTest(GrpcCase):
 
 
 class CancelAnywhereTest(GrpcCase):
-    """Wherever a unary call is, a Cancel ends it at once; `narrow*` runs one at a time, `asked*` waits for a person, `lab` fails and is tried again."""
+    """Wherever a unary call is, a Cancel ends it at once; `narrow*` runs one at a time, `asked*`
+    waits for a person, `lab` fails and is tried again."""
 
     @classmethod
     def setUpClass(cls) -> None:
         cls.provider = GrpcProvider([descriptor("flaky", idempotent=True)])
-        cls.provider.call = lambda _, context: refuse(context, Status.UNAVAILABLE, "AGENT_UNAVAILABLE: later", retry_able="true", retry_after_ms="8000")
+        cls.provider.call = lambda _, context: refuse(
+            context,
+            Status.UNAVAILABLE,
+            "AGENT_UNAVAILABLE: later",
+            retry_able="true",
+            retry_after_ms="8000",
+        )
         cls.addClassCleanup(cls.provider.stop)
-        cls.CONFIG = {**GrpcCase.CONFIG, "tools": [{"match": "narrow*", "max_concurrency": 1}],
-                      "policy": [{"principal": "*", "call": {"needs_approval": ["asked*"]}}],
-                      "providers": [{"id": "lab", "kind": "grpc", "address": cls.provider.address, "ceilings": {"max_retries": 5}}]}
+        cls.CONFIG = {
+            **GrpcCase.CONFIG,
+            "tools": [{"match": "narrow*", "max_concurrency": 1}],
+            "policy": [{"principal": "*", "call": {"needs_approval": ["asked*"]}}],
+            "providers": [
+                {
+                    "id": "lab",
+                    "kind": "grpc",
+                    "address": cls.provider.address,
+                    "ceilings": {"max_retries": 5},
+                }
+            ],
+        }
         super().setUpClass()
         cls.gateway.wait_listed("flaky")
 
@@ -209,7 +266,10 @@ class CancelAnywhereTest(GrpcCase):
         self.assertIn(self.client().cancel(call_id).error_code, ("NOT_FOUND", "ALREADY_COMPLETED"))
 
     def waits(self, call_id: str) -> bool:
-        return any(call["call_id"] == call_id for call in self.gateway.admin_request("GET", "/v1/admin/calls").json()["running"])
+        return any(
+            call["call_id"] == call_id
+            for call in self.gateway.admin_request("GET", "/v1/admin/calls").json()["running"]
+        )
 
     def test_sw4rm_54_a_running_call(self) -> None:
         name = self.unique("slow")
@@ -220,7 +280,11 @@ class CancelAnywhereTest(GrpcCase):
         self.cancel(call, call_id)
         self.assertEqual(device.expect("tool_call_cancel")["id"], request["id"])
         device.answer(request, "too late")
-        self.refused(Status.CANCELLED, "CANCELLED", lambda: self.client().call(tool_call(name, call_id=call_id)))
+        self.refused(
+            Status.CANCELLED,
+            "CANCELLED",
+            lambda: self.client().call(tool_call(name, call_id=call_id)),
+        )
         self.assert_alive(device)  # and was not asked again
 
     def test_sw4rm_54_a_queued_call_never_runs_and_the_others_do(self) -> None:
@@ -264,7 +328,10 @@ class CancelAnywhereTest(GrpcCase):
         for _ in range(2):
             self.assertEqual(client.cancel(request.call_id).error_code, "ALREADY_COMPLETED")
         again = client.call(request)
-        self.assertEqual((again.data, summary_of(again)["status"], summary_of(again)["replayed"]), (first.data, "ok", True))
+        self.assertEqual(
+            (again.data, summary_of(again)["status"], summary_of(again)["replayed"]),
+            (first.data, "ok", True),
+        )
 
 
 class RepeatTest(GrpcCase):
@@ -310,7 +377,9 @@ class RepeatTest(GrpcCase):
         for _ in range(3):
             self.refused(Status.DEADLINE_EXCEEDED, "TOOL_TIMEOUT", lambda: client.call(request))
         device.next_call(name)
-        self.assertEqual([each for each in device.fence() if each["type"] == "tool_call_request"], [])
+        self.assertEqual(
+            [each for each in device.fence() if each["type"] == "tool_call_request"], []
+        )
 
     def test_sw4rm_49_a_repeat_of_a_call_that_its_caller_left_is_of_unknown_outcome(self) -> None:
         client, name = self.client(), self.unique("tool")
@@ -324,7 +393,8 @@ class RepeatTest(GrpcCase):
         self.refused(Status.UNKNOWN, "OUTCOME_UNKNOWN", lambda: client.call(request))
 
     def joined(self, first_timeout: float = 20) -> tuple[Any, Any, list[Any], Any]:
-        """A call that two RPCs wait for: device, what it was asked, the RPCs, and the request. The first has `first_timeout`."""
+        """A call that two RPCs wait for: device, what it was asked, the RPCs, and the request. The
+        first has `first_timeout`."""
         client, name = self.client(), self.unique("tool")
         device = self.open(capabilities=("tool_call_cancel",))
         device.register(tool(name))
@@ -332,7 +402,14 @@ class RepeatTest(GrpcCase):
         first = client.start(request, timeout=first_timeout)
         asked = device.next_call(name)
         calls = [first, client.start(request)]
-        eventually(lambda: [call["call_id"] for call in self.gateway.admin_request("GET", "/v1/admin/calls").json()["running"]].count(request.call_id) == 2, "both wait")
+        eventually(
+            lambda: [
+                call["call_id"]
+                for call in self.gateway.admin_request("GET", "/v1/admin/calls").json()["running"]
+            ].count(request.call_id)
+            == 2,
+            "both wait",
+        )
         return device, asked, calls, request
 
     def test_sw4rm_49_a_joined_call_goes_on_when_the_rpc_that_began_it_is_dropped(self) -> None:
@@ -349,7 +426,11 @@ class RepeatTest(GrpcCase):
             self.assert_alive(device)
             calls[order[1]].cancel()
             device.expect("tool_call_cancel")
-            self.refused(Status.UNKNOWN, "OUTCOME_UNKNOWN", lambda request=request: self.client().call(request))
+            self.refused(
+                Status.UNKNOWN,
+                "OUTCOME_UNKNOWN",
+                lambda request=request: self.client().call(request),
+            )
 
     def test_sw4rm_49_each_rpc_has_its_own_deadline(self) -> None:
         device, asked, calls, request = self.joined(first_timeout=2)
@@ -370,13 +451,21 @@ class RepeatTest(GrpcCase):
         self.assertEqual(call.exception(10).code(), Status.DEADLINE_EXCEEDED)
         self.refused(Status.UNKNOWN, "OUTCOME_UNKNOWN", lambda: client.call(request))
 
-    def test_sw4rm_46_other_content_under_an_id_is_a_duplicate_other_order_is_a_repeat(self) -> None:
+    def test_sw4rm_46_other_content_under_an_id_is_a_duplicate_other_order_is_a_repeat(
+        self,
+    ) -> None:
         client, name = self.client(), self.echo()
         request = tool_call(name, b'{"a":1,"b":2}', call_id=self.unique("id"))
         client.call(request)
-        again = client.call(tool_call(name, b'{ "b" : 2, "a" : 1 }', call_id=request.call_id, stream=True))
+        again = client.call(
+            tool_call(name, b'{ "b" : 2, "a" : 1 }', call_id=request.call_id, stream=True)
+        )
         self.assertTrue(summary_of(again)["replayed"])
-        error = self.refused(Status.ALREADY_EXISTS, "DUPLICATE_DETECTED", lambda: client.call(tool_call(name, {"a": 2}, call_id=request.call_id)))
+        error = self.refused(
+            Status.ALREADY_EXISTS,
+            "DUPLICATE_DETECTED",
+            lambda: client.call(tool_call(name, {"a": 2}, call_id=request.call_id)),
+        )
         self.assertEqual(trailers_of(error)["resource-id"], request.call_id)
 
     def test_sw4rm_47_two_principals_may_use_one_id(self) -> None:
@@ -387,7 +476,13 @@ class RepeatTest(GrpcCase):
 
 
 class LimitTest(GrpcCase):
-    CONFIG = {**GrpcCase.CONFIG, "tools": [{"match": "narrow*", "max_concurrency": 1}, {"match": "effect*", "side_effects": True}]}
+    CONFIG = {
+        **GrpcCase.CONFIG,
+        "tools": [
+            {"match": "narrow*", "max_concurrency": 1},
+            {"match": "effect*", "side_effects": True},
+        ],
+    }
 
     def test_sw4rm_62_what_neither_runs_nor_waits_is_overloaded(self) -> None:
         client, name = self.client(), self.unique("narrow")
@@ -397,7 +492,9 @@ class LimitTest(GrpcCase):
         more = [client.start(tool_call(name), timeout=20) for _ in range(_QUEUE + 8)]
         refused = eventually(lambda: [call for call in more if call.done()], "the queue is full")
         error = refused[0].exception()
-        self.assertEqual((error.code(), error.details().split(":")[0]), (Status.RESOURCE_EXHAUSTED, "OVERLOADED"))
+        self.assertEqual(
+            (error.code(), error.details().split(":")[0]), (Status.RESOURCE_EXHAUSTED, "OVERLOADED")
+        )
         trailers = trailers_of(error)
         self.assertEqual(trailers["retry-able"], "true")
         self.assertGreater(int(trailers["retry-after-ms"]), 0)
@@ -439,7 +536,9 @@ class LifeTest(GrpcCase):
         self.addCleanup(client.close)
         list_services, by_symbol = b"\x3a\x01*", b"\x22\x16sw4rm.tool.ToolService"
         for version in ("v1alpha", "v1"):
-            ask = client.channel.stream_stream(f"/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo")
+            ask = client.channel.stream_stream(
+                f"/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo"
+            )
             answers = list(ask(iter([list_services, by_symbol]), timeout=10))
             self.assertIn(b"sw4rm.tool.ToolService", answers[0])
             self.assertIn(b"grpc.health.v1.Health", answers[0])
@@ -455,7 +554,9 @@ class LifeTest(GrpcCase):
             gateway.process.send_signal(signal.SIGTERM)
             eventually(lambda: health(client) == _NOT_SERVING, "health says NOT_SERVING")
             self.assertEqual([health(client, service) for service in _SERVICES], [_NOT_SERVING] * 3)
-            error = self.refused(Status.UNAVAILABLE, "AGENT_SHUTDOWN", lambda: client.call(tool_call("slow")))
+            error = self.refused(
+                Status.UNAVAILABLE, "AGENT_SHUTDOWN", lambda: client.call(tool_call("slow"))
+            )
             self.assertEqual(trailers_of(error)["retry-able"], "true")
             device.answer(request, "in time")
             self.assertEqual(call.result(10).data, b"in time")
@@ -464,12 +565,17 @@ class LifeTest(GrpcCase):
             device.drop()
 
     def test_sw4rm_59_running_calls_get_thirty_seconds(self) -> None:
-        with Gateway({"grpc": {"listen": "127.0.0.1:0"}, "tools": [{"match": "again", "idempotent": True}]}) as gateway:
+        with Gateway(
+            {"grpc": {"listen": "127.0.0.1:0"}, "tools": [{"match": "again", "idempotent": True}]}
+        ) as gateway:
             client = ToolServiceClient(gateway.grpc, gateway.caller_token())
             self.addCleanup(client.close)
             device = Device(gateway, gateway.pair("last"))
             self.addCleanup(device.drop)
-            device.register(tool("again", timeout_ms=60_000, max_timeout_ms=60_000), tool("effect", timeout_ms=60_000, max_timeout_ms=60_000))
+            device.register(
+                tool("again", timeout_ms=60_000, max_timeout_ms=60_000),
+                tool("effect", timeout_ms=60_000, max_timeout_ms=60_000),
+            )
             calls, asked = [], []
             for name in ("again", "effect", "effect"):
                 calls.append(client.start(tool_call(name), timeout=60))
@@ -481,7 +587,9 @@ class LifeTest(GrpcCase):
             eventually(lambda: health(client) == _NOT_SERVING, "health says NOT_SERVING")
 
             def nearly_over() -> bool:
-                self.assertEqual([health(client, service) for service in _SERVICES], [_NOT_SERVING] * 3)
+                self.assertEqual(
+                    [health(client, service) for service in _SERVICES], [_NOT_SERVING] * 3
+                )
                 self.assertEqual([call.done() for call in calls], [False] * 3)
                 return watch.seconds > 27
 

@@ -1,4 +1,5 @@
-"""`crab host memory|cron` as processes of their own: docs/protocols/rtp.md, sections 1 to 3, 10 and 11."""
+"""`crab host memory|cron` as processes of their own: docs/protocols/rtp.md, sections 1 to 3, 10 and
+11."""
 
 from __future__ import annotations
 
@@ -51,10 +52,18 @@ class ListenerTest(HostCase):
         document = self.host.fetch("GET", "/v1/tools").json()
         rtp.check_discovery(document)
         self.assertEqual(document["service"], "memory")
-        self.assertEqual([tool["name"] for tool in document["tools"]], ["memory.append", "memory.delete", "memory.query"])
+        self.assertEqual(
+            [tool["name"] for tool in document["tools"]],
+            ["memory.append", "memory.delete", "memory.query"],
+        )
 
     def test_other_methods_are_405_with_allow_and_other_paths_404(self) -> None:
-        for method, path, allow in (("POST", "/healthz", "GET"), ("HEAD", "/v1/tools", "GET"), ("GET", "/v1/tools/call", "POST"), ("PUT", "/v1/tools/cancel", "POST")):
+        for method, path, allow in (
+            ("POST", "/healthz", "GET"),
+            ("HEAD", "/v1/tools", "GET"),
+            ("GET", "/v1/tools/call", "POST"),
+            ("PUT", "/v1/tools/cancel", "POST"),
+        ):
             response = self.host.fetch(method, path)
             self.assertEqual((response.status, response.headers["allow"]), (405, allow), path)
         for path in ("/", "/readyz", "/v1/tools/", "/v1/pair", "/v1/admin/tools", "/metrics"):
@@ -64,25 +73,62 @@ class ListenerTest(HostCase):
         self.assertEqual(self.host.fetch("POST", "/v1/tools/call", b"{").status, 400)
         self.assertEqual(self.host.code("memory.nothing"), "TOOL_NOT_FOUND")
         answer = self.host.call("memory.append", {"entries": [{"text": 7}]})
-        self.assertEqual((answer["error"]["code"], answer["error"]["details"]["errors"][0]["pointer"]), ("INVALID_ARGS", "/entries/0/text"))
+        self.assertEqual(
+            (answer["error"]["code"], answer["error"]["details"]["errors"][0]["pointer"]),
+            ("INVALID_ARGS", "/entries/0/text"),
+        )
 
     def test_a_cancel_that_finds_no_call_says_so_and_one_that_comes_first_ends_it(self) -> None:
-        answer = self.host.fetch("POST", "/v1/tools/cancel", {"version": "v1", "tenant_id": "default", "call_id": "early"}).json()
+        answer = self.host.fetch(
+            "POST",
+            "/v1/tools/cancel",
+            {"version": "v1", "tenant_id": "default", "call_id": "early"},
+        ).json()
         self.assertEqual(answer, {"version": "v1", "call_id": "early", "status": "not_found"})
         self.assertEqual(self.host.code("memory.query", call_id="early"), "CANCELLED")
 
     def test_a_second_host_on_the_same_socket_is_refused(self) -> None:
-        done = subprocess.run([program(), "host", "memory", "--unix", str(self.host.socket), "--state", str(self.folder / "other")],
-                              capture_output=True, text=True, timeout=15)
+        done = subprocess.run(
+            [
+                program(),
+                "host",
+                "memory",
+                "--unix",
+                str(self.host.socket),
+                "--state",
+                str(self.folder / "other"),
+            ],
+            capture_output=True,
+            text=True,
+            timeout=15,
+        )
         self.assertEqual(done.returncode, 1)
         self.assertIn("crab host: ", done.stderr)
         self.assertEqual(self.host.fetch("GET", "/healthz").status, 200)
 
-
     def test_a_second_host_on_the_same_state_is_refused(self) -> None:
-        done = subprocess.run([program(), "host", "memory", "--unix", str(self.folder / "other.sock"), "--state", str(self.folder / "memory")],
-                              capture_output=True, text=True, timeout=15)
-        self.assertEqual((done.returncode, done.stderr), (1, f"crab host: another process uses {self.folder / 'memory'}; stop it, or give this one a folder of its own\n"))
+        done = subprocess.run(
+            [
+                program(),
+                "host",
+                "memory",
+                "--unix",
+                str(self.folder / "other.sock"),
+                "--state",
+                str(self.folder / "memory"),
+            ],
+            capture_output=True,
+            text=True,
+            timeout=15,
+        )
+        self.assertEqual(
+            (done.returncode, done.stderr),
+            (
+                1,
+                f"crab host: another process uses {self.folder / 'memory'}; stop it, or give this "
+                f"one a folder of its own\n",
+            ),
+        )
 
 
 class MemoryTest(HostCase):
@@ -90,32 +136,56 @@ class MemoryTest(HostCase):
         self.host.result("memory.append", entry("the kettle is red"))
         self.assertEqual(self.host.texts("kettle"), ["the kettle is red"])
         self.assertEqual(self.host.texts("kettle", tenant_id="other"), [])
-        self.assertEqual(self.host.texts("kettle", context={"agent_id": "other", "session_id": "s"}), [])
+        self.assertEqual(
+            self.host.texts("kettle", context={"agent_id": "other", "session_id": "s"}), []
+        )
 
     def test_a_repeat_by_key_adds_nothing_and_other_content_is_a_conflict(self) -> None:
         first = self.host.result("memory.append", entry("once"), idempotency_key="k")
-        self.assertEqual(self.host.result("memory.append", entry("once"), idempotency_key="k"), first)
-        self.assertEqual(self.host.code("memory.append", entry("twice"), idempotency_key="k"), "CONFLICT")
+        self.assertEqual(
+            self.host.result("memory.append", entry("once"), idempotency_key="k"), first
+        )
+        self.assertEqual(
+            self.host.code("memory.append", entry("twice"), idempotency_key="k"), "CONFLICT"
+        )
         self.assertEqual(self.host.texts("once"), ["once"])
 
     def test_what_was_answered_survives_a_crash_and_so_does_its_key(self) -> None:
         first = self.host.result("memory.append", entry("before the crash"), idempotency_key="k")
         self.crash()
         self.assertEqual(self.host.texts("crash"), ["before the crash"])
-        self.assertEqual(self.host.result("memory.append", entry("before the crash"), idempotency_key="k"), first)
+        self.assertEqual(
+            self.host.result("memory.append", entry("before the crash"), idempotency_key="k"), first
+        )
         self.assertEqual(self.host.texts("crash"), ["before the crash"])
 
     def test_a_gateway_calls_it_before_and_after_a_crash_of_the_host(self) -> None:
         with Gateway({"hosts": [{"name": "memory", "unix": str(self.host.socket)}]}) as gateway:
             gateway.wait_listed("memory.append", "memory.query", "memory.delete")
-            first = gateway.call("memory.append", entry("the lamp is blue"), idempotency_key="k").result
-            self.assertEqual(self.host.texts("lamp"), [], "the caller only says that it is this agent")
-            self.assertEqual(self.host.texts("lamp", context={"agent_id": "caller/tester/tests", "session_id": "s"}), ["the lamp is blue"])
+            first = gateway.call(
+                "memory.append", entry("the lamp is blue"), idempotency_key="k"
+            ).result
+            self.assertEqual(
+                self.host.texts("lamp"), [], "the caller only says that it is this agent"
+            )
+            self.assertEqual(
+                self.host.texts(
+                    "lamp", context={"agent_id": "caller/tester/tests", "session_id": "s"}
+                ),
+                ["the lamp is blue"],
+            )
             self.assertEqual(gateway.call("memory.append", {"entries": []}).code, "INVALID_ARGS")
             self.crash()
             found = gateway.call("memory__memory.query", {"query": "lamp"}).result["entries"]
-            self.assertEqual([element["entry_id"] for element in found], [first["entries"][0]["entry_id"]])
-            self.assertEqual(gateway.call("memory.append", entry("the lamp is blue"), idempotency_key="k").result, first)
+            self.assertEqual(
+                [element["entry_id"] for element in found], [first["entries"][0]["entry_id"]]
+            )
+            self.assertEqual(
+                gateway.call(
+                    "memory.append", entry("the lamp is blue"), idempotency_key="k"
+                ).result,
+                first,
+            )
             self.assertEqual(gateway.call("memory.delete", {"all": True}).result["deleted"], 1)
 
 
@@ -126,7 +196,9 @@ class CronTest(HostCase):
         return [job["name"] for job in self.host.result("cron.list", **members)["jobs"]]
 
     def test_a_job_is_created_listed_in_its_tenant_and_removed(self) -> None:
-        job = self.host.result("cron.create", {"name": "morning", "schedule": "30 7 * * MON-FRI", "timezone": "UTC"})
+        job = self.host.result(
+            "cron.create", {"name": "morning", "schedule": "30 7 * * MON-FRI", "timezone": "UTC"}
+        )
         self.assertEqual(self.jobs(), ["morning"])
         self.assertEqual(self.jobs(tenant_id="other"), [])
         job_id = self.host.result("cron.list")["jobs"][0]["job_id"]
@@ -137,7 +209,11 @@ class CronTest(HostCase):
 
     def test_a_schedule_that_is_none_is_refused(self) -> None:
         for schedule in ("* * * *", "60 * * * *", "0 0 31 2 *"):
-            self.assertEqual(self.host.code("cron.create", {"name": "never", "schedule": schedule}), "INVALID_ARGS", schedule)
+            self.assertEqual(
+                self.host.code("cron.create", {"name": "never", "schedule": schedule}),
+                "INVALID_ARGS",
+                schedule,
+            )
 
     def test_jobs_and_keys_survive_a_crash(self) -> None:
         args = {"name": "daily", "schedule": "@daily"}
@@ -162,30 +238,59 @@ class InsideTest(unittest.TestCase):
 
     def test_they_are_off_unless_asked_for(self) -> None:
         with Gateway() as gateway:
-            self.assertEqual({name for name in gateway.tools() if name.startswith(("memory.", "cron."))}, set())
+            self.assertEqual(
+                {name for name in gateway.tools() if name.startswith(("memory.", "cron."))}, set()
+            )
 
     def test_memories_and_jobs_survive_a_stop_and_a_crash(self) -> None:
         with Gateway({"built_in_hosts": {"memory": True, "cron": True}}) as gateway:
-            first = gateway.call("memory.append", entry("the door is green"), idempotency_key="k").result
+            first = gateway.call(
+                "memory.append", entry("the door is green"), idempotency_key="k"
+            ).result
             gateway.call("cron.create", {"name": "nightly", "schedule": "@daily"})
             gateway.stop()
             gateway.start()
-            self.assertEqual(gateway.call("memory.append", entry("the door is green"), idempotency_key="k").result, first)
+            self.assertEqual(
+                gateway.call(
+                    "memory.append", entry("the door is green"), idempotency_key="k"
+                ).result,
+                first,
+            )
             gateway.kill()
             gateway.start()
-            self.assertEqual([element["text"] for element in gateway.call("memory.query", {"query": "door"}).result["entries"]], ["the door is green"])
+            self.assertEqual(
+                [
+                    element["text"]
+                    for element in gateway.call("memory.query", {"query": "door"}).result["entries"]
+                ],
+                ["the door is green"],
+            )
             jobs = gateway.call("cron.list").result["jobs"]
             self.assertEqual([job["name"] for job in jobs], ["nightly"])
-            self.assertTrue(gateway.call("cron.remove", {"job_id": jobs[0]["job_id"]}).result["deleted"])
+            self.assertTrue(
+                gateway.call("cron.remove", {"job_id": jobs[0]["job_id"]}).result["deleted"]
+            )
 
     def test_a_host_of_the_same_tools_is_reached_by_their_full_names_only(self) -> None:
         folder = Path(tempfile.mkdtemp(prefix="crab-host-"))
         self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
         host = Host(folder, "memory")
         self.addCleanup(host.end)
-        with Gateway({"built_in_hosts": {"memory": True}, "hosts": [{"name": "far", "unix": str(host.socket)}]}) as gateway:
+        with Gateway(
+            {
+                "built_in_hosts": {"memory": True},
+                "hosts": [{"name": "far", "unix": str(host.socket)}],
+            }
+        ) as gateway:
             gateway.call("memory.append", entry("near"))
             self.assertEqual(host.texts("near"), [])
             gateway.wait_listed("far__memory.append")
             gateway.call("far__memory.append", entry("far"))
-            self.assertEqual(len(host.texts("far", context={"agent_id": "caller/tester/tests", "session_id": "s"})), 1)
+            self.assertEqual(
+                len(
+                    host.texts(
+                        "far", context={"agent_id": "caller/tester/tests", "session_id": "s"}
+                    )
+                ),
+                1,
+            )

@@ -59,7 +59,12 @@ class CallTest(HttpCallCase):
         body = json.dumps(call_request(name)).encode()
         chunks = b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in (body[:7], body[7:]))
         with HttpConnection(self.gateway.public) as connection:
-            response = connection.request("POST", "/v1/tools/call", self.bearer(**{"Transfer-Encoding": "chunked"}), chunks + b"0\r\n\r\n")
+            response = connection.request(
+                "POST",
+                "/v1/tools/call",
+                self.bearer(**{"Transfer-Encoding": "chunked"}),
+                chunks + b"0\r\n\r\n",
+            )
         self.assertEqual(response.json()["status"], "ok")
 
     def test_the_admin_socket_calls_without_a_token(self) -> None:
@@ -72,7 +77,9 @@ class CallTest(HttpCallCase):
 
     def test_an_unknown_tool_is_200_and_not_found(self) -> None:
         reply = self.gateway.call(self.unique("nobody"))
-        self.assertEqual((reply.http.status, reply.status, reply.code), (200, "error", "TOOL_NOT_FOUND"))
+        self.assertEqual(
+            (reply.http.status, reply.status, reply.code), (200, "error", "TOOL_NOT_FOUND")
+        )
 
     def test_a_caller_that_leaves_cancels_nothing_so_that_a_repeat_may_join(self) -> None:
         name = self.unique("tool")
@@ -101,7 +108,12 @@ class RepeatTest(HttpCallCase):
         repeat = self.gateway.send_call(request)
         self.assertEqual(repeat.http.headers["crab-replayed"], "true")
         self.assertEqual(repeat.body, first.body)
-        self.assertEqual(self.gateway.send_call({**request, "args": json.loads('{ "a" : 1 }')}).http.headers["crab-replayed"], "true")
+        self.assertEqual(
+            self.gateway.send_call({**request, "args": json.loads('{ "a" : 1 }')}).http.headers[
+                "crab-replayed"
+            ],
+            "true",
+        )
         device.assert_silent()
 
     def test_a_failure_of_the_tool_is_replayed_too(self) -> None:
@@ -130,7 +142,10 @@ class RepeatTest(HttpCallCase):
         device.answer(device.next_call(name), "once")
         call.result(10)
         repeat = self.gateway.call(name, idempotency_key="key-" + name, call_id="another")
-        self.assertEqual((repeat.body["call_id"], repeat.http.headers["crab-replayed"], repeat.result), ("another", "true", {"text": "once"}))
+        self.assertEqual(
+            (repeat.body["call_id"], repeat.http.headers["crab-replayed"], repeat.result),
+            ("another", "true", {"text": "once"}),
+        )
         device.assert_silent()
 
     def test_the_same_key_with_other_content_is_a_conflict(self) -> None:
@@ -141,8 +156,11 @@ class RepeatTest(HttpCallCase):
         call = self.gateway.start_call(name, {"a": 1}, idempotency_key=key)
         device.answer(device.next_call(name), "once")
         call.result(10)
-        for tool_name, args, members in ((name, {"a": 2}, {}), (other, {"a": 1}, {}),
-                                         (name, {"a": 1}, {"context": {"agent_id": "another", "session_id": "tests"}})):
+        for tool_name, args, members in (
+            (name, {"a": 2}, {}),
+            (other, {"a": 1}, {}),
+            (name, {"a": 1}, {"context": {"agent_id": "another", "session_id": "tests"}}),
+        ):
             with self.subTest(tool_name=tool_name, args=args):
                 reply = self.gateway.call(tool_name, args, idempotency_key=key, **members)
                 self.assertEqual((reply.status, reply.code), ("error", "CONFLICT"))
@@ -153,7 +171,11 @@ class RepeatTest(HttpCallCase):
         device = self.open(self.gateway.pair(self.unique("device"), tenants=both))
         device.register(tool(name))
         token = self.gateway.pair(self.unique("caller"), ("caller",), tenants=both)
-        for members in ({"token": token}, {"caller": "another"}, {"token": token, "tenant_id": "another"}):
+        for members in (
+            {"token": token},
+            {"caller": "another"},
+            {"token": token, "tenant_id": "another"},
+        ):
             call = self.gateway.start_call(name, call_id="shared-" + name, **members)
             device.answer(device.next_call(name), "own")
             self.assertNotIn("crab-replayed", call.result(10).http.headers)
@@ -175,17 +197,26 @@ class CancelTest(HttpCallCase):
         device.next_call(name)
         for reason in ("caller_gone",):
             answer = self.gateway.cancel("cancel-" + name, reason=reason)
-            self.assertEqual((answer.status, answer.json()), (200, {"version": "v1", "call_id": "cancel-" + name, "status": "cancelling"}))
+            self.assertEqual(
+                (answer.status, answer.json()),
+                (200, {"version": "v1", "call_id": "cancel-" + name, "status": "cancelling"}),
+            )
         reply = call.result(10)
-        self.assertEqual((reply.status, reply.code, reply.error["retryable"]), ("error", "CANCELLED", False))
+        self.assertEqual(
+            (reply.status, reply.code, reply.error["retryable"]), ("error", "CANCELLED", False)
+        )
 
     def test_a_cancel_reaches_only_calls_of_the_same_caller_and_tenant(self) -> None:
         name = self.unique("tool")
         device = self.device_with(name)
         call = self.gateway.start_call(name, call_id="mine-" + name)
         request = device.next_call(name)
-        self.assertEqual(self.gateway.cancel("mine-" + name, caller="another").json()["status"], "not_found")
-        self.assertEqual(self.gateway.cancel("mine-" + name, tenant_id="another").json()["status"], "not_found")
+        self.assertEqual(
+            self.gateway.cancel("mine-" + name, caller="another").json()["status"], "not_found"
+        )
+        self.assertEqual(
+            self.gateway.cancel("mine-" + name, tenant_id="another").json()["status"], "not_found"
+        )
         device.answer(request, "untouched")
         self.assertEqual(call.result(10).result, {"text": "untouched"})
 
@@ -205,16 +236,29 @@ class CancelTest(HttpCallCase):
 
     def test_a_broken_cancel_is_400(self) -> None:
         good = {"version": "v1", "tenant_id": "default", "call_id": "x"}
-        for body in ({}, {**good, "version": "v2"}, {**good, "call_id": 5}, {**good, "reason": "mood"}, {**good, "extra": 1}, [], b"{",
-                     {"version": "v1", "tenant_id": "default"}, {"version": "v1", "call_id": "x"}):
+        for body in (
+            {},
+            {**good, "version": "v2"},
+            {**good, "call_id": 5},
+            {**good, "reason": "mood"},
+            {**good, "extra": 1},
+            [],
+            b"{",
+            {"version": "v1", "tenant_id": "default"},
+            {"version": "v1", "call_id": "x"},
+        ):
             with self.subTest(body=body):
-                response = self.gateway.fetch("POST", "/v1/tools/cancel", self.gateway.caller_token(), body=body)
+                response = self.gateway.fetch(
+                    "POST", "/v1/tools/cancel", self.gateway.caller_token(), body=body
+                )
                 self.assertEqual(response.status, 400)
                 self.assertEqual(response.json()["code"], "INVALID_ARGS")
 
 
 class StreamTest(HttpCallCase):
-    def events(self, name: str, accept: str = "text/event-stream", **members: Any) -> list[tuple[str, str]]:
+    def events(
+        self, name: str, accept: str = "text/event-stream", **members: Any
+    ) -> list[tuple[str, str]]:
         request = call_request(name, **members)
         with HttpConnection(self.gateway.public) as connection:
             connection.send("POST", "/v1/tools/call", self.bearer(Accept=accept), request)
@@ -230,14 +274,18 @@ class StreamTest(HttpCallCase):
         for accept in ("text/event-stream", "application/json;q=0.1, text/event-stream"):
             events = self.events(name, accept)
             self.assertEqual([kind for kind, _ in events], ["result"])
-            self.assertEqual(json.loads(events[0][1])["result"], {"text": "line one\nline two\r\n— ü"})
+            self.assertEqual(
+                json.loads(events[0][1])["result"], {"text": "line one\nline two\r\n— ü"}
+            )
 
     def test_failures_are_results_too(self) -> None:
         kind, data = self.events(self.unique("nobody"))[-1]
         self.assertEqual((kind, json.loads(data)["error"]["code"]), ("result", "TOOL_NOT_FOUND"))
 
     def test_a_broken_request_is_answered_without_a_stream(self) -> None:
-        response = self.gateway.fetch("POST", "/v1/tools/call", headers=self.bearer(Accept="text/event-stream"), body=b"{")
+        response = self.gateway.fetch(
+            "POST", "/v1/tools/call", headers=self.bearer(Accept="text/event-stream"), body=b"{"
+        )
         self.assertEqual(response.status, 400)
         check_response(response.json())
 
@@ -258,7 +306,8 @@ class JoinedStreamTest(HttpCallCase):
         eventually(waiting, "both wait")
 
     def begun(self) -> tuple[Device, dict[str, Any], dict[str, Any], HttpConnection]:
-        """A device that has been asked, the call, what the device saw of it, and the stream of its caller."""
+        """A device that has been asked, the call, what the device saw of it, and the stream of its
+        caller."""
         name = self.unique("tool")
         device = self.open(capabilities=("tool_call_cancel",))
         device.register(tool(name))
@@ -284,10 +333,16 @@ class JoinedStreamTest(HttpCallCase):
             self.assert_alive(device)
             streams[order[1]].stream.close()
             device.expect("tool_call_cancel")
-            self.assertEqual(self.gateway.call(request["tool_name"], call_id=request["call_id"]).code, "OUTCOME_UNKNOWN")
+            self.assertEqual(
+                self.gateway.call(request["tool_name"], call_id=request["call_id"]).code,
+                "OUTCOME_UNKNOWN",
+            )
 
     def test_a_stream_nobody_has_joined_ends_with_its_caller(self) -> None:
         device, request, _, first = self.begun()
         first.stream.close()
         device.expect("tool_call_cancel")
-        self.assertEqual(self.gateway.call(request["tool_name"], call_id=request["call_id"]).code, "OUTCOME_UNKNOWN")
+        self.assertEqual(
+            self.gateway.call(request["tool_name"], call_id=request["call_id"]).code,
+            "OUTCOME_UNKNOWN",
+        )

@@ -1,4 +1,5 @@
-"""docs/protocols/rtp.md, sections 1 to 3, on the public listener: what a request has to look like, and the routes around it."""
+"""docs/protocols/rtp.md, sections 1 to 3, on the public listener: what a request has to look like,
+and the routes around it."""
 
 from __future__ import annotations
 
@@ -16,7 +17,9 @@ class RequestCase(GatewayCase):
     def post(self, body: Any, target: str = "/v1/tools/call", token: str | None = None) -> Response:
         return self.gateway.fetch("POST", target, token or self.gateway.caller_token(), body=body)
 
-    def assert_answer(self, response: Response, status: int, code: str, call_id: str | None = None) -> None:
+    def assert_answer(
+        self, response: Response, status: int, code: str, call_id: str | None = None
+    ) -> None:
         body = response.json()
         self.assertEqual(response.status, status, body)
         check_response(body)
@@ -28,8 +31,20 @@ class RequestCase(GatewayCase):
 class FormTest(RequestCase):
     def test_what_is_not_one_json_object_in_utf_8_is_400(self) -> None:
         good = json.dumps(call_request("t")).encode()
-        for body in (b"", b"{", b"[]", b"5", b"null", good + b"x", good + good, good[:-1] + b",}", b"\xff" + good, good.replace(b'"t"', b'"\xff"'),
-                     good.replace(b"v1", b"v\n1"), good.replace(b'"args": {}', b'"args": {"a":' + b"[" * 70 + b"]" * 70 + b"}")):
+        for body in (
+            b"",
+            b"{",
+            b"[]",
+            b"5",
+            b"null",
+            good + b"x",
+            good + good,
+            good[:-1] + b",}",
+            b"\xff" + good,
+            good.replace(b'"t"', b'"\xff"'),
+            good.replace(b"v1", b"v\n1"),
+            good.replace(b'"args": {}', b'"args": {"a":' + b"[" * 70 + b"]" * 70 + b"}"),
+        ):
             with self.subTest(body[:60]):
                 self.assert_answer(self.post(body), 400, "INVALID_ARGS")
 
@@ -40,7 +55,11 @@ class FormTest(RequestCase):
         self.assert_answer(self.post(call_request("nobody", {"a": nested})), 200, "TOOL_NOT_FOUND")
 
     def test_an_unknown_member_is_400_and_the_ids_are_told(self) -> None:
-        for change in ({"extra": 1}, {"Version": "v1"}, {"context": {"agent_id": "a", "session_id": "s", "extra": "x"}}):
+        for change in (
+            {"extra": 1},
+            {"Version": "v1"},
+            {"context": {"agent_id": "a", "session_id": "s", "extra": "x"}},
+        ):
             with self.subTest(change):
                 request = call_request("t", call_id="c7", **change)
                 response = self.post(request)
@@ -49,15 +68,32 @@ class FormTest(RequestCase):
 
     def test_a_wrong_type_is_400(self) -> None:
         context = {"agent_id": "a", "session_id": "s"}
-        for change in ({"version": 1}, {"call_id": 5}, {"tool_name": None}, {"tenant_id": []}, {"args": []}, {"args": None}, {"args": "x"},
-                       {"timeout_ms": "100"}, {"timeout_ms": None}, {"timeout_ms": 1.5}, {"idempotency_key": 5}, {"context": []}, {"context": None},
-                       {"context": {**context, "agent_id": 5}}, {"context": {**context, "trace_id": None}}):
+        for change in (
+            {"version": 1},
+            {"call_id": 5},
+            {"tool_name": None},
+            {"tenant_id": []},
+            {"args": []},
+            {"args": None},
+            {"args": "x"},
+            {"timeout_ms": "100"},
+            {"timeout_ms": None},
+            {"timeout_ms": 1.5},
+            {"idempotency_key": 5},
+            {"context": []},
+            {"context": None},
+            {"context": {**context, "agent_id": 5}},
+            {"context": {**context, "trace_id": None}},
+        ):
             with self.subTest(change):
                 self.assert_answer(self.post(call_request("t") | change), 400, "INVALID_ARGS")
 
     def test_a_member_twice_is_400(self) -> None:
         good = json.dumps(call_request("t"))
-        for twice in (good.replace('"version"', '"version": "v1", "version"', 1), good.replace('"agent_id"', '"agent_id": "b", "agent_id"', 1)):
+        for twice in (
+            good.replace('"version"', '"version": "v1", "version"', 1),
+            good.replace('"agent_id"', '"agent_id": "b", "agent_id"', 1),
+        ):
             with self.subTest(twice):
                 self.assert_answer(self.post(twice.encode()), 400, "INVALID_ARGS")
 
@@ -66,30 +102,69 @@ class ValueTest(RequestCase):
     def test_a_missing_member_is_200_and_invalid(self) -> None:
         for missing in ("version", "call_id", "tool_name", "tenant_id", "args", "context"):
             with self.subTest(missing):
-                self.assert_answer(self.post(call_request("t", **{missing: ...})), 200, "INVALID_ARGS", "" if missing == "call_id" else None)
+                self.assert_answer(
+                    self.post(call_request("t", **{missing: ...})),
+                    200,
+                    "INVALID_ARGS",
+                    "" if missing == "call_id" else None,
+                )
         for context in ({"agent_id": "a"}, {"session_id": "s"}, {}):
             with self.subTest(context):
-                self.assert_answer(self.post(call_request("t", context=context)), 200, "INVALID_ARGS")
+                self.assert_answer(
+                    self.post(call_request("t", context=context)), 200, "INVALID_ARGS"
+                )
 
     def test_blank_strings_wrong_versions_ranges_and_origins_are_200_and_invalid(self) -> None:
         context = {"agent_id": "a", "session_id": "s"}
-        for change in ({"version": "v2"}, {"version": ""}, {"call_id": ""}, {"call_id": " \t"}, {"tool_name": " "}, {"tenant_id": ""},
-                       {"context": {**context, "agent_id": " "}}, {"context": {**context, "request_origin": "mood"}}, {"timeout_ms": 0},
-                       {"timeout_ms": -1}, {"timeout_ms": 120_001}, {"call_id": "x" * 257}, {"tenant_id": "x" * 257}):
+        for change in (
+            {"version": "v2"},
+            {"version": ""},
+            {"call_id": ""},
+            {"call_id": " \t"},
+            {"tool_name": " "},
+            {"tenant_id": ""},
+            {"context": {**context, "agent_id": " "}},
+            {"context": {**context, "request_origin": "mood"}},
+            {"timeout_ms": 0},
+            {"timeout_ms": -1},
+            {"timeout_ms": 120_001},
+            {"call_id": "x" * 257},
+            {"tenant_id": "x" * 257},
+        ):
             with self.subTest(change):
                 self.assert_answer(self.post(call_request("t") | change), 200, "INVALID_ARGS")
 
     def test_the_ends_of_every_range_pass(self) -> None:
-        context = {"agent_id": "a", "session_id": "s", "platform": "", "channel_id": "c", "actor_id": "u", "isolation_key": "", "trace_id": "t"}
-        for change in ({"timeout_ms": 1}, {"timeout_ms": 120_000}, {"call_id": "x" * 256}, {"context": context},
-                       *({"context": {**context, "request_origin": origin}} for origin in ("agent_turn", "cron", "operator", "system"))):
+        context = {
+            "agent_id": "a",
+            "session_id": "s",
+            "platform": "",
+            "channel_id": "c",
+            "actor_id": "u",
+            "isolation_key": "",
+            "trace_id": "t",
+        }
+        for change in (
+            {"timeout_ms": 1},
+            {"timeout_ms": 120_000},
+            {"call_id": "x" * 256},
+            {"context": context},
+            *(
+                {"context": {**context, "request_origin": origin}}
+                for origin in ("agent_turn", "cron", "operator", "system")
+            ),
+        ):
             with self.subTest(change):
-                self.assert_answer(self.post(call_request("nobody") | change), 200, "TOOL_NOT_FOUND")
+                self.assert_answer(
+                    self.post(call_request("nobody") | change), 200, "TOOL_NOT_FOUND"
+                )
 
     def test_the_content_type_is_not_looked_at(self) -> None:
         body = json.dumps(call_request("nobody")).encode()
         for media in ("text/plain", "application/x-www-form-urlencoded"):
-            response = self.gateway.fetch("POST", "/v1/tools/call", self.gateway.caller_token(), {"Content-Type": media}, body)
+            response = self.gateway.fetch(
+                "POST", "/v1/tools/call", self.gateway.caller_token(), {"Content-Type": media}, body
+            )
             self.assert_answer(response, 200, "TOOL_NOT_FOUND")
 
 
@@ -109,7 +184,11 @@ class RouteTest(RequestCase):
         self.assertIn(body["error"]["code"], ("FORBIDDEN", "TOOL_NOT_FOUND"))
 
     def test_other_methods_are_405_with_allow_head_too(self) -> None:
-        for target, allow in (("/v1/tools", "GET"), ("/v1/tools/call", "POST"), ("/v1/tools/cancel", "POST")):
+        for target, allow in (
+            ("/v1/tools", "GET"),
+            ("/v1/tools/call", "POST"),
+            ("/v1/tools/cancel", "POST"),
+        ):
             for method in {"GET", "POST", "HEAD", "PUT", "OPTIONS"} - {allow}:
                 with self.subTest(method=method, target=target):
                     response = self.gateway.fetch(method, target, self.gateway.caller_token())
@@ -122,23 +201,44 @@ class RouteTest(RequestCase):
                         self.assertEqual(response.json().keys(), {"error", "code"})
 
     def test_paths_match_exactly_and_unknown_ones_are_404(self) -> None:
-        for target in ("/v1/tools/", "/v1/tools/call/", "/v1//tools", "/V1/tools", "/v1/tools/unknown", "/v1", "/v1/peers", "/v1/leases"):
+        for target in (
+            "/v1/tools/",
+            "/v1/tools/call/",
+            "/v1//tools",
+            "/V1/tools",
+            "/v1/tools/unknown",
+            "/v1",
+            "/v1/peers",
+            "/v1/leases",
+        ):
             with self.subTest(target):
                 response = self.gateway.fetch("GET", target, self.gateway.caller_token())
                 self.assertEqual(response.status, 404)
                 self.assertEqual(response.json().keys(), {"error", "code"})
-        self.assertEqual(self.gateway.fetch("GET", "/v1/tools?unknown=1", self.gateway.caller_token()).status, 200)
+        self.assertEqual(
+            self.gateway.fetch("GET", "/v1/tools?unknown=1", self.gateway.caller_token()).status,
+            200,
+        )
 
     def test_discovery_is_sorted_and_complete(self) -> None:
         device = self.open()
         names = sorted(self.unique(name) for name in ("b", "a", "C"))
-        device.register(*(tool(name, {"type": "object", "title": name}, timeout_ms=250, max_timeout_ms=500) for name in reversed(names)))
+        device.register(
+            *(
+                tool(name, {"type": "object", "title": name}, timeout_ms=250, max_timeout_ms=500)
+                for name in reversed(names)
+            )
+        )
         tools = self.gateway.tools()
         self.assertLessEqual(set(names), tools.keys())
         for name in names:
             self.assertEqual(tools[name]["input_schema"], {"type": "object", "title": name})
-            self.assertEqual((tools[name]["timeout_ms_default"], tools[name]["timeout_ms_max"]), (250, 500))
-            self.assertEqual((tools[name]["idempotent"], tools[name]["side_effects"]), (False, True))  # nothing was declared
+            self.assertEqual(
+                (tools[name]["timeout_ms_default"], tools[name]["timeout_ms_max"]), (250, 500)
+            )
+            self.assertEqual(
+                (tools[name]["idempotent"], tools[name]["side_effects"]), (False, True)
+            )  # nothing was declared
         for shown in self.gateway.admin_request("GET", "/v1/admin/tools").json()["tools"]:
             if shown["name"] in names:
                 self.assertTrue(shown["side_effects"], "the operator's list says the same")
@@ -156,13 +256,23 @@ class RouteTest(RequestCase):
         self.assertEqual(self.gateway.admin_request("GET", "/readyz").status, 200)
         for target in ("/healthz", "/readyz"):  # a gateway is itself a tool host
             self.assertEqual(self.gateway.fetch("GET", target).json(), {"ok": True}, target)
-        # To callers the public listener has no such path (clawseed, section 8); a scraper brings an operator's token.
-        self.assertEqual(self.gateway.fetch("GET", "/metrics", self.gateway.caller_token()).status, 404)
+        # To callers the public listener has no such path (clawseed, section 8); a scraper brings an
+        # operator's token.
+        self.assertEqual(
+            self.gateway.fetch("GET", "/metrics", self.gateway.caller_token()).status, 404
+        )
 
     def test_a_foreign_host_or_origin_is_refused(self) -> None:
         headers = {"Authorization": f"Bearer {self.gateway.caller_token()}"}
-        self.assertEqual(fetch(self.gateway.public, "GET", "/v1/tools", headers, host="evil.example").status, 403)
-        self.assertEqual(self.gateway.fetch("GET", "/v1/tools", headers={**headers, "Origin": "https://evil.example"}).status, 403)
+        self.assertEqual(
+            fetch(self.gateway.public, "GET", "/v1/tools", headers, host="evil.example").status, 403
+        )
+        self.assertEqual(
+            self.gateway.fetch(
+                "GET", "/v1/tools", headers={**headers, "Origin": "https://evil.example"}
+            ).status,
+            403,
+        )
 
 
 class LimitTest(RequestCase):
@@ -176,21 +286,30 @@ class LimitTest(RequestCase):
         request["args"]["pad"] += "x"
         self.assert_answer(self.post(request), 413, "INVALID_ARGS")
         with HttpConnection(self.gateway.public) as connection:  # only the head is sent
-            connection.send_raw(b"POST /v1/tools/call HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000\r\n"
-                                b"Authorization: Bearer %s\r\n\r\n" % self.gateway.caller_token().encode())
+            connection.send_raw(
+                b"POST /v1/tools/call HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000\r\n"
+                b"Authorization: Bearer %s\r\n\r\n" % self.gateway.caller_token().encode()
+            )
             self.assertEqual(connection.receive().status, 413)
 
     def test_a_chunked_body_beyond_the_limit_is_413(self) -> None:
         with HttpConnection(self.gateway.public) as connection:
-            connection.send_raw(b"POST /v1/tools/call HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n"
-                                b"Authorization: Bearer %s\r\n\r\n" % self.gateway.caller_token().encode())
+            connection.send_raw(
+                b"POST /v1/tools/call HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n"
+                b"Authorization: Bearer %s\r\n\r\n" % self.gateway.caller_token().encode()
+            )
             connection.send_raw(b"1000\r\n" + b" " * 4096 + b"\r\n1000\r\n" + b" " * 4096 + b"\r\n")
             self.assertEqual(connection.receive().status, 413)
 
     def test_a_header_block_beyond_16_kib_is_431(self) -> None:
         with HttpConnection(self.gateway.public) as connection:
             try:
-                connection.send_raw(b"GET /health HTTP/1.1\r\nHost: localhost\r\n" + b"X-Pad: " + b"x" * 20_000 + b"\r\n\r\n")
+                connection.send_raw(
+                    b"GET /health HTTP/1.1\r\nHost: localhost\r\n"
+                    + b"X-Pad: "
+                    + b"x" * 20_000
+                    + b"\r\n\r\n"
+                )
                 self.assertEqual(connection.receive().status, 431)
             except EndOfStream as end:
                 self.fail(f"closed without an answer: {end}")
@@ -199,7 +318,8 @@ class LimitTest(RequestCase):
         head = b"POST /v1/tools/call HTTP/1.1\r\nHost: localhost\r\n"
         broken = {
             "two lengths": head + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
-            "length and chunks": head + b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+            "length and chunks": head
+            + b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
             "a length that is no number": head + b"Content-Length: +2\r\n\r\n{}",
             "space before the colon": head + b"Content-Length : 2\r\n\r\n{}",
             "folded header": head + b"X: a\r\n b\r\n\r\n",

@@ -1,4 +1,5 @@
-"""docs/protocols/clawseed.md, section 1, limits: sizes, connections, readers that do not read (checklist 50, 51)."""
+"""docs/protocols/clawseed.md, section 1, limits: sizes, connections, readers that do not read
+(checklist 50, 51)."""
 
 from __future__ import annotations
 
@@ -29,7 +30,9 @@ class MessageSizeTest(GatewayCase):
             device.socket.send_text(padded(MESSAGE_BYTES), fragments=fragments)
             device.expect("registered_tools")
 
-    def test_clawseed_50_a_message_beyond_it_is_closed_with_1009_and_others_are_served_on(self) -> None:
+    def test_clawseed_50_a_message_beyond_it_is_closed_with_1009_and_others_are_served_on(
+        self,
+    ) -> None:
         other = self.open()
         for fragments in (1, 5):
             with self.subTest(fragments=fragments):
@@ -42,7 +45,9 @@ class MessageSizeTest(GatewayCase):
 
     def test_clawseed_50_the_length_alone_is_enough(self) -> None:
         device = self.open()
-        device.socket.send_raw(Frame(TEXT, b"").to_wire()[:1] + b"\xff" + (1 << 62).to_bytes(8, "big") + b"mask")
+        device.socket.send_raw(
+            Frame(TEXT, b"").to_wire()[:1] + b"\xff" + (1 << 62).to_bytes(8, "big") + b"mask"
+        )
         self.assertEqual(device.socket.wait_closed().code, 1009)
 
     def test_clawseed_50_many_small_fragments_count_together(self) -> None:
@@ -56,7 +61,9 @@ class MessageSizeTest(GatewayCase):
 
     def test_clawseed_50_a_message_that_is_small_before_inflation_counts_inflated(self) -> None:
         device = self.open(offer_deflate=True)
-        if not device.socket.deflate:  # declined on this listener: nothing can be inflated, see checklist 2
+        if (
+            not device.socket.deflate
+        ):  # declined on this listener: nothing can be inflated, see checklist 2
             device.socket.send_frame(Frame(TEXT, b"\x00", rsv=4))
             self.assertEqual(device.socket.wait_closed().code, 1002)
             return
@@ -72,19 +79,27 @@ class SlowReaderTest(GatewayCase):
 
     def flood(self, device: Device, frames: int) -> None:
         """Asks for more than the queue holds, reading nothing."""
+
         def ask() -> None:
             try:
-                device.socket.send_raw(Frame(TEXT, b'{"type":"get_registered_tools"}').to_wire() * frames)
+                device.socket.send_raw(
+                    Frame(TEXT, b'{"type":"get_registered_tools"}').to_wire() * frames
+                )
             except (Closed, EndOfStream, OSError):
                 pass  # closed while we asked
 
         threading.Thread(target=ask, daemon=True).start()
 
-    def test_clawseed_51_a_client_that_stops_reading_is_closed_with_1008_and_memory_stays_bounded(self) -> None:
+    def test_clawseed_51_a_client_that_stops_reading_is_closed_with_1008_and_memory_stays_bounded(
+        self,
+    ) -> None:
         name = self.unique("slow")
         other = self.open()
         device = self.open(receive_buffer=4096)
-        device.register(tool(name, description="x" * 8000), *(tool(f"fill-{n}", description="x" * 8000) for n in range(30)))
+        device.register(
+            tool(name, description="x" * 8000),
+            *(tool(f"fill-{n}", description="x" * 8000) for n in range(30)),
+        )
         before = self.gateway.forget_peak()
         self.flood(device, 500)  # each answer has 240 kB
         eventually(lambda: name not in self.gateway.tools(), "the slow reader is closed", 15)

@@ -50,7 +50,9 @@ class LivenessTest(GatewayCase):
 class DefaultsTest(GatewayCase):
     """With nothing configured; takes a minute."""
 
-    def test_clawseed_49_silence_is_pinged_after_20_seconds_and_the_third_of_a_frozen_client_is_its_end(self) -> None:
+    def test_clawseed_49_silence_is_pinged_after_20_seconds_and_the_third_of_a_frozen_client_is_its_end(
+        self,
+    ) -> None:
         awake, frozen = self.open(), self.open()
         frozen.socket.quiet = True
         watch = Stopwatch()
@@ -103,9 +105,12 @@ class ControlFrameTest(GatewayCase):
             "long ping": Frame(PING, b"x" * 126).to_wire(),
             "fragmented ping": Frame(PING, b"", fin=False).to_wire(),
             "continuation of nothing": Frame(CONTINUATION, text).to_wire(),
-            "a message inside a message": Frame(TEXT, text, fin=False).to_wire() + Frame(TEXT, text).to_wire(),
+            "a message inside a message": Frame(TEXT, text, fin=False).to_wire()
+            + Frame(TEXT, text).to_wire(),
             "a close of one byte": Frame(CLOSE, b"\x03").to_wire(),
-            "a close code that is not for the wire": Frame(CLOSE, (1005).to_bytes(2, "big")).to_wire(),
+            "a close code that is not for the wire": Frame(
+                CLOSE, (1005).to_bytes(2, "big")
+            ).to_wire(),
             "a close code below 1000": Frame(CLOSE, (999).to_bytes(2, "big")).to_wire(),
             "a length in a long form": Frame(TEXT, text).to_wire(length_form=64),
         }
@@ -126,14 +131,20 @@ class ControlFrameTest(GatewayCase):
         device = self.open()
         data = json.dumps({"type": "abort", "x": "€"}, ensure_ascii=False).encode()
         at = data.index("€".encode()) + 1
-        device.socket.send_raw(Frame(TEXT, data[:at], fin=False).to_wire() + Frame(CONTINUATION, data[at:]).to_wire())
+        device.socket.send_raw(
+            Frame(TEXT, data[:at], fin=False).to_wire() + Frame(CONTINUATION, data[at:]).to_wire()
+        )
         device.expect("abort_ack")
 
     def test_nothing_is_read_after_a_close_frame(self) -> None:
         name = self.unique("ghost")
         device = self.open()
-        device.socket.send_raw(Frame(CLOSE, (1000).to_bytes(2, "big")).to_wire()
-                               + Frame(TEXT, json.dumps({"type": "register_tools", "tools": [tool(name)]}).encode()).to_wire())
+        device.socket.send_raw(
+            Frame(CLOSE, (1000).to_bytes(2, "big")).to_wire()
+            + Frame(
+                TEXT, json.dumps({"type": "register_tools", "tools": [tool(name)]}).encode()
+            ).to_wire()
+        )
         with self.assertRaises(Closed):
             device.receive()
         self.assertNotIn(name, self.gateway.tools())
@@ -141,5 +152,7 @@ class ControlFrameTest(GatewayCase):
     def test_binary_messages_are_ignored(self) -> None:
         device = self.open()
         device.socket.send_frame(Frame(BINARY, b'{"type":"abort"}'))
-        device.socket.send_raw(Frame(BINARY, b"\xff", fin=False).to_wire() + Frame(CONTINUATION, b"\xfe").to_wire())
+        device.socket.send_raw(
+            Frame(BINARY, b"\xff", fin=False).to_wire() + Frame(CONTINUATION, b"\xfe").to_wire()
+        )
         self.assert_alive(device)

@@ -1,4 +1,5 @@
-"""What an operator reads in the log: start, devices, tokens, refused credentials, hooks, reloads, names that became ambiguous."""
+"""What an operator reads in the log: start, devices, tokens, refused credentials, hooks, reloads,
+names that became ambiguous."""
 
 from __future__ import annotations
 
@@ -12,18 +13,26 @@ from support.wait import eventually
 
 class LogCase(GatewayCase):
     def lines(self, event: str) -> list[str]:
-        return [line for line in (self.gateway.folder / "stderr").read_text().splitlines() if event in line]
+        return [
+            line
+            for line in (self.gateway.folder / "stderr").read_text().splitlines()
+            if event in line
+        ]
 
     def wait_line(self, event: str, *words: str) -> str:
         def found() -> str:
-            return next((line for line in self.lines(event) if all(word in line for word in words)), "")
+            return next(
+                (line for line in self.lines(event) if all(word in line for word in words)), ""
+            )
 
         return eventually(found, f"a line «{event}» with {words}")
 
 
 class LogTest(LogCase):
     def test_the_start_names_version_and_configuration(self) -> None:
-        version = subprocess.run([program(), "--version"], capture_output=True, text=True, timeout=20).stdout.split()[1]
+        version = subprocess.run(
+            [program(), "--version"], capture_output=True, text=True, timeout=20
+        ).stdout.split()[1]
         self.wait_line("started", f"version={version}", str(self.gateway.config_file))
 
     def test_devices_come_and_go(self) -> None:
@@ -34,7 +43,9 @@ class LogTest(LogCase):
 
     def test_tokens_are_issued_and_revoked_and_never_shown(self) -> None:
         name = self.unique("job")
-        answer = self.gateway.admin_request("POST", "/v1/admin/devices/pair", {"name": name, "roles": ["caller"], "token": True}).json()
+        answer = self.gateway.admin_request(
+            "POST", "/v1/admin/devices/pair", {"name": name, "roles": ["caller"], "token": True}
+        ).json()
         self.wait_line("token issued", answer["token_id"], "caller")
         self.gateway.crab("devices", "revoke", "--token-id", answer["token_id"])
         self.wait_line("token revoked", answer["token_id"])
@@ -42,9 +53,16 @@ class LogTest(LogCase):
 
     def test_refused_credentials_are_told_with_a_bound(self) -> None:
         told = len(self.lines("credential refused"))
-        self.assertEqual(self.gateway.fetch("POST", "/v1/tools/call", "ab" * 32, body=b'{"tool":"x"}').status, 401)
+        self.assertEqual(
+            self.gateway.fetch("POST", "/v1/tools/call", "ab" * 32, body=b'{"tool":"x"}').status,
+            401,
+        )
         self.wait_line("credential refused", "127.0.0.1")
-        self.assertEqual(len(self.lines("credential refused")) - told, 1, "once for a request, whether it has a body or not")
+        self.assertEqual(
+            len(self.lines("credential refused")) - told,
+            1,
+            "once for a request, whether it has a body or not",
+        )
         for _ in range(100):
             self.assertEqual(self.gateway.fetch("GET", "/v1/tools", "ab" * 32).status, 401)
         self.wait_line("credential refused", "127.0.0.1")
@@ -73,7 +91,11 @@ class ReloadTest(LogCase):
 
 
 class HookTest(LogCase):
-    CONFIG = {"hooks": [{"name": "broken", "type": "command", "tools": ["list_devices"], "run": ["/bin/false"]}]}
+    CONFIG = {
+        "hooks": [
+            {"name": "broken", "type": "command", "tools": ["list_devices"], "run": ["/bin/false"]}
+        ]
+    }
 
     def test_a_hook_that_does_not_work_is_told(self) -> None:
         self.assertEqual(self.gateway.start_call("list_devices", {}).result(10).code, "FORBIDDEN")

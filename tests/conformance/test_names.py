@@ -24,7 +24,9 @@ class NamesTest(GatewayCase):
         self.reaches(f"{slug}__{name}", device, name)
         self.reaches(name, device, name)
 
-    def test_clawseed_57_two_devices_with_one_name_are_ambiguous_and_both_choices_work(self) -> None:
+    def test_clawseed_57_two_devices_with_one_name_are_ambiguous_and_both_choices_work(
+        self,
+    ) -> None:
         name = self.unique("tool")
         (first, first_slug), (second, second_slug) = self.device_with(name), self.device_with(name)
         error = self.gateway.call(name).error
@@ -51,7 +53,9 @@ class NamesTest(GatewayCase):
         self.gateway.wait_gone(f"{slug}__{name}")
         self.reaches(name, first, name)
 
-    def test_clawseed_57_of_two_connections_of_one_device_the_latest_registration_wins(self) -> None:
+    def test_clawseed_57_of_two_connections_of_one_device_the_latest_registration_wins(
+        self,
+    ) -> None:
         name, token = self.unique("tool"), self.new_token()
         slug = self.slug
         first, second = self.open(token), self.open(token)

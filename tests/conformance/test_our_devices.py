@@ -1,4 +1,5 @@
-"""docs/protocols/clawseed.md, section 10: our own clients, `crab device` and the TypeScript package, at a gateway of a few lines (checklist 69, 70)."""
+"""docs/protocols/clawseed.md, section 10: our own clients, `crab device` and the TypeScript
+package, at a gateway of a few lines (checklist 69, 70)."""
 
 from __future__ import annotations
 
@@ -23,7 +24,13 @@ from support.wait import PATIENCE
 from support.websocket import CLOSE, CONTINUATION, PING, PONG, TEXT, Frame, accept_key
 from test_support import Peer
 
-_SESSION = {"type": "session_start", "v": 1, "session_id": "kitchen-7", "resumed": False, "message_count": 0}
+_SESSION = {
+    "type": "session_start",
+    "v": 1,
+    "session_id": "kitchen-7",
+    "resumed": False,
+    "message_count": 0,
+}
 _COMES_BACK = 2 * PATIENCE  # the first wait is 1 s at most, and Node takes its time
 
 
@@ -34,8 +41,11 @@ class Link:
         self.peer, self.head = peer, head
         key = re.search(r"Sec-WebSocket-Key: (\S+)", self.head)[1]
         protocol = "Sec-WebSocket-Protocol: clawseed.v1\r\n" if "clawseed.v1" in self.head else ""
-        peer.send(f"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n{protocol}"
-                  f"Sec-WebSocket-Accept: {accept_key(key)}\r\n\r\n".encode())
+        peer.send(
+            f"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: "
+            f"Upgrade\r\n{protocol}"
+            f"Sec-WebSocket-Accept: {accept_key(key)}\r\n\r\n".encode()
+        )
         self.send(_SESSION)
 
     def send(self, *frames: dict[str, Any]) -> None:
@@ -65,7 +75,10 @@ class Link:
         """As a gateway without extensions; the names that the client registers."""
         self.connect = self.expect("connect")
         names = [each["name"] for each in self.expect("register_tools")["tools"]]
-        self.send({"type": "connected", "v": 1, "message": "hello"}, {"type": "tools_registered", "count": len(names), "registered": len(names)})
+        self.send(
+            {"type": "connected", "v": 1, "message": "hello"},
+            {"type": "tools_registered", "count": len(names), "registered": len(names)},
+        )
         return names
 
     def request(self, call: str, name: str, args: Any = None) -> None:
@@ -86,7 +99,8 @@ class Link:
 
 
 class ScriptedGateway:
-    """Takes connections on a loopback port; the first `refused` upgrades are answered with 503. `came` is when each upgrade was asked for."""
+    """Takes connections on a loopback port; the first `refused` upgrades are answered with 503.
+    `came` is when each upgrade was asked for."""
 
     def __init__(self, refused: int = 0) -> None:
         self.refused = refused
@@ -113,7 +127,10 @@ class ScriptedGateway:
         if upgrades and len(self.came) > self.refused:
             self._links.put(Link(peer, head))
         else:
-            peer.send(b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            peer.send(
+                b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: "
+                b"close\r\n\r\n"
+            )
             peer.stream.close()
 
     def link(self, timeout: float = _COMES_BACK) -> Link:
@@ -151,7 +168,9 @@ class OurDevice:
     def test_clawseed_69_each_wait_is_between_half_and_all_of_a_delay_that_doubles(self) -> None:
         gateway = self.gateway(refused=3)
         gateway.link(timeout=30)
-        waits = [after - before for before, after in zip(gateway.came, gateway.came[1:], strict=False)]
+        waits = [
+            after - before for before, after in zip(gateway.came, gateway.came[1:], strict=False)
+        ]
         for wait, longest in zip(waits, (1, 2, 4), strict=True):
             self.assertGreaterEqual(wait, longest / 2 - 0.01)
             self.assertLessEqual(wait, longest + 1, waits)  # the dialling itself takes its time
@@ -161,7 +180,11 @@ class OurDevice:
         first = gateway.link(20)
         names = first.greet()
         self.assertLessEqual({self.ECHO, self.BROKEN}, set(names))
-        for end in (lambda link: link.close(1012), lambda link: link.close(1001), lambda link: link.cut()):
+        for end in (
+            lambda link: link.close(1012),
+            lambda link: link.close(1001),
+            lambda link: link.cut(),
+        ):
             end(first)
             first = gateway.link()
             self.assertIn("session_id=kitchen-7", first.head.splitlines()[0])
@@ -204,11 +227,15 @@ class OurDevice:
         link.request("fence", self.ECHO)
         self.answers(link, "fence")  # and nothing more of the other
 
-    def test_clawseed_70_a_handler_that_throws_and_an_unknown_name_are_tool_errors_on_a_link_that_lives_on(self) -> None:
+    def test_clawseed_70_a_handler_that_throws_and_an_unknown_name_are_tool_errors_on_a_link_that_lives_on(
+        self,
+    ) -> None:
         gateway = self.gateway()
         link = gateway.link(20)
         link.greet()
-        for number, (name, code) in enumerate(((self.BROKEN, ""), ("nobody.handles.this", "TOOL_NOT_FOUND: "), (self.BROKEN, ""))):
+        for number, (name, code) in enumerate(
+            ((self.BROKEN, ""), ("nobody.handles.this", "TOOL_NOT_FOUND: "), (self.BROKEN, ""))
+        ):
             link.request(f"bad-{number}", name)
             error = self.answers(link, f"bad-{number}", "tool_error")["error"]
             self.assertTrue(error.startswith(code) and error, error)
@@ -222,8 +249,18 @@ class CrabDeviceTest(OurDevice, unittest.TestCase):
 
     def dial(self, port: int) -> None:
         home = self.enterContext(tempfile.TemporaryDirectory(prefix="crab-device-"))
-        words = ["--state", str(Path(home, "device.json")), "--gateway", f"ws://127.0.0.1:{port}", "--token", "t",
-                 "--exec", "echo=cat", "--exec", "broken=/no/such/program"]
+        words = [
+            "--state",
+            str(Path(home, "device.json")),
+            "--gateway",
+            f"ws://127.0.0.1:{port}",
+            "--token",
+            "t",
+            "--exec",
+            "echo=cat",
+            "--exec",
+            "broken=/no/such/program",
+        ]
         nowhere = {name: subprocess.DEVNULL for name in ("stdin", "stdout", "stderr")}
         process = subprocess.Popen([program(), "device", *words], **nowhere)
         self.addCleanup(process.wait, 20)

@@ -1,4 +1,5 @@
-"""`crab host … --listen`: pairing with a real gateway, and what a host behind mutual TLS serves to whom.
+"""`crab host … --listen`: pairing with a real gateway, and what a host behind mutual TLS serves to
+whom.
 
 docs/protocols/rtp.md, sections 3 (rows 1 and 2), 5.8 and 6. Numbers are the checklist's.
 """
@@ -38,26 +39,83 @@ class Certificates:
 
     def authority(self) -> tuple[Path, Path]:
         """A pairing authority that nobody knows."""
-        return self.make("/CN=crab-pairing-ca-test", ["-addext", "basicConstraints=critical,CA:TRUE"])
+        return self.make(
+            "/CN=crab-pairing-ca-test", ["-addext", "basicConstraints=critical,CA:TRUE"]
+        )
 
     def make(self, subject: str, extra: list[str]) -> tuple[Path, Path]:
         self.count += 1
         certificate, key = self.folder / f"c{self.count}.pem", self.folder / f"c{self.count}.key"
-        openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", subject, "-keyout", str(key), "-out", str(certificate), *extra)
+        openssl(
+            "req",
+            "-x509",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:P-256",
+            "-nodes",
+            "-subj",
+            subject,
+            "-keyout",
+            str(key),
+            "-out",
+            str(certificate),
+            *extra,
+        )
         return certificate, key
 
-    def issue(self, authority: tuple[Path, Path], uri: str = "crab://gateway/test", days: tuple[str, str] = ("20260101000000Z", "20480101000000Z")) -> tuple[Path, Path]:
+    def issue(
+        self,
+        authority: tuple[Path, Path],
+        uri: str = "crab://gateway/test",
+        days: tuple[str, str] = ("20260101000000Z", "20480101000000Z"),
+    ) -> tuple[Path, Path]:
         """A leaf with this SAN, valid between these dates."""
         self.count += 1
-        certificate, key, request = (self.folder / f"c{self.count}.{end}" for end in ("pem", "key", "csr"))
-        openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=test", "-keyout", str(key), "-out", str(request))
+        certificate, key, request = (
+            self.folder / f"c{self.count}.{end}" for end in ("pem", "key", "csr")
+        )
+        openssl(
+            "req",
+            "-new",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:P-256",
+            "-nodes",
+            "-subj",
+            "/CN=test",
+            "-keyout",
+            str(key),
+            "-out",
+            str(request),
+        )
         work = Path(tempfile.mkdtemp(dir=self.folder))
         (work / "index").touch()
-        (work / "ca.conf").write_text(f"[ca]\ndefault_ca=d\n[d]\ndatabase={work}/index\nnew_certs_dir={work}\nrand_serial=yes\ndefault_md=sha256\npolicy=p\n"
-                                      f"x509_extensions=x\nunique_subject=no\n[p]\ncommonName=supplied\n[x]\nsubjectAltName=URI:{uri}\n"
-                                      "extendedKeyUsage=clientAuth,serverAuth\nbasicConstraints=CA:FALSE\n")
-        openssl("ca", "-batch", "-config", str(work / "ca.conf"), "-cert", str(authority[0]), "-keyfile", str(authority[1]), "-in", str(request),
-                "-out", str(certificate), "-startdate", days[0], "-enddate", days[1], "-notext")
+        (work / "ca.conf").write_text(
+            f"[ca]\ndefault_ca=d\n[d]\ndatabase={work}/index\nnew_certs_dir={work}\nrand_serial=yes\ndefault_md=sha256\npolicy=p\n"
+            f"x509_extensions=x\nunique_subject=no\n[p]\ncommonName=supplied\n[x]\nsubjectAltName=URI:{uri}\n"
+            "extendedKeyUsage=clientAuth,serverAuth\nbasicConstraints=CA:FALSE\n"
+        )
+        openssl(
+            "ca",
+            "-batch",
+            "-config",
+            str(work / "ca.conf"),
+            "-cert",
+            str(authority[0]),
+            "-keyfile",
+            str(authority[1]),
+            "-in",
+            str(request),
+            "-out",
+            str(certificate),
+            "-startdate",
+            days[0],
+            "-enddate",
+            days[1],
+            "-notext",
+        )
         return certificate, key
 
 
@@ -68,7 +126,9 @@ class PairedHostCase(unittest.TestCase):
         self.folder = Path(tempfile.mkdtemp(prefix="crab-paired-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.gateway = self.enterContext(Gateway())
-        self.gateway_key = self.gateway.admin_request("GET", "/v1/identity").json()["public_key_ed25519"]
+        self.gateway_key = self.gateway.admin_request("GET", "/v1/identity").json()[
+            "public_key_ed25519"
+        ]
         self.certificates = Certificates(self.folder)
         self.host = self.new_host("memory-east")
 
@@ -108,13 +168,20 @@ class PairedHostCase(unittest.TestCase):
         return rtp.call_request("memory.query", {})
 
     def refused(self, certificate: tuple[Path, Path] | None, status: int, code: str) -> None:
-        for method, path, body in (("GET", "/v1/tools", None), ("POST", "/v1/tools/call", self.query()), ("POST", "/v1/tools/cancel", {})):
+        for method, path, body in (
+            ("GET", "/v1/tools", None),
+            ("POST", "/v1/tools/call", self.query()),
+            ("POST", "/v1/tools/cancel", {}),
+        ):
             answer = self.host.fetch(method, path, body, certificate)
             self.assertEqual(answer.status, status, (path, answer.body))
             said = answer.json()
             if path == "/v1/tools/call":
                 rtp.check_response(said)
-                self.assertEqual((said["call_id"], said["status"], said["duration_ms"], said["error"]["code"]), ("", "error", 0, code))
+                self.assertEqual(
+                    (said["call_id"], said["status"], said["duration_ms"], said["error"]["code"]),
+                    ("", "error", 0, code),
+                )
             else:
                 self.assertEqual(said["code"], code)
 
@@ -133,10 +200,15 @@ class PairingTest(PairedHostCase):
         self.assertIn("pairing complete\n", printed)
         shown = self.host.shown()
         self.assertNotEqual(shown, bootstrap)
-        self.assertIn(f"mtls_cert_fingerprint=sha256:{hashlib.sha256(shown).hexdigest()}\n", printed)
+        self.assertIn(
+            f"mtls_cert_fingerprint=sha256:{hashlib.sha256(shown).hexdigest()}\n", printed
+        )
         mine = self.gateways()
         document = self.host.fetch("GET", "/v1/tools", None, mine).json()
-        self.assertEqual([tool["name"] for tool in document["tools"]], ["memory.append", "memory.delete", "memory.query"])
+        self.assertEqual(
+            [tool["name"] for tool in document["tools"]],
+            ["memory.append", "memory.delete", "memory.query"],
+        )
         with self.host.connect(mine) as link:
             for n in range(3):
                 request = rtp.call_request("memory.append", {"entries": [{"text": f"kept {n}"}]})
@@ -144,7 +216,9 @@ class PairingTest(PairedHostCase):
                 rtp.check_response(answer.json(), request)
                 self.assertEqual((answer.status, answer.json()["status"]), (200, "ok"))
 
-    def test_another_remote_key_or_gateway_key_pairs_nothing_and_tells_nothing(self) -> None:  # 22, 34
+    def test_another_remote_key_or_gateway_key_pairs_nothing_and_tells_nothing(
+        self,
+    ) -> None:  # 22, 34
         with self.assertRaises(AssertionError) as caught:
             self.pair("--remote-key", "A" * 43 + "=")
         self.assertIn("IDENTITY_MISMATCH", str(caught.exception))
@@ -183,23 +257,35 @@ class CallerTest(PairedHostCase):
 
     def test_56_without_a_certificate_or_with_one_that_does_not_hold_it_is_401(self) -> None:
         past = self.certificates.issue(self.authority, days=("20250101000000Z", "20250201000000Z"))
-        future = self.certificates.issue(self.authority, days=("20470101000000Z", "20480101000000Z"))
-        selfish = self.certificates.make("/CN=test", ["-addext", "subjectAltName=URI:crab://gateway/test"])
+        future = self.certificates.issue(
+            self.authority, days=("20470101000000Z", "20480101000000Z")
+        )
+        selfish = self.certificates.make(
+            "/CN=test", ["-addext", "subjectAltName=URI:crab://gateway/test"]
+        )
         foreign = self.certificates.issue(self.certificates.authority())
         for certificate in (None, past, future, selfish, foreign):
             self.refused(certificate, 401, "UNAUTHORIZED")
         self.assertEqual(self.host.fetch("GET", "/healthz").status, 200)
 
     def test_43_another_name_under_the_same_authority_is_403(self) -> None:
-        for uri in ("crab://gateway/test2", "crab://peer/tool_host/memory-east", "crab://gateway/test,URI:crab://gateway/other"):
+        for uri in (
+            "crab://gateway/test2",
+            "crab://peer/tool_host/memory-east",
+            "crab://gateway/test,URI:crab://gateway/other",
+        ):
             self.refused(self.certificates.issue(self.authority, uri), 403, "FORBIDDEN")
 
     def test_56_the_body_of_a_refused_call_is_not_read(self) -> None:
         with self.host.connect() as link:
-            link.sendall(request_bytes("POST", "/v1/tools/call", {"Content-Length": "1000"}))   # and not a byte of it follows
+            link.sendall(
+                request_bytes("POST", "/v1/tools/call", {"Content-Length": "1000"})
+            )  # and not a byte of it follows
             self.assertIn(b" 401 ", link.recv(4096).split(b"\r\n")[0])
         with self.host.connect(self.gateways()) as link:
-            link.sendall(request_bytes("POST", "/v1/tools/call", {"Content-Length": str(2 * 1024 * 1024)}))
+            link.sendall(
+                request_bytes("POST", "/v1/tools/call", {"Content-Length": str(2 * 1024 * 1024)})
+            )
             self.assertIn(b" 413 ", link.recv(4096).split(b"\r\n")[0])
 
     def test_tls_below_1_3_fails(self) -> None:  # 16, at the host
@@ -211,19 +297,29 @@ class CallerTest(PairedHostCase):
         with self.host.connect(mine) as kept:
             self.assertEqual(self.host.ask(kept, "GET", "/v1/tools").status, 200)
             other = self.enterContext(Gateway({"gateway": {"name": "other"}}))
-            self.assertNotEqual(other.admin_request("GET", "/v1/identity").json()["public_key_ed25519"], self.gateway_key)
+            self.assertNotEqual(
+                other.admin_request("GET", "/v1/identity").json()["public_key_ed25519"],
+                self.gateway_key,
+            )
             # The host's operator gives it to another gateway; the key of the host stays.
             self.assertEqual(self.host.end(), 0)
-            self.host.gateway_key = other.admin_request("GET", "/v1/identity").json()["public_key_ed25519"]
+            self.host.gateway_key = other.admin_request("GET", "/v1/identity").json()[
+                "public_key_ed25519"
+            ]
             self.host.start()
         with self.host.connect(mine) as kept:
             self.assertEqual(self.host.ask(kept, "GET", "/v1/tools").status, 200)
             other.crab("pair", "tool", self.host.endpoint, self.host.component_id)
             # The old gateway is let in until the host has stored the end of the new pairing.
-            eventually(lambda: self.host.ask(kept, "GET", "/v1/tools").status == 401, "the kept connection is judged by the new pairing")
+            eventually(
+                lambda: self.host.ask(kept, "GET", "/v1/tools").status == 401,
+                "the kept connection is judged by the new pairing",
+            )
 
     def test_nobody_shares_the_calls_of_another_identity(self) -> None:
-        request = rtp.call_request("memory.append", {"entries": [{"text": "mine"}]}, idempotency_key="k")
+        request = rtp.call_request(
+            "memory.append", {"entries": [{"text": "mine"}]}, idempotency_key="k"
+        )
         first = self.host.fetch("POST", "/v1/tools/call", request, self.gateways())
         again = self.host.fetch("POST", "/v1/tools/call", request, self.gateways())
         self.assertNotIn("crab-replayed", first.headers)
@@ -232,7 +328,8 @@ class CallerTest(PairedHostCase):
 
 
 class Wire:
-    """Between a gateway and a host: passes everything on until `lost` says that what comes next from this side gets lost."""
+    """Between a gateway and a host: passes everything on until `lost` says that what comes next
+    from this side gets lost."""
 
     def __init__(self, port: int, lost: Callable[[str], bool]) -> None:
         self.port, self.lost = port, lost
@@ -254,7 +351,9 @@ class Wire:
                 far = socket.create_connection(("127.0.0.1", self.port))
                 self.links += [near, far]
                 for side, source, target in (("gateway", near, far), ("host", far, near)):
-                    threading.Thread(target=self._pass_on, args=(side, source, target), daemon=True).start()
+                    threading.Thread(
+                        target=self._pass_on, args=(side, source, target), daemon=True
+                    ).start()
 
     def _pass_on(self, side: str, source: socket.socket, target: socket.socket) -> None:
         with contextlib.suppress(OSError):
@@ -266,7 +365,8 @@ class Wire:
 
 
 class LostEndTest(PairedHostCase):
-    """kill -9 and broken wires between messages 6 and 8; the host has stored its certificate when message 7 leaves."""
+    """kill -9 and broken wires between messages 6 and 8; the host has stored its certificate when
+    message 7 leaves."""
 
     def installed(self) -> bool:
         file = self.host.folder / self.KIND / "pairing" / "remote_state.json"
@@ -275,18 +375,31 @@ class LostEndTest(PairedHostCase):
     def pair_and_lose(self, what: str) -> None:
         wire = Wire(self.host.port, lambda side: side == what and self.installed())
         self.addCleanup(wire.close)
-        self.gateway.admin_request("POST", "/v1/pairings", {"component_type": "tool_host", "component_id": "memory-east", "endpoint": wire.endpoint}, timeout=25.0)
+        self.gateway.admin_request(
+            "POST",
+            "/v1/pairings",
+            {
+                "component_type": "tool_host",
+                "component_id": "memory-east",
+                "endpoint": wire.endpoint,
+            },
+            timeout=25.0,
+        )
         eventually(self.installed, "the certificate is stored")
         self.host.end(signal.SIGKILL)
         self.assertTrue(self.installed())
         self.host.start()
 
-    def test_41_a_lost_complete_is_healed_by_the_gateways_certificate_and_nobody_elses(self) -> None:
+    def test_41_a_lost_complete_is_healed_by_the_gateways_certificate_and_nobody_elses(
+        self,
+    ) -> None:
         bootstrap = self.host.shown()
         self.pair_and_lose("gateway")
         self.assertNotEqual(self.host.shown(), bootstrap)
         self.refused(None, 403, "PAIRING_REQUIRED")
-        self.refused(self.certificates.issue(self.authority, "crab://gateway/else"), 403, "PAIRING_REQUIRED")
+        self.refused(
+            self.certificates.issue(self.authority, "crab://gateway/else"), 403, "PAIRING_REQUIRED"
+        )
         self.assertEqual(self.host.fetch("GET", "/v1/tools", None, self.gateways()).status, 200)
         self.assertFalse(self.installed())
         self.host.end(signal.SIGKILL)
@@ -308,34 +421,61 @@ class LostEndTest(PairedHostCase):
 
 class UsageTest(unittest.TestCase):
     def test_wrong_flags_are_exit_2(self) -> None:
-        for words in (["memory"], ["memory", "--listen", "127.0.0.1:0"], ["memory", "--listen", "127.0.0.1:0", "--gateway-key", "x"],
-                      ["memory", "--unix", "/tmp/x", "--listen", "127.0.0.1:0"], ["memory", "--unix", "/tmp/x", "--id", "a"],
-                      ["memory", "--listen", "nowhere", "--gateway-key", "A" * 43 + "="]):
-            done = subprocess.run([program(), "host", *words], capture_output=True, text=True, timeout=20)
+        for words in (
+            ["memory"],
+            ["memory", "--listen", "127.0.0.1:0"],
+            ["memory", "--listen", "127.0.0.1:0", "--gateway-key", "x"],
+            ["memory", "--unix", "/tmp/x", "--listen", "127.0.0.1:0"],
+            ["memory", "--unix", "/tmp/x", "--id", "a"],
+            ["memory", "--listen", "nowhere", "--gateway-key", "A" * 43 + "="],
+        ):
+            done = subprocess.run(
+                [program(), "host", *words], capture_output=True, text=True, timeout=20
+            )
             self.assertEqual((done.returncode, done.stdout), (2, ""), words)
 
 
 class OperatorMadeCaTest(PairedHostCase):
-    """Sections 5.1 and 6: with an operator-made CA on both sides, which the original gateway needs on wss."""
+    """Sections 5.1 and 6: with an operator-made CA on both sides, which the original gateway needs
+    on wss."""
 
     def setUp(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="crab-paired-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.certificates = Certificates(self.folder)
         self.ca = self.certificates.authority()
-        own, self.hosts = self.certificates.issue(self.ca), self.certificates.issue(self.ca, "crab://host/east,IP:127.0.0.1")
-        self.gateway = self.enterContext(Gateway({"pairing": {"ca": str(self.ca[0]), "cert": str(own[0]), "key": str(own[1])}}))
-        self.gateway_key = self.gateway.admin_request("GET", "/v1/identity").json()["public_key_ed25519"]
+        own, self.hosts = self.certificates.issue(self.ca), self.certificates.issue(
+            self.ca, "crab://host/east,IP:127.0.0.1"
+        )
+        self.gateway = self.enterContext(
+            Gateway({"pairing": {"ca": str(self.ca[0]), "cert": str(own[0]), "key": str(own[1])}})
+        )
+        self.gateway_key = self.gateway.admin_request("GET", "/v1/identity").json()[
+            "public_key_ed25519"
+        ]
         folder = self.folder / "east"
         folder.mkdir()
-        self.host = PairedHost(folder, self.KIND, self.gateway_key, "east", "--tls-ca", str(self.ca[0]), "--tls-cert", str(self.hosts[0]), "--tls-key", str(self.hosts[1]))
+        self.host = PairedHost(
+            folder,
+            self.KIND,
+            self.gateway_key,
+            "east",
+            "--tls-ca",
+            str(self.ca[0]),
+            "--tls-cert",
+            str(self.hosts[0]),
+            "--tls-key",
+            str(self.hosts[1]),
+        )
         self.addCleanup(self.end, self.host)
 
     def upgraded(self, certificate: tuple[Path, Path] | None) -> bytes:
         """The status line that an upgrade on the pairing path gets."""
         with self.host.connect(certificate) as connection:
-            connection.sendall(b"GET /v1/pair HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
-                               b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n")
+            connection.sendall(
+                b"GET /v1/pair HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+                b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+            )
             return connection.recv(4096).partition(b"\r\n")[0]
 
     def test_it_shows_that_cas_certificate_pairs_with_its_gateway_and_is_renewed(self) -> None:
@@ -352,14 +492,31 @@ class OperatorMadeCaTest(PairedHostCase):
         stranger = self.certificates.issue(self.certificates.authority())
         for certificate in (None, stranger):
             self.assertTrue(self.upgraded(certificate).startswith(b"HTTP/1.1 401 "), certificate)
-        self.assertTrue(self.upgraded(self.certificates.issue(self.ca)).startswith(b"HTTP/1.1 101 "))
+        self.assertTrue(
+            self.upgraded(self.certificates.issue(self.ca)).startswith(b"HTTP/1.1 101 ")
+        )
 
     def test_files_that_do_not_fit_stop_the_start(self) -> None:
         stranger = self.certificates.issue(self.certificates.authority())
         for ca, pair in ((self.ca[0], stranger), (self.folder / "nowhere", self.hosts)):
-            words = ["memory", "--listen", "127.0.0.1:0", "--gateway-key", self.gateway_key, "--state", str(self.folder / "s"),
-                     "--tls-ca", str(ca), "--tls-cert", str(pair[0]), "--tls-key", str(pair[1])]
-            done = subprocess.run([program(), "host", *words], capture_output=True, text=True, timeout=20)
+            words = [
+                "memory",
+                "--listen",
+                "127.0.0.1:0",
+                "--gateway-key",
+                self.gateway_key,
+                "--state",
+                str(self.folder / "s"),
+                "--tls-ca",
+                str(ca),
+                "--tls-cert",
+                str(pair[0]),
+                "--tls-key",
+                str(pair[1]),
+            ]
+            done = subprocess.run(
+                [program(), "host", *words], capture_output=True, text=True, timeout=20
+            )
             self.assertEqual(done.returncode, 1, done.stderr)
             self.assertIn(str(pair[0] if ca == self.ca[0] else ca), done.stderr)
 

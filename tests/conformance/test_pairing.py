@@ -1,4 +1,5 @@
-"""docs/protocols/clawseed.md, sections 1 and 8: pairing codes, tokens, revocation (checklist 67)."""
+"""docs/protocols/clawseed.md, sections 1 and 8: pairing codes, tokens, revocation (checklist
+67)."""
 
 from __future__ import annotations
 
@@ -35,7 +36,9 @@ class CodeTest(PairingCase):
         device = self.open(body["token"])
         name = self.unique("tool")
         self.assertEqual(device.register(tool(name))["registered"], 1)  # the role device
-        self.assertEqual(self.gateway.fetch("GET", "/v1/tools", body["token"]).status, 200)  # and the role caller
+        self.assertEqual(
+            self.gateway.fetch("GET", "/v1/tools", body["token"]).status, 200
+        )  # and the role caller
         call = self.gateway.start_call(f"kitchen-tablet__{name}")  # the slug comes from the name
         device.answer(device.next_call(name), "ok")
         call.result(10)
@@ -51,15 +54,38 @@ class CodeTest(PairingCase):
         self.gateway.wait_listed(own, others)
 
         def call(name: str) -> tuple[int, str]:
-            body = {"version": "v1", "call_id": self.unique("c"), "tool_name": name, "tenant_id": "default", "args": {}, "context": {"agent_id": "a", "session_id": "s"}}
-            answer = self.gateway.fetch("POST", "/v1/tools/call", token, {"Content-Type": "application/json"}, json.dumps(body).encode())
+            body = {
+                "version": "v1",
+                "call_id": self.unique("c"),
+                "tool_name": name,
+                "tenant_id": "default",
+                "args": {},
+                "context": {"agent_id": "a", "session_id": "s"},
+            }
+            answer = self.gateway.fetch(
+                "POST",
+                "/v1/tools/call",
+                token,
+                {"Content-Type": "application/json"},
+                json.dumps(body).encode(),
+            )
             return answer.status, answer.body.decode()
 
         self.assertIn("TOOL_NOT_FOUND", call(others)[1], "what may not be called is not there")
-        listed = [each["name"] for each in self.gateway.fetch("GET", "/v1/tools", token).json()["tools"]]
+        listed = [
+            each["name"] for each in self.gateway.fetch("GET", "/v1/tools", token).json()["tools"]
+        ]
         self.assertEqual(listed, [own])
-        wider = self.redeem(self.code("--name", self.unique("phone"), "--role", "device,caller")).json()["token"]
-        self.assertIn(others, [each["name"] for each in self.gateway.fetch("GET", "/v1/tools", wider).json()["tools"]])
+        wider = self.redeem(
+            self.code("--name", self.unique("phone"), "--role", "device,caller")
+        ).json()["token"]
+        self.assertIn(
+            others,
+            [
+                each["name"]
+                for each in self.gateway.fetch("GET", "/v1/tools", wider).json()["tools"]
+            ],
+        )
 
     def test_a_code_may_come_without_dashes(self) -> None:
         self.assertEqual(self.redeem(self.code().replace("-", "")).status, 200)
@@ -93,7 +119,9 @@ class TriesTest(PairingCase):
 
 class TokenTest(PairingCase):
     def test_the_command_line_makes_tokens_for_devices_and_callers(self) -> None:
-        token = self.gateway.crab("devices", "pair", "--token", "--name", "ci", "--role", "caller", "--expires", "30d").strip()
+        token = self.gateway.crab(
+            "devices", "pair", "--token", "--name", "ci", "--role", "caller", "--expires", "30d"
+        ).strip()
         self.assertRegex(token, "^[0-9a-f]{64}$")
         self.assertEqual(self.gateway.fetch("GET", "/v1/tools", token).status, 200)
 

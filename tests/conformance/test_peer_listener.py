@@ -1,4 +1,5 @@
-"""docs/protocols/rtp.md, sections 1, 6 and 8: the peer listener. Numbers are the checklist's (section 13)."""
+"""docs/protocols/rtp.md, sections 1, 6 and 8: the peer listener. Numbers are the checklist's
+(section 13)."""
 
 import http.client
 import json
@@ -29,7 +30,9 @@ class Peer:
             self.context.load_cert_chain(certificate, key)
 
     def connect(self, timeout=10):
-        connection = http.client.HTTPSConnection(*self.address, context=self.context, timeout=timeout)
+        connection = http.client.HTTPSConnection(
+            *self.address, context=self.context, timeout=timeout
+        )
         connection.connect()
         self.case.addCleanup(connection.close)
         return connection
@@ -37,7 +40,12 @@ class Peer:
     def ask(self, method, path, body=None, connection=None):
         """(status, body) of one answer."""
         link = connection or self.connect()
-        link.request(method, path, None if body is None else json.dumps(body), {"Content-Type": "application/json"})
+        link.request(
+            method,
+            path,
+            None if body is None else json.dumps(body),
+            {"Content-Type": "application/json"},
+        )
         answer = link.getresponse()
         text = answer.read().decode()
         return answer.status, json.loads(text) if text else None
@@ -55,7 +63,12 @@ class PeerListenerCase(GatewayCase):
         return self.peer_of(remote)
 
     def pair(self, remote, **members):
-        body = {"component_type": remote.component_type, "component_id": remote.component_id, "endpoint": remote.endpoint, **members}
+        body = {
+            "component_type": remote.component_type,
+            "component_id": remote.component_id,
+            "endpoint": remote.endpoint,
+            **members,
+        }
         answer = self.gateway.admin_request("POST", "/v1/pairings", body, timeout=25)
         self.assertEqual(answer.status, 200, answer.body)
 
@@ -91,21 +104,27 @@ class Door(PeerListenerCase):
     def test_wrong_certificates_are_401_or_403_before_a_body_is_read(self):  # 43
         mine, other = self.forger(self.gateway.folder / "state"), self.forger()
         uri = f"crab://peer/subscriber/{self.peer().remote.component_id}"
-        cases = {"none": (None, None, 401),
-                 "expired": (*mine.make(uri, "20250101000000Z", "20250201000000Z"), 401),
-                 "self-signed": (*mine.make(uri, self_signed=True), 401),
-                 "of another authority": (*other.make(uri), 401),
-                 "for nobody": (*mine.make(""), 403),
-                 "for one who is not paired": (*mine.make("crab://peer/subscriber/somebody"), 403),
-                 "of the gateway": (*mine.make("crab://gateway/test"), 403),
-                 "not the pinned one": (*mine.make(uri), 403)}
+        cases = {
+            "none": (None, None, 401),
+            "expired": (*mine.make(uri, "20250101000000Z", "20250201000000Z"), 401),
+            "self-signed": (*mine.make(uri, self_signed=True), 401),
+            "of another authority": (*other.make(uri), 401),
+            "for nobody": (*mine.make(""), 403),
+            "for one who is not paired": (*mine.make("crab://peer/subscriber/somebody"), 403),
+            "of the gateway": (*mine.make("crab://gateway/test"), 403),
+            "not the pinned one": (*mine.make(uri), 403),
+        }
         for what, (certificate, key, status) in cases.items():
             with self.subTest(what):
                 link = Peer(self, certificate, key).connect()
-                link.sock.sendall(b"POST /v1/events HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n")  # and no byte of the body
+                link.sock.sendall(
+                    b"POST /v1/events HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n"
+                )  # and no byte of the body
                 answer = link.sock.recv(4096).decode()
                 self.assertIn(f"HTTP/1.1 {status} ", answer)
-                self.assertIn('"code":"UNAUTHORIZED"' if status == 401 else '"code":"FORBIDDEN"', answer)
+                self.assertIn(
+                    '"code":"UNAUTHORIZED"' if status == 401 else '"code":"FORBIDDEN"', answer
+                )
                 rest = link.sock.recv(4096)
                 self.assertTrue(rest == b"" or b"HTTP" not in rest)
 
@@ -124,9 +143,20 @@ class Door(PeerListenerCase):
         old_key = (peer.remote.folder / "csr.key").read_bytes()
         (peer.remote.folder / "old.key").write_bytes(old_key)
         (peer.remote.folder / "old.pem").write_text(earlier)
-        self.assertEqual(self.gateway.admin_request("POST", peer.path + "/renew", timeout=25).status, 200)
-        eventually(lambda: self.has_ended(kept), "the connection that the old certificate proved has ended", limit=1)
-        self.assertEqual(Peer(self, peer.remote.folder / "old.pem", peer.remote.folder / "old.key").ask("GET", "/healthz")[0], 403)
+        self.assertEqual(
+            self.gateway.admin_request("POST", peer.path + "/renew", timeout=25).status, 200
+        )
+        eventually(
+            lambda: self.has_ended(kept),
+            "the connection that the old certificate proved has ended",
+            limit=1,
+        )
+        self.assertEqual(
+            Peer(self, peer.remote.folder / "old.pem", peer.remote.folder / "old.key").ask(
+                "GET", "/healthz"
+            )[0],
+            403,
+        )
         self.assertEqual(self.peer_of(peer.remote).ask("GET", "/healthz")[0], 200)
 
     @staticmethod
@@ -144,17 +174,30 @@ class Door(PeerListenerCase):
         idle = peer.connect()
         self.assertEqual(peer.ask("GET", "/healthz", connection=idle)[0], 200)
         web = peer.connect()
-        web.sock.sendall(b"GET /v1/events?types=pairing.* HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
-                         b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n")
+        web.sock.sendall(
+            b"GET /v1/events?types=pairing.* HTTP/1.1\r\nHost: a\r\nConnection: "
+            b"Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+            b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+        )
         self.assertIn(b" 101 ", web.sock.recv(4096))
         stream = peer.connect()
-        stream.sock.sendall(b"GET /v1/events?types=pairing.*&subscription=other HTTP/1.1\r\nHost: a\r\nAccept: text/event-stream\r\n\r\n")
+        stream.sock.sendall(
+            b"GET /v1/events?types=pairing.*&subscription=other HTTP/1.1\r\nHost: a\r\nAccept: "
+            b"text/event-stream\r\n\r\n"
+        )
         self.assertIn(b" 200 ", stream.sock.recv(4096))
-        self.assertEqual(self.gateway.admin_request("POST", peer.path + "/revoke", {"reason": "lost"}).status, 200)
+        self.assertEqual(
+            self.gateway.admin_request("POST", peer.path + "/revoke", {"reason": "lost"}).status,
+            200,
+        )
         reason = b"the peer is revoked"
-        self.assertEqual(web.sock.recv(4096), bytes([0x88, 2 + len(reason)]) + (4403).to_bytes(2, "big") + reason)
+        self.assertEqual(
+            web.sock.recv(4096), bytes([0x88, 2 + len(reason)]) + (4403).to_bytes(2, "big") + reason
+        )
         for connection in (idle, stream, web):
-            eventually(lambda connection=connection: self.has_ended(connection), "it has ended", limit=1)
+            eventually(
+                lambda connection=connection: self.has_ended(connection), "it has ended", limit=1
+            )
         self.assertEqual(peer.ask("GET", "/healthz")[0], 403)
 
     def test_more_than_256_connections_are_503(self):
@@ -166,7 +209,10 @@ class Door(PeerListenerCase):
 
 
 class Routes(PeerListenerCase):
-    CONFIG = {**PeerListenerCase.CONFIG, "policy": [{"principal": "caller/*", "call": {"needs_approval": ["list_devices"]}}]}
+    CONFIG = {
+        **PeerListenerCase.CONFIG,
+        "policy": [{"principal": "caller/*", "call": {"needs_approval": ["list_devices"]}}],
+    }
     RECORDS = (("GET", "/v1/identity"), ("GET", "/v1/peers"))
 
     def test_the_operator_s_routes_are_for_cli_admin_only(self):  # 80
@@ -178,14 +224,22 @@ class Routes(PeerListenerCase):
                 self.assertEqual((status, body["code"]), (403, "FORBIDDEN"), (kind, path))
         self.assertEqual(admin.ask("PATCH", other.path, {"status": "inactive"})[0], 200)
         self.assertEqual(other.ask("POST", admin.path + "/revoke", {})[0], 403)
-        self.assertEqual(admin.ask("POST", other.path + "/revoke", {"reason": "lost"})[1]["status"], "revoked")
+        self.assertEqual(
+            admin.ask("POST", other.path + "/revoke", {"reason": "lost"})[1]["status"], "revoked"
+        )
 
     def test_an_operator_decides_about_calls_and_nobody_else(self):
         admin, call_id = self.peer("operator"), self.gateway.unique("call")
         for kind in ("subscriber", "listener", "tool_host"):
             other = self.peer(kind)
-            for method, path in (("GET", "/v1/admin/approvals"), ("GET", "/v1/admin/approvals/watch"), ("POST", "/v1/admin/approvals/0123456789ab")):
-                self.assertEqual(other.ask(method, path, {} if method == "POST" else None)[0], 403, (kind, path))
+            for method, path in (
+                ("GET", "/v1/admin/approvals"),
+                ("GET", "/v1/admin/approvals/watch"),
+                ("POST", "/v1/admin/approvals/0123456789ab"),
+            ):
+                self.assertEqual(
+                    other.ask(method, path, {} if method == "POST" else None)[0], 403, (kind, path)
+                )
         watch = admin.connect()
         watch.request("GET", "/v1/admin/approvals/watch")
         events = watch.getresponse()
@@ -194,8 +248,12 @@ class Routes(PeerListenerCase):
         running = self.gateway.start_call("list_devices", call_id=call_id)
         kind, question = self.next_event(events)
         self.assertEqual((kind, question["call_id"]), ("question", call_id))
-        status, decided = admin.ask("POST", f"/v1/admin/approvals/{question['id']}", {"decision": "allow"})
-        self.assertEqual((status, decided["decided_by"]), (200, f"operator/{admin.remote.component_id}"))
+        status, decided = admin.ask(
+            "POST", f"/v1/admin/approvals/{question['id']}", {"decision": "allow"}
+        )
+        self.assertEqual(
+            (status, decided["decided_by"]), (200, f"operator/{admin.remote.component_id}")
+        )
         self.assertEqual(running.result(10).status, "ok")
 
     @staticmethod
@@ -211,9 +269,19 @@ class Routes(PeerListenerCase):
 
     def test_nobody_pairs_or_renews_here(self):  # 49, 80
         admin, other = self.peer("operator"), self.peer()
-        for method, path in (("POST", "/v1/pairings"), ("GET", "/v1/pairings"), ("GET", "/v1/pairings/ws"), ("POST", other.path + "/renew"), ("GET", "/v1/tools"),
-                             ("POST", "/v1/tools/call"), ("GET", "/v1/admin/status"), ("GET", "/metrics")):
-            self.assertEqual(admin.ask(method, path, {} if method == "POST" else None)[0], 404, path)
+        for method, path in (
+            ("POST", "/v1/pairings"),
+            ("GET", "/v1/pairings"),
+            ("GET", "/v1/pairings/ws"),
+            ("POST", other.path + "/renew"),
+            ("GET", "/v1/tools"),
+            ("POST", "/v1/tools/call"),
+            ("GET", "/v1/admin/status"),
+            ("GET", "/metrics"),
+        ):
+            self.assertEqual(
+                admin.ask(method, path, {} if method == "POST" else None)[0], 404, path
+            )
 
     def test_without_the_key_there_is_no_listener(self):
         with Gateway() as gateway:

@@ -1,4 +1,5 @@
-"""docs/protocols/rtp.md, sections 5 to 7: pairing and peers, over real connections and the admin socket. Numbers are the checklist's."""
+"""docs/protocols/rtp.md, sections 5 to 7: pairing and peers, over real connections and the admin
+socket. Numbers are the checklist's."""
 
 import json
 import os
@@ -25,24 +26,42 @@ class PeersCase(GatewayCase):
         return self.gateway.admin_request("GET", "/v1/identity").json()
 
     def remote(self, component_id=None, **options):
-        remote = PairingRemote(self.identity()["public_key_ed25519"], component_id or self.gateway.unique("peer"), **options)
+        remote = PairingRemote(
+            self.identity()["public_key_ed25519"],
+            component_id or self.gateway.unique("peer"),
+            **options,
+        )
         self.addCleanup(remote.__exit__)
         return remote.__enter__()
 
     def pair(self, remote, timeout=25.0, **members):
-        body = {"component_type": remote.component_type, "component_id": remote.component_id, "endpoint": remote.endpoint, **members}
+        body = {
+            "component_type": remote.component_type,
+            "component_id": remote.component_id,
+            "endpoint": remote.endpoint,
+            **members,
+        }
         return self.gateway.admin_request("POST", "/v1/pairings", body, timeout=timeout)
 
     def peer(self, remote):
-        return self.gateway.admin_request("GET", f"/v1/peers/{remote.component_type}/{remote.component_id}")
+        return self.gateway.admin_request(
+            "GET", f"/v1/peers/{remote.component_type}/{remote.component_id}"
+        )
 
     def refused(self, response, status, code):
-        self.assertEqual((response.status, response.json().get("code")), (status, code), response.body)
+        self.assertEqual(
+            (response.status, response.json().get("code")), (status, code), response.body
+        )
         return response.json()["error"]
 
     def crab(self, *words):
-        return subprocess.run([program(), *words], capture_output=True, text=True, timeout=40,
-                              env={**os.environ, "CRAB_SOCKET": str(self.gateway.admin)})
+        return subprocess.run(
+            [program(), *words],
+            capture_output=True,
+            text=True,
+            timeout=40,
+            env={**os.environ, "CRAB_SOCKET": str(self.gateway.admin)},
+        )
 
 
 class Pairing(PeersCase):
@@ -53,7 +72,10 @@ class Pairing(PeersCase):
         answer = paired.json()
         peer = answer["peer"]
         self.assertEqual(peer, self.peer(remote).json())
-        self.assertEqual((peer["status"], peer["endpoint"], peer["public_key_ed25519"]), ("active", remote.endpoint, remote.key))
+        self.assertEqual(
+            (peer["status"], peer["endpoint"], peer["public_key_ed25519"]),
+            ("active", remote.endpoint, remote.key),
+        )
         self.assertEqual(peer["mtls_cert_fingerprint"], fingerprint(remote.certificate_pem))
         self.assertRegex(answer["pairing_id"], "^[0-9a-f]{32}$")  # 18
         self.assertTrue(remote.ended.acquire(timeout=10))
@@ -94,10 +116,16 @@ class Pairing(PeersCase):
         first = self.pair(remote, remote_key=remote.key)
         self.assertEqual((first.status, remote.failures), (200, []), first.body)
         remote.show_issued()
-        renewed = self.gateway.admin_request("POST", f"/v1/peers/tool_host/{remote.component_id}/renew", timeout=25)
+        renewed = self.gateway.admin_request(
+            "POST", f"/v1/peers/tool_host/{remote.component_id}/renew", timeout=25
+        )
         self.assertEqual((renewed.status, remote.failures), (200, []), renewed.body)
-        self.assertEqual(remote.client_names, (("URI", f"crab://gateway/{self.identity()['gateway_id']}"),))
-        self.assertNotEqual(renewed.json()["mtls_cert_fingerprint"], first.json()["peer"]["mtls_cert_fingerprint"])
+        self.assertEqual(
+            remote.client_names, (("URI", f"crab://gateway/{self.identity()['gateway_id']}"),)
+        )
+        self.assertNotEqual(
+            renewed.json()["mtls_cert_fingerprint"], first.json()["peer"]["mtls_cert_fingerprint"]
+        )
         self.assertEqual(renewed.json()["status"], "active")
 
     def test_an_active_peer_that_shows_another_certificate_hears_no_pair_init(self):  # 24
@@ -106,7 +134,9 @@ class Pairing(PeersCase):
         self.assertEqual(before.status, 200, before.body)
         self.assertTrue(remote.ended.acquire(timeout=10))
         remote.received.clear()
-        self.refused(self.pair(remote), 502, "IDENTITY_MISMATCH")  # it shows its bootstrap certificate again
+        self.refused(
+            self.pair(remote), 502, "IDENTITY_MISMATCH"
+        )  # it shows its bootstrap certificate again
         self.assertEqual(remote.received, {})
         unchanged = self.peer(remote).json()
         unchanged.pop("problem", None)  # the gateway has looked for its tools there, too
@@ -118,7 +148,11 @@ class Pairing(PeersCase):
             key = gateway.admin_request("GET", "/v1/identity").json()["public_key_ed25519"]
             with PairingRemote(key, "memory") as remote:
                 remote.on["pair.complete"] = lambda _: gateway.kill() or []
-                body = {"component_type": "tool_host", "component_id": "memory", "endpoint": remote.endpoint}
+                body = {
+                    "component_type": "tool_host",
+                    "component_id": "memory",
+                    "endpoint": remote.endpoint,
+                }
                 asking = threading.Thread(target=lambda: self._ask_for_nothing(gateway, body))
                 asking.start()
                 self.assertTrue(remote.completed.wait(25))
@@ -126,8 +160,13 @@ class Pairing(PeersCase):
                 gateway.process.wait(20)
                 gateway.start()
                 peer = gateway.admin_request("GET", "/v1/peers/tool_host/memory").json()
-                self.assertEqual((peer["status"], peer["mtls_cert_fingerprint"]), ("active", fingerprint(remote.certificate_pem)))
-                self.assertEqual(gateway.admin_request("GET", "/v1/identity").json()["public_key_ed25519"], key)
+                self.assertEqual(
+                    (peer["status"], peer["mtls_cert_fingerprint"]),
+                    ("active", fingerprint(remote.certificate_pem)),
+                )
+                self.assertEqual(
+                    gateway.admin_request("GET", "/v1/identity").json()["public_key_ed25519"], key
+                )
 
     @staticmethod
     def _ask_for_nothing(gateway, body):
@@ -138,12 +177,21 @@ class Pairing(PeersCase):
 
     def test_an_admin_client_that_hangs_up_stops_nothing(self):
         remote = self.remote()
-        body = json.dumps({"component_type": "tool_host", "component_id": remote.component_id, "endpoint": remote.endpoint}).encode()
+        body = json.dumps(
+            {
+                "component_type": "tool_host",
+                "component_id": remote.component_id,
+                "endpoint": remote.endpoint,
+            }
+        ).encode()
         gone = threading.Event()
         remote.on["pair.init"] = lambda _: gone.wait(10) and None
         with socket.socket(socket.AF_UNIX) as client:
             client.connect(str(self.gateway.admin))
-            client.sendall(b"POST /v1/pairings HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+            client.sendall(
+                b"POST /v1/pairings HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
+                b"application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+            )
             eventually(lambda: "pair.init" in remote.received, "the gateway dials")
         gone.set()
         self.assertTrue(remote.completed.wait(20))
@@ -153,22 +201,49 @@ class Refusals(PeersCase):
     def test_ws_beyond_loopback_is_not_dialled(self):  # 15
         for endpoint in ("ws://192.0.2.1:7443/v1/pair", "ws://remote.example/"):
             body = {"component_type": "tool", "component_id": "far", "endpoint": endpoint}
-            self.refused(self.gateway.admin_request("POST", "/v1/pairings", body), 400, "MTLS_REQUIRED")
+            self.refused(
+                self.gateway.admin_request("POST", "/v1/pairings", body), 400, "MTLS_REQUIRED"
+            )
 
     def test_what_is_asked_wrongly_is_400(self):  # 50
-        good = {"component_type": "tool_host", "component_id": "a", "endpoint": "wss://127.0.0.1:1/"}
-        for change in ({"surprise": 1}, {"component_type": "device"}, {"component_id": "-a"}, {"component_id": 7}, {"endpoint": "http://a"}, {"endpoint": ""},
-                       {"remote_key": "AAAA"}, {"replace": "yes"}, {"test": None}):
-            self.refused(self.gateway.admin_request("POST", "/v1/pairings", {**good, **change}), 400, "INVALID_ARGS")
+        good = {
+            "component_type": "tool_host",
+            "component_id": "a",
+            "endpoint": "wss://127.0.0.1:1/",
+        }
+        for change in (
+            {"surprise": 1},
+            {"component_type": "device"},
+            {"component_id": "-a"},
+            {"component_id": 7},
+            {"endpoint": "http://a"},
+            {"endpoint": ""},
+            {"remote_key": "AAAA"},
+            {"replace": "yes"},
+            {"test": None},
+        ):
+            self.refused(
+                self.gateway.admin_request("POST", "/v1/pairings", {**good, **change}),
+                400,
+                "INVALID_ARGS",
+            )
         for body in ([], "x", {}):
-            self.refused(self.gateway.admin_request("POST", "/v1/pairings", body), 400, "INVALID_ARGS")
+            self.refused(
+                self.gateway.admin_request("POST", "/v1/pairings", body), 400, "INVALID_ARGS"
+            )
 
     def test_nobody_there_is_502_unreachable(self):  # 51
         with socket.create_server(("127.0.0.1", 0)) as listener:
             port = listener.getsockname()[1]
         for scheme in ("ws", "wss"):
-            body = {"component_type": "tool", "component_id": "none", "endpoint": f"{scheme}://127.0.0.1:{port}/v1/pair"}
-            self.refused(self.gateway.admin_request("POST", "/v1/pairings", body), 502, "UNREACHABLE")
+            body = {
+                "component_type": "tool",
+                "component_id": "none",
+                "endpoint": f"{scheme}://127.0.0.1:{port}/v1/pair",
+            }
+            self.refused(
+                self.gateway.admin_request("POST", "/v1/pairings", body), 502, "UNREACHABLE"
+            )
         self.assertEqual(self.gateway.admin_request("GET", "/v1/peers/tool_host/none").status, 404)
 
     def test_tls_below_1_3_is_unreachable(self):  # 16
@@ -215,9 +290,17 @@ class Refusals(PeersCase):
         self.assertEqual(self.pair(other, replace=True).json()["peer"]["endpoint"], other.endpoint)
 
     def test_what_the_remote_says_is_told(self):
-        for code, told, status in (("GATEWAY_KEY_MISMATCH", "GATEWAY_KEY_MISMATCH", 502), ("HANDSHAKE_FAILED", "REMOTE_REFUSED", 502), ("BUSY", "BUSY", 409)):
+        for code, told, status in (
+            ("GATEWAY_KEY_MISMATCH", "GATEWAY_KEY_MISMATCH", 502),
+            ("HANDSHAKE_FAILED", "REMOTE_REFUSED", 502),
+            ("BUSY", "BUSY", 409),
+        ):
             remote = self.remote()
-            remote.on["pair.init"] = lambda _, code=code: [json.dumps({"type": "pair.error", "version": "v1", "code": code, "message": "not\nyou"})]
+            remote.on["pair.init"] = lambda _, code=code: [
+                json.dumps(
+                    {"type": "pair.error", "version": "v1", "code": code, "message": "not\nyou"}
+                )
+            ]
             self.assertIn("not", self.refused(self.pair(remote), status, told))
 
     def test_a_wrong_message_ends_with_pair_error_and_changes_nothing(self):  # 19-21, 25, 29
@@ -225,14 +308,27 @@ class Refusals(PeersCase):
             def answer(message):
                 answers = remote.answer(message)
                 return [{**one, **members} if one["type"] == kind else one for one in answers]
+
             return answer
 
-        cases = ((("pair.init"), "pair.identity", {"version": "v2"}, "UNSUPPORTED_VERSION"),
-                 (("pair.init"), "pair.identity", {"pairing_id": "0" * 32}, "PROTOCOL_VIOLATION"),
-                 (("pair.init"), "pair.identity", {"type": "pair.csr_request"}, "PROTOCOL_VIOLATION"),
-                 (("pair.challenge"), "pair.challenge_response", {"challenge_plaintext": "A" * 44}, "CHALLENGE_FAILED"),
-                 (("pair.challenge"), "pair.csr_request", {"csr_pem": "no"}, "CSR_REJECTED"),
-                 (("pair.csr_issued"), "pair.csr_installed", {"mtls_cert_fingerprint": "sha256:" + "0" * 64}, "CERTIFICATE_REJECTED"))
+        cases = (
+            (("pair.init"), "pair.identity", {"version": "v2"}, "UNSUPPORTED_VERSION"),
+            (("pair.init"), "pair.identity", {"pairing_id": "0" * 32}, "PROTOCOL_VIOLATION"),
+            (("pair.init"), "pair.identity", {"type": "pair.csr_request"}, "PROTOCOL_VIOLATION"),
+            (
+                ("pair.challenge"),
+                "pair.challenge_response",
+                {"challenge_plaintext": "A" * 44},
+                "CHALLENGE_FAILED",
+            ),
+            (("pair.challenge"), "pair.csr_request", {"csr_pem": "no"}, "CSR_REJECTED"),
+            (
+                ("pair.csr_issued"),
+                "pair.csr_installed",
+                {"mtls_cert_fingerprint": "sha256:" + "0" * 64},
+                "CERTIFICATE_REJECTED",
+            ),
+        )
         for trigger, kind, members, code in cases:
             with self.subTest(kind=kind, members=members):
                 remote = self.remote()
@@ -261,19 +357,38 @@ class OverAWebSocket(PeersCase):
 
     def test_one_question_one_answer(self):
         remote = self.remote()
-        question = {"action": "pair.start", "component_type": "tool", "component_id": remote.component_id, "endpoint": remote.endpoint}
+        question = {
+            "action": "pair.start",
+            "component_type": "tool",
+            "component_id": remote.component_id,
+            "endpoint": remote.endpoint,
+        }
         answer = self.ask(question)
-        self.assertEqual((answer["action"], answer["ok"], answer["result"]["peer"]), ("pair.result", True, self.peer(remote).json()))
+        self.assertEqual(
+            (answer["action"], answer["ok"], answer["result"]["peer"]),
+            ("pair.result", True, self.peer(remote).json()),
+        )
         refused = self.ask({**question, "action": "pair.stop"})
         self.assertEqual((refused["ok"], refused["code"]), (False, "INVALID_ARGS"))
-        self.assertEqual(self.ask({**question, "endpoint": "ws://192.0.2.1/"})["code"], "MTLS_REQUIRED")
+        self.assertEqual(
+            self.ask({**question, "endpoint": "ws://192.0.2.1/"})["code"], "MTLS_REQUIRED"
+        )
 
     def test_a_client_that_hangs_up_stops_nothing(self):
         remote = self.remote()
         gone = threading.Event()
         remote.on["pair.init"] = lambda _: gone.wait(10) and None
         with WebSocket(self.gateway.admin, "/v1/pairings/ws") as web:
-            web.send_text(json.dumps({"action": "pair.start", "component_type": "tool", "component_id": remote.component_id, "endpoint": remote.endpoint}))
+            web.send_text(
+                json.dumps(
+                    {
+                        "action": "pair.start",
+                        "component_type": "tool",
+                        "component_id": remote.component_id,
+                        "endpoint": remote.endpoint,
+                    }
+                )
+            )
             eventually(lambda: "pair.init" in remote.received, "the gateway dials")
         gone.set()
         self.assertTrue(remote.completed.wait(20))
@@ -281,8 +396,10 @@ class OverAWebSocket(PeersCase):
 
 class CommandLine(PeersCase):
     def lines(self, headline, remote_type, remote_id, endpoint, pairing_id, pin):
-        return (f"{headline}\npairing_id={pairing_id}\ncomponent_type={remote_type}\ncomponent_id={remote_id}\nendpoint={endpoint}\n"
-                f"mtls_cert_fingerprint={pin}\n")
+        return (
+            f"{headline}\npairing_id={pairing_id}\ncomponent_type={remote_type}\ncomponent_id={remote_id}\nendpoint={endpoint}\n"
+            f"mtls_cert_fingerprint={pin}\n"
+        )
 
     def test_pair_test_prints_its_marker_and_five_lines(self):  # 53
         done = self.crab("pair", "test", "--component-id", "probe")
@@ -290,7 +407,17 @@ class CommandLine(PeersCase):
         peer = self.gateway.admin_request("GET", "/v1/peers/tool_host/probe").json()
         self.assertEqual(peer["status"], "inactive")
         pairing_id = done.stdout.split("pairing_id=")[1][:32]
-        self.assertEqual(done.stdout, self.lines("pairing test complete", "tool_host", "probe", peer["endpoint"], pairing_id, peer["mtls_cert_fingerprint"]))
+        self.assertEqual(
+            done.stdout,
+            self.lines(
+                "pairing test complete",
+                "tool_host",
+                "probe",
+                peer["endpoint"],
+                pairing_id,
+                peer["mtls_cert_fingerprint"],
+            ),
+        )
 
     def test_pair_test_twice_and_with_the_host_s_name(self):  # 54
         for _ in range(2):
@@ -299,36 +426,104 @@ class CommandLine(PeersCase):
         self.assertRegex(done.stdout, r"(?m)^component_id=[A-Za-z0-9][A-Za-z0-9._-]*$")
 
     def test_pair_prints_five_lines_and_on_first_use_the_key_to_compare(self):
-        for word, kind in (("tool", "tool_host"), ("subscriber", "subscriber"), ("cli", "operator")):
+        for word, kind in (
+            ("tool", "tool_host"),
+            ("subscriber", "subscriber"),
+            ("cli", "operator"),
+        ):
             remote = self.remote(component_type=kind)
             first = self.crab("pair", word, remote.endpoint, remote.component_id)
             self.assertEqual(first.returncode, 0, first.stderr)
             self.assertTrue(remote.completed.wait(10))
             peer = self.peer(remote).json()
-            wanted = self.lines("pairing complete", kind, remote.component_id, remote.endpoint, remote.received["pair.complete"]["pairing_id"],
-                                peer["mtls_cert_fingerprint"])
+            wanted = self.lines(
+                "pairing complete",
+                kind,
+                remote.component_id,
+                remote.endpoint,
+                remote.received["pair.complete"]["pairing_id"],
+                peer["mtls_cert_fingerprint"],
+            )
             self.assertEqual(first.stdout, wanted)
-            self.assertEqual(first.stderr, f"first use: compare with the line that the remote printed: remote_key={remote.key}\n")
+            self.assertEqual(
+                first.stderr,
+                f"first use: compare with the line that the remote printed: "
+                f"remote_key={remote.key}\n",
+            )
             again = self.crab("pair", word, remote.endpoint, remote.component_id)
             self.assertEqual((again.returncode, again.stderr), (0, ""))
-            self.assertEqual(self.crab("pair", word, remote.endpoint, remote.component_id, "--replace", "--remote-key", remote.key).stderr, "")
+            self.assertEqual(
+                self.crab(
+                    "pair",
+                    word,
+                    remote.endpoint,
+                    remote.component_id,
+                    "--replace",
+                    "--remote-key",
+                    remote.key,
+                ).stderr,
+                "",
+            )
 
     def test_flags_stand_anywhere_with_one_or_two_dashes(self):  # 52
         remote = self.remote()
         socket_path = str(self.gateway.admin)
-        for words in (["--admin-socket", socket_path, "pair", "tool", remote.endpoint, remote.component_id, "-timeout=15s"],
-                      ["pair", "-admin-socket", socket_path, "tool", "-replace", remote.endpoint, "--timeout", "15s", remote.component_id],
-                      ["pair", "tool", remote.endpoint, "-remote-key", remote.key, remote.component_id, "-admin-socket=" + socket_path]):
-            done = subprocess.run([program(), *words], capture_output=True, text=True, timeout=40, env={"PATH": os.environ["PATH"]})
+        for words in (
+            [
+                "--admin-socket",
+                socket_path,
+                "pair",
+                "tool",
+                remote.endpoint,
+                remote.component_id,
+                "-timeout=15s",
+            ],
+            [
+                "pair",
+                "-admin-socket",
+                socket_path,
+                "tool",
+                "-replace",
+                remote.endpoint,
+                "--timeout",
+                "15s",
+                remote.component_id,
+            ],
+            [
+                "pair",
+                "tool",
+                remote.endpoint,
+                "-remote-key",
+                remote.key,
+                remote.component_id,
+                "-admin-socket=" + socket_path,
+            ],
+        ):
+            done = subprocess.run(
+                [program(), *words],
+                capture_output=True,
+                text=True,
+                timeout=40,
+                env={"PATH": os.environ["PATH"]},
+            )
             self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_refusals_and_failures_are_one_line_and_the_step_that_helps_and_exit_1(self):
         other_key = "A" * 43 + "="
-        for words, line in ((["pair", "tool", "ws://192.0.2.1/", "far"],
-                             "crab pair failed: gateway pairing failed: MTLS_REQUIRED: plain ws:// goes to this machine only; use wss://\n"),
-                            (["pair", "test", "--gateway-public-key", other_key],
-                             "crab pair failed: gateway pairing failed: GATEWAY_KEY_MISMATCH: the remote says: this remote is configured for another gateway's key\n"
-                             "crab: the remote trusts another gateway: start it with the key that `crab peers identity` prints here\n")):
+        for words, line in (
+            (
+                ["pair", "tool", "ws://192.0.2.1/", "far"],
+                "crab pair failed: gateway pairing failed: MTLS_REQUIRED: plain ws:// goes to "
+                "this machine only; use wss://\n",
+            ),
+            (
+                ["pair", "test", "--gateway-public-key", other_key],
+                "crab pair failed: gateway pairing failed: GATEWAY_KEY_MISMATCH: the remote says: "
+                "this remote is configured for another gateway's key\n"
+                "crab: the remote trusts another gateway: start it with the key that `crab peers "
+                "identity` prints here\n",
+            ),
+        ):
             done = self.crab(*words)
             self.assertEqual((done.returncode, done.stdout, done.stderr), (1, "", line))
         nobody = self.crab("pair", "test", "--admin-socket", str(self.gateway.folder / "none.sock"))
@@ -343,25 +538,51 @@ class CommandLine(PeersCase):
         self.assertRegex(done.stderr, r"\Acrab pair failed: .+\n\Z")
 
     def test_wrong_usage_is_exit_2_and_help_is_0(self):
-        for words in (["pair"], ["pair", "phone", "ws://a", "b"], ["pair", "tool", "ws://a"], ["pair", "tool", "ws://a", "-b"], ["pair", "tool", "ws://a", "b", "c"],
-                      ["pair", "tool", "ws://a", "b", "--remote-key", "AAAA"], ["pair", "test", "--timeout", "soon"], ["pair", "test", "--listen-addr", "ws://0.0.0.0:0/"],
-                      ["pair", "test", "--gateway-public-key", "x"], ["peers", "show", "memory"], ["peers"]):
+        for words in (
+            ["pair"],
+            ["pair", "phone", "ws://a", "b"],
+            ["pair", "tool", "ws://a"],
+            ["pair", "tool", "ws://a", "-b"],
+            ["pair", "tool", "ws://a", "b", "c"],
+            ["pair", "tool", "ws://a", "b", "--remote-key", "AAAA"],
+            ["pair", "test", "--timeout", "soon"],
+            ["pair", "test", "--listen-addr", "ws://0.0.0.0:0/"],
+            ["pair", "test", "--gateway-public-key", "x"],
+            ["peers", "show", "memory"],
+            ["peers"],
+        ):
             done = self.crab(*words)
             self.assertEqual((done.returncode, done.stdout), (2, ""), words)
-        for words in (["pair", "--help"], ["pair", "test", "-help"], ["pair", "tool", "--help"], ["peers", "--help"]):
+        for words in (
+            ["pair", "--help"],
+            ["pair", "test", "-help"],
+            ["pair", "tool", "--help"],
+            ["peers", "--help"],
+        ):
             self.assertEqual(self.crab(*words).returncode, 0, words)
 
     def test_peers_are_listed_shown_put_aside_renewed_and_revoked(self):
         remote = self.remote()
         name = f"tool_host/{remote.component_id}"
         self.assertEqual(self.pair(remote).status, 200)
-        self.assertRegex(self.crab("peers", "list").stdout, rf"(?m)^{name} +active +{remote.endpoint} ")
-        self.assertEqual(json.loads(self.crab("peers", "show", name, "-o", "json").stdout), self.peer(remote).json())
-        self.assertIn(f"endpoint               {remote.endpoint}\n", self.crab("peers", "show", name).stdout)
+        self.assertRegex(
+            self.crab("peers", "list").stdout, rf"(?m)^{name} +active +{remote.endpoint} "
+        )
+        self.assertEqual(
+            json.loads(self.crab("peers", "show", name, "-o", "json").stdout),
+            self.peer(remote).json(),
+        )
+        self.assertIn(
+            f"endpoint               {remote.endpoint}\n", self.crab("peers", "show", name).stdout
+        )
         self.assertEqual(self.crab("peers", "disable", name).stdout, f"{name} is inactive\n")
         self.assertEqual(self.crab("peers", "enable", name).stdout, f"{name} is active\n")
-        self.assertRegex(self.crab("peers", "renew", name).stdout, rf"\Arenewed {name} until 20\d\d-.*Z\n\Z")
-        self.assertEqual(self.crab("peers", "revoke", name, "--reason", "lost").stdout, f"revoked {name}\n")
+        self.assertRegex(
+            self.crab("peers", "renew", name).stdout, rf"\Arenewed {name} until 20\d\d-.*Z\n\Z"
+        )
+        self.assertEqual(
+            self.crab("peers", "revoke", name, "--reason", "lost").stdout, f"revoked {name}\n"
+        )
         again = self.crab("peers", "enable", name)
         self.assertEqual((again.returncode, again.stdout), (1, ""))
         self.assertTrue(again.stderr.startswith("crab: CONFLICT: "), again.stderr)
@@ -369,8 +590,10 @@ class CommandLine(PeersCase):
 
     def test_identity_prints_what_remotes_need(self):
         known = self.identity()
-        self.assertEqual(self.crab("peers", "identity").stdout,
-                         f"gateway_id={known['gateway_id']}\npublic_key_ed25519={known['public_key_ed25519']}\nca_fingerprint={known['ca_fingerprint']}\n")
+        self.assertEqual(
+            self.crab("peers", "identity").stdout,
+            f"gateway_id={known['gateway_id']}\npublic_key_ed25519={known['public_key_ed25519']}\nca_fingerprint={known['ca_fingerprint']}\n",
+        )
 
 
 class Peers(PeersCase):
@@ -379,41 +602,97 @@ class Peers(PeersCase):
         self.assertEqual(self.pair(remote).status, 200)
         path = f"/v1/peers/tool_host/{remote.component_id}"
         ask = self.gateway.admin_request
-        self.assertIn(remote.component_id, [peer["component_id"] for peer in ask("GET", "/v1/peers").json()["peers"]])
+        self.assertIn(
+            remote.component_id,
+            [peer["component_id"] for peer in ask("GET", "/v1/peers").json()["peers"]],
+        )
         self.assertEqual(ask("PATCH", path, {"status": "inactive"}).json()["status"], "inactive")
         self.refused(ask("POST", path + "/renew"), 400, "INVALID_ARGS")
-        self.assertEqual(ask("PATCH", path, {"status": "active", "tool_url": "https://a.example:1/x"}).json()["tool_url"], "https://a.example:1/x")
+        self.assertEqual(
+            ask("PATCH", path, {"status": "active", "tool_url": "https://a.example:1/x"}).json()[
+                "tool_url"
+            ],
+            "https://a.example:1/x",
+        )
         for body in ({}, {"status": "revoked"}, {"tool_url": "http://a"}, {"x": 1}, {"status": 1}):
             self.refused(ask("PATCH", path, body), 400, "INVALID_ARGS")
         self.refused(ask("POST", path + "/revoke", {"why": "x"}), 400, "INVALID_ARGS")
-        self.assertEqual(ask("POST", path + "/revoke", {"reason": "lost"}).json()["status"], "revoked")
+        self.assertEqual(
+            ask("POST", path + "/revoke", {"reason": "lost"}).json()["status"], "revoked"
+        )
         self.refused(ask("PATCH", path, {"status": "active"}), 409, "CONFLICT")
         self.refused(self.pair(remote), 409, "PEER_EXISTS")
         self.assertEqual(self.pair(remote, replace=True).json()["peer"]["status"], "active")
 
     def test_unknown_peers_paths_and_methods(self):
         ask = self.gateway.admin_request
-        for path in ("/v1/peers/tool_host/nobody", "/v1/peers/device/a", "/v1/peers/tool_host", "/v1/peers/", "/v1/peers/tool_host/a/b", "/v1/peers/tool_host/-"):
+        for path in (
+            "/v1/peers/tool_host/nobody",
+            "/v1/peers/device/a",
+            "/v1/peers/tool_host",
+            "/v1/peers/",
+            "/v1/peers/tool_host/a/b",
+            "/v1/peers/tool_host/-",
+        ):
             self.assertEqual(ask("GET", path).status, 404, path)
         for verb in ("renew", "revoke"):
             self.assertEqual(ask("POST", f"/v1/peers/tool_host/nobody/{verb}").status, 404)
-        for method, path in (("GET", "/v1/pairings"), ("POST", "/v1/identity"), ("DELETE", "/v1/peers/tool_host/a"), ("GET", "/v1/peers/tool_host/a/renew")):
+        for method, path in (
+            ("GET", "/v1/pairings"),
+            ("POST", "/v1/identity"),
+            ("DELETE", "/v1/peers/tool_host/a"),
+            ("GET", "/v1/peers/tool_host/a/renew"),
+        ):
             answer = ask(method, path)
             self.assertEqual(answer.status, 405, path)
 
     def test_no_tcp_listener_knows_any_of_these_routes(self):  # 49
         token = self.gateway.pair("operator", ("operator", "caller", "cli_admin"))
-        upgrade = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA=="}
-        for method, path, headers in (("POST", "/v1/pairings", {}), ("GET", "/v1/pairings", {}), ("GET", "/v1/pairings/ws", upgrade), ("GET", "/v1/identity", {}),
-                                      ("GET", "/v1/peers", {}), ("GET", "/v1/peers/tool_host/a", {}), ("POST", "/v1/peers/tool_host/a/renew", {}),
-                                      ("POST", "/v1/peers/tool_host/a/revoke", {})):
-            answer = fetch(self.gateway.public, method, path, {"Authorization": f"Bearer {token}", **headers}, {} if method == "POST" else None)
+        upgrade = {
+            "Connection": "Upgrade",
+            "Upgrade": "websocket",
+            "Sec-WebSocket-Version": "13",
+            "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==",
+        }
+        for method, path, headers in (
+            ("POST", "/v1/pairings", {}),
+            ("GET", "/v1/pairings", {}),
+            ("GET", "/v1/pairings/ws", upgrade),
+            ("GET", "/v1/identity", {}),
+            ("GET", "/v1/peers", {}),
+            ("GET", "/v1/peers/tool_host/a", {}),
+            ("POST", "/v1/peers/tool_host/a/renew", {}),
+            ("POST", "/v1/peers/tool_host/a/revoke", {}),
+        ):
+            answer = fetch(
+                self.gateway.public,
+                method,
+                path,
+                {"Authorization": f"Bearer {token}", **headers},
+                {} if method == "POST" else None,
+            )
             self.assertEqual(answer.status, 404, path)
 
     def test_keys_lie_in_private_files(self):
         state = self.gateway.folder / "state"
-        modes = {name: oct((state / name).stat().st_mode & 0o777) for name in ("gateway_identity.json", "pairing_ca_key.pem", "pairing_ca_cert.pem", "trust.db")}
-        self.assertEqual(modes, {"gateway_identity.json": "0o600", "pairing_ca_key.pem": "0o600", "pairing_ca_cert.pem": "0o644", "trust.db": "0o600"})
+        modes = {
+            name: oct((state / name).stat().st_mode & 0o777)
+            for name in (
+                "gateway_identity.json",
+                "pairing_ca_key.pem",
+                "pairing_ca_cert.pem",
+                "trust.db",
+            )
+        }
+        self.assertEqual(
+            modes,
+            {
+                "gateway_identity.json": "0o600",
+                "pairing_ca_key.pem": "0o600",
+                "pairing_ca_cert.pem": "0o644",
+                "trust.db": "0o600",
+            },
+        )
 
 
 if __name__ == "__main__":

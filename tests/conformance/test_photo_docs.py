@@ -1,5 +1,5 @@
-"""docs/how_to/photos_for_a_model.md: its configuration, its steps and its table, with a camera that is this test; a real browser takes the same
-way in tests/integration/photos_for_a_model_test.py."""
+"""docs/how_to/photos_for_a_model.md: its configuration, its steps and its table, with a camera that
+is this test; a real browser takes the same way in tests/integration/photos_for_a_model_test.py."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from support.device import ToolFailure, tool
 from support.gateway import program
 from support.terminal import Terminal
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs/how_to/photos_for_a_model.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs/how_to/photos_for_a_model.md").read_text(
+    encoding="utf-8"
+)
 #: What the page types at the terminal.
 QUESTION = re.search(r"^ *> (.*)$", PAGE, re.MULTILINE)[1]
 
@@ -25,13 +27,28 @@ QUESTION = re.search(r"^ *> (.*)$", PAGE, re.MULTILINE)[1]
 def model_of_the_page(url: str) -> dict[str, Any]:
     """The model that the page configures, at another address."""
     entry = re.search(r"^ *- \{(model: .*)\}$", PAGE, re.MULTILINE)[1]
-    return {**{name: json.loads(value) for name, value in re.findall(r'(\w+): ("[^"]*"|true|false)', entry)}, "url": url}
+    return {
+        **{
+            name: json.loads(value)
+            for name, value in re.findall(r'(\w+): ("[^"]*"|true|false)', entry)
+        },
+        "url": url,
+    }
 
 
 def pictures_in(messages: list[dict[str, Any]]) -> list[bytes]:
     """Those of a request to a model that takes `image_url`."""
-    parts = [part for message in messages if isinstance(message["content"], list) for part in message["content"]]
-    return [base64.b64decode(part["image_url"]["url"].partition(";base64,")[2]) for part in parts if part["type"] == "image_url"]
+    parts = [
+        part
+        for message in messages
+        if isinstance(message["content"], list)
+        for part in message["content"]
+    ]
+    return [
+        base64.b64decode(part["image_url"]["url"].partition(";base64,")[2])
+        for part in parts
+        if part["type"] == "image_url"
+    ]
 
 
 class PhotoCase(ChatCase):
@@ -47,18 +64,32 @@ class PhotoCase(ChatCase):
         """Steps 1 and 2, as the page's tool says it of itself; the name of the device."""
         name = self.gateway.unique("phone")
         code = self.gateway.crab("devices", "pair", "--name", name).splitlines()[0]
-        token = self.gateway.fetch("POST", "/pair", headers={"X-Pairing-Code": code}).json()["token"]
+        token = self.gateway.fetch("POST", "/pair", headers={"X-Pairing-Code": code}).json()[
+            "token"
+        ]
         camera = self.open(token)
         camera.register(tool("take_photo", interactive=True, annotations={"read_only": True}))
         camera.serve({"take_photo": answer})
         return name
 
     def inline(self, _: Any) -> str:
-        return json.dumps({"mime_type": "image/png", "width": 1280, "height": 960, "data_base64": base64.b64encode(self.photo).decode()})
+        return json.dumps(
+            {
+                "mime_type": "image/png",
+                "width": 1280,
+                "height": 960,
+                "data_base64": base64.b64encode(self.photo).decode(),
+            }
+        )
 
     def chat(self) -> Terminal:
         """Step 3, with its question."""
-        terminal = self.enterContext(Terminal([program(), "chat", "--socket", str(self.gateway.admin)], {"HOME": self.home, "PATH": "/usr/bin:/bin"}))
+        terminal = self.enterContext(
+            Terminal(
+                [program(), "chat", "--socket", str(self.gateway.admin)],
+                {"HOME": self.home, "PATH": "/usr/bin:/bin"},
+            )
+        )
         terminal.wait_for("/help tells")
         terminal.wait_for("> ")
         terminal.wait_for_editing()
@@ -109,4 +140,8 @@ class WithoutVisionTest(PhotoCase):
         self.model.script(Answer(calls=[call("take_photo")]), Answer("I cannot see it."))
         self.chat().wait_for("I cannot see it.")
         self.assertEqual(pictures_in(self.model.last_messages()), [])
-        self.assertEqual(self.model.last_messages()[-1]["content"], f"[a picture, image/png, 1280 x 960 pixels, {len(self.photo)} bytes; you cannot see pictures]")
+        self.assertEqual(
+            self.model.last_messages()[-1]["content"],
+            f"[a picture, image/png, 1280 x 960 pixels, {len(self.photo)} bytes; you cannot see "
+            f"pictures]",
+        )

@@ -1,4 +1,5 @@
-"""docs/protocols/clawseed.md, section 11: what the operator forbids and changes (checklist 53-56)."""
+"""docs/protocols/clawseed.md, section 11: what the operator forbids and changes (checklist
+53-56)."""
 
 from __future__ import annotations
 
@@ -17,9 +18,16 @@ from support.wait import eventually
 CONFIG = {
     "policy": [
         {"principal": "device/camera-only*", "register": {"allow": ["camera"]}},
-        {"principal": "device/kitchen*", "register": {"allow": ["read_*"], "deny": ["read_contacts"]}},
+        {
+            "principal": "device/kitchen*",
+            "register": {"allow": ["read_*"], "deny": ["read_contacts"]},
+        },
         {"principal": "caller/limited", "call": {"allow": ["read_*"], "deny": ["read_secret"]}},
-        {"principal": "caller/argued", "call": {"deny": ["read_*"]}, "where": [{"pointer": "/room", "equals": "cellar"}]},
+        {
+            "principal": "caller/argued",
+            "call": {"deny": ["read_*"]},
+            "where": [{"pointer": "/room", "equals": "cellar"}],
+        },
     ],
     "hooks": [
         {"name": "guard", "type": "deny", "tools": ["forbidden_*"], "reason": "not on Sundays"},
@@ -36,20 +44,31 @@ class RegisterPolicyTest(GatewayCase):
 
     def test_clawseed_54_a_device_allowed_one_name_can_register_nothing_else(self) -> None:
         device = self.open(self.new_token("camera-only"))
-        answer = device.register(tool("camera"), tool("microphone"), tool("Camera"), tool("camera2"))
+        answer = device.register(
+            tool("camera"), tool("microphone"), tool("Camera"), tool("camera2")
+        )
         self.assertEqual((answer["count"], answer["registered"]), (4, 1))
         self.assertEqual(device.registered_names(), ["camera"])
 
     def test_clawseed_53_a_refused_name_counts_in_count_only_and_deny_wins(self) -> None:
         device = self.open(self.new_token("kitchen"), capabilities=("tools_registered.rejected",))
-        answer = device.register(tool("read_contacts"), tool("read_thermometer"), tool("write_file"))
+        answer = device.register(
+            tool("read_contacts"), tool("read_thermometer"), tool("write_file")
+        )
         self.assertEqual((answer["count"], answer["registered"]), (3, 1))
-        self.assertEqual([(element["index"], element["name"], element["code"]) for element in answer["rejected"]],
-                         [(0, "read_contacts", "FORBIDDEN"), (2, "write_file", "FORBIDDEN")])
+        self.assertEqual(
+            [
+                (element["index"], element["name"], element["code"])
+                for element in answer["rejected"]
+            ],
+            [(0, "read_contacts", "FORBIDDEN"), (2, "write_file", "FORBIDDEN")],
+        )
         self.assertEqual(device.registered_names(), ["read_thermometer"])
 
     def test_others_are_not_touched_by_the_rule(self) -> None:
-        self.assertEqual(self.open().register(tool("read_contacts"), tool("microphone"))["registered"], 2)
+        self.assertEqual(
+            self.open().register(tool("read_contacts"), tool("microphone"))["registered"], 2
+        )
 
 
 class CallPolicyTest(GatewayCase):
@@ -61,7 +80,9 @@ class CallPolicyTest(GatewayCase):
         self.assertEqual(self.gateway.tools("limited").keys(), {"read_a"})
         for name in ("read_secret", "write_a", f"{self.slug}__write_a"):
             with self.subTest(name):
-                self.assertIn(self.gateway.call(name, caller="limited").code, ("TOOL_NOT_FOUND", "FORBIDDEN"))
+                self.assertIn(
+                    self.gateway.call(name, caller="limited").code, ("TOOL_NOT_FOUND", "FORBIDDEN")
+                )
         device.assert_silent()
         call = self.gateway.start_call("read_a", caller="limited")
         device.answer(device.next_call("read_a"), "ok")
@@ -79,26 +100,47 @@ class CallPolicyTest(GatewayCase):
 
 
 class MayOnlyReadTest(GatewayCase):
-    CONFIG = {"policy": [{"principal": "caller/reader", "effects": "none", "call": {"allow": ["*"]}}],
-              "tools": [{"match": "look_*", "side_effects": False}, {"match": "act_*", "side_effects": True}]}
+    CONFIG = {
+        "policy": [{"principal": "caller/reader", "effects": "none", "call": {"allow": ["*"]}}],
+        "tools": [
+            {"match": "look_*", "side_effects": False},
+            {"match": "act_*", "side_effects": True},
+        ],
+    }
 
     def test_one_rule_lets_a_caller_only_read(self) -> None:
         device = self.open()
-        device.register(tool("look_room"), tool("act_door"), tool("claims", annotations={"read_only": True}))
+        device.register(
+            tool("look_room"), tool("act_door"), tool("claims", annotations={"read_only": True})
+        )
         self.assertIn("look_room", self.gateway.tools("reader").keys())
-        self.assertTrue({"act_door", "claims"}.isdisjoint(self.gateway.tools("reader").keys()), "what nobody who is trusted said is not believed")
+        self.assertTrue(
+            {"act_door", "claims"}.isdisjoint(self.gateway.tools("reader").keys()),
+            "what nobody who is trusted said is not believed",
+        )
         for name in ("act_door", "claims"):
-            self.assertIn(self.gateway.call(name, caller="reader").code, ("TOOL_NOT_FOUND", "FORBIDDEN"))
+            self.assertIn(
+                self.gateway.call(name, caller="reader").code, ("TOOL_NOT_FOUND", "FORBIDDEN")
+            )
         device.assert_silent()
         call = self.gateway.start_call("look_room", caller="reader")
         device.answer(device.next_call("look_room"), "ok")
         self.assertEqual(call.result(10).status, "ok")
-        listed = {each["name"]: each["effects"] for each in json.loads(self.gateway.crab("tools", "list", "-o", "json"))["tools"]}
-        self.assertEqual([listed[name] for name in ("look_room", "act_door", "claims")], ["none", "declared", "unknown"])
+        listed = {
+            each["name"]: each["effects"]
+            for each in json.loads(self.gateway.crab("tools", "list", "-o", "json"))["tools"]
+        }
+        self.assertEqual(
+            [listed[name] for name in ("look_room", "act_door", "claims")],
+            ["none", "declared", "unknown"],
+        )
 
 
 class RatesTest(GatewayCase):
-    CONFIG = {"rates": [{"principal": "caller/slow", "tool": "*", "per_second": 0.001, "burst": 1}], "policy": []}
+    CONFIG = {
+        "rates": [{"principal": "caller/slow", "tool": "*", "per_second": 0.001, "burst": 1}],
+        "policy": [],
+    }
 
     def test_a_reload_gives_nobody_a_new_count(self) -> None:
         device = self.open()
@@ -116,7 +158,9 @@ class RatesTest(GatewayCase):
 class HookTest(GatewayCase):
     CONFIG = CONFIG
 
-    def test_clawseed_55_a_denial_reaches_the_caller_with_its_reason_and_nothing_is_sent(self) -> None:
+    def test_clawseed_55_a_denial_reaches_the_caller_with_its_reason_and_nothing_is_sent(
+        self,
+    ) -> None:
         device = self.open()
         device.register(tool("forbidden_door"))
         error = self.gateway.call("forbidden_door").error
@@ -146,12 +190,15 @@ class HookTest(GatewayCase):
     def test_clawseed_56_replaced_arguments_are_authorized_again(self) -> None:
         device = self.open()
         device.register(tool("read_moved"))
-        self.assertEqual(self.gateway.call("read_moved", {"room": "kitchen"}, caller="argued").code, "FORBIDDEN")
+        self.assertEqual(
+            self.gateway.call("read_moved", {"room": "kitchen"}, caller="argued").code, "FORBIDDEN"
+        )
         device.assert_silent()
 
 
 class RepeatedNameTest(GatewayCase):
-    """Arguments with two members of one name: a rule judges one of them, and the device might use the other."""
+    """Arguments with two members of one name: a rule judges one of them, and the device might use
+    the other."""
 
     CONFIG = CONFIG
 
@@ -159,9 +206,15 @@ class RepeatedNameTest(GatewayCase):
         device = self.open()
         device.register(tool("read_room"))
         token = self.gateway.caller_token("argued")
-        body = json.dumps(rtp.call_request("read_room", {"room": "TWICE"})).replace('"TWICE"', '"kitchen", "room": "cellar"').encode()
+        body = (
+            json.dumps(rtp.call_request("read_room", {"room": "TWICE"}))
+            .replace('"TWICE"', '"kitchen", "room": "cellar"')
+            .encode()
+        )
         answer = self.gateway.fetch("POST", "/v1/tools/call", token, body=body)
-        self.assertEqual((answer.status, answer.json()["error"]["code"]), (400, "INVALID_ARGS"), answer.body)
+        self.assertEqual(
+            (answer.status, answer.json()["error"]["code"]), (400, "INVALID_ARGS"), answer.body
+        )
         self.assertIn("/args/room", answer.json()["error"]["message"])
         device.assert_silent()
 
@@ -169,19 +222,41 @@ class RepeatedNameTest(GatewayCase):
 class HangingHookTest(GatewayCase):
     """A program that hangs holds up the calls that it is asked about, and nobody else's."""
 
-    CONFIG = {"tools": [{"match": "write*", "side_effects": True}],
-              "hooks": [{"name": "hangs", "type": "command", "tools": ["stuck*"], "run": ["/bin/sleep", "30"], "timeout_ms": 20000},
-                        {"name": "nods", "type": "command", "tools": ["write*"], "run": ["/bin/echo", '{"decision":"proceed"}']}]}
+    CONFIG = {
+        "tools": [{"match": "write*", "side_effects": True}],
+        "hooks": [
+            {
+                "name": "hangs",
+                "type": "command",
+                "tools": ["stuck*"],
+                "run": ["/bin/sleep", "30"],
+                "timeout_ms": 20000,
+            },
+            {
+                "name": "nods",
+                "type": "command",
+                "tools": ["write*"],
+                "run": ["/bin/echo", '{"decision":"proceed"}'],
+            },
+        ],
+    }
 
     def test_others_go_on_and_the_calls_deadline_holds(self) -> None:
         stuck, write = self.unique("stuck"), self.unique("write")
         device = self.open()
         device.register(tool(stuck), tool(write))
         device.serve({write: lambda _: "written"})
-        hung = [self.gateway.start_call(stuck, timeout_ms=3000) for _ in range(12)]  # more than one hook may run at once
-        eventually(lambda: sum(call["call_id"] != "" for call in self.running()) >= 12, "all of them are in the gateway")
+        hung = [
+            self.gateway.start_call(stuck, timeout_ms=3000) for _ in range(12)
+        ]  # more than one hook may run at once
+        eventually(
+            lambda: sum(call["call_id"] != "" for call in self.running()) >= 12,
+            "all of them are in the gateway",
+        )
         for n in range(5):
-            reply = self.gateway.call(write, {"n": n}, idempotency_key=self.unique("key"), timeout_ms=2500)
+            reply = self.gateway.call(
+                write, {"n": n}, idempotency_key=self.unique("key"), timeout_ms=2500
+            )
             self.assertEqual(reply.result, {"text": "written"})
             self.assertLess(reply.seconds, 2.0)
         self.gateway.admin_request("POST", "/v1/admin/reload")
@@ -198,7 +273,9 @@ class BrokenHookTest(unittest.TestCase):
     def test_an_unknown_hook_stops_the_start_up(self) -> None:
         gateway = Gateway({"hooks": [{"name": "x", "type": "surprise"}]})
         self.addCleanup(shutil.rmtree, gateway.folder)
-        with contextlib.redirect_stderr(io.StringIO()), self.assertRaisesRegex(AssertionError, "not a ready line"):
+        with contextlib.redirect_stderr(io.StringIO()), self.assertRaisesRegex(
+            AssertionError, "not a ready line"
+        ):
             gateway.__enter__()
         self.assertGreater(gateway.process.wait(10), 0)
         self.assertIn("hooks[0].type", gateway.log_tail())

@@ -1,4 +1,5 @@
-"""docs/how_to/offer_tools_from_python.md: its program is run as it stands there, and the gateway calls it."""
+"""docs/how_to/offer_tools_from_python.md: its program is run as it stands there, and the gateway
+calls it."""
 
 from __future__ import annotations
 
@@ -23,7 +24,9 @@ class PythonHostTest(unittest.TestCase):
         with tempfile.TemporaryDirectory(prefix="crab-dice-") as folder:
             path = Path(folder, "dice.sock")
             Path(folder, "dice.py").write_text(program)
-            host = subprocess.Popen([sys.executable, f"{folder}/dice.py", str(path)], stderr=subprocess.DEVNULL)
+            host = subprocess.Popen(
+                [sys.executable, f"{folder}/dice.py", str(path)], stderr=subprocess.DEVNULL
+            )
             self.addCleanup(lambda: (host.kill(), host.wait()))
 
             def listens() -> bool:
@@ -34,8 +37,13 @@ class PythonHostTest(unittest.TestCase):
             self.assertEqual(path.stat().st_mode & 0o777, 0o600)
             with Gateway({"hosts": [{"name": "dice", "unix": str(path)}]}) as gateway:
                 gateway.wait_listed("dice.roll")
-                self.assertIn(gateway.start_call("dice.roll", {"sides": 2}).result(10).result["number"], (1, 2))
-                self.assertEqual(gateway.start_call("dice.roll", {"sides": 1}).result(10).code, "INVALID_ARGS")
+                self.assertIn(
+                    gateway.start_call("dice.roll", {"sides": 2}).result(10).result["number"],
+                    (1, 2),
+                )
+                self.assertEqual(
+                    gateway.start_call("dice.roll", {"sides": 1}).result(10).code, "INVALID_ARGS"
+                )
 
 
 if __name__ == "__main__":

@@ -18,12 +18,20 @@ EXTENSIONS = ("tool_call_resume", "tool_call_cancel")
 class ResumeTest(GatewayCase):
     CONFIG = {"devices": {"grace_ms": 5000}}
 
-    def open_instance(self, token: str, instance: str, session_id: str | None = None, capabilities: tuple[str, ...] = EXTENSIONS) -> Device:
+    def open_instance(
+        self,
+        token: str,
+        instance: str,
+        session_id: str | None = None,
+        capabilities: tuple[str, ...] = EXTENSIONS,
+    ) -> Device:
         device = self.open(token, session_id=session_id, connect=False)
         device.connect(capabilities, instance=instance)
         return device
 
-    def called(self, instance: str = "one", **members: Any) -> tuple[str, Device, Future[Reply], dict[str, Any]]:
+    def called(
+        self, instance: str = "one", **members: Any
+    ) -> tuple[str, Device, Future[Reply], dict[str, Any]]:
         token, name = self.new_token(), self.unique("tool")
         device = self.open_instance(token, instance)
         device.register(tool(name))
@@ -40,7 +48,9 @@ class ResumeTest(GatewayCase):
         self.assertEqual(call.result(10).result, {"text": "once"})
         back.assert_silent()
 
-    def test_it_is_asked_before_the_old_link_is_known_to_be_dead_and_that_end_changes_nothing(self) -> None:
+    def test_it_is_asked_before_the_old_link_is_known_to_be_dead_and_that_end_changes_nothing(
+        self,
+    ) -> None:
         token, device, call, request = self.called()
         back = self.open_instance(token, "one", device.session_id)
         self.assertEqual(back.next_call()["id"], request["id"])
@@ -115,7 +125,10 @@ class PresenceTest(GatewayCase):
         device.send("presence", battery=0.83, charging=False, metered=True, foreground=True)
         device.fence()
         row = self.listed(self.slug)
-        self.assertEqual((row["battery"], row["charging"], row["metered"], row["foreground"]), (0.83, False, True, True))
+        self.assertEqual(
+            (row["battery"], row["charging"], row["metered"], row["foreground"]),
+            (0.83, False, True, True),
+        )
         tools = self.gateway.call("list_devices").result["devices"]
         mine = next(each for each in tools if each["device"] == self.slug)
         self.assertEqual((mine["battery"], mine["foreground"]), (0.83, True))
@@ -129,19 +142,33 @@ class PresenceTest(GatewayCase):
 
     def test_a_device_that_is_away_is_listed_with_when_it_was_last_seen(self) -> None:
         def mine() -> dict[str, Any]:
-            return next(each for each in self.gateway.call("list_devices").result["devices"] if each["device"] == slug)
+            return next(
+                each
+                for each in self.gateway.call("list_devices").result["devices"]
+                if each["device"] == slug
+            )
 
         token = self.new_token("phone")
         slug = self.slug
-        self.assertEqual((mine()["connected"], mine()["tools"], "last_seen_at" in mine()), (False, 0, False), "it has never been here")
+        self.assertEqual(
+            (mine()["connected"], mine()["tools"], "last_seen_at" in mine()),
+            (False, 0, False),
+            "it has never been here",
+        )
         device = self.open(token)
         device.register(tool(self.unique("tool")))
         self.assertEqual((mine()["connected"], mine()["tools"]), (True, 1))
         came = datetime.fromisoformat(mine()["connected_at"])
-        eventually(lambda: datetime.now(UTC) > came + timedelta(milliseconds=50), "some time passes")
+        eventually(
+            lambda: datetime.now(UTC) > came + timedelta(milliseconds=50), "some time passes"
+        )
         device.close()
         eventually(lambda: not mine()["connected"], "it left")
-        self.assertGreaterEqual(datetime.fromisoformat(mine()["last_seen_at"]) - came, timedelta(milliseconds=50), "last seen is when it left, not when it came")
+        self.assertGreaterEqual(
+            datetime.fromisoformat(mine()["last_seen_at"]) - came,
+            timedelta(milliseconds=50),
+            "last seen is when it left, not when it came",
+        )
         self.assertEqual(mine()["last_seen_at"], self.listed(slug)["last_seen_at"])
 
     def test_who_may_not_connect_any_more_is_no_device(self) -> None:

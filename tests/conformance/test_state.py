@@ -1,4 +1,5 @@
-"""What an operator does with a gateway's state: `crab backup`, `crab audit`, and what systemd is told (docs/operations/running_the_gateway.md)."""
+"""What an operator does with a gateway's state: `crab backup`, `crab audit`, and what systemd is
+told (docs/operations/running_the_gateway.md)."""
 
 from __future__ import annotations
 
@@ -25,10 +26,18 @@ class StateTest(unittest.TestCase):
         self.gateway = self.enterContext(Gateway(_MEMORY))
 
     def crab(self, *words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([program(), *words, "--config", str(self.gateway.config_file)], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30)
+        return subprocess.run(
+            [program(), *words, "--config", str(self.gateway.config_file)],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=30,
+        )
 
     def append(self, text: str, key: str) -> str:
-        reply = self.gateway.call("memory.append", {"entries": [{"text": text}]}, call_id=key, idempotency_key=key)
+        reply = self.gateway.call(
+            "memory.append", {"entries": [{"text": text}]}, call_id=key, idempotency_key=key
+        )
         self.assertEqual(reply.status, "ok", reply.body)
         return key
 
@@ -44,7 +53,9 @@ class BackupTest(StateTest):
         saved = self.crab("backup", str(self.folder / "copy"), "-o", "json")
         self.assertEqual(saved.returncode, 0, saved.stderr)
         names = {entry["name"] for entry in json.loads(saved.stdout)["files"]}
-        self.assertLessEqual({"trust.db", "ledger.db", "audit.db", "memory.db", "sessions.db", "events.db"}, names)
+        self.assertLessEqual(
+            {"trust.db", "ledger.db", "audit.db", "memory.db", "sessions.db", "events.db"}, names
+        )
         self.append("this comes after the backup", "after")
         self.gateway.stop()
         shutil.rmtree(self.gateway.folder / "state")
@@ -52,9 +63,19 @@ class BackupTest(StateTest):
         self.gateway.start()
         found = self.gateway.call("memory.query", {"query": "kettle"}, token=token).result
         self.assertIn("the kettle is blue", json.dumps(found))
-        self.assertNotIn("after the backup", json.dumps(self.gateway.call("memory.query", {"query": "backup"}, token=token).result))
-        self.append("the kettle is blue", "before")  # the ledger knows this call, so nothing is appended twice
-        self.assertEqual(json.dumps(self.gateway.call("memory.query", {"query": "kettle"}, token=token).result).count("the kettle is blue"), 1)
+        self.assertNotIn(
+            "after the backup",
+            json.dumps(self.gateway.call("memory.query", {"query": "backup"}, token=token).result),
+        )
+        self.append(
+            "the kettle is blue", "before"
+        )  # the ledger knows this call, so nothing is appended twice
+        self.assertEqual(
+            json.dumps(
+                self.gateway.call("memory.query", {"query": "kettle"}, token=token).result
+            ).count("the kettle is blue"),
+            1,
+        )
         self.assertEqual(self.crab("audit", "verify").returncode, 0)
 
     def test_a_backup_is_for_its_owner_only_and_leaves_no_journals(self) -> None:
@@ -79,7 +100,9 @@ class BackupTest(StateTest):
 
     def test_a_damaged_database_is_told_and_no_backup_appears(self) -> None:
         self.gateway.stop()
-        (self.gateway.folder / "state" / "sessions.db").write_bytes(b"this is no database, and long enough to be taken for one" * 100)
+        (self.gateway.folder / "state" / "sessions.db").write_bytes(
+            b"this is no database, and long enough to be taken for one" * 100
+        )
         refused = self.crab("backup", str(self.folder / "copy"))
         self.assertNotEqual(refused.returncode, 0)
         self.assertIn("sessions.db", refused.stderr)
@@ -93,10 +116,17 @@ class AuditTest(StateTest):
     def test_the_records_of_a_running_gateway_are_intact_and_can_be_read(self) -> None:
         for n in range(3):
             self.append(f"note {n}", f"call-{n}")
-        checked = eventually(lambda: (found := self.verify())["records"] >= 3 and found, "the records are written")
+        checked = eventually(
+            lambda: (found := self.verify())["records"] >= 3 and found, "the records are written"
+        )
         self.assertTrue(checked["intact"])
-        records = [json.loads(line) for line in self.crab("audit", "export", "--since", "1h").stdout.splitlines()]
-        self.assertLessEqual({"call-0", "call-1", "call-2"}, {record.get("call_id") for record in records})
+        records = [
+            json.loads(line)
+            for line in self.crab("audit", "export", "--since", "1h").stdout.splitlines()
+        ]
+        self.assertLessEqual(
+            {"call-0", "call-1", "call-2"}, {record.get("call_id") for record in records}
+        )
         self.assertEqual(self.crab("audit", "export", "--since", "1ms").stdout, "")
 
     def test_a_record_that_was_changed_is_found(self) -> None:
@@ -112,8 +142,15 @@ class AuditTest(StateTest):
 
     def test_a_gateway_that_never_ran_has_no_records(self) -> None:
         config = self.gateway.folder / "other.yaml"
-        config.write_text(json.dumps({"gateway": {"state_dir": str(self.gateway.folder / "nothing")}}))
-        told = subprocess.run([program(), "audit", "verify", "--config", str(config)], capture_output=True, text=True, timeout=30)
+        config.write_text(
+            json.dumps({"gateway": {"state_dir": str(self.gateway.folder / "nothing")}})
+        )
+        told = subprocess.run(
+            [program(), "audit", "verify", "--config", str(config)],
+            capture_output=True,
+            text=True,
+            timeout=30,
+        )
         self.assertNotEqual(told.returncode, 0)
         self.assertIn("no records yet", told.stderr)
 

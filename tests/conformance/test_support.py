@@ -1,4 +1,5 @@
-"""The clients of the tests, against a server of a few lines: so that a failure elsewhere points at the gateway."""
+"""The clients of the tests, against a server of a few lines: so that a failure elsewhere points at
+the gateway."""
 
 from __future__ import annotations
 
@@ -16,8 +17,21 @@ from support.http import HttpConnection, fetch, read_head
 from support.rtp import call_request, check_discovery, check_response
 from support.stream import Address, EndOfStream, Stream
 from support.wait import Stopwatch, eventually
-from support.websocket import (BINARY, CLOSE, CONTINUATION, PING, PONG, TEXT, Closed, Frame, ProtocolViolation, Refused, WebSocket,
-                               accept_key, apply_mask)
+from support.websocket import (
+    BINARY,
+    CLOSE,
+    CONTINUATION,
+    PING,
+    PONG,
+    TEXT,
+    Closed,
+    Frame,
+    ProtocolViolation,
+    Refused,
+    WebSocket,
+    accept_key,
+    apply_mask,
+)
 
 Script = Callable[["Peer"], None]
 
@@ -39,8 +53,10 @@ class Peer:
     def upgrade(self, extra: str = "", accept: str | None = None) -> str:
         head = self.read_head()
         key = re.search(r"Sec-WebSocket-Key: (\S+)", head)[1]
-        self.send(f"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                  f"Sec-WebSocket-Accept: {accept or accept_key(key)}\r\n{extra}\r\n".encode())
+        self.send(
+            f"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            f"Sec-WebSocket-Accept: {accept or accept_key(key)}\r\n{extra}\r\n".encode()
+        )
         return head
 
     def read_frame(self) -> Frame:
@@ -51,7 +67,9 @@ class Peer:
         if size > 125:
             size = int.from_bytes(self.stream.read(2 if size == 126 else 8), "big")
         mask = self.stream.read(4)
-        return Frame(first & 15, apply_mask(self.stream.read(size), mask), bool(first & 0x80), first >> 4 & 7)
+        return Frame(
+            first & 15, apply_mask(self.stream.read(size), mask), bool(first & 0x80), first >> 4 & 7
+        )
 
     def write_frame(self, frame: Frame) -> None:
         self.send(frame.to_wire(mask=None))
@@ -109,7 +127,10 @@ class HttpClientTest(SupportCase):
                 head = peer.read_head()
                 length = int(re.search(r"Content-Length: (\d+)", head)[1])
                 body = peer.stream.read(length)
-                peer.send(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+                peer.send(
+                    b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: "
+                    b"%d\r\n\r\n" % len(body) + body
+                )
 
         for unix in (False, True):
             with self.subTest(unix=unix), HttpConnection(self.serve(script, unix)) as connection:
@@ -119,21 +140,34 @@ class HttpClientTest(SupportCase):
     def test_chunks_and_events_are_put_together(self) -> None:
         def script(peer: Peer) -> None:
             peer.read_head()
-            peer.send(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
-                      b"a\r\nevent: x\nd\r\n9\r\nata: 1\n\n:\r\n10\r\n ping\n\ndata: 2\n\n\r\n0\r\n\r\n")
+            peer.send(
+                b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: "
+                b"chunked\r\n\r\n"
+                b"a\r\nevent: x\nd\r\n9\r\nata: 1\n\n:\r\n10\r\n ping\n\ndata: 2\n\n\r\n0\r\n\r\n"
+            )
 
         with HttpConnection(self.serve(script)) as connection:
             connection.send("GET", "/")
-            self.assertEqual(list(connection.events(read_head(connection.stream))), [("x", "1"), ("message", "2")])
+            self.assertEqual(
+                list(connection.events(read_head(connection.stream))),
+                [("x", "1"), ("message", "2")],
+            )
 
     def test_an_answer_that_does_not_come_is_a_timeout(self) -> None:
         with self.assertRaises(TimeoutError):
             fetch(self.serve(lambda peer: peer.stream.read_to_end()), "GET", "/", timeout=0.1)
 
     def test_two_content_lengths_and_foreign_status_lines_are_refused(self) -> None:
-        for answer in (b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nContent-Length: 0\r\n\r\n", b"HTTP/1.0 200 OK\r\n\r\n"):
+        for answer in (
+            b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nContent-Length: 0\r\n\r\n",
+            b"HTTP/1.0 200 OK\r\n\r\n",
+        ):
             with self.subTest(answer=answer), self.assertRaises(AssertionError):
-                fetch(self.serve(lambda peer, answer=answer: (peer.read_head(), peer.send(answer))), "GET", "/")
+                fetch(
+                    self.serve(lambda peer, answer=answer: (peer.read_head(), peer.send(answer))),
+                    "GET",
+                    "/",
+                )
 
     def test_a_stream_tells_an_orderly_end_from_a_reset(self) -> None:
         with self.assertRaises(EndOfStream) as orderly:
@@ -160,7 +194,10 @@ class WebSocketClientTest(SupportCase):
     def test_fragments_with_a_ping_between_them_are_one_message(self) -> None:
         def script(peer: Peer) -> None:
             frames = [peer.read_frame() for _ in range(3)]
-            self.assertEqual([(f.opcode, f.fin) for f in frames], [(TEXT, False), (CONTINUATION, False), (CONTINUATION, True)])
+            self.assertEqual(
+                [(f.opcode, f.fin) for f in frames],
+                [(TEXT, False), (CONTINUATION, False), (CONTINUATION, True)],
+            )
             peer.write_frame(frames[0])
             peer.write_frame(Frame(PING, b"p"))
             peer.write_frame(frames[1])
@@ -174,12 +211,18 @@ class WebSocketClientTest(SupportCase):
 
     def test_deflate_works_both_ways_without_context(self) -> None:
         def script(peer: Peer) -> None:
-            head = peer.upgrade("Sec-WebSocket-Extensions: permessage-deflate; server_no_context_takeover; client_no_context_takeover\r\n")
+            head = peer.upgrade(
+                "Sec-WebSocket-Extensions: permessage-deflate; server_no_context_takeover; "
+                "client_no_context_takeover\r\n"
+            )
             self.assertIn("permessage-deflate", head)
             for _ in range(2):
                 frame = peer.read_frame()
                 self.assertEqual(frame.rsv, 4)
-                self.assertEqual(zlib.decompressobj(wbits=-15).decompress(frame.payload + b"\0\0\xff\xff"), b"ab" * 500)
+                self.assertEqual(
+                    zlib.decompressobj(wbits=-15).decompress(frame.payload + b"\0\0\xff\xff"),
+                    b"ab" * 500,
+                )
                 peer.write_frame(frame)
 
         client = WebSocket(self.serve(script), "/", offer_deflate=True)
@@ -217,7 +260,8 @@ class WebSocketClientTest(SupportCase):
             "fragmented ping": Frame(PING, b"", fin=False).to_wire(None),
             "long ping": Frame(PING, b"x" * 126).to_wire(None),
             "continuation of nothing": Frame(CONTINUATION, b"x").to_wire(None),
-            "text inside a message": Frame(TEXT, b"x", fin=False).to_wire(None) + Frame(TEXT, b"y").to_wire(None),
+            "text inside a message": Frame(TEXT, b"x", fin=False).to_wire(None)
+            + Frame(TEXT, b"y").to_wire(None),
             "close of one byte": Frame(CLOSE, b"x").to_wire(None),
             "close 1005": Frame(CLOSE, (1005).to_bytes(2, "big")).to_wire(None),
             "binary": Frame(BINARY, b"x").to_wire(None),
@@ -233,9 +277,14 @@ class WebSocketClientTest(SupportCase):
 
         with self.assertRaises(Refused) as refused:
             WebSocket(self.serve(refuse), "/")
-        self.assertEqual((refused.exception.response.status, refused.exception.response.body), (401, b"{}"))
-        for options in ({"accept": "x"}, {"extra": "Sec-WebSocket-Extensions: permessage-deflate\r\n"},
-                        {"extra": "Sec-WebSocket-Protocol: clawseed.v1\r\n"}):
+        self.assertEqual(
+            (refused.exception.response.status, refused.exception.response.body), (401, b"{}")
+        )
+        for options in (
+            {"accept": "x"},
+            {"extra": "Sec-WebSocket-Extensions: permessage-deflate\r\n"},
+            {"extra": "Sec-WebSocket-Protocol: clawseed.v1\r\n"},
+        ):
             with self.subTest(options), self.assertRaises(ProtocolViolation):
                 WebSocket(self.serve(lambda peer, options=options: peer.upgrade(**options)), "/")
 
@@ -259,28 +308,62 @@ class ChecksTest(unittest.TestCase):
     def test_frames_are_held_to_the_table(self) -> None:
         good = {"type": "tools_registered", "count": 1, "registered": 1}
         check_frame(good)
-        for bad in ({**good, "count": True}, {**good, "rejected": []}, {"type": "tools_registered", "count": 1}, {"type": "surprise"}, [],
-                    {"type": "error", "message": "m"}, {"type": "error", "message": "m", "code": None},
-                    {"type": "tool_call_request", "id": 1, "name": "n", "args": {}}, {"type": "connected", "v": 2, "message": "m"}):
+        for bad in (
+            {**good, "count": True},
+            {**good, "rejected": []},
+            {"type": "tools_registered", "count": 1},
+            {"type": "surprise"},
+            [],
+            {"type": "error", "message": "m"},
+            {"type": "error", "message": "m", "code": None},
+            {"type": "tool_call_request", "id": 1, "name": "n", "args": {}},
+            {"type": "connected", "v": 2, "message": "m"},
+        ):
             with self.subTest(bad=bad):
                 self.assert_refused(check_frame, bad)
         check_frame({**good, "rejected": []}, ["tools_registered.rejected"])
-        self.assert_refused(check_frame, {"type": "tool_call_cancel", "id": "1", "reason": "timeout"})
-        check_frame({"type": "tool_call_cancel", "id": "1", "reason": "timeout"}, ["tool_call_cancel"])
+        self.assert_refused(
+            check_frame, {"type": "tool_call_cancel", "id": "1", "reason": "timeout"}
+        )
+        check_frame(
+            {"type": "tool_call_cancel", "id": "1", "reason": "timeout"}, ["tool_call_cancel"]
+        )
 
     def test_responses_are_held_to_the_schema(self) -> None:
         request = call_request("t", call_id="c")
-        good = {"version": "v1", "call_id": "c", "tool_name": "t", "status": "ok", "duration_ms": 0, "result": {}}
+        good = {
+            "version": "v1",
+            "call_id": "c",
+            "tool_name": "t",
+            "status": "ok",
+            "duration_ms": 0,
+            "result": {},
+        }
         check_response(good, request)
         error = {"code": "INTERNAL", "message": "m", "retryable": False}
-        for change in ({"result": []}, {"error": error}, {"status": "error"}, {"x": 1}, {"duration_ms": 1.5}, {"call_id": "d"}):
+        for change in (
+            {"result": []},
+            {"error": error},
+            {"status": "error"},
+            {"x": 1},
+            {"duration_ms": 1.5},
+            {"call_id": "d"},
+        ):
             with self.subTest(change=change):
                 self.assert_refused(check_response, {**good, **change}, request)
         self.assertNotIn("context", call_request("t", context=...))
 
     def test_discovery_is_sorted_and_complete(self) -> None:
-        one = {"name": "b", "description": "", "input_schema": {}, "output_schema": {}, "timeout_ms_default": 1, "timeout_ms_max": 1,
-               "idempotent": False, "side_effects": True}
+        one = {
+            "name": "b",
+            "description": "",
+            "input_schema": {},
+            "output_schema": {},
+            "timeout_ms_default": 1,
+            "timeout_ms_max": 1,
+            "idempotent": False,
+            "side_effects": True,
+        }
         head = {"version": "v1", "service": "crab"}
         check_discovery({**head, "tools": [{**one, "name": "a"}, one]})
         self.assert_refused(check_discovery, {**head, "tools": [one, {**one, "name": "a"}]})
@@ -301,11 +384,17 @@ class ChecklistTest(unittest.TestCase):
     def test_every_number_has_a_row_and_every_test_that_a_row_names_exists(self) -> None:
         tests = Path(__file__).resolve().parents[1]
         text = (tests.parent / "docs/protocols/clawseed.md").read_text()
-        rows = dict(re.findall(r"^\| (\d+) \| (.+) \|$", text.partition("## Conformance tests")[2], re.MULTILINE))
+        rows = dict(
+            re.findall(
+                r"^\| (\d+) \| (.+) \|$", text.partition("## Conformance tests")[2], re.MULTILINE
+            )
+        )
         self.assertEqual(list(rows), [str(number) for number in range(1, 71)])
         for number, row in rows.items():
             for module, name in re.findall(r"`(test_\w+)\.(test_\w+)`", row):
                 with self.subTest(number=number, name=name):
                     files = [tests / folder / f"{module}.py" for folder in ("conformance", "fault")]
-                    self.assertIn(f"def {name}(", "".join(path.read_text() for path in files if path.exists()))
+                    self.assertIn(
+                        f"def {name}(", "".join(path.read_text() for path in files if path.exists())
+                    )
                     self.assertTrue(name.startswith(f"test_clawseed_{int(number):02}_"))

@@ -1,4 +1,5 @@
-"""docs/protocols/rtp.md, section 4: the gateway as client of tool hosts, scripted ones and a second gateway."""
+"""docs/protocols/rtp.md, section 4: the gateway as client of tool hosts, scripted ones and a second
+gateway."""
 
 from __future__ import annotations
 
@@ -22,8 +23,17 @@ class ToolHostCase(GatewayCase):
     def setUpClass(cls) -> None:
         cls.folder = Path(tempfile.mkdtemp(prefix="crab-hosts-"))
         cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
-        cls.CONFIG = {"hosts": [{"name": name, "unix": str(cls.folder / name)} for name in ("one", "two", "late")]}
-        cls.one = ToolHost(cls.folder / "one", host_tool("read"), host_tool("both"), host_tool("write", side_effects=True)).start()
+        cls.CONFIG = {
+            "hosts": [
+                {"name": name, "unix": str(cls.folder / name)} for name in ("one", "two", "late")
+            ]
+        }
+        cls.one = ToolHost(
+            cls.folder / "one",
+            host_tool("read"),
+            host_tool("both"),
+            host_tool("write", side_effects=True),
+        ).start()
         cls.two = ToolHost(cls.folder / "two", host_tool("both"), host_tool("other")).start()
         cls.addClassCleanup(cls.one.stop)
         cls.addClassCleanup(cls.two.stop)
@@ -43,10 +53,23 @@ class CallTest(ToolHostCase):
         self.assertEqual(self.one.calls[-1].body["tool_name"], "read")
 
     def test_the_request_has_what_the_schema_wants_and_nothing_empty(self) -> None:
-        self.gateway.call("read", {"n": 1}, call_id="form-1", timeout_ms=1000, context={"agent_id": "a", "session_id": "s", "trace_id": "t"})
+        self.gateway.call(
+            "read",
+            {"n": 1},
+            call_id="form-1",
+            timeout_ms=1000,
+            context={"agent_id": "a", "session_id": "s", "trace_id": "t"},
+        )
         body = self.one.calls_of("form-1")[0].body
-        self.assertEqual(body.keys(), {"version", "call_id", "tool_name", "tenant_id", "args", "timeout_ms", "context"})
-        self.assertEqual(body["context"], {"agent_id": "caller/tester/a", "session_id": "s", "trace_id": "t"}, "the caller does not act for the agent a")
+        self.assertEqual(
+            body.keys(),
+            {"version", "call_id", "tool_name", "tenant_id", "args", "timeout_ms", "context"},
+        )
+        self.assertEqual(
+            body["context"],
+            {"agent_id": "caller/tester/a", "session_id": "s", "trace_id": "t"},
+            "the caller does not act for the agent a",
+        )
         self.assertLessEqual(body["timeout_ms"], 900)
         self.gateway.call("write", call_id="form-2")
         self.assertEqual(self.one.calls_of("form-2")[0].body["idempotency_key"], "form-2")
@@ -62,7 +85,14 @@ class CallTest(ToolHostCase):
         self.assertEqual(len(self.two.calls), before + 1)
 
     def test_errors_keep_their_code_and_are_not_repeated(self) -> None:
-        for code in ("INVALID_ARGS", "FORBIDDEN", "RATE_LIMITED", "DEPENDENCY_UNAVAILABLE", "INTERNAL", "CONFLICT"):
+        for code in (
+            "INVALID_ARGS",
+            "FORBIDDEN",
+            "RATE_LIMITED",
+            "DEPENDENCY_UNAVAILABLE",
+            "INTERNAL",
+            "CONFLICT",
+        ):
             self.behave(lambda request, code=code: request.fail(code))
             name = self.unique("error")
             self.assertEqual(self.gateway.call("read", call_id=name).code, code)
@@ -73,7 +103,9 @@ class CallTest(ToolHostCase):
         name = self.unique("busy")
         reply = self.gateway.call("write", call_id=name)
         self.assertEqual((reply.status, reply.code), ("retryable_error", "RATE_LIMITED"))
-        self.assertEqual([call.body["idempotency_key"] for call in self.one.calls_of(name)], [name] * 3)
+        self.assertEqual(
+            [call.body["idempotency_key"] for call in self.one.calls_of(name)], [name] * 3
+        )
 
     def test_a_host_that_times_out_is_told_on_and_not_asked_again(self) -> None:
         self.behave(lambda request: request.fail("TIMEOUT", "timeout"))
@@ -88,7 +120,10 @@ class CallTest(ToolHostCase):
         eventually(lambda: self.one.calls_of(name), "the call is there")
         self.gateway.cancel(name)
         self.assertEqual(call.result(5).code, "CANCELLED")
-        self.assertEqual(self.one.wait_cancel(), {"version": "v1", "tenant_id": "default", "call_id": name, "reason": "cancelled"})
+        self.assertEqual(
+            self.one.wait_cancel(),
+            {"version": "v1", "tenant_id": "default", "call_id": name, "reason": "cancelled"},
+        )
 
     def test_many_calls_at_once_share_few_connections(self) -> None:
         calls = [self.gateway.start_call("read", {"n": n}) for n in range(100)]
@@ -97,9 +132,13 @@ class CallTest(ToolHostCase):
 
 
 class DiscoveryTest(ToolHostCase):
-    def test_a_host_that_comes_up_later_appears_and_one_that_goes_does_not_take_the_list_along(self) -> None:
+    def test_a_host_that_comes_up_later_appears_and_one_that_goes_does_not_take_the_list_along(
+        self,
+    ) -> None:
         late = ToolHost(self.folder / "late", host_tool("late.tool")).start()
-        eventually(lambda: "late.tool" in self.gateway.tools(), "the late host's tool is listed", limit=20)
+        eventually(
+            lambda: "late.tool" in self.gateway.tools(), "the late host's tool is listed", limit=20
+        )
         self.assertEqual(self.gateway.call("late.tool", {"n": 1}).result, {"n": 1})
         late.stop()
         reply = self.gateway.call("late.tool")
@@ -109,7 +148,11 @@ class DiscoveryTest(ToolHostCase):
 
     def test_an_unknown_tool_has_the_list_fetched_again(self) -> None:
         self.two.tools = [host_tool("both"), host_tool("newer")]
-        self.two.behave = lambda request: request.fail("TOOL_NOT_FOUND") if request.body["tool_name"] == "other" else request.answer()
+        self.two.behave = (
+            lambda request: request.fail("TOOL_NOT_FOUND")
+            if request.body["tool_name"] == "other"
+            else request.answer()
+        )
         self.assertEqual(self.gateway.call("other").code, "TOOL_NOT_FOUND")
         self.gateway.wait_listed("newer")
         self.gateway.wait_gone("other")

@@ -1,4 +1,5 @@
-"""The TypeScript package as a device in Node, at a real gateway (docs/protocols/clawseed.md, sections 3, 4, 9 and 10)."""
+"""The TypeScript package as a device in Node, at a real gateway (docs/protocols/clawseed.md,
+sections 3, 4, 9 and 10)."""
 
 from __future__ import annotations
 
@@ -20,43 +21,79 @@ class TypescriptDeviceTest(GatewayCase):
         return device
 
     def call(self, name: str, args: Any = None, agent: str = "tests", **members: Any) -> Any:
-        return self.gateway.call(f"{self.slug}__{name}", args, context={"agent_id": agent, "session_id": "s"}, **members)
+        return self.gateway.call(
+            f"{self.slug}__{name}", args, context={"agent_id": agent, "session_id": "s"}, **members
+        )
 
     def test_its_tools_are_listed_and_answer(self) -> None:
         device = self.node()
-        self.assertEqual(device.events("connected"), [{"kind": "connected", "tools": 7, "rejected": []}])
-        self.assertEqual(self.call("echo", {"text": "grüß — 🦀" * 10_000}).result["text"], "grüß — 🦀" * 10_000)
-        self.assertEqual(self.call("whole", {"a": [1, None, {"b": 1.5}]}).result, {"a": [1, None, {"b": 1.5}]})
+        self.assertEqual(
+            device.events("connected"), [{"kind": "connected", "tools": 7, "rejected": []}]
+        )
+        self.assertEqual(
+            self.call("echo", {"text": "grüß — 🦀" * 10_000}).result["text"], "grüß — 🦀" * 10_000
+        )
+        self.assertEqual(
+            self.call("whole", {"a": [1, None, {"b": 1.5}]}).result, {"a": [1, None, {"b": 1.5}]}
+        )
         self.assertEqual(self.call("echo", {}).code, "INVALID_ARGS")  # the gateway knows the schema
 
     def test_large_results_and_bytes_are_uploaded(self) -> None:
         self.node()
-        for tool, args, kind, content in (("echo", {"text": "grüß — 🦀" * 20_000}, "text/plain;charset=utf-8", ("grüß — 🦀" * 20_000).encode()),
-                                          ("picture", {"bytes": 3_000_000}, "image/jpeg", bytes(range(250)) * 12_000),
-                                          ("picture", {"bytes": 0}, "image/jpeg", b"")):
+        for tool, args, kind, content in (
+            (
+                "echo",
+                {"text": "grüß — 🦀" * 20_000},
+                "text/plain;charset=utf-8",
+                ("grüß — 🦀" * 20_000).encode(),
+            ),
+            ("picture", {"bytes": 3_000_000}, "image/jpeg", bytes(range(250)) * 12_000),
+            ("picture", {"bytes": 0}, "image/jpeg", b""),
+        ):
             artifact = self.call(tool, args).result["artifact"]
             self.assertEqual((artifact["content_type"], artifact["bytes"]), (kind, len(content)))
-            self.assertEqual(self.gateway.fetch("GET", artifact["href"], self.gateway.caller_token()).body, content)
+            self.assertEqual(
+                self.gateway.fetch("GET", artifact["href"], self.gateway.caller_token()).body,
+                content,
+            )
 
     def test_failures_keep_their_codes(self) -> None:
         self.node()
         failure = self.call("asleep").error
-        self.assertEqual((failure["code"], failure["message"]), ("DEPENDENCY_UNAVAILABLE", "UNAVAILABLE: the sensor is asleep"))
+        self.assertEqual(
+            (failure["code"], failure["message"]),
+            ("DEPENDENCY_UNAVAILABLE", "UNAVAILABLE: the sensor is asleep"),
+        )
 
     def test_it_is_told_who_asks_and_its_no_is_final(self) -> None:
         self.node()
-        self.assertEqual(self.call("who", agent="planner").result, {"principal": "caller/tester", "agent": "planner"})
+        self.assertEqual(
+            self.call("who", agent="planner").result,
+            {"principal": "caller/tester", "agent": "planner"},
+        )
         self.assertEqual(self.call("who", agent="stranger").code, "FORBIDDEN")
 
     def test_a_timeout_and_a_cancel_reach_the_handler(self) -> None:
         device = self.node()
         self.assertEqual(self.call("slow", timeout_ms=300).status, "timeout")
-        eventually(lambda: sum("aborted" in line for line in list(device.lines)) == 1, "the handler was stopped")
+        eventually(
+            lambda: sum("aborted" in line for line in list(device.lines)) == 1,
+            "the handler was stopped",
+        )
         call = self.gateway.start_call(f"{self.slug}__slow", {}, call_id="node-cancel")
-        eventually(lambda: sum(line.get("call", {}).get("phase") == "running" for line in list(device.lines)) == 2, "the second call runs")
+        eventually(
+            lambda: sum(
+                line.get("call", {}).get("phase") == "running" for line in list(device.lines)
+            )
+            == 2,
+            "the second call runs",
+        )
         self.gateway.cancel("node-cancel")
         self.assertNotEqual(call.result(20).status, "ok")
-        eventually(lambda: sum("aborted" in line for line in list(device.lines)) == 2, "the handler was stopped again")
+        eventually(
+            lambda: sum("aborted" in line for line in list(device.lines)) == 2,
+            "the handler was stopped again",
+        )
 
     def test_tools_come_and_go_while_it_runs(self) -> None:
         device = self.node()
@@ -93,7 +130,9 @@ class TypescriptDeviceReconnectTest(GatewayCase):
         device.wait_event("lost")
         self.gateway.start()
         device.wait_event("connected", 2)
-        self.assertEqual(self.gateway.call(f"{self.slug}__echo", {"text": "back"}).result["text"], "back")
+        self.assertEqual(
+            self.gateway.call(f"{self.slug}__echo", {"text": "back"}).result["text"], "back"
+        )
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""Turns that events start, while the gateway is killed again and again and publishers repeat themselves: none begins twice, each has one end,
-as have those of chats."""
+"""Turns that events start, while the gateway is killed again and again and publishers repeat
+themselves: none begins twice, each has one end, as have those of chats."""
 
 from __future__ import annotations
 
@@ -29,34 +29,56 @@ ENDS = ("agent.turn.completed", "agent.turn.failed")
 
 
 def envelope(event_id: str) -> dict[str, Any]:
-    return {"version": "v1", "event_id": event_id, "trace_id": "t", "tenant_id": "default", "occurred_at": "2026-02-13T16:00:00Z", "event_type": "channel.message.received",
-            "source": {"component_type": "operator", "component_id": "tests"}, "routing": {"agent_id": "a", "session_id": "s"}, "payload": {"text": f"number {event_id}"}}
+    return {
+        "version": "v1",
+        "event_id": event_id,
+        "trace_id": "t",
+        "tenant_id": "default",
+        "occurred_at": "2026-02-13T16:00:00Z",
+        "event_type": "channel.message.received",
+        "source": {"component_type": "operator", "component_id": "tests"},
+        "routing": {"agent_id": "a", "session_id": "s"},
+        "payload": {"text": f"number {event_id}"},
+    }
 
 
 class AgentsFaultTest(unittest.TestCase):
     def turns(self, gateway: Gateway) -> list[dict[str, Any]]:
         return fetch(gateway.admin, "GET", "/v1/admin/agents").json()["turns"]
 
-    def told(self, gateway: Gateway, is_last: Callable[[dict[str, Any]], bool]) -> dict[str, list[str]]:
+    def told(
+        self, gateway: Gateway, is_last: Callable[[dict[str, Any]], bool]
+    ) -> dict[str, list[str]]:
         """What the outbox tells of each turn, in its order, up to the last of these events."""
         kinds: dict[str, list[str]] = {}
-        with WebSocket(gateway.admin, "/v1/events?types=agent.*&cursor=earliest&remember=false") as stream:
+        with WebSocket(
+            gateway.admin, "/v1/events?types=agent.*&cursor=earliest&remember=false"
+        ) as stream:
             while True:
                 event = json.loads(stream.receive_text(10))["event"]
-                kinds.setdefault(event["payload"]["turn_id"], []).append(event["event_type"].rpartition(".")[2])
+                kinds.setdefault(event["payload"]["turn_id"], []).append(
+                    event["event_type"].rpartition(".")[2]
+                )
                 if is_last(event):
                     return kinds
 
-    def test_every_turn_of_a_chat_is_told_to_end_once_however_often_the_gateway_is_killed(self) -> None:
+    def test_every_turn_of_a_chat_is_told_to_end_once_however_often_the_gateway_is_killed(
+        self,
+    ) -> None:
         model = self.enterContext(ScriptedModel())
-        with Gateway({"models": [{"model": "parrot", "url": model.url, "max_retries": 0}]}) as gateway:
+        with Gateway(
+            {"models": [{"model": "parrot", "url": model.url, "max_retries": 0}]}
+        ) as gateway:
             token = gateway.pair("phone")
             for kill in range(KILLS):
                 asked = len(model.requests)
                 devices = [Device(gateway, token, session_id=f"s{kill}-{n}") for n in range(CHATS)]
                 for device in devices:
                     device.send("message", content="hello")
-                eventually(lambda asked=asked: len(model.requests) > asked, "a turn of this round has begun")
+                eventually(
+                    lambda asked=asked: len(model.requests) > asked,
+                    "a turn of this round has begun",
+                )
                 gateway.kill()
                 for device in devices:
                     device.drop()
@@ -65,14 +87,20 @@ class AgentsFaultTest(unittest.TestCase):
                 device.send("message", content="hello")
                 while device.receive()["type"] != "agent_end":
                     pass
-            told = self.told(gateway, lambda event: event["routing"]["session_id"] == "last" and event["event_type"] == "agent.turn.completed")
+            told = self.told(
+                gateway,
+                lambda event: event["routing"]["session_id"] == "last"
+                and event["event_type"] == "agent.turn.completed",
+            )
         self.assertGreater(len(told), 1)
         for kinds in told.values():
             self.assertIn(kinds, (["started", "created", "completed"], ["started", "failed"]))
 
     def test_a_kill_takes_no_more_than_the_last_half_second_of_what_was_said(self) -> None:
         model = self.enterContext(ScriptedModel())
-        with Gateway({"models": [{"model": "parrot", "url": model.url, "max_retries": 0}]}) as gateway:
+        with Gateway(
+            {"models": [{"model": "parrot", "url": model.url, "max_retries": 0}]}
+        ) as gateway:
             token = gateway.pair("phone")
             model.script(Hold("Once upon a time there was"))
             device = Device(gateway, token, session_id="tale")
@@ -87,25 +115,45 @@ class AgentsFaultTest(unittest.TestCase):
             gateway.start()
             stored = gateway.fetch("GET", "/api/sessions/tale/messages", token).json()["messages"]
             self.assertEqual(stored[0], {"role": "user", "content": "tell"})
-            self.assertTrue(stored[1]["content"].startswith("Once upon a time there was\n["), stored)
+            self.assertTrue(
+                stored[1]["content"].startswith("Once upon a time there was\n["), stored
+            )
             listed = gateway.fetch("GET", "/api/sessions", token).json()["sessions"]
             self.assertEqual([each["message_count"] for each in listed], [len(stored)])
             model.release.set()
 
-    def test_no_event_starts_two_turns_however_often_the_gateway_is_killed_and_the_event_repeated(self) -> None:
+    def test_no_event_starts_two_turns_however_often_the_gateway_is_killed_and_the_event_repeated(
+        self,
+    ) -> None:
         model = self.enterContext(ScriptedModel())
-        config = {"models": [{"model": "parrot", "url": model.url, "max_retries": 0}],
-                  "agents": [{"name": "clerk", "at_once": 4, "on": [{"event": "channel.message.received"}]}]}
+        config = {
+            "models": [{"model": "parrot", "url": model.url, "max_retries": 0}],
+            "agents": [
+                {"name": "clerk", "at_once": 4, "on": [{"event": "channel.message.received"}]}
+            ],
+        }
         ids = [str(uuid.uuid4()) for _ in range(EVENTS)]
         with Gateway(config) as gateway:
             for kill in range(KILLS):
                 asked = len(model.requests)
-                for event_id in ids[:EVENTS * (kill + 1) // KILLS]:  # those of the rounds before are repeats
-                    self.assertEqual(gateway.admin_request("POST", "/v1/events", envelope(event_id)).status, 202)
-                eventually(lambda asked=asked: len(model.requests) > asked, "a turn of this round has begun")
+                for event_id in ids[
+                    : EVENTS * (kill + 1) // KILLS
+                ]:  # those of the rounds before are repeats
+                    self.assertEqual(
+                        gateway.admin_request("POST", "/v1/events", envelope(event_id)).status, 202
+                    )
+                eventually(
+                    lambda asked=asked: len(model.requests) > asked,
+                    "a turn of this round has begun",
+                )
                 gateway.kill()
                 gateway.start()
-            eventually(lambda: len(turns := self.turns(gateway)) == EVENTS and all("ended_at" in turn for turn in turns), "each event has had its turn", 30)
+            eventually(
+                lambda: len(turns := self.turns(gateway)) == EVENTS
+                and all("ended_at" in turn for turn in turns),
+                "each event has had its turn",
+                30,
+            )
             turns = self.turns(gateway)
             left = {turn["turn_id"] for turn in turns}
 
@@ -117,10 +165,19 @@ class AgentsFaultTest(unittest.TestCase):
             told = self.told(gateway, is_last)
         self.assertEqual(sorted(turn["event_id"] for turn in turns), sorted(ids))
         self.assertLessEqual({turn["end"] for turn in turns}, {"answer", "OUTCOME_UNKNOWN"})
-        asked_for = Counter(re.search(r"number ([0-9a-f-]{36})", json.dumps(request.body["messages"])).group(1) for request in model.requests)
+        asked_for = Counter(
+            re.search(r"number ([0-9a-f-]{36})", json.dumps(request.body["messages"])).group(1)
+            for request in model.requests
+        )
         self.assertEqual([event_id for event_id, times in asked_for.items() if times > 1], [])
-        ends = {turn["turn_id"]: "completed" if turn["end"] == "answer" else "failed" for turn in turns}
-        self.assertEqual({turn_id: kinds[-1] for turn_id, kinds in told.items()}, ends, "events and records agree")
+        ends = {
+            turn["turn_id"]: "completed" if turn["end"] == "answer" else "failed" for turn in turns
+        }
+        self.assertEqual(
+            {turn_id: kinds[-1] for turn_id, kinds in told.items()},
+            ends,
+            "events and records agree",
+        )
         for kinds in told.values():
             self.assertIn(kinds, (["started", "created", "completed"], ["started", "failed"]))
         answered = {turn["event_id"] for turn in turns if turn["end"] == "answer"}

@@ -42,14 +42,20 @@ class DeviceCrashTest(GatewayCase):
     def victim(self, token: str, name: str, session_id: str) -> subprocess.Popen[str]:
         """A device process that has registered."""
         host, port = self.gateway.public
-        process = subprocess.Popen([sys.executable, "-c", VICTIM, host, str(port), token, name, session_id], stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            [sys.executable, "-c", VICTIM, host, str(port), token, name, session_id],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         self.assertEqual(process.stdout.readline(), "registered\n")
         return process
 
-    def test_kill_9_of_a_device_in_mid_call_is_an_unknown_outcome_after_the_grace_time(self) -> None:
+    def test_kill_9_of_a_device_in_mid_call_is_an_unknown_outcome_after_the_grace_time(
+        self,
+    ) -> None:
         name = self.unique("tool")
         process = self.victim(self.new_token(), name, str(uuid.uuid4()))
         call = self.gateway.start_call(name)
@@ -78,16 +84,23 @@ class DeviceCrashTest(GatewayCase):
         reply = self.gateway.call(name, timeout_ms=300)
         self.assertEqual(reply.status, "timeout")
         process.send_signal(signal.SIGCONT)
-        self.assertTrue(process.stdout.readline().strip())  # it got the call after all, and the link had stayed
+        self.assertTrue(
+            process.stdout.readline().strip()
+        )  # it got the call after all, and the link had stayed
 
-    def test_an_idempotent_tool_whose_device_dies_is_asked_again_on_its_next_connection_or_fails(self) -> None:
+    def test_an_idempotent_tool_whose_device_dies_is_asked_again_on_its_next_connection_or_fails(
+        self,
+    ) -> None:
         name, token = self.unique("tool"), self.new_token()
         device = self.open(token)
         device.register(tool(name, annotations={"idempotent": True, "read_only": True}))
         call = self.gateway.start_call(name, timeout_ms=3000)
         device.next_call(name)
         device.cut()
-        self.assertIn(call.result(10).code, ("OUTCOME_UNKNOWN", "DEPENDENCY_UNAVAILABLE", "TOOL_NOT_FOUND", "TIMEOUT"))
+        self.assertIn(
+            call.result(10).code,
+            ("OUTCOME_UNKNOWN", "DEPENDENCY_UNAVAILABLE", "TOOL_NOT_FOUND", "TIMEOUT"),
+        )
 
     def test_callers_that_are_reset_in_mid_call_leave_no_descriptor_behind(self) -> None:
         name = self.unique("tool")
@@ -98,12 +111,19 @@ class DeviceCrashTest(GatewayCase):
         requests = []
         for _ in range(20):
             connection = HttpConnection(self.gateway.public)
-            connection.send("POST", "/v1/tools/call", {"Authorization": f"Bearer {self.gateway.caller_token()}"}, call_request(name, timeout_ms=500))
+            connection.send(
+                "POST",
+                "/v1/tools/call",
+                {"Authorization": f"Bearer {self.gateway.caller_token()}"},
+                call_request(name, timeout_ms=500),
+            )
             requests.append(device.next_call(name))
             connection.stream.reset()
         for request in requests[:10]:
             device.answer(request, "nobody is there")
-        eventually(lambda: self.gateway.open_files() <= before, f"at most {before} descriptors are open")
+        eventually(
+            lambda: self.gateway.open_files() <= before, f"at most {before} descriptors are open"
+        )
         device.assert_silent()
 
 
@@ -132,8 +152,20 @@ class GatewayCrashTest(GatewayCase):
         asked = device.next_call(name)
         other = self.gateway.folder / "other.yaml"
         runtime = self.gateway.folder / "other-run"
-        other.write_text(json.dumps({**self.gateway.config, "gateway": {**self.gateway.config["gateway"], "runtime_dir": str(runtime)}}))
-        done = subprocess.run([program(), "gateway", "run", "--config", str(other)], capture_output=True, text=True, timeout=20)
+        other.write_text(
+            json.dumps(
+                {
+                    **self.gateway.config,
+                    "gateway": {**self.gateway.config["gateway"], "runtime_dir": str(runtime)},
+                }
+            )
+        )
+        done = subprocess.run(
+            [program(), "gateway", "run", "--config", str(other)],
+            capture_output=True,
+            text=True,
+            timeout=20,
+        )
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertIn("another process uses", done.stderr)
         device.answer(asked, "once")
@@ -151,7 +183,9 @@ class GatewayCrashTest(GatewayCase):
         self.gateway.start()
         back: Device = self.open(token)
         back.register(tool(name))
-        repeat = self.gateway.start_call(name, {"a": 1}, idempotency_key="key-" + name, timeout_ms=1000)
+        repeat = self.gateway.start_call(
+            name, {"a": 1}, idempotency_key="key-" + name, timeout_ms=1000
+        )
         self.assertEqual(repeat.result(10).code, "OUTCOME_UNKNOWN")
         back.assert_silent()
 
@@ -174,10 +208,12 @@ class GatewayCrashTest(GatewayCase):
 
 
 class KillAtEveryStageTest(GatewayCase):
-    """The promise of the ledger: whenever the gateway is killed, nothing runs twice, and who repeats a call learns ok or unknown."""
+    """The promise of the ledger: whenever the gateway is killed, nothing runs twice, and who
+    repeats a call learns ok or unknown."""
 
     CONFIG = {"tools": [{"match": "*", "side_effects": True}]}
-    #: When it is killed: somewhere between a call's arrival and its answer; as the device gets a call; when a call has run and
+    # : When it is killed: somewhere between a call's arrival and its answer; as the device gets a
+    # call; when a call has run and
     #: its answer is not sent; when an answer is on its way; when all callers have their answers.
     STAGES = ("anywhere", "arrived", "ran", "answered", "told")
     ROUNDS, CALLS = 30, 8
@@ -223,7 +259,10 @@ class KillAtEveryStageTest(GatewayCase):
     def answer_of(self, call: Future[Reply]) -> Reply | None:
         """What the caller learned; nothing when the gateway died first."""
         failure = call.exception(20)
-        self.assertTrue(failure is None or isinstance(failure, (EndOfStream, OSError)), f"{failure!r}, seed {self.seed}")
+        self.assertTrue(
+            failure is None or isinstance(failure, (EndOfStream, OSError)),
+            f"{failure!r}, seed {self.seed}",
+        )
         return None if failure else call.result()
 
     def round(self, number: int) -> None:
@@ -231,7 +270,9 @@ class KillAtEveryStageTest(GatewayCase):
         killed = threading.Event()
         self.device_that_counts(stage, killed)
         calls = range(number * self.CALLS, (number + 1) * self.CALLS)
-        started = [self.gateway.start_call(self.name, {"n": n}, idempotency_key=f"key-{n}") for n in calls]
+        started = [
+            self.gateway.start_call(self.name, {"n": n}, idempotency_key=f"key-{n}") for n in calls
+        ]
         if stage == "anywhere":
             self.kill_soon(killed)
         if stage == "told":
@@ -244,9 +285,15 @@ class KillAtEveryStageTest(GatewayCase):
         self.device_that_counts("", killed)
         for n, before in first.items():
             what = f"call {n}, killed when {stage}, seed {self.seed}"
-            reply = self.gateway.call(self.name, {"n": n}, idempotency_key=f"key-{n}", timeout_ms=10_000)
+            reply = self.gateway.call(
+                self.name, {"n": n}, idempotency_key=f"key-{n}", timeout_ms=10_000
+            )
             if before:
-                self.assertEqual((reply.status, reply.result, reply.http.headers.get("crab-replayed")), ("ok", before.result, "true"), what)
+                self.assertEqual(
+                    (reply.status, reply.result, reply.http.headers.get("crab-replayed")),
+                    ("ok", before.result, "true"),
+                    what,
+                )
             if reply.status == "ok":
                 self.assertEqual(self.runs[n], 1, what)
             else:
@@ -262,8 +309,17 @@ class KillAtEveryStageTest(GatewayCase):
         ends: dict[int, list[str]] = {n: [] for n in self.ends}
         numbers: dict[str, int] = {}
         last = str(uuid.uuid4())
-        mark = {"version": "v1", "event_id": last, "trace_id": "t", "tenant_id": "default", "occurred_at": "2026-02-13T16:00:00Z", "event_type": "heartbeat.tick",
-                "source": {"component_type": "operator", "component_id": "tests"}, "routing": {"agent_id": "a", "session_id": last}, "payload": {}}
+        mark = {
+            "version": "v1",
+            "event_id": last,
+            "trace_id": "t",
+            "tenant_id": "default",
+            "occurred_at": "2026-02-13T16:00:00Z",
+            "event_type": "heartbeat.tick",
+            "source": {"component_type": "operator", "component_id": "tests"},
+            "routing": {"agent_id": "a", "session_id": last},
+            "payload": {},
+        }
         with WebSocket(self.gateway.admin, "/v1/events?cursor=earliest&remember=false") as stream:
             self.assertEqual(self.gateway.admin_request("POST", "/v1/events", mark).status, 202)
             while True:
@@ -279,7 +335,9 @@ class KillAtEveryStageTest(GatewayCase):
                 else:
                     ends[numbers[payload["call_id"]]].append(kind)
 
-    def test_nothing_runs_twice_and_every_caller_learns_how_its_call_ended_or_that_this_is_unknown(self) -> None:
+    def test_nothing_runs_twice_and_every_caller_learns_how_its_call_ended_or_that_this_is_unknown(
+        self,
+    ) -> None:
         for number in range(self.ROUNDS):
             self.round(number)
         self.assertEqual(sum(self.learned.values()), self.ROUNDS * self.CALLS)
@@ -287,7 +345,12 @@ class KillAtEveryStageTest(GatewayCase):
         self.assertGreater(self.learned["ran: OUTCOME_UNKNOWN"], 0, f"{self.learned}")
         self.assertEqual(self.learned["told: OUTCOME_UNKNOWN"], 0, f"{self.learned}")
         requests, ends = self.told()
-        self.assertEqual({n: len(ids) for n, ids in requests.items()}, dict.fromkeys(self.ends, 1), f"seed {self.seed}")
-        # The tool's answer may have reached the outbox before the gateway was killed, and not the ledger; never the other way round.
+        self.assertEqual(
+            {n: len(ids) for n, ids in requests.items()},
+            dict.fromkeys(self.ends, 1),
+            f"seed {self.seed}",
+        )
+        # The tool's answer may have reached the outbox before the gateway was killed, and not the
+        # ledger; never the other way round.
         wrong = {n: told for n, told in ends.items() if told not in ([self.ends[n]], ["completed"])}
         self.assertEqual(wrong, {}, f"seed {self.seed}")

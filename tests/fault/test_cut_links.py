@@ -1,8 +1,9 @@
-"""A proxy between a real device (libcrab, or the TypeScript package in Node) and the gateway that cuts, spoils, repeats and holds back one frame
-after the other: whatever happens, the tool runs once and its result arrives (docs/protocols/clawseed.md, section 9, "Calls that survive
-their link").
+"""A proxy between a real device (libcrab, or the TypeScript package in Node) and the gateway that
+cuts, spoils, repeats and holds back one frame after the other: whatever happens, the tool runs once
+and its result arrives (docs/protocols/clawseed.md, section 9, "Calls that survive their link").
 
-What a proxy spoils here is no text any more; a byte that is changed into another good one is what TLS is for."""
+What a proxy spoils here is no text any more; a byte that is changed into another good one is what
+TLS is for."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ from support.gateway import Reply, program
 from support.node_device import MISSING, NodeDevice
 from support.wait import PATIENCE, eventually
 
-#: Frames of the first connection, by who sends them: session_start, connected, tools_registered, request, acknowledgement; and
+# : Frames of the first connection, by who sends them: session_start, connected, tools_registered,
+# request, acknowledgement; and
 #: connect, register_tools, accepted, result.
 FROM_GATEWAY, FROM_DEVICE = 5, 4
 #: The first of those that belong to a call.
@@ -28,12 +30,17 @@ CALL_AT = {"gateway": 3, "device": 2}
 
 
 class Proxy:
-    """Passes frames on; on its first connection with text frames, `spoil` may do something to the frame that `side` sends as number `at`."""
+    """Passes frames on; on its first connection with text frames, `spoil` may do something to the
+    frame that `side` sends as number `at`."""
 
-    def __init__(self, target: tuple[str, int], side: str, at: int, spoil: Callable[[bytes], bytes | None]) -> None:
+    def __init__(
+        self, target: tuple[str, int], side: str, at: int, spoil: Callable[[bytes], bytes | None]
+    ) -> None:
         self.target, self.side, self.at, self.spoil = target, side, at, spoil
         self.done = threading.Event()
-        self.again = threading.Event()  #: there is talk on another link than the one that was harmed
+        self.again = (
+            threading.Event()
+        )  #: there is talk on another link than the one that was harmed
         self.harmed: tuple[socket.socket, socket.socket] | None = None
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
@@ -61,10 +68,20 @@ class Proxy:
             self.links += [device, gateway]
             pair = (device, gateway)
             for side, source, sink in (("device", device, gateway), ("gateway", gateway, device)):
-                self.threads.append(threading.Thread(target=self._pump, args=(side, source, sink, pair), daemon=True))
+                self.threads.append(
+                    threading.Thread(
+                        target=self._pump, args=(side, source, sink, pair), daemon=True
+                    )
+                )
                 self.threads[-1].start()
 
-    def _pump(self, side: str, source: socket.socket, sink: socket.socket, pair: tuple[socket.socket, socket.socket]) -> None:
+    def _pump(
+        self,
+        side: str,
+        source: socket.socket,
+        sink: socket.socket,
+        pair: tuple[socket.socket, socket.socket],
+    ) -> None:
         try:
             stream = source.makefile("rb")
             head = b""
@@ -133,7 +150,8 @@ def twice(frame: bytes) -> bytes:
 
 
 def held_back(frame: bytes) -> bytes:
-    """Longer than the gateway waits for `tool_call_accepted`, and whatever is behind it waits too."""
+    """Longer than the gateway waits for `tool_call_accepted`, and whatever is behind it waits
+    too."""
     time.sleep(3.5)  # the delay is what is tested
     return frame
 
@@ -151,9 +169,24 @@ class CutLinksTest(GatewayCase):
         token = self.gateway.folder / f"{name}.token"
         token.write_text(self.gateway.pair(name))
         token.chmod(0o600)
-        process = subprocess.Popen([program(), "device", "--gateway", f"ws://127.0.0.1:{port}", "--token-file", str(token), "--name", name,
-                                    "--state", str(self.gateway.folder / f"{name}.json"), "--exec", f"{name}=sh -c 'echo ran >> {runs}; echo done'"],
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            [
+                program(),
+                "device",
+                "--gateway",
+                f"ws://127.0.0.1:{port}",
+                "--token-file",
+                str(token),
+                "--name",
+                name,
+                "--state",
+                str(self.gateway.folder / f"{name}.json"),
+                "--exec",
+                f"{name}=sh -c 'echo ran >> {runs}; echo done'",
+            ],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         try:
             yield
         finally:
@@ -166,9 +199,13 @@ class CutLinksTest(GatewayCase):
         proxy = Proxy(self.gateway.public, side, at, spoil)
         try:
             with self.device(proxy.port, name, runs):
-                if at < CALL_AT[side]:  # a device that never heard the name of its chat session is not asked again
+                if (
+                    at < CALL_AT[side]
+                ):  # a device that never heard the name of its chat session is not asked again
                     eventually(proxy.again.is_set, "the device is back", 20)
-                reply = eventually(lambda: self.answered(self.tool(name)), "it is there to be called", 30)
+                reply = eventually(
+                    lambda: self.answered(self.tool(name)), "it is there to be called", 30
+                )
                 self.assertEqual(reply.status, "ok", reply.body)
                 self.assertEqual(runs.read_text(), "ran\n", "it ran once")
                 eventually(proxy.done.is_set, "the proxy has done it", 20)
@@ -178,9 +215,16 @@ class CutLinksTest(GatewayCase):
     def answered(self, tool: str) -> Reply | None:
         """The answer to a call, unless the device was away and nothing was run."""
         reply = self.gateway.call(tool, timeout_ms=30_000, timeout=40)
-        return reply if reply.status == "ok" or reply.code not in ("TOOL_NOT_FOUND", "DEPENDENCY_UNAVAILABLE") else None
+        return (
+            reply
+            if reply.status == "ok"
+            or reply.code not in ("TOOL_NOT_FOUND", "DEPENDENCY_UNAVAILABLE")
+            else None
+        )
 
-    def each(self, spoil: Callable[[bytes], bytes | None], first: dict[str, int] | None = None) -> None:
+    def each(
+        self, spoil: Callable[[bytes], bytes | None], first: dict[str, int] | None = None
+    ) -> None:
         for side, frames in (("gateway", FROM_GATEWAY), ("device", FROM_DEVICE)):
             for at in range((first or {}).get(side, 0), frames):
                 with self.subTest(side=side, frame=at):

@@ -1,4 +1,5 @@
-"""Events while things break: kill -9 of the gateway under publishers, readers that stop reading, a disk that is full."""
+"""Events while things break: kill -9 of the gateway under publishers, readers that stop reading, a
+disk that is full."""
 
 from __future__ import annotations
 
@@ -18,9 +19,18 @@ from support.websocket import Closed, WebSocket
 
 
 def envelope(text: str = "hello", **members: Any) -> dict[str, Any]:
-    return {"version": "v1", "event_id": str(uuid.uuid4()), "trace_id": "t", "tenant_id": "default", "occurred_at": "2026-02-13T16:00:00Z",
-            "event_type": "channel.message.received", "source": {"component_type": "operator", "component_id": "tests"},
-            "routing": {"agent_id": "a", "session_id": "s"}, "payload": {"text": text}, **members}
+    return {
+        "version": "v1",
+        "event_id": str(uuid.uuid4()),
+        "trace_id": "t",
+        "tenant_id": "default",
+        "occurred_at": "2026-02-13T16:00:00Z",
+        "event_type": "channel.message.received",
+        "source": {"component_type": "operator", "component_id": "tests"},
+        "routing": {"agent_id": "a", "session_id": "s"},
+        "payload": {"text": text},
+        **members,
+    }
 
 
 class EventsFaultCase(GatewayCase):
@@ -42,12 +52,16 @@ class EventsFaultCase(GatewayCase):
 
 
 class KillTest(EventsFaultCase):
-    def test_kill_9_under_publishers_loses_nothing_that_was_accepted_and_doubles_nothing(self) -> None:
+    def test_kill_9_under_publishers_loses_nothing_that_was_accepted_and_doubles_nothing(
+        self,
+    ) -> None:
         accepted: list[str] = []
         sent: list[dict[str, Any]] = []
 
         def publish_until_it_dies() -> None:
-            with contextlib.suppress(OSError, EndOfStream, AssertionError), HttpConnection(self.gateway.admin) as connection:
+            with contextlib.suppress(OSError, EndOfStream, AssertionError), HttpConnection(
+                self.gateway.admin
+            ) as connection:
                 while True:
                     event = envelope()
                     sent.append(event)
@@ -89,14 +103,20 @@ class SlowReaderTest(EventsFaultCase):
         slow.stream.close()
         with WebSocket(self.gateway.admin, "/v1/events?subscription=slow") as again:
             seen = [json.loads(again.receive_text(10))["event"]["trace_id"] for _ in range(count)]
-        self.assertEqual(seen, [str(number) for number in range(count)], "nothing was acknowledged, so all of it comes again")
+        self.assertEqual(
+            seen,
+            [str(number) for number in range(count)],
+            "nothing was acknowledged, so all of it comes again",
+        )
 
 
 class FullDiskTest(EventsFaultCase):
     LIMIT = 1 << 20  #: bytes that a file of the gateway may have while its disk is "full"
 
     def limit_files(self, size: int) -> None:
-        resource.prlimit(self.gateway.process.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+        resource.prlimit(
+            self.gateway.process.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY)
+        )
 
     def test_publishers_are_refused_and_calls_go_on(self) -> None:
         name = self.unique("read")

@@ -1,4 +1,5 @@
-"""Connections that begin and never get on, more of them than a listener has places: it serves others meanwhile and afterwards."""
+"""Connections that begin and never get on, more of them than a listener has places: it serves
+others meanwhile and afterwards."""
 
 from __future__ import annotations
 
@@ -23,14 +24,21 @@ PLACES = 32
 
 
 def is_served(ask: Callable[[], Any]) -> bool:
-    """Whether one attempt got its answer; a connection that was cut for another may be tried again."""
+    """Whether one attempt got its answer; a connection that was cut for another may be tried
+    again."""
     with contextlib.suppress(OSError, AssertionError, EOFError, ValueError):
         return bool(ask())
     return False
 
 
 class FloodCase(unittest.TestCase):
-    def survive(self, address: flood.Address, ways: Iterable[Callable[[flood.Address], socket.socket]], ask: Callable[[], Any], count: int = 4 * PLACES) -> None:
+    def survive(
+        self,
+        address: flood.Address,
+        ways: Iterable[Callable[[flood.Address], socket.socket]],
+        ask: Callable[[], Any],
+        count: int = 4 * PLACES,
+    ) -> None:
         for way in ways:
             with self.subTest(way=way.__name__):
                 with flood.flood(address, way, count):
@@ -42,20 +50,38 @@ class GatewayFloodTest(FloodCase):
     def test_the_plain_listeners(self) -> None:
         with tempfile.TemporaryDirectory(prefix="crab-flood-") as folder:
             unix = Path(folder) / "grpc.sock"
-            config = {"listen": {"max_connections": PLACES}, "grpc": {"listen": "127.0.0.1:0", "unix": str(unix), "max_connections": PLACES}}
+            config = {
+                "listen": {"max_connections": PLACES},
+                "grpc": {"listen": "127.0.0.1:0", "unix": str(unix), "max_connections": PLACES},
+            }
             with Gateway(config) as gateway:
                 before = gateway.open_files()
                 token = gateway.caller_token()
 
                 def call() -> bool:
-                    return gateway.fetch("POST", "/v1/tools/call", token, body=rtp.call_request("list_devices")).status == 200
+                    return (
+                        gateway.fetch(
+                            "POST", "/v1/tools/call", token, body=rtp.call_request("list_devices")
+                        ).status
+                        == 200
+                    )
 
                 self.survive(gateway.public, flood.PLAIN, call)
-                self.survive(gateway.admin, flood.PLAIN, lambda: gateway.admin_request("GET", "/healthz").status == 200)
+                self.survive(
+                    gateway.admin,
+                    flood.PLAIN,
+                    lambda: gateway.admin_request("GET", "/healthz").status == 200,
+                )
                 host, port = gateway.grpc.rsplit(":", 1)
                 for address in ((host, int(port)), unix):
-                    self.survive(address, flood.HTTP2, lambda address=address: self.settings_of(address))
-                eventually(lambda: gateway.open_files() <= before + 8, "no descriptor is left of the floods", limit=20)
+                    self.survive(
+                        address, flood.HTTP2, lambda address=address: self.settings_of(address)
+                    )
+                eventually(
+                    lambda: gateway.open_files() <= before + 8,
+                    "no descriptor is left of the floods",
+                    limit=20,
+                )
 
     @staticmethod
     def settings_of(address: flood.Address) -> bool:
@@ -68,22 +94,35 @@ class GatewayFloodTest(FloodCase):
         with tempfile.TemporaryDirectory(prefix="crab-flood-") as folder:
             cert, key = self_signed(Path(folder))
             tls = {"cert": str(cert), "key": str(key)}
-            config = {"listen": {"max_connections": PLACES, "tls": tls, "peers": "127.0.0.1:0"},
-                      "grpc": {"listen": "127.0.0.1:0", "tls": tls, "max_connections": PLACES}}
+            config = {
+                "listen": {"max_connections": PLACES, "tls": tls, "peers": "127.0.0.1:0"},
+                "grpc": {"listen": "127.0.0.1:0", "tls": tls, "max_connections": PLACES},
+            }
             with Gateway(config) as gateway:
                 token = gateway.caller_token()
                 context = ssl.create_default_context(cafile=str(cert))
                 context.check_hostname = False
 
                 def list_tools() -> bool:
-                    with context.wrap_socket(socket.create_connection(gateway.public, PATIENCE)) as link:
-                        link.sendall(f"GET /v1/tools HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n".encode())
+                    with context.wrap_socket(
+                        socket.create_connection(gateway.public, PATIENCE)
+                    ) as link:
+                        link.sendall(
+                            f"GET /v1/tools HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "
+                            f"{token}\r\n\r\n".encode()
+                        )
                         return link.recv(64).startswith(b"HTTP/1.1 200")
 
                 self.survive(gateway.public, flood.TLS, list_tools)
-                self.survive(gateway.peers, flood.TLS, lambda: self.handshake(gateway.peers, "http/1.1"), 600)
+                self.survive(
+                    gateway.peers, flood.TLS, lambda: self.handshake(gateway.peers, "http/1.1"), 600
+                )
                 host, port = gateway.grpc.rsplit(":", 1)
-                self.survive((host, int(port)), flood.HTTP2_TLS, lambda: self.handshake((host, int(port)), "h2"))
+                self.survive(
+                    (host, int(port)),
+                    flood.HTTP2_TLS,
+                    lambda: self.handshake((host, int(port)), "h2"),
+                )
 
     @staticmethod
     def handshake(address: tuple[str, int], protocol: str) -> bool:
@@ -91,23 +130,36 @@ class GatewayFloodTest(FloodCase):
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         context.set_alpn_protocols([protocol])
         with context.wrap_socket(socket.create_connection(address, PATIENCE)) as link:
-            link.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n" if protocol == "http/1.1" else b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(3) + b"\x04\x00" + bytes(4))
+            link.sendall(
+                b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+                if protocol == "http/1.1"
+                else b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(3) + b"\x04\x00" + bytes(4)
+            )
             answer = link.recv(64)
-            return answer.startswith(b"HTTP/1.1 401") if protocol == "http/1.1" else answer[3:4] == b"\x04"
+            return (
+                answer.startswith(b"HTTP/1.1 401")
+                if protocol == "http/1.1"
+                else answer[3:4] == b"\x04"
+            )
 
     def test_health_checks_that_only_connect(self) -> None:
         """A load balancer's: thousands of them leave nothing behind."""
         with tempfile.TemporaryDirectory(prefix="crab-flood-") as folder:
             cert, key = self_signed(Path(folder))
-            with Gateway({"listen": {"max_connections": 8, "tls": {"cert": str(cert), "key": str(key)}}}) as gateway:
+            with Gateway(
+                {"listen": {"max_connections": 8, "tls": {"cert": str(cert), "key": str(key)}}}
+            ) as gateway:
                 for _ in range(1000):
                     flood.nothing(gateway.public).close()
                 context = ssl.create_default_context(cafile=str(cert))
                 context.check_hostname = False
 
                 def healthy() -> bool:
-                    # Those that came before may not have been looked at yet, and this one is told 503 then.
-                    with context.wrap_socket(socket.create_connection(gateway.public, PATIENCE)) as link:
+                    # Those that came before may not have been looked at yet, and this one is told
+                    # 503 then.
+                    with context.wrap_socket(
+                        socket.create_connection(gateway.public, PATIENCE)
+                    ) as link:
                         link.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
                         return link.recv(64).startswith(b"HTTP/1.1 200")
 
@@ -123,16 +175,31 @@ class HostFloodTest(FloodCase):
         self.addCleanup(self.host.end)
 
     def pair(self) -> int:
-        return self.gateway.admin_request("POST", "/v1/pairings", {"component_type": "tool_host", "component_id": "memory-east", "endpoint": self.host.endpoint}, timeout=25).status
+        return self.gateway.admin_request(
+            "POST",
+            "/v1/pairings",
+            {
+                "component_type": "tool_host",
+                "component_id": "memory-east",
+                "endpoint": self.host.endpoint,
+            },
+            timeout=25,
+        ).status
 
     def test_a_paired_host_is_called_through_every_flood(self) -> None:
         self.assertEqual(self.pair(), 200)
         self.gateway.wait_listed("memory.query")
-        self.survive(("127.0.0.1", self.host.port), flood.TLS, lambda: self.gateway.call("memory.query", {"query": "x"}).status == "ok", 600)
+        self.survive(
+            ("127.0.0.1", self.host.port),
+            flood.TLS,
+            lambda: self.gateway.call("memory.query", {"query": "x"}).status == "ok",
+            600,
+        )
 
 
 class PairingFloodTest(FloodCase):
-    """Silent connections on the pairing path, which anybody may open, hold neither a pairing nor a renewal up."""
+    """Silent connections on the pairing path, which anybody may open, hold neither a pairing nor a
+    renewal up."""
 
     def test_silent_pairings_hold_nobody_up(self) -> None:
         folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="crab-flood-")))
@@ -140,18 +207,37 @@ class PairingFloodTest(FloodCase):
         key = gateway.admin_request("GET", "/v1/identity").json()["public_key_ed25519"]
         host = PairedHost(folder, "memory", key, "memory-east")
         self.addCleanup(host.end)
-        upgrade = (b"GET /v1/pair HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
-                   b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n")
+        upgrade = (
+            b"GET /v1/pair HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: "
+            b"websocket\r\nSec-WebSocket-Version: 13\r\n"
+            b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+        )
         liar = b"\x81\xa4\0\0\0\0" + b'{"type":"pair.init","version":"v1" }'
         self.assertEqual(len(liar), 6 + 0x24)
         for way in (flood.over_tls(upgrade), flood.over_tls(upgrade + liar)):
             with flood.flood(("127.0.0.1", host.port), way, 20):
-                body = {"component_type": "tool_host", "component_id": "memory-east", "endpoint": host.endpoint}
+                body = {
+                    "component_type": "tool_host",
+                    "component_id": "memory-east",
+                    "endpoint": host.endpoint,
+                }
                 if "tool_host/memory-east" in gateway.crab("peers", "list"):
-                    self.assertEqual(gateway.admin_request("POST", "/v1/peers/tool_host/memory-east/renew", timeout=25).status, 200)
+                    self.assertEqual(
+                        gateway.admin_request(
+                            "POST", "/v1/peers/tool_host/memory-east/renew", timeout=25
+                        ).status,
+                        200,
+                    )
                 else:
-                    self.assertEqual(gateway.admin_request("POST", "/v1/pairings", body, timeout=25).status, 200)
-                self.assertEqual(gateway.admin_request("POST", "/v1/peers/tool_host/memory-east/renew", timeout=25).status, 200)
+                    self.assertEqual(
+                        gateway.admin_request("POST", "/v1/pairings", body, timeout=25).status, 200
+                    )
+                self.assertEqual(
+                    gateway.admin_request(
+                        "POST", "/v1/peers/tool_host/memory-east/renew", timeout=25
+                    ).status,
+                    200,
+                )
 
 
 class MemoryTest(GatewayCase):
@@ -160,7 +246,10 @@ class MemoryTest(GatewayCase):
         self.gateway.fetch("GET", "/health")
         before = self.gateway.forget_peak()
         body = b"x" * (1 << 20)
-        head = f"POST /v1/tools/call HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+        head = (
+            f"POST /v1/tools/call HTTP/1.1\r\nHost: localhost\r\nContent-Length: "
+            f"{len(body)}\r\n\r\n"
+        ).encode()
         links = []
         try:
             for _ in range(300):
@@ -174,9 +263,18 @@ class MemoryTest(GatewayCase):
         self.assertLess(self.gateway.growth_since(before), 64 << 20)
 
     def test_the_answer_to_a_stranger_comes_before_the_body(self) -> None:
-        for method, path in (("POST", "/v1/tools/call"), ("POST", "/v1/tools/cancel"), ("POST", "/webhook"), ("PUT", "/api/sessions/x"), ("POST", "/api/artifacts")):
+        for method, path in (
+            ("POST", "/v1/tools/call"),
+            ("POST", "/v1/tools/cancel"),
+            ("POST", "/webhook"),
+            ("PUT", "/api/sessions/x"),
+            ("POST", "/api/artifacts"),
+        ):
             with self.subTest(path=path), HttpConnection(self.gateway.public) as link:
-                link.stream.send(f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n".encode())
+                link.stream.send(
+                    f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: "
+                    f"1000000\r\n\r\n".encode()
+                )
                 watch = Stopwatch()
                 answer = link.receive()
                 self.assertEqual(answer.status, 401, answer.body)
@@ -185,7 +283,9 @@ class MemoryTest(GatewayCase):
 
     def test_nobody_waits_for_the_body_of_an_unknown_path(self) -> None:
         with HttpConnection(self.gateway.public) as link:
-            link.stream.send(b"POST /nowhere HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n")
+            link.stream.send(
+                b"POST /nowhere HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n"
+            )
             self.assertEqual(link.receive().status, 404)
 
     def test_a_pairing_takes_a_small_body_only(self) -> None:
@@ -195,7 +295,10 @@ class MemoryTest(GatewayCase):
         token = self.gateway.caller_token("greedy")
         other = self.gateway.caller_token("other")
         body = b"x" * (1 << 20)
-        head = f"POST /v1/tools/call HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+        head = (
+            f"POST /v1/tools/call HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "
+            f"{token}\r\nContent-Length: {len(body)}\r\n\r\n"
+        ).encode()
         before = self.gateway.forget_peak()
         links = []
         try:
@@ -206,13 +309,22 @@ class MemoryTest(GatewayCase):
                     link.sendall(head + body[:-1])
             link = links[-1]
             self.assertIn(b" 429 ", link.recv(64))
-            answer = self.gateway.fetch("POST", "/v1/tools/call", other, body=rtp.call_request("list_devices", {"pad": "x" * 500_000}))
+            answer = self.gateway.fetch(
+                "POST",
+                "/v1/tools/call",
+                other,
+                body=rtp.call_request("list_devices", {"pad": "x" * 500_000}),
+            )
             self.assertNotEqual(answer.status, 429)
         finally:
             for link in links:
                 link.close()
         self.assertLess(self.gateway.growth_since(before), 128 << 20)
-        eventually(lambda: self.gateway.resident_bytes() < before + (64 << 20), "memory is given back", limit=20)
+        eventually(
+            lambda: self.gateway.resident_bytes() < before + (64 << 20),
+            "memory is given back",
+            limit=20,
+        )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""A disk on which files cannot grow: what must be recorded is refused, everything else goes on, and the gateway says so."""
+"""A disk on which files cannot grow: what must be recorded is refused, everything else goes on, and
+the gateway says so."""
 
 from __future__ import annotations
 
@@ -14,7 +15,9 @@ class FullDiskTest(GatewayCase):
     LIMIT = 1 << 20  #: bytes that a file of the gateway may have while its disk is "full"
 
     def limit_files(self, size: int) -> None:
-        resource.prlimit(self.gateway.process.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+        resource.prlimit(
+            self.gateway.process.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY)
+        )
 
     def fill(self, name: str) -> Reply:
         """Calls until the ledger has no room for one more; the refusal."""
@@ -32,7 +35,9 @@ class FullDiskTest(GatewayCase):
         ran: list[int] = []
         device = self.open()
         device.register(tool(act), tool(read))
-        device.serve({act: lambda args: ran.append(args["n"]) or "x" * 50_000, read: lambda _: "read"})
+        device.serve(
+            {act: lambda args: ran.append(args["n"]) or "x" * 50_000, read: lambda _: "read"}
+        )
         self.assertEqual(self.gateway.call(act, {"n": -1}).status, "ok")
 
         self.limit_files(self.LIMIT)
@@ -40,10 +45,16 @@ class FullDiskTest(GatewayCase):
         refused = self.fill(act)
         self.assertEqual(refused.code, "DEPENDENCY_UNAVAILABLE")
         self.assertIn("disk space", refused.error["message"])
-        self.assertEqual(ran, list(range(-1, len(ran) - 1)), "the one that was refused did not run, and nothing ran twice")
+        self.assertEqual(
+            ran,
+            list(range(-1, len(ran) - 1)),
+            "the one that was refused did not run, and nothing ran twice",
+        )
         self.assertEqual(self.gateway.call(read).result, {"text": "read"})
         self.assertIn("crab_ledger_failing 1\n", self.metrics())
-        self.assertEqual(self.gateway.admin_request("GET", "/v1/admin/status").json()["storage"], "failing")
+        self.assertEqual(
+            self.gateway.admin_request("GET", "/v1/admin/status").json()["storage"], "failing"
+        )
         self.assertIn("the ledger cannot be written", self.gateway.log_tail(100_000))
 
         self.limit_files(resource.RLIM_INFINITY)

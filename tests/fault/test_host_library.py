@@ -1,4 +1,5 @@
-"""A host made with include/crab/tool_host.hpp that is killed, overrun or deaf: docs/protocols/rtp.md, section 3. Numbers are the checklist's."""
+"""A host made with include/crab/tool_host.hpp that is killed, overrun or deaf:
+docs/protocols/rtp.md, section 3. Numbers are the checklist's."""
 
 from __future__ import annotations
 
@@ -30,9 +31,21 @@ class HostLibraryCase(unittest.TestCase):
         self.addCleanup(self.kill)
 
     def start(self) -> None:
-        self.process = subprocess.Popen([os.environ["COUNTING_HOST"], str(self.socket), str(self.folder / "state"), str(self.runs_file)],
-                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        self.assertEqual(self.process.stdout.readline(), f"crab host ready name=counting unix={self.socket}\n")
+        self.process = subprocess.Popen(
+            [
+                os.environ["COUNTING_HOST"],
+                str(self.socket),
+                str(self.folder / "state"),
+                str(self.runs_file),
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        self.assertEqual(
+            self.process.stdout.readline(), f"crab host ready name=counting unix={self.socket}\n"
+        )
 
     def kill(self) -> None:
         if self.process.poll() is None:
@@ -59,6 +72,7 @@ class HostLibraryCase(unittest.TestCase):
 class CrashTest(HostLibraryCase):
     def die_during(self, tool: str) -> None:
         """kill -9 while a call of `tool` with the key `k` runs, and a new process."""
+
         def lost() -> None:
             with self.assertRaises((OSError, EndOfStream)):
                 self.call(tool, {"hold": True}, call_id="c", idempotency_key="k")
@@ -73,13 +87,18 @@ class CrashTest(HostLibraryCase):
     def test_64_what_ran_when_the_host_was_killed_is_unknown(self) -> None:
         self.die_during("write")
         for _ in range(2):
-            self.assertEqual(self.code("write", {"hold": True}, idempotency_key="k"), "OUTCOME_UNKNOWN")
+            self.assertEqual(
+                self.code("write", {"hold": True}, idempotency_key="k"), "OUTCOME_UNKNOWN"
+            )
         self.assertEqual(self.code("write", {}, idempotency_key="k"), "CONFLICT")
         self.assertEqual(self.runs(), ["c"])
 
     def test_64_an_idempotent_tool_runs_again(self) -> None:
         self.die_during("put")
-        self.assertEqual(self.code("put", {"hold": True}, call_id="d", idempotency_key="k", timeout_ms=100), "TIMEOUT")
+        self.assertEqual(
+            self.code("put", {"hold": True}, call_id="d", idempotency_key="k", timeout_ms=100),
+            "TIMEOUT",
+        )
         self.assertEqual(self.runs(), ["c", "d"])
 
     def test_63_a_key_runs_once_across_crashes(self) -> None:
@@ -89,7 +108,9 @@ class CrashTest(HostLibraryCase):
             self.start()
             again = self.send("write", {"n": 1}, call_id=f"r{n}", idempotency_key="k")
             self.assertEqual(again.headers["crab-replayed"], "true")
-            self.assertEqual(again.json(), {**first, "call_id": f"r{n}"})   # the operation id and the first duration too
+            self.assertEqual(
+                again.json(), {**first, "call_id": f"r{n}"}
+            )  # the operation id and the first duration too
             self.assertEqual(self.code("write", {"n": 2}, idempotency_key="k"), "CONFLICT")
         self.assertEqual(self.runs(), ["a"])
 
@@ -110,20 +131,30 @@ class DeafTest(HostLibraryCase):
 
     def test_a_timeout_is_retryable_where_a_repeat_is_safe(self) -> None:
         for tool, safe in (("write", False), ("put", True)):
-            self.assertIs(self.call(tool, {"hold": True}, timeout_ms=50)["error"]["retryable"], safe)
+            self.assertIs(
+                self.call(tool, {"hold": True}, timeout_ms=50)["error"]["retryable"], safe
+            )
 
     def test_67_a_place_that_stays_taken_is_rate_limited(self) -> None:
         self.assertEqual(self.code("narrow", {"hold": True}, timeout_ms=50), "TIMEOUT")
         refused = self.call("narrow", timeout_ms=50)
-        self.assertEqual((refused["status"], refused["error"]["code"]), ("retryable_error", "RATE_LIMITED"))
+        self.assertEqual(
+            (refused["status"], refused["error"]["code"]), ("retryable_error", "RATE_LIMITED")
+        )
         self.assertGreaterEqual(refused["error"]["details"]["retry_after_ms"], 1)
 
     def test_67_sixty_four_deaf_calls_take_all_places_and_256_wait(self) -> None:
         with ThreadPoolExecutor(64) as callers:
-            cut = list(callers.map(lambda n: self.code("write", {"hold": True, "n": n}, timeout_ms=500), range(64)))
+            cut = list(
+                callers.map(
+                    lambda n: self.code("write", {"hold": True, "n": n}, timeout_ms=500), range(64)
+                )
+            )
         self.assertEqual(set(cut), {"TIMEOUT"})
         with ThreadPoolExecutor(8) as callers:
-            refused = list(callers.map(lambda n: self.code("write", {"n": n}, timeout_ms=50), range(8)))
+            refused = list(
+                callers.map(lambda n: self.code("write", {"n": n}, timeout_ms=50), range(8))
+            )
         self.assertEqual(set(refused), {"RATE_LIMITED"})
         self.assertEqual(fetch(self.socket, "GET", "/healthz").json(), {"ok": True})
 
@@ -131,7 +162,13 @@ class DeafTest(HostLibraryCase):
         with ThreadPoolExecutor(1) as callers:
             call = callers.submit(self.code, "write", {"hold": True}, call_id="c")
             eventually(lambda: self.runs() == ["c"], "the handler runs")
-            answer = fetch(self.socket, "POST", "/v1/tools/cancel", None, {"version": "v1", "tenant_id": "default", "call_id": "c"})
+            answer = fetch(
+                self.socket,
+                "POST",
+                "/v1/tools/cancel",
+                None,
+                {"version": "v1", "tenant_id": "default", "call_id": "c"},
+            )
             self.assertEqual(answer.json()["status"], "cancelling")
             self.assertEqual(call.result(10), "CANCELLED")
 
@@ -153,14 +190,21 @@ class LimitsTest(HostLibraryCase):
                 link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
                 link.connect(str(self.socket))
                 links.append(link)
-            eventually(lambda: fetch(self.socket, "GET", "/healthz").status == 503, "the listener is full")
+            eventually(
+                lambda: fetch(self.socket, "GET", "/healthz").status == 503, "the listener is full"
+            )
         finally:
             for link in links:
                 link.close()
-        eventually(lambda: fetch(self.socket, "GET", "/healthz").status == 200, "there is room again")
+        eventually(
+            lambda: fetch(self.socket, "GET", "/healthz").status == 200, "there is room again"
+        )
 
     def test_69_a_local_host_opens_no_tcp_port(self) -> None:
-        inodes = {os.readlink(f"/proc/{self.process.pid}/fd/{fd}") for fd in os.listdir(f"/proc/{self.process.pid}/fd")}
+        inodes = {
+            os.readlink(f"/proc/{self.process.pid}/fd/{fd}")
+            for fd in os.listdir(f"/proc/{self.process.pid}/fd")
+        }
         for table in ("tcp", "tcp6"):
             for line in Path(f"/proc/{self.process.pid}/net/{table}").read_text().splitlines()[1:]:
                 self.assertNotIn(f"socket:[{line.split()[9]}]", inodes)

@@ -1,4 +1,5 @@
-"""Ways out of a sandbox that once worked, each tried again from inside at every level that has it. docs/protocols/sw4rm.md, sections 8 and 10."""
+"""Ways out of a sandbox that once worked, each tried again from inside at every level that has it.
+docs/protocols/sw4rm.md, sections 8 and 10."""
 
 from __future__ import annotations
 
@@ -22,22 +23,41 @@ from support.wait import eventually
 from test_commands import CommandCase, can_sandbox, perl, shell
 
 _OPEN = {"defaults": {"privilege": "DEFAULT", "timeout": "30s"}}
-_ALL = {"defaults": {"privilege": "PRIVILEGED", "timeout": "30s"}, "ceilings": {"privilege": "PRIVILEGED"}}
-_HOST = {"defaults": {"network": "FULL_ACCESS", "privilege": "DEFAULT", "timeout": "30s"}, "ceilings": {"network": "FULL_ACCESS"}}
+_ALL = {
+    "defaults": {"privilege": "PRIVILEGED", "timeout": "30s"},
+    "ceilings": {"privilege": "PRIVILEGED"},
+}
+_HOST = {
+    "defaults": {"network": "FULL_ACCESS", "privilege": "DEFAULT", "timeout": "30s"},
+    "ceilings": {"network": "FULL_ACCESS"},
+}
 
 # Perl's syscall() takes no literal texts.
 _CALL = "sub call { my @w = @_; return syscall($w[0], @w[1 .. $#w]) } "
 
-# A terminal becomes the controlling one of the gateway's session, as where an operator starts it by hand.
-_TERMINAL = ("python3", "-c", """
+# A terminal becomes the controlling one of the gateway's session, as where an operator starts it by
+# hand.
+_TERMINAL = (
+    "python3",
+    "-c",
+    """
 import fcntl, os, sys, termios
 master, slave = os.openpty()
 os.set_inheritable(master, True)
 fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
 os.execvp(sys.argv[1], sys.argv[1:])
-""")
+""",
+)
 _NO_GROUPS = ("unshare", "-m", "sh", "-c", 'mount -t tmpfs none /sys/fs/cgroup && exec "$@"', "sh")
-_EMPTY_V2 = ("unshare", "-m", "sh", "-c", 'mount -t tmpfs none /sys/fs/cgroup && mkdir /sys/fs/cgroup/unified && mount -t cgroup2 none /sys/fs/cgroup/unified && exec "$@"', "sh")
+_EMPTY_V2 = (
+    "unshare",
+    "-m",
+    "sh",
+    "-c",
+    'mount -t tmpfs none /sys/fs/cgroup && mkdir /sys/fs/cgroup/unified && mount -t cgroup2 none '
+    '/sys/fs/cgroup/unified && exec "$@"',
+    "sh",
+)
 
 
 def works(prefix: tuple[str, ...]) -> bool:
@@ -45,27 +65,56 @@ def works(prefix: tuple[str, ...]) -> bool:
 
 
 def delegated() -> Path | None:
-    """A group of cgroup v2 in which this process may make others whose memory the kernel counts; none where nobody delegated one."""
-    tree = next((path for path in (Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/unified")) if (path / "cgroup.controllers").exists()), None)
-    own = next((line[3:] for line in Path("/proc/self/cgroup").read_text().splitlines() if line.startswith("0::")), None)
+    """A group of cgroup v2 in which this process may make others whose memory the kernel counts;
+    none where nobody delegated one."""
+    tree = next(
+        (
+            path
+            for path in (Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/unified"))
+            if (path / "cgroup.controllers").exists()
+        ),
+        None,
+    )
+    own = next(
+        (
+            line[3:]
+            for line in Path("/proc/self/cgroup").read_text().splitlines()
+            if line.startswith("0::")
+        ),
+        None,
+    )
     if tree is None or own is None:
         return None
     group = tree / own.lstrip("/")
     for parent in (group.parent, *group.parent.parents) if group != tree else (tree,):
         if not parent.is_relative_to(tree):
             break
-        if os.access(parent / "cgroup.procs", os.W_OK) and "memory" in (parent / "cgroup.subtree_control").read_text().split():
+        if (
+            os.access(parent / "cgroup.procs", os.W_OK)
+            and "memory" in (parent / "cgroup.subtree_control").read_text().split()
+        ):
             return parent
     return None
 
 
 def outside(script: str, folder: Path) -> str:
-    """What the script does where there is no sandbox: an attack that works nowhere proves nothing."""
-    return subprocess.run(["perl", "-e", script], cwd=folder, capture_output=True, text=True, check=True, timeout=20).stdout.strip()
+    """What the script does where there is no sandbox: an attack that works nowhere proves
+    nothing."""
+    return subprocess.run(
+        ["perl", "-e", script], cwd=folder, capture_output=True, text=True, check=True, timeout=20
+    ).stdout.strip()
 
 
 class EscapeCase(CommandCase):
-    TOOLS = [shell("minimal"), perl("minimal_perl"), shell("default", **_OPEN), perl("default_perl", **_OPEN), perl("all_perl", **_ALL), shell("all", **_ALL), perl("host_perl", **_HOST)]
+    TOOLS = [
+        shell("minimal"),
+        perl("minimal_perl"),
+        shell("default", **_OPEN),
+        perl("default_perl", **_OPEN),
+        perl("all_perl", **_ALL),
+        shell("all", **_ALL),
+        perl("host_perl", **_HOST),
+    ]
 
     def approved(self, tool: str, script: str) -> str:
         """What an operator allows once; the test is skipped where the label is not to be had."""
@@ -92,17 +141,34 @@ class TerminalTest(EscapeCase):
     PREFIX = _TERMINAL
 
     def test_the_gateway_has_a_terminal_and_its_commands_have_none(self) -> None:
-        tty = int(Path(f"/proc/{self.gateway.process.pid}/stat").read_text().rsplit(")", 1)[1].split()[4])
+        tty = int(
+            Path(f"/proc/{self.gateway.process.pid}/stat").read_text().rsplit(")", 1)[1].split()[4]
+        )
         self.assertNotEqual(tty, 0, "the test needs a gateway with a terminal")
         self.refused_at_every_level("print open(F, '+<', '/dev/tty') ? 'yes' : 'no'")
-        self.refused_at_every_level("open(F, '<', '/proc/self/stat'); $_ = <F>; s/.*\\) //; my @f = split; print $f[4] == 0 ? 'no' : 'yes'")
-        for path in ("/dev/console", "/dev/tty0", "/dev/tty1", "/dev/ptmx", "/dev/pts/ptmx", "/dev/pts/0", "/dev/vcs"):
+        self.refused_at_every_level(
+            "open(F, '<', '/proc/self/stat'); $_ = <F>; s/.*\\) //; my @f = split; print $f[4] == "
+            "0 ? 'no' : 'yes'"
+        )
+        for path in (
+            "/dev/console",
+            "/dev/tty0",
+            "/dev/tty1",
+            "/dev/ptmx",
+            "/dev/pts/ptmx",
+            "/dev/pts/0",
+            "/dev/vcs",
+        ):
             self.refused_at_every_level(f"print open(F, '+<', '{path}') ? 'yes' : 'no'")
 
     def test_a_session_of_its_own(self) -> None:
         for tool in ("minimal_perl", "default_perl"):
-            self.assertEqual(self.text(tool, "print syscall(124, 0) == $$ ? 'own' : 'foreign'"), "own")   # getsid
-        self.refused_at_every_level("my $c = 'x'; print ioctl(STDIN, 0x5412, $c) ? 'yes' : 'no'")        # TIOCSTI
+            self.assertEqual(
+                self.text(tool, "print syscall(124, 0) == $$ ? 'own' : 'foreign'"), "own"
+            )  # getsid
+        self.refused_at_every_level(
+            "my $c = 'x'; print ioctl(STDIN, 0x5412, $c) ? 'yes' : 'no'"
+        )  # TIOCSTI
 
 
 class SetIdTest(EscapeCase):
@@ -110,19 +176,31 @@ class SetIdTest(EscapeCase):
 
     def test_no_way_makes_a_set_id_file(self) -> None:
         attempts = {
-            "chmod": "chmod({mode}, 'f')", "fchmod": "open(F, '<', 'f') && call(91, fileno(F), {mode}) == 0", "fchmodat": "call(268, -100, 'f', {mode}) == 0",
-            "fchmodat2": "call(452, -100, 'f', {mode}, 0) == 0", "open": "call(2, 'new', 0x41, {mode}) >= 0", "creat": "call(85, 'new', {mode}) >= 0",
-            "openat": "call(257, -100, 'new', 0x41, {mode}) >= 0", "O_TMPFILE": "call(257, -100, '.', 0x410002, {mode}) >= 0", "O_TMPFILE by open": "call(2, '.', 0x410002, {mode}) >= 0",
-            "mknod": "call(133, 'new', 0100000 | {mode}, 0) == 0", "mknodat": "call(259, -100, 'new', 0100000 | {mode}, 0) == 0",
-            "mkdir": "call(83, 'newdir', {mode}) == 0", "mkdirat": "call(258, -100, 'newdir', {mode}) == 0",
-            "openat2": "my $how = pack('QQQ', 0x41, {mode}, 0); call(437, -100, 'new', $how, 24) >= 0",
+            "chmod": "chmod({mode}, 'f')",
+            "fchmod": "open(F, '<', 'f') && call(91, fileno(F), {mode}) == 0",
+            "fchmodat": "call(268, -100, 'f', {mode}) == 0",
+            "fchmodat2": "call(452, -100, 'f', {mode}, 0) == 0",
+            "open": "call(2, 'new', 0x41, {mode}) >= 0",
+            "creat": "call(85, 'new', {mode}) >= 0",
+            "openat": "call(257, -100, 'new', 0x41, {mode}) >= 0",
+            "O_TMPFILE": "call(257, -100, '.', 0x410002, {mode}) >= 0",
+            "O_TMPFILE by open": "call(2, '.', 0x410002, {mode}) >= 0",
+            "mknod": "call(133, 'new', 0100000 | {mode}, 0) == 0",
+            "mknodat": "call(259, -100, 'new', 0100000 | {mode}, 0) == 0",
+            "mkdir": "call(83, 'newdir', {mode}) == 0",
+            "mkdirat": "call(258, -100, 'newdir', {mode}) == 0",
+            "openat2": "my $how = pack('QQQ', 0x41, {mode}, 0); call(437, -100, 'new', $how, 24) "
+            ">= 0",
             "io_uring": "my $p = \"\\0\" x 120; call(425, 1, $p) >= 0",
         }
         (self.tree / "f").write_text("#!/bin/sh\n")
         free = self.folder / "free"
         for mode in ("04755", "02755", "06777", "04000"):
             for name, attempt in attempts.items():
-                script = _CALL + f"umask 0; print do {{ {attempt.replace('{mode}', mode)} }} ? 'yes' : 'no'"
+                script = (
+                    _CALL
+                    + f"umask 0; print do {{ {attempt.replace('{mode}', mode)} }} ? 'yes' : 'no'"
+                )
                 free.mkdir()
                 (free / "f").write_text("")
                 self.assertEqual(outside(script, free), "yes", (name, mode))
@@ -130,19 +208,48 @@ class SetIdTest(EscapeCase):
                     (free / "newdir").chmod(0o700)
                 shutil.rmtree(free)
                 self.assertEqual(self.text("default_perl", script).strip(), "no", (name, mode))
-        for attempt in ("setxattr|188, 'f', $n, $v, 1, 0", "lsetxattr|189, 'f', $n, $v, 1, 0", "fsetxattr|190, fileno(F), $n, $v, 1, 0", "setxattrat|463, -100, 'f', 0, $n, $v, 16"):
+        for attempt in (
+            "setxattr|188, 'f', $n, $v, 1, 0",
+            "lsetxattr|189, 'f', $n, $v, 1, 0",
+            "fsetxattr|190, fileno(F), $n, $v, 1, 0",
+            "setxattrat|463, -100, 'f', 0, $n, $v, 16",
+        ):
             for key in ("security.capability", "system.posix_acl_access", "user.x"):
                 call = attempt.split("|")[1]
-                self.assertEqual(self.text("default_perl", _CALL + f"open(F, '<', 'f'); my ($n, $v) = ('{key}', 'x' x 32); print call({call}) == -1 ? 'no' : 'yes'"), "no", (attempt, key))
+                self.assertEqual(
+                    self.text(
+                        "default_perl",
+                        _CALL + f"open(F, '<', 'f'); my ($n, $v) = ('{key}', 'x' x 32); print "
+                        f"call({call}) == -1 ? 'no' : 'yes'",
+                    ),
+                    "no",
+                    (attempt, key),
+                )
         with self.subTest("PRIVILEGED"):
-            self.assertEqual(self.approved("all_perl", f"print chmod(04755, '{self.tree}/f') ? 'yes' : 'no'"), "no")
+            self.assertEqual(
+                self.approved("all_perl", f"print chmod(04755, '{self.tree}/f') ? 'yes' : 'no'"),
+                "no",
+            )
         for file in self.tree.rglob("*"):
             self.assertEqual(file.lstat().st_mode & (stat.S_ISUID | stat.S_ISGID), 0, file)
 
     def test_ordinary_modes_work(self) -> None:
-        self.assertEqual(self.text("default", "umask 0; echo x > plain && chmod 1755 plain && mkdir -m 1777 box && mkdir -m 700 own && cp -p plain copy && stat -c %a plain box own copy").split(),
-                         ["1755", "1777", "700", "1755"])
-        self.assertEqual(self.text("default", "mkdir d && tar -cf a.tar plain && tar -xpf a.tar -C d && stat -c %a d/plain; git init -q repo && echo made").split()[-1], "made")
+        self.assertEqual(
+            self.text(
+                "default",
+                "umask 0; echo x > plain && chmod 1755 plain && mkdir -m 1777 box && mkdir -m 700 "
+                "own && cp -p plain copy && stat -c %a plain box own copy",
+            ).split(),
+            ["1755", "1777", "700", "1755"],
+        )
+        self.assertEqual(
+            self.text(
+                "default",
+                "mkdir d && tar -cf a.tar plain && tar -xpf a.tar -C d && stat -c %a d/plain; git "
+                "init -q repo && echo made",
+            ).split()[-1],
+            "made",
+        )
 
 
 class SocketTest(EscapeCase):
@@ -162,24 +269,55 @@ class SocketTest(EscapeCase):
 
     def test_deny_all_reaches_no_unix_socket(self) -> None:
         def plain(kind: int, place: str) -> str:
-            return f"my $a = pack('Sa*', 1, '{place}'); my $s = syscall(41, 1, {kind}, 0); print $s >= 0 && syscall(42, $s, $a, length $a) == 0 ? 'yes' : 'no'"
+            return (
+                f"my $a = pack('Sa*', 1, '{place}'); my $s = syscall(41, 1, {kind}, 0); print "
+                f"$s >= 0 && syscall(42, $s, $a, length $a) == 0 ? 'yes' : 'no'"
+            )
 
         def paired(kind: int, place: str, then: str) -> str:
-            return (f"my ($p, $x, $a) = (\"\\0\" x 8, 'x', pack('Sa*', 1, '{place}')); my $r = syscall(53, 1, {kind}, 0, $p); my ($s) = unpack('i', $p);"
-                    f"print $r == 0 && {then} ? 'yes' : 'no'")
-        send, connect = "syscall(44, $s, $x, 1, 0, $a, length $a) == 1", "syscall(42, $s, $a, length $a) == 0"
-        with self.listening("stream", socket.SOCK_STREAM) as stream, self.listening("datagrams", socket.SOCK_DGRAM) as datagrams:
-            # A pair of datagram sockets can send anywhere, and connect again; raw ones are datagram sockets.
-            ways = [plain(1, "stream"), plain(2, "datagrams"), plain(3, "datagrams"), *(paired(kind, "datagrams", then) for kind in (2, 3) for then in (send, connect))]
+            return (
+                f"my ($p, $x, $a) = (\"\\0\" x 8, 'x', pack('Sa*', 1, '{place}')); my $r = "
+                f"syscall(53, 1, {kind}, 0, $p); my ($s) = unpack('i', $p);"
+                f"print $r == 0 && {then} ? 'yes' : 'no'"
+            )
+
+        send, connect = (
+            "syscall(44, $s, $x, 1, 0, $a, length $a) == 1",
+            "syscall(42, $s, $a, length $a) == 0",
+        )
+        with self.listening("stream", socket.SOCK_STREAM) as stream, self.listening(
+            "datagrams", socket.SOCK_DGRAM
+        ) as datagrams:
+            # A pair of datagram sockets can send anywhere, and connect again; raw ones are datagram
+            # sockets.
+            ways = [
+                plain(1, "stream"),
+                plain(2, "datagrams"),
+                plain(3, "datagrams"),
+                *(paired(kind, "datagrams", then) for kind in (2, 3) for then in (send, connect)),
+            ]
             for way in ways:
                 self.assertEqual(outside(way, self.tree), "yes", way)
             stream.accept()[0].close()
             for _ in range(2):
                 datagrams.recv(1)
-            # Pairs of the other kinds stay with each other; one of packets takes an address and pays no heed to it.
-            hopeless = [paired(1, "stream", send), *(paired(kind, "stream", connect) for kind in (1, 5)), plain(5, "stream")]
-            for way in [*ways, *hopeless, plain(1, "/wt/stream"), plain(1, f"{self.tree}/stream"), plain(2, f"{self.tree}/datagrams")]:
-                self.refused_at_every_level(way if "/" in way else way.replace("my ", f"chdir '{self.tree}'; my ", 1))
+            # Pairs of the other kinds stay with each other; one of packets takes an address and
+            # pays no heed to it.
+            hopeless = [
+                paired(1, "stream", send),
+                *(paired(kind, "stream", connect) for kind in (1, 5)),
+                plain(5, "stream"),
+            ]
+            for way in [
+                *ways,
+                *hopeless,
+                plain(1, "/wt/stream"),
+                plain(1, f"{self.tree}/stream"),
+                plain(2, f"{self.tree}/datagrams"),
+            ]:
+                self.refused_at_every_level(
+                    way if "/" in way else way.replace("my ", f"chdir '{self.tree}'; my ", 1)
+                )
             with self.assertRaises(TimeoutError):
                 stream.accept()
             with self.assertRaises(TimeoutError):
@@ -187,10 +325,23 @@ class SocketTest(EscapeCase):
 
     def test_connected_pairs_work_and_the_hosts_network_has_unix_sockets(self) -> None:
         with self.listening("stream", socket.SOCK_STREAM) as server:
-            self.assertEqual(self.approved("host_perl", "my $a = pack('Sa*', 1, 'stream'); my $s = syscall(41, 1, 1, 0); print syscall(42, $s, $a, length $a) == 0 ? 'yes' : 'no'"), "yes")
+            self.assertEqual(
+                self.approved(
+                    "host_perl",
+                    "my $a = pack('Sa*', 1, 'stream'); my $s = syscall(41, 1, 1, 0); print "
+                    "syscall(42, $s, $a, length $a) == 0 ? 'yes' : 'no'",
+                ),
+                "yes",
+            )
             server.accept()[0].close()
-        self.assertEqual(self.text("default_perl", "use Socket; socketpair(A, B, AF_UNIX, SOCK_STREAM, 0) or die $!; syswrite(A, 'pair'); sysread(B, $_, 9); print"), "pair")
-
+        self.assertEqual(
+            self.text(
+                "default_perl",
+                "use Socket; socketpair(A, B, AF_UNIX, SOCK_STREAM, 0) or die $!; syswrite(A, "
+                "'pair'); sysread(B, $_, 9); print",
+            ),
+            "pair",
+        )
 
 
 class OwnFilesTest(EscapeCase):
@@ -198,14 +349,37 @@ class OwnFilesTest(EscapeCase):
 
     def secret_files(self) -> list[Path]:
         state = self.gateway.folder / "state"
-        return [self.folder / "filed", self.gateway.config_file, *sorted(file for file in state.rglob("*") if file.is_file())[:4]]
+        return [
+            self.folder / "filed",
+            self.gateway.config_file,
+            *sorted(file for file in state.rglob("*") if file.is_file())[:4],
+        ]
 
     def test_privileged_sees_nothing_of_crab_and_moves_nothing(self) -> None:
         for file in self.secret_files():
-            self.assertEqual(self.approved("all", f"test -s {file} && echo yes || echo no; exit 0").strip(), "no", file)
-        self.assertEqual(self.approved("all", f"ls -A {self.gateway.folder}/state {self.gateway.folder}/run | grep -v : | tr -d '\\n'; test -S {self.gateway.admin} && echo yes; exit 0"), "")
-        moves = f"mv {self.gateway.folder} {self.gateway.folder}.moved; mv {self.gateway.folder}/state {self.gateway.folder}/other; mv {self.folder}/filed {self.folder}/read"
-        self.approved("all", f"({moves}; ln {self.folder}/filed {self.folder}/read; rm -rf {self.gateway.folder}/state) 2>/dev/null; exit 0")
+            self.assertEqual(
+                self.approved("all", f"test -s {file} && echo yes || echo no; exit 0").strip(),
+                "no",
+                file,
+            )
+        self.assertEqual(
+            self.approved(
+                "all",
+                f"ls -A {self.gateway.folder}/state {self.gateway.folder}/run | grep -v : | tr -d "
+                f"'\\n'; test -S {self.gateway.admin} && echo yes; exit 0",
+            ),
+            "",
+        )
+        moves = (
+            f"mv {self.gateway.folder} {self.gateway.folder}.moved; mv "
+            f"{self.gateway.folder}/state {self.gateway.folder}/other; mv "
+            f"{self.folder}/filed {self.folder}/read"
+        )
+        self.approved(
+            "all",
+            f"({moves}; ln {self.folder}/filed {self.folder}/read; rm -rf "
+            f"{self.gateway.folder}/state) 2>/dev/null; exit 0",
+        )
         self.assertTrue((self.gateway.folder / "state").is_dir())
         self.assertEqual((self.folder / "filed").read_text(), "s3cret-file\n")
         self.assertFalse((self.folder / "read").exists())
@@ -216,7 +390,12 @@ class OwnFilesTest(EscapeCase):
         (parent / "state").rename(parent / "elsewhere")
         try:
             files = [file for file in (parent / "elsewhere").rglob("*") if file.is_file()]
-            self.assertEqual(self.approved("all", f"cat {' '.join(map(str, files[:4]))} 2>/dev/null | wc -c").strip(), "0")
+            self.assertEqual(
+                self.approved(
+                    "all", f"cat {' '.join(map(str, files[:4]))} 2>/dev/null | wc -c"
+                ).strip(),
+                "0",
+            )
         finally:
             (parent / "elsewhere").rename(parent / "state")
 
@@ -225,14 +404,17 @@ class OwnFilesTest(EscapeCase):
         (self.folder / "filed").rename(self.tree / "filed")
         try:
             for tool in ("minimal", "default"):
-                self.assertIn("files of crab itself", self.fails(tool, "read x < filed; echo $x")["message"])
+                self.assertIn(
+                    "files of crab itself", self.fails(tool, "read x < filed; echo $x")["message"]
+                )
         finally:
             (self.tree / "filed").rename(self.folder / "filed")
         self.assertEqual(self.text("minimal", "echo well"), "well\n")
 
 
 class RaceTest(EscapeCase):
-    """A process of the host that exchanges the worktree for a link, over and over, while calls begin."""
+    """A process of the host that exchanges the worktree for a link, over and over, while calls
+    begin."""
 
     def test_a_worktree_that_is_swapped_shows_no_other_folder(self) -> None:
         victim, away, stop = self.folder / "victim", self.folder / "away", threading.Event()
@@ -245,18 +427,34 @@ class RaceTest(EscapeCase):
                 self.tree.symlink_to("../" + self.folder.name + "/victim")
                 self.tree.unlink()
                 away.rename(self.tree)
+
         swapping = threading.Thread(target=swap)
         swapping.start()
         try:
-            replies = [self.gateway.call(*call) for _ in range(25) for call in (("minimal", {"script": "read x < notes.md; echo $x"}), ("read_file", {"path": "notes.md"}),
-                                                                              ("default", {"script": "echo changed > mine; cat notes.md ../victim/notes.md; exit 0"}))]
+            replies = [
+                self.gateway.call(*call)
+                for _ in range(25)
+                for call in (
+                    ("minimal", {"script": "read x < notes.md; echo $x"}),
+                    ("read_file", {"path": "notes.md"}),
+                    (
+                        "default",
+                        {"script": "echo changed > mine; cat notes.md ../victim/notes.md; exit 0"},
+                    ),
+                )
+            ]
         finally:
             stop.set()
             swapping.join()
         for reply in replies:
             self.assertNotIn("SECRET", str(reply.body))
-            self.assertIn(reply.status if reply.status == "ok" else reply.code, ("ok", "UNAVAILABLE", "DEPENDENCY_UNAVAILABLE"))
-        self.assertEqual([file.name for file in victim.iterdir()], ["notes.md"], "nothing was written there")
+            self.assertIn(
+                reply.status if reply.status == "ok" else reply.code,
+                ("ok", "UNAVAILABLE", "DEPENDENCY_UNAVAILABLE"),
+            )
+        self.assertEqual(
+            [file.name for file in victim.iterdir()], ["notes.md"], "nothing was written there"
+        )
 
     def test_a_folder_that_is_taken_out_of_the_worktree_leads_nobody_out(self) -> None:
         inner, taken, stop = self.tree / "inner", self.folder / "taken", threading.Event()
@@ -266,10 +464,15 @@ class RaceTest(EscapeCase):
             while not stop.is_set():
                 inner.rename(taken)
                 taken.rename(inner)
+
         swapping = threading.Thread(target=swap)
         swapping.start()
         try:
-            said = self.text("default", "for i in $(seq 300); do cd /wt/inner 2>/dev/null && cat ../secret ../../secret ../../../secret ../tree/../secret; done 2>/dev/null; echo end")
+            said = self.text(
+                "default",
+                "for i in $(seq 300); do cd /wt/inner 2>/dev/null && cat ../secret ../../secret "
+                "../../../secret ../tree/../secret; done 2>/dev/null; echo end",
+            )
         finally:
             stop.set()
             swapping.join()
@@ -282,36 +485,76 @@ class RaceTest(EscapeCase):
         (self.tree / "notes.md").write_text("SECRET\n")
         try:
             self.assertEqual(self.text("minimal", "read x < notes.md; echo $x"), "one two three\n")
-            self.assertEqual(self.gateway.call("read_file", {"path": "notes.md"}).result["text"], "one two three\n")
+            self.assertEqual(
+                self.gateway.call("read_file", {"path": "notes.md"}).result["text"],
+                "one two three\n",
+            )
         finally:
             shutil.rmtree(self.tree)
             away.rename(self.tree)
 
 
 class MemoryCase(EscapeCase):
-    TOOLS = [shell("small", defaults={"privilege": "DEFAULT", "memory": "128MiB", "timeout": "30s"}), perl("small_perl", defaults={"privilege": "DEFAULT", "memory": "128MiB", "timeout": "30s"}),
-             perl("minimal_perl", defaults={"memory": "128MiB"}), shell("way_out", defaults={"network": "EGRESS_RESTRICTED"}), shell("all", **_ALL)]
+    TOOLS = [
+        shell("small", defaults={"privilege": "DEFAULT", "memory": "128MiB", "timeout": "30s"}),
+        perl("small_perl", defaults={"privilege": "DEFAULT", "memory": "128MiB", "timeout": "30s"}),
+        perl("minimal_perl", defaults={"memory": "128MiB"}),
+        shell("way_out", defaults={"network": "EGRESS_RESTRICTED"}),
+        shell("all", **_ALL),
+    ]
     BLOCK = "my $b = 'x' x (1 << 20);"
     ATTACKS = {
-        "memfd": BLOCK + "for my $k (1 .. 8) { my $n = 'x'; my $f = syscall(319, $n, 0); $f < 0 and die; open(my $h, '>&=', $f) or die; push @k, $h; for (1 .. 64) { syswrite($h, $b) or die } } print 'HAD'",
-        "tmp": BLOCK + "open(F, '>', '/tmp/fill') or die; for (1 .. 512) { syswrite(F, $b) == length $b or die } print 'HAD'",
-        "dev": BLOCK + "open(F, '>', '/dev/fill') or die; for (1 .. 512) { syswrite(F, $b) == length $b or die } print 'HAD'",
-        "shm": BLOCK + "open(F, '>', '/dev/shm/fill') or die; for (1 .. 512) { syswrite(F, $b) == length $b or die } print 'HAD'",
-        "sysv": BLOCK + "for (1 .. 51) { my $i = shmget(0, 10 << 20, 01600) // die; for (0 .. 9) { shmwrite($i, $b, $_ << 20, 1 << 20) or die } } print 'HAD'",
+        "memfd": BLOCK
+        + "for my $k (1 .. 8) { my $n = 'x'; my $f = syscall(319, $n, 0); $f < 0 and die; open(my "
+        "$h, '>&=', $f) or die; push @k, $h; for (1 .. 64) { syswrite($h, $b) or die } } print "
+        "'HAD'",
+        "tmp": BLOCK
+        + "open(F, '>', '/tmp/fill') or die; for (1 .. 512) { syswrite(F, $b) == length $b or die "
+        "} print 'HAD'",
+        "dev": BLOCK
+        + "open(F, '>', '/dev/fill') or die; for (1 .. 512) { syswrite(F, $b) == length $b or die "
+        "} print 'HAD'",
+        "shm": BLOCK
+        + "open(F, '>', '/dev/shm/fill') or die; for (1 .. 512) { syswrite(F, $b) == length $b or "
+        "die } print 'HAD'",
+        "sysv": BLOCK
+        + "for (1 .. 51) { my $i = shmget(0, 10 << 20, 01600) // die; for (0 .. 9) { shmwrite($i, "
+        "$b, $_ << 20, 1 << 20) or die } } print 'HAD'",
     }
 
     def attack(self) -> None:
         for name, script in self.ATTACKS.items():
             for tool in ("small_perl", "minimal_perl"):
-                self.assertNotIn("HAD", str(self.gateway.call(tool, {"script": script}, timeout=60).body), (name, tool))
-        self.assertNotEqual(self.gateway.call("small", {"script": "for i in 1 2 3 4 5 6; do perl -e '$x = \"x\" x (40 << 20); sleep 5' & done; wait; exit 0"}, timeout=60).status, "ok")
-        self.assertEqual(self.text("small", "head -c 20000000 /dev/zero > /tmp/x && wc -c < /tmp/x"), "20000000\n")
+                self.assertNotIn(
+                    "HAD",
+                    str(self.gateway.call(tool, {"script": script}, timeout=60).body),
+                    (name, tool),
+                )
+        self.assertNotEqual(
+            self.gateway.call(
+                "small",
+                {
+                    "script": "for i in 1 2 3 4 5 6; do perl -e '$x = \"x\" x (40 << 20); sleep "
+                    "5' & done; wait; exit 0"
+                },
+                timeout=60,
+            ).status,
+            "ok",
+        )
+        self.assertEqual(
+            self.text("small", "head -c 20000000 /dev/zero > /tmp/x && wc -c < /tmp/x"),
+            "20000000\n",
+        )
         self.assertEqual(self.text("small", "echo shm > /dev/shm/x && cat /dev/shm/x"), "shm\n")
 
 
 class MemoryTest(MemoryCase):
     def test_privileged_commands_do_not_leave_their_control_group(self) -> None:
-        script = "for f in /sys/fs/cgroup/cgroup.procs /sys/fs/cgroup/*/cgroup.procs /sys/fs/cgroup/memory/memory.soft_limit_in_bytes; do test -w $f && echo $f; done; exit 0"
+        script = (
+            "for f in /sys/fs/cgroup/cgroup.procs /sys/fs/cgroup/*/cgroup.procs "
+            "/sys/fs/cgroup/memory/memory.soft_limit_in_bytes; do test -w $f && echo $f; "
+            "done; exit 0"
+        )
         self.assertEqual(self.approved("all", script), "")
 
     def test_no_kind_of_memory_passes_the_limit(self) -> None:
@@ -319,7 +562,8 @@ class MemoryTest(MemoryCase):
 
 
 class UnlimitedCase(MemoryCase):
-    """Without a control group that counts, what cannot be measured is refused, and so are labels that need it."""
+    """Without a control group that counts, what cannot be measured is refused, and so are labels
+    that need it."""
 
     def unlimited(self) -> None:
         self.attack()
@@ -328,9 +572,21 @@ class UnlimitedCase(MemoryCase):
             self.assertNotEqual(reply.status, "ok")
             if tool == "way_out":
                 self.assertIn("Delegate=yes", reply.error["message"])
-        said = [subprocess.run([*self.PREFIX, program(), *words, "--config", str(self.gateway.config_file)], capture_output=True, text=True, timeout=60, env=self.gateway.environment) for words in (("gateway", "check"), ("doctor",))]
+        said = [
+            subprocess.run(
+                [*self.PREFIX, program(), *words, "--config", str(self.gateway.config_file)],
+                capture_output=True,
+                text=True,
+                timeout=60,
+                env=self.gateway.environment,
+            )
+            for words in (("gateway", "check"), ("doctor",))
+        ]
         for done in said:
-            self.assertIn("way_out is not offered: EGRESS_RESTRICTED cannot be enforced here", done.stdout + done.stderr)
+            self.assertIn(
+                "way_out is not offered: EGRESS_RESTRICTED cannot be enforced here",
+                done.stdout + done.stderr,
+            )
             self.assertIn("Delegate=yes", done.stdout + done.stderr)
         self.assertEqual(said[0].returncode, 0, said[0].stderr)
 
@@ -351,7 +607,9 @@ class EmptyUnifiedTest(UnlimitedCase):
         self.unlimited()
 
 
-@unittest.skipUnless(delegated(), "no group of cgroup v2 with a memory controller is delegated here")
+@unittest.skipUnless(
+    delegated(), "no group of cgroup v2 with a memory controller is delegated here"
+)
 class DelegatedTest(MemoryCase):
     """A gateway alone in a group of cgroup v2, as systemd starts it with Delegate=yes."""
 
@@ -360,27 +618,53 @@ class DelegatedTest(MemoryCase):
         cls.group = delegated() / f"crab-test-{os.getpid()}"
         cls.group.mkdir()
         cls.addClassCleanup(cls.group.rmdir)
-        cls.addClassCleanup(lambda: [child.rmdir() for child in cls.group.iterdir() if child.is_dir()])
-        # A group that hands controllers down takes no process: after a kill the subgroup is there that the gateway made for itself.
-        cls.PREFIX = ("sh", "-c", f'g={cls.group}; test -d $g/crab-gateway && g=$g/crab-gateway; echo $$ > $g/cgroup.procs && exec "$@"', "sh")
+        cls.addClassCleanup(
+            lambda: [child.rmdir() for child in cls.group.iterdir() if child.is_dir()]
+        )
+        # A group that hands controllers down takes no process: after a kill the subgroup is there
+        # that the gateway made for itself.
+        cls.PREFIX = (
+            "sh",
+            "-c",
+            f'g={cls.group}; test -d $g/crab-gateway && g=$g/crab-gateway; echo $$ > '
+            f'$g/cgroup.procs && exec "$@"',
+            "sh",
+        )
         super().setUpClass()
 
     def commands(self) -> list[str]:
-        return [child.name for child in self.group.iterdir() if child.is_dir() and child.name != "crab-gateway"]
+        return [
+            child.name
+            for child in self.group.iterdir()
+            if child.is_dir() and child.name != "crab-gateway"
+        ]
 
     def running(self) -> list[str]:
         """The programs in the groups of commands."""
-        processes = [number for name in self.commands() for number in (self.group / name / "cgroup.procs").read_text().split()]
+        processes = [
+            number
+            for name in self.commands()
+            for number in (self.group / name / "cgroup.procs").read_text().split()
+        ]
         return [Path("/proc", number, "comm").read_text().strip() for number in processes]
 
     def test_no_kind_of_memory_passes_the_limit_and_no_label_is_missing(self) -> None:
         self.assertIn("memory", (self.group / "cgroup.subtree_control").read_text())
         self.attack()
         self.assertEqual(self.approved("all", "echo ran"), "ran\n")
-        self.assertNotIn("no control group", str(self.gateway.call("way_out", {"script": "echo ran"}).body))
+        self.assertNotIn(
+            "no control group", str(self.gateway.call("way_out", {"script": "echo ran"}).body)
+        )
 
     def test_memory_beyond_the_limit_ends_a_command_and_says_so(self) -> None:
-        reply = self.gateway.call("small", {"script": "perl -e '$x = \"x\" x (100 << 20); sleep 1' & perl -e '$x = \"x\" x (100 << 20); sleep 1'; wait"}, timeout=60)
+        reply = self.gateway.call(
+            "small",
+            {
+                "script": "perl -e '$x = \"x\" x (100 << 20); sleep 1' & perl -e '$x = \"x\" x "
+                "(100 << 20); sleep 1'; wait"
+            },
+            timeout=60,
+        )
         self.assertNotEqual(reply.status, "ok")
         self.assertIn("memory", reply.error["message"])
 
@@ -388,7 +672,10 @@ class DelegatedTest(MemoryCase):
         call = self.gateway.start_call("small", {"script": "echo $$; sleep 2; exit 0"})
         eventually(lambda: len(self.commands()) == 1, "its group is there")
         limits = self.group / self.commands()[0]
-        self.assertEqual(((limits / "memory.max").read_text(), (limits / "memory.swap.max").read_text()), (f"{128 << 20}\n", "0\n"))
+        self.assertEqual(
+            ((limits / "memory.max").read_text(), (limits / "memory.swap.max").read_text()),
+            (f"{128 << 20}\n", "0\n"),
+        )
         self.assertEqual(call.result(20).status, "ok")
         eventually(lambda: self.commands() == [], "its group is gone")
 
@@ -397,7 +684,12 @@ class DelegatedTest(MemoryCase):
         eventually(lambda: "sleep" in self.running(), "it runs in its group")
         self.gateway.kill()
         call.exception(20)
-        eventually(lambda: all((self.group / name / "cgroup.procs").read_text() == "" for name in self.commands()), "the command has died with its gateway")
+        eventually(
+            lambda: all(
+                (self.group / name / "cgroup.procs").read_text() == "" for name in self.commands()
+            ),
+            "the command has died with its gateway",
+        )
         self.gateway.start()
         self.assertEqual(self.commands(), [])
         self.assertEqual(self.text("small", "echo again"), "again\n")
@@ -414,15 +706,34 @@ class RefusedConfigurationTest(unittest.TestCase):
             (self.folder / name).mkdir(parents=True, mode=0o700)
         (self.folder / "keys" / "token").write_text("s3cret")
 
-    def config(self, paths: list[Path], tool: dict[str, Any] | None = None, **members: Any) -> dict[str, Any]:
-        return {"gateway": {"state_dir": str(self.folder / "state"), "runtime_dir": str(self.folder / "run")}, "listen": {"public": "127.0.0.1:0"},
-                "worktrees": [{"id": f"a/w{n}", "path": str(path)} for n, path in enumerate(paths)],
-                "providers": [{"id": "p", "kind": "command", "tools": [{**shell("x"), **(tool or {})}]}], **members}
+    def config(
+        self, paths: list[Path], tool: dict[str, Any] | None = None, **members: Any
+    ) -> dict[str, Any]:
+        return {
+            "gateway": {
+                "state_dir": str(self.folder / "state"),
+                "runtime_dir": str(self.folder / "run"),
+            },
+            "listen": {"public": "127.0.0.1:0"},
+            "worktrees": [{"id": f"a/w{n}", "path": str(path)} for n, path in enumerate(paths)],
+            "providers": [
+                {"id": "p", "kind": "command", "tools": [{**shell("x"), **(tool or {})}]}
+            ],
+            **members,
+        }
 
-    def run_crab(self, command: str, config: dict[str, Any], file: Path) -> subprocess.CompletedProcess[str]:
+    def run_crab(
+        self, command: str, config: dict[str, Any], file: Path
+    ) -> subprocess.CompletedProcess[str]:
         file.parent.mkdir(exist_ok=True)
         file.write_text(json.dumps(config))
-        return subprocess.run([program(), "gateway", command, "--config", str(file)], capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL)
+        return subprocess.run(
+            [program(), "gateway", command, "--config", str(file)],
+            capture_output=True,
+            text=True,
+            timeout=30,
+            stdin=subprocess.DEVNULL,
+        )
 
     def refused(self, *words: str, config: dict[str, Any], file: Path | None = None) -> None:
         for command in ("check", "run"):
@@ -443,10 +754,31 @@ class RefusedConfigurationTest(unittest.TestCase):
         seen = self.folder / "seen"
         seen.mkdir()
         file = self.folder / "gateway.yaml"
-        for source, paths in (("work/inner", ["work", "seen"]), ("state", ["seen"]), (".", ["seen/work", "work"])):
+        for source, paths in (
+            ("work/inner", ["work", "seen"]),
+            ("state", ["seen"]),
+            (".", ["seen/work", "work"]),
+        ):
             file.write_text(json.dumps(self.config([self.folder / path for path in paths])))
             script = f"mount --bind {self.folder / source} {seen} && exec \"$@\""
-            done = subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", program(), "gateway", "check", "--config", str(file)], capture_output=True, text=True, timeout=30)
+            done = subprocess.run(
+                [
+                    "unshare",
+                    "-m",
+                    "sh",
+                    "-c",
+                    script,
+                    "sh",
+                    program(),
+                    "gateway",
+                    "check",
+                    "--config",
+                    str(file),
+                ],
+                capture_output=True,
+                text=True,
+                timeout=30,
+            )
             self.assertNotEqual(done.returncode, 0, (source, done.stdout))
             self.assertRegex(done.stdout + done.stderr, "overlaps|crab's own")
 
@@ -457,26 +789,54 @@ class RefusedConfigurationTest(unittest.TestCase):
         (self.folder / "state" / "deep").mkdir()
         self.refused("crab's own", config=self.config([self.folder / "state" / "deep"]))
         self.refused("crab's own", config=self.config([self.folder / "keys"], secrets=secrets))
-        self.refused("crab's own", config=self.config([self.folder / "work"]), file=self.folder / "work" / "gateway.yaml")
+        self.refused(
+            "crab's own",
+            config=self.config([self.folder / "work"]),
+            file=self.folder / "work" / "gateway.yaml",
+        )
         os.link(self.folder / "keys" / "token", self.folder / "work" / "inner" / "second")
         self.refused("hard link", config=self.config([self.folder / "work"], secrets=secrets))
         (self.folder / "work" / "inner" / "second").unlink()
         (self.folder / "work" / "named").symlink_to(self.folder / "keys" / "token")
-        self.refused("crab's own", config=self.config([self.folder / "work"], secrets=[{"name": "t", "file": str(self.folder / "work" / "named")}]))
+        self.refused(
+            "crab's own",
+            config=self.config(
+                [self.folder / "work"],
+                secrets=[{"name": "t", "file": str(self.folder / "work" / "named")}],
+            ),
+        )
 
     def test_programs_that_the_gateway_runs(self) -> None:
         hook = self.folder / "work" / "hook"
         hook.write_text("#!/bin/sh\n")
         hook.chmod(0o755)
-        self.refused("replace it", config=self.config([self.folder / "work"], hooks=[{"name": "h", "type": "command", "run": [str(hook)]}]))
+        self.refused(
+            "replace it",
+            config=self.config(
+                [self.folder / "work"], hooks=[{"name": "h", "type": "command", "run": [str(hook)]}]
+            ),
+        )
 
     def test_paths_of_elevated_tools(self) -> None:
-        for paths, word in (([self.folder / "state"], "crab's own"), ([self.folder], "crab's own"), ([self.folder / "work" / "inner"], "worktree"),
-                            ([Path(program()).parent], "crab runs"), ([self.folder / "keys", self.folder / "keys" / "token"], "overlaps")):
-            self.refused(word, config=self.config([self.folder / "work"], {"elevated_paths": [str(path) for path in paths]}))
+        for paths, word in (
+            ([self.folder / "state"], "crab's own"),
+            ([self.folder], "crab's own"),
+            ([self.folder / "work" / "inner"], "worktree"),
+            ([Path(program()).parent], "crab runs"),
+            ([self.folder / "keys", self.folder / "keys" / "token"], "overlaps"),
+        ):
+            self.refused(
+                word,
+                config=self.config(
+                    [self.folder / "work"], {"elevated_paths": [str(path) for path in paths]}
+                ),
+            )
 
     def test_what_lies_beside_each_other_is_fine(self) -> None:
-        config = self.config([self.folder / "work", self.folder / "hooks"], {"elevated_paths": [str(self.folder / "keys")]})
+        config = self.config(
+            [self.folder / "work", self.folder / "hooks"],
+            {"elevated_paths": [str(self.folder / "keys")]},
+        )
         done = self.run_crab("check", config, self.folder / "gateway.yaml")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         with Gateway(config) as gateway:

@@ -1,4 +1,5 @@
-"""Schemas, lists and replies that cost as much as their author can make them: others notice nothing, and memory comes back."""
+"""Schemas, lists and replies that cost as much as their author can make them: others notice
+nothing, and memory comes back."""
 
 from __future__ import annotations
 
@@ -19,22 +20,34 @@ from support.wait import eventually
 
 MIB = 1 << 20
 DELAY = 0.02  # seconds by which four calls that are costly to check may delay others
-SLOWEST = 1.0  # seconds that a probe may take on a machine that is busy with other tests; each of these attacks once took 5 to 200
+# seconds that a probe may take on a machine that is busy with other tests; each of these attacks
+# once took 5 to 200
+SLOWEST = 1.0
 
 
 def heavy(salt: str, patterns: int = 100) -> dict[str, Any]:
     """A schema of a few kilobytes that would be gigabytes of automata."""
-    return {"type": "object", "properties": {f"p{n}": {"type": "string", "pattern": f"[\\p{{L}}]{{1,200}}{salt}{n}"} for n in range(patterns)}}
+    return {
+        "type": "object",
+        "properties": {
+            f"p{n}": {"type": "string", "pattern": f"[\\p{{L}}]{{1,200}}{salt}{n}"}
+            for n in range(patterns)
+        },
+    }
 
 
 def doubling(levels: int, leaf: dict[str, Any]) -> dict[str, Any]:
     """Two ways at each level, all of which end at the same leaf."""
-    nodes = {str(n): {"anyOf": [{"$ref": f"#/$defs/{n + 1}"}, {"$ref": f"#/$defs/{n + 1}"}]} for n in range(levels)}
+    nodes = {
+        str(n): {"anyOf": [{"$ref": f"#/$defs/{n + 1}"}, {"$ref": f"#/$defs/{n + 1}"}]}
+        for n in range(levels)
+    }
     return {"type": "object", "$ref": "#/$defs/0", "$defs": {**nodes, str(levels): leaf}}
 
 
 class Probe:
-    """Asks for something small again and again, each time over a connection of its own; how long the answers took."""
+    """Asks for something small again and again, each time over a connection of its own; how long
+    the answers took."""
 
     def __init__(self, gateway: Any) -> None:
         self.gateway = gateway
@@ -73,12 +86,16 @@ class SchemaFaults(GatewayCase):
     CONFIG = {"devices": {"grace_ms": 200}}
 
     def delay_of_others(self, attack: Callable[[], object], probes: int = 200) -> float:
-        """By how many seconds `attack`, again and again, moves the 99th percentile of what others wait, against the same without it
-        right before: the best of three rounds, since other work of the machine only ever adds to it."""
+        """By how many seconds `attack`, again and again, moves the 99th percentile of what others
+        wait, against the same without it right before: the best of three rounds, since other work
+        of the machine only ever adds to it.
+        """
         rounds = []
         interval = sys.getswitchinterval()
         self.addCleanup(sys.setswitchinterval, interval)
-        sys.setswitchinterval(interval / 10)  # threads of this process take turns; what they wait for each other is none of the gateway's
+        sys.setswitchinterval(
+            interval / 10
+        )  # threads of this process take turns; what they wait for each other is none of the gateway's
         while len(rounds) < 3 and not (rounds and min(rounds) <= DELAY):
             with Probe(self.gateway) as quiet:
                 eventually(lambda: quiet.count >= probes, "enough probes", 60)
@@ -88,7 +105,9 @@ class SchemaFaults(GatewayCase):
             rounds.append(attacked.p99 - quiet.p99)
         return min(rounds)
 
-    def test_one_list_of_heavy_patterns_delays_nobody_says_why_and_gives_its_memory_back(self) -> None:
+    def test_one_list_of_heavy_patterns_delays_nobody_says_why_and_gives_its_memory_back(
+        self,
+    ) -> None:
         other = self.open()
         other.register(tool("calm"))
         memory = self.gateway.resident_bytes()
@@ -99,7 +118,9 @@ class SchemaFaults(GatewayCase):
             attacker.send("register_tools", tools=[*frame, tool("small")])
             attacker.send("get_registered_tools")
             answer = attacker.expect("tools_registered", 60)
-            self.assertEqual([each["name"] for each in attacker.expect("registered_tools")["tools"]][-1], "small")
+            self.assertEqual(
+                [each["name"] for each in attacker.expect("registered_tools")["tools"]][-1], "small"
+            )
         self.assertEqual(answer["count"], 21)
         self.assertTrue(answer["rejected"])
         for element in answer["rejected"]:
@@ -108,11 +129,17 @@ class SchemaFaults(GatewayCase):
         self.assertLess(probe.slowest, SLOWEST)
         self.assertGreater(probe.count, 3)
         listed = json.loads(self.gateway.crab("devices", "list", "-o", "json"))["devices"]
-        refused = next(device for device in listed if device["device"] == self.slug)["refused_tools"]
+        refused = next(device for device in listed if device["device"] == self.slug)[
+            "refused_tools"
+        ]
         self.assertEqual(refused[0]["code"], "OVERSIZE")
         self.assertIn("is refused: OVERSIZE", self.gateway.crab("devices", "list"))
         attacker.drop()
-        eventually(lambda: self.gateway.resident_bytes() < memory + 64 * MIB, "the memory is given back", 10)
+        eventually(
+            lambda: self.gateway.resident_bytes() < memory + 64 * MIB,
+            "the memory is given back",
+            10,
+        )
         eventually(lambda: self.slug not in json.dumps(self.gateway.tools()), "its tools are gone")
 
     def test_replies_do_not_wait_behind_a_list_that_is_read(self) -> None:
@@ -127,17 +154,30 @@ class SchemaFaults(GatewayCase):
 
     def test_calls_that_cost_too_much_to_check_are_refused_and_delay_nobody(self) -> None:
         device = self.open()
-        spread = {"type": "object", "properties": {"a": {"$id": "urn:crab:a", **doubling(30, {"required": ["x"]})}, "b": {"type": "string", "pattern": "(?=(a+)+$)b"}},
-                  "patternProperties": {"(?=x)(y|x)+z": False}}
+        spread = {
+            "type": "object",
+            "properties": {
+                "a": {"$id": "urn:crab:a", **doubling(30, {"required": ["x"]})},
+                "b": {"type": "string", "pattern": "(?=(a+)+$)b"},
+            },
+            "patternProperties": {"(?=x)(y|x)+z": False},
+        }
         for schema in (doubling(40, {"required": ["x"]}), spread):
             name = self.unique("costly")
             device.register(tool(name, schema))
             args = {"a": {}, "b": "a" * 5_000, "xxxx": 1}
             replies: list[Reply] = []
             with ThreadPoolExecutor(4) as pool:
-                delay = self.delay_of_others(lambda: replies.extend(pool.map(lambda _: self.gateway.call(name, args), range(4))))
+                delay = self.delay_of_others(
+                    lambda: replies.extend(
+                        pool.map(lambda _: self.gateway.call(name, args), range(4))
+                    )
+                )
             self.assertEqual({reply.code for reply in replies}, {"INVALID_ARGS"})
-            self.assertTrue(any("too many steps" in reply.error["message"] for reply in replies), replies[0].error)
+            self.assertTrue(
+                any("too many steps" in reply.error["message"] for reply in replies),
+                replies[0].error,
+            )
             self.assertLessEqual(delay, DELAY)
         device.assert_silent()
 
@@ -179,11 +219,36 @@ class SchemaFaults(GatewayCase):
 
     def audited(self, slug: str) -> list[dict[str, Any]]:
         """The records about refused tools of that device."""
-        with contextlib.closing(sqlite3.connect(f"file:{self.gateway.folder}/state/audit.db?mode=ro", uri=True)) as database:
-            tables = [name for (name,) in database.execute("select name from sqlite_master where type = 'table'")]
-            texts = [value for table in tables for row in database.execute(f"select * from {table}") for value in row]
-        lines = [line for text in texts if isinstance(text, (str, bytes)) for line in (text if isinstance(text, str) else text.decode(errors="replace")).splitlines()]
-        return [record for line in lines if line.startswith("{") and "registration.refused" in line and (record := json.loads(line))["principal"] == f"device/{slug}"]
+        with contextlib.closing(
+            sqlite3.connect(f"file:{self.gateway.folder}/state/audit.db?mode=ro", uri=True)
+        ) as database:
+            tables = [
+                name
+                for (name,) in database.execute(
+                    "select name from sqlite_master where type = 'table'"
+                )
+            ]
+            texts = [
+                value
+                for table in tables
+                for row in database.execute(f"select * from {table}")
+                for value in row
+            ]
+        lines = [
+            line
+            for text in texts
+            if isinstance(text, (str, bytes))
+            for line in (
+                text if isinstance(text, str) else text.decode(errors="replace")
+            ).splitlines()
+        ]
+        return [
+            record
+            for line in lines
+            if line.startswith("{")
+            and "registration.refused" in line
+            and (record := json.loads(line))["principal"] == f"device/{slug}"
+        ]
 
     def test_an_endless_list_of_names_to_unregister_is_looked_at_in_part(self) -> None:
         device = self.open()
@@ -204,7 +269,10 @@ class UnreadableReplies(GatewayCase):
             with self.subTest(output[:20]):
                 call = self.gateway.start_call(name, timeout_ms=20_000)
                 request = device.next_call(name)
-                device.socket.send_text(f'{{"type":"tool_result","id":"{request["id"]}","output":{output},"success":true}}')
+                device.socket.send_text(
+                    f'{{"type":"tool_result","id":"{request["id"]}","output":{output},'
+                    f'"success":true}}'
+                )
                 device.acknowledged(request["id"])
                 device.expect_error("INVALID_JSON")
                 reply = call.result(5)

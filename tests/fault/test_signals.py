@@ -21,7 +21,11 @@ class StopTest(unittest.TestCase):
     def run(self, result: unittest.TestResult | None = None) -> unittest.TestResult | None:
         before = len(result.failures) + len(result.errors) if result else 0
         outcome = super().run(result)
-        if result and len(result.failures) + len(result.errors) > before and hasattr(self, "gateway"):
+        if (
+            result
+            and len(result.failures) + len(result.errors) > before
+            and hasattr(self, "gateway")
+        ):
             print(self.gateway.log_tail())
         return outcome
 
@@ -46,7 +50,9 @@ class StopTest(unittest.TestCase):
         for number in (signal.SIGINT, signal.SIGTERM):
             device.register(tool("t"))
             self.gateway.process.send_signal(number)
-            self.assertIn(device.socket.wait_closed(timeout=15).code, (1001, 1012))  # it goes on with neither 1000 nor silence
+            self.assertIn(
+                device.socket.wait_closed(timeout=15).code, (1001, 1012)
+            )  # it goes on with neither 1000 nor silence
             self.gateway.wait_stopped()
             self.gateway.start()
             device = Device(self.gateway, token, session_id="kitchen")
@@ -71,15 +77,21 @@ class StopTest(unittest.TestCase):
         except (OSError, EndOfStream):
             return True
 
-    def test_clawseed_33_a_call_nobody_answers_does_not_hold_up_the_stop_and_ends_as_unknown(self) -> None:
+    def test_clawseed_33_a_call_nobody_answers_does_not_hold_up_the_stop_and_ends_as_unknown(
+        self,
+    ) -> None:
         device = self.device("t")
         call = self.gateway.start_call("t", timeout_ms=60_000, timeout=30.0)
         device.next_call("t")
         watch = Stopwatch()
         self.gateway.process.send_signal(signal.SIGTERM)
-        self.assertEqual(device.socket.wait_closed(timeout=18).code, 1001)  # it answers with 1001, as real clients do
+        self.assertEqual(
+            device.socket.wait_closed(timeout=18).code, 1001
+        )  # it answers with 1001, as real clients do
         try:
-            self.assertIn(call.result(20).code, ("OUTCOME_UNKNOWN", "CANCELLED", "DEPENDENCY_UNAVAILABLE"))
+            self.assertIn(
+                call.result(20).code, ("OUTCOME_UNKNOWN", "CANCELLED", "DEPENDENCY_UNAVAILABLE")
+            )
         except EndOfStream:
             pass  # the connection ended with the process
         self.gateway.wait_stopped()
@@ -100,7 +112,13 @@ class ReloadTest(GatewayCase):
         device.register(tool(name))
         running = self.gateway.start_call(name)
         request = device.next_call(name)
-        self.gateway.reload({"hooks": [{"name": "closed", "type": "deny", "tools": ["door-*"], "reason": "closed now"}]})
+        self.gateway.reload(
+            {
+                "hooks": [
+                    {"name": "closed", "type": "deny", "tools": ["door-*"], "reason": "closed now"}
+                ]
+            }
+        )
         eventually(lambda: self.refused(name), "the new hook denies")
         # Calls that went out before the new rules held may stand before the acknowledgement.
         device.send("tool_result", id=request["id"], output="the old call finishes", success=True)

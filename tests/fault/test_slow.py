@@ -1,4 +1,5 @@
-"""Half-open connections, drips, and readers that do not read: each is bounded in time and memory."""
+"""Half-open connections, drips, and readers that do not read: each is bounded in time and
+memory."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ from support.websocket import Frame, upgrade_headers
 
 
 def drip(stream: Stream, data: bytes, seconds_each: float, give_up: float) -> float:
-    """Sends one byte at a time until the other side closes; seconds until then. Fails after `give_up`."""
+    """Sends one byte at a time until the other side closes; seconds until then. Fails after
+    `give_up`."""
     watch = Stopwatch()
     for byte in data:
         if watch.seconds > give_up:
@@ -33,7 +35,8 @@ def drip(stream: Stream, data: bytes, seconds_each: float, give_up: float) -> fl
 
 
 class PatienceTest(GatewayCase):
-    """Documented: 5 s for headers, 10 s for the body (rtp.md, section 1), 10 s for TLS and upgrade (clawseed.md, section 1)."""
+    """Documented: 5 s for headers, 10 s for the body (rtp.md, section 1), 10 s for TLS and upgrade
+    (clawseed.md, section 1)."""
 
     def in_parallel(self, *jobs: Any) -> None:
         failures: list[BaseException] = []
@@ -66,7 +69,12 @@ class PatienceTest(GatewayCase):
             self.assertLess(drip(Stream(self.gateway.public), head, 0.1, 14), 13)
 
         def dripping_body() -> None:
-            request = request_bytes("POST", "/v1/tools/call", {"Authorization": f"Bearer {token}"}, json.dumps(call_request("x", {"a": "x" * 500})).encode())
+            request = request_bytes(
+                "POST",
+                "/v1/tools/call",
+                {"Authorization": f"Bearer {token}"},
+                json.dumps(call_request("x", {"a": "x" * 500})).encode(),
+            )
             at = request.index(b"\r\n\r\n") + 4
             stream = Stream(self.gateway.public)
             stream.send(request[:at])
@@ -83,13 +91,18 @@ class PatienceTest(GatewayCase):
     def test_a_device_that_drips_its_frames_is_served(self) -> None:
         name = self.unique("drip")
         device = self.open()
-        for byte in Frame(1, json.dumps({"type": "register_tools", "tools": [tool(name)]}).encode()).to_wire():
+        for byte in Frame(
+            1, json.dumps({"type": "register_tools", "tools": [tool(name)]}).encode()
+        ).to_wire():
             device.socket.send_raw(bytes([byte]))
         self.assertEqual(device.expect("tools_registered")["registered"], 1)
 
 
 class SlowReaderTest(GatewayCase):
-    CONFIG = {"limits": {"outgoing_queue_bytes": 1 << 20, "slow_reader_s": 2, "calls_per_connection": 64}, "devices": {"grace_ms": 300}}
+    CONFIG = {
+        "limits": {"outgoing_queue_bytes": 1 << 20, "slow_reader_s": 2, "calls_per_connection": 64},
+        "devices": {"grace_ms": 300},
+    }
     ALLOWANCE = 32 << 20  #: of growth, with room for what an allocator keeps
 
     def test_a_device_that_stops_reading_fails_its_calls_and_costs_no_memory(self) -> None:
@@ -97,19 +110,37 @@ class SlowReaderTest(GatewayCase):
         device = self.open(receive_buffer=4096)
         device.register(tool(name))
         before = self.gateway.forget_peak()
-        calls = [self.gateway.start_call(name, {"blob": "x" * 500_000}, timeout_ms=12_000, timeout=20.0) for _ in range(40)]
+        calls = [
+            self.gateway.start_call(name, {"blob": "x" * 500_000}, timeout_ms=12_000, timeout=20.0)
+            for _ in range(40)
+        ]
         codes = {call.result(20).code for call in calls}
-        self.assertLessEqual(codes, {"RATE_LIMITED", "DEPENDENCY_UNAVAILABLE", "OUTCOME_UNKNOWN", "TIMEOUT", "TOOL_NOT_FOUND"})
-        self.assertLess(self.gateway.growth_since(before), self.ALLOWANCE + 40 * 1_000_000)  # 40 request bodies are held for their callers
+        self.assertLessEqual(
+            codes,
+            {
+                "RATE_LIMITED",
+                "DEPENDENCY_UNAVAILABLE",
+                "OUTCOME_UNKNOWN",
+                "TIMEOUT",
+                "TOOL_NOT_FOUND",
+            },
+        )
+        self.assertLess(
+            self.gateway.growth_since(before), self.ALLOWANCE + 40 * 1_000_000
+        )  # 40 request bodies are held for their callers
         self.assertEqual(device.socket.wait_closed(timeout=15).code, 1008)
         self.gateway.wait_gone(name)
 
     def test_a_caller_that_stops_reading_costs_no_memory_and_blocks_nobody(self) -> None:
         device = self.open()
-        device.register(*(tool(f"wide-{n}", description="x" * 8000) for n in range(60)))  # discovery has half a megabyte
+        device.register(
+            *(tool(f"wide-{n}", description="x" * 8000) for n in range(60))
+        )  # discovery has half a megabyte
         before = self.gateway.forget_peak()
         stream = Stream(self.gateway.public, receive_buffer=4096)
-        ask = request_bytes("GET", "/v1/tools", {"Authorization": f"Bearer {self.gateway.caller_token()}"})
+        ask = request_bytes(
+            "GET", "/v1/tools", {"Authorization": f"Bearer {self.gateway.caller_token()}"}
+        )
         stream.send(ask * 100)
         watch = Stopwatch()
         while watch.seconds < 2:

@@ -21,7 +21,8 @@ class StormTest(GatewayCase):
         self.tokens = [self.new_token("storm") for _ in range(PRINCIPALS)]
 
     def come_and_go(self, number: int) -> int:
-        """One device, registered, then gone in one of the ways that devices go; how many names it had."""
+        """One device, registered, then gone in one of the ways that devices go; how many names it
+        had."""
         device = Device(self.gateway, self.tokens[number % PRINCIPALS])
         registered = device.register(*(tool(f"storm-{number}-{n}") for n in range(5)))["registered"]
         match number % 5:
@@ -48,7 +49,9 @@ class StormTest(GatewayCase):
     def storm_tools(self) -> list[str]:
         return [name for name in self.gateway.tools() if "storm-" in name]
 
-    def test_200_devices_that_connect_register_and_vanish_leave_no_tool_connection_or_memory(self) -> None:
+    def test_200_devices_that_connect_register_and_vanish_leave_no_tool_connection_or_memory(
+        self,
+    ) -> None:
         self.gateway.tools()
         files = self.gateway.open_files()
         self.storm()  # the first one warms the allocator up
@@ -57,15 +60,24 @@ class StormTest(GatewayCase):
         for _ in range(3):
             self.storm()
         eventually(lambda: not self.storm_tools(), "no tool of the storm is listed", 10)
-        eventually(lambda: self.gateway.open_files() <= files + 2, f"about {files} descriptors are open", 10)
+        eventually(
+            lambda: self.gateway.open_files() <= files + 2,
+            f"about {files} descriptors are open",
+            10,
+        )
         self.assertLess(self.gateway.resident_bytes() - memory, 16 << 20)
 
     def test_200_devices_at_once_are_all_listed_and_called(self) -> None:
         devices = [self.open(self.tokens[number % PRINCIPALS]) for number in range(CONNECTIONS)]
         for number, device in enumerate(devices):
             device.register(tool(f"crowd-{number}"))
-        self.assertLessEqual({f"crowd-{number}" for number in range(CONNECTIONS)}, self.gateway.tools().keys())
-        calls = {number: self.gateway.start_call(f"crowd-{number}") for number in range(0, CONNECTIONS, 4)}
+        self.assertLessEqual(
+            {f"crowd-{number}" for number in range(CONNECTIONS)}, self.gateway.tools().keys()
+        )
+        calls = {
+            number: self.gateway.start_call(f"crowd-{number}")
+            for number in range(0, CONNECTIONS, 4)
+        }
         for number in calls:
             devices[number].answer(devices[number].next_call(), str(number))
         for number, call in calls.items():
@@ -87,5 +99,7 @@ class StormTest(GatewayCase):
                 reply = self.gateway.call(name, timeout_ms=2000)
                 codes.add(reply.code)
             list(flapping)
-        self.assertLessEqual(codes, {"TOOL_NOT_FOUND", "DEPENDENCY_UNAVAILABLE", "OUTCOME_UNKNOWN", "TIMEOUT"})
+        self.assertLessEqual(
+            codes, {"TOOL_NOT_FOUND", "DEPENDENCY_UNAVAILABLE", "OUTCOME_UNKNOWN", "TIMEOUT"}
+        )
         self.gateway.wait_gone(name)

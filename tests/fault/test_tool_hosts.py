@@ -1,4 +1,5 @@
-"""Tool hosts that stall, drip, lie, flood, redirect, die and answer late: rtp.md, section 4. None of them reaches anybody else's call."""
+"""Tool hosts that stall, drip, lie, flood, redirect, die and answer late: rtp.md, section 4. None
+of them reaches anybody else's call."""
 
 from __future__ import annotations
 
@@ -27,9 +28,15 @@ class BadHostCase(GatewayCase):
     def setUpClass(cls) -> None:
         cls.folder = Path(tempfile.mkdtemp(prefix="crab-hosts-"))
         cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
-        cls.CONFIG = {"hosts": [{"name": name, "unix": str(cls.folder / name)} for name in ("bad", "good")]}
-        cls.bad = ToolHost(cls.folder / "bad", host_tool("read"), host_tool("write", side_effects=True),
-                           host_tool("keyed", side_effects=True, accepts_idempotency_key=True)).start()
+        cls.CONFIG = {
+            "hosts": [{"name": name, "unix": str(cls.folder / name)} for name in ("bad", "good")]
+        }
+        cls.bad = ToolHost(
+            cls.folder / "bad",
+            host_tool("read"),
+            host_tool("write", side_effects=True),
+            host_tool("keyed", side_effects=True, accepts_idempotency_key=True),
+        ).start()
         cls.good = ToolHost(cls.folder / "good", host_tool("fine")).start()
         cls.addClassCleanup(cls.bad.stop)
         cls.addClassCleanup(cls.good.stop)
@@ -37,14 +44,17 @@ class BadHostCase(GatewayCase):
         cls.gateway.wait_listed("read", "write", "fine")
 
     def setUp(self) -> None:
-        self.released = threading.Event()  # what a behaviour waits for, so that none outlives its test
+        self.released = (
+            threading.Event()
+        )  # what a behaviour waits for, so that none outlives its test
         self.addCleanup(self.released.set)
 
     def behave(self, behaviour: Any) -> None:
         self.bad.behave = behaviour
 
     def call(self, tool: str = "read", **members: Any) -> Any:
-        """A call to the bad host, and what came of it; `self.asked` says how often the host saw it."""
+        """A call to the bad host, and what came of it; `self.asked` says how often the host saw
+        it."""
         name = self.unique("fault")
         reply = self.gateway.call(tool, {"n": 1}, call_id=name, **members)
         self.asked = len(self.bad.calls_of(name))
@@ -108,7 +118,9 @@ class StallTest(BadHostCase):
 
 
 class SilentListTest(unittest.TestCase):
-    def test_a_host_that_never_lists_its_tools_delays_neither_start_nor_others_nor_stop(self) -> None:
+    def test_a_host_that_never_lists_its_tools_delays_neither_start_nor_others_nor_stop(
+        self,
+    ) -> None:
         folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="crab-hosts-")))
         silent = self.enterContext(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
         silent.bind(str(folder / "silent"))
@@ -116,17 +128,35 @@ class SilentListTest(unittest.TestCase):
         good = ToolHost(folder / "good", host_tool("fine")).start()
         self.addCleanup(good.stop)
         watch = Stopwatch()
-        with Gateway({"hosts": [{"name": name, "unix": str(folder / name)} for name in ("silent", "good", "absent")]}) as gateway:
+        with Gateway(
+            {
+                "hosts": [
+                    {"name": name, "unix": str(folder / name)}
+                    for name in ("silent", "good", "absent")
+                ]
+            }
+        ) as gateway:
             gateway.wait_listed("fine")
             self.assertEqual(gateway.call("fine", {"n": 1}).result, {"n": 1})
-            self.assertIn("crab_tool_hosts_answering 1\n", gateway.admin_request("GET", "/metrics").body.decode())
+            self.assertIn(
+                "crab_tool_hosts_answering 1\n",
+                gateway.admin_request("GET", "/metrics").body.decode(),
+            )
         self.assertLess(watch.seconds, 5)
 
 
 class LieTest(BadHostCase):
     def test_answers_that_break_a_rule_are_internal_and_not_repeated(self) -> None:
-        lies = [{"call_id": "another"}, {"tool_name": "another"}, {"status": "great"}, {"version": "v2"}, {"surprise": 1}, {"duration_ms": -1},
-                {"result": [1]}, {"call_id": ...}]
+        lies = [
+            {"call_id": "another"},
+            {"tool_name": "another"},
+            {"status": "great"},
+            {"version": "v2"},
+            {"surprise": 1},
+            {"duration_ms": -1},
+            {"result": [1]},
+            {"call_id": ...},
+        ]
         for lie in lies:
             self.behave(lambda request, lie=lie: request.answer(**lie))
             self.assertEqual(self.call().code, "INTERNAL", lie)
@@ -134,7 +164,11 @@ class LieTest(BadHostCase):
         self.assert_recovered()
 
     def test_what_is_no_http_is_internal(self) -> None:
-        for garbage in (b"SSH-2.0-OpenSSH\r\n\r\n", b"\x00" * 4096, b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"):
+        for garbage in (
+            b"SSH-2.0-OpenSSH\r\n\r\n",
+            b"\x00" * 4096,
+            b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        ):
             self.behave(lambda request, garbage=garbage: request.send(garbage))
             self.assertEqual(self.call(timeout_ms=2000).code, "INTERNAL", garbage[:20])
             self.assertEqual(self.asked, 1)
@@ -143,7 +177,11 @@ class LieTest(BadHostCase):
     def test_a_redirect_is_not_followed(self) -> None:
         before = len(self.good.calls)
         for status in (301, 302, 307, 308):
-            self.behave(lambda request, status=status: request.send(http(status, b"", {"Location": "/v1/tools/call"})))
+            self.behave(
+                lambda request, status=status: request.send(
+                    http(status, b"", {"Location": "/v1/tools/call"})
+                )
+            )
             self.assertEqual(self.call().code, "DEPENDENCY_UNAVAILABLE")
             self.assertEqual(self.asked, 1)
         self.assertEqual(len(self.good.calls), before)
@@ -163,7 +201,9 @@ class LieTest(BadHostCase):
         self.assertEqual(self.asked, 1)
         self.assertFalse(self.taken)
         self.assertLess(self.gateway.growth_since(resident), 48 * MEGABYTE)
-        self.behave(lambda request: request.send(b"HTTP/1.1 200 OK\r\nContent-Length: 104857600\r\n\r\n"))
+        self.behave(
+            lambda request: request.send(b"HTTP/1.1 200 OK\r\nContent-Length: 104857600\r\n\r\n")
+        )
         self.assertEqual(self.call().code, "INTERNAL")
         self.assert_recovered()
 
@@ -211,7 +251,9 @@ class DeathTest(BadHostCase):
         for _ in range(10):
             watch = Stopwatch()
             reply = self.call("write")
-            self.assertEqual((reply.status, reply.code), ("retryable_error", "DEPENDENCY_UNAVAILABLE"))
+            self.assertEqual(
+                (reply.status, reply.code), ("retryable_error", "DEPENDENCY_UNAVAILABLE")
+            )
             self.assertLess(watch.seconds, 1.5)
         watch = Stopwatch()
         self.assertIn("write", self.gateway.tools())
@@ -220,7 +262,9 @@ class DeathTest(BadHostCase):
         self.bad.start()
         eventually(lambda: self.call("write").status == "ok", "the host is called again", limit=20)
 
-    def test_a_host_that_dies_again_and_again_is_left_alone_and_tried_by_one_call_at_a_time(self) -> None:
+    def test_a_host_that_dies_again_and_again_is_left_alone_and_tried_by_one_call_at_a_time(
+        self,
+    ) -> None:
         self.behave(Request.die)
         self.call("write")
         before = self.gateway.open_files()
@@ -229,8 +273,12 @@ class DeathTest(BadHostCase):
         seen = len(self.bad.calls)
         codes = [self.call("write").code for _ in range(10)]
         tries = len(self.bad.calls) - seen
-        self.assertLessEqual(tries, 3)  # pauses of 1, 2, 4 s; a call that was the try has an unknown outcome
-        self.assertEqual(sorted(codes), ["DEPENDENCY_UNAVAILABLE"] * (10 - tries) + ["OUTCOME_UNKNOWN"] * tries)
+        self.assertLessEqual(
+            tries, 3
+        )  # pauses of 1, 2, 4 s; a call that was the try has an unknown outcome
+        self.assertEqual(
+            sorted(codes), ["DEPENDENCY_UNAVAILABLE"] * (10 - tries) + ["OUTCOME_UNKNOWN"] * tries
+        )
         self.assertLessEqual(self.gateway.open_files(), before + 8)
         self.bad.behave = lambda request: request.answer()
         eventually(lambda: self.call().status == "ok", "the host is called again", limit=20)
@@ -238,7 +286,8 @@ class DeathTest(BadHostCase):
 
 
 class ShyHost(ToolHost):
-    """Tells its tools only while `tells` is set, and runs one key once, as a host that accepts keys does."""
+    """Tells its tools only while `tells` is set, and runs one key once, as a host that accepts keys
+    does."""
 
     def __init__(self, path: Path, *tools: dict[str, Any]) -> None:
         super().__init__(path, *tools)
@@ -252,7 +301,9 @@ class ShyHost(ToolHost):
         if self.answers.wait(15):
             request.answer(result={"run": self.runs[key]})
 
-    def _dispatch(self, link: socket.socket, method: str, target: str, headers: dict[str, str], body: bytes) -> None:
+    def _dispatch(
+        self, link: socket.socket, method: str, target: str, headers: dict[str, str], body: bytes
+    ) -> None:
         if (method, target) == ("GET", "/v1/tools") and not self.tells.is_set():
             link.shutdown(socket.SHUT_RDWR)
             return
@@ -260,15 +311,22 @@ class ShyHost(ToolHost):
 
 
 class GatewayDiesTest(GatewayCase):
-    """What a repeat is told when the gateway was killed, before its hosts have told their tools again and after that."""
+    """What a repeat is told when the gateway was killed, before its hosts have told their tools
+    again and after that."""
 
     @classmethod
     def setUpClass(cls) -> None:
         folder = Path(tempfile.mkdtemp(prefix="crab-hosts-"))
         cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
-        cls.CONFIG = {"hosts": [{"name": "shop", "unix": str(folder / "shop")}],
-                      "policy": [{"principal": "caller/stranger", "call": {"deny": ["shop__*"]}}]}
-        cls.host = ShyHost(folder / "shop", host_tool("write", side_effects=True), host_tool("keyed", side_effects=True, accepts_idempotency_key=True)).start()
+        cls.CONFIG = {
+            "hosts": [{"name": "shop", "unix": str(folder / "shop")}],
+            "policy": [{"principal": "caller/stranger", "call": {"deny": ["shop__*"]}}],
+        }
+        cls.host = ShyHost(
+            folder / "shop",
+            host_tool("write", side_effects=True),
+            host_tool("keyed", side_effects=True, accepts_idempotency_key=True),
+        ).start()
         cls.addClassCleanup(cls.host.stop)
         super().setUpClass()
 
@@ -309,7 +367,9 @@ class GatewayDiesTest(GatewayCase):
         self.assertEqual(self.gateway.call("write", {"n": 2}, idempotency_key=key).code, "CONFLICT")
         self.assertEqual(self.host.runs[key], 1)
 
-    def test_a_repeat_of_a_call_without_an_answer_is_unknown_and_never_of_an_unknown_tool(self) -> None:
+    def test_a_repeat_of_a_call_without_an_answer_is_unknown_and_never_of_an_unknown_tool(
+        self,
+    ) -> None:
         key = self.unique("key")
         self.broken_call("write", key)
         for known in (False, True):
@@ -325,7 +385,10 @@ class GatewayDiesTest(GatewayCase):
         early = self.gateway.call("keyed", {"n": 1}, idempotency_key=key, call_id="call-" + key)
         self.assertEqual((early.status, early.code), ("retryable_error", "DEPENDENCY_UNAVAILABLE"))
         self.listed()
-        self.assertEqual(self.gateway.call("keyed", {"n": 1}, idempotency_key=key, call_id="call-" + key).result, {"run": 1})
+        self.assertEqual(
+            self.gateway.call("keyed", {"n": 1}, idempotency_key=key, call_id="call-" + key).result,
+            {"run": 1},
+        )
         asked = self.host.calls_of("call-" + key)
         self.assertEqual([call.body["idempotency_key"] for call in asked], [key, key])
         self.assertEqual(self.host.runs[key], 1)
@@ -341,7 +404,9 @@ class GatewayDiesTest(GatewayCase):
         call.exception(10)
         self.listed()
         self.assertEqual(self.gateway.call("keyed", {"n": 1}, call_id=name).result, {"run": 1})
-        self.assertEqual([call.body["idempotency_key"] for call in self.host.calls_of(name)], [name, name])
+        self.assertEqual(
+            [call.body["idempotency_key"] for call in self.host.calls_of(name)], [name, name]
+        )
 
     def test_calls_that_were_never_made_wait_for_the_host_and_strangers_learn_nothing(self) -> None:
         key = self.unique("key")
@@ -349,8 +414,14 @@ class GatewayDiesTest(GatewayCase):
         self.die()
         for name in ("write", "shop__write"):
             reply = self.gateway.call(name, {"n": 1}, idempotency_key=key + "-new")
-            self.assertEqual((reply.status, reply.code, reply.error["retryable"]), ("retryable_error", "DEPENDENCY_UNAVAILABLE", True))
-            self.assertEqual(self.gateway.call(name, {"n": 1}, idempotency_key=key, caller="stranger").code, "TOOL_NOT_FOUND")
+            self.assertEqual(
+                (reply.status, reply.code, reply.error["retryable"]),
+                ("retryable_error", "DEPENDENCY_UNAVAILABLE", True),
+            )
+            self.assertEqual(
+                self.gateway.call(name, {"n": 1}, idempotency_key=key, caller="stranger").code,
+                "TOOL_NOT_FOUND",
+            )
         other = self.gateway.call("write", {"n": 1}, idempotency_key=key, caller="neighbour")
         self.assertEqual(other.code, "DEPENDENCY_UNAVAILABLE")
         self.listed()

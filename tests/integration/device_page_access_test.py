@@ -1,4 +1,5 @@
-"""Whether everybody can use the device page: by keyboard, by ear, on narrow screens, in the dark, without motion; in a real browser."""
+"""Whether everybody can use the device page: by keyboard, by ear, on narrow screens, in the dark,
+without motion; in a real browser."""
 
 from __future__ import annotations
 
@@ -28,18 +29,24 @@ FAINT_TEXT = """
 TOO_SMALL = """
   return [...document.querySelectorAll("button, input")].filter((each) => each.checkVisibility())
     .filter((each) => each.getBoundingClientRect().height < 24 || each.getBoundingClientRect().width < 24).map((each) => each.outerHTML);"""
-MOVING = "return document.getAnimations().filter((each) => each.effect.getComputedTiming().duration > 0).length"
+MOVING = (
+    "return document.getAnimations().filter((each) => "
+    "each.effect.getComputedTiming().duration > 0).length"
+)
 CONTROLS = ("button", "switch", "checkbox", "textbox", "dialog", "image", "link")
 
 
 class AccessTest(DevicePageCase):
     def media(self, **features: str) -> None:
-        wanted = [{"name": name.replace("_", "-"), "value": value} for name, value in features.items()]
+        wanted = [
+            {"name": name.replace("_", "-"), "value": value} for name, value in features.items()
+        ]
         self.page.devtools("Emulation.setEmulatedMedia", features=wanted)
         self.addCleanup(self.page.devtools, "Emulation.setEmulatedMedia", features=[])
 
     def views(self) -> Iterator[str]:
-        """Shows one view after the other: pairing, the device with calls and answers, a question."""
+        """Shows one view after the other: pairing, the device with calls and answers, a
+        question."""
         yield "pairing"
         self.pair()
         for tool, answer in (("get_location", "Always allow"), ("read_network", "Never")):
@@ -64,17 +71,23 @@ class AccessTest(DevicePageCase):
     def test_every_control_has_a_name(self) -> None:
         for view in self.views():
             nodes = self.page.devtools("Accessibility.getFullAXTree")["nodes"]
-            controls = [node for node in nodes if not node["ignored"] and node["role"]["value"] in CONTROLS]
+            controls = [
+                node for node in nodes if not node["ignored"] and node["role"]["value"] in CONTROLS
+            ]
             with self.subTest(view=view):
                 self.assertGreater(len(controls), 1)
-                self.assertEqual([node for node in controls if not node.get("name", {}).get("value")], [])
+                self.assertEqual(
+                    [node for node in controls if not node.get("name", {}).get("value")], []
+                )
 
     def test_nothing_is_cut_off_or_too_small_on_the_narrowest_phones(self) -> None:
         self.page.resize(320, 640)
         self.addCleanup(self.page.devtools, "Emulation.clearDeviceMetricsOverride")
         for view in self.views():
             with self.subTest(view=view):
-                self.assertLessEqual(self.page.run("return document.scrollingElement.scrollWidth"), 320)
+                self.assertLessEqual(
+                    self.page.run("return document.scrollingElement.scrollWidth"), 320
+                )
                 self.assertEqual(self.page.run(TOO_SMALL), [])
 
     def test_who_wants_no_motion_sees_none(self) -> None:
@@ -105,12 +118,20 @@ class AccessTest(DevicePageCase):
 
     def test_browsers_can_install_it(self) -> None:
         self.page.run("return navigator.serviceWorker.ready.then(() => true)")
-        self.assertEqual(self.page.devtools("Page.getInstallabilityErrors")["installabilityErrors"], [])
+        self.assertEqual(
+            self.page.devtools("Page.getInstallabilityErrors")["installabilityErrors"], []
+        )
 
     def test_the_page_offers_what_the_browser_offers_to_install(self) -> None:
         self.pair()
-        button = "return [...document.querySelectorAll('button')].find((each) => each.textContent === 'Put it on the home screen').hidden"
-        self.page.run("window.asked = 0; dispatchEvent(Object.assign(new Event('beforeinstallprompt', { cancelable: true }), { prompt: async () => ++window.asked }))")
+        button = (
+            "return [...document.querySelectorAll('button')].find((each) => "
+            "each.textContent === 'Put it on the home screen').hidden"
+        )
+        self.page.run(
+            "window.asked = 0; dispatchEvent(Object.assign(new Event('beforeinstallprompt', { "
+            "cancelable: true }), { prompt: async () => ++window.asked }))"
+        )
         self.assertFalse(self.page.run(button))
         self.page.click_button("Put it on the home screen")
         self.assertEqual(self.page.run("return window.asked"), 1)

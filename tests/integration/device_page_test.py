@@ -1,4 +1,5 @@
-"""The page that makes a browser a device, in a real browser, at a real gateway; the person is this test."""
+"""The page that makes a browser a device, in a real browser, at a real gateway; the person is this
+test."""
 
 from __future__ import annotations
 
@@ -21,11 +22,15 @@ class PairingTest(DevicePageCase):
         name = self.gateway.unique("typed")
         self.page.open(self.address)
         self.page.type("#code", self.code(name).replace("-", ""))
-        self.assertRegex(self.page.run("return document.getElementById('code').value"), r"^\d{4}-\d{4}-\d{4}$")
+        self.assertRegex(
+            self.page.run("return document.getElementById('code').value"), r"^\d{4}-\d{4}-\d{4}$"
+        )
         self.page.click_button("Pair this device")
         self.page.wait_text(".link", "Connected")
         self.listed("get_location", "take_photo")
-        self.assertNotIn("read_clipboard", self.gateway.tools())  # off until the person switches it on
+        self.assertNotIn(
+            "read_clipboard", self.gateway.tools()
+        )  # off until the person switches it on
 
     def test_a_wrong_code_says_what_to_do(self) -> None:
         self.code("nobody")
@@ -38,7 +43,10 @@ class PairingTest(DevicePageCase):
     def test_the_code_of_a_link_is_filled_in_and_leaves_the_address(self) -> None:
         self.page.open("about:blank")
         self.page.open(f"{self.address}#pair=1234-5678-9012")
-        self.assertEqual(self.page.run("return [document.getElementById('code').value, location.hash]"), ["1234-5678-9012", ""])
+        self.assertEqual(
+            self.page.run("return [document.getElementById('code').value, location.hash]"),
+            ["1234-5678-9012", ""],
+        )
 
     def test_a_revoked_device_is_asked_to_pair_again(self) -> None:
         self.pair()
@@ -56,7 +64,9 @@ class ConsentTest(DevicePageCase):
         self.assertFalse(call.done())
         self.page.click_button("Allow once")
         place = call.result(60).result
-        self.assertEqual((place["latitude"], place["longitude"], place["accuracy_m"]), (53.5461, 9.9661, 12))
+        self.assertEqual(
+            (place["latitude"], place["longitude"], place["accuracy_m"]), (53.5461, 9.9661, 12)
+        )
         self.page.wait_text(".call.ok", "Location")
         again = self.start("get_location")
         self.page.wait_text(".ask h2", "planner wants")  # once was once
@@ -69,7 +79,9 @@ class ConsentTest(DevicePageCase):
         self.page.click_button("Always allow")
         photo = call.result(60).result
         self.assertEqual(base64.b64decode(photo["data_base64"])[:3], b"\xff\xd8\xff")
-        self.assertEqual((photo["mime_type"], max(photo["width"], photo["height"])), ("image/jpeg", 640))
+        self.assertEqual(
+            (photo["mime_type"], max(photo["width"], photo["height"])), ("image/jpeg", 640)
+        )
         self.assertEqual(len(base64.b64decode(photo["data_base64"])), photo["bytes"])
         self.page.reload()
         self.page.wait_text(".link", "Connected")
@@ -118,7 +130,9 @@ class ConsentTest(DevicePageCase):
         self.page.click_button("Allow once")
         call.result(60)
         self.page.wait_text(".call.ok .given", "320 ×")
-        self.assertTrue(self.page.run("return document.querySelector('.call.ok img').naturalWidth > 0"))
+        self.assertTrue(
+            self.page.run("return document.querySelector('.call.ok img').naturalWidth > 0")
+        )
 
     def test_a_switch_takes_a_tool_away_and_gives_it_back(self) -> None:
         self.pair()
@@ -182,15 +196,29 @@ class PicturesTest(GatewayCase):
         folder.mkdir(parents=True, exist_ok=True)
         with Browser() as page:
             address = f"http://127.0.0.1:{self.gateway.public[1]}/device/"
-            page.devtools("Browser.grantPermissions", origin=address,
-                          permissions=["geolocation", "videoCapture", "audioCapture", "notifications", "clipboardReadWrite"])
+            page.devtools(
+                "Browser.grantPermissions",
+                origin=address,
+                permissions=[
+                    "geolocation",
+                    "videoCapture",
+                    "audioCapture",
+                    "notifications",
+                    "clipboardReadWrite",
+                ],
+            )
             page.devtools("Emulation.setGeolocationOverride", **PLACE)
             for scheme in ("light", "dark"):
-                page.devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+                page.devtools(
+                    "Emulation.setEmulatedMedia",
+                    features=[{"name": "prefers-color-scheme", "value": scheme}],
+                )
                 page.open(address)
                 page.run("localStorage.clear()")
                 page.reload()
-                code = self.gateway.admin_request("POST", "/v1/admin/devices/pair", {"name": f"phone-{scheme}"}).json()["code"]
+                code = self.gateway.admin_request(
+                    "POST", "/v1/admin/devices/pair", {"name": f"phone-{scheme}"}
+                ).json()["code"]
                 page.resize(390, 844)
                 page.screenshot(folder / f"device-pairing-phone-{scheme}.png")
                 page.type("#code", code)
@@ -198,14 +226,29 @@ class PicturesTest(GatewayCase):
                 page.click_button("Pair this device")
                 page.wait_text(".link", "Connected")
                 self.gateway.wait_listed("take_photo")
-                for tool, answer in (("get_location", "Always allow"), ("read_network", "Never"), ("take_photo", "Allow once")):
-                    call = self.gateway.start_call(f"phone-{scheme}__{tool}", {}, caller="ci", context={"agent_id": "planner", "session_id": "s"}, timeout=60.0)
+                for tool, answer in (
+                    ("get_location", "Always allow"),
+                    ("read_network", "Never"),
+                    ("take_photo", "Allow once"),
+                ):
+                    call = self.gateway.start_call(
+                        f"phone-{scheme}__{tool}",
+                        {},
+                        caller="ci",
+                        context={"agent_id": "planner", "session_id": "s"},
+                        timeout=60.0,
+                    )
                     page.click_button(answer)
                     call.result(60)
                 page.wait_text(".call.ok", "Camera")
                 page.screenshot(folder / f"device-phone-{scheme}.png")
-                call = self.gateway.start_call(f"phone-{scheme}__take_photo", {"camera": "back", "max_side": 1280}, caller="ci",
-                                               context={"agent_id": "planner", "session_id": "s"}, timeout=60.0)
+                call = self.gateway.start_call(
+                    f"phone-{scheme}__take_photo",
+                    {"camera": "back", "max_side": 1280},
+                    caller="ci",
+                    context={"agent_id": "planner", "session_id": "s"},
+                    timeout=60.0,
+                )
                 page.wait_text(".ask h2", "planner")
                 page.screenshot(folder / f"device-consent-phone-{scheme}.png")
                 page.resize(1280, 860)

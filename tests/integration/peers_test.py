@@ -32,13 +32,22 @@ def found(*names: str) -> str | None:
 
 CURL = found("curl")
 NODE = found("node", "nodejs")
-CHROMIUM = os.environ.get("CRAB_CHROMIUM") or found("chromium", "chromium-browser", "google-chrome", "chrome")
+CHROMIUM = os.environ.get("CRAB_CHROMIUM") or found(
+    "chromium", "chromium-browser", "google-chrome", "chrome"
+)
 
 
 def node_arguments() -> list[str] | None:
-    """How to start Node with a WebSocket of its own: 22 has one, later 20s have it behind an option, others have none."""
+    """How to start Node with a WebSocket of its own: 22 has one, later 20s have it behind an
+    option, others have none."""
     for options in ([], ["--experimental-websocket"]):
-        if NODE and subprocess.run([NODE, *options, "-e", "WebSocket"], capture_output=True, timeout=SECONDS).returncode == 0:
+        if (
+            NODE
+            and subprocess.run(
+                [NODE, *options, "-e", "WebSocket"], capture_output=True, timeout=SECONDS
+            ).returncode
+            == 0
+        ):
             return [NODE, *options]
     return None
 
@@ -51,18 +60,43 @@ class CurlTest(GatewayCase):
     CONFIG = {"limits": {"request_body_bytes": 1 << 20}}
 
     def curl(self, *words: str, path: str = "/health", stdin: bytes = b"") -> tuple[str, list[str]]:
-        """What curl wrote (response heads included), and its variables: status, protocol, new connections."""
+        """What curl wrote (response heads included), and its variables: status, protocol, new
+        connections."""
         host, port = self.gateway.public
-        done = subprocess.run([CURL, "-sS", "-i", "--max-time", str(SECONDS), "-w", "\n%{http_code} %{http_version} %{num_connects}", *words, f"http://{host}:{port}{path}"],
-                              input=stdin, capture_output=True, timeout=2 * SECONDS)
+        done = subprocess.run(
+            [
+                CURL,
+                "-sS",
+                "-i",
+                "--max-time",
+                str(SECONDS),
+                "-w",
+                "\n%{http_code} %{http_version} %{num_connects}",
+                *words,
+                f"http://{host}:{port}{path}",
+            ],
+            input=stdin,
+            capture_output=True,
+            timeout=2 * SECONDS,
+        )
         self.assertEqual(done.returncode, 0, done.stderr.decode())
         text, _, last = done.stdout.decode().rpartition("\n")
         return text, last.split()
 
     def call(self, request: bytes, *words: str) -> tuple[str, list[str]]:
-        """POST /v1/tools/call; the body comes from curl's standard input, so its length is unknown unless it is buffered."""
-        return self.curl("-X", "POST", "-H", f"Authorization: Bearer {self.gateway.caller_token()}", "-H", "Content-Type: application/json", *words,
-                         path="/v1/tools/call", stdin=request)
+        """POST /v1/tools/call; the body comes from curl's standard input, so its length is unknown
+        unless it is buffered."""
+        return self.curl(
+            "-X",
+            "POST",
+            "-H",
+            f"Authorization: Bearer {self.gateway.caller_token()}",
+            "-H",
+            "Content-Type: application/json",
+            *words,
+            path="/v1/tools/call",
+            stdin=request,
+        )
 
     def echo_tool(self) -> str:
         name = self.gateway.unique("echo")
@@ -83,28 +117,50 @@ class CurlTest(GatewayCase):
         text, last = self.curl("-I", f"http://{host}:{port}/health")
         self.assertEqual(text.lower().count("content-length: "), 2)
         self.assertTrue(text.endswith("\r\n\r\n"), text)
-        self.assertEqual(last[2], "0")  # both answers ended where curl thought, so the connection was kept
+        self.assertEqual(
+            last[2], "0"
+        )  # both answers ended where curl thought, so the connection was kept
 
     def test_http_1_0_is_answered_and_closed_or_kept_as_asked(self) -> None:
         text, last = self.curl("--http1.0")
         self.assertEqual(last[0], "200")
         self.assertIn("connection: close", text.lower())
         host, port = self.gateway.public
-        _, last = self.curl("--http1.0", "-H", "Connection: keep-alive", f"http://{host}:{port}/health")
+        _, last = self.curl(
+            "--http1.0", "-H", "Connection: keep-alive", f"http://{host}:{port}/health"
+        )
         self.assertEqual(last[2], "0")
 
     def test_chunked_uploads_are_understood(self) -> None:
         request = json.dumps(call_request(self.echo_tool(), {"blob": "b" * 300_000})).encode()
-        text, last = self.call(request, "-H", "Transfer-Encoding: chunked", "-H", "Expect:", "-T", "-")
+        text, last = self.call(
+            request, "-H", "Transfer-Encoding: chunked", "-H", "Expect:", "-T", "-"
+        )
         self.assertEqual(last[0], "200", text[:500])
         self.assertIn('"status":"ok"', text)
 
     def test_an_upload_waits_for_100_continue_and_is_spared_when_it_is_too_large(self) -> None:
         request = json.dumps(call_request(self.echo_tool(), {"blob": "b" * 200_000})).encode()
-        text, last = self.call(request, "-H", "Expect: 100-continue", "--expect100-timeout", str(SECONDS), "--data-binary", "@-")
+        text, last = self.call(
+            request,
+            "-H",
+            "Expect: 100-continue",
+            "--expect100-timeout",
+            str(SECONDS),
+            "--data-binary",
+            "@-",
+        )
         self.assertTrue(text.startswith("HTTP/1.1 100 "), text[:200])
         self.assertEqual(last[0], "200")
-        text, last = self.call(b"x" * (1 << 21), "-H", "Expect: 100-continue", "--expect100-timeout", str(SECONDS), "--data-binary", "@-")
+        text, last = self.call(
+            b"x" * (1 << 21),
+            "-H",
+            "Expect: 100-continue",
+            "--expect100-timeout",
+            str(SECONDS),
+            "--data-binary",
+            "@-",
+        )
         self.assertTrue(text.startswith("HTTP/1.1 413 "), text[:200])
 
 
@@ -129,14 +185,31 @@ class DeviceCase(GatewayCase):
         self.assertEqual((report["calls"], report["code"], report["clean"]), (3, 1000, True))
 
 
-@unittest.skipUnless(NODE_WITH_WEBSOCKET, "no Node with a WebSocket of its own (22, or a late 20) is installed")
+@unittest.skipUnless(
+    NODE_WITH_WEBSOCKET, "no Node with a WebSocket of its own (22, or a late 20) is installed"
+)
 class NodeTest(DeviceCase):
     def test_a_device_with_the_websocket_of_node_is_served(self) -> None:
         name = self.gateway.unique("node")
         host, port = self.gateway.public
-        program = f"import {{serve}} from {json.dumps((PEERS / 'device.mjs').as_uri())}; console.log(JSON.stringify(await serve(...process.argv.slice(1))))"
-        with subprocess.Popen([*NODE_WITH_WEBSOCKET, "--input-type=module", "-e", program, f"ws://{host}:{port}/ws/chat", self.new_token(), name],
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        program = (
+            f"import {{serve}} from {json.dumps((PEERS / 'device.mjs').as_uri())}; "
+            f"console.log(JSON.stringify(await serve(...process.argv.slice(1))))"
+        )
+        with subprocess.Popen(
+            [
+                *NODE_WITH_WEBSOCKET,
+                "--input-type=module",
+                "-e",
+                program,
+                f"ws://{host}:{port}/ws/chat",
+                self.new_token(),
+                name,
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
             try:
                 self.converse(name)
                 self.check(report_of(process))
@@ -178,7 +251,8 @@ class PageHandler(http.server.BaseHTTPRequestHandler):
 
 @unittest.skipUnless(CHROMIUM, "Chromium is not installed")
 class ChromiumTest(unittest.TestCase):
-    """Each test has a gateway of its own, because what it allows is the origin of the test's page."""
+    """Each test has a gateway of its own, because what it allows is the origin of the test's
+    page."""
 
     @contextlib.contextmanager
     def pages(self) -> Iterator[PageServer]:
@@ -193,8 +267,20 @@ class ChromiumTest(unittest.TestCase):
     @contextlib.contextmanager
     def browser(self, url: str) -> Iterator[None]:
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-            process = subprocess.Popen([CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-                                        f"--user-data-dir={profile}", url], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            process = subprocess.Popen(
+                [
+                    CHROMIUM,
+                    "--headless=new",
+                    "--no-sandbox",
+                    "--disable-gpu",
+                    "--disable-dev-shm-usage",
+                    "--no-first-run",
+                    f"--user-data-dir={profile}",
+                    url,
+                ],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
             try:
                 yield
             finally:
@@ -205,11 +291,16 @@ class ChromiumTest(unittest.TestCase):
     def page(gateway: Gateway, token: str, name: str) -> str:
         host, port = gateway.public
         arguments = json.dumps([f"ws://{host}:{port}/ws/chat", token, name])
-        return ("<!doctype html><script type=module>import {serve} from '/device.mjs';"
-                f"fetch('/report', {{method: 'POST', body: JSON.stringify(await serve(...{arguments}))}});</script>")
+        return (
+            "<!doctype html><script type=module>import {serve} from '/device.mjs';"
+            f"fetch('/report', {{method: 'POST', body: JSON.stringify(await "
+            f"serve(...{arguments}))}});</script>"
+        )
 
     def test_a_page_of_an_allowed_origin_is_a_device(self) -> None:
-        with self.pages() as pages, Gateway({"listen": {"allowed_origins": [pages.origin]}}) as gateway:
+        with self.pages() as pages, Gateway(
+            {"listen": {"allowed_origins": [pages.origin]}}
+        ) as gateway:
             name = gateway.unique("page")
             pages.page = self.page(gateway, gateway.pair(name), name)
             with self.browser(pages.origin):
@@ -219,7 +310,9 @@ class ChromiumTest(unittest.TestCase):
                 case.check(pages.reports.get(timeout=SECONDS))
 
     def test_a_page_of_another_origin_is_refused(self) -> None:
-        with self.pages() as pages, Gateway({"listen": {"allowed_origins": ["https://app.example"]}}) as gateway:
+        with self.pages() as pages, Gateway(
+            {"listen": {"allowed_origins": ["https://app.example"]}}
+        ) as gateway:
             pages.page = self.page(gateway, gateway.pair("page"), "never")
             with self.browser(pages.origin):
                 report = pages.reports.get(timeout=SECONDS)

@@ -1,5 +1,5 @@
-"""docs/how_to/photos_for_a_model.md with its own parts: the device page in a real browser with a camera, `crab chat`, and a model server that is a
-script. The owner of the phone is this test."""
+"""docs/how_to/photos_for_a_model.md with its own parts: the device page in a real browser with a
+camera, `crab chat`, and a model server that is a script. The owner of the phone is this test."""
 
 from __future__ import annotations
 
@@ -25,7 +25,12 @@ class PhotosForAModelTest(DevicePageCase):
 
     def chat(self) -> Terminal:
         home = self.enterContext(tempfile.TemporaryDirectory(prefix="crab-home-"))
-        terminal = self.enterContext(Terminal([program(), "chat", "--socket", str(self.gateway.admin)], {"HOME": home, "PATH": "/usr/bin:/bin"}))
+        terminal = self.enterContext(
+            Terminal(
+                [program(), "chat", "--socket", str(self.gateway.admin)],
+                {"HOME": home, "PATH": "/usr/bin:/bin"},
+            )
+        )
         terminal.wait_for("/help tells")
         terminal.wait_for("> ")
         terminal.wait_for_editing()
@@ -34,7 +39,10 @@ class PhotosForAModelTest(DevicePageCase):
     def test_a_model_asks_for_a_photo_and_sees_it(self) -> None:
         name = self.gateway.unique("phone")
         self.page.open(self.address)
-        self.page.type("#code", self.gateway.crab("devices", "pair", "--name", name).splitlines()[0].replace("-", ""))
+        self.page.type(
+            "#code",
+            self.gateway.crab("devices", "pair", "--name", name).splitlines()[0].replace("-", ""),
+        )
         self.page.click_button("Pair this device")
         self.listed("take_photo")
         self.model.script(Answer(calls=[call("take_photo")]), Answer("It is on."))

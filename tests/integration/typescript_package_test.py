@@ -1,4 +1,5 @@
-"""What `npm pack` makes of clients/typescript: exactly what belongs into it, usable by a program that has nothing else of this tree."""
+"""What `npm pack` makes of clients/typescript: exactly what belongs into it, usable by a program
+that has nothing else of this tree."""
 
 from __future__ import annotations
 
@@ -20,19 +21,34 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @unittest.skipIf(MISSING, MISSING)
-@unittest.skipUnless(NPM and (ROOT / "node_modules/typescript").exists(), "npm or its packages are missing (cmake/CrabWeb.cmake)")
+@unittest.skipUnless(
+    NPM and (ROOT / "node_modules/typescript").exists(),
+    "npm or its packages are missing (cmake/CrabWeb.cmake)",
+)
 class PackageTest(GatewayCase):
     @classmethod
     def setUpClass(cls) -> None:
         super().setUpClass()
         tree = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
-        shutil.copytree(ROOT / "clients/typescript", tree / "clients/typescript", ignore=shutil.ignore_patterns("dist", "*.tgz"))
+        shutil.copytree(
+            ROOT / "clients/typescript",
+            tree / "clients/typescript",
+            ignore=shutil.ignore_patterns("dist", "*.tgz"),
+        )
         for name in ("LICENSE", "tsconfig.base.json"):
             shutil.copy(ROOT / name, tree)
         (tree / "node_modules").symlink_to(ROOT / "node_modules")
-        done = subprocess.run([NPM, "pack", "--json", "--offline", "--loglevel=error"], cwd=tree / "clients/typescript", capture_output=True, text=True, timeout=120)
+        done = subprocess.run(
+            [NPM, "pack", "--json", "--offline", "--loglevel=error"],
+            cwd=tree / "clients/typescript",
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
         assert done.returncode == 0, done.stdout + done.stderr
-        [packed] = json.loads(done.stdout[done.stdout.index("[\n"):])  # after what the build prints
+        [packed] = json.loads(
+            done.stdout[done.stdout.index("[\n") :]
+        )  # after what the build prints
         cls.files = {each["path"] for each in packed["files"]}
         cls.home = tree / "home"
         with tarfile.open(tree / "clients/typescript" / packed["filename"]) as archive:
@@ -41,8 +57,13 @@ class PackageTest(GatewayCase):
         (cls.home / "node_modules/ws").symlink_to(ROOT / "node_modules/ws")
 
     def test_it_holds_code_types_readme_and_license_and_no_tests(self) -> None:
-        self.assertLessEqual({"package.json", "README.md", "LICENSE", "dist/index.js", "dist/index.d.ts"}, self.files)
-        self.assertEqual({path for path in self.files if path.count("/") == 0}, {"package.json", "README.md", "LICENSE"})
+        self.assertLessEqual(
+            {"package.json", "README.md", "LICENSE", "dist/index.js", "dist/index.d.ts"}, self.files
+        )
+        self.assertEqual(
+            {path for path in self.files if path.count("/") == 0},
+            {"package.json", "README.md", "LICENSE"},
+        )
         self.assertEqual({path.split("/")[0] for path in self.files if "/" in path}, {"dist"})
         package = json.loads((self.home / "node_modules/@crab/device/package.json").read_text())
         self.assertNotIn("dependencies", package)
@@ -52,11 +73,21 @@ class PackageTest(GatewayCase):
         self.assertLess(len(source.splitlines()), 40)
         (self.home / "device.mjs").write_text(source)
         words = [NODE, "device.mjs", f"http://127.0.0.1:{self.gateway.public[1]}", "Kitchen"]
-        device = subprocess.Popen(words, cwd=self.home, env={**os.environ, "CRAB_TOKEN": self.new_token("kitchen")}, stdout=subprocess.PIPE, text=True)
+        device = subprocess.Popen(
+            words,
+            cwd=self.home,
+            env={**os.environ, "CRAB_TOKEN": self.new_token("kitchen")},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         try:
             self.gateway.wait_listed("read_thermometer")
-            self.assertEqual(self.gateway.call("read_thermometer", {"room": "cellar"}).result, {"celsius": 12})
-            self.assertEqual(self.gateway.call("read_thermometer", {"room": "attic"}).code, "INVALID_ARGS")
+            self.assertEqual(
+                self.gateway.call("read_thermometer", {"room": "cellar"}).result, {"celsius": 12}
+            )
+            self.assertEqual(
+                self.gateway.call("read_thermometer", {"room": "attic"}).code, "INVALID_ARGS"
+            )
             device.send_signal(signal.SIGINT)
             self.assertEqual(device.wait(20), 0)
             self.assertEqual(device.stdout.read().split(), ["connecting", "connected", "ended"])
@@ -66,11 +97,32 @@ class PackageTest(GatewayCase):
             device.stdout.close()
 
     def test_types_are_found_by_a_program_in_typescript(self) -> None:
-        (self.home / "use.ts").write_text('import { Device, type Tool } from "@crab/device";\nexport const tool: Tool = { name: "a", description: "b", handler: () => new Blob([]) };\n'
-                                          'export const device = new Device({ gateway: "https://x", token: { token: async () => "t" }, name: "n" });\n')
+        (self.home / "use.ts").write_text(
+            'import { Device, type Tool } from "@crab/device";\nexport const tool: Tool = { name: '
+            '"a", description: "b", handler: () => new Blob([]) };\n'
+            'export const device = new Device({ gateway: "https://x", token: { token: async () => '
+            '"t" }, name: "n" });\n'
+        )
         (self.home / "package.json").write_text('{"type":"module"}')
-        done = subprocess.run([NODE, ROOT / "node_modules/typescript/bin/tsc", "--noEmit", "--strict", "--module", "nodenext", "--target", "es2022", "--lib", "es2022,dom", "use.ts"],
-                              cwd=self.home, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(
+            [
+                NODE,
+                ROOT / "node_modules/typescript/bin/tsc",
+                "--noEmit",
+                "--strict",
+                "--module",
+                "nodenext",
+                "--target",
+                "es2022",
+                "--lib",
+                "es2022,dom",
+                "use.ts",
+            ],
+            cwd=self.home,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
         self.assertEqual(done.returncode, 0, done.stdout)
 
 

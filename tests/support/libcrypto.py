@@ -1,11 +1,19 @@
-"""Ed25519, X25519 and AES-256-GCM for tests, from the system's libcrypto: Python's standard library has none of them."""
+"""Ed25519, X25519 and AES-256-GCM for tests, from the system's libcrypto: Python's standard library
+has none of them."""
 import ctypes
 import ctypes.util
 
 _lib = ctypes.CDLL(ctypes.util.find_library("crypto") or "libcrypto.so.3")
 _ED25519, _X25519 = 1087, 1034  # NIDs
 _GET_TAG, _SET_TAG = 0x10, 0x11
-for _name in ("EVP_PKEY_new_raw_private_key", "EVP_PKEY_new_raw_public_key", "EVP_MD_CTX_new", "EVP_PKEY_CTX_new", "EVP_CIPHER_CTX_new", "EVP_aes_256_gcm"):
+for _name in (
+    "EVP_PKEY_new_raw_private_key",
+    "EVP_PKEY_new_raw_public_key",
+    "EVP_MD_CTX_new",
+    "EVP_PKEY_CTX_new",
+    "EVP_CIPHER_CTX_new",
+    "EVP_aes_256_gcm",
+):
     getattr(_lib, _name).restype = ctypes.c_void_p
 
 
@@ -44,14 +52,27 @@ def ed25519_sign(seed: bytes, message: bytes) -> bytes:
     context = _pointer(_lib.EVP_MD_CTX_new())
     out, size = ctypes.create_string_buffer(64), ctypes.c_size_t(64)
     _check(_lib.EVP_DigestSignInit(context, None, None, None, _private(_ED25519, seed)))
-    _check(_lib.EVP_DigestSign(context, out, ctypes.byref(size), message, ctypes.c_size_t(len(message))))
+    _check(
+        _lib.EVP_DigestSign(
+            context, out, ctypes.byref(size), message, ctypes.c_size_t(len(message))
+        )
+    )
     return out.raw
 
 
 def ed25519_verify(key: bytes, message: bytes, signature: bytes) -> bool:
     context = _pointer(_lib.EVP_MD_CTX_new())
     _check(_lib.EVP_DigestVerifyInit(context, None, None, None, _public(_ED25519, key)))
-    return _lib.EVP_DigestVerify(context, signature, ctypes.c_size_t(len(signature)), message, ctypes.c_size_t(len(message))) == 1
+    return (
+        _lib.EVP_DigestVerify(
+            context,
+            signature,
+            ctypes.c_size_t(len(signature)),
+            message,
+            ctypes.c_size_t(len(message)),
+        )
+        == 1
+    )
 
 
 def x25519(seed: bytes, public: bytes) -> bytes:
@@ -73,7 +94,7 @@ def aes_256_gcm_open(key: bytes, nonce: bytes, sealed: bytes, aad: bytes) -> byt
     _check(_lib.EVP_DecryptUpdate(context, out, ctypes.byref(size), text, len(text)))
     _check(_lib.EVP_CIPHER_CTX_ctrl(context, _SET_TAG, 16, tag))
     _check(_lib.EVP_DecryptFinal_ex(context, ctypes.create_string_buffer(16), ctypes.byref(size)))
-    return out.raw[:len(text)]
+    return out.raw[: len(text)]
 
 
 def aes_256_gcm_seal(key: bytes, nonce: bytes, text: bytes, aad: bytes) -> bytes:
@@ -85,4 +106,4 @@ def aes_256_gcm_seal(key: bytes, nonce: bytes, text: bytes, aad: bytes) -> bytes
     _check(_lib.EVP_EncryptUpdate(context, out, ctypes.byref(size), text, len(text)))
     _check(_lib.EVP_EncryptFinal_ex(context, ctypes.create_string_buffer(16), ctypes.byref(size)))
     _check(_lib.EVP_CIPHER_CTX_ctrl(context, _GET_TAG, 16, tag))
-    return out.raw[:len(text)] + tag.raw
+    return out.raw[: len(text)] + tag.raw

@@ -1,4 +1,5 @@
-"""A paired tool host (docs/protocols/rtp.md, sections 3 to 6): pairs, then serves tools over mutual TLS on the same port.
+"""A paired tool host (docs/protocols/rtp.md, sections 3 to 6): pairs, then serves tools over mutual
+TLS on the same port.
 
     with MtlsToolHost(gateway_key, "memory", host_tool("read")) as host:
         ...  # pair the gateway with host.endpoint; from then on it shows the issued certificate
@@ -32,7 +33,8 @@ class _Replayed:
 
 
 class Connection:
-    """What is known of one connection: the gateway's certificate (DER), the first bytes, whether it has ended."""
+    """What is known of one connection: the gateway's certificate (DER), the first bytes, whether it
+    has ended."""
 
     def __init__(self, link):
         self.link, self.certificate, self.first, self.tls, self.ended = link, None, b"", None, False
@@ -95,6 +97,7 @@ class MtlsToolHost(PairingRemote):
 
     def _serve_requests(self, link, buffer):
         from support.tool_host import Request, http  # the process tests have it on their path
+
         while True:
             while b"\r\n\r\n" not in buffer:
                 part = link.recv(65536)
@@ -104,26 +107,47 @@ class MtlsToolHost(PairingRemote):
             head, buffer = buffer.split(b"\r\n\r\n", 1)
             lines = head.decode().split("\r\n")
             method, target, _ = lines[0].split(" ")
-            headers = {name.lower(): value for name, value in (line.split(": ", 1) for line in lines[1:])}
+            headers = {
+                name.lower(): value for name, value in (line.split(": ", 1) for line in lines[1:])
+            }
             while len(buffer) < int(headers.get("content-length", "0")):
                 buffer += link.recv(65536)
             length = int(headers.get("content-length", "0"))
             body, buffer = buffer[:length], buffer[length:]
             if (method, target) == ("GET", "/v1/tools"):
                 self.lists += 1
-                link.sendall(http(200, json.dumps({"version": "v1", "service": "test", "tools": self.tools}).encode()))
+                link.sendall(
+                    http(
+                        200,
+                        json.dumps(
+                            {"version": "v1", "service": "test", "tools": self.tools}
+                        ).encode(),
+                    )
+                )
             elif (method, target) == ("POST", "/v1/tools/call"):
                 self.calls.append(Request(link, headers, json.loads(body)))
                 self.behave(self.calls[-1])
             elif (method, target) == ("POST", "/v1/tools/cancel"):
                 self.cancels.append(json.loads(body))
-                link.sendall(http(200, json.dumps({"version": "v1", "call_id": self.cancels[-1]["call_id"], "status": "cancelling"}).encode()))
+                link.sendall(
+                    http(
+                        200,
+                        json.dumps(
+                            {
+                                "version": "v1",
+                                "call_id": self.cancels[-1]["call_id"],
+                                "status": "cancelling",
+                            }
+                        ).encode(),
+                    )
+                )
             else:
                 link.sendall(http(404, b"{}"))
 
 
 class Forger:
-    """Makes certificates that are almost right, from an authority of its own or from that of a gateway's state folder."""
+    """Makes certificates that are almost right, from an authority of its own or from that of a
+    gateway's state folder."""
 
     def __init__(self, state=None):
         self._folder = tempfile.TemporaryDirectory(prefix="crab-forger-")
@@ -131,28 +155,83 @@ class Forger:
         self._count = 0
         if state is None:
             self.ca, self.ca_key = self.folder / "ca.pem", self.folder / "ca.key"
-            openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", str(self.ca_key), "-out", str(self.ca),
-                    "-subj", "/CN=another authority", "-days", "30")
+            openssl(
+                "req",
+                "-x509",
+                "-newkey",
+                "ec",
+                "-pkeyopt",
+                "ec_paramgen_curve:prime256v1",
+                "-nodes",
+                "-keyout",
+                str(self.ca_key),
+                "-out",
+                str(self.ca),
+                "-subj",
+                "/CN=another authority",
+                "-days",
+                "30",
+            )
         else:
-            self.ca, self.ca_key = Path(state) / "pairing_ca_cert.pem", Path(state) / "pairing_ca_key.pem"
+            self.ca, self.ca_key = (
+                Path(state) / "pairing_ca_cert.pem",
+                Path(state) / "pairing_ca_key.pem",
+            )
 
     def close(self):
         self._folder.cleanup()
 
     def make(self, name, start="20260101000000Z", end="20451231000000Z", self_signed=False):
-        """(certificate file, key file) with this name, a URI or such as `IP:127.0.0.1`; empty: somebody's host name."""
+        """(certificate file, key file) with this name, a URI or such as `IP:127.0.0.1`; empty:
+        somebody's host name."""
         self._count += 1
         here = self.folder / str(self._count)
         here.mkdir()
         alternative = "URI:" + name if name.startswith("crab:") else name or "DNS:nobody.example"
         key, request, certificate = here / "leaf.key", here / "leaf.csr", here / "leaf.pem"
-        openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", str(key), "-out", str(request), "-subj", "/CN=forged")
+        openssl(
+            "req",
+            "-new",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:prime256v1",
+            "-nodes",
+            "-keyout",
+            str(key),
+            "-out",
+            str(request),
+            "-subj",
+            "/CN=forged",
+        )
         (here / "index.txt").write_text("")
         (here / "serial").write_text(f"7{self._count:03x}\n")
-        (here / "ca.cnf").write_text(f"[ca]\ndefault_ca=own\n[own]\ndatabase={here}/index.txt\nserial={here}/serial\nnew_certs_dir={here}\ndefault_md=sha256\n"
-                                     f"policy=any\nx509_extensions=leaf\n[any]\ncommonName=supplied\n"
-                                     f"[leaf]\nbasicConstraints=CA:FALSE\nkeyUsage=critical,digitalSignature\nextendedKeyUsage=clientAuth,serverAuth\n"
-                                     f"subjectAltName={alternative}\n")
-        signer = ["-selfsign", "-keyfile", str(key)] if self_signed else ["-cert", str(self.ca), "-keyfile", str(self.ca_key)]
-        openssl("ca", "-batch", "-notext", "-config", str(here / "ca.cnf"), "-in", str(request), "-out", str(certificate), "-startdate", start, "-enddate", end, *signer)
+        (here / "ca.cnf").write_text(
+            f"[ca]\ndefault_ca=own\n[own]\ndatabase={here}/index.txt\nserial={here}/serial\nnew_certs_dir={here}\ndefault_md=sha256\n"
+            f"policy=any\nx509_extensions=leaf\n[any]\ncommonName=supplied\n"
+            f"[leaf]\nbasicConstraints=CA:FALSE\nkeyUsage=critical,"
+            f"digitalSignature\nextendedKeyUsage=clientAuth,serverAuth\n"
+            f"subjectAltName={alternative}\n"
+        )
+        signer = (
+            ["-selfsign", "-keyfile", str(key)]
+            if self_signed
+            else ["-cert", str(self.ca), "-keyfile", str(self.ca_key)]
+        )
+        openssl(
+            "ca",
+            "-batch",
+            "-notext",
+            "-config",
+            str(here / "ca.cnf"),
+            "-in",
+            str(request),
+            "-out",
+            str(certificate),
+            "-startdate",
+            start,
+            "-enddate",
+            end,
+            *signer,
+        )
         return certificate, key

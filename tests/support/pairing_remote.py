@@ -1,12 +1,13 @@
-"""A remote of docs/protocols/rtp.md, section 5, written from the page: the second opinion on the C++ one.
+"""A remote of docs/protocols/rtp.md, section 5, written from the page: the second opinion on the
+C++ one.
 
     with PairingRemote(gateway_key, "memory") as remote:
         ...  # pair the gateway with remote.endpoint
         remote.received   # what came, by type
         remote.certificate_pem, remote.chain_pem
 
-`on[type]` is called with the message that this remote is about to answer and may return what to send instead: a list of dicts
-(signed here), texts (sent as they are), or STALL.
+`on[type]` is called with the message that this remote is about to answer and may return what to
+send instead: a list of dicts (signed here), texts (sent as they are), or STALL.
 """
 import base64
 import contextlib
@@ -33,7 +34,11 @@ def b64(data: bytes) -> str:
 
 def canonical(message: dict) -> bytes:
     """The bytes that are signed: the members in their order without the signature (5.4)."""
-    body = {name: value for name, value in message.items() if name != "sig_ed25519" and not (name == "certificate_chain_pem" and not value)}
+    body = {
+        name: value
+        for name, value in message.items()
+        if name != "sig_ed25519" and not (name == "certificate_chain_pem" and not value)
+    }
     text = json.dumps(body, separators=(",", ":"), ensure_ascii=False)
     for char in "<>&\u2028\u2029":
         text = text.replace(char, f"\\u{ord(char):04x}")
@@ -41,7 +46,9 @@ def canonical(message: dict) -> bytes:
 
 
 def openssl(*words: str, stdin: str = "") -> str:
-    done = subprocess.run(["openssl", *words], input=stdin, capture_output=True, text=True, timeout=20)
+    done = subprocess.run(
+        ["openssl", *words], input=stdin, capture_output=True, text=True, timeout=20
+    )
     assert done.returncode == 0, f"openssl {words}: {done.stderr}"
     return done.stdout
 
@@ -63,12 +70,20 @@ class _WebSocket:
             head += part
         lines = head.decode().split("\r\n")
         self.path = lines[0].split()[1]
-        self.headers = {name.lower(): value for name, value in (line.split(": ", 1) for line in lines[1:] if ": " in line)}
+        self.headers = {
+            name.lower(): value
+            for name, value in (line.split(": ", 1) for line in lines[1:] if ": " in line)
+        }
         if self.path == refuse_path or self.path not in paths:
-            connection.sendall(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            connection.sendall(
+                b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+            )
             raise FileNotFoundError(self.path)
         key = b64(hashlib.sha1(self.headers["sec-websocket-key"].encode() + _GUID).digest())
-        connection.sendall(f"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: {key}\r\n\r\n".encode())
+        connection.sendall(
+            f"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: "
+            f"Upgrade\r\nSec-WebSocket-Accept: {key}\r\n\r\n".encode()
+        )
 
     def _exactly(self, count):
         data = b""
@@ -93,17 +108,44 @@ class _WebSocket:
 
     def send(self, text, opcode=1):
         data = text.encode() if isinstance(text, str) else text
-        size = bytes([len(data)]) if len(data) < 126 else b"\x7e" + struct.pack("!H", len(data)) if len(data) < 65536 else b"\x7f" + struct.pack("!Q", len(data))
+        size = (
+            bytes([len(data)])
+            if len(data) < 126
+            else b"\x7e" + struct.pack("!H", len(data))
+            if len(data) < 65536
+            else b"\x7f" + struct.pack("!Q", len(data))
+        )
         self.connection.sendall(bytes([128 | opcode]) + size + data)
 
 
 class PairingRemote:
-    def __init__(self, gateway_key: str, component_id="memory", component_type="tool_host", tls=False, paths=("/v1/pair", "/"), refuse_path=None):
+    def __init__(
+        self,
+        gateway_key: str,
+        component_id="memory",
+        component_type="tool_host",
+        tls=False,
+        paths=("/v1/pair", "/"),
+        refuse_path=None,
+    ):
         self.gateway_key = base64.b64decode(gateway_key)
-        self.component_id, self.component_type, self.tls, self.paths, self.refuse_path = component_id, component_type, tls, paths, refuse_path
+        self.component_id, self.component_type, self.tls, self.paths, self.refuse_path = (
+            component_id,
+            component_type,
+            tls,
+            paths,
+            refuse_path,
+        )
         self.seed, self.agreement_seed = os.urandom(32), os.urandom(32)
         self.key = b64(libcrypto.ed25519_public(self.seed))
-        self.on, self.received, self.asked_paths, self.headers, self.close_codes, self.failures = {}, {}, [], {}, [], []
+        self.on, self.received, self.asked_paths, self.headers, self.close_codes, self.failures = (
+            {},
+            {},
+            [],
+            {},
+            [],
+            [],
+        )
         self.opcode = 1
         self.certificate_pem = self.chain_pem = None
         self.client_certificate_required = False
@@ -116,8 +158,23 @@ class PairingRemote:
         self.folder = Path(self._folder.name)
         self.shown = self.folder / "bootstrap.pem"
         if self.tls:
-            openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", str(self.folder / "shown.key"),
-                    "-out", str(self.shown), "-subj", f"/CN={self.component_id}", "-days", "30")
+            openssl(
+                "req",
+                "-x509",
+                "-newkey",
+                "ec",
+                "-pkeyopt",
+                "ec_paramgen_curve:prime256v1",
+                "-nodes",
+                "-keyout",
+                str(self.folder / "shown.key"),
+                "-out",
+                str(self.shown),
+                "-subj",
+                f"/CN={self.component_id}",
+                "-days",
+                "30",
+            )
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
         self.endpoint = f"{'wss' if self.tls else 'ws'}://127.0.0.1:{self.port}/v1/pair"
@@ -126,14 +183,16 @@ class PairingRemote:
         return self
 
     def __exit__(self, *_):
-        # A thread in accept() outlives the descriptor and may take connections of whoever gets its number next.
+        # A thread in accept() outlives the descriptor and may take connections of whoever gets its
+        # number next.
         self._listener.shutdown(socket.SHUT_RDWR)
         self._thread.join(20)
         self._listener.close()
         self._folder.cleanup()
 
     def show_issued(self):
-        """Shows the issued certificate from now on, and lets in only the gateway of its CA, as a paired remote does."""
+        """Shows the issued certificate from now on, and lets in only the gateway of its CA, as a
+        paired remote does."""
         self.shown = self.folder / "issued.pem"
         self.shown.write_text(self.certificate_pem)
         os.replace(self.folder / "csr.key", self.folder / "shown.key")
@@ -154,7 +213,9 @@ class PairingRemote:
             try:
                 web, names = self._open(connection, closing)
             except OSError:
-                return  # not a pairing: the gateway also dials an active tool host for its tools, and hangs up when it is not the right one
+                # not a pairing: the gateway also dials an active tool host for its tools, and hangs
+                # up when it is not the right one
+                return
             try:
                 self.client_names = names
                 self._talk(web)
@@ -164,13 +225,16 @@ class PairingRemote:
                 self.ended.release()
 
     def _open(self, connection, closing):
-        """The WebSocket a client asked for and the names in the client's certificate; OSError for whoever does not get that far."""
+        """The WebSocket a client asked for and the names in the client's certificate; OSError for
+        whoever does not get that far."""
         names = None
         if self.tls:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.maximum_version = self.newest_tls
             context.load_cert_chain(self.shown, self.folder / "shown.key")
-            demands = self.client_certificate_required  # which may change while this connection is made
+            demands = (
+                self.client_certificate_required
+            )  # which may change while this connection is made
             if demands:
                 context.verify_mode = ssl.CERT_REQUIRED
                 context.load_verify_locations(cadata=self.chain_pem)
@@ -212,21 +276,40 @@ class PairingRemote:
                 web.send(answer, self.opcode)
 
     def signed(self, message: dict) -> dict:
-        return {**message, "sig_ed25519": b64(libcrypto.ed25519_sign(self.seed, canonical(message)))}
+        return {
+            **message,
+            "sig_ed25519": b64(libcrypto.ed25519_sign(self.seed, canonical(message))),
+        }
 
     def _check_gateway(self, message):
         signature = base64.b64decode(message["sig_ed25519"])
-        assert libcrypto.ed25519_verify(self.gateway_key, canonical(message), signature), f"{message['type']}: the gateway's signature"
+        assert libcrypto.ed25519_verify(
+            self.gateway_key, canonical(message), signature
+        ), f"{message['type']}: the gateway's signature"
 
     def answer(self, message: dict) -> list:
         begin = {"version": "v1", "pairing_id": message.get("pairing_id", "")}
         if message["type"] == "pair.init":
             self._check_gateway(message)
-            assert len(base64.b64decode(message["gateway"]["nonce"])) == 24 and len(message["pairing_id"]) == 32
-            return [{"type": "pair.identity", **begin, "remote": {
-                "component_type": self.component_type, "component_id": self.component_id, "public_key_ed25519": self.key,
-                "public_key_x25519": b64(libcrypto.x25519_public(self.agreement_seed)),
-                "mtls_cert_fingerprint": fingerprint(self.shown.read_text()) if self.tls else ""}}]
+            assert (
+                len(base64.b64decode(message["gateway"]["nonce"])) == 24
+                and len(message["pairing_id"]) == 32
+            )
+            return [
+                {
+                    "type": "pair.identity",
+                    **begin,
+                    "remote": {
+                        "component_type": self.component_type,
+                        "component_id": self.component_id,
+                        "public_key_ed25519": self.key,
+                        "public_key_x25519": b64(libcrypto.x25519_public(self.agreement_seed)),
+                        "mtls_cert_fingerprint": fingerprint(self.shown.read_text())
+                        if self.tls
+                        else "",
+                    },
+                }
+            ]
         if message["type"] == "pair.challenge":
             aad = base64.b64decode(message["aad"])
             ephemeral = base64.b64decode(json.loads(aad)["ephemeral_public_key_x25519"])
@@ -234,17 +317,47 @@ class PairingRemote:
             assert len(sealed) == 72
             key = hashlib.sha256(libcrypto.x25519(self.agreement_seed, ephemeral) + aad).digest()
             plaintext = libcrypto.aes_256_gcm_open(key, sealed[:12], sealed[12:], aad).decode()
-            return [{"type": "pair.challenge_response", **begin, "challenge_id": message["challenge_id"], "challenge_plaintext": plaintext},
-                    {"type": "pair.csr_request", **begin, "csr_pem": self.make_csr()}]
+            return [
+                {
+                    "type": "pair.challenge_response",
+                    **begin,
+                    "challenge_id": message["challenge_id"],
+                    "challenge_plaintext": plaintext,
+                },
+                {"type": "pair.csr_request", **begin, "csr_pem": self.make_csr()},
+            ]
         if message["type"] == "pair.csr_issued":
             self._check_gateway(message)
             assert message["mtls_cert_fingerprint"] == fingerprint(message["certificate_pem"])
-            self.certificate_pem, self.chain_pem = message["certificate_pem"], message["certificate_chain_pem"][0]
-            return [{"type": "pair.csr_installed", **begin, "mtls_cert_fingerprint": message["mtls_cert_fingerprint"]}]
+            self.certificate_pem, self.chain_pem = (
+                message["certificate_pem"],
+                message["certificate_chain_pem"][0],
+            )
+            return [
+                {
+                    "type": "pair.csr_installed",
+                    **begin,
+                    "mtls_cert_fingerprint": message["mtls_cert_fingerprint"],
+                }
+            ]
         return []
 
     def make_csr(self) -> str:
-        """A new P-256 key each time; the request asks for a name that is not this remote's to have."""
-        return openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", str(self.folder / "csr.key"),
-                       "-subj", f"/CN={self.component_id}",
-                       "-addext", f"subjectAltName=URI:crab://peer/{self.component_type}/{self.component_id},DNS:evil.example")
+        """A new P-256 key each time; the request asks for a name that is not this remote's to
+        have."""
+        return openssl(
+            "req",
+            "-new",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:prime256v1",
+            "-nodes",
+            "-keyout",
+            str(self.folder / "csr.key"),
+            "-subj",
+            f"/CN={self.component_id}",
+            "-addext",
+            f"subjectAltName=URI:crab://peer/{self.component_type}/{self.component_id},"
+            f"DNS:evil.example",
+        )

@@ -1,4 +1,5 @@
-"""A gateway that answers what a test tells it to, over HTTP/1.1 on a Unix socket and on a loopback port.
+"""A gateway that answers what a test tells it to, over HTTP/1.1 on a Unix socket and on a loopback
+port.
 
     with ScriptedGateway(folder) as gateway:
         gateway.answer("GET", "/v1/admin/tools", {"tools": []})
@@ -38,7 +39,9 @@ class _Handler(BaseHTTPRequestHandler):
             gateway.requests.append((self.command, self.path, body))
             gateway.headers.append(dict(self.headers))
             gateway.changed.notify_all()
-        status, answer = gateway.answers.get((self.command, self.path), (404, {"error": "no such path", "code": "NOT_FOUND"}))
+        status, answer = gateway.answers.get(
+            (self.command, self.path), (404, {"error": "no such path", "code": "NOT_FOUND"})
+        )
         if callable(answer):
             answer = answer(body)
         if isinstance(answer, list):
@@ -64,8 +67,8 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 class ScriptedGateway:
-    """`requests` holds (method, path, body) of everything that came; answers are JSON values, callables of the body, or a list
-    of (event, data) for an event stream."""
+    """`requests` holds (method, path, body) of everything that came; answers are JSON values,
+    callables of the body, or a list of (event, data) for an event stream."""
 
     def __init__(self, folder: str):
         self.socket = os.path.join(folder, "admin.sock")
@@ -78,7 +81,9 @@ class ScriptedGateway:
     def wait_for(self, path: str, timeout: float = 20):
         """The body of the first request to `path`, waiting for it."""
         with self.changed:
-            assert self.changed.wait_for(lambda: any(r[1] == path for r in self.requests), timeout), f"nobody asked for {path}"
+            assert self.changed.wait_for(
+                lambda: any(r[1] == path for r in self.requests), timeout
+            ), f"nobody asked for {path}"
             return next(r[2] for r in self.requests if r[1] == path)
 
     def __enter__(self):
@@ -86,7 +91,9 @@ class ScriptedGateway:
         self.url = "http://127.0.0.1:%d" % self._servers[1].server_address[1]
         for server in self._servers:
             server.gateway = self
-            threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+            threading.Thread(
+                target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
+            ).start()
         return self
 
     def __exit__(self, *_):

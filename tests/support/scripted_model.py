@@ -1,7 +1,9 @@
-"""A scripted model: no intelligence, only a server that speaks chat completions and Anthropic's messages and says what a test tells it to.
+"""A scripted model: no intelligence, only a server that speaks chat completions and Anthropic's
+messages and says what a test tells it to.
 
     with ScriptedModel() as model:
-        model.script(Answer("Let me see. ", calls=[call("thermometer", room="kitchen")]), Answer("It is 21 degrees."))
+        model.script(Answer("Let me see. ", calls=[call("thermometer", room="kitchen")]), Answer("It
+        is 21 degrees."))
         ...  # a gateway configured with models: [{model: parrot, url: model.url}]
         model.requests[0].body["messages"]
 
@@ -40,7 +42,8 @@ def call(tool: str, /, **args: Any) -> Call:
 
 @dataclass(frozen=True)
 class Answer:
-    """Text in pieces of `piece` characters, reasoning before it, which may be signed (Anthropic's), calls after it."""
+    """Text in pieces of `piece` characters, reasoning before it, which may be signed (Anthropic's),
+    calls after it."""
 
     text: str = ""
     thinking: str = ""
@@ -67,7 +70,8 @@ class BreakOff:
 
 @dataclass(frozen=True)
 class Hold:
-    """Some text, then silence until the other side leaves (`model.left` is set) or `model.release` is."""
+    """Some text, then silence until the other side leaves (`model.left` is set) or `model.release`
+    is."""
 
     text: str = ""
 
@@ -117,16 +121,43 @@ class _ChatCompletions:
         index, text = self.calls, one.text()
         self.calls += 1
         half = len(text) // 2
-        first = self._event({"tool_calls": [{"index": index, "id": call_id, "type": "function", "function": {"name": one.tool, "arguments": ""}}]})
-        return [first, *(self._event({"tool_calls": [{"index": index, "function": {"arguments": part}}]}) for part in (text[:half], text[half:]))]
+        first = self._event(
+            {
+                "tool_calls": [
+                    {
+                        "index": index,
+                        "id": call_id,
+                        "type": "function",
+                        "function": {"name": one.tool, "arguments": ""},
+                    }
+                ]
+            }
+        )
+        return [
+            first,
+            *(
+                self._event({"tool_calls": [{"index": index, "function": {"arguments": part}}]})
+                for part in (text[:half], text[half:])
+            ),
+        ]
 
     def end(self, usage: tuple[int, int]) -> list[bytes]:
         reason = "tool_calls" if self.calls else "stop"
-        counted = {"choices": [], "usage": {"prompt_tokens": usage[0], "completion_tokens": usage[1]}}
-        return [self._event({}, reason), b"data: " + json.dumps(counted).encode() + b"\n\n", b"data: [DONE]\n\n"]
+        counted = {
+            "choices": [],
+            "usage": {"prompt_tokens": usage[0], "completion_tokens": usage[1]},
+        }
+        return [
+            self._event({}, reason),
+            b"data: " + json.dumps(counted).encode() + b"\n\n",
+            b"data: [DONE]\n\n",
+        ]
 
     def _event(self, delta: dict[str, Any], reason: str | None = None) -> bytes:
-        event = {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}
+        event = {
+            "object": "chat.completion.chunk",
+            "choices": [{"index": 0, "delta": delta, "finish_reason": reason}],
+        }
         return b"data: " + json.dumps(event, ensure_ascii=False).encode() + b"\n\n"
 
 
@@ -137,30 +168,68 @@ class _Messages:
         self.calls = 0
 
     def start(self) -> list[bytes]:
-        return [self._event("message_start", message={"role": "assistant", "content": [], "usage": {"input_tokens": 11, "output_tokens": 1}}), self._event("ping")]
+        return [
+            self._event(
+                "message_start",
+                message={
+                    "role": "assistant",
+                    "content": [],
+                    "usage": {"input_tokens": 11, "output_tokens": 1},
+                },
+            ),
+            self._event("ping"),
+        ]
 
     def text(self, piece: str) -> bytes:
-        return self._block("text", {"type": "text", "text": ""}) + self._event("content_block_delta", index=self.index, delta={"type": "text_delta", "text": piece})
+        return self._block("text", {"type": "text", "text": ""}) + self._event(
+            "content_block_delta", index=self.index, delta={"type": "text_delta", "text": piece}
+        )
 
     def thinking(self, piece: str) -> bytes:
         begun = self._block("thinking", {"type": "thinking", "thinking": ""})
-        return begun + self._event("content_block_delta", index=self.index, delta={"type": "thinking_delta", "thinking": piece})
+        return begun + self._event(
+            "content_block_delta",
+            index=self.index,
+            delta={"type": "thinking_delta", "thinking": piece},
+        )
 
     def sign(self, signature: str) -> bytes:
-        return self._event("content_block_delta", index=self.index, delta={"type": "signature_delta", "signature": signature})
+        return self._event(
+            "content_block_delta",
+            index=self.index,
+            delta={"type": "signature_delta", "signature": signature},
+        )
 
     def call(self, one: Call, call_id: str) -> list[bytes]:
         self.calls += 1
         self.kind = ""  # every call is a block of its own
-        begun = self._block("tool_use", {"type": "tool_use", "id": call_id, "name": one.tool, "input": {}})
+        begun = self._block(
+            "tool_use", {"type": "tool_use", "id": call_id, "name": one.tool, "input": {}}
+        )
         text = one.text()
         half = len(text) // 2
-        return [begun, *(self._event("content_block_delta", index=self.index, delta={"type": "input_json_delta", "partial_json": part}) for part in (text[:half], text[half:]))]
+        return [
+            begun,
+            *(
+                self._event(
+                    "content_block_delta",
+                    index=self.index,
+                    delta={"type": "input_json_delta", "partial_json": part},
+                )
+                for part in (text[:half], text[half:])
+            ),
+        ]
 
     def end(self, usage: tuple[int, int]) -> list[bytes]:
         closed = self._event("content_block_stop", index=self.index) if self.index >= 0 else b""
         reason = "tool_use" if self.calls else "end_turn"
-        return [closed, self._event("message_delta", delta={"stop_reason": reason}, usage={"output_tokens": usage[1]}), self._event("message_stop")]
+        return [
+            closed,
+            self._event(
+                "message_delta", delta={"stop_reason": reason}, usage={"output_tokens": usage[1]}
+            ),
+            self._event("message_stop"),
+        ]
 
     def _block(self, kind: str, block: dict[str, Any]) -> bytes:
         if self.kind == kind:
@@ -171,7 +240,10 @@ class _Messages:
         return closed + self._event("content_block_start", index=self.index, content_block=block)
 
     def _event(self, kind: str, **fields: Any) -> bytes:
-        return f"event: {kind}\ndata: {json.dumps({'type': kind, **fields}, ensure_ascii=False)}\n\n".encode()
+        return (
+            f"event: {kind}\ndata: "
+            f"{json.dumps({'type': kind, **fields}, ensure_ascii=False)}\n\n"
+        ).encode()
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -185,7 +257,9 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)))
         model = self.server.model
-        step = model._take(Request(self.path, {name.lower(): value for name, value in self.headers.items()}, body))
+        step = model._take(
+            Request(self.path, {name.lower(): value for name, value in self.headers.items()}, body)
+        )
         form = _Messages() if self.path.endswith("/messages") else _ChatCompletions()
         try:
             self._play(step, form)
@@ -222,13 +296,15 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, step: Answer, form: _ChatCompletions | _Messages) -> None:
         for at in range(0, len(step.thinking), step.piece):
-            self._chunk(form.thinking(step.thinking[at:at + step.piece]))
+            self._chunk(form.thinking(step.thinking[at : at + step.piece]))
         if step.thinking and step.signature:
             self._chunk(form.sign(step.signature))
         for at in range(0, len(step.text), step.piece):
-            self._chunk(form.text(step.text[at:at + step.piece]))
+            self._chunk(form.text(step.text[at : at + step.piece]))
         for one in step.calls:
-            for event in form.call(one, one.id if one.id is not None else self.server.model._next_id()):
+            for event in form.call(
+                one, one.id if one.id is not None else self.server.model._next_id()
+            ):
                 self._chunk(event)
         for event in form.end(step.usage):
             self._chunk(event)
@@ -254,9 +330,16 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def _refuse(self, step: Refusal) -> None:
-        self._whole(step.status, "application/json", json.dumps({"error": {"message": step.message, "type": "scripted"}}).encode(), step.headers)
+        self._whole(
+            step.status,
+            "application/json",
+            json.dumps({"error": {"message": step.message, "type": "scripted"}}).encode(),
+            step.headers,
+        )
 
-    def _whole(self, status: int, kind: str, body: bytes, headers: Mapping[str, str] | None = None) -> None:
+    def _whole(
+        self, status: int, kind: str, body: bytes, headers: Mapping[str, str] | None = None
+    ) -> None:
         self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
@@ -302,7 +385,9 @@ class ScriptedModel:
         self.url = self.origin + "/v1"
 
     def __enter__(self) -> ScriptedModel:
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.02,), daemon=True
+        )
         self._thread.start()
         return self
 
@@ -340,11 +425,21 @@ class ScriptedModel:
 
 
 def main() -> None:
-    """Plays the model of the demonstration (./run): prints its address, answers until it is stopped."""
+    """Plays the model of the demonstration (./run): prints its address, answers until it is
+    stopped."""
     remembered = {"entries": [{"text": "This machine was shown in the demonstration."}]}
     with ScriptedModel() as model:
-        model.script(Answer("I ask the machine and make a note. ", thinking="Two tools at once. ", calls=[call("device_info"), Call("memory_append", remembered)]),
-                     Answer("It is the machine above; I have noted that it was shown. (These words are scripted.)"))
+        model.script(
+            Answer(
+                "I ask the machine and make a note. ",
+                thinking="Two tools at once. ",
+                calls=[call("device_info"), Call("memory_append", remembered)],
+            ),
+            Answer(
+                "It is the machine above; I have noted that it was shown. (These words are "
+                "scripted.)"
+            ),
+        )
         print(model.url, flush=True)
         signal.sigwait({signal.SIGTERM, signal.SIGINT})
 

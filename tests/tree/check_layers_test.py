@@ -14,8 +14,15 @@ class CheckLayersTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.root = Path(folder.name)
-        for name in ("base/result.hpp", "base/task/task.hpp", "core/call/call.hpp", "core/ledger/ledger.hpp",
-                     "net/tls/connection.hpp", "adapters/rtp/calls/wire.hpp", "cli/terminal.hpp"):
+        for name in (
+            "base/result.hpp",
+            "base/task/task.hpp",
+            "core/call/call.hpp",
+            "core/ledger/ledger.hpp",
+            "net/tls/connection.hpp",
+            "adapters/rtp/calls/wire.hpp",
+            "cli/terminal.hpp",
+        ):
             self.write(f"src/{name}", "#pragma once\n")
 
     def write(self, name: str, text: str) -> None:
@@ -37,101 +44,195 @@ class CheckLayersTest(unittest.TestCase):
         return said.getvalue()
 
     def test_includes_that_point_down_pass(self) -> None:
-        self.assertEqual(self.said_of("src/adapters/clawseed/front.cpp",
-                                      '#include "core/call/call.hpp"\n#include <string>\n'), "")
+        self.assertEqual(
+            self.said_of(
+                "src/adapters/clawseed/front.cpp",
+                '#include "core/call/call.hpp"\n#include <string>\n',
+            ),
+            "",
+        )
 
     def test_an_include_that_points_up_is_named_with_its_line(self) -> None:
-        self.assertIn("src/core/call/a.cpp:2: core/call includes net/tls/connection.hpp",
-                      self.said_of("src/core/call/a.cpp", '#include "base/result.hpp"\n#include "net/tls/connection.hpp"\n'))
+        self.assertIn(
+            "src/core/call/a.cpp:2: core/call includes net/tls/connection.hpp",
+            self.said_of(
+                "src/core/call/a.cpp",
+                '#include "base/result.hpp"\n#include "net/tls/connection.hpp"\n',
+            ),
+        )
 
     def test_folders_of_one_room_have_rows_of_their_own(self) -> None:
-        self.assertIn("core/call includes core/ledger/ledger.hpp",
-                      self.said_of("src/core/call/a.cpp", '#include "core/ledger/ledger.hpp"\n'))
-        self.assertIn("base includes base/task/task.hpp", self.said_of("src/base/a.hpp", '#pragma once\n#include "base/task/task.hpp"\n'))
+        self.assertIn(
+            "core/call includes core/ledger/ledger.hpp",
+            self.said_of("src/core/call/a.cpp", '#include "core/ledger/ledger.hpp"\n'),
+        )
+        self.assertIn(
+            "base includes base/task/task.hpp",
+            self.said_of("src/base/a.hpp", '#pragma once\n#include "base/task/task.hpp"\n'),
+        )
 
     def test_tests_see_the_whole_room(self) -> None:
-        self.assertEqual(self.said_of("src/core/call/a_test.cpp", '#include "core/ledger/ledger.hpp"\n'), "")
+        self.assertEqual(
+            self.said_of("src/core/call/a_test.cpp", '#include "core/ledger/ledger.hpp"\n'), ""
+        )
 
     def test_the_gateway_and_the_command_line_do_not_know_each_other(self) -> None:
-        self.assertIn("gateway includes cli/terminal.hpp", self.said_of("src/gateway/a.cpp", '#include "cli/terminal.hpp"\n'))
+        self.assertIn(
+            "gateway includes cli/terminal.hpp",
+            self.said_of("src/gateway/a.cpp", '#include "cli/terminal.hpp"\n'),
+        )
         self.write("src/gateway/a.cpp", "")
         self.write("src/gateway/b.hpp", "#pragma once\n")
-        self.assertIn("cli includes gateway/b.hpp", self.said_of("src/cli/a.cpp", '#include "gateway/b.hpp"\n'))
+        self.assertIn(
+            "cli includes gateway/b.hpp",
+            self.said_of("src/cli/a.cpp", '#include "gateway/b.hpp"\n'),
+        )
 
     def test_a_ring_of_folders_is_found_even_where_the_rows_allow_it(self) -> None:
         rows = {"base": {"crypto"}, "crypto": {"base"}}
         with unittest.mock.patch.dict(check_layers.LAYERS, rows):
             self.write("src/crypto/digest.hpp", "#pragma once\n")
-            self.write("src/crypto/digest.cpp", '#include "crypto/digest.hpp"\n\n#include "base/result.hpp"\n')
-            self.assertIn("each other: base -> crypto -> base", self.said_of("src/base/a.cpp", '#include "crypto/digest.hpp"\n'))
+            self.write(
+                "src/crypto/digest.cpp",
+                '#include "crypto/digest.hpp"\n\n#include "base/result.hpp"\n',
+            )
+            self.assertIn(
+                "each other: base -> crypto -> base",
+                self.said_of("src/base/a.cpp", '#include "crypto/digest.hpp"\n'),
+            )
 
     def test_the_rows_themselves_have_no_ring(self) -> None:
-        folders = {row for row in check_layers.LAYERS if not row.endswith("*")} | {"store/sqlite", "bus/nats"}
+        folders = {row for row in check_layers.LAYERS if not row.endswith("*")} | {
+            "store/sqlite",
+            "bus/nats",
+        }
         edges = {}
         for folder in folders:
             row = check_layers.LAYERS[check_layers.layer_of(folder + "/")[1]]
-            edges[folder] = {below for below in folders if below != folder and check_layers.permits(row, below)}
+            edges[folder] = {
+                below for below in folders if below != folder and check_layers.permits(row, below)
+            }
         self.assertEqual(check_layers.find_ring(edges), [])
 
     def test_a_target_links_only_what_its_folder_may_include(self) -> None:
         self.write("src/core/call/CMakeLists.txt", "crab_module(core_call LINKS crab_net_tls)\n")
-        self.assertIn("links crab_net_tls, but core/call may not include net/tls", self.said_of("src/core/call/a.cpp", ""))
+        self.assertIn(
+            "links crab_net_tls, but core/call may not include net/tls",
+            self.said_of("src/core/call/a.cpp", ""),
+        )
 
     def test_a_folder_without_a_target_is_named(self) -> None:
         self.write("src/core/call/CMakeLists.txt", "")
         self.assertIn("no crab_module(core_call ...)", self.said_of("src/core/call/a.cpp", ""))
 
     def test_adapters_do_not_include_each_other(self) -> None:
-        self.assertIn("adapters/clawseed includes adapters/rtp/calls/wire.hpp",
-                      self.said_of("src/adapters/clawseed/a.cpp", '#include "adapters/rtp/calls/wire.hpp"\n'))
+        self.assertIn(
+            "adapters/clawseed includes adapters/rtp/calls/wire.hpp",
+            self.said_of("src/adapters/clawseed/a.cpp", '#include "adapters/rtp/calls/wire.hpp"\n'),
+        )
 
     def test_a_library_stays_out_of_headers(self) -> None:
-        self.assertIn("<sqlite3.h> belongs into .cpp files", self.said_of("src/store/sqlite/a.hpp", "#pragma once\n#include <sqlite3.h>\n"))
+        self.assertIn(
+            "<sqlite3.h> belongs into .cpp files",
+            self.said_of("src/store/sqlite/a.hpp", "#pragma once\n#include <sqlite3.h>\n"),
+        )
 
     def test_a_library_stays_in_its_folders(self) -> None:
-        self.assertIn("<sqlite3.h> is for store/*", self.said_of("src/core/call/a.cpp", "#include <sqlite3.h>\n"))
+        self.assertIn(
+            "<sqlite3.h> is for store/*",
+            self.said_of("src/core/call/a.cpp", "#include <sqlite3.h>\n"),
+        )
 
     def test_the_pure_folders_touch_no_file(self) -> None:
         for folder in ("core/ledger", "json", "json/schema", "trust", "base"):
-            for text in ("#include <fstream>", "#include <filesystem>", "#include <fcntl.h>", "#include <sys/stat.h>",
-                         "std::filesystem::path here;", "std::ifstream in(name);", 'auto* f = std::fopen("x", "r");',
-                         "int file = ::open(name, 0);"):
+            for text in (
+                "#include <fstream>",
+                "#include <filesystem>",
+                "#include <fcntl.h>",
+                "#include <sys/stat.h>",
+                "std::filesystem::path here;",
+                "std::ifstream in(name);",
+                'auto* f = std::fopen("x", "r");',
+                "int file = ::open(name, 0);",
+            ):
                 with self.subTest(folder=folder, text=text):
-                    self.assertIn(f"{folder} touches no file", self.said_of(f"src/{folder}/a.cpp", text + "\n"))
+                    self.assertIn(
+                        f"{folder} touches no file",
+                        self.said_of(f"src/{folder}/a.cpp", text + "\n"),
+                    )
                     self.write(f"src/{folder}/a.cpp", "")
 
     def test_the_pure_folders_do_not_name_asio(self) -> None:
         for folder in ("core/pipeline", "json", "trust/pairing", "base"):
-            for text in ("#include <boost/asio.hpp>", "#include <boost/asio/post.hpp>", "asio::post(home, work);",
-                         "boost::asio::io_context context;"):
+            for text in (
+                "#include <boost/asio.hpp>",
+                "#include <boost/asio/post.hpp>",
+                "asio::post(home, work);",
+                "boost::asio::io_context context;",
+            ):
                 with self.subTest(folder=folder, text=text):
-                    self.assertIn(f"{folder} knows nothing of Asio", self.said_of(f"src/{folder}/a.cpp", text + "\n"))
+                    self.assertIn(
+                        f"{folder} knows nothing of Asio",
+                        self.said_of(f"src/{folder}/a.cpp", text + "\n"),
+                    )
                     self.write(f"src/{folder}/a.cpp", "")
 
     def test_what_opens_no_socket_does_not_by_any_spelling(self) -> None:
-        for folder in ("core/call", "base/task", "base/process", "config", "hosts/memory", "store/sqlite"):
-            for text in ("#include <sys/socket.h>", "#include <netinet/in.h>", "#include <sys/epoll.h>", "#include <boost/asio.hpp>",
-                         "#include <boost/asio/ip/tcp.hpp>", "asio::ip::tcp::socket s(home);", "int s = ::socket(1, 1, 0);"):
+        for folder in (
+            "core/call",
+            "base/task",
+            "base/process",
+            "config",
+            "hosts/memory",
+            "store/sqlite",
+        ):
+            for text in (
+                "#include <sys/socket.h>",
+                "#include <netinet/in.h>",
+                "#include <sys/epoll.h>",
+                "#include <boost/asio.hpp>",
+                "#include <boost/asio/ip/tcp.hpp>",
+                "asio::ip::tcp::socket s(home);",
+                "int s = ::socket(1, 1, 0);",
+            ):
                 with self.subTest(folder=folder, text=text):
-                    self.assertIn(f"{folder} opens no socket", self.said_of(f"src/{folder}/a.cpp", text + "\n"))
+                    self.assertIn(
+                        f"{folder} opens no socket",
+                        self.said_of(f"src/{folder}/a.cpp", text + "\n"),
+                    )
                     self.write(f"src/{folder}/a.cpp", "")
 
     def test_what_comments_say_is_no_code(self) -> None:
-        self.assertEqual(self.said_of("src/core/call/a.cpp", "int a;  // not asio::post, and no std::filesystem\n"), "")
+        self.assertEqual(
+            self.said_of(
+                "src/core/call/a.cpp", "int a;  // not asio::post, and no std::filesystem\n"
+            ),
+            "",
+        )
 
     def test_the_own_header_comes_first(self) -> None:
-        self.assertIn('"core/call/call.hpp" comes first',
-                      self.said_of("src/core/call/call.cpp", '#include "base/result.hpp"\n#include "core/call/call.hpp"\n'))
+        self.assertIn(
+            '"core/call/call.hpp" comes first',
+            self.said_of(
+                "src/core/call/call.cpp",
+                '#include "base/result.hpp"\n#include "core/call/call.hpp"\n',
+            ),
+        )
 
     def test_a_folder_nobody_decided_on_is_refused(self) -> None:
         self.assertIn("not in the table", self.said_of("src/utils/a.cpp", ""))
         self.assertIn("not in the table", self.said_of("src/core/more/a.cpp", ""))
 
     def test_public_headers_need_nothing_of_ours(self) -> None:
-        self.assertIn("public headers need nothing", self.said_of("include/crab/a.hpp", '#include "base/result.hpp"\n'))
+        self.assertIn(
+            "public headers need nothing",
+            self.said_of("include/crab/a.hpp", '#include "base/result.hpp"\n'),
+        )
 
     def test_examples_do_not_look_into_src(self) -> None:
-        self.assertIn("is in src/", self.said_of("examples/a/main.cpp", '#include "core/call/call.hpp"\n'))
+        self.assertIn(
+            "is in src/", self.said_of("examples/a/main.cpp", '#include "core/call/call.hpp"\n')
+        )
 
 
 if __name__ == "__main__":

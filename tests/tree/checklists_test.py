@@ -1,7 +1,8 @@
 """The checklists of docs/protocols name, for every number, tests that exist.
 
-A row of a table is `| numbers | tests |`. Tests are in backticks: `Suite.Name` is a unit test, `test_file.Class.test_name` (or without the class) a
-test with real processes; `*` or `…` at the end stands for any rest, and a name without its file is in the file named before it.
+A row of a table is `| numbers | tests |`. Tests are in backticks: `Suite.Name` is a unit test,
+`test_file.Class.test_name` (or without the class) a test with real processes; `*` or `…` at the end
+stands for any rest, and a name without its file is in the file named before it.
 """
 import re
 import unittest
@@ -19,13 +20,21 @@ def unit_tests() -> set[str]:
     found = set()
     for folder in ("src", "tests", "examples", "clients", "include"):
         for file in (ROOT / folder).rglob("*_test.cpp"):
-            found.update(f"{suite}.{name}" for suite, name in re.findall(r"^TEST(?:_F|_P)?\((\w+),\s*(\w+)\)", file.read_text(encoding="utf-8"), re.MULTILINE))
+            found.update(
+                f"{suite}.{name}"
+                for suite, name in re.findall(
+                    r"^TEST(?:_F|_P)?\((\w+),\s*(\w+)\)",
+                    file.read_text(encoding="utf-8"),
+                    re.MULTILINE,
+                )
+            )
     return found
 
 
 @cache
 def process_tests(module: str) -> dict[str, list[str]] | None:
-    """Class → its tests, of the file of that name; base classes' tests are listed with the base class."""
+    """Class → its tests, of the file of that name; base classes' tests are listed with the base
+    class."""
     files = [file for folder in FOLDERS for file in (ROOT / folder).glob(f"{module}.py")]
     if not files:
         return None
@@ -77,21 +86,33 @@ def numbers_of(cell: str) -> set[int]:
 
 
 def rows(text: str) -> list[tuple[set[int], str]]:
-    cells = [re.split(r"(?<!\\)\|", line.strip().strip("|")) for line in text.splitlines() if line.startswith("| ")]
-    return [(numbers_of(row[0].strip()), row[1]) for row in cells if len(row) == 2 and row[0].strip()[:1].isdigit()]
+    cells = [
+        re.split(r"(?<!\\)\|", line.strip().strip("|"))
+        for line in text.splitlines()
+        if line.startswith("| ")
+    ]
+    return [
+        (numbers_of(row[0].strip()), row[1])
+        for row in cells
+        if len(row) == 2 and row[0].strip()[:1].isdigit()
+    ]
 
 
 class ChecklistsTest(unittest.TestCase):
     def test_every_number_has_a_test_or_a_reason_and_every_test_exists(self) -> None:
         for page, last in PAGES.items():
             text = (ROOT / "docs/protocols" / f"{page}.md").read_text(encoding="utf-8")
-            text = text[text.index("Conformance checklist"):]
+            text = text[text.index("Conformance checklist") :]
             mapped: set[int] = set()
             for numbers, tests in rows(text):
                 if not numbers:
                     continue
                 tokens = re.findall(r"`([^`]+)`", tests)
-                names = [token for token in tokens if "/" not in token and not token.endswith((".json", "_fuzz"))]
+                names = [
+                    token
+                    for token in tokens
+                    if "/" not in token and not token.endswith((".json", "_fuzz"))
+                ]
                 module = ""
                 for token in names:
                     with self.subTest(page=page, numbers=sorted(numbers), test=token):
@@ -102,7 +123,9 @@ class ChecklistsTest(unittest.TestCase):
                         self.assertTrue((ROOT / path).exists(), "there is no such file")
                 mapped |= numbers
             with self.subTest(page=page):
-                self.assertEqual(sorted(set(range(1, last + 1)) - mapped), [], "numbers without a test")
+                self.assertEqual(
+                    sorted(set(range(1, last + 1)) - mapped), [], "numbers without a test"
+                )
 
 
 if __name__ == "__main__":

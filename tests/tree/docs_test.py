@@ -1,4 +1,5 @@
-"""What the pages point to exists: files behind links, and paths and modules that ARCHITECTURE.md names."""
+"""What the pages point to exists: files behind links, and paths and modules that ARCHITECTURE.md
+names."""
 import re
 import unittest
 from pathlib import Path
@@ -18,7 +19,9 @@ class DocsTest(unittest.TestCase):
     def test_every_link_inside_the_repository_leads_somewhere(self) -> None:
         dead = []
         for page in pages():
-            for target in re.findall(r"\]\(([^)\s#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            for target in re.findall(
+                r"\]\(([^)\s#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")
+            ):
                 if "://" not in target and not (page.parent / target).exists():
                     dead.append(f"{page.relative_to(ROOT)}: {target}")
         self.assertEqual(dead, [])
@@ -29,7 +32,9 @@ class DocsTest(unittest.TestCase):
         for row in re.findall(r"^\| \d+ \|.*\| (.+) \|$", text, re.MULTILINE):
             folder = ""
             for name in re.findall(r"`([\w./]+)`", row):
-                folder = name.rpartition("/")[0] or folder  # a bare name stands for the folder of the one before
+                folder = (
+                    name.rpartition("/")[0] or folder
+                )  # a bare name stands for the folder of the one before
                 stem = name.rpartition("/")[2]
                 base = ROOT / (name if name.startswith("include/") else f"src/{folder}/{stem}")
                 if not any(Path(f"{base}{ending}").exists() for ending in ("", ".hpp", ".cpp")):
@@ -39,7 +44,13 @@ class DocsTest(unittest.TestCase):
     def test_every_folder_of_code_has_a_short_readme(self) -> None:
         without = []
         for name in ("src", "tests", "bench", "examples"):
-            for folder in sorted({path.parent for ending in ("cpp", "hpp", "py") for path in (ROOT / name).rglob(f"*.{ending}")}):
+            for folder in sorted(
+                {
+                    path.parent
+                    for ending in ("cpp", "hpp", "py")
+                    for path in (ROOT / name).rglob(f"*.{ending}")
+                }
+            ):
                 covered = [parent / "README.md" for parent in (folder, folder.parent)]
                 readme = next((path for path in covered if path.exists()), None)
                 if readme is None:

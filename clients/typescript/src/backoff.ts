@@ -3,8 +3,9 @@ const longestMs = 30_000;
 const stableMs = 30_000; // a link that lived so long was a good one
 
 /**
- * How long to wait before dialling again: d = min(1 s * 2^n, 30 s), the wait uniform in [d/2, d], so that the devices of a
- * restarted gateway do not come back as one. Source: docs/protocols/clawseed.md, section 10.
+ * How long to wait before dialling again: d = min(1 s * 2^n, 30 s), the wait uniform in [d/2, d],
+ * so that the devices of a restarted gateway do not come back as one. Source:
+ * docs/protocols/clawseed.md, section 10.
  */
 export class Backoff {
   private failures = 0;

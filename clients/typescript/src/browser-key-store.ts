@@ -3,7 +3,10 @@ import type { KeyStore, StoredKey } from "./device-key.js";
 const table = "keys";
 const only = "device"; // one key for each name
 
-/** Keeps a key in the browser's IndexedDB, for this origin alone: pages can use it, and nobody can read its private half. */
+/**
+ * Keeps a key in the browser's IndexedDB, for this origin alone: pages can use it, and nobody can
+ * read its private half.
+ */
 export function browserKeyStore(name: string): KeyStore {
   return {
     load: () => inTable<StoredKey | undefined>(name, "readonly", (keys) => keys.get(only)),
@@ -12,7 +15,11 @@ export function browserKeyStore(name: string): KeyStore {
   };
 }
 
-async function inTable<T>(name: string, mode: IDBTransactionMode, act: (keys: IDBObjectStore) => IDBRequest<T>): Promise<T> {
+async function inTable<T>(
+  name: string,
+  mode: IDBTransactionMode,
+  act: (keys: IDBObjectStore) => IDBRequest<T>,
+): Promise<T> {
   const opening = indexedDB.open(name, 1);
   opening.onupgradeneeded = () => opening.result.createObjectStore(table);
   const base = await settled(opening);

@@ -13,7 +13,10 @@ export interface CallRequest {
 }
 
 /** How a call ended; `artifact`: the gateway holds the result already. */
-export type CallEnd = { ok: true; output: Json } | { ok: true; artifact: string } | { ok: false; code: string; message: string };
+export type CallEnd =
+  | { ok: true; output: Json }
+  | { ok: true; artifact: string }
+  | { ok: false; code: string; message: string };
 
 /** What a person may want to see of a call while it runs and after. */
 export interface CallNews {
@@ -63,20 +66,40 @@ export class CallRunner {
     return this.running.has(callId);
   }
 
-  /** Takes a call on; false when too many are here already. Waiting for consent takes no place among those that run. */
+  /**
+   * Takes a call on; false when too many are here already. Waiting for consent takes no place among
+   * those that run.
+   */
   start(request: CallRequest, tool: Tool): boolean {
     if (this.running.size >= this.options.parallel + this.options.queued) return false;
     const abort = new AbortController();
-    const cancelTimer = this.surroundings.after(Math.max(0, request.deadline - this.surroundings.now()), () =>
-      this.end(call, { ok: false, code: "TIMEOUT", message: "the tool did not end before the deadline" }),
+    const cancelTimer = this.surroundings.after(
+      Math.max(0, request.deadline - this.surroundings.now()),
+      () =>
+        this.end(call, {
+          ok: false,
+          code: "TIMEOUT",
+          message: "the tool did not end before the deadline",
+        }),
     );
     const { id, name, args, caller, deadline } = request;
-    const call: Running = { request, abort, cancelTimer, seen: {
-      id, tool: name, args, caller, deadline, signal: abort.signal, uploads: this.ports.uploads(),
-      progress: (news) => {
-        if (this.running.get(id) === call) this.ports.progress(id, news);
+    const call: Running = {
+      request,
+      abort,
+      cancelTimer,
+      seen: {
+        id,
+        tool: name,
+        args,
+        caller,
+        deadline,
+        signal: abort.signal,
+        uploads: this.ports.uploads(),
+        progress: (news) => {
+          if (this.running.get(id) === call) this.ports.progress(id, news);
+        },
       },
-    } };
+    };
     this.running.set(id, call);
     this.tell(request, "waiting");
     void this.admit(call, tool);
@@ -97,7 +120,10 @@ export class CallRunner {
   private async admit(call: Running, tool: Tool): Promise<void> {
     try {
       if (this.options.consent && !(await this.options.consent(call.seen))) {
-        throw new ToolError("FORBIDDEN", "the person at the device said no; do not ask again for the same thing");
+        throw new ToolError(
+          "FORBIDDEN",
+          "the person at the device said no; do not ask again for the same thing",
+        );
       }
       this.queue.push({ call, tool });
       this.next();
@@ -147,8 +173,19 @@ export class CallRunner {
     return call;
   }
 
-  private tell(request: CallRequest, phase: CallNews["phase"], code?: string, message?: string): void {
-    const news: CallNews = { id: request.id, tool: request.name, caller: request.caller, phase, at: this.surroundings.now() };
+  private tell(
+    request: CallRequest,
+    phase: CallNews["phase"],
+    code?: string,
+    message?: string,
+  ): void {
+    const news: CallNews = {
+      id: request.id,
+      tool: request.name,
+      caller: request.caller,
+      phase,
+      at: this.surroundings.now(),
+    };
     if (code !== undefined) news.code = code;
     if (message !== undefined) news.message = message;
     this.ports.news(news);
@@ -157,5 +194,9 @@ export class CallRunner {
 
 function failureOf(thrown: unknown): CallEnd {
   const message = thrown instanceof Error ? thrown.message : String(thrown);
-  return { ok: false, code: thrown instanceof ToolError ? thrown.code : "INTERNAL", message: message || "the tool failed" };
+  return {
+    ok: false,
+    code: thrown instanceof ToolError ? thrown.code : "INTERNAL",
+    message: message || "the tool failed",
+  };
 }

@@ -2,12 +2,15 @@ import type { Caller } from "./frames.js";
 import type { ToolCall } from "./tool.js";
 
 /**
- * Asked before every call: may it run? The answer `false` is final, the caller reads `FORBIDDEN`. A consent that waits for a person
- * stops waiting when `call.signal` is aborted.
+ * Asked before every call: may it run? The answer `false` is final, the caller reads `FORBIDDEN`. A
+ * consent that waits for a person stops waiting when `call.signal` is aborted.
  */
 export type Consent = (call: ToolCall) => boolean | Promise<boolean>;
 
-/** What a person can say: for this call, until the page is closed, from now on, or no from now on; or just no to this call. */
+/**
+ * What a person can say: for this call, until the page is closed, from now on, or no from now on;
+ * or just no to this call.
+ */
 export type Answer = "once" | "session" | "always" | "never" | "no";
 
 /** A decision that holds for further calls of one tool by one caller. */
@@ -20,14 +23,19 @@ export interface Decision {
   at: number;
 }
 
-/** Where lasting decisions are kept; a `Storage` of the browser fits with {@link storedDecisions}. */
+/**
+ * Where lasting decisions are kept; a `Storage` of the browser fits with {@link storedDecisions}.
+ */
 export interface DecisionStore {
   load(): Decision[];
   save(decisions: Decision[]): void;
 }
 
 /** Lasting decisions under one key of a `Storage`; what cannot be read counts as none. */
-export function storedDecisions(storage: Pick<Storage, "getItem" | "setItem">, key: string): DecisionStore {
+export function storedDecisions(
+  storage: Pick<Storage, "getItem" | "setItem">,
+  key: string,
+): DecisionStore {
   return {
     load: () => {
       try {
@@ -42,8 +50,9 @@ export function storedDecisions(storage: Pick<Storage, "getItem" | "setItem">, k
 }
 
 /**
- * A person's decisions per tool and caller, and the questions that are open. Questions are asked one at a time; an answer that lasts
- * answers the waiting calls of the same tool and caller too. Without an answer before the call's deadline nothing is allowed.
+ * A person's decisions per tool and caller, and the questions that are open. Questions are asked
+ * one at a time; an answer that lasts answers the waiting calls of the same tool and caller too.
+ * Without an answer before the call's deadline nothing is allowed.
  */
 export class ConsentBook {
   private readonly decisions = new Map<string, Decision>();
@@ -59,7 +68,8 @@ export class ConsentBook {
       changed?: () => void;
     },
   ) {
-    for (const decision of options.store.load()) this.decisions.set(keyOf(decision.tool, decision), decision);
+    for (const decision of options.store.load())
+      this.decisions.set(keyOf(decision.tool, decision), decision);
   }
 
   /** The {@link Consent} of a device. */
@@ -86,7 +96,8 @@ export class ConsentBook {
     if (known !== undefined) return known;
     if (call.signal.aborted) return false;
     const answer = await this.options.ask(call).catch((): Answer => "no");
-    if (call.signal.aborted) return false; // too late: what was said belonged to a question that is gone
+    // too late: what was said belonged to a question that is gone
+    if (call.signal.aborted) return false;
     switch (answer) {
       case "no":
         return false;
@@ -96,7 +107,13 @@ export class ConsentBook {
       case "always":
       case "never": {
         const { principal, agent } = call.caller;
-        const decision: Decision = { tool: call.tool, principal, agent, answer, at: (this.options.now ?? Date.now)() };
+        const decision: Decision = {
+          tool: call.tool,
+          principal,
+          agent,
+          answer,
+          at: (this.options.now ?? Date.now)(),
+        };
         this.decisions.set(keyOf(call.tool, call.caller), decision);
         this.changed();
         return answer !== "never";
@@ -121,6 +138,13 @@ function keyOf(tool: string, caller: Caller): string {
 
 function isDecision(value: unknown): value is Decision {
   const from = value as Partial<Decision> | null;
-  return typeof from === "object" && from !== null && typeof from.tool === "string" && typeof from.principal === "string" &&
-    typeof from.agent === "string" && typeof from.at === "number" && (from.answer === "always" || from.answer === "never");
+  return (
+    typeof from === "object" &&
+    from !== null &&
+    typeof from.tool === "string" &&
+    typeof from.principal === "string" &&
+    typeof from.agent === "string" &&
+    typeof from.at === "number" &&
+    (from.answer === "always" || from.answer === "never")
+  );
 }

@@ -4,7 +4,10 @@ import { redeemCode } from "./pairing.js";
 import { realSurroundings, type Surroundings } from "./surroundings.js";
 import { TokenRefused, type TokenSource } from "./token-source.js";
 
-/** What is kept of a device's key: the pair, whose private half nobody can read out, and the name that the gateway gave it. */
+/**
+ * What is kept of a device's key: the pair, whose private half nobody can read out, and the name
+ * that the gateway gave it.
+ */
 export interface StoredKey {
   keyId: string;
   pair: CryptoKeyPair;
@@ -17,7 +20,10 @@ export interface KeyStore {
   forget(): Promise<void>;
 }
 
-/** Whether this place has WebCrypto; browsers give it to secure origins only, Node has it from version 19 on. */
+/**
+ * Whether this place has WebCrypto; browsers give it to secure origins only, Node has it from
+ * version 19 on.
+ */
 export function hasDeviceKeys(): boolean {
   return globalThis.crypto?.subtle !== undefined;
 }
@@ -25,7 +31,8 @@ export function hasDeviceKeys(): boolean {
 const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
 
 /**
- * A device that is known by its key: no secret that could be copied is stored anywhere, and a stolen token ends within a day.
+ * A device that is known by its key: no secret that could be copied is stored anywhere, and a
+ * stolen token ends within a day.
  *
  *     const key = await DeviceKey.pair(gateway, code, store);      // once
  *     const key = await DeviceKey.load(gateway, store);            // ever after
@@ -40,17 +47,32 @@ export class DeviceKey implements TokenSource {
     private readonly surroundings: Pick<Surroundings, "fetch">,
   ) {}
 
-  /** Makes a key, has the gateway take it for a pairing code, and stores it. Throws {@link PairingError}. */
-  static async pair(gateway: string, code: string, store: KeyStore, surroundings: Pick<Surroundings, "fetch"> = realSurroundings()): Promise<DeviceKey> {
+  /**
+   * Makes a key, has the gateway take it for a pairing code, and stores it. Throws {@link
+   * PairingError}.
+   */
+  static async pair(
+    gateway: string,
+    code: string,
+    store: KeyStore,
+    surroundings: Pick<Surroundings, "fetch"> = realSurroundings(),
+  ): Promise<DeviceKey> {
     const pair = await crypto.subtle.generateKey(algorithm, false, ["sign", "verify"]);
     const publicKey = base64Of(await crypto.subtle.exportKey("spki", pair.publicKey));
-    const key = { keyId: await redeemCode(gateway, code, "key_id", surroundings, { public_key: publicKey }), pair };
+    const key = {
+      keyId: await redeemCode(gateway, code, "key_id", surroundings, { public_key: publicKey }),
+      pair,
+    };
     await store.save(key);
     return new DeviceKey(GatewayAddress.parse(gateway), key, surroundings);
   }
 
   /** The key that was stored; nothing when there is none. */
-  static async load(gateway: string, store: KeyStore, surroundings: Pick<Surroundings, "fetch"> = realSurroundings()): Promise<DeviceKey | undefined> {
+  static async load(
+    gateway: string,
+    store: KeyStore,
+    surroundings: Pick<Surroundings, "fetch"> = realSurroundings(),
+  ): Promise<DeviceKey | undefined> {
     const key = await store.load();
     return key && new DeviceKey(GatewayAddress.parse(gateway), key, surroundings);
   }
@@ -67,12 +89,19 @@ export class DeviceKey implements TokenSource {
   /** One text member of the answer. */
   private async ask(path: string, body: Record<string, string>, member: string): Promise<string> {
     const response = await this.surroundings.fetch(this.address.route(path), {
-      method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body),
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(body),
     });
     const answer = (await response.json().catch(() => ({}))) as Record<string, unknown>;
     const value = answer[member];
     if (response.ok && typeof value === "string") return value;
-    const why = typeof answer["error"] === "string" ? answer["error"] : `the gateway answers ${response.status}`;
-    throw response.status === 401 || response.status === 403 ? new TokenRefused(why) : new Error(why);
+    const why =
+      typeof answer["error"] === "string"
+        ? answer["error"]
+        : `the gateway answers ${response.status}`;
+    throw response.status === 401 || response.status === 403
+      ? new TokenRefused(why)
+      : new Error(why);
   }
 }

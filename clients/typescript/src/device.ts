@@ -2,11 +2,26 @@ import { Backoff } from "./backoff.js";
 import { base64Of } from "./base64.js";
 import { type CallEnd, type CallNews, CallRunner } from "./call-runner.js";
 import type { Consent } from "./consent.js";
-import { capabilities, type ClientFrame, type Json, parseServerFrame, plainTerms, type Presence, type Rejected, type ServerFrame, type Terms } from "./frames.js";
+import {
+  capabilities,
+  type ClientFrame,
+  type Json,
+  parseServerFrame,
+  plainTerms,
+  type Presence,
+  type Rejected,
+  type ServerFrame,
+  type Terms,
+} from "./frames.js";
 import { GatewayAddress } from "./gateway-address.js";
 import { Outbox } from "./outbox.js";
 import { SeenCalls } from "./seen-calls.js";
-import { realSurroundings, type Socket, type SocketConstructor, type Surroundings } from "./surroundings.js";
+import {
+  realSurroundings,
+  type Socket,
+  type SocketConstructor,
+  type Surroundings,
+} from "./surroundings.js";
 import { TokenRefused, type TokenSource } from "./token-source.js";
 import { toElement, type Tool, type ToolCall, type ToolResult } from "./tool.js";
 import { uploadResult } from "./upload.js";
@@ -14,7 +29,10 @@ import { uploadResult } from "./upload.js";
 export interface DeviceOptions {
   /** `https://host:42617`; see {@link GatewayAddress}. */
   gateway: string;
-  /** From {@link pair}, or from the operator; or what makes one whenever it is needed, such as a {@link DeviceKey}. */
+  /**
+   * From {@link pair}, or from the operator; or what makes one whenever it is needed, such as a
+   * {@link DeviceKey}.
+   */
   token: string | TokenSource;
   /** For people and for `<device>__<tool>`. */
   name: string;
@@ -47,7 +65,10 @@ export type DeviceEvent =
 
 /** Why a device ended. */
 export interface DeviceEnd {
-  /** `stopped`: stop(). `sent_away`: closed with 1000, do not come back by yourself. `refused`: the token or key is no good. */
+  /**
+   * `stopped`: stop(). `sent_away`: closed with 1000, do not come back by yourself. `refused`: the
+   * token or key is no good.
+   */
   reason: "stopped" | "sent_away" | "refused";
   message: string;
 }
@@ -57,15 +78,18 @@ const probeAfterMs = 30_000; // of silence; the gateway's pings are not to be se
 const deadAfterMs = 15_000; // without an answer to the probe
 const usualTimeoutMs = 30_000; // of a request that names no deadline
 const longestRetryAfterMs = 3_600_000;
-const sendAgainMs = 5_000; // replies without an acknowledgement, where the gateway resumes calls; then twice that, …
+// replies without an acknowledgement, where the gateway resumes calls; then twice that, …
+const sendAgainMs = 5_000;
 const sendAgainAtMostMs = 60_000;
-const keepForResumeMs = 600_000; // replies after a break: the gateway may notice it later than this side
+// replies after a break: the gateway may notice it later than this side
+const keepForResumeMs = 600_000;
 const dialMs = 15_000; // for a token, the connection and, where there is none, the reason
 const tokenExpired = 4401;
 const noPong = 4408;
 
 /**
- * A device whose tools a gateway can call: it dials in, registers them, answers calls, and comes back when the link breaks.
+ * A device whose tools a gateway can call: it dials in, registers them, answers calls, and comes
+ * back when the link breaks.
  *
  *     const device = new Device({ gateway: "https://crab.example:42617", token, name: "Kitchen" });
  *     device.tool({ name: "read_thermometer", description: "Room temperature in Celsius", handler: () => ({ celsius: 21.5 }) });
@@ -103,7 +127,9 @@ export class Device {
     this.address = GatewayAddress.parse(options.gateway);
     this.surroundings = options.surroundings ?? realSurroundings(options.webSocket);
     this.backoff = new Backoff(() => this.surroundings.random());
-    this.instance = Array.from({ length: 4 }, () => Math.floor(this.surroundings.random() * 2 ** 32).toString(16)).join("-");
+    this.instance = Array.from({ length: 4 }, () =>
+      Math.floor(this.surroundings.random() * 2 ** 32).toString(16),
+    ).join("-");
     this.calls = new CallRunner(
       this.surroundings,
       {
@@ -111,15 +137,23 @@ export class Device {
         pack: (call, result) => this.pack(call, result),
         uploads: () => this.terms.uploads,
         progress: (id, news) => {
-          if (this.terms.capabilities.has("tool_call_progress")) this.send({ type: "tool_call_progress", id, ...news });
+          if (this.terms.capabilities.has("tool_call_progress"))
+            this.send({ type: "tool_call_progress", id, ...news });
         },
         news: (news) => options.onCall?.(news),
       },
-      { parallel: options.parallelCalls ?? 8, queued: options.queuedCalls ?? 64, consent: options.consent },
+      {
+        parallel: options.parallelCalls ?? 8,
+        queued: options.queuedCalls ?? 64,
+        consent: options.consent,
+      },
     );
   }
 
-  /** Adds a tool or replaces the one of that name; a live link is told within 100 ms. Throws a TypeError for what no gateway takes. */
+  /**
+   * Adds a tool or replaces the one of that name; a live link is told within 100 ms. Throws a
+   * TypeError for what no gateway takes.
+   */
   tool(tool: Tool): void {
     toElement(tool);
     this.tools.set(tool.name, tool);
@@ -145,14 +179,20 @@ export class Device {
     socket?.close(1000, "goodbye");
   }
 
-  /** Tells the gateway how this device is; for whoever chooses a device to call. Replaces what was said before. */
+  /**
+   * Tells the gateway how this device is; for whoever chooses a device to call. Replaces what was
+   * said before.
+   */
   setPresence(presence: Presence): void {
     if (JSON.stringify(presence) === JSON.stringify(this.presence)) return;
     this.presence = presence;
     this.sendPresence();
   }
 
-  /** There may be another network, or the page woke up: a lost link is dialled at once, a live one is tried out. */
+  /**
+   * There may be another network, or the page woke up: a lost link is dialled at once, a live one
+   * is tried out.
+   */
   networkChanged(): void {
     this.backoff.networkChanged();
     if (this.state === "waiting") this.dial();
@@ -189,13 +229,17 @@ export class Device {
   }
 
   private openSocket(token: string): void {
-    const socket = this.surroundings.openSocket(this.address.endpoint(this.sessionId), ["clawseed.v1", `bearer.${token}`]);
+    const socket = this.surroundings.openSocket(this.address.endpoint(this.sessionId), [
+      "clawseed.v1",
+      `bearer.${token}`,
+    ]);
     this.socket = socket;
     socket.onopen = () => this.onOpen();
     socket.onmessage = (event: { data: unknown }) => {
       if (typeof event.data === "string") this.onText(event.data);
     };
-    socket.onclose = (event: { code: number; reason: string }) => this.onClosed(event.code, event.reason);
+    socket.onclose = (event: { code: number; reason: string }) =>
+      this.onClosed(event.code, event.reason);
     socket.onerror = () => {}; // a close follows
   }
 
@@ -206,7 +250,13 @@ export class Device {
     this.termsKnown = this.announced = this.tokenIsNew = false;
     this.terms = plainTerms;
     this.backoff.linkOpened(now);
-    const connect: ClientFrame = { type: "connect", v: 1, device_name: this.options.name, instance: this.instance, capabilities };
+    const connect: ClientFrame = {
+      type: "connect",
+      v: 1,
+      device_name: this.options.name,
+      instance: this.instance,
+      capabilities,
+    };
     if (this.sessionId !== "") connect.session_id = this.sessionId;
     this.send(connect);
     this.send({ type: "register_tools", tools: [...this.tools.values()].map(toElement) });
@@ -232,23 +282,33 @@ export class Device {
     } else if (code === tokenExpired) {
       this.onTokenRefused("the gateway no longer takes this device's token; pair it again");
     } else {
-      this.retry(code === 1006 ? "the link broke" : `the gateway closed the link with ${code}${reason && `: ${reason}`}`);
+      this.retry(
+        code === 1006
+          ? "the link broke"
+          : `the gateway closed the link with ${code}${reason && `: ${reason}`}`,
+      );
     }
   }
 
-  /** A browser hides why a WebSocket was refused, so a plain request with the same token is asked. */
+  /**
+   * A browser hides why a WebSocket was refused, so a plain request with the same token is asked.
+   */
   private async askWhyRefused(): Promise<void> {
     const isCurrent = this.thisAttempt();
     let retryAfterMs = 0;
     let why = "the gateway does not answer";
     try {
-      const response = await this.surroundings.fetch(this.address.route("/api/status"), { headers: { Authorization: `Bearer ${this.token ?? ""}` } });
+      const response = await this.surroundings.fetch(this.address.route("/api/status"), {
+        headers: { Authorization: `Bearer ${this.token ?? ""}` },
+      });
       if (!isCurrent()) return;
       if (response.status === 401 || response.status === 403) {
         this.onTokenRefused(`the gateway refuses this device (${response.status}); pair it again`);
         return;
       }
-      why = response.ok ? "the gateway refused the connection" : `the gateway answers ${response.status}`;
+      why = response.ok
+        ? "the gateway refused the connection"
+        : `the gateway answers ${response.status}`;
       retryAfterMs = Number(response.headers.get("Retry-After") ?? 0) * 1000 || 0;
     } catch {
       // not reachable: tried again below
@@ -256,7 +316,10 @@ export class Device {
     if (isCurrent()) this.retry(why, Math.min(retryAfterMs, longestRetryAfterMs));
   }
 
-  /** A token that can be replaced is, at once and then with the usual waits; one that cannot is the end. */
+  /**
+   * A token that can be replaced is, at once and then with the usual waits; one that cannot is the
+   * end.
+   */
   private onTokenRefused(why: string): void {
     if (typeof this.options.token === "string") {
       this.endRefused(why);
@@ -362,7 +425,11 @@ export class Device {
         this.sendAgainLater(sendAgainMs);
         return;
       case "tools_registered":
-        for (const rejected of frame.rejected) this.tell({ kind: "notice", message: `${rejected.name}: ${rejected.code}: ${rejected.message}` });
+        for (const rejected of frame.rejected)
+          this.tell({
+            kind: "notice",
+            message: `${rejected.name}: ${rejected.code}: ${rejected.message}`,
+          });
         if (this.announced) return;
         this.announced = true;
         this.tell({ kind: "connected", tools: frame.registered, rejected: frame.rejected });
@@ -386,26 +453,36 @@ export class Device {
 
   private onRequest(request: Extract<ServerFrame, { type: "tool_call_request" }>): void {
     const { id, name, args, caller } = request;
-    // One run and one reply per request, however often the gateway asks: it asks again after a break, and when it missed something.
+    // One run and one reply per request, however often the gateway asks: it asks again after a
+    // break, and when it missed something.
     const kept = this.outbox.find(id);
     if (this.calls.has(id)) this.accept(id);
     else if (kept !== undefined && this.resumes()) this.socket?.send(kept);
     if (kept !== undefined || this.seen.has(id)) return;
     const tool = this.tools.get(name);
     if (!tool) {
-      this.reply(id, { ok: false, code: "TOOL_NOT_FOUND", message: `this device has no tool ${JSON.stringify(name)} any more; list the tools again` });
+      this.reply(id, {
+        ok: false,
+        code: "TOOL_NOT_FOUND",
+        message: `this device has no tool ${JSON.stringify(name)} any more; list the tools again`,
+      });
       return;
     }
     this.seen.add(id);
     this.accept(id);
     const deadline = this.surroundings.now() + (request.deadlineMs ?? usualTimeoutMs);
     if (!this.calls.start({ id, name, args, caller, deadline }, tool)) {
-      this.reply(id, { ok: false, code: "RATE_LIMITED", message: "this device is busy with other calls; try again in a moment" });
+      this.reply(id, {
+        ok: false,
+        code: "RATE_LIMITED",
+        message: "this device is busy with other calls; try again in a moment",
+      });
     }
   }
 
   private accept(id: string): void {
-    if (this.terms.capabilities.has("tool_call_accepted")) this.send({ type: "tool_call_accepted", id });
+    if (this.terms.capabilities.has("tool_call_accepted"))
+      this.send({ type: "tool_call_accepted", id });
   }
 
   /** What does not belong into a message is uploaded, while the call still runs. */
@@ -415,15 +492,33 @@ export class Device {
     if (!uploads) return { ok: true, output: isBlob ? await inline(result) : result };
     const blob = isBlob ? result : blobOf(result);
     if (!isBlob && blob.size <= uploads.inlineBytes) return { ok: true, output: result };
-    const gateway = { route: (path: string) => this.address.route(path), token: () => this.token ?? "" };
-    return { ok: true, artifact: await uploadResult({ callId: call.id, blob, signal: call.signal }, uploads, gateway, this.surroundings) };
+    const gateway = {
+      route: (path: string) => this.address.route(path),
+      token: () => this.token ?? "",
+    };
+    return {
+      ok: true,
+      artifact: await uploadResult(
+        { callId: call.id, blob, signal: call.signal },
+        uploads,
+        gateway,
+        this.surroundings,
+      ),
+    };
   }
 
   private reply(id: string, end: CallEnd): void {
     let frame = toText(replyFrame(id, end));
     const bytes = new TextEncoder().encode(frame).length;
-    if (bytes > this.terms.maxMessageBytes) { // it would close the link, again and again
-      frame = toText(toolError(id, "OVERSIZE", `the result takes ${bytes} bytes, and ${this.terms.maxMessageBytes} are allowed; ask for less`));
+    if (bytes > this.terms.maxMessageBytes) {
+      // it would close the link, again and again
+      frame = toText(
+        toolError(
+          id,
+          "OVERSIZE",
+          `the result takes ${bytes} bytes, and ${this.terms.maxMessageBytes} are allowed; ask for less`,
+        ),
+      );
     }
     const open = this.state === "open";
     if (open) this.socket?.send(frame);
@@ -433,12 +528,24 @@ export class Device {
 
   /** Until when a reply that cannot be sent now is worth keeping. */
   private keepUntil(): number {
-    return this.surroundings.now() + (this.resumes() ? Math.max(this.terms.graceMs, keepForResumeMs) : this.terms.graceMs);
+    return (
+      this.surroundings.now() +
+      (this.resumes() ? Math.max(this.terms.graceMs, keepForResumeMs) : this.terms.graceMs)
+    );
   }
 
-  /** What is not acknowledged in time may have been lost on a link that lives, by a proxy that spoiled it. */
+  /**
+   * What is not acknowledged in time may have been lost on a link that lives, by a proxy that
+   * spoiled it.
+   */
   private sendAgainLater(ms: number): void {
-    if (this.state !== "open" || !this.resumes() || this.cancelSendAgain || this.outbox.unacknowledged().length === 0) return;
+    if (
+      this.state !== "open" ||
+      !this.resumes() ||
+      this.cancelSendAgain ||
+      this.outbox.unacknowledged().length === 0
+    )
+      return;
     this.cancelSendAgain = this.surroundings.after(ms, () => {
       this.cancelSendAgain = undefined;
       for (const frame of this.outbox.unacknowledged()) this.socket?.send(frame);
@@ -451,7 +558,8 @@ export class Device {
   }
 
   private sendPresence(): void {
-    if (this.presence && this.terms.capabilities.has("presence")) this.send({ type: "presence", ...this.presence });
+    if (this.presence && this.terms.capabilities.has("presence"))
+      this.send({ type: "presence", ...this.presence });
   }
 
   // Tools
@@ -464,7 +572,10 @@ export class Device {
         this.toolsChanged(); // whether lists can be replaced comes with `connected`
         return;
       }
-      const frame: ClientFrame = { type: "register_tools", tools: [...this.tools.values()].map(toElement) };
+      const frame: ClientFrame = {
+        type: "register_tools",
+        tools: [...this.tools.values()].map(toElement),
+      };
       if (this.terms.capabilities.has("register_tools.replace")) frame.replace = true;
       this.send(frame);
     });
@@ -487,11 +598,16 @@ function replyFrame(id: string, end: CallEnd): ClientFrame {
 
 /** Bytes for a gateway that takes no uploads. */
 async function inline(blob: Blob): Promise<Json> {
-  return { content_type: blob.type || "application/octet-stream", base64: base64Of(await blob.arrayBuffer()) };
+  return {
+    content_type: blob.type || "application/octet-stream",
+    base64: base64Of(await blob.arrayBuffer()),
+  };
 }
 
 function blobOf(result: Json): Blob {
-  return typeof result === "string" ? new Blob([result], { type: "text/plain;charset=utf-8" }) : new Blob([JSON.stringify(result)], { type: "application/json" });
+  return typeof result === "string"
+    ? new Blob([result], { type: "text/plain;charset=utf-8" })
+    : new Blob([JSON.stringify(result)], { type: "application/json" });
 }
 
 function toolError(id: string, code: string, message: string): ClientFrame {

@@ -1,6 +1,7 @@
 /**
- * The frames between a device and a gateway, as the wire has them. What comes in is read leniently: unknown fields are ignored, a
- * wrong type means absent. Source: docs/protocols/clawseed.md, sections 2 and 9.
+ * The frames between a device and a gateway, as the wire has them. What comes in is read leniently:
+ * unknown fields are ignored, a wrong type means absent. Source: docs/protocols/clawseed.md,
+ * sections 2 and 9.
  */
 
 /** Any JSON value. */
@@ -30,7 +31,14 @@ export interface ToolElement {
 
 /** What a device sends. */
 export type ClientFrame =
-  | { type: "connect"; v: 1; device_name: string; instance: string; session_id?: string; capabilities: readonly string[] }
+  | {
+      type: "connect";
+      v: 1;
+      device_name: string;
+      instance: string;
+      session_id?: string;
+      capabilities: readonly string[];
+    }
   | { type: "register_tools"; tools: ToolElement[]; replace?: true }
   | { type: "tool_result"; id: string; output: Json; success: true }
   | { type: "tool_result"; id: string; artifact: string; success: true }
@@ -63,7 +71,14 @@ export type ServerFrame =
   | { type: "connected"; terms: Terms }
   | { type: "tools_registered"; registered: number; rejected: Rejected[] }
   | { type: "registered_tools" }
-  | { type: "tool_call_request"; id: string; name: string; args: JsonObject; deadlineMs: number | undefined; caller: Caller }
+  | {
+      type: "tool_call_request";
+      id: string;
+      name: string;
+      args: JsonObject;
+      deadlineMs: number | undefined;
+      caller: Caller;
+    }
   | { type: "tool_call_cancel"; id: string; reason: string }
   | { type: "result_acknowledged"; id: string }
   | { type: "error"; code: string; message: string };
@@ -93,7 +108,12 @@ export interface UploadTerms {
 }
 
 /** A gateway that says nothing about itself. */
-export const plainTerms: Terms = { capabilities: new Set(), maxMessageBytes: 8 << 20, graceMs: 15_000, uploads: undefined };
+export const plainTerms: Terms = {
+  capabilities: new Set(),
+  maxMessageBytes: 8 << 20,
+  graceMs: 15_000,
+  uploads: undefined,
+};
 
 /** The extensions that this package speaks. */
 export const capabilities = [
@@ -126,22 +146,36 @@ export function parseServerFrame(text: string): ServerFrame | undefined {
     case "connected":
       return { type: "connected", terms: termsOf(root) };
     case "tools_registered":
-      return { type: "tools_registered", registered: numberOf(root, "registered") ?? 0, rejected: listOf(root, "rejected").map(rejectedOf) };
+      return {
+        type: "tools_registered",
+        registered: numberOf(root, "registered") ?? 0,
+        rejected: listOf(root, "rejected").map(rejectedOf),
+      };
     case "registered_tools":
       return { type: "registered_tools" };
     case "tool_call_request": {
       const args = root["args"];
-      return id === "" ? undefined : {
-        type: "tool_call_request", id, name: textOf(root, "name"), args: isObject(args) ? args : {},
-        deadlineMs: numberOf(root, "deadline_ms"), caller: callerOf(root["caller"]),
-      };
+      return id === ""
+        ? undefined
+        : {
+            type: "tool_call_request",
+            id,
+            name: textOf(root, "name"),
+            args: isObject(args) ? args : {},
+            deadlineMs: numberOf(root, "deadline_ms"),
+            caller: callerOf(root["caller"]),
+          };
     }
     case "tool_call_cancel":
       return { type: "tool_call_cancel", id, reason: textOf(root, "reason") };
     case "result_acknowledged":
       return { type: "result_acknowledged", id };
     case "error":
-      return { type: "error", code: textOf(root, "code") || "ERROR", message: textOf(root, "message") };
+      return {
+        type: "error",
+        code: textOf(root, "code") || "ERROR",
+        message: textOf(root, "message"),
+      };
     case undefined:
     default: // frames of a turn, and what later versions add
       return undefined;
@@ -163,16 +197,24 @@ function uploadsOf(value: Json | undefined): UploadTerms | undefined {
   const path = textOf(value, "upload");
   const inlineBytes = value["inline_bytes"];
   const maxBytes = numberOf(value, "max_bytes");
-  return path.startsWith("/") && typeof inlineBytes === "number" && maxBytes !== undefined ? { path, inlineBytes, maxBytes } : undefined;
+  return path.startsWith("/") && typeof inlineBytes === "number" && maxBytes !== undefined
+    ? { path, inlineBytes, maxBytes }
+    : undefined;
 }
 
 function rejectedOf(item: Json): Rejected {
   const from = isObject(item) ? item : {};
-  return { name: textOf(from, "name"), code: textOf(from, "code"), message: textOf(from, "message") };
+  return {
+    name: textOf(from, "name"),
+    code: textOf(from, "code"),
+    message: textOf(from, "message"),
+  };
 }
 
 function callerOf(value: Json | undefined): Caller {
-  return isObject(value) ? { principal: textOf(value, "principal"), agent: textOf(value, "agent") } : { principal: "", agent: "" };
+  return isObject(value)
+    ? { principal: textOf(value, "principal"), agent: textOf(value, "agent") }
+    : { principal: "", agent: "" };
 }
 
 function isObject(value: unknown): value is JsonObject {

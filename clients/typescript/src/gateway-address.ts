@@ -1,6 +1,6 @@
 /**
- * Where a gateway is: `https://host:42617`, with `http` for one on loopback; `wss:` and `ws:` mean the same. A path prefix may
- * follow the host.
+ * Where a gateway is: `https://host:42617`, with `http` for one on loopback; `wss:` and `ws:` mean
+ * the same. A path prefix may follow the host.
  */
 export class GatewayAddress {
   private constructor(private readonly base: URL) {}
@@ -8,9 +8,17 @@ export class GatewayAddress {
   /** Throws a TypeError for text that is no such address. */
   static parse(text: string): GatewayAddress {
     const base = new URL(text);
-    const schemes: Record<string, string> = { "ws:": "http:", "wss:": "https:", "http:": "http:", "https:": "https:" };
+    const schemes: Record<string, string> = {
+      "ws:": "http:",
+      "wss:": "https:",
+      "http:": "http:",
+      "https:": "https:",
+    };
     const scheme = schemes[base.protocol];
-    if (scheme === undefined) throw new TypeError(`a gateway's address starts with https:// or http://, not ${base.protocol}`);
+    if (scheme === undefined)
+      throw new TypeError(
+        `a gateway's address starts with https:// or http://, not ${base.protocol}`,
+      );
     const plain = new URL(`${scheme}//${base.host}${base.pathname.replace(/\/+$/, "")}`);
     return new GatewayAddress(plain);
   }

@@ -5,9 +5,13 @@ interface Reply {
   keepUntil: number | undefined;
 }
 
-const most = 1_024; // of replies without an acknowledgement; a gateway that never acknowledges costs no more than this
+// of replies without an acknowledgement; a gateway that never acknowledges costs no more than this
+const most = 1_024;
 
-/** Replies without an acknowledgement: they are sent again on the next link, unless the grace time is over by then. */
+/**
+ * Replies without an acknowledgement: they are sent again on the next link, unless the grace time
+ * is over by then.
+ */
 export class Outbox {
   private readonly replies = new Map<string, Reply>();
 

@@ -5,7 +5,10 @@ import { realSurroundings, type Surroundings } from "./surroundings.js";
 export class PairingError extends Error {
   override readonly name = "PairingError";
   constructor(
-    /** `wrong`: not this code. `none_open`: no code is open, or it has run out. `slow_down`: too many tries. `unreachable`: no answer. */
+    /**
+     * `wrong`: not this code. `none_open`: no code is open, or it has run out. `slow_down`: too
+     * many tries. `unreachable`: no answer.
+     */
     readonly reason: "wrong" | "none_open" | "slow_down" | "unreachable",
     message: string,
     /** For `slow_down`: when to try again. */
@@ -21,7 +24,10 @@ export function normalizeCode(text: string): string | undefined {
   return /^\d{12}$/.test(digits) ? digits.replace(/(\d{4})(?=\d)/g, "$1-") : undefined;
 }
 
-/** The code in what a QR code of `crab devices pair --qr` holds (`https://host/device/#pair=…`), or in the code itself. */
+/**
+ * The code in what a QR code of `crab devices pair --qr` holds (`https://host/device/#pair=…`), or
+ * in the code itself.
+ */
 export function codeFromLink(text: string): string | undefined {
   const found = /#(?:.*&)?pair=([^&]*)/.exec(text);
   return normalizeCode(found?.[1] ?? text);
@@ -31,20 +37,38 @@ export function codeFromLink(text: string): string | undefined {
  * Exchanges a pairing code for a token, once.
  * Throws {@link PairingError}. Source: docs/protocols/clawseed.md, section 8.
  */
-export function pair(gateway: string, code: string, surroundings: Pick<Surroundings, "fetch"> = realSurroundings()): Promise<string> {
+export function pair(
+  gateway: string,
+  code: string,
+  surroundings: Pick<Surroundings, "fetch"> = realSurroundings(),
+): Promise<string> {
   return redeemCode(gateway, code, "token", surroundings);
 }
 
-/** Redeems a code, with a body if there is one; gives that member of the answer. Throws {@link PairingError}. */
+/**
+ * Redeems a code, with a body if there is one; gives that member of the answer. Throws {@link
+ * PairingError}.
+ */
 export async function redeemCode(
-  gateway: string, code: string, member: "token" | "key_id", surroundings: Pick<Surroundings, "fetch">, body?: Record<string, string>,
+  gateway: string,
+  code: string,
+  member: "token" | "key_id",
+  surroundings: Pick<Surroundings, "fetch">,
+  body?: Record<string, string>,
 ): Promise<string> {
   const normal = normalizeCode(code);
   if (normal === undefined) throw new PairingError("wrong", "A pairing code has twelve digits.");
-  const headers: Record<string, string> = { "X-Pairing-Code": normal, ...(body && { "Content-Type": "application/json" }) };
+  const headers: Record<string, string> = {
+    "X-Pairing-Code": normal,
+    ...(body && { "Content-Type": "application/json" }),
+  };
   let response: Response;
   try {
-    response = await surroundings.fetch(GatewayAddress.parse(gateway).route("/pair"), { method: "POST", headers, ...(body && { body: JSON.stringify(body) }) });
+    response = await surroundings.fetch(GatewayAddress.parse(gateway).route("/pair"), {
+      method: "POST",
+      headers,
+      ...(body && { body: JSON.stringify(body) }),
+    });
   } catch {
     throw new PairingError("unreachable", "The gateway does not answer.");
   }
@@ -53,9 +77,13 @@ export async function redeemCode(
   if (response.ok && typeof value === "string") return value;
   const why = typeof answer["error"] === "string" ? answer["error"] : `HTTP ${response.status}`;
   switch (response.status) {
-    case 403: throw new PairingError("wrong", why);
-    case 404: throw new PairingError("none_open", why);
-    case 429: throw new PairingError("slow_down", why, Number(answer["retry_after"] ?? 60) * 1000);
-    default: throw new PairingError("unreachable", why);
+    case 403:
+      throw new PairingError("wrong", why);
+    case 404:
+      throw new PairingError("none_open", why);
+    case 429:
+      throw new PairingError("slow_down", why, Number(answer["retry_after"] ?? 60) * 1000);
+    default:
+      throw new PairingError("unreachable", why);
   }
 }

@@ -1,4 +1,7 @@
-/** As much of a WebSocket as a device needs; the browser's, Node's and the `ws` package's all have it. */
+/**
+ * As much of a WebSocket as a device needs; the browser's, Node's and the `ws` package's all have
+ * it.
+ */
 export interface Socket {
   onopen: ((event: never) => void) | null;
   onmessage: ((event: never) => void) | null;
@@ -30,7 +33,10 @@ export interface Surroundings {
   fetch(url: string, init: FetchOptions): Promise<Response>;
 }
 
-/** The real ones. `webSocket` is for Node before 22, which has none of its own: `import { WebSocket } from "ws"`. */
+/**
+ * The real ones. `webSocket` is for Node before 22, which has none of its own: `import { WebSocket
+ * } from "ws"`.
+ */
 export function realSurroundings(webSocket?: SocketConstructor): Surroundings {
   const constructor = webSocket ?? (globalThis as { WebSocket?: SocketConstructor }).WebSocket;
   return {
@@ -41,7 +47,10 @@ export function realSurroundings(webSocket?: SocketConstructor): Surroundings {
     },
     random: () => Math.random(),
     openSocket: (url, protocols) => {
-      if (constructor === undefined) throw new TypeError("there is no WebSocket here; give one with DeviceOptions.webSocket, such as that of the package ws");
+      if (constructor === undefined)
+        throw new TypeError(
+          "there is no WebSocket here; give one with DeviceOptions.webSocket, such as that of the package ws",
+        );
       return new constructor(url, protocols);
     },
     fetch: (url, init) => fetch(url, init),

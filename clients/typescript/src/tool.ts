@@ -11,17 +11,27 @@ export interface ToolCall {
   readonly caller: Caller;
   /** When the gateway stops waiting, on the clock of `Date.now()`. */
   readonly deadline: number;
-  /** Aborted at the deadline, when the caller takes the call back, and when the device stops. Whoever works on goes unheard. */
+  /**
+   * Aborted at the deadline, when the caller takes the call back, and when the device stops.
+   * Whoever works on goes unheard.
+   */
   readonly signal: AbortSignal;
-  /** Results above `inlineBytes` are uploaded, up to `maxBytes`; none: this gateway takes no uploads, so keep results small. */
+  /**
+   * Results above `inlineBytes` are uploaded, up to `maxBytes`; none: this gateway takes no
+   * uploads, so keep results small.
+   */
   readonly uploads: UploadTerms | undefined;
-  /** Tells the caller how far it is, at most a few times a second; dropped where the gateway does not pass it on. */
+  /**
+   * Tells the caller how far it is, at most a few times a second; dropped where the gateway does
+   * not pass it on.
+   */
   progress(news: { message?: string; progress?: number; total?: number }): void;
 }
 
 /**
- * The result of a call: text as a string, bytes (a photo, a file) as a `Blob` with its media type, anything else as JSON. Bytes are uploaded and
- * the caller gets `{"artifact":{"href",…}}`, or `{"content_type","base64"}` where the gateway takes no uploads.
+ * The result of a call: text as a string, bytes (a photo, a file) as a `Blob` with its media type,
+ * anything else as JSON. Bytes are uploaded and the caller gets `{"artifact":{"href",…}}`, or
+ * `{"content_type","base64"}` where the gateway takes no uploads.
  */
 export type ToolResult = Json | Blob;
 
@@ -34,7 +44,10 @@ export interface Tool {
   name: string;
   /** What it does, for the model that chooses it; at most 8 KiB. */
   description: string;
-  /** JSON Schema of the arguments object; the gateway checks arguments against it. Default: any object. */
+  /**
+   * JSON Schema of the arguments object; the gateway checks arguments against it. Default: any
+   * object.
+   */
   parameters?: JsonObject;
   handler: ToolHandler;
   /** For callers that name none; default: the gateway's. */
@@ -47,10 +60,16 @@ export interface Tool {
   annotations?: Annotations;
 }
 
-/** A failure that the caller reads as `CODE: message`. The message says what to do next and names no secret. */
+/**
+ * A failure that the caller reads as `CODE: message`. The message says what to do next and names no
+ * secret.
+ */
 export class ToolError extends Error {
   override readonly name = "ToolError";
-  constructor(readonly code: ErrorCode, message: string) {
+  constructor(
+    readonly code: ErrorCode,
+    message: string,
+  ) {
     super(message);
   }
 }
@@ -65,10 +84,20 @@ const maxDescriptionBytes = 8 << 10;
 
 /** The tool as `register_tools` has it. Throws a TypeError for what no gateway would take. */
 export function toElement(tool: Tool): ToolElement {
-  if (!namePattern.test(tool.name)) throw new TypeError(`a tool's name is 1 to 128 of A-Z a-z 0-9 _ . -, not ${JSON.stringify(tool.name)}`);
+  if (!namePattern.test(tool.name))
+    throw new TypeError(
+      `a tool's name is 1 to 128 of A-Z a-z 0-9 _ . -, not ${JSON.stringify(tool.name)}`,
+    );
   const bytes = new TextEncoder().encode(tool.description).length;
-  if (bytes === 0 || bytes > maxDescriptionBytes) throw new TypeError(`tool ${tool.name}: a description of 1 to ${maxDescriptionBytes} bytes is needed`);
-  const element: ToolElement = { name: tool.name, description: tool.description, parameters: tool.parameters ?? { type: "object" } };
+  if (bytes === 0 || bytes > maxDescriptionBytes)
+    throw new TypeError(
+      `tool ${tool.name}: a description of 1 to ${maxDescriptionBytes} bytes is needed`,
+    );
+  const element: ToolElement = {
+    name: tool.name,
+    description: tool.description,
+    parameters: tool.parameters ?? { type: "object" },
+  };
   if (tool.timeoutMs !== undefined) element.timeout_ms = tool.timeoutMs;
   if (tool.maxTimeoutMs !== undefined) element.max_timeout_ms = tool.maxTimeoutMs;
   if (tool.maxConcurrency !== undefined) element.max_concurrency = tool.maxConcurrency;

@@ -15,8 +15,9 @@ export interface Upload {
 }
 
 /**
- * Uploads a result that is too large for a message and gives the artifact's id. A broken network is tried again: an upload needs no
- * link, only a call that still waits. Throws a ToolError. Source: docs/protocols/clawseed.md, section 9, "Large results".
+ * Uploads a result that is too large for a message and gives the artifact's id. A broken network is
+ * tried again: an upload needs no link, only a call that still waits. Throws a ToolError. Source:
+ * docs/protocols/clawseed.md, section 9, "Large results".
  */
 export async function uploadResult(
   upload: Upload,
@@ -25,22 +26,37 @@ export async function uploadResult(
   surroundings: Pick<Surroundings, "fetch" | "after">,
 ): Promise<string> {
   const { callId, blob, signal } = upload;
-  if (blob.size > terms.maxBytes) throw new ToolError("OVERSIZE", `the result has ${blob.size} bytes, and ${terms.maxBytes} are allowed; ask for less`);
+  if (blob.size > terms.maxBytes)
+    throw new ToolError(
+      "OVERSIZE",
+      `the result has ${blob.size} bytes, and ${terms.maxBytes} are allowed; ask for less`,
+    );
   const digest = base64Of(await crypto.subtle.digest("SHA-256", await blob.arrayBuffer()));
   const url = `${gateway.route(terms.path)}?call_id=${encodeURIComponent(callId)}`;
   let failure = new ToolError("UNAVAILABLE", "the gateway did not take the result");
   for (let tried = 0; tried < tries && !signal.aborted; ++tried) {
-    if (tried > 0) await new Promise<void>((done) => surroundings.after(firstPauseMs * 2 ** (tried - 1), done));
+    if (tried > 0)
+      await new Promise<void>((done) => surroundings.after(firstPauseMs * 2 ** (tried - 1), done));
     try {
       const response = await surroundings.fetch(url, {
-        method: "POST", body: blob, signal,
+        method: "POST",
+        body: blob,
+        signal,
         headers: {
-          Authorization: `Bearer ${gateway.token()}`, "Content-Type": blob.type || "application/octet-stream", "Content-Digest": `sha-256=:${digest}:`,
+          Authorization: `Bearer ${gateway.token()}`,
+          "Content-Type": blob.type || "application/octet-stream",
+          "Content-Digest": `sha-256=:${digest}:`,
         },
       });
       const answer = (await response.json().catch(() => ({}))) as Record<string, unknown>;
-      if (response.status === 201 && typeof answer["artifact"] === "string") return answer["artifact"];
-      failure = new ToolError(asErrorCode(answer["code"]), typeof answer["error"] === "string" ? answer["error"] : `the gateway answers ${response.status}`);
+      if (response.status === 201 && typeof answer["artifact"] === "string")
+        return answer["artifact"];
+      failure = new ToolError(
+        asErrorCode(answer["code"]),
+        typeof answer["error"] === "string"
+          ? answer["error"]
+          : `the gateway answers ${response.status}`,
+      );
       if (!mayPass(response.status)) throw failure;
     } catch (thrown) {
       if (thrown instanceof ToolError) throw thrown; // anything else is the network's doing

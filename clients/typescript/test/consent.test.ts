@@ -7,7 +7,17 @@ import { settle } from "./fake-surroundings.js";
 /** A call of `tool` by `principal`, and what takes it back. */
 function call(tool: string, principal = "caller/ci", agent = ""): ToolCall & { abort(): void } {
   const abort = new AbortController();
-  return { id: "c", tool, args: {}, caller: { principal, agent }, deadline: 0, signal: abort.signal, uploads: undefined, progress: () => {}, abort: () => abort.abort() };
+  return {
+    id: "c",
+    tool,
+    args: {},
+    caller: { principal, agent },
+    deadline: 0,
+    signal: abort.signal,
+    uploads: undefined,
+    progress: () => {},
+    abort: () => abort.abort(),
+  };
 }
 
 /** A person who is asked, answer by answer. */
@@ -77,7 +87,9 @@ describe("consent", () => {
 
   test("questions come one after the other, and a lasting answer settles those of the same kind", async () => {
     const person = new Person();
-    const answers = [call("camera"), call("camera"), call("location")].map((each) => person.book.consent(each));
+    const answers = [call("camera"), call("camera"), call("location")].map((each) =>
+      person.book.consent(each),
+    );
     await settle();
     expect(person.questions).toHaveLength(1);
     await person.say("session");
@@ -98,7 +110,9 @@ describe("consent", () => {
   });
 
   test("a decision that is taken back is asked about again", async () => {
-    const person = new Person([{ tool: "camera", principal: "caller/ci", agent: "", answer: "never", at: 1 }]);
+    const person = new Person([
+      { tool: "camera", principal: "caller/ci", agent: "", answer: "never", at: 1 },
+    ]);
     person.book.forget({ tool: "camera", principal: "caller/ci", agent: "" });
     expect(person.saved).toEqual([]);
     void person.book.consent(call("camera"));
@@ -107,9 +121,14 @@ describe("consent", () => {
   });
 
   test("what a storage holds and nobody understands counts as nothing", () => {
-    const held = (text: string | null) => storedDecisions({ getItem: () => text, setItem: () => {} }, "k").load();
+    const held = (text: string | null) =>
+      storedDecisions({ getItem: () => text, setItem: () => {} }, "k").load();
     expect(held(null)).toEqual([]);
     expect(held("{")).toEqual([]);
-    expect(held('[{"tool":"camera"},{"tool":"camera","principal":"p","agent":"","answer":"always","at":1}]')).toHaveLength(1);
+    expect(
+      held(
+        '[{"tool":"camera"},{"tool":"camera","principal":"p","agent":"","answer":"always","at":1}]',
+      ),
+    ).toHaveLength(1);
   });
 });

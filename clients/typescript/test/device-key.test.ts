@@ -12,8 +12,14 @@ const gateway = "http://127.0.0.1:1";
 class Kept implements KeyStore {
   key: StoredKey | undefined;
   load = () => Promise.resolve(this.key);
-  save = (key: StoredKey) => { this.key = key; return Promise.resolve(); };
-  forget = () => { this.key = undefined; return Promise.resolve(); };
+  save = (key: StoredKey) => {
+    this.key = key;
+    return Promise.resolve();
+  };
+  forget = () => {
+    this.key = undefined;
+    return Promise.resolve();
+  };
 }
 
 /** A gateway that knows one key, and gives `token-1`, `token-2` and so on for good signatures. */
@@ -25,7 +31,10 @@ class Gateway {
   /** Tokens that `/api/status` takes. */
   good = new Set<string>();
 
-  readonly answer = (path: string, options: { headers?: Record<string, string>; body?: string | Blob }): object | number | undefined => {
+  readonly answer = (
+    path: string,
+    options: { headers?: Record<string, string>; body?: string | Blob },
+  ): object | number | undefined => {
     if (!this.reachable) return undefined;
     const body = JSON.parse(String(options.body ?? "{}")) as Record<string, string>;
     switch (path) {
@@ -35,15 +44,26 @@ class Gateway {
       case "/device/challenge":
         return { nonce: `nonce-${this.tokens}` };
       case "/device/token": {
-        const key = createPublicKey({ key: Buffer.from(this.publicKey, "base64"), format: "der", type: "spki" });
+        const key = createPublicKey({
+          key: Buffer.from(this.publicKey, "base64"),
+          format: "der",
+          type: "spki",
+        });
         const signed = Buffer.from(`crab-device-v1\nk1\nnonce-${this.tokens}`);
-        const good = verify("sha256", signed, { key, dsaEncoding: "ieee-p1363" }, Buffer.from(body["signature"] ?? "", "base64"));
+        const good = verify(
+          "sha256",
+          signed,
+          { key, dsaEncoding: "ieee-p1363" },
+          Buffer.from(body["signature"] ?? "", "base64"),
+        );
         if (this.revoked || !good || body["key_id"] !== "k1") return 401;
         this.good = new Set([`token-${++this.tokens}`]);
         return { token: `token-${this.tokens}` };
       }
       default:
-        return this.good.has((options.headers?.["Authorization"] ?? "").replace("Bearer ", "")) ? {} : 401;
+        return this.good.has((options.headers?.["Authorization"] ?? "").replace("Bearer ", ""))
+          ? {}
+          : 401;
     }
   };
 }
@@ -65,7 +85,13 @@ describe("a device with a key", () => {
 
   async function started(): Promise<Device> {
     const token = await DeviceKey.load(gateway, store, world);
-    const device = new Device({ gateway, token: token!, name: "Phone", surroundings: world, onEvent: (event) => events.push(event) });
+    const device = new Device({
+      gateway,
+      token: token!,
+      name: "Phone",
+      surroundings: world,
+      onEvent: (event) => events.push(event),
+    });
     device.start();
     return device;
   }

@@ -6,15 +6,30 @@ import { ToolError, type ToolCall } from "../src/tool.js";
 import { FakeSurroundings, settle } from "./fake-surroundings.js";
 
 // A gateway that does not ask again; resume.test.ts has one that does.
-const offers = { capabilities: capabilities.filter((name) => name !== "tool_call_resume"), max_message_bytes: 4096, grace_ms: 15_000 };
+const offers = {
+  capabilities: capabilities.filter((name) => name !== "tool_call_resume"),
+  max_message_bytes: 4096,
+  grace_ms: 15_000,
+};
 
 describe("a device", () => {
   let world: FakeSurroundings;
   let events: DeviceEvent[];
 
   function make(options: Partial<DeviceOptions> = {}): Device {
-    const device = new Device({ gateway: "http://127.0.0.1:1", token: "t0", name: "Phone", surroundings: world, onEvent: (event) => events.push(event), ...options });
-    device.tool({ name: "echo", description: "Gives back its arguments", handler: (call) => call.args });
+    const device = new Device({
+      gateway: "http://127.0.0.1:1",
+      token: "t0",
+      name: "Phone",
+      surroundings: world,
+      onEvent: (event) => events.push(event),
+      ...options,
+    });
+    device.tool({
+      name: "echo",
+      description: "Gives back its arguments",
+      handler: (call) => call.args,
+    });
     return device;
   }
   function connected(options: Partial<DeviceOptions> = {}): Device {
@@ -23,11 +38,25 @@ describe("a device", () => {
     world.socket.open(offers);
     return device;
   }
-  async function request(id: string, name = "echo", fields: Record<string, unknown> = {}): Promise<void> {
-    world.socket.say({ type: "tool_call_request", id, name, args: { a: 1 }, deadline_ms: 5_000, ...fields });
+  async function request(
+    id: string,
+    name = "echo",
+    fields: Record<string, unknown> = {},
+  ): Promise<void> {
+    world.socket.say({
+      type: "tool_call_request",
+      id,
+      name,
+      args: { a: 1 },
+      deadline_ms: 5_000,
+      ...fields,
+    });
     await settle();
   }
-  const replies = () => world.socket.sent.filter((frame) => frame["type"] === "tool_result" || frame["type"] === "tool_error");
+  const replies = () =>
+    world.socket.sent.filter(
+      (frame) => frame["type"] === "tool_result" || frame["type"] === "tool_error",
+    );
 
   beforeEach(() => {
     world = new FakeSurroundings();
@@ -48,19 +77,35 @@ describe("a device", () => {
   test("answers a call with what the handler returns, JSON as JSON", async () => {
     connected();
     await request("c1");
-    expect(world.socket.frames("tool_call_accepted")).toEqual([{ type: "tool_call_accepted", id: "c1" }]);
+    expect(world.socket.frames("tool_call_accepted")).toEqual([
+      { type: "tool_call_accepted", id: "c1" },
+    ]);
     expect(replies()).toEqual([{ type: "tool_result", id: "c1", output: { a: 1 }, success: true }]);
   });
 
   test("gives the error of a handler its code, and INTERNAL to what it did not expect", async () => {
     const device = connected();
-    device.tool({ name: "away", description: "d", handler: () => { throw new ToolError("UNAVAILABLE", "the sensor is asleep"); } });
-    device.tool({ name: "broken", description: "d", handler: () => { throw new Error("oh"); } });
+    device.tool({
+      name: "away",
+      description: "d",
+      handler: () => {
+        throw new ToolError("UNAVAILABLE", "the sensor is asleep");
+      },
+    });
+    device.tool({
+      name: "broken",
+      description: "d",
+      handler: () => {
+        throw new Error("oh");
+      },
+    });
     await request("c1", "away");
     await request("c2", "broken");
     await request("c3", "nobody");
     expect(replies().map((frame) => frame["error"])).toEqual([
-      "UNAVAILABLE: the sensor is asleep", "INTERNAL: oh", expect.stringMatching(/^TOOL_NOT_FOUND: /),
+      "UNAVAILABLE: the sensor is asleep",
+      "INTERNAL: oh",
+      expect.stringMatching(/^TOOL_NOT_FOUND: /),
     ]);
   });
 
@@ -75,19 +120,35 @@ describe("a device", () => {
     const device = connected();
     let finish: (output: string) => void = () => {};
     let seen: ToolCall | undefined;
-    device.tool({ name: "slow", description: "d", handler: (call) => { seen = call; return new Promise<string>((done) => (finish = done)); } });
+    device.tool({
+      name: "slow",
+      description: "d",
+      handler: (call) => {
+        seen = call;
+        return new Promise<string>((done) => (finish = done));
+      },
+    });
     await request("c1", "slow");
     world.pass(5_000);
     expect(seen?.signal.aborted).toBe(true);
     finish("late");
     await settle();
-    expect(replies()).toEqual([expect.objectContaining({ id: "c1", error: expect.stringMatching(/^TIMEOUT: /) })]);
+    expect(replies()).toEqual([
+      expect.objectContaining({ id: "c1", error: expect.stringMatching(/^TIMEOUT: /) }),
+    ]);
   });
 
   test("stops a call that is taken back and replies nothing", async () => {
     const device = connected();
     let seen: ToolCall | undefined;
-    device.tool({ name: "slow", description: "d", handler: (call) => { seen = call; return new Promise<string>(() => {}); } });
+    device.tool({
+      name: "slow",
+      description: "d",
+      handler: (call) => {
+        seen = call;
+        return new Promise<string>(() => {});
+      },
+    });
     await request("c1", "slow");
     world.socket.say({ type: "tool_call_cancel", id: "c1", reason: "cancelled" });
     expect(seen?.signal.aborted).toBe(true);
@@ -98,29 +159,50 @@ describe("a device", () => {
     const device = connected({ parallelCalls: 1, queuedCalls: 1 });
     device.tool({ name: "slow", description: "d", handler: () => new Promise<string>(() => {}) });
     for (const id of ["c1", "c2", "c3"]) await request(id, "slow");
-    expect(replies()).toEqual([expect.objectContaining({ id: "c3", error: expect.stringMatching(/^RATE_LIMITED: /) })]);
+    expect(replies()).toEqual([
+      expect.objectContaining({ id: "c3", error: expect.stringMatching(/^RATE_LIMITED: /) }),
+    ]);
   });
 
   test("does not send a result that would close the link", async () => {
     const device = connected();
     device.tool({ name: "much", description: "d", handler: () => "x".repeat(5_000) });
     await request("c1", "much");
-    expect(replies()).toEqual([expect.objectContaining({ error: expect.stringMatching(/^OVERSIZE: /) })]);
+    expect(replies()).toEqual([
+      expect.objectContaining({ error: expect.stringMatching(/^OVERSIZE: /) }),
+    ]);
   });
 
   test("runs nothing that consent denies, and asks with the caller's name", async () => {
     const asked: string[] = [];
     let ran = false;
-    const device = connected({ consent: (call) => { asked.push(call.caller.principal); return false; } });
-    device.tool({ name: "camera", description: "d", handler: () => { ran = true; return "photo"; } });
+    const device = connected({
+      consent: (call) => {
+        asked.push(call.caller.principal);
+        return false;
+      },
+    });
+    device.tool({
+      name: "camera",
+      description: "d",
+      handler: () => {
+        ran = true;
+        return "photo";
+      },
+    });
     await request("c1", "camera", { caller: { principal: "caller/ci", agent: "planner" } });
     expect(asked).toEqual(["caller/ci"]);
     expect(ran).toBe(false);
-    expect(replies()).toEqual([expect.objectContaining({ error: expect.stringMatching(/^FORBIDDEN: /) })]);
+    expect(replies()).toEqual([
+      expect.objectContaining({ error: expect.stringMatching(/^FORBIDDEN: /) }),
+    ]);
   });
 
   test("lets allowed calls pass while others wait for consent", async () => {
-    connected({ parallelCalls: 1, consent: (call) => (call.id === "c1" ? new Promise<boolean>(() => {}) : true) });
+    connected({
+      parallelCalls: 1,
+      consent: (call) => (call.id === "c1" ? new Promise<boolean>(() => {}) : true),
+    });
     await request("c1");
     await request("c2");
     expect(replies().map((frame) => frame["id"])).toEqual(["c2"]);
@@ -174,7 +256,10 @@ describe("a device", () => {
   test("stays away when it is sent away, and when its token is revoked", () => {
     connected();
     world.socket.end(1000, "by the operator");
-    expect(events.at(-1)).toEqual({ kind: "ended", end: { reason: "sent_away", message: "by the operator" } });
+    expect(events.at(-1)).toEqual({
+      kind: "ended",
+      end: { reason: "sent_away", message: "by the operator" },
+    });
     connected();
     world.socket.end(4401);
     expect(events.at(-1)).toMatchObject({ kind: "ended", end: { reason: "refused" } });
@@ -188,11 +273,16 @@ describe("a device", () => {
     world.pass(14_999);
     expect(events.at(-1)).toMatchObject({ kind: "connecting" });
     world.pass(1);
-    expect(events.at(-1)).toMatchObject({ kind: "lost", why: "the gateway does not answer", retryInMs: 1_000 });
+    expect(events.at(-1)).toMatchObject({
+      kind: "lost",
+      why: "the gateway does not answer",
+      retryInMs: 1_000,
+    });
     expect(first.closed).toBeDefined();
     world.pass(1_000);
     let answer: (status: number) => void = () => {};
-    world.respond = () => new Promise<number>((done) => (answer = done)); // nor does it say why it refuses
+    // nor does it say why it refuses
+    world.respond = () => new Promise<number>((done) => (answer = done));
     world.socket.end(1006);
     await settle();
     world.pass(15_000);
@@ -246,23 +336,39 @@ describe("a device", () => {
     world.pass(30_000);
     const dead = world.socket;
     world.pass(15_000);
-    expect(events.filter((event) => event.kind === "lost")).toEqual([{ kind: "lost", why: "the gateway fell silent", retryInMs: 1_000 }]);
+    expect(events.filter((event) => event.kind === "lost")).toEqual([
+      { kind: "lost", why: "the gateway fell silent", retryInMs: 1_000 },
+    ]);
     expect(dead.closed?.code).toBe(4408);
   });
 
   test("says goodbye when it is stopped", async () => {
     const device = connected();
     let seen: ToolCall | undefined;
-    device.tool({ name: "slow", description: "d", handler: (call) => { seen = call; return new Promise<string>(() => {}); } });
+    device.tool({
+      name: "slow",
+      description: "d",
+      handler: (call) => {
+        seen = call;
+        return new Promise<string>(() => {});
+      },
+    });
     await request("c1", "slow");
     device.stop();
     expect(world.socket.closed?.code).toBe(1000);
     expect(seen?.signal.aborted).toBe(true);
-    expect(events.at(-1)).toEqual({ kind: "ended", end: { reason: "stopped", message: "stopped" } });
+    expect(events.at(-1)).toEqual({
+      kind: "ended",
+      end: { reason: "stopped", message: "stopped" },
+    });
   });
 
   test("refuses tools that no gateway would take", () => {
-    expect(() => make().tool({ name: "bad name", description: "d", handler: () => "" })).toThrow(TypeError);
-    expect(() => make().tool({ name: "good", description: "", handler: () => "" })).toThrow(TypeError);
+    expect(() => make().tool({ name: "bad name", description: "d", handler: () => "" })).toThrow(
+      TypeError,
+    );
+    expect(() => make().tool({ name: "good", description: "", handler: () => "" })).toThrow(
+      TypeError,
+    );
   });
 });

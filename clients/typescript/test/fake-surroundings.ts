@@ -8,7 +8,10 @@ export class FakeSocket implements Socket {
   onerror: ((event: never) => void) | null = null;
   readonly sent: Array<Record<string, unknown>> = [];
   closed: { code?: number; reason?: string } | undefined;
-  constructor(readonly url: string, readonly protocols: string[]) {}
+  constructor(
+    readonly url: string,
+    readonly protocols: string[],
+  ) {}
 
   send(text: string): void {
     this.sent.push(JSON.parse(text) as Record<string, unknown>);
@@ -22,8 +25,14 @@ export class FakeSocket implements Socket {
     this.onopen?.({} as never);
     this.say({ type: "session_start", v: 1, session_id: "s-1", resumed: false, message_count: 0 });
     this.say({ type: "connected", v: 1, message: "hello", ...extra });
-    const tools = this.sent.filter((frame) => frame["type"] === "register_tools").at(-1)?.["tools"] as unknown[] | undefined;
-    this.say({ type: "tools_registered", count: tools?.length ?? 0, registered: tools?.length ?? 0 });
+    const tools = this.sent.filter((frame) => frame["type"] === "register_tools").at(-1)?.[
+      "tools"
+    ] as unknown[] | undefined;
+    this.say({
+      type: "tools_registered",
+      count: tools?.length ?? 0,
+      registered: tools?.length ?? 0,
+    });
   }
   say(frame: Record<string, unknown>): void {
     this.onmessage?.({ data: JSON.stringify(frame) } as never);
@@ -72,7 +81,9 @@ export class FakeSurroundings implements Surroundings {
     const answer = await (this.respond ? this.respond(path, options) : this.response);
     if (answer === undefined) throw new TypeError("network");
     if (answer instanceof Response) return answer;
-    return typeof answer === "number" ? new Response("{}", { status: answer }) : new Response(JSON.stringify(answer));
+    return typeof answer === "number"
+      ? new Response("{}", { status: answer })
+      : new Response(JSON.stringify(answer));
   }
 
   get socket(): FakeSocket {
@@ -85,7 +96,9 @@ export class FakeSurroundings implements Surroundings {
   pass(ms: number): void {
     const end = this.time + ms;
     for (;;) {
-      const next = this.timers.filter((timer) => timer.at <= end).sort((left, right) => left.at - right.at)[0];
+      const next = this.timers
+        .filter((timer) => timer.at <= end)
+        .sort((left, right) => left.at - right.at)[0];
       if (!next) break;
       this.timers = this.timers.filter((other) => other !== next);
       this.time = Math.max(this.time, next.at);

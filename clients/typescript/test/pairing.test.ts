@@ -3,7 +3,9 @@ import { describe, expect, test } from "vitest";
 import { GatewayAddress } from "../src/gateway-address.js";
 import { codeFromLink, normalizeCode, pair } from "../src/pairing.js";
 
-const answering = (status: number, body: unknown) => ({ fetch: () => Promise.resolve(new Response(JSON.stringify(body), { status })) });
+const answering = (status: number, body: unknown) => ({
+  fetch: () => Promise.resolve(new Response(JSON.stringify(body), { status })),
+});
 
 describe("pairing", () => {
   test("gives the token of a good code", async () => {
@@ -13,15 +15,28 @@ describe("pairing", () => {
       return Promise.resolve(new Response('{"paired":true,"token":"abc"}'));
     };
     expect(await pair("wss://crab.example:42617/lab/", "1234 5678 9012", { fetch })).toBe("abc");
-    expect(asked).toEqual(["https://crab.example:42617/lab/pair", { method: "POST", headers: { "X-Pairing-Code": "1234-5678-9012" } }]);
+    expect(asked).toEqual([
+      "https://crab.example:42617/lab/pair",
+      { method: "POST", headers: { "X-Pairing-Code": "1234-5678-9012" } },
+    ]);
   });
 
   test("says why there is none", async () => {
-    await expect(pair("http://localhost", "1", answering(200, {}))).rejects.toMatchObject({ reason: "wrong" });
-    await expect(pair("http://localhost", "123456789012", answering(403, { error: "no" }))).rejects.toMatchObject({ reason: "wrong", message: "no" });
-    await expect(pair("http://localhost", "123456789012", answering(404, {}))).rejects.toMatchObject({ reason: "none_open" });
-    await expect(pair("http://localhost", "123456789012", answering(429, { retry_after: 5 }))).rejects.toMatchObject({ reason: "slow_down", retryAfterMs: 5000 });
-    await expect(pair("http://localhost", "123456789012", { fetch: () => Promise.reject(new TypeError()) })).rejects.toMatchObject({ reason: "unreachable" });
+    await expect(pair("http://localhost", "1", answering(200, {}))).rejects.toMatchObject({
+      reason: "wrong",
+    });
+    await expect(
+      pair("http://localhost", "123456789012", answering(403, { error: "no" })),
+    ).rejects.toMatchObject({ reason: "wrong", message: "no" });
+    await expect(
+      pair("http://localhost", "123456789012", answering(404, {})),
+    ).rejects.toMatchObject({ reason: "none_open" });
+    await expect(
+      pair("http://localhost", "123456789012", answering(429, { retry_after: 5 })),
+    ).rejects.toMatchObject({ reason: "slow_down", retryAfterMs: 5000 });
+    await expect(
+      pair("http://localhost", "123456789012", { fetch: () => Promise.reject(new TypeError()) }),
+    ).rejects.toMatchObject({ reason: "unreachable" });
   });
 
   test("reads codes as people type them and as QR codes hold them", () => {
@@ -33,7 +48,9 @@ describe("pairing", () => {
   });
 
   test("takes addresses of all four schemes and no others", () => {
-    expect(GatewayAddress.parse("https://h:1/p/").endpoint("a b")).toBe("wss://h:1/p/ws/chat?session_id=a%20b");
+    expect(GatewayAddress.parse("https://h:1/p/").endpoint("a b")).toBe(
+      "wss://h:1/p/ws/chat?session_id=a%20b",
+    );
     expect(GatewayAddress.parse("ws://[::1]:1").route("/pair")).toBe("http://[::1]:1/pair");
     expect(() => GatewayAddress.parse("ftp://h")).toThrow(TypeError);
     expect(() => GatewayAddress.parse("host:1")).toThrow(TypeError);

@@ -14,9 +14,28 @@ describe("calls that survive their link", () => {
   beforeEach(() => {
     world = new FakeSurroundings();
     ran = [];
-    const device = new Device({ gateway: "http://127.0.0.1:1", token: "t0", name: "Phone", surroundings: world });
-    device.tool({ name: "echo", description: "d", handler: (call) => { ran.push(call.id); return "done"; } });
-    device.tool({ name: "slow", description: "d", handler: (call) => { ran.push(call.id); return new Promise((done) => (finish = done)); } });
+    const device = new Device({
+      gateway: "http://127.0.0.1:1",
+      token: "t0",
+      name: "Phone",
+      surroundings: world,
+    });
+    device.tool({
+      name: "echo",
+      description: "d",
+      handler: (call) => {
+        ran.push(call.id);
+        return "done";
+      },
+    });
+    device.tool({
+      name: "slow",
+      description: "d",
+      handler: (call) => {
+        ran.push(call.id);
+        return new Promise((done) => (finish = done));
+      },
+    });
     device.start();
     world.socket.open(offers);
   });
@@ -43,7 +62,9 @@ describe("calls that survive their link", () => {
     await request("c1", "slow");
     comeBack();
     await request("c1", "slow");
-    expect(world.socket.frames("tool_call_accepted")).toEqual([{ type: "tool_call_accepted", id: "c1" }]);
+    expect(world.socket.frames("tool_call_accepted")).toEqual([
+      { type: "tool_call_accepted", id: "c1" },
+    ]);
     finish("at last");
     await settle();
     expect(ran).toEqual(["c1"]);
@@ -71,7 +92,8 @@ describe("calls that survive their link", () => {
     for (let second = 1; second <= 200; ++second) {
       const before = results().length;
       world.pass(1_000);
-      if (second % 20 === 0) world.socket.say({ type: "registered_tools", tools: [] }); // the link lives
+      // the link lives
+      if (second % 20 === 0) world.socket.say({ type: "registered_tools", tools: [] });
       if (results().length > before) sentAt.push(second);
     }
     expect(sentAt).toEqual([5, 15, 35, 75, 135, 195]);
@@ -99,7 +121,12 @@ describe("presence", () => {
   const phone = { battery: 0.8, charging: false, metered: true, foreground: true };
   const connected = (extra: object) => {
     const world = new FakeSurroundings();
-    const device = new Device({ gateway: "http://127.0.0.1:1", token: "t0", name: "Phone", surroundings: world });
+    const device = new Device({
+      gateway: "http://127.0.0.1:1",
+      token: "t0",
+      name: "Phone",
+      surroundings: world,
+    });
     device.setPresence(phone);
     device.start();
     world.socket.open({ ...offers, ...extra });
@@ -111,7 +138,10 @@ describe("presence", () => {
     expect(world.socket.frames("presence")).toEqual([{ type: "presence", ...phone }]);
     device.setPresence({ ...phone });
     device.setPresence({ ...phone, foreground: false });
-    expect(world.socket.frames("presence").map((frame) => frame["foreground"])).toEqual([true, false]);
+    expect(world.socket.frames("presence").map((frame) => frame["foreground"])).toEqual([
+      true,
+      false,
+    ]);
     world.socket.end(1006);
     world.pass(2_000);
     world.socket.open(offers);
@@ -119,6 +149,8 @@ describe("presence", () => {
   });
 
   test("is not told to a gateway that does not know it", () => {
-    expect(connected({ capabilities: ["tool_call_cancel"] }).world.socket.frames("presence")).toEqual([]);
+    expect(
+      connected({ capabilities: ["tool_call_cancel"] }).world.socket.frames("presence"),
+    ).toEqual([]);
   });
 });

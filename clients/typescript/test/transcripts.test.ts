@@ -1,4 +1,5 @@
-// Replays spec/transcripts/clawseed with the device on one side and a WebSocket server that plays the gateway on the other.
+// Replays spec/transcripts/clawseed with the device on one side and a WebSocket server that plays
+// the gateway on the other.
 import { readdirSync, readFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 
@@ -20,12 +21,19 @@ const folder = new URL("../../../spec/transcripts/clawseed/", import.meta.url);
 
 /** The steps of a file with its `<word>`s as plain words. */
 function stepsOf(file: string): Step[] {
-  return JSON.parse(readFileSync(new URL(file, folder), "utf8").replace(/"<([^">]*)>"/g, '"$1"')) as Step[];
+  return JSON.parse(
+    readFileSync(new URL(file, folder), "utf8").replace(/"<([^">]*)>"/g, '"$1"'),
+  ) as Step[];
 }
 
-/** The reply that the file gives to the request of that id; nothing when there is none, or it comes too late. */
+/**
+ * The reply that the file gives to the request of that id; nothing when there is none, or it comes
+ * too late.
+ */
 function replyTo(id: unknown, steps: Step[]): JsonObject | undefined {
-  return steps.map((step) => step.frame).find((frame) => frame?.["id"] === id && /^tool_(result|error)$/.test(String(frame?.["type"])));
+  return steps
+    .map((step) => step.frame)
+    .find((frame) => frame?.["id"] === id && /^tool_(result|error)$/.test(String(frame?.["type"])));
 }
 
 /** What a handler does so that the device says `reply`. */
@@ -34,7 +42,9 @@ function act(reply: JsonObject | undefined): Json | Promise<Json> {
   if (reply["type"] === "tool_result" && reply["success"] !== false) return reply["output"] ?? "";
   const text = String(reply["error"] ?? reply["output"]);
   const code = errorCodes.find((each) => text.startsWith(`${each}: `));
-  throw code ? new ToolError(code, text.slice(code.length + 2)) : new ToolError("TOOL_FAILED", text);
+  throw code
+    ? new ToolError(code, text.slice(code.length + 2))
+    : new ToolError("TOOL_FAILED", text);
 }
 
 describe("a device replays", () => {
@@ -45,16 +55,25 @@ describe("a device replays", () => {
     await new Promise((done) => server.close(done));
   });
 
-  for (const file of readdirSync(folder).filter((name) => name.endsWith(".json")).sort()) {
+  for (const file of readdirSync(folder)
+    .filter((name) => name.endsWith(".json"))
+    .sort()) {
     test(file, async () => {
       const steps = stepsOf(file);
-      const requests = steps.filter((step) => step.from === "server" && step.frame?.["type"] === "tool_call_request").map((step) => step.frame as JsonObject);
+      const requests = steps
+        .filter((step) => step.from === "server" && step.frame?.["type"] === "tool_call_request")
+        .map((step) => step.frame as JsonObject);
       const replies: JsonObject[] = [];
-      server = new WebSocketServer({ host: "127.0.0.1", port: 0, handleProtocols: () => "clawseed.v1" });
+      server = new WebSocketServer({
+        host: "127.0.0.1",
+        port: 0,
+        handleProtocols: () => "clawseed.v1",
+      });
       await new Promise((done) => server.once("listening", done));
       const done = new Promise<void>((resolve) => {
         server.on("connection", (socket) => {
-          // The gateway's side of the file, all at once: a device has to cope with any frame at any time.
+          // The gateway's side of the file, all at once: a device has to cope with any frame at any
+          // time.
           for (const step of steps) {
             if (step.from === "server") socket.send(JSON.stringify(step.frame));
           }
@@ -62,18 +81,31 @@ describe("a device replays", () => {
           socket.on("message", (data: Buffer) => {
             const frame = JSON.parse(data.toString()) as JsonObject;
             if (/^tool_(result|error)$/.test(String(frame["type"]))) replies.push(frame);
-            if (replies.length === requests.filter((request) => replyTo(request["id"], steps)).length) resolve();
+            if (
+              replies.length === requests.filter((request) => replyTo(request["id"], steps)).length
+            )
+              resolve();
           });
         });
       });
       const { port } = server.address() as AddressInfo;
-      device = new Device({ gateway: `ws://127.0.0.1:${port}`, token: "t", name: "Kitchen tablet", webSocket: WebSocket as unknown as SocketConstructor });
-      device.tool({ name: "read_thermometer", description: "Room temperature in Celsius", handler: (call) => act(replyTo(call.id, steps)) });
+      device = new Device({
+        gateway: `ws://127.0.0.1:${port}`,
+        token: "t",
+        name: "Kitchen tablet",
+        webSocket: WebSocket as unknown as SocketConstructor,
+      });
+      device.tool({
+        name: "read_thermometer",
+        description: "Room temperature in Celsius",
+        handler: (call) => act(replyTo(call.id, steps)),
+      });
       device.start();
       await done;
       for (const reply of replies) {
         const wanted = replyTo(reply["id"], steps) as JsonObject;
-        if (wanted["type"] === "tool_result" && wanted["success"] !== false) expect(reply["output"]).toEqual(wanted["output"]);
+        if (wanted["type"] === "tool_result" && wanted["success"] !== false)
+          expect(reply["output"]).toEqual(wanted["output"]);
         else expect(String(reply["error"])).toContain(String(wanted["error"] ?? wanted["output"]));
       }
     });

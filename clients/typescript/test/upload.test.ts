@@ -6,7 +6,12 @@ import type { ToolHandler } from "../src/tool.js";
 import { eventually, FakeSurroundings, settle } from "./fake-surroundings.js";
 
 const artifacts = { upload: "/api/artifacts", inline_bytes: 1_000, max_bytes: 10_000 };
-const offers = { capabilities: [...capabilities], max_message_bytes: 8192, grace_ms: 15_000, artifacts };
+const offers = {
+  capabilities: [...capabilities],
+  max_message_bytes: 8192,
+  grace_ms: 15_000,
+  artifacts,
+};
 const id = "0".repeat(32);
 const picture = (bytes: number) => new Blob([new Uint8Array(bytes)], { type: "image/jpeg" });
 
@@ -19,14 +24,28 @@ describe("a result that is too large for a message", () => {
 
   /** A device with the tool `give`, called once. */
   async function called(handler: ToolHandler, terms: object = offers): Promise<void> {
-    const device = new Device({ gateway: "http://127.0.0.1:1/lab", token: "t0", name: "Phone", surroundings: world });
+    const device = new Device({
+      gateway: "http://127.0.0.1:1/lab",
+      token: "t0",
+      name: "Phone",
+      surroundings: world,
+    });
     device.tool({ name: "give", description: "d", handler });
     device.start();
     world.socket.open(terms as Record<string, unknown>);
-    world.socket.say({ type: "tool_call_request", id: "c 1", name: "give", args: {}, deadline_ms: 20_000 });
+    world.socket.say({
+      type: "tool_call_request",
+      id: "c 1",
+      name: "give",
+      args: {},
+      deadline_ms: 20_000,
+    });
     await settle();
   }
-  const reply = () => world.socket.sent.find((frame) => frame["type"] === "tool_result" || frame["type"] === "tool_error");
+  const reply = () =>
+    world.socket.sent.find(
+      (frame) => frame["type"] === "tool_result" || frame["type"] === "tool_error",
+    );
   const replied = () => eventually(() => reply() !== undefined);
 
   test("bytes are uploaded with their type and hash, and the reply names the artifact", async () => {
@@ -37,7 +56,9 @@ describe("a result that is too large for a message", () => {
     expect(path).toBe("/lab/api/artifacts?call_id=c%201");
     expect(options.method).toBe("POST");
     expect(options.headers).toEqual({
-      Authorization: "Bearer t0", "Content-Type": "image/jpeg", "Content-Digest": "sha-256=:iFVQiq3hbsVz0h5qSF39CnYkCFwaFLXs3WSF3gxoOaQ=:",
+      Authorization: "Bearer t0",
+      "Content-Type": "image/jpeg",
+      "Content-Digest": "sha-256=:iFVQiq3hbsVz0h5qSF39CnYkCFwaFLXs3WSF3gxoOaQ=:",
     });
     expect((options.body as Blob).size).toBe(5);
   });
@@ -60,7 +81,12 @@ describe("a result that is too large for a message", () => {
   });
 
   test("a broken network is tried again, and the token that holds then is used", async () => {
-    let answers: Array<object | number | undefined> = [undefined, 503, 401, new Response(JSON.stringify({ artifact: id }), { status: 201 })];
+    let answers: Array<object | number | undefined> = [
+      undefined,
+      503,
+      401,
+      new Response(JSON.stringify({ artifact: id }), { status: 201 }),
+    ];
     world.respond = () => answers.shift();
     await called(() => picture(5));
     for (const tries of [1, 2, 3]) {
@@ -75,7 +101,8 @@ describe("a result that is too large for a message", () => {
   });
 
   test("what the gateway refuses fails the call with the gateway's words", async () => {
-    world.respond = () => new Response('{"error":"a quota is used up","code":"RATE_LIMITED"}', { status: 507 });
+    world.respond = () =>
+      new Response('{"error":"a quota is used up","code":"RATE_LIMITED"}', { status: 507 });
     await called(() => picture(5));
     await replied();
     expect(reply()).toMatchObject({ error: "RATE_LIMITED: a quota is used up" });
@@ -85,12 +112,17 @@ describe("a result that is too large for a message", () => {
   test("what no gateway would take is not sent", async () => {
     await called(() => picture(10_001));
     await replied();
-    expect(reply()).toMatchObject({ error: expect.stringMatching(/^OVERSIZE: .*10001 bytes/) as string });
+    expect(reply()).toMatchObject({
+      error: expect.stringMatching(/^OVERSIZE: .*10001 bytes/) as string,
+    });
     expect(world.asked).toEqual([]);
   });
 
   test("a call that is taken back takes its upload with it", async () => {
-    world.respond = (_, options) => new Promise<Response>((_done, failed) => options.signal?.addEventListener("abort", () => failed(new Error("aborted"))));
+    world.respond = (_, options) =>
+      new Promise<Response>((_done, failed) =>
+        options.signal?.addEventListener("abort", () => failed(new Error("aborted"))),
+      );
     await called(() => picture(5));
     await eventually(() => world.asked.length === 1);
     world.socket.say({ type: "tool_call_cancel", id: "c 1", reason: "cancelled" });

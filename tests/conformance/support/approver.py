@@ -26,7 +26,8 @@ class _Admin(http.client.HTTPConnection):
 
 
 class Approver:
-    """Watches from construction on, so that calls wait. A context manager; leaving it ends the watch."""
+    """Watches from construction on, so that calls wait. A context manager; leaving it ends the
+    watch."""
 
     def __init__(self, gateway: Gateway) -> None:
         self.gateway = gateway
@@ -58,7 +59,10 @@ class Approver:
         self._reader.join(PATIENCE)
         self._connection.close()
         if self.gateway.process.poll() is None:
-            eventually(lambda: self._watchers() == self._before, "the gateway has noticed that this watch is over")
+            eventually(
+                lambda: self._watchers() == self._before,
+                "the gateway has noticed that this watch is over",
+            )
 
     def _watchers(self) -> int:
         return self.gateway.admin_request("GET", "/v1/admin/approvals").json()["watchers"]
@@ -78,4 +82,6 @@ class Approver:
         return news
 
     def decide(self, approval: str, decision: str, scope: str = "once") -> Response:
-        return self.gateway.admin_request("POST", f"/v1/admin/approvals/{approval}", {"decision": decision, "scope": scope})
+        return self.gateway.admin_request(
+            "POST", f"/v1/admin/approvals/{approval}", {"decision": decision, "scope": scope}
+        )

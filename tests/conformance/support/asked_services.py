@@ -1,4 +1,5 @@
-"""sw4rm's HitlService and WorktreeService as servers of grpcio in this process; the gateway asks them where they are configured."""
+"""sw4rm's HitlService and WorktreeService as servers of grpcio in this process; the gateway asks
+them where they are configured."""
 
 from __future__ import annotations
 
@@ -19,16 +20,32 @@ _FIELD = descriptor_pb2.FieldDescriptorProto
 
 @functools.cache
 def _messages() -> dict[str, Any]:
-    """Message classes by name, from their fields as docs/protocols/sw4rm.md, section 1, numbers them."""
+    """Message classes by name, from their fields as docs/protocols/sw4rm.md, section 1, numbers
+    them."""
     text, octets, number = _FIELD.TYPE_STRING, _FIELD.TYPE_BYTES, _FIELD.TYPE_INT32
     one, many = _FIELD.LABEL_OPTIONAL, _FIELD.LABEL_REPEATED
     shapes = {
-        "HitlInvocation": [("reason_type", number, one), ("context", octets, one), ("proposed_actions", text, many), ("priority", number, one)],
-        "HitlDecision": [("action", text, one), ("decision_payload", octets, one), ("rationale", text, one)],
+        "HitlInvocation": [
+            ("reason_type", number, one),
+            ("context", octets, one),
+            ("proposed_actions", text, many),
+            ("priority", number, one),
+        ],
+        "HitlDecision": [
+            ("action", text, one),
+            ("decision_payload", octets, one),
+            ("rationale", text, one),
+        ],
         "StatusRequest": [("agent_id", text, one)],
-        "StatusResponse": [("repo_id", text, one), ("worktree_id", text, one), ("state", text, one)],
+        "StatusResponse": [
+            ("repo_id", text, one),
+            ("worktree_id", text, one),
+            ("state", text, one),
+        ],
     }
-    file = descriptor_pb2.FileDescriptorProto(name="asked_services.proto", package="asked", syntax="proto3")
+    file = descriptor_pb2.FileDescriptorProto(
+        name="asked_services.proto", package="asked", syntax="proto3"
+    )
     for name, fields in shapes.items():
         message = file.message_type.add(name=name)
         for index, (field, kind, label) in enumerate(fields):
@@ -36,11 +53,15 @@ def _messages() -> dict[str, Any]:
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
     factory = message_factory.MessageFactory(pool)
-    return {name: factory.GetPrototype(pool.FindMessageTypeByName(f"asked.{name}")) for name in shapes}
+    return {
+        name: factory.GetPrototype(pool.FindMessageTypeByName(f"asked.{name}")) for name in shapes
+    }
 
 
 class _Service(grpc.GenericRpcHandler):
-    def __init__(self, path: str, request: str, answer: Callable[[Any, grpc.ServicerContext], Any]) -> None:
+    def __init__(
+        self, path: str, request: str, answer: Callable[[Any, grpc.ServicerContext], Any]
+    ) -> None:
         self._path, self._request, self._answer = path, request, answer
         self._server = grpc.server(ThreadPoolExecutor(16, "asked"))
         self._server.add_generic_rpc_handlers((self,))
@@ -50,14 +71,19 @@ class _Service(grpc.GenericRpcHandler):
     def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler | None:
         if details.method != self._path:
             return None
-        return grpc.unary_unary_rpc_method_handler(self._answer, _messages()[self._request].FromString, lambda message: message.SerializeToString())
+        return grpc.unary_unary_rpc_method_handler(
+            self._answer,
+            _messages()[self._request].FromString,
+            lambda message: message.SerializeToString(),
+        )
 
     def close(self) -> None:
         self._server.stop(0).wait(PATIENCE)
 
 
 class HitlService(_Service):
-    """`decide(invocation, context)` gives the action; an exception is its error. Invocations are kept, their context as JSON."""
+    """`decide(invocation, context)` gives the action; an exception is its error. Invocations are
+    kept, their context as JSON."""
 
     def __init__(self, decide: Callable[[Any, grpc.ServicerContext], str]) -> None:
         self.decide = decide
@@ -66,11 +92,14 @@ class HitlService(_Service):
 
     def _on_decide(self, invocation: Any, context: grpc.ServicerContext) -> Any:
         self.asked.append((invocation, json.loads(invocation.context)))
-        return _messages()["HitlDecision"](action=self.decide(invocation, context), rationale="as the test says")
+        return _messages()["HitlDecision"](
+            action=self.decide(invocation, context), rationale="as the test says"
+        )
 
 
 class WorktreeService(_Service):
-    """`bound` has repository, worktree and state by agent; who is not there is UNBOUND. `mute` answers nobody until it is closed."""
+    """`bound` has repository, worktree and state by agent; who is not there is UNBOUND. `mute`
+    answers nobody until it is closed."""
 
     def __init__(self, bound: dict[str, tuple[str, str, str]]) -> None:
         self.bound = bound

@@ -1,4 +1,5 @@
-"""`crab bridge run` as a process in an environment of its own, and providers behind Unix sockets whose every answer the test decides."""
+"""`crab bridge run` as a process in an environment of its own, and providers behind Unix sockets
+whose every answer the test decides."""
 
 from __future__ import annotations
 
@@ -20,12 +21,28 @@ from .wait import eventually
 
 
 #: The labels of the adapters inside the bridge.
-BUILT_IN = ("battery", "calendar", "clipboard", "contacts", "journal", "media", "network", "search", "system", "time")
+BUILT_IN = (
+    "battery",
+    "calendar",
+    "clipboard",
+    "contacts",
+    "journal",
+    "media",
+    "network",
+    "search",
+    "system",
+    "time",
+)
 
 
 def tool(name: str, **members: Any) -> dict[str, Any]:
     """An element of a list of tools; `members` replace or add."""
-    return {"name": name, "description": f"{name} of a test", "parameters": {"type": "object"}, **members}
+    return {
+        "name": name,
+        "description": f"{name} of a test",
+        "parameters": {"type": "object"},
+        **members,
+    }
 
 
 def success(data: Any) -> dict[str, Any]:
@@ -37,8 +54,9 @@ def error(code: str, message: str = "as the test wants it", **members: Any) -> d
 
 
 class UnixProvider:
-    """Listens at `path`. `on_list` and `on_execute` get the extras and return an envelope, raw bytes, or None to close without one;
-    each runs on a thread of its call. `calls` are the (method, extras) that came."""
+    """Listens at `path`. `on_list` and `on_execute` get the extras and return an envelope, raw
+    bytes, or None to close without one; each runs on a thread of its call. `calls` are the (method,
+    extras) that came."""
 
     def __init__(self, path: Path, *tools: dict[str, Any]) -> None:
         self.path = path
@@ -89,17 +107,24 @@ class UnixProvider:
             call = json.loads(text)
             assert text.endswith(b"\n") and text.count(b"\n") == 1, "a call is one line"
             self.calls.append((call["method"], call["extras"]))
-            answer = {"list_tools": self.on_list, "execute_tool": self.on_execute}.get(call["method"], lambda _: error("TOOL_NOT_FOUND"))
+            answer = {"list_tools": self.on_list, "execute_tool": self.on_execute}.get(
+                call["method"], lambda _: error("TOOL_NOT_FOUND")
+            )
             reply = answer(call["extras"])
             if reply is not None:
-                link.sendall(reply if isinstance(reply, bytes) else json.dumps(reply, ensure_ascii=False).encode())
+                link.sendall(
+                    reply
+                    if isinstance(reply, bytes)
+                    else json.dumps(reply, ensure_ascii=False).encode()
+                )
 
 
 class BridgeHome:
     """The folders and the environment of one user's bridge, with or without a bridge in them."""
 
     def __init__(self, *built_in: str, **environment: str) -> None:
-        """`built_in`: the labels of the bridge's own adapters that are on; without them a test sees its own providers only."""
+        """`built_in`: the labels of the bridge's own adapters that are on; without them a test sees
+        its own providers only."""
         self.folder = Path(tempfile.mkdtemp(prefix="crab-bridge-"))
         self.manifests = self.folder / "data" / "cetp" / "providers"
         self.applications = self.folder / "data" / "applications"
@@ -107,12 +132,28 @@ class BridgeHome:
         self.choices = self.folder / "config" / "crab" / "providers.json"
         for name in ("data", "system", "config", "run", "state"):
             (self.folder / name).mkdir(mode=0o700)
-        self.environment = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "LANG": "C.UTF-8", "XDG_DATA_HOME": str(self.folder / "data"),
-                            "XDG_DATA_DIRS": str(self.folder / "system"), "XDG_CONFIG_HOME": str(self.folder / "config"),
-                            "XDG_RUNTIME_DIR": str(self.folder / "run"), "XDG_STATE_HOME": str(self.folder / "state"), **environment}
+        self.environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.folder),
+            "LANG": "C.UTF-8",
+            "XDG_DATA_HOME": str(self.folder / "data"),
+            "XDG_DATA_DIRS": str(self.folder / "system"),
+            "XDG_CONFIG_HOME": str(self.folder / "config"),
+            "XDG_RUNTIME_DIR": str(self.folder / "run"),
+            "XDG_STATE_HOME": str(self.folder / "state"),
+            **environment,
+        }
         self.environment.setdefault("DBUS_SYSTEM_BUS_ADDRESS", f"unix:path={self.folder}/no-bus")
         self.choices.parent.mkdir(mode=0o700)
-        self.choices.write_text(json.dumps({"providers": {f"crab.{label}": {"enabled": label in built_in} for label in BUILT_IN}}))
+        self.choices.write_text(
+            json.dumps(
+                {
+                    "providers": {
+                        f"crab.{label}": {"enabled": label in built_in} for label in BUILT_IN
+                    }
+                }
+            )
+        )
         self.choices.chmod(0o600)
         self._providers: list[UnixProvider] = []
         self.bridge: subprocess.Popen[str] | None = None
@@ -143,15 +184,31 @@ class BridgeHome:
 
     # The bridge
 
-    def start(self, gateway: Gateway, token: str, via: tuple[str, int] | None = None, prefix: tuple[str, ...] = ()) -> None:
-        """Starts the bridge and waits until it is connected; `via` another address than the gateway's. `prefix` are words that become the
-        bridge by exec()."""
+    def start(
+        self,
+        gateway: Gateway,
+        token: str,
+        via: tuple[str, int] | None = None,
+        prefix: tuple[str, ...] = (),
+    ) -> None:
+        """Starts the bridge and waits until it is connected; `via` another address than the
+        gateway's. `prefix` are words that become the bridge by exec()."""
         host, port = via or gateway.public
         address = f"ws://{host}:{port}"
         self._log = open(self.folder / "bridge.log", "ab")  # noqa: SIM115: closed in end()
-        self.bridge = subprocess.Popen([*prefix, program(), "bridge", "run", "--gateway", address, "--name", "desk"], env={**self.environment, "CRAB_TOKEN": token},
-                                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._log, start_new_session=True)
-        eventually(lambda: self.status_or_none() and self.status()["link"]["connected"], "the bridge is connected", 15)
+        self.bridge = subprocess.Popen(
+            [*prefix, program(), "bridge", "run", "--gateway", address, "--name", "desk"],
+            env={**self.environment, "CRAB_TOKEN": token},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=self._log,
+            start_new_session=True,
+        )
+        eventually(
+            lambda: self.status_or_none() and self.status()["link"]["connected"],
+            "the bridge is connected",
+            15,
+        )
 
     def end(self, how: signal.Signals = signal.SIGTERM) -> int:
         """Ends the bridge and returns its exit status."""
@@ -167,7 +224,13 @@ class BridgeHome:
 
     def crab(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Runs `crab bridge …` as this user."""
-        return subprocess.run([program(), "bridge", *words], env=self.environment, capture_output=True, text=True, timeout=60)
+        return subprocess.run(
+            [program(), "bridge", *words],
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
 
     def status(self) -> Mapping[str, Any]:
         done = self.crab("status", "-o", "json")
@@ -180,13 +243,17 @@ class BridgeHome:
 
     def apps(self) -> list[Mapping[str, Any]]:
         """The providers that are not inside the bridge."""
-        return [entry for entry in self.status()["providers"] if not entry["id"].startswith("crab.")]
+        return [
+            entry for entry in self.status()["providers"] if not entry["id"].startswith("crab.")
+        ]
 
     def provider_status(self, name: str) -> Mapping[str, Any]:
         return next((entry for entry in self.status()["providers"] if entry["id"] == name), {})
 
     def wait_state(self, name: str, state: str, limit: float = 5.0) -> None:
-        eventually(lambda: self.provider_status(name).get("state") == state, f"{name} is {state}", limit)
+        eventually(
+            lambda: self.provider_status(name).get("state") == state, f"{name} is {state}", limit
+        )
 
     def close(self, keep: bool = False) -> None:
         """Ends everything; the folder is kept and the log shown if wanted."""

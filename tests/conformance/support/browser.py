@@ -1,4 +1,5 @@
-"""A browser without a window, driven by the W3C WebDriver protocol over plain HTTP; Debian's chromium and chromium-driver."""
+"""A browser without a window, driven by the W3C WebDriver protocol over plain HTTP; Debian's
+chromium and chromium-driver."""
 
 from __future__ import annotations
 
@@ -24,15 +25,31 @@ _KEYS = {"Tab": "\ue004", "Enter": "\ue007", "Escape": "\ue00c"}
 _REQUEST_SECONDS = 60.0
 _PATIENCE = 30.0  # a browser on a loaded machine takes its time
 
-#: Chromium as tests want it: a camera that shows a moving picture, a microphone that beeps, and yes to the browser's own questions.
-ARGUMENTS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--mute-audio", "--no-first-run",
-             "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
+# : Chromium as tests want it: a camera that shows a moving picture, a microphone that beeps, and
+# yes to the browser's own questions.
+ARGUMENTS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--mute-audio",
+    "--no-first-run",
+    "--use-fake-device-for-media-stream",
+    "--use-fake-ui-for-media-stream",
+)
 
 
 def missing() -> str:
     """What is not installed, as a reason to skip; empty when all is there."""
-    absent = [name for name, path in (("chromium", CHROMIUM), ("chromium-driver", DRIVER)) if not path]
-    return f"not installed: {' and '.join(absent)}; scripts/setup.sh installs the kind test of packages.txt" if absent else ""
+    absent = [
+        name for name, path in (("chromium", CHROMIUM), ("chromium-driver", DRIVER)) if not path
+    ]
+    return (
+        f"not installed: {' and '.join(absent)}; scripts/setup.sh installs the kind test of "
+        f"packages.txt"
+        if absent
+        else ""
+    )
 
 
 class NoSuchElement(Exception):
@@ -40,19 +57,42 @@ class NoSuchElement(Exception):
 
 
 class Browser:
-    """One browser with one page and a fresh profile. A context manager; leaving it ends browser and driver."""
+    """One browser with one page and a fresh profile. A context manager; leaving it ends browser and
+    driver."""
 
     def __init__(self, *arguments: str, size: tuple[int, int] = (1200, 900)) -> None:
         self._profile = tempfile.mkdtemp(prefix="crab-browser-")
         # TMPDIR: whatever chromium leaves lying about goes with the profile.
-        self._driver = subprocess.Popen([DRIVER, "--port=0"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                        env={**os.environ, "TMPDIR": self._profile}, start_new_session=True)
+        self._driver = subprocess.Popen(
+            [DRIVER, "--port=0"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env={**os.environ, "TMPDIR": self._profile},
+            start_new_session=True,
+        )
         self._session = ""
         try:
             self._base = f"http://127.0.0.1:{self._port()}"
-            options = {"binary": CHROMIUM, "args": [*ARGUMENTS, f"--user-data-dir={self._profile}/profile", f"--window-size={size[0]},{size[1]}", *arguments]}
-            wanted = {"browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}, "unhandledPromptBehavior": "dismiss"}
-            self._session = self._request("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})["sessionId"]
+            options = {
+                "binary": CHROMIUM,
+                "args": [
+                    *ARGUMENTS,
+                    f"--user-data-dir={self._profile}/profile",
+                    f"--window-size={size[0]},{size[1]}",
+                    *arguments,
+                ],
+            }
+            wanted = {
+                "browserName": "chrome",
+                "goog:chromeOptions": options,
+                "goog:loggingPrefs": {"browser": "ALL"},
+                "unhandledPromptBehavior": "dismiss",
+            }
+            self._session = self._request(
+                "POST", "/session", {"capabilities": {"alwaysMatch": wanted}}
+            )["sessionId"]
         except BaseException:
             self.close()
             raise
@@ -76,20 +116,28 @@ class Browser:
     def _port(self) -> int:
         for line in self._driver.stdout:
             if found := re.search(r"started successfully on port (\d+)", line):
-                threading.Thread(target=self._driver.stdout.read, daemon=True).start()  # so that it never blocks on us
+                threading.Thread(
+                    target=self._driver.stdout.read, daemon=True
+                ).start()  # so that it never blocks on us
                 return int(found[1])
         raise AssertionError("chromedriver ended before it told its port")
 
     def _request(self, method: str, path: str, body: Any = None) -> Any:
         target = f"{self._base}{f'/session/{self._session}' if self._session else ''}{path}"
         data = json.dumps(body if body is not None else {}).encode() if method == "POST" else None
-        request = urllib.request.Request(target, data, {"Content-Type": "application/json"}, method=method)
+        request = urllib.request.Request(
+            target, data, {"Content-Type": "application/json"}, method=method
+        )
         try:
             with urllib.request.urlopen(request, timeout=_REQUEST_SECONDS) as response:
                 return json.load(response)["value"]
         except urllib.error.HTTPError as failure:
             value = json.load(failure)["value"]
-            if value["error"] in ("no such element", "stale element reference", "element not interactable"):
+            if value["error"] in (
+                "no such element",
+                "stale element reference",
+                "element not interactable",
+            ):
                 raise NoSuchElement(value["message"]) from None
             raise AssertionError(f"{method} {path}: {value['error']}: {value['message']}") from None
 
@@ -121,18 +169,29 @@ class Browser:
         return self._request("POST", "/execute/sync", {"script": script, "args": list(arguments)})
 
     def press(self, *keys: str) -> None:
-        """Presses keys one after the other, whatever has the focus: `Tab`, `Enter`, `Escape`, a letter."""
-        actions = [{"type": kind, "value": _KEYS.get(key, key)} for key in keys for kind in ("keyDown", "keyUp")]
-        self._request("POST", "/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": actions}]})
+        """Presses keys one after the other, whatever has the focus: `Tab`, `Enter`, `Escape`, a
+        letter."""
+        actions = [
+            {"type": kind, "value": _KEYS.get(key, key)}
+            for key in keys
+            for kind in ("keyDown", "keyUp")
+        ]
+        self._request(
+            "POST", "/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": actions}]}
+        )
 
     def devtools(self, command: str, **parameters: Any) -> Any:
         return self._request("POST", "/goog/cdp/execute", {"cmd": command, "params": parameters})
 
     def find(self, selector: str) -> str:
-        return self._request("POST", "/element", {"using": "css selector", "value": selector})[_ELEMENT]
+        return self._request("POST", "/element", {"using": "css selector", "value": selector})[
+            _ELEMENT
+        ]
 
     def has(self, selector: str) -> bool:
-        return bool(self._request("POST", "/elements", {"using": "css selector", "value": selector}))
+        return bool(
+            self._request("POST", "/elements", {"using": "css selector", "value": selector})
+        )
 
     def text(self, selector: str) -> str:
         """What a person reads there; empty when there is no such element."""
@@ -151,7 +210,10 @@ class Browser:
         def clicked() -> bool:
             found = self._request("POST", "/elements", {"using": "xpath", "value": xpath})
             try:
-                return bool(found) and self._request("POST", f"/element/{found[0][_ELEMENT]}/click") is None
+                return (
+                    bool(found)
+                    and self._request("POST", f"/element/{found[0][_ELEMENT]}/click") is None
+                )
             except NoSuchElement:
                 return False  # it went between the two requests
 
@@ -164,12 +226,19 @@ class Browser:
         eventually(lambda: words in self.text(selector), f"{words!r} in {selector}", _PATIENCE)
 
     def resize(self, width: int, height: int) -> None:
-        self.devtools("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=2 if width < 600 else 1.5, mobile=width < 600)
+        self.devtools(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=2 if width < 600 else 1.5,
+            mobile=width < 600,
+        )
 
     def screenshot(self, path: Path) -> None:
         path.write_bytes(base64.b64decode(self._request("GET", "/screenshot")))
 
     def complaints(self) -> list[str]:
-        """What the browser has logged as an error since the last time: uncaught exceptions, refused content."""
+        """What the browser has logged as an error since the last time: uncaught exceptions, refused
+        content."""
         entries = self._request("POST", "/se/log", {"type": "browser"})
         return [entry["message"] for entry in entries if entry["level"] == "SEVERE"]

@@ -1,5 +1,6 @@
-"""A provider on the session bus whose every reply a test decides, over libdbus: what the kit of crab never sends, and what runs behind
-xdg-dbus-proxy. Run by the system's Python: bus_provider.py NAME [PATH]. A tool's name says what it does; see `answer`."""
+"""A provider on the session bus whose every reply a test decides, over libdbus: what the kit of
+crab never sends, and what runs behind xdg-dbus-proxy. Run by the system's Python: bus_provider.py
+NAME [PATH]. A tool's name says what it does; see `answer`."""
 
 import os
 import sys
@@ -10,7 +11,19 @@ import dbus.service
 from gi.repository import GLib
 
 INTERFACE = "com.clawseed.Cetp.Provider1"
-TOOLS = ("echo", "oversize", "exact", "number", "unsealed", "limited", "no_map", "unknown_method", "failed", "odd_keys", "auth")
+TOOLS = (
+    "echo",
+    "oversize",
+    "exact",
+    "number",
+    "unsealed",
+    "limited",
+    "no_map",
+    "unknown_method",
+    "failed",
+    "odd_keys",
+    "auth",
+)
 MIB = 1 << 20
 
 
@@ -54,10 +67,26 @@ def answer(tool: str, args: str) -> dbus.Dictionary:
     if tool == "failed":
         raise Failed("oops")
     if tool == "odd_keys":
-        return dbus.Dictionary({"status": "success", "data": "good", "colour": dbus.Array([dbus.Int32(1)], "i"), "when": dbus.UInt64(3)}, "sv")
+        return dbus.Dictionary(
+            {
+                "status": "success",
+                "data": "good",
+                "colour": dbus.Array([dbus.Int32(1)], "i"),
+                "when": dbus.UInt64(3),
+            },
+            "sv",
+        )
     if tool == "auth":
-        return dbus.Dictionary({"status": "error", "error_code": "AUTH_REQUIRED", "error_message": "no consent", "resolution_hint": "Allow it",
-                                "authorize_intent": "allow-tools"}, "sv")
+        return dbus.Dictionary(
+            {
+                "status": "error",
+                "error_code": "AUTH_REQUIRED",
+                "error_message": "no consent",
+                "resolution_hint": "Allow it",
+                "authorize_intent": "allow-tools",
+            },
+            "sv",
+        )
     return success(args)
 
 
@@ -73,7 +102,9 @@ class Provider(dbus.service.Object):
         tool = str(extras.get("tool_name", ""))
         note(f"{tool or method} {extras.get('request_id', '')}")
         if method == "list_tools":
-            elements = ",".join(f'{{"name":"{name}","parameters":{{"type":"object"}}}}' for name in TOOLS)
+            elements = ",".join(
+                f'{{"name":"{name}","parameters":{{"type":"object"}}}}' for name in TOOLS
+            )
             return success(f'{{"tools":[{elements}]}}')
         return answer(tool, str(extras.get("args", "{}")))
 

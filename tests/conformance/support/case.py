@@ -11,7 +11,8 @@ from .gateway import Gateway
 
 
 class GatewayCase(unittest.TestCase):
-    """`CONFIG` is merged into the configuration that all tests share; `PREFIX` and `ENVIRONMENT` are those of Gateway."""
+    """`CONFIG` is merged into the configuration that all tests share; `PREFIX` and `ENVIRONMENT`
+    are those of Gateway."""
 
     CONFIG: ClassVar[Mapping[str, Any]] = {}
     PREFIX: ClassVar[tuple[str, ...]] = ()
@@ -23,7 +24,8 @@ class GatewayCase(unittest.TestCase):
         cls.gateway = cls.enterClassContext(Gateway(cls.CONFIG, cls.PREFIX, cls.ENVIRONMENT))
 
     def run(self, result: unittest.TestResult | None = None) -> unittest.TestResult | None:
-        """As unittest does it; after a failure the gateway's folder is kept and its log is shown."""
+        """As unittest does it; after a failure the gateway's folder is kept and its log is
+        shown."""
         before = len(result.failures) + len(result.errors) if result else 0
         outcome = super().run(result)
         if result and len(result.failures) + len(result.errors) > before:

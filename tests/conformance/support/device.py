@@ -18,30 +18,60 @@ from .stream import EndOfStream
 from .websocket import Closed, WebSocket
 
 Handler = Callable[[dict[str, Any]], Any]
-ALL_CAPABILITIES = ("register_tools.replace", "unregister_tools", "tools_registered.rejected", "tool_call_request.deadline_ms",
-                    "tool_call_cancel", "tool_call_progress")
+ALL_CAPABILITIES = (
+    "register_tools.replace",
+    "unregister_tools",
+    "tools_registered.rejected",
+    "tool_call_request.deadline_ms",
+    "tool_call_cancel",
+    "tool_call_progress",
+)
 
 
 class ToolFailure(Exception):
     """Thrown by a handler: becomes a `tool_error` with this text."""
 
 
-def tool(name: str, parameters: Mapping[str, Any] | None = None, description: str = "A tool of the tests", **claims: Any) -> dict[str, Any]:
+def tool(
+    name: str,
+    parameters: Mapping[str, Any] | None = None,
+    description: str = "A tool of the tests",
+    **claims: Any,
+) -> dict[str, Any]:
     """An element of `register_tools`."""
-    return {"name": name, "description": description, "parameters": {"type": "object"} if parameters is None else parameters, **claims}
+    return {
+        "name": name,
+        "description": description,
+        "parameters": {"type": "object"} if parameters is None else parameters,
+        **claims,
+    }
 
 
 class Device:
-    """One connection. `session` is the `session_start` that came. Every frame that comes is checked against section 2."""
+    """One connection. `session` is the `session_start` that came. Every frame that comes is checked
+    against section 2."""
 
-    def __init__(self, gateway: Gateway, token: str | None, *, session_id: str | None = None, capabilities: Sequence[str] = (),
-                 connect: bool = True, query: Mapping[str, str] | None = None, device_name: str = "Test device", **options: Any) -> None:
+    def __init__(
+        self,
+        gateway: Gateway,
+        token: str | None,
+        *,
+        session_id: str | None = None,
+        capabilities: Sequence[str] = (),
+        connect: bool = True,
+        query: Mapping[str, str] | None = None,
+        device_name: str = "Test device",
+        **options: Any,
+    ) -> None:
         self._gateway, self._token = gateway, token
         words = dict(query or {})
         if session_id is not None:
             words["session_id"] = session_id
         target = "/ws/chat" + ("?" + urlencode(words) if words else "")
-        headers = {**({"Authorization": f"Bearer {token}"} if token else {}), **options.pop("headers", {})}
+        headers = {
+            **({"Authorization": f"Bearer {token}"} if token else {}),
+            **options.pop("headers", {}),
+        }
         self.capabilities: Sequence[str] = ()
         self.socket = WebSocket(gateway.public, target, headers, **options)
         try:
@@ -62,7 +92,9 @@ class Device:
     # Frames
 
     def send(self, kind: str, **fields: Any) -> None:
-        self.socket.send_text(json.dumps({"type": kind, **fields}, ensure_ascii=False, separators=(",", ":")))
+        self.socket.send_text(
+            json.dumps({"type": kind, **fields}, ensure_ascii=False, separators=(",", ":"))
+        )
 
     def receive(self, timeout: float | None = None) -> dict[str, Any]:
         frame = json.loads(self.socket.receive_text(timeout))
@@ -81,7 +113,8 @@ class Device:
         return frame
 
     def fence(self) -> list[dict[str, Any]]:
-        """The frames that were on their way to us: all up to the answer of a `get_registered_tools` sent now."""
+        """The frames that were on their way to us: all up to the answer of a `get_registered_tools`
+        sent now."""
         self.send("get_registered_tools")
         frames = []
         while (frame := self.receive())["type"] != "registered_tools":
@@ -132,12 +165,27 @@ class Device:
         self.send("tool_error", id=request["id"], error=error, success=False)
         self.acknowledged(request["id"])
 
-    def upload(self, request: Mapping[str, Any], content: bytes, content_type: str = "image/jpeg", **options: Any) -> Response:
-        """Uploads a large result for a call; `digest_of`, `token`, `call_id` and `headers` replace what is right."""
-        digest = base64.b64encode(hashlib.sha256(options.get("digest_of", content)).digest()).decode()
-        headers = {"Content-Type": content_type, "Content-Digest": f"sha-256=:{digest}:", **options.get("headers", {})}
+    def upload(
+        self,
+        request: Mapping[str, Any],
+        content: bytes,
+        content_type: str = "image/jpeg",
+        **options: Any,
+    ) -> Response:
+        """Uploads a large result for a call; `digest_of`, `token`, `call_id` and `headers` replace
+        what is right."""
+        digest = base64.b64encode(
+            hashlib.sha256(options.get("digest_of", content)).digest()
+        ).decode()
+        headers = {
+            "Content-Type": content_type,
+            "Content-Digest": f"sha-256=:{digest}:",
+            **options.get("headers", {}),
+        }
         target = "/api/artifacts?" + urlencode({"call_id": options.get("call_id", request["id"])})
-        return self._gateway.fetch("POST", target, options.get("token", self._token), headers, content)
+        return self._gateway.fetch(
+            "POST", target, options.get("token", self._token), headers, content
+        )
 
     def answer_uploaded(self, request: Mapping[str, Any], artifact: str) -> None:
         """Sends a `tool_result` that names an artifact, and waits for its acknowledgement."""
@@ -155,7 +203,12 @@ class Device:
 
         def run(request: dict[str, Any]) -> None:
             try:
-                reply = {"type": "tool_result", "id": request["id"], "output": handlers[request["name"]](request["args"]), "success": True}
+                reply = {
+                    "type": "tool_result",
+                    "id": request["id"],
+                    "output": handlers[request["name"]](request["args"]),
+                    "success": True,
+                }
             except ToolFailure as failure:
                 reply = {"type": "tool_error", "id": request["id"], "error": str(failure)}
             with sending, contextlib.suppress(Closed, OSError):

@@ -56,7 +56,11 @@ def half_head(address: Address) -> socket.socket:
 def stranger_s_body(address: Address) -> socket.socket:
     """A head without a credential, and half of a body."""
     link = connect(address)
-    _send(link, b"POST /v1/tools/call HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n" + b"x" * 1000)
+    _send(
+        link,
+        b"POST /v1/tools/call HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n"
+        + b"x" * 1000,
+    )
     return link
 
 
@@ -90,14 +94,32 @@ def over_tls(first: bytes, protocol: str = "http/1.1") -> Callable[[Address], so
 
 
 PLAIN = (nothing, reset, half_hello, half_head, stranger_s_body)
-TLS = (nothing, reset, half_hello, half_head, over_tls(b""), over_tls(b"POST / HTTP/1.1\r\nHo"), over_tls(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"))
+TLS = (
+    nothing,
+    reset,
+    half_hello,
+    half_head,
+    over_tls(b""),
+    over_tls(b"POST / HTTP/1.1\r\nHo"),
+    over_tls(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+)
 HTTP2 = (nothing, reset, half_hello, half_preface, half_headers)
-HTTP2_TLS = (nothing, reset, half_hello, over_tls(b"", "h2"), over_tls(_PREFACE[:10], "h2"), over_tls(_PREFACE + _SETTINGS + _HALF_HEADERS, "h2"))
+HTTP2_TLS = (
+    nothing,
+    reset,
+    half_hello,
+    over_tls(b"", "h2"),
+    over_tls(_PREFACE[:10], "h2"),
+    over_tls(_PREFACE + _SETTINGS + _HALF_HEADERS, "h2"),
+)
 
 
 @contextlib.contextmanager
-def flood(address: Address, way: Callable[[Address], socket.socket], count: int) -> Iterator[list[socket.socket]]:
-    """`count` such connections, which stay open until the end of the block as far as that is ours to say."""
+def flood(
+    address: Address, way: Callable[[Address], socket.socket], count: int
+) -> Iterator[list[socket.socket]]:
+    """`count` such connections, which stay open until the end of the block as far as that is ours
+    to say."""
     links: list[socket.socket] = []
     try:
         for _ in range(count):

@@ -1,4 +1,5 @@
-"""What the gateway may say to a ClawSeed client: docs/protocols/clawseed.md, sections 2 and 9, as a table."""
+"""What the gateway may say to a ClawSeed client: docs/protocols/clawseed.md, sections 2 and 9, as a
+table."""
 
 from __future__ import annotations
 
@@ -9,8 +10,17 @@ _STRING, _INT, _BOOL, _OBJECT, _LIST = str, int, bool, dict, list
 
 #: type -> (required fields, optional fields)
 _FRAMES: dict[str, tuple[dict[str, type], dict[str, type]]] = {
-    "session_start": ({"v": _INT, "session_id": _STRING, "resumed": _BOOL, "message_count": _INT}, {"name": _STRING, "persona": _STRING, "image_attachments_supported": _BOOL, "image_model_support": _STRING,
-                       "file_attachments_supported": _BOOL, "ask_user_supported": _BOOL}),
+    "session_start": (
+        {"v": _INT, "session_id": _STRING, "resumed": _BOOL, "message_count": _INT},
+        {
+            "name": _STRING,
+            "persona": _STRING,
+            "image_attachments_supported": _BOOL,
+            "image_model_support": _STRING,
+            "file_attachments_supported": _BOOL,
+            "ask_user_supported": _BOOL,
+        },
+    ),
     "connected": ({"v": _INT, "message": _STRING}, {}),
     "tools_registered": ({"count": _INT, "registered": _INT}, {}),
     "registered_tools": ({"tools": _LIST}, {}),
@@ -24,8 +34,18 @@ _FRAMES: dict[str, tuple[dict[str, type], dict[str, type]]] = {
     "chunk_reset": ({}, {}),
     "done": ({"full_response": _STRING}, {"metrics": dict}),
     "image_context": ({"omitted_ids": _LIST}, {}),
-    "ask_user_request": ({"request_id": _STRING, "session_id": _STRING, "turn_id": _STRING, "tool_call_id": _STRING, "kind": _STRING, "question": _STRING,
-                          "options": _LIST}, {"placeholder": _STRING}),
+    "ask_user_request": (
+        {
+            "request_id": _STRING,
+            "session_id": _STRING,
+            "turn_id": _STRING,
+            "tool_call_id": _STRING,
+            "kind": _STRING,
+            "question": _STRING,
+            "options": _LIST,
+        },
+        {"placeholder": _STRING},
+    ),
     "ask_user_ack": ({"request_id": _STRING, "status": _STRING}, {"error": _STRING}),
     "aborted": ({}, {}),
     "abort_ack": ({"status": _STRING}, {}),
@@ -44,13 +64,36 @@ _EXTENSIONS: dict[str, tuple[str, dict[str, type] | None]] = {
 }
 #: types that only clients with the extension `approvals` get
 _APPROVALS: dict[str, tuple[dict[str, type], dict[str, type]]] = {
-    "approval_request": ({"id": _STRING, "tool": _STRING, "args": _STRING, "description": _STRING, "network_policy": _STRING,
-                          "privilege_level": _STRING, "until": _STRING}, {"rule": _STRING, "worktree": _STRING}),
+    "approval_request": (
+        {
+            "id": _STRING,
+            "tool": _STRING,
+            "args": _STRING,
+            "description": _STRING,
+            "network_policy": _STRING,
+            "privilege_level": _STRING,
+            "until": _STRING,
+        },
+        {"rule": _STRING, "worktree": _STRING},
+    ),
     "approval_ended": ({"id": _STRING, "state": _STRING}, {"by": _STRING, "scope": _STRING}),
     "approval_refused": ({"id": _STRING, "code": _STRING, "message": _STRING}, {}),
 }
-_CODES = {"INVALID_JSON", "UNKNOWN_MESSAGE_TYPE", "EMPTY_CONTENT", "NO_USER_MESSAGE", "SESSION_BUSY", "AUTH_ERROR", "PROVIDER_ERROR",
-          "AGENT_ERROR", "FORBIDDEN", "RATE_LIMITED", "IMAGE_MODEL_UNSUPPORTED", "INVALID_IMAGE_MESSAGE", "INVALID_FILE_MESSAGE"}
+_CODES = {
+    "INVALID_JSON",
+    "UNKNOWN_MESSAGE_TYPE",
+    "EMPTY_CONTENT",
+    "NO_USER_MESSAGE",
+    "SESSION_BUSY",
+    "AUTH_ERROR",
+    "PROVIDER_ERROR",
+    "AGENT_ERROR",
+    "FORBIDDEN",
+    "RATE_LIMITED",
+    "IMAGE_MODEL_UNSUPPORTED",
+    "INVALID_IMAGE_MESSAGE",
+    "INVALID_FILE_MESSAGE",
+}
 
 
 def _fits(value: Any, kind: type) -> bool:
@@ -75,10 +118,16 @@ def check_frame(frame: Any, capabilities: Collection[str] = ()) -> None:
     if kind == "connected" and capabilities:
         required = {**required, "capabilities": _LIST, "max_message_bytes": _INT, "grace_ms": _INT}
     for name, field_type in required.items():
-        assert name in frame and _fits(frame[name], field_type), f"{kind}.{name} has to be {field_type.__name__}: {frame!r}"
+        assert name in frame and _fits(
+            frame[name], field_type
+        ), f"{kind}.{name} has to be {field_type.__name__}: {frame!r}"
     for name, value in frame.items():
-        assert name == "type" or name in required or name in optional, f"{kind}.{name} is not for this client: {frame!r}"
-        assert name not in optional or _fits(value, optional[name]), f"{kind}.{name} has the wrong type: {frame!r}"
+        assert (
+            name == "type" or name in required or name in optional
+        ), f"{kind}.{name} is not for this client: {frame!r}"
+        assert name not in optional or _fits(
+            value, optional[name]
+        ), f"{kind}.{name} has the wrong type: {frame!r}"
     if "v" in frame:
         assert frame["v"] == 1, f"v has to be 1: {frame!r}"
     if kind == "error":

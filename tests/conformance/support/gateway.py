@@ -1,4 +1,5 @@
-"""The gateway as a process of its own: temporary folders, configuration, start, tokens, calls, orderly stop."""
+"""The gateway as a process of its own: temporary folders, configuration, start, tokens, calls,
+orderly stop."""
 
 from __future__ import annotations
 
@@ -23,7 +24,9 @@ from . import rtp
 from .http import Response, fetch
 from .wait import PATIENCE, Stopwatch, eventually
 
-_READY = re.compile(r"crab gateway ready public=(\S+):(\d+) admin=(\S+?)(?: grpc=(\S+?))?(?: peers=(\S+):(\d+))?")
+_READY = re.compile(
+    r"crab gateway ready public=(\S+):(\d+) admin=(\S+?)(?: grpc=(\S+?))?(?: peers=(\S+):(\d+))?"
+)
 _START_SECONDS, _STOP_SECONDS = 15.0, 20.0
 _CALLS_AT_ONCE = 128
 
@@ -41,7 +44,11 @@ def merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any
     result = dict(base)
     for key, value in changes.items():
         earlier = result.get(key)
-        result[key] = merged(earlier, value) if isinstance(earlier, Mapping) and isinstance(value, Mapping) else value
+        result[key] = (
+            merged(earlier, value)
+            if isinstance(earlier, Mapping) and isinstance(value, Mapping)
+            else value
+        )
     return result
 
 
@@ -73,15 +80,29 @@ class Reply:
 
 
 class Gateway:
-    """A running gateway. A context manager; leaving it stops the process and checks that nothing stays behind."""
+    """A running gateway. A context manager; leaving it stops the process and checks that nothing
+    stays behind."""
 
-    def __init__(self, config: Mapping[str, Any] | None = None, prefix: tuple[str, ...] = (), environment: Mapping[str, str] | None = None) -> None:
-        """`prefix` are words that become the gateway by exec(); `environment` is added to this process's own."""
+    def __init__(
+        self,
+        config: Mapping[str, Any] | None = None,
+        prefix: tuple[str, ...] = (),
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """`prefix` are words that become the gateway by exec(); `environment` is added to this
+        process's own."""
         self.prefix, self.environment = prefix, {**os.environ, **(environment or {})}
         self.folder = Path(tempfile.mkdtemp(prefix="crab-test-"))
-        base = {"gateway": {"name": "test", "threads": 2, "state_dir": str(self.folder / "state"), "runtime_dir": str(self.folder / "run"),
-                            "log": {"level": "info"}},
-                "listen": {"public": "127.0.0.1:0"}}
+        base = {
+            "gateway": {
+                "name": "test",
+                "threads": 2,
+                "state_dir": str(self.folder / "state"),
+                "runtime_dir": str(self.folder / "run"),
+                "log": {"level": "info"},
+            },
+            "listen": {"public": "127.0.0.1:0"},
+        }
         self.config = merged(base, config or {})
         self.config_file = self.folder / "gateway.yaml"
         self.keep_logs = False
@@ -105,7 +126,9 @@ class Gateway:
         try:
             if self.process.poll() is None:
                 self.stop()
-            assert self._may_end, f"the gateway ended by itself, status {self.process.returncode}\n{self.log_tail()}"
+            assert (
+                self._may_end
+            ), f"the gateway ended by itself, status {self.process.returncode}\n{self.log_tail()}"
         except BaseException:
             self.keep_logs = True
             raise
@@ -127,15 +150,26 @@ class Gateway:
         self.write_config(self.config)
         self._may_end = False
         self._errors = open(self.folder / "stderr", "ab")  # noqa: SIM115: closed in _clean_up()
-        self.process = subprocess.Popen([*self.prefix, program(), "gateway", "run", "--config", str(self.config_file)], stdin=subprocess.DEVNULL, env=self.environment,
-                                        stdout=subprocess.PIPE, stderr=self._errors, text=True, start_new_session=True)
+        self.process = subprocess.Popen(
+            [*self.prefix, program(), "gateway", "run", "--config", str(self.config_file)],
+            stdin=subprocess.DEVNULL,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
+            start_new_session=True,
+        )
         self._lines: queue.Queue[str | None] = queue.Queue()
-        self._reader = threading.Thread(target=self._read_lines, args=(self.process.stdout,), daemon=True)
+        self._reader = threading.Thread(
+            target=self._read_lines, args=(self.process.stdout,), daemon=True
+        )
         self._reader.start()
         try:
             line = self._lines.get(timeout=_START_SECONDS)
         except queue.Empty:
-            raise AssertionError(f"no ready line within {_START_SECONDS} s\n{self.log_tail()}") from None
+            raise AssertionError(
+                f"no ready line within {_START_SECONDS} s\n{self.log_tail()}"
+            ) from None
         found = _READY.fullmatch((line or "").strip())
         if not found:
             raise AssertionError(f"not a ready line: {line!r}\n{self.log_tail()}")
@@ -161,7 +195,9 @@ class Gateway:
         try:
             status = self.process.wait(_STOP_SECONDS)
         except subprocess.TimeoutExpired:
-            raise AssertionError(f"still running {_STOP_SECONDS} s after SIGTERM\n{self.log_tail()}") from None
+            raise AssertionError(
+                f"still running {_STOP_SECONDS} s after SIGTERM\n{self.log_tail()}"
+            ) from None
         assert status == 0, f"exit status {status}\n{self.log_tail()}"
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, 0)
@@ -206,7 +242,8 @@ class Gateway:
         return self._memory("VmRSS")
 
     def growth_since(self, resident: int) -> int:
-        """How far resident memory rose at its highest, since forget_peak(), above an earlier `resident_bytes()`."""
+        """How far resident memory rose at its highest, since forget_peak(), above an earlier
+        `resident_bytes()`."""
         return self._memory("VmHWM") - resident
 
     def forget_peak(self) -> int:
@@ -220,7 +257,8 @@ class Gateway:
         def bytes_of(name: str) -> int:
             return int(re.search(rf"{name}:\s+(\d+) kB", text)[1]) * 1024
 
-        # A sanitizer shadows the address space and keeps what was freed: its figures say nothing of ours.
+        # A sanitizer shadows the address space and keeps what was freed: its figures say nothing of
+        # ours.
         return 0 if bytes_of("VmSize") > 1 << 40 else bytes_of(field)
 
     def open_files(self) -> int:
@@ -229,7 +267,9 @@ class Gateway:
 
     # The admin socket
 
-    def admin_request(self, method: str, target: str, body: Any = None, timeout: float = PATIENCE) -> Response:
+    def admin_request(
+        self, method: str, target: str, body: Any = None, timeout: float = PATIENCE
+    ) -> Response:
         return fetch(self.admin, method, target, None, body, timeout=timeout)
 
     def unique(self, name: str) -> str:
@@ -238,11 +278,18 @@ class Gateway:
         return f"{name}-{self._count}"
 
     def pair(self, name: str, roles: tuple[str, ...] = ("device", "caller"), **members: Any) -> str:
-        """A bearer token for a new device record (or caller) of that name; `members` are more of the request."""
-        response = self.admin_request("POST", "/v1/admin/devices/pair", {"name": name, "roles": list(roles), "token": True, **members})
+        """A bearer token for a new device record (or caller) of that name; `members` are more of
+        the request."""
+        response = self.admin_request(
+            "POST",
+            "/v1/admin/devices/pair",
+            {"name": name, "roles": list(roles), "token": True, **members},
+        )
         assert response.status in (200, 201), f"pairing: {response.status} {response.body[:300]!r}"
         token = response.json()["token"]
-        assert re.fullmatch("[0-9a-f]{64}", token), "a token is 64 lower-case hexadecimal characters"
+        assert re.fullmatch(
+            "[0-9a-f]{64}", token
+        ), "a token is 64 lower-case hexadecimal characters"
         return token
 
     def caller_token(self, name: str = "tester") -> str:
@@ -252,27 +299,67 @@ class Gateway:
         return self._tokens[name]
 
     def crab(self, *words: str) -> str:
-        """Runs another `crab` command against this gateway and returns what it prints; fails unless it exits with 0."""
-        done = subprocess.run([program(), *words, "--socket", str(self.admin)], capture_output=True, text=True, timeout=20)
-        assert done.returncode == 0, f"crab {' '.join(words)}: status {done.returncode}\n{done.stdout}{done.stderr}"
+        """Runs another `crab` command against this gateway and returns what it prints; fails unless
+        it exits with 0."""
+        done = subprocess.run(
+            [program(), *words, "--socket", str(self.admin)],
+            capture_output=True,
+            text=True,
+            timeout=20,
+        )
+        assert (
+            done.returncode == 0
+        ), f"crab {' '.join(words)}: status {done.returncode}\n{done.stdout}{done.stderr}"
         return done.stdout
 
     # The public listener
 
-    def fetch(self, method: str, target: str, token: str | None = None, headers: Mapping[str, str] | None = None, body: Any = None,
-              timeout: float = PATIENCE) -> Response:
+    def fetch(
+        self,
+        method: str,
+        target: str,
+        token: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        body: Any = None,
+        timeout: float = PATIENCE,
+    ) -> Response:
         """One request; `token` None sends no credential."""
         credential = {"Authorization": f"Bearer {token}"} if token else {}
-        return fetch(self.public, method, target, {**credential, **(headers or {})}, body, timeout=timeout)
+        return fetch(
+            self.public, method, target, {**credential, **(headers or {})}, body, timeout=timeout
+        )
 
-    def call(self, tool: str, args: Any = None, *, token: str | None = None, caller: str = "tester", timeout: float = 15.0,
-             **members: Any) -> Reply:
+    def call(
+        self,
+        tool: str,
+        args: Any = None,
+        *,
+        token: str | None = None,
+        caller: str = "tester",
+        timeout: float = 15.0,
+        **members: Any,
+    ) -> Reply:
         """Calls a tool over HTTP as `caller`; the response is checked against the schema."""
-        return self.send_call(rtp.call_request(tool, args, **members), token=token, caller=caller, timeout=timeout)
+        return self.send_call(
+            rtp.call_request(tool, args, **members), token=token, caller=caller, timeout=timeout
+        )
 
-    def send_call(self, request: dict[str, Any], *, token: str | None = None, caller: str = "tester", timeout: float = 15.0) -> Reply:
+    def send_call(
+        self,
+        request: dict[str, Any],
+        *,
+        token: str | None = None,
+        caller: str = "tester",
+        timeout: float = 15.0,
+    ) -> Reply:
         watch = Stopwatch()
-        response = self.fetch("POST", "/v1/tools/call", token or self.caller_token(caller), body=request, timeout=timeout)
+        response = self.fetch(
+            "POST",
+            "/v1/tools/call",
+            token or self.caller_token(caller),
+            body=request,
+            timeout=timeout,
+        )
         body = response.json()
         assert response.status == 200, f"{response.status}: {body}"
         rtp.check_response(body, request)

@@ -1,4 +1,5 @@
-"""A thin HTTP/1.1 client that shows what is on the wire: it follows nothing, repeats nothing and guesses nothing."""
+"""A thin HTTP/1.1 client that shows what is on the wire: it follows nothing, repeats nothing and
+guesses nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from .wait import PATIENCE
 
 @dataclass
 class Response:
-    """One response. `headers` has lower-case names; a repeated header keeps all its values, joined by a comma."""
+    """One response. `headers` has lower-case names; a repeated header keeps all its values, joined
+    by a comma."""
 
     status: int
     reason: str
@@ -24,13 +26,22 @@ class Response:
         """The body as JSON; its media type has to say so."""
         media = self.headers.get("content-type", "")
         if media.split(";")[0].strip() != "application/json":
-            raise AssertionError(f"{self.status} has Content-Type {media!r}, not application/json: {self.body[:200]!r}")
+            raise AssertionError(
+                f"{self.status} has Content-Type {media!r}, not application/json: "
+                f"{self.body[:200]!r}"
+            )
         return json.loads(self.body.decode("utf-8"))
 
 
-def request_bytes(method: str, target: str, headers: Mapping[str, str] | None = None, body: bytes | None = None,
-                  host: str | None = "localhost") -> bytes:
-    """A request head and body. Host and Content-Length are added unless `headers` has them or `host` is None."""
+def request_bytes(
+    method: str,
+    target: str,
+    headers: Mapping[str, str] | None = None,
+    body: bytes | None = None,
+    host: str | None = "localhost",
+) -> bytes:
+    """A request head and body. Host and Content-Length are added unless `headers` has them or
+    `host` is None."""
     lines = dict(headers or {})
     given = {name.lower() for name in lines}
     if host is not None and "host" not in given:
@@ -55,7 +66,10 @@ def read_head(stream: Stream, timeout: float | None = None) -> Response:
         if not colon or not name or name != name.strip():
             raise AssertionError(f"not a header line: {line!r}")
         name = name.lower()
-        if name in ("content-length", "transfer-encoding", "content-type") and name in response.headers:
+        if (
+            name in ("content-length", "transfer-encoding", "content-type")
+            and name in response.headers
+        ):
             raise AssertionError(f"header {name} twice")
         earlier = response.headers.get(name)
         response.headers[name] = value.strip() if earlier is None else f"{earlier}, {value.strip()}"
@@ -74,8 +88,14 @@ class HttpConnection:
     def __exit__(self, *_: object) -> None:
         self.stream.close()
 
-    def send(self, method: str, target: str, headers: Mapping[str, str] | None = None, body: Any = None,
-             host: str | None = "localhost") -> None:
+    def send(
+        self,
+        method: str,
+        target: str,
+        headers: Mapping[str, str] | None = None,
+        body: Any = None,
+        host: str | None = "localhost",
+    ) -> None:
         """Writes one request. A body that is no `bytes` goes out as compact JSON."""
         if body is not None and not isinstance(body, bytes):
             body = json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode()
@@ -100,8 +120,15 @@ class HttpConnection:
             response.body = self.stream.read_to_end(timeout)
         return response
 
-    def request(self, method: str, target: str, headers: Mapping[str, str] | None = None, body: Any = None,
-                host: str | None = "localhost", timeout: float | None = None) -> Response:
+    def request(
+        self,
+        method: str,
+        target: str,
+        headers: Mapping[str, str] | None = None,
+        body: Any = None,
+        host: str | None = "localhost",
+        timeout: float | None = None,
+    ) -> Response:
         self.send(method, target, headers, body, host)
         return self.receive(head_only=method == "HEAD", timeout=timeout)
 
@@ -116,7 +143,8 @@ class HttpConnection:
             yield data[:-2]
 
     def events(self, head: Response, timeout: float | None = None) -> Iterator[tuple[str, str]]:
-        """(event, data) of a server-sent event stream whose head was read; ends with the response."""
+        """(event, data) of a server-sent event stream whose head was read; ends with the
+        response."""
         if head.headers.get("content-type", "").split(";")[0] != "text/event-stream":
             raise AssertionError(f"not an event stream: {head}")
         buffer = b""
@@ -149,8 +177,15 @@ def _parse_event(block: str) -> tuple[str, str] | None:
     return (name, "\n".join(data)) if data else None  # a block of comments is no event
 
 
-def fetch(address: Address, method: str, target: str, headers: Mapping[str, str] | None = None, body: Any = None,
-          host: str | None = "localhost", timeout: float = PATIENCE) -> Response:
+def fetch(
+    address: Address,
+    method: str,
+    target: str,
+    headers: Mapping[str, str] | None = None,
+    body: Any = None,
+    host: str | None = "localhost",
+    timeout: float = PATIENCE,
+) -> Response:
     """One request on a connection of its own."""
     with HttpConnection(address, timeout) as connection:
         return connection.request(method, target, headers, body, host)

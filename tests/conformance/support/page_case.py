@@ -1,4 +1,5 @@
-"""The base of the tests of the device page: a real browser at a real gateway; the person is the test."""
+"""The base of the tests of the device page: a real browser at a real gateway; the person is the
+test."""
 
 from __future__ import annotations
 
@@ -17,8 +18,8 @@ PLACE = {"latitude": 53.5461, "longitude": 9.9661, "accuracy": 12}
 @unittest.skipIf(browser.missing(), browser.missing())
 class DevicePageCase(GatewayCase):
     """
-    One gateway, which lets an address pair ten times a minute, and one browser for all tests; each begins as one that was never here.
-    `ARGUMENTS` are more words for the browser.
+    One gateway, which lets an address pair ten times a minute, and one browser for all tests; each
+    begins as one that was never here. `ARGUMENTS` are more words for the browser.
     """
 
     ARGUMENTS: ClassVar[tuple[str, ...]] = ()
@@ -30,7 +31,11 @@ class DevicePageCase(GatewayCase):
         cls.page = cls.enterClassContext(Browser(*cls.ARGUMENTS))
         cls.origin = f"http://127.0.0.1:{cls.gateway.public[1]}"
         cls.address = f"{cls.origin}/device/"
-        cls.page.devtools("Browser.grantPermissions", origin=cls.origin, permissions=["geolocation", "notifications"])
+        cls.page.devtools(
+            "Browser.grantPermissions",
+            origin=cls.origin,
+            permissions=["geolocation", "notifications"],
+        )
         cls.page.devtools("Emulation.setGeolocationOverride", **PLACE)
 
     def setUp(self) -> None:
@@ -61,13 +66,25 @@ class DevicePageCase(GatewayCase):
         self.listed("get_location")
 
     def listed(self, *names: str) -> None:
-        eventually(lambda: set(names) <= self.gateway.tools().keys(), f"{names} are listed", PATIENCE)
+        eventually(
+            lambda: set(names) <= self.gateway.tools().keys(), f"{names} are listed", PATIENCE
+        )
 
     def gone(self, *names: str) -> None:
-        eventually(lambda: not set(names) & self.gateway.tools().keys(), f"{names} are no longer listed", PATIENCE)
+        eventually(
+            lambda: not set(names) & self.gateway.tools().keys(),
+            f"{names} are no longer listed",
+            PATIENCE,
+        )
 
     def tool(self, name: str) -> str:
         return f"{self.slug}__{name}"
 
     def start(self, name: str, args: object = None, agent: str = "planner", caller: str = "ci"):
-        return self.gateway.start_call(self.tool(name), args, caller=caller, context={"agent_id": agent, "session_id": "s"}, timeout=60.0)
+        return self.gateway.start_call(
+            self.tool(name),
+            args,
+            caller=caller,
+            context={"agent_id": agent, "session_id": "s"},
+            timeout=60.0,
+        )

@@ -1,4 +1,5 @@
-"""A relay between a device and the gateway that writes down what both say, and that a test cuts and opens again."""
+"""A relay between a device and the gateway that writes down what both say, and that a test cuts and
+opens again."""
 
 from __future__ import annotations
 
@@ -13,21 +14,28 @@ from .websocket import TEXT, apply_mask
 
 
 class Connection:
-    """One WebSocket through the relay. `sent` and `received` are the text frames of the device and of the gateway, in order; each stands
-    there before it is passed on, so whoever has seen what it does finds it."""
+    """One WebSocket through the relay. `sent` and `received` are the text frames of the device and
+    of the gateway, in order; each stands there before it is passed on, so whoever has seen what it
+    does finds it."""
 
     def __init__(self, device: socket.socket, gateway: socket.socket) -> None:
         self.sent: list[dict[str, Any]] = []
         self.received: list[dict[str, Any]] = []
         self.ends = (device, gateway)
         pairs = ((device, gateway, self.sent), (gateway, device, self.received))
-        self._threads = [threading.Thread(target=self._pump, args=each, daemon=True) for each in pairs]
+        self._threads = [
+            threading.Thread(target=self._pump, args=each, daemon=True) for each in pairs
+        ]
         for thread in self._threads:
             thread.start()
 
     def sent_of(self, *kinds: str, id: str | None = None) -> list[dict[str, Any]]:
         """What the device has sent of these types, and about that call."""
-        return [frame for frame in list(self.sent) if frame["type"] in kinds and (id is None or frame.get("id") == id)]
+        return [
+            frame
+            for frame in list(self.sent)
+            if frame["type"] in kinds and (id is None or frame.get("id") == id)
+        ]
 
     def cut(self) -> None:
         for end in self.ends:
@@ -41,7 +49,9 @@ class Connection:
         for end in self.ends:
             end.close()
 
-    def _pump(self, source: socket.socket, sink: socket.socket, frames: list[dict[str, Any]]) -> None:
+    def _pump(
+        self, source: socket.socket, sink: socket.socket, frames: list[dict[str, Any]]
+    ) -> None:
         with contextlib.suppress(OSError, EOFError), source.makefile("rb") as stream:
             head = b""
             while not head.endswith(b"\r\n\r\n"):
@@ -98,7 +108,9 @@ class Relay:
                 return
             with self._lock:
                 if self._open:
-                    self.connections.append(Connection(device, socket.create_connection(self.target)))
+                    self.connections.append(
+                        Connection(device, socket.create_connection(self.target))
+                    )
                 else:
                     device.close()
 
@@ -112,6 +124,7 @@ def take_line(stream: BinaryIO) -> bytes:
 
 def take_frame(stream: BinaryIO) -> tuple[bytes, int, bytes]:
     """The bytes of a frame, its opcode, its payload."""
+
     def take(count: int) -> bytes:
         data = stream.read(count)
         if len(data) != count:

@@ -14,17 +14,24 @@ Address = tuple[str, int] | Path  #: TCP host and port, or the path of a Unix so
 
 
 class EndOfStream(Exception):
-    """The other side closed; `was_reset` tells a reset from an orderly end, `rest` is what it had sent of the thing read."""
+    """The other side closed; `was_reset` tells a reset from an orderly end, `rest` is what it had
+    sent of the thing read."""
 
     def __init__(self, was_reset: bool, rest: bytes = b"") -> None:
-        super().__init__(("connection reset" if was_reset else "end of stream") + (f" after {rest[:80]!r}" if rest else ""))
+        super().__init__(
+            ("connection reset" if was_reset else "end of stream")
+            + (f" after {rest[:80]!r}" if rest else "")
+        )
         self.was_reset, self.rest = was_reset, rest
 
 
 class Stream:
-    """Bytes to and from one peer. Reads fail with TimeoutError after `timeout` seconds and with EndOfStream at the end."""
+    """Bytes to and from one peer. Reads fail with TimeoutError after `timeout` seconds and with
+    EndOfStream at the end."""
 
-    def __init__(self, address: Address, timeout: float = PATIENCE, receive_buffer: int | None = None) -> None:
+    def __init__(
+        self, address: Address, timeout: float = PATIENCE, receive_buffer: int | None = None
+    ) -> None:
         family = socket.AF_UNIX if isinstance(address, Path) else socket.AF_INET
         self.socket = socket.socket(family, socket.SOCK_STREAM)
         if receive_buffer is not None:  # before connect(): it bounds the window that is announced
@@ -54,7 +61,9 @@ class Stream:
         try:
             data = self.socket.recv(1 << 18)
         except TimeoutError:
-            raise TimeoutError(f"nothing came in time; read so far: {bytes(self._buffer[:80])!r}") from None
+            raise TimeoutError(
+                f"nothing came in time; read so far: {bytes(self._buffer[:80])!r}"
+            ) from None
         except ConnectionResetError:
             raise EndOfStream(True, bytes(self._buffer)) from None
         if not data:
@@ -96,7 +105,8 @@ class Stream:
         self.socket.shutdown(socket.SHUT_WR)
 
     def reset(self) -> None:
-        """Ends the connection as a crash does: RST on TCP, nothing said. No other thread may be reading."""
+        """Ends the connection as a crash does: RST on TCP, nothing said. No other thread may be
+        reading."""
         if self.socket.family == socket.AF_INET:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.socket.close()

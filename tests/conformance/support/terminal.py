@@ -19,15 +19,23 @@ _PATIENCE = 15.0
 
 
 class Terminal:
-    """A context manager: the program runs with a pseudo terminal of 200 columns as its controlling one, and is gone afterwards."""
+    """A context manager: the program runs with a pseudo terminal of 200 columns as its controlling
+    one, and is gone afterwards."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
         self.shown = ""
         self._read = 0
         self._ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 200, 0, 0))
-        self.process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env={"TERM": "xterm", "LC_ALL": "C.UTF-8", **environment}, start_new_session=True,
-                                        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+        self.process = subprocess.Popen(
+            command,
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            env={"TERM": "xterm", "LC_ALL": "C.UTF-8", **environment},
+            start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        )
         os.close(theirs)
 
     def __enter__(self) -> Terminal:
@@ -43,15 +51,17 @@ class Terminal:
         os.write(self._ours, text.encode())
 
     def wait_for(self, text: str) -> str:
-        """Reads on until that is shown, after what was waited for before; without escape sequences."""
+        """Reads on until that is shown, after what was waited for before; without escape
+        sequences."""
         end = time.monotonic() + _PATIENCE
         while (at := self.shown.find(text, self._read)) < 0:
             self._take(end, f"{text!r} was not shown")
-        before, self._read = self.shown[self._read:at], at + len(text)
+        before, self._read = self.shown[self._read : at], at + len(text)
         return before
 
     def wait_for_editing(self) -> None:
-        """Reads on until the program takes keys one by one: a prompt may be shown a moment before that."""
+        """Reads on until the program takes keys one by one: a prompt may be shown a moment before
+        that."""
         end = time.monotonic() + _PATIENCE
         while termios.tcgetattr(self._ours)[3] & (termios.ICANON | termios.ISIG):
             self._take(end, "the program takes whole lines")
@@ -79,4 +89,6 @@ class Terminal:
             part = b""
         if not part:
             raise EOFError(f"{otherwise}; the program has ended; shown: {self.shown[-2000:]!r}")
-        self.shown = _ESCAPES.sub("", self.shown + part.decode("utf-8", "replace")).replace("\r", "")
+        self.shown = _ESCAPES.sub("", self.shown + part.decode("utf-8", "replace")).replace(
+            "\r", ""
+        )

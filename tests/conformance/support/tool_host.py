@@ -1,4 +1,5 @@
-"""A tool host on a Unix socket (docs/protocols/rtp.md, sections 2 and 3) whose every answer the test decides."""
+"""A tool host on a Unix socket (docs/protocols/rtp.md, sections 2 and 3) whose every answer the
+test decides."""
 
 from __future__ import annotations
 
@@ -14,11 +15,21 @@ from typing import Any
 from .wait import eventually
 
 
-def host_tool(name: str, *, side_effects: bool = False, idempotent: bool | None = None, **members: Any) -> dict[str, Any]:
+def host_tool(
+    name: str, *, side_effects: bool = False, idempotent: bool | None = None, **members: Any
+) -> dict[str, Any]:
     """An element of the list of tools; `members` replace or add."""
-    return {"name": name, "description": f"{name} of a test", "input_schema": {"type": "object"}, "output_schema": {"type": "object"},
-            "timeout_ms_default": 5000, "timeout_ms_max": 60000, "idempotent": not side_effects if idempotent is None else idempotent,
-            "side_effects": side_effects, **members}
+    return {
+        "name": name,
+        "description": f"{name} of a test",
+        "input_schema": {"type": "object"},
+        "output_schema": {"type": "object"},
+        "timeout_ms_default": 5000,
+        "timeout_ms_max": 60000,
+        "idempotent": not side_effects if idempotent is None else idempotent,
+        "side_effects": side_effects,
+        **members,
+    }
 
 
 class Request:
@@ -29,15 +40,28 @@ class Request:
 
     def response(self, **members: Any) -> dict[str, Any]:
         """A good response; `members` replace or add, one given as `...` is left out."""
-        good = {"version": "v1", "call_id": self.body["call_id"], "tool_name": self.body["tool_name"], "status": "ok", "duration_ms": 1,
-                "result": self.body["args"], **members}
+        good = {
+            "version": "v1",
+            "call_id": self.body["call_id"],
+            "tool_name": self.body["tool_name"],
+            "status": "ok",
+            "duration_ms": 1,
+            "result": self.body["args"],
+            **members,
+        }
         return {name: value for name, value in good.items() if value is not ...}
 
     def answer(self, http_status: int = 200, **members: Any) -> None:
         self.send(http(http_status, json.dumps(self.response(**members)).encode()))
 
     def fail(self, code: str, status: str = "error", **error: Any) -> None:
-        self.answer(**{"status": status, "result": ..., "error": {"code": code, "message": "as the test wants it", **error}})
+        self.answer(
+            **{
+                "status": status,
+                "result": ...,
+                "error": {"code": code, "message": "as the test wants it", **error},
+            }
+        )
 
     def send(self, data: bytes) -> None:
         """Raw bytes. Errors: OSError when the gateway has closed."""
@@ -50,13 +74,18 @@ class Request:
 
 
 def http(status: int, body: bytes, headers: dict[str, str] | None = None) -> bytes:
-    lines = {"Content-Type": "application/json", "Content-Length": str(len(body)), **(headers or {})}
+    lines = {
+        "Content-Type": "application/json",
+        "Content-Length": str(len(body)),
+        **(headers or {}),
+    }
     fields = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
     return f"HTTP/1.1 {status} Text\r\n{fields}\r\n".encode() + body
 
 
 class ToolHost:
-    """Listens at `path` from start() to stop(). `behave` answers calls, each on its connection's thread; by default it echoes."""
+    """Listens at `path` from start() to stop(). `behave` answers calls, each on its connection's
+    thread; by default it echoes."""
 
     def __init__(self, path: Path, *tools: dict[str, Any]) -> None:
         self.path, self.tools = path, list(tools)
@@ -116,16 +145,34 @@ class ToolHost:
                 self._dispatch(link, method, target, headers, body)
         self._links.discard(link)
 
-    def _dispatch(self, link: socket.socket, method: str, target: str, headers: dict[str, str], body: bytes) -> None:
+    def _dispatch(
+        self, link: socket.socket, method: str, target: str, headers: dict[str, str], body: bytes
+    ) -> None:
         if (method, target) == ("GET", "/v1/tools"):
             self.lists += 1
-            link.sendall(http(200, json.dumps({"version": "v1", "service": "test", "tools": self.tools}).encode()))
+            link.sendall(
+                http(
+                    200,
+                    json.dumps({"version": "v1", "service": "test", "tools": self.tools}).encode(),
+                )
+            )
         elif (method, target) == ("POST", "/v1/tools/call"):
             request = Request(link, headers, json.loads(body))
             self.calls.append(request)
             self.behave(request)
         elif (method, target) == ("POST", "/v1/tools/cancel"):
             self.cancels.append(json.loads(body))
-            link.sendall(http(200, json.dumps({"version": "v1", "call_id": self.cancels[-1]["call_id"], "status": "cancelling"}).encode()))
+            link.sendall(
+                http(
+                    200,
+                    json.dumps(
+                        {
+                            "version": "v1",
+                            "call_id": self.cancels[-1]["call_id"],
+                            "status": "cancelling",
+                        }
+                    ).encode(),
+                )
+            )
         else:
             link.sendall(http(404, b"{}"))

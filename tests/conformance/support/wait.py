@@ -11,7 +11,8 @@ PATIENCE = 5.0  #: seconds; how long anything that should happen soon may take o
 
 
 def eventually(question: Callable[[], T], what: str, limit: float = PATIENCE) -> T:
-    """Asks until the answer is true and returns it. Fails with `what` and the last answer after `limit` seconds."""
+    """Asks until the answer is true and returns it. Fails with `what` and the last answer after
+    `limit` seconds."""
     end = time.monotonic() + limit
     while True:
         answer = question()
@@ -34,8 +35,9 @@ class Stopwatch:
 
 
 def fastest(attempt: Callable[[], float], limit: float) -> float:
-    """The least of at most three attempts, which end with the first that took no longer than `limit`: a machine that is busy with other tests
-    may need more than one, and what always takes longer does not pass."""
+    """The least of at most three attempts, which end with the first that took no longer than
+    `limit`: a machine that is busy with other tests may need more than one, and what always takes
+    longer does not pass."""
     took: list[float] = []
     while not took or (min(took) > limit and len(took) < 3):
         took.append(attempt())

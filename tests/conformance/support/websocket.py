@@ -1,4 +1,5 @@
-"""A strict RFC 6455 client: it refuses every server frame that breaks a rule, and it can break every rule itself."""
+"""A strict RFC 6455 client: it refuses every server frame that breaks a rule, and it can break
+every rule itself."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ class Refused(Exception):
 
 
 class Closed(Exception):
-    """The connection is over. `code` is the server's close code, 1005 for a close frame without one, 1006 for none at all."""
+    """The connection is over. `code` is the server's close code, 1005 for a close frame without
+    one, 1006 for none at all."""
 
     def __init__(self, code: int, reason: str = "") -> None:
         super().__init__(f"closed with {code} {reason}".rstrip())
@@ -48,8 +50,11 @@ class Frame:
     fin: bool = True
     rsv: int = 0
 
-    def to_wire(self, mask: bytes | None = b"\x37\xfa\x21\x3d", length_form: int | None = None) -> bytes:
-        """The bytes of the frame. `mask` None leaves it unmasked; `length_form` 7, 16 or 64 forces a form of the length."""
+    def to_wire(
+        self, mask: bytes | None = b"\x37\xfa\x21\x3d", length_form: int | None = None
+    ) -> bytes:
+        """The bytes of the frame. `mask` None leaves it unmasked; `length_form` 7, 16 or 64 forces
+        a form of the length."""
         first = (0x80 if self.fin else 0) | self.rsv << 4 | self.opcode
         size, masked = len(self.payload), 0x80 if mask else 0
         form = length_form or (7 if size < 126 else 16 if size < 65536 else 64)
@@ -59,8 +64,10 @@ class Frame:
 
 
 def apply_mask(payload: bytes, mask: bytes) -> bytes:
-    repeated = (mask * (len(payload) // 4 + 1))[:len(payload)]
-    return (int.from_bytes(payload, "big") ^ int.from_bytes(repeated, "big")).to_bytes(len(payload), "big")
+    repeated = (mask * (len(payload) // 4 + 1))[: len(payload)]
+    return (int.from_bytes(payload, "big") ^ int.from_bytes(repeated, "big")).to_bytes(
+        len(payload), "big"
+    )
 
 
 def accept_key(key: str) -> str:
@@ -69,19 +76,34 @@ def accept_key(key: str) -> str:
 
 
 def upgrade_headers(key: str, extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    headers = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": key}
+    headers = {
+        "Upgrade": "websocket",
+        "Connection": "Upgrade",
+        "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Key": key,
+    }
     return {**headers, **(extra or {})}
 
 
 class WebSocket:
     """An open WebSocket. Pings are answered and the server's close is echoed, unless `quiet`.
 
-    Every wait ends after `timeout` seconds. Errors: Refused, Closed, ProtocolViolation, TimeoutError.
+    Every wait ends after `timeout` seconds. Errors: Refused, Closed, ProtocolViolation,
+    TimeoutError.
     """
 
-    def __init__(self, address: Address, target: str, headers: Mapping[str, str] | None = None, subprotocols: Sequence[str] = (),
-                 offer_deflate: bool = False, host: str = "localhost", quiet: bool = False, timeout: float = PATIENCE,
-                 receive_buffer: int | None = None) -> None:
+    def __init__(
+        self,
+        address: Address,
+        target: str,
+        headers: Mapping[str, str] | None = None,
+        subprotocols: Sequence[str] = (),
+        offer_deflate: bool = False,
+        host: str = "localhost",
+        quiet: bool = False,
+        timeout: float = PATIENCE,
+        receive_buffer: int | None = None,
+    ) -> None:
         self.stream = Stream(address, timeout, receive_buffer)
         self.quiet = quiet
         self.pings: list[bytes] = []  #: payloads of the pings that came so far
@@ -91,7 +113,9 @@ class WebSocket:
         if subprotocols:
             extra["Sec-WebSocket-Protocol"] = ", ".join(subprotocols)
         if offer_deflate:
-            extra["Sec-WebSocket-Extensions"] = "permessage-deflate; client_no_context_takeover; server_no_context_takeover"
+            extra[
+                "Sec-WebSocket-Extensions"
+            ] = "permessage-deflate; client_no_context_takeover; server_no_context_takeover"
         key = base64.b64encode(os.urandom(16)).decode()
         try:
             self.stream.send(request_bytes("GET", target, upgrade_headers(key, extra), None, host))
@@ -107,7 +131,10 @@ class WebSocket:
 
     def _check_upgrade(self, key: str, subprotocols: Sequence[str], offer_deflate: bool) -> None:
         headers = self.response.headers
-        if headers.get("upgrade", "").lower() != "websocket" or "upgrade" not in headers.get("connection", "").lower():
+        if (
+            headers.get("upgrade", "").lower() != "websocket"
+            or "upgrade" not in headers.get("connection", "").lower()
+        ):
             raise ProtocolViolation(f"101 without Upgrade and Connection: {headers}")
         if headers.get("sec-websocket-accept") != accept_key(key):
             raise ProtocolViolation(f"wrong accept key: {headers}")
@@ -145,12 +172,16 @@ class WebSocket:
         payload = text.encode() if isinstance(text, str) else text
         if compress and self.deflate:
             packer = zlib.compressobj(wbits=-15)
-            payload = (packer.compress(payload) + packer.flush(zlib.Z_SYNC_FLUSH)).removesuffix(_DEFLATE_TAIL)
+            payload = (packer.compress(payload) + packer.flush(zlib.Z_SYNC_FLUSH)).removesuffix(
+                _DEFLATE_TAIL
+            )
         step = max(1, -(-len(payload) // fragments))
-        pieces = [payload[at:at + step] for at in range(0, len(payload), step)] or [b""]
+        pieces = [payload[at : at + step] for at in range(0, len(payload), step)] or [b""]
         wire = b""
         for number, piece in enumerate(pieces):
-            opcode, rsv = (TEXT, 4 if compress and self.deflate else 0) if number == 0 else (CONTINUATION, 0)
+            opcode, rsv = (
+                (TEXT, 4 if compress and self.deflate else 0) if number == 0 else (CONTINUATION, 0)
+            )
             wire += Frame(opcode, piece, number == len(pieces) - 1, rsv).to_wire(os.urandom(4))
         self.send_raw(wire)
 
@@ -163,7 +194,8 @@ class WebSocket:
     # Receiving
 
     def receive_frame(self, timeout: float | None = None) -> Frame:
-        """The next frame as it came, checked by itself. Errors: Closed(1006) when the stream ends."""
+        """The next frame as it came, checked by itself. Errors: Closed(1006) when the stream
+        ends."""
         try:
             first, second = self.stream.read(2, timeout)
             size = second & 0x7F
@@ -174,7 +206,9 @@ class WebSocket:
                 size = int.from_bytes(self.stream.read(form, timeout), "big")
                 if size < (126 if form == 2 else 65536) or size >> 63:
                     raise ProtocolViolation("length not in its shortest form")
-            frame = Frame(first & 15, self.stream.read(size, timeout), bool(first & 0x80), first >> 4 & 7)
+            frame = Frame(
+                first & 15, self.stream.read(size, timeout), bool(first & 0x80), first >> 4 & 7
+            )
         except EndOfStream:
             raise self.closed or Closed(1006) from None
         if frame.opcode not in (CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG):
@@ -223,7 +257,9 @@ class WebSocket:
             try:
                 self.closed = Closed(code, frame.payload[2:].decode("utf-8"))
             except UnicodeDecodeError:
-                raise ProtocolViolation(f"a close reason that is not UTF-8: {frame.payload!r}") from None
+                raise ProtocolViolation(
+                    f"a close reason that is not UTF-8: {frame.payload!r}"
+                ) from None
             if not self.quiet:
                 with contextlib.suppress(EndOfStream):  # it may not wait for the answer
                     self.stream.send(Frame(CLOSE, frame.payload[:2]).to_wire(os.urandom(4)))

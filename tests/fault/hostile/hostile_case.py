@@ -1,4 +1,5 @@
-"""The base of the hostile-peer tests: an attack for a while, a bystander that must not notice, memory that must come back."""
+"""The base of the hostile-peer tests: an attack for a while, a bystander that must not notice,
+memory that must come back."""
 
 from __future__ import annotations
 
@@ -20,12 +21,17 @@ from support.wait import eventually
 from support.websocket import Closed, Refused
 
 SECONDS = float(os.environ.get("HOSTILE_SECONDS", "1.5"))  #: how long each attack lasts
-MORE_SECONDS = 0.050  #: how much later than on a quiet gateway a bystander may have its answer, at the 99th percentile
+# : how much later than on a quiet gateway a bystander may have its answer, at the 99th percentile
+MORE_SECONDS = 0.050
 MORE_BYTES = 64 << 20  #: how much more memory the gateway may hold afterwards
 MOST_BYTES = 768 << 20  #: and at the height of an attack
 BACK_SECONDS = 20.0
-TRIES = 3  #: the bystander's bound holds in one of them: a core that another program takes proves nothing against the gateway
-PACE = 0.004  #: between two steps of a worker: what is tried is what an attack costs the gateway, not who gets the cores of this machine
+# : the bystander's bound holds in one of them: a core that another program takes proves nothing
+# against the gateway
+TRIES = 3
+# : between two steps of a worker: what is tried is what an attack costs the gateway, not who gets
+# the cores of this machine
+PACE = 0.004
 #: How a gateway shuts the door; none of this is a failure of the test.
 SHUT = (OSError, EndOfStream, TimeoutError, Closed, Refused)
 
@@ -36,10 +42,21 @@ class Probe:
     """The bystander (probe.py). A context manager."""
 
     def __init__(self, gateway: Gateway) -> None:
-        words = [*gateway.public, gateway.pair("bystander-device", ("device",)), gateway.pair("bystander", ("caller",))]
+        words = [
+            *gateway.public,
+            gateway.pair("bystander-device", ("device",)),
+            gateway.pair("bystander", ("caller",)),
+        ]
         folder = Path(__file__).resolve().parent
-        self._process = subprocess.Popen([sys.executable, str(folder / "probe.py"), *map(str, words)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        assert self._process.stdout and self._process.stdout.readline() == "ready\n", "the bystander did not start"
+        self._process = subprocess.Popen(
+            [sys.executable, str(folder / "probe.py"), *map(str, words)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert (
+            self._process.stdout and self._process.stdout.readline() == "ready\n"
+        ), "the bystander did not start"
 
     def __enter__(self) -> Probe:
         return self
@@ -64,7 +81,8 @@ def p99(seconds: list[float]) -> float:
 
 
 class HostileCase(GatewayCase):
-    """`hold()` keeps what an attack opens until its end; `attack()` runs it and looks at the bystander and at the memory."""
+    """`hold()` keeps what an attack opens until its end; `attack()` runs it and looks at the
+    bystander and at the memory."""
 
     probe: ClassVar[Probe]
     quiet: ClassVar[float]
@@ -85,7 +103,8 @@ class HostileCase(GatewayCase):
         self.addCleanup(self.let_go)
 
     def hold(self, thing: Any, most: int = 256) -> Any:
-        """Keeps a stream, connection or device open until the attack ends, or until `most` others have come after it."""
+        """Keeps a stream, connection or device open until the attack ends, or until `most` others
+        have come after it."""
         with self._lock:
             self._held.append(thing)
             old = self._held.pop(0) if len(self._held) > most else None
@@ -109,19 +128,27 @@ class HostileCase(GatewayCase):
         return self.hold(Stream(address or self.gateway.public, 5.0))
 
     def attack(self, *steps: Step, workers: int = 2) -> None:
-        """Repeats each step on `workers` threads for SECONDS; then all of it ends. Looks at the bystander and at the memory."""
+        """Repeats each step on `workers` threads for SECONDS; then all of it ends. Looks at the
+        bystander and at the memory."""
         for _ in range(TRIES):
             waited = self.attack_once(steps, workers)
             self.let_go()
             if waited <= MORE_SECONDS:
                 break
-        if self.gateway.resident_bytes() == 0:  # under a sanitizer neither time nor memory says anything
+        if (
+            self.gateway.resident_bytes() == 0
+        ):  # under a sanitizer neither time nor memory says anything
             return
         self.assertLessEqual(waited, MORE_SECONDS, "the bystander waited, in each of the tries")
-        eventually(lambda: self.gateway.resident_bytes() - self.resting <= MORE_BYTES, "the memory is given back", BACK_SECONDS)
+        eventually(
+            lambda: self.gateway.resident_bytes() - self.resting <= MORE_BYTES,
+            "the memory is given back",
+            BACK_SECONDS,
+        )
 
     def attack_once(self, steps: Sequence[Step], workers: int) -> float:
-        """How many seconds later than on a quiet gateway the bystander had its answers, at the 99th percentile."""
+        """How many seconds later than on a quiet gateway the bystander had its answers, at the 99th
+        percentile."""
         end = time.monotonic() + SECONDS
         broken: list[BaseException] = []
 
@@ -137,7 +164,11 @@ class HostileCase(GatewayCase):
 
         self.gateway.forget_peak()
         self.probe.take()
-        threads = [threading.Thread(target=work, args=(step,), daemon=True) for step in steps for _ in range(workers)]
+        threads = [
+            threading.Thread(target=work, args=(step,), daemon=True)
+            for step in steps
+            for _ in range(workers)
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -146,6 +177,8 @@ class HostileCase(GatewayCase):
         if broken:
             raise broken[0]
         self.assertEqual(failures, [], "calls of a bystander failed")
-        self.assertLessEqual(self.gateway.growth_since(self.resting), MOST_BYTES, "memory at its highest")
+        self.assertLessEqual(
+            self.gateway.growth_since(self.resting), MOST_BYTES, "memory at its highest"
+        )
         self.assertGreater(len(seconds), 0, "the bystander got no turn")
         return p99(seconds) - self.quiet

@@ -1,7 +1,9 @@
-"""A bystander, as a process of its own: a device with one tool, and a caller that calls it again and again.
+"""A bystander, as a process of its own: a device with one tool, and a caller that calls it again
+and again.
 
-probe.py HOST PORT DEVICE_TOKEN CALLER_TOKEN: prints `ready`; for each line on standard input prints what was measured since the one before as
-JSON, {"seconds": [...], "failures": [...]}; ends with its input. Every tenth call is made on a connection of its own.
+probe.py HOST PORT DEVICE_TOKEN CALLER_TOKEN: prints `ready`; for each line on standard input prints
+what was measured since the one before as JSON, {"seconds": [...], "failures": [...]}; ends with its
+input. Every tenth call is made on a connection of its own.
 """
 
 from __future__ import annotations
@@ -48,7 +50,9 @@ class Caller:
                 else:
                     kept = kept or HttpConnection(self.address, PATIENCE)
                     self.call(kept)
-            except Exception as error:  # noqa: BLE001: whatever keeps a call from its answer is what is measured here
+            except (
+                Exception
+            ) as error:  # noqa: BLE001: whatever keeps a call from its answer is what is measured here
                 failure, kept = f"{type(error).__name__}: {error}", None
             took = time.monotonic() - begin
             with self.lock:
@@ -58,7 +62,9 @@ class Caller:
             time.sleep(max(0.0, PACE - took))
 
     def call(self, connection: HttpConnection) -> None:
-        response = connection.request("POST", "/v1/tools/call", self.headers, call_request(TOOL, {"n": 1}))
+        response = connection.request(
+            "POST", "/v1/tools/call", self.headers, call_request(TOOL, {"n": 1})
+        )
         if response.status != 200 or response.json()["status"] != "ok":
             raise AssertionError(f"{response.status} {response.body[:300]!r}")
 

@@ -1,4 +1,5 @@
-"""An app behind the bridge: envelopes that are endless, huge, slow or malformed. Another app's tool answers all the same."""
+"""An app behind the bridge: envelopes that are endless, huge, slow or malformed. Another app's tool
+answers all the same."""
 
 from __future__ import annotations
 
@@ -25,7 +26,9 @@ class AppTest(HostileCase):
         self.slow: list[float] = []
 
     def call(self, name: str, **members: Any) -> Any:
-        return self.gateway.call(f"{self.slug}__{name}", {}, timeout_ms=1000, timeout=20.0, **members)
+        return self.gateway.call(
+            f"{self.slug}__{name}", {}, timeout_ms=1000, timeout=20.0, **members
+        )
 
     def good_neighbour(self) -> None:
         watch = Stopwatch()
@@ -39,7 +42,9 @@ class AppTest(HostileCase):
         quiet, self.slow = p99(sorted(self.slow)), []
         self.bad.on_execute = answer
         self.attack(lambda: self.call("bad__odd"), self.good_neighbour)
-        self.assertLessEqual(p99(sorted(self.slow)), quiet + 2 * MORE_SECONDS, "the other app of the same bridge")
+        self.assertLessEqual(
+            p99(sorted(self.slow)), quiet + 2 * MORE_SECONDS, "the other app of the same bridge"
+        )
 
     def test_answers_that_never_come(self) -> None:
         self.behave(self.bad.hang)
@@ -48,13 +53,27 @@ class AppTest(HostileCase):
         self.behave(lambda _: b"x" * (8 * MIB))
 
     def test_answers_that_are_none(self) -> None:
-        words = [b"", b"{", b"[" * 100_000, b"\xff" * 1000, b'{"status":5}', b'{"status":"success"}', json.dumps({"status": "error"}).encode(), None]
+        words = [
+            b"",
+            b"{",
+            b"[" * 100_000,
+            b"\xff" * 1000,
+            b'{"status":5}',
+            b'{"status":"success"}',
+            json.dumps({"status": "error"}).encode(),
+            None,
+        ]
         turn = iter(range(1 << 30))
         self.behave(lambda _: words[next(turn) % len(words)])
 
     def test_lists_that_are_expensive(self) -> None:
-        properties = {f"p{n}": {"type": "string", "pattern": r"^[\p{L}]{1,200}" + f"{n}$"} for n in range(100)}
-        costly = [tool(f"costly{n}", parameters={"type": "object", "properties": properties}) for n in range(64)]
+        properties = {
+            f"p{n}": {"type": "string", "pattern": r"^[\p{L}]{1,200}" + f"{n}$"} for n in range(100)
+        }
+        costly = [
+            tool(f"costly{n}", parameters={"type": "object", "properties": properties})
+            for n in range(64)
+        ]
         self.bad.on_list = lambda _: success({"tools": [tool("odd"), *costly]})
         self.home.undeclare("com.example.bad")
         self.home.declare("com.example.bad", Transport="unix", Socket=str(self.bad.path))

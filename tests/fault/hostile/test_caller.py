@@ -1,4 +1,5 @@
-"""A caller with a good token: requests that are maximal, repeated, unfinished, slow or malformed, streams that are not read, floods of cancels."""
+"""A caller with a good token: requests that are maximal, repeated, unfinished, slow or malformed,
+streams that are not read, floods of cancels."""
 
 from __future__ import annotations
 
@@ -13,10 +14,21 @@ from support.rtp import call_request
 from support.stream import Stream
 
 MIB = 1 << 20
-#: A schema of a few bytes whose check takes time exponential in the depth of what it checks, for who does it naively.
-TWINS = {"type": "object", "$defs": {"t": {"anyOf": [{"type": "object", "properties": {"a": {"$ref": "#/$defs/t"}}, "required": ["a"]},
-                                                     {"type": "object", "properties": {"a": {"$ref": "#/$defs/t"}}, "required": ["a"]}, {"const": 1}]}},
-         "properties": {"a": {"$ref": "#/$defs/t"}}}
+# : A schema of a few bytes whose check takes time exponential in the depth of what it checks, for
+# who does it naively.
+TWINS = {
+    "type": "object",
+    "$defs": {
+        "t": {
+            "anyOf": [
+                {"type": "object", "properties": {"a": {"$ref": "#/$defs/t"}}, "required": ["a"]},
+                {"type": "object", "properties": {"a": {"$ref": "#/$defs/t"}}, "required": ["a"]},
+                {"const": 1},
+            ]
+        }
+    },
+    "properties": {"a": {"$ref": "#/$defs/t"}},
+}
 
 
 class CallerTest(HostileCase):
@@ -36,9 +48,15 @@ class CallerTest(HostileCase):
         self.device.register(tool(self.tool, timeout_ms=60_000), tool(self.twins, TWINS))
 
     def head(self, target: str = "/v1/tools/call", **fields: str) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json", **fields}
+        return {
+            "Authorization": f"Bearer {self.token}",
+            "Content-Type": "application/json",
+            **fields,
+        }
 
-    def ask(self, body: Any, target: str = "/v1/tools/call", method: str = "POST", **fields: str) -> int:
+    def ask(
+        self, body: Any, target: str = "/v1/tools/call", method: str = "POST", **fields: str
+    ) -> int:
         with HttpConnection(self.gateway.public, 20.0) as connection:
             return connection.request(method, target, self.head(**fields), body).status
 
@@ -65,22 +83,33 @@ class CallerTest(HostileCase):
     def test_bodies_that_do_not_end(self) -> None:
         def part() -> None:
             stream = self.connect()
-            stream.send(request_bytes("POST", "/v1/tools/call", self.head(**{"Content-Length": str(MIB)})))
+            stream.send(
+                request_bytes("POST", "/v1/tools/call", self.head(**{"Content-Length": str(MIB)}))
+            )
             stream.send(b"x" * (MIB - 1))
 
         def chunks() -> None:
             stream = self.connect()
-            stream.send(request_bytes("POST", "/webhook", self.head(**{"Transfer-Encoding": "chunked"})))
+            stream.send(
+                request_bytes("POST", "/webhook", self.head(**{"Transfer-Encoding": "chunked"}))
+            )
             stream.send((b"8000\r\n" + b"x" * 32768 + b"\r\n") * 31)
 
         self.attack(part, chunks)
 
     def test_calls_that_nobody_waits_for(self) -> None:
-        self.attack(lambda: self.leave(self.bytes_of(self.tool, {}, timeout_ms=60_000)), lambda: self.leave(self.bytes_of(self.tool, {}, timeout_ms=60_000), Accept="text/event-stream"))
+        self.attack(
+            lambda: self.leave(self.bytes_of(self.tool, {}, timeout_ms=60_000)),
+            lambda: self.leave(
+                self.bytes_of(self.tool, {}, timeout_ms=60_000), Accept="text/event-stream"
+            ),
+        )
 
     def test_joiners_of_one_call(self) -> None:
         self.device.serve({self.tool: lambda _: None})
-        body = self.bytes_of(self.tool, {}, call_id="hostile-joined", idempotency_key="joined", timeout_ms=60_000)
+        body = self.bytes_of(
+            self.tool, {}, call_id="hostile-joined", idempotency_key="joined", timeout_ms=60_000
+        )
         self.attack(lambda: self.leave(body), workers=4)
 
     def test_floods_of_small_requests(self) -> None:
@@ -88,9 +117,18 @@ class CallerTest(HostileCase):
             self.ask(call_request("no_such_tool", {}, idempotency_key=f"key-{next(self.numbers)}"))
 
         def cancel() -> None:
-            self.ask({"version": "v1", "tenant_id": "default", "call_id": f"none-{next(self.numbers)}"}, "/v1/tools/cancel")
+            self.ask(
+                {"version": "v1", "tenant_id": "default", "call_id": f"none-{next(self.numbers)}"},
+                "/v1/tools/cancel",
+            )
 
-        self.attack(keyed, cancel, lambda: self.ask(b"{"), lambda: self.ask(None, "/v1/tools", "GET"), lambda: self.ask(None, "/no/such/path", "GET"))
+        self.attack(
+            keyed,
+            cancel,
+            lambda: self.ask(b"{"),
+            lambda: self.ask(None, "/v1/tools", "GET"),
+            lambda: self.ask(None, "/no/such/path", "GET"),
+        )
 
     def test_pipelines_of_requests_whose_answers_are_not_read(self) -> None:
         one = request_bytes("GET", "/v1/tools", self.head())
@@ -102,5 +140,16 @@ class CallerTest(HostileCase):
         self.attack(pipeline)
 
     def test_malformed_requests(self) -> None:
-        bodies = [b"", b"[]", b"null", b'"x"', b"{}", b'{"version":"v9"}', b"\xff\xfe", b'{"a":1,"a":2}', b'{"args":1e999}', b"[" * 100_000]
+        bodies = [
+            b"",
+            b"[]",
+            b"null",
+            b'"x"',
+            b"{}",
+            b'{"version":"v9"}',
+            b"\xff\xfe",
+            b'{"a":1,"a":2}',
+            b'{"args":1e999}',
+            b"[" * 100_000,
+        ]
         self.attack(*(lambda body=body: self.ask(body) for body in bodies), workers=1)

@@ -1,4 +1,5 @@
-"""gRPC: a caller whose messages do not end and whose streams are not read; a provider that answers without end, wrongly, late or too much."""
+"""gRPC: a caller whose messages do not end and whose streams are not read; a provider that answers
+without end, wrongly, late or too much."""
 
 from __future__ import annotations
 
@@ -19,7 +20,12 @@ PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0"
 
 
 def h2_frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
-    return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
+    return (
+        struct.pack(">I", len(payload))[1:]
+        + bytes([kind, flags])
+        + struct.pack(">I", stream)
+        + payload
+    )
 
 
 def fields(**values: str) -> bytes:
@@ -48,17 +54,30 @@ class CallerTest(HostileCase):
         self.device.register(tool(self.tool))
 
     def head(self, method: str = "Call") -> bytes:
-        return fields(__method="POST", __scheme="http", __path=f"/sw4rm.tool.ToolService/{method}", __authority="localhost", content_type="application/grpc", te="trailers",
-                      authorization=f"Bearer {self.token}")
+        return fields(
+            __method="POST",
+            __scheme="http",
+            __path=f"/sw4rm.tool.ToolService/{method}",
+            __authority="localhost",
+            content_type="application/grpc",
+            te="trailers",
+            authorization=f"Bearer {self.token}",
+        )
 
     def test_messages_that_do_not_end(self) -> None:
-        """Each stream has announced 4 MiB and sent all but a byte of what the window lets through."""
+        """Each stream has announced 4 MiB and sent all but a byte of what the window lets
+        through."""
+
         def unfinished() -> None:
             stream = self.hold(Stream(self.address, 5.0), most=8)
             stream.send(PREFACE)
             part = b"\0" + struct.pack(">I", 4 * MIB - 1) + b"x" * 16379
             for number in range(1, 128, 2):
-                stream.send(h2_frame(1, 4, number, self.head()) + h2_frame(0, 0, number, part) + h2_frame(0, 0, number, b"x" * 16384) * 2)
+                stream.send(
+                    h2_frame(1, 4, number, self.head())
+                    + h2_frame(0, 0, number, part)
+                    + h2_frame(0, 0, number, b"x" * 16384) * 2
+                )
 
         self.attack(unfinished)
 
@@ -67,24 +86,41 @@ class CallerTest(HostileCase):
             stream = self.hold(Stream(self.address, 5.0), most=8)
             stream.send(PREFACE)
             block = self.head()
-            stream.send(b"".join(h2_frame(1, 4, number, block) + h2_frame(3, 0, number, struct.pack(">I", 8)) for number in range(1, 4000, 2)))
+            stream.send(
+                b"".join(
+                    h2_frame(1, 4, number, block) + h2_frame(3, 0, number, struct.pack(">I", 8))
+                    for number in range(1, 4000, 2)
+                )
+            )
 
         self.attack(rapid)
 
     def test_fields_without_end(self) -> None:
         def continued() -> None:
             stream = self.hold(Stream(self.address, 5.0), most=8)
-            stream.send(PREFACE + h2_frame(1, 0, 1, self.head()) + h2_frame(9, 0, 1, fields(x_more="y" * 120) * 100) * 500)
+            stream.send(
+                PREFACE
+                + h2_frame(1, 0, 1, self.head())
+                + h2_frame(9, 0, 1, fields(x_more="y" * 120) * 100) * 500
+            )
 
         self.attack(continued)
 
     def test_calls_that_nobody_answers(self) -> None:
         channel = self.hold(grpc.insecure_channel(self.gateway.grpc))
-        call = channel.unary_unary("/sw4rm.tool.ToolService/Call", tool_pb().ToolCall.SerializeToString, tool_pb().ToolFrame.FromString)
+        call = channel.unary_unary(
+            "/sw4rm.tool.ToolService/Call",
+            tool_pb().ToolCall.SerializeToString,
+            tool_pb().ToolFrame.FromString,
+        )
         body = json.dumps({"text": "x" * MIB}).encode()
 
         def ask() -> None:
-            call.future(tool_call(self.tool, body), timeout=1.0, metadata=[("authorization", f"Bearer {self.token}")])
+            call.future(
+                tool_call(self.tool, body),
+                timeout=1.0,
+                metadata=[("authorization", f"Bearer {self.token}")],
+            )
             threading.Event().wait(0.005)
 
         self.attack(ask)
@@ -102,7 +138,12 @@ class ProviderTest(HostileCase):
 
     def behave(self, call: Any) -> None:
         self.provider.call = call
-        self.attack(lambda: self.gateway.call("bad__read", {"n": 1}, token=self.token, timeout_ms=1000, timeout=20.0), workers=4)
+        self.attack(
+            lambda: self.gateway.call(
+                "bad__read", {"n": 1}, token=self.token, timeout_ms=1000, timeout=20.0
+            ),
+            workers=4,
+        )
 
     def test_answers_that_come_late(self) -> None:
         released = threading.Event()

@@ -1,4 +1,5 @@
-"""A tool host that the gateway calls: lists and answers that are endless, slow, malformed or expensive, and words that nobody asked for."""
+"""A tool host that the gateway calls: lists and answers that are endless, slow, malformed or
+expensive, and words that nobody asked for."""
 
 from __future__ import annotations
 
@@ -17,14 +18,17 @@ MIB = 1 << 20
 
 
 class HostTest(HostileCase):
-    """The same wire is spoken by paired hosts behind mutual TLS (docs/protocols/rtp.md, section 1)."""
+    """The same wire is spoken by paired hosts behind mutual TLS (docs/protocols/rtp.md, section
+    1)."""
 
     @classmethod
     def setUpClass(cls) -> None:
         cls.folder = Path(tempfile.mkdtemp(prefix="crab-hosts-"))
         cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
         cls.CONFIG = {"hosts": [{"name": "bad", "unix": str(cls.folder / "bad")}]}
-        cls.bad = ToolHost(cls.folder / "bad", host_tool("read"), host_tool("twins", output_schema=TWINS)).start()
+        cls.bad = ToolHost(
+            cls.folder / "bad", host_tool("read"), host_tool("twins", output_schema=TWINS)
+        ).start()
         cls.addClassCleanup(cls.bad.stop)
         super().setUpClass()
         cls.gateway.wait_listed("read", "twins")
@@ -44,7 +48,10 @@ class HostTest(HostileCase):
 
     def test_answers_without_end(self) -> None:
         def endless(request: Request) -> None:
-            request.send(b"HTTP/1.1 200 Text\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n")
+            request.send(
+                b"HTTP/1.1 200 Text\r\nContent-Type: application/json\r\nTransfer-Encoding: "
+                b"chunked\r\n\r\n"
+            )
             while not self.released.is_set():
                 request.send(b"10000\r\n" + b"x" * 65536 + b"\r\n")
 
@@ -85,7 +92,14 @@ class HostTest(HostileCase):
         self.attack(lambda: self.call("twins"), workers=4)
 
     def test_answers_that_are_none(self) -> None:
-        words = [b"", b"x" * 100_000, http(200, b"{"), http(200, b"[" * 200_000), http(200, b'{"version":"v1","version":"v1"}'), b"HTTP/1.1 999 x\r\n\r\n"]
+        words = [
+            b"",
+            b"x" * 100_000,
+            http(200, b"{"),
+            http(200, b"[" * 200_000),
+            http(200, b'{"version":"v1","version":"v1"}'),
+            b"HTTP/1.1 999 x\r\n\r\n",
+        ]
         turn = iter(range(1 << 30))
 
         def broken(request: Request) -> None:
@@ -95,9 +109,21 @@ class HostTest(HostileCase):
         self.behave(broken)
 
     def test_lists_that_are_expensive(self) -> None:
-        properties = {f"p{n}": {"type": "string", "pattern": r"^[\p{L}]{1,200}" + f"{n}$"} for n in range(100)}
-        self.bad.tools = [host_tool("read"), *(host_tool(f"costly{n}", input_schema={"type": "object", "properties": properties}) for n in range(200))]
-        self.addCleanup(setattr, self.bad, "tools", [host_tool("read"), host_tool("twins", output_schema=TWINS)])
-        self.bad.behave = lambda request: request.fail("TOOL_NOT_FOUND")  # has the list fetched again
+        properties = {
+            f"p{n}": {"type": "string", "pattern": r"^[\p{L}]{1,200}" + f"{n}$"} for n in range(100)
+        }
+        self.bad.tools = [
+            host_tool("read"),
+            *(
+                host_tool(f"costly{n}", input_schema={"type": "object", "properties": properties})
+                for n in range(200)
+            ),
+        ]
+        self.addCleanup(
+            setattr, self.bad, "tools", [host_tool("read"), host_tool("twins", output_schema=TWINS)]
+        )
+        self.bad.behave = lambda request: request.fail(
+            "TOOL_NOT_FOUND"
+        )  # has the list fetched again
         self.attack(self.call)
         self.assertLess(len(json.dumps(self.bad.tools)), 4 * MIB)

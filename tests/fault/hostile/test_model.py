@@ -1,4 +1,5 @@
-"""A model server: answers without end, slow, malformed, and with more tool calls than anybody runs. The turn is another's than the bystander."""
+"""A model server: answers without end, slow, malformed, and with more tool calls than anybody runs.
+The turn is another's than the bystander."""
 
 from __future__ import annotations
 
@@ -48,10 +49,18 @@ class ModelTest(HostileCase):
         self.attack(lambda: self.turn(Hold()), workers=4)
 
     def test_one_endless_line(self) -> None:
-        self.attack(lambda: self.turn(Raw(b"data: " + b"x" * (4 << 20))), lambda: self.turn(Raw(b"\xff" * 100_000)), lambda: self.turn(Raw(b"data: " + b"[" * 100_000 + b"\n\n")))
+        self.attack(
+            lambda: self.turn(Raw(b"data: " + b"x" * (4 << 20))),
+            lambda: self.turn(Raw(b"\xff" * 100_000)),
+            lambda: self.turn(Raw(b"data: " + b"[" * 100_000 + b"\n\n")),
+        )
 
     def test_more_tool_calls_than_anybody_runs(self) -> None:
-        self.attack(lambda: self.turn(Answer(calls=[call(f"tool{n % 8}", n=n) for n in range(1000)]), Answer("x"), tools=8))
+        self.attack(
+            lambda: self.turn(
+                Answer(calls=[call(f"tool{n % 8}", n=n) for n in range(1000)]), Answer("x"), tools=8
+            )
+        )
 
     def test_a_long_answer(self) -> None:
         self.attack(lambda: self.turn(Answer("word " * 100_000)))

@@ -1,4 +1,5 @@
-// The page without the network: what was loaded last is shown until the gateway is back. Calls, pairing and the WebSocket are not ours.
+// The page without the network: what was loaded last is shown until the gateway is back. Calls,
+// pairing and the WebSocket are not ours.
 const cacheName = "crab-device-1";
 const scope = new URL(self.registration.scope).pathname;
 
@@ -7,15 +8,26 @@ self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim(
 
 self.addEventListener("fetch", (event) => {
   const url = new URL(event.request.url);
-  if (event.request.method !== "GET" || url.origin !== self.location.origin || !url.pathname.startsWith(scope)) return;
-  event.respondWith(url.pathname.startsWith(`${scope}assets/`) ? keptFirst(event.request) : networkFirst(event.request));
+  if (
+    event.request.method !== "GET" ||
+    url.origin !== self.location.origin ||
+    !url.pathname.startsWith(scope)
+  )
+    return;
+  event.respondWith(
+    url.pathname.startsWith(`${scope}assets/`)
+      ? keptFirst(event.request)
+      : networkFirst(event.request),
+  );
 });
 
 // A notification of a question brings the page to the front.
 self.addEventListener("notificationclick", (event) => {
   event.notification.close();
   event.waitUntil(
-    self.clients.matchAll({ type: "window" }).then((pages) => (pages[0] ? pages[0].focus() : self.clients.openWindow(scope))),
+    self.clients
+      .matchAll({ type: "window" })
+      .then((pages) => (pages[0] ? pages[0].focus() : self.clients.openWindow(scope))),
   );
 });
 

@@ -21,7 +21,11 @@ export class Activity {
   /** Takes what a device tells of a call. */
   readonly onCall = (news: CallNews): void => {
     const before = this.runningById.get(news.id);
-    const entry: Entry = { ...news, startedAt: before?.startedAt ?? news.at, ...(before?.given && { given: before.given }) };
+    const entry: Entry = {
+      ...news,
+      startedAt: before?.startedAt ?? news.at,
+      ...(before?.given && { given: before.given }),
+    };
     if (news.phase === "waiting" || news.phase === "running") {
       this.runningById.set(news.id, entry);
     } else {

@@ -1,4 +1,10 @@
-import { ConsentBook, Device, type DeviceEvent, storedDecisions, type TokenSource } from "@crab/device";
+import {
+  ConsentBook,
+  Device,
+  type DeviceEvent,
+  storedDecisions,
+  type TokenSource,
+} from "@crab/device";
 
 import { Activity } from "./activity.js";
 import { install, watchInstall } from "./install.js";
@@ -21,18 +27,23 @@ export class DevicePage {
   private readonly hands: Hands;
   private running = false;
 
-  constructor(private readonly options: {
-    gateway: string;
-    token: string | TokenSource;
-    settings: SettingsStore;
-    tools: readonly PageTool[];
-    /** The token is no good any more, or the person gave it up. */
-    unpaired: (why: string | undefined) => void;
-  }) {
+  constructor(
+    private readonly options: {
+      gateway: string;
+      token: string | TokenSource;
+      settings: SettingsStore;
+      tools: readonly PageTool[];
+      /** The token is no good any more, or the person gave it up. */
+      unpaired: (why: string | undefined) => void;
+    },
+  ) {
     const { gateway, token, settings, tools } = options;
     const name = settings.get().name;
     this.view = new DeviceView({
-      gateway, name, tools, isOn: (tool) => this.isOn(tool),
+      gateway,
+      name,
+      tools,
+      isOn: (tool) => this.isOn(tool),
       actions: {
         switchTool: (tool, on) => this.switchTool(tool, on),
         forget: (decision) => book.forget(decision),
@@ -43,10 +54,26 @@ export class DevicePage {
     });
     this.element = this.view.element;
     this.activity = new Activity(() => this.view.showActivity(this.activity, Date.now()));
-    this.dialog = new ConsentDialog(this.element, (wanted) => tools.find((tool) => tool.name === wanted));
-    this.hands = { tap: (call, what) => this.dialog.tap(call, what), gave: (call, given) => this.activity.gave(call.id, given) };
-    const book = new ConsentBook({ ask: this.dialog.ask, store: storedDecisions(localStorage, "crab.consent"), changed: () => this.view.showDecisions(book.list()) });
-    this.device = new Device({ gateway, token, name, consent: book.consent, onCall: this.activity.onCall, onEvent: (event) => this.onEvent(event) });
+    this.dialog = new ConsentDialog(this.element, (wanted) =>
+      tools.find((tool) => tool.name === wanted),
+    );
+    this.hands = {
+      tap: (call, what) => this.dialog.tap(call, what),
+      gave: (call, given) => this.activity.gave(call.id, given),
+    };
+    const book = new ConsentBook({
+      ask: this.dialog.ask,
+      store: storedDecisions(localStorage, "crab.consent"),
+      changed: () => this.view.showDecisions(book.list()),
+    });
+    this.device = new Device({
+      gateway,
+      token,
+      name,
+      consent: book.consent,
+      onCall: this.activity.onCall,
+      onEvent: (event) => this.onEvent(event),
+    });
     for (const tool of tools) {
       if (this.isOn(tool)) this.offer(tool);
     }
@@ -82,7 +109,8 @@ export class DevicePage {
     this.view.showLink(event, Date.now());
     if (event.kind !== "ended") return;
     this.running = false;
-    if (event.end.reason === "refused") this.end("The gateway no longer knows this device. Pair it again.");
+    if (event.end.reason === "refused")
+      this.end("The gateway no longer knows this device. Pair it again.");
   }
 
   private isOn(tool: PageTool): boolean {
@@ -90,7 +118,11 @@ export class DevicePage {
   }
 
   private offer(tool: PageTool): void {
-    this.device.tool({ ...tool.offer, name: tool.name, handler: (call) => tool.run(call, this.hands) });
+    this.device.tool({
+      ...tool.offer,
+      name: tool.name,
+      handler: (call) => tool.run(call, this.hands),
+    });
   }
 
   private switchTool(name: string, on: boolean): void {
@@ -119,10 +151,17 @@ export class DevicePage {
     // A page that is left says goodbye; the browser may keep it and show it again.
     addEventListener("pagehide", () => this.device.stop(), { signal });
     addEventListener("pageshow", (event) => event.persisted && this.start(), { signal });
-    document.addEventListener("visibilitychange", () => document.hidden || this.device.networkChanged(), { signal });
+    document.addEventListener(
+      "visibilitychange",
+      () => document.hidden || this.device.networkChanged(),
+      { signal },
+    );
     watchInstall((can) => this.view.showInstall(can), signal);
     void watchPresence((presence) => this.device.setPresence(presence), signal);
-    const timer = setInterval(() => document.hidden || this.view.showActivity(this.activity, Date.now()), refreshMs);
+    const timer = setInterval(
+      () => document.hidden || this.view.showActivity(this.activity, Date.now()),
+      refreshMs,
+    );
     signal.addEventListener("abort", () => clearInterval(timer), { once: true });
   }
 }

@@ -1,4 +1,6 @@
-/** The browser's offer to install the page; not in the type library, since Chromium alone makes it. */
+/**
+ * The browser's offer to install the page; not in the type library, since Chromium alone makes it.
+ */
 interface InstallOffer extends Event {
   prompt(): Promise<{ outcome: "accepted" | "dismissed" }>;
 }
@@ -17,7 +19,10 @@ function change(to: InstallOffer | undefined): void {
   for (const listener of listeners) listener();
 }
 
-/** Whether the browser can install the page now; `changed` is called when that changes, until `signal` is aborted. */
+/**
+ * Whether the browser can install the page now; `changed` is called when that changes, until
+ * `signal` is aborted.
+ */
 export function watchInstall(changed: (can: boolean) => void, signal: AbortSignal): void {
   const tell = () => changed(offer !== undefined);
   listeners.add(tell);

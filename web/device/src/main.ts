@@ -1,4 +1,12 @@
-import { browserKeyStore, codeFromLink, DeviceKey, hasDeviceKeys, pair, TokenRefused, type TokenSource } from "@crab/device";
+import {
+  browserKeyStore,
+  codeFromLink,
+  DeviceKey,
+  hasDeviceKeys,
+  pair,
+  TokenRefused,
+  type TokenSource,
+} from "@crab/device";
 
 import { DevicePage } from "./device-page.js";
 import { beTheOneTab } from "./one-tab.js";
@@ -32,8 +40,15 @@ function takeCode(): string | undefined {
 
 /** By a key where the browser can keep one (not in every private window), else by a token. */
 async function pairThisBrowser(code: string, name: string): Promise<void> {
-  const canKeepKeys = hasDeviceKeys() && (await keys.load().then(() => true, () => false));
-  const token = canKeepKeys ? await DeviceKey.pair(gateway, code, keys).then(() => undefined) : await pair(gateway, code);
+  const canKeepKeys =
+    hasDeviceKeys() &&
+    (await keys.load().then(
+      () => true,
+      () => false,
+    ));
+  const token = canKeepKeys
+    ? await DeviceKey.pair(gateway, code, keys).then(() => undefined)
+    : await pair(gateway, code);
   settings.pairedBy(token, name);
   showDevice(token ?? byKey);
 }
@@ -41,14 +56,23 @@ async function pairThisBrowser(code: string, name: string): Promise<void> {
 function showPairing(code: string | undefined, notice: string | undefined): void {
   current?.close();
   current = undefined;
-  const view = new PairingView({ gateway, name: settings.get().name, code, notice, pair: pairThisBrowser });
+  const view = new PairingView({
+    gateway,
+    name: settings.get().name,
+    code,
+    notice,
+    pair: pairThisBrowser,
+  });
   fill(app, view.element);
   view.focus();
 }
 
 function showDevice(token: string | TokenSource): void {
   const page = new DevicePage({
-    gateway, token, settings, tools,
+    gateway,
+    token,
+    settings,
+    tools,
     unpaired: (why) => {
       settings.unpaired();
       void keys.forget().catch(() => {}); // there may be none
@@ -57,7 +81,10 @@ function showDevice(token: string | TokenSource): void {
   });
   current = page;
   fill(app, page.element);
-  beTheOneTab(() => page.start(), () => page.yieldToOtherTab());
+  beTheOneTab(
+    () => page.start(),
+    () => page.yieldToOtherTab(),
+  );
 }
 
 function begin(): void {
@@ -68,6 +95,8 @@ function begin(): void {
   else showPairing(code, undefined);
 }
 
-addEventListener("hashchange", () => { if (codeFromLink(window.location.hash) !== undefined) begin(); });
+addEventListener("hashchange", () => {
+  if (codeFromLink(window.location.hash) !== undefined) begin();
+});
 begin();
 void navigator.serviceWorker?.register("./sw.js").catch(() => {}); // the page works without

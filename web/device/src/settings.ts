@@ -1,6 +1,9 @@
 /** What this browser remembers of itself; in its local storage, for this gateway's origin alone. */
 export interface Settings {
-  /** How this browser was paired: by a key, which the browser's database holds, or by this token. Neither: it is not paired. */
+  /**
+   * How this browser was paired: by a key, which the browser's database holds, or by this token.
+   * Neither: it is not paired.
+   */
   key?: true;
   token?: string;
   name: string;
@@ -15,8 +18,14 @@ const key = "crab.device";
 /** A name to begin with, from what the browser says it is. */
 export function guessedName(userAgent: string): string {
   const known: Array<[RegExp, string]> = [
-    [/iPad/, "iPad"], [/iPhone/, "iPhone"], [/Android.*Mobile/, "Android phone"], [/Android/, "Android tablet"],
-    [/CrOS/, "Chromebook"], [/Macintosh/, "Mac"], [/Windows/, "Windows computer"], [/Linux/, "Linux computer"],
+    [/iPad/, "iPad"],
+    [/iPhone/, "iPhone"],
+    [/Android.*Mobile/, "Android phone"],
+    [/Android/, "Android tablet"],
+    [/CrOS/, "Chromebook"],
+    [/Macintosh/, "Mac"],
+    [/Windows/, "Windows computer"],
+    [/Linux/, "Linux computer"],
   ];
   return known.find(([pattern]) => pattern.test(userAgent))?.[1] ?? "Browser";
 }
@@ -25,7 +34,10 @@ export function guessedName(userAgent: string): string {
 export class SettingsStore {
   private value: Settings;
 
-  constructor(private readonly storage: Pick<Storage, "getItem" | "setItem">, userAgent: string) {
+  constructor(
+    private readonly storage: Pick<Storage, "getItem" | "setItem">,
+    userAgent: string,
+  ) {
     this.value = read(storage.getItem(key)) ?? { name: guessedName(userAgent), switched: {} };
   }
 
@@ -55,10 +67,18 @@ export class SettingsStore {
 function read(text: string | null): Settings | undefined {
   try {
     const value = JSON.parse(text ?? "null") as Partial<Settings> | null;
-    if (typeof value?.name !== "string" || typeof value.switched !== "object" || value.switched === null) return undefined;
+    if (
+      typeof value?.name !== "string" ||
+      typeof value.switched !== "object" ||
+      value.switched === null
+    )
+      return undefined;
     return {
-      name: value.name, switched: value.switched,
-      ...(value.key === true && { key: true }), ...(typeof value.token === "string" && { token: value.token }), ...(value.paused === true && { paused: true }),
+      name: value.name,
+      switched: value.switched,
+      ...(value.key === true && { key: true }),
+      ...(typeof value.token === "string" && { token: value.token }),
+      ...(value.paused === true && { paused: true }),
     };
   } catch {
     return undefined;

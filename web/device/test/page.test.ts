@@ -7,12 +7,17 @@ import { ago, callerAccount, callerName, valueWords } from "../src/ui/words.js";
 /** A `Storage` that is a map. */
 function storage(entries: Record<string, string> = {}) {
   const map = new Map(Object.entries(entries));
-  return { getItem: (key: string) => map.get(key) ?? null, setItem: (key: string, value: string) => void map.set(key, value) };
+  return {
+    getItem: (key: string) => map.get(key) ?? null,
+    setItem: (key: string, value: string) => void map.set(key, value),
+  };
 }
 
 describe("settings", () => {
   test("begin with a name from the browser and no token", () => {
-    expect(new SettingsStore(storage(), "Mozilla/5.0 (Linux; Android 14; Pixel 8) Mobile Safari").get()).toEqual({ name: "Android phone", switched: {} });
+    expect(
+      new SettingsStore(storage(), "Mozilla/5.0 (Linux; Android 14; Pixel 8) Mobile Safari").get(),
+    ).toEqual({ name: "Android phone", switched: {} });
     expect(guessedName("Mozilla/5.0 (iPad; CPU OS 17_0)")).toBe("iPad");
     expect(guessedName("curl")).toBe("Browser");
   });
@@ -25,21 +30,37 @@ describe("settings", () => {
     const second = new SettingsStore(kept, "");
     expect(second.get()).toEqual({ token: "t", name: "Kitchen", switched: { take_photo: false } });
     second.pairedBy(undefined, "Kitchen");
-    expect(new SettingsStore(kept, "").get()).toEqual({ key: true, name: "Kitchen", switched: { take_photo: false } });
+    expect(new SettingsStore(kept, "").get()).toEqual({
+      key: true,
+      name: "Kitchen",
+      switched: { take_photo: false },
+    });
     second.set({ paused: true });
     second.unpaired();
-    expect(new SettingsStore(kept, "").get()).toEqual({ name: "Kitchen", switched: { take_photo: false } });
+    expect(new SettingsStore(kept, "").get()).toEqual({
+      name: "Kitchen",
+      switched: { take_photo: false },
+    });
   });
 
   test("that make no sense count as none", () => {
     for (const text of ["{", "null", "7", '{"name":7}', '{"name":"x"}']) {
-      expect(new SettingsStore(storage({ "crab.device": text }), "").get()).toEqual({ name: "Browser", switched: {} });
+      expect(new SettingsStore(storage({ "crab.device": text }), "").get()).toEqual({
+        name: "Browser",
+        switched: {},
+      });
     }
   });
 });
 
 describe("the activity", () => {
-  const news = (id: string, phase: "waiting" | "running" | "ok", at: number) => ({ id, tool: "take_photo", caller: { principal: "p", agent: "" }, phase, at });
+  const news = (id: string, phase: "waiting" | "running" | "ok", at: number) => ({
+    id,
+    tool: "take_photo",
+    caller: { principal: "p", agent: "" },
+    phase,
+    at,
+  });
 
   test("moves a call from running to ended and keeps when it began", () => {
     let changes = 0;
@@ -80,10 +101,19 @@ describe("words", () => {
   });
 
   test("tell arguments as people read them", () => {
-    expect(["back", 1280, true, ["a", 1], { a: [1] }, null].map((value) => valueWords(value))).toEqual(["back", "1280", "yes", "a, 1", '{"a":[1]}', "null"]);
+    expect(
+      ["back", 1280, true, ["a", 1], { a: [1] }, null].map((value) => valueWords(value)),
+    ).toEqual(["back", "1280", "yes", "a, 1", '{"a":[1]}', "null"]);
   });
 
   test("tell how long ago something was", () => {
-    expect([-5, 1_000, 12_000, 61_000, 7_200_000, 200_000_000].map(ago)).toEqual(["now", "now", "12 s", "1 min", "2 h", "2 d"]);
+    expect([-5, 1_000, 12_000, 61_000, 7_200_000, 200_000_000].map(ago)).toEqual([
+      "now",
+      "now",
+      "12 s",
+      "1 min",
+      "2 h",
+      "2 d",
+    ]);
   });
 });

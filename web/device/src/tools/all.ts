@@ -9,5 +9,16 @@ import { photo } from "./photo.js";
 
 /** Everything that some browser can do, in the order of the page. */
 export const allTools: readonly PageTool[] = [
-  location, photo, audio, motion, battery, network, notification, vibration, wakeLock, share, writeClipboard, readClipboard,
+  location,
+  photo,
+  audio,
+  motion,
+  battery,
+  network,
+  notification,
+  vibration,
+  wakeLock,
+  share,
+  writeClipboard,
+  readClipboard,
 ];

@@ -1,6 +1,14 @@
 import { base64Of } from "@crab/device";
 
-import { fitsInline, objectOf, pause, type PageTool, personMs, sizeWords, toolError } from "./page-tool.js";
+import {
+  fitsInline,
+  objectOf,
+  pause,
+  type PageTool,
+  personMs,
+  sizeWords,
+  toolError,
+} from "./page-tool.js";
 
 const mostSeconds = 120;
 const bitsPerSecond = 32_000; // speech stays clear, and a minute has 240 KB
@@ -15,8 +23,16 @@ export const audio: PageTool = {
   permission: "microphone",
   available: () => navigator.mediaDevices?.getUserMedia !== undefined && "MediaRecorder" in window,
   offer: {
-    description: "Records the microphone for some seconds and gives the clip with its media type: in base64, or as an artifact to fetch if it is long.",
-    parameters: objectOf({ seconds: { type: "number", minimum: 0.5, maximum: mostSeconds, description: "How long; default 5" } }),
+    description:
+      "Records the microphone for some seconds and gives the clip with its media type: in base64, or as an artifact to fetch if it is long.",
+    parameters: objectOf({
+      seconds: {
+        type: "number",
+        minimum: 0.5,
+        maximum: mostSeconds,
+        description: "How long; default 5",
+      },
+    }),
     timeoutMs: personMs + mostSeconds * 1000,
     maxConcurrency: 1,
     interactive: true,
@@ -38,7 +54,12 @@ export const audio: PageTool = {
       const clip = new Blob(parts, { type: recorder.mimeType });
       hands.gave(call, { words: `${seconds} s, ${sizeWords(clip.size)}` });
       if (!fitsInline(call, clip.size)) return clip;
-      return { mime_type: clip.type, seconds, bytes: clip.size, data_base64: base64Of(await clip.arrayBuffer()) };
+      return {
+        mime_type: clip.type,
+        seconds,
+        bytes: clip.size,
+        data_base64: base64Of(await clip.arrayBuffer()),
+      };
     } catch (thrown) {
       throw toolError(thrown, "the microphone");
     } finally {

@@ -11,10 +11,19 @@ export const readClipboard: PageTool = {
   onByDefault: false,
   permission: "clipboard-read",
   available: () => navigator.clipboard?.readText !== undefined,
-  offer: { description: "The text on the device's clipboard. The page has to be in front, and the person has to tap.", parameters: objectOf({}), timeoutMs: personMs, interactive: true, annotations: { read_only: true } },
+  offer: {
+    description:
+      "The text on the device's clipboard. The page has to be in front, and the person has to tap.",
+    parameters: objectOf({}),
+    timeoutMs: personMs,
+    interactive: true,
+    annotations: { read_only: true },
+  },
   async run(call, hands) {
     await hands.tap(call, "Let it read the clipboard");
-    const text = await navigator.clipboard.readText().catch((thrown: unknown) => { throw toolError(thrown, "the clipboard"); });
+    const text = await navigator.clipboard.readText().catch((thrown: unknown) => {
+      throw toolError(thrown, "the clipboard");
+    });
     hands.gave(call, { words: `${text.length} characters` });
     return { text: text.slice(0, mostText), cut: text.length > mostText };
   },
@@ -29,7 +38,8 @@ export const writeClipboard: PageTool = {
   onByDefault: true,
   available: () => navigator.clipboard?.writeText !== undefined,
   offer: {
-    description: "Puts a text on the device's clipboard, ready to be pasted. The page has to be in front, and the person has to tap.",
+    description:
+      "Puts a text on the device's clipboard, ready to be pasted. The page has to be in front, and the person has to tap.",
     parameters: objectOf({ text: { type: "string", maxLength: mostText } }, ["text"]),
     timeoutMs: personMs,
     interactive: true,
@@ -38,7 +48,9 @@ export const writeClipboard: PageTool = {
   async run(call, hands) {
     await hands.tap(call, "Copy the text");
     const text = String(call.args["text"]);
-    await navigator.clipboard.writeText(text).catch((thrown: unknown) => { throw toolError(thrown, "the clipboard"); });
+    await navigator.clipboard.writeText(text).catch((thrown: unknown) => {
+      throw toolError(thrown, "the clipboard");
+    });
     hands.gave(call, { words: `${text.length} characters` });
     return { written: true };
   },

@@ -14,8 +14,16 @@ export const motion: PageTool = {
   onByDefault: true,
   available: () => "DeviceMotionEvent" in window && matchMedia("(pointer: coarse)").matches,
   offer: {
-    description: "How the device is held (alpha, beta, gamma in degrees) and moved (acceleration in m/s², turning in degrees per second): the last values and the strongest movement within a moment of watching.",
-    parameters: objectOf({ duration_ms: { type: "integer", minimum: 100, maximum: 10_000, description: "How long to watch; default 1000" } }),
+    description:
+      "How the device is held (alpha, beta, gamma in degrees) and moved (acceleration in m/s², turning in degrees per second): the last values and the strongest movement within a moment of watching.",
+    parameters: objectOf({
+      duration_ms: {
+        type: "integer",
+        minimum: 100,
+        maximum: 10_000,
+        description: "How long to watch; default 1000",
+      },
+    }),
     timeoutMs: personMs,
     interactive: true,
     annotations: { read_only: true, idempotent: true },
@@ -26,24 +34,44 @@ export const motion: PageTool = {
     let strongest = 0;
     const onMotion = (event: DeviceMotionEvent) => {
       const { acceleration: free, accelerationIncludingGravity: all, rotationRate: turn } = event;
-      if (free?.x != null) strongest = Math.max(strongest, Math.hypot(free.x, free.y ?? 0, free.z ?? 0));
+      if (free?.x != null)
+        strongest = Math.max(strongest, Math.hypot(free.x, free.y ?? 0, free.z ?? 0));
       seen = {
         ...seen,
         ...(free?.x != null && { acceleration: vector(free) }),
         ...(all?.x != null && { acceleration_with_gravity: vector(all) }),
-        ...(turn?.alpha != null && { turning: { alpha: turn.alpha, beta: turn.beta, gamma: turn.gamma } }),
+        ...(turn?.alpha != null && {
+          turning: { alpha: turn.alpha, beta: turn.beta, gamma: turn.gamma },
+        }),
       };
     };
     const onOrientation = (event: DeviceOrientationEvent) => {
-      if (event.beta !== null) seen = { ...seen, orientation: { alpha: event.alpha, beta: event.beta, gamma: event.gamma, absolute: event.absolute } };
+      if (event.beta !== null)
+        seen = {
+          ...seen,
+          orientation: {
+            alpha: event.alpha,
+            beta: event.beta,
+            gamma: event.gamma,
+            absolute: event.absolute,
+          },
+        };
     };
     addEventListener("devicemotion", onMotion);
     addEventListener("deviceorientation", onOrientation);
     await pause(Number(call.args["duration_ms"] ?? 1000), call.signal);
     removeEventListener("devicemotion", onMotion);
     removeEventListener("deviceorientation", onOrientation);
-    if (Object.keys(seen).length === 0) throw new ToolError("UNAVAILABLE", "this device has no motion sensors, or the browser hides them");
-    return { ...seen, strongest_acceleration: strongest, screen: screen.orientation?.type ?? "unknown" };
+    if (Object.keys(seen).length === 0)
+      throw new ToolError(
+        "UNAVAILABLE",
+        "this device has no motion sensors, or the browser hides them",
+      );
+    return {
+      ...seen,
+      strongest_acceleration: strongest,
+      screen: screen.orientation?.type ?? "unknown",
+    };
   },
 };
 
@@ -51,7 +79,8 @@ async function askBrowser(call: Parameters<PageTool["run"]>[0], hands: Hands): P
   for (const event of [DeviceMotionEvent, DeviceOrientationEvent] as AskingEvent[]) {
     if (!event.requestPermission) continue;
     await hands.tap(call, "Let it read the motion sensors");
-    if ((await event.requestPermission()) !== "granted") throw new ToolError("FORBIDDEN", "the person does not let the page read the motion sensors");
+    if ((await event.requestPermission()) !== "granted")
+      throw new ToolError("FORBIDDEN", "the person does not let the page read the motion sensors");
   }
 }
 

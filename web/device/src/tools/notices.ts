@@ -20,7 +20,13 @@ export const notification: PageTool = {
   available: () => "Notification" in window,
   offer: {
     description: "Shows a notification on the device: a title and a text of a few lines.",
-    parameters: objectOf({ title: { type: "string", minLength: 1, maxLength: 120 }, text: { type: "string", maxLength: 1000 } }, ["title"]),
+    parameters: objectOf(
+      {
+        title: { type: "string", minLength: 1, maxLength: 120 },
+        text: { type: "string", maxLength: 1000 },
+      },
+      ["title"],
+    ),
     timeoutMs: personMs,
     interactive: true,
     annotations: { read_only: false, destructive: false },
@@ -30,8 +36,16 @@ export const notification: PageTool = {
       await hands.tap(call, "Let it show notifications");
       await Notification.requestPermission();
     }
-    if (Notification.permission !== "granted") throw new ToolError("FORBIDDEN", "the browser does not let the page show notifications; the person has to allow it in the browser's settings");
-    await notify(String(call.args["title"]), { body: String(call.args["text"] ?? ""), icon: "./icon-192.png", tag: call.id });
+    if (Notification.permission !== "granted")
+      throw new ToolError(
+        "FORBIDDEN",
+        "the browser does not let the page show notifications; the person has to allow it in the browser's settings",
+      );
+    await notify(String(call.args["title"]), {
+      body: String(call.args["text"] ?? ""),
+      icon: "./icon-192.png",
+      tag: call.id,
+    });
     hands.gave(call, { words: String(call.args["title"]) });
     return { shown: true };
   },
@@ -44,16 +58,31 @@ export const vibration: PageTool = {
   hint: "A buzz in the hand",
   asks: "wants to make the device buzz",
   onByDefault: true,
-  available: () => typeof navigator.vibrate === "function" && matchMedia("(pointer: coarse)").matches,
+  available: () =>
+    typeof navigator.vibrate === "function" && matchMedia("(pointer: coarse)").matches,
   offer: {
     description: "Makes the device vibrate: milliseconds of buzz, pause, buzz, and so on.",
-    parameters: objectOf({ pattern_ms: { type: "array", items: { type: "integer", minimum: 1, maximum: 2000 }, minItems: 1, maxItems: 20, description: "Default [200]" } }),
+    parameters: objectOf({
+      pattern_ms: {
+        type: "array",
+        items: { type: "integer", minimum: 1, maximum: 2000 },
+        minItems: 1,
+        maxItems: 20,
+        description: "Default [200]",
+      },
+    }),
     interactive: true,
     annotations: { read_only: false, destructive: false },
   },
   run(call) {
-    const pattern = Array.isArray(call.args["pattern_ms"]) ? call.args["pattern_ms"].map(Number) : [200];
-    if (!navigator.vibrate(pattern)) throw new ToolError("UNAVAILABLE", "the browser does not let the page vibrate until somebody has touched it");
+    const pattern = Array.isArray(call.args["pattern_ms"])
+      ? call.args["pattern_ms"].map(Number)
+      : [200];
+    if (!navigator.vibrate(pattern))
+      throw new ToolError(
+        "UNAVAILABLE",
+        "the browser does not let the page vibrate until somebody has touched it",
+      );
     return { vibrated: true };
   },
 };
@@ -64,7 +93,8 @@ let release: ReturnType<typeof setTimeout> | undefined;
 
 /** The browser lets go whenever the page is hidden; it is asked again when the page is back. */
 async function keepAwake(): Promise<void> {
-  if (!document.hidden && Date.now() < awakeUntil) lock = await navigator.wakeLock.request("screen");
+  if (!document.hidden && Date.now() < awakeUntil)
+    lock = await navigator.wakeLock.request("screen");
 }
 document.addEventListener("visibilitychange", () => void keepAwake().catch(() => {}));
 
@@ -77,7 +107,8 @@ export const wakeLock: PageTool = {
   onByDefault: true,
   available: () => "wakeLock" in navigator,
   offer: {
-    description: "Keeps the device's screen on for some minutes, or lets it sleep again (minutes 0). Holds while the page is in front.",
+    description:
+      "Keeps the device's screen on for some minutes, or lets it sleep again (minutes 0). Holds while the page is in front.",
     parameters: objectOf({ minutes: { type: "number", minimum: 0, maximum: 240 } }, ["minutes"]),
     timeoutMs: personMs,
     interactive: true,
@@ -90,10 +121,15 @@ export const wakeLock: PageTool = {
     lock = undefined;
     awakeUntil = Date.now() + minutes * 60_000;
     if (minutes === 0) return { on: false };
-    await keepAwake().catch((thrown: unknown) => { awakeUntil = 0; throw toolError(thrown, "the screen"); });
+    await keepAwake().catch((thrown: unknown) => {
+      awakeUntil = 0;
+      throw toolError(thrown, "the screen");
+    });
     release = setTimeout(() => void lock?.release(), minutes * 60_000);
     const until = new Date(awakeUntil);
-    hands.gave(call, { words: `until ${until.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}` });
+    hands.gave(call, {
+      words: `until ${until.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}`,
+    });
     return { on: true, until: until.toISOString() };
   },
 };
@@ -107,8 +143,13 @@ export const share: PageTool = {
   onByDefault: true,
   available: () => typeof navigator.share === "function",
   offer: {
-    description: "Opens the device's share sheet with a text or a link; the person chooses where it goes, or closes it.",
-    parameters: objectOf({ title: { type: "string", maxLength: 200 }, text: { type: "string", maxLength: 10_000 }, url: { type: "string", format: "uri", maxLength: 2000 } }),
+    description:
+      "Opens the device's share sheet with a text or a link; the person chooses where it goes, or closes it.",
+    parameters: objectOf({
+      title: { type: "string", maxLength: 200 },
+      text: { type: "string", maxLength: 10_000 },
+      url: { type: "string", format: "uri", maxLength: 2000 },
+    }),
     timeoutMs: personMs,
     maxConcurrency: 1,
     interactive: true,
@@ -117,8 +158,14 @@ export const share: PageTool = {
   async run(call, hands) {
     const { title, text, url } = call.args;
     await hands.tap(call, "Choose where it goes");
-    const what = { ...(title && { title: String(title) }), ...(text && { text: String(text) }), ...(url && { url: String(url) }) };
-    await navigator.share(what).catch((thrown: unknown) => { throw toolError(thrown, "the share sheet"); });
+    const what = {
+      ...(title && { title: String(title) }),
+      ...(text && { text: String(text) }),
+      ...(url && { url: String(url) }),
+    };
+    await navigator.share(what).catch((thrown: unknown) => {
+      throw toolError(thrown, "the share sheet");
+    });
     return { shared: true };
   },
 };

@@ -1,4 +1,10 @@
-import { type JsonObject, type Tool, type ToolCall, ToolError, type ToolResult } from "@crab/device";
+import {
+  type JsonObject,
+  type Tool,
+  type ToolCall,
+  ToolError,
+  type ToolResult,
+} from "@crab/device";
 
 import type { IconName } from "../ui/icons.js";
 
@@ -31,7 +37,10 @@ export interface Given {
 
 /** What a tool may need of the person while it runs. */
 export interface Hands {
-  /** Waits for a tap where the browser wants one (sharing, the clipboard). Throws a ToolError for a refusal. */
+  /**
+   * Waits for a tap where the browser wants one (sharing, the clipboard). Throws a ToolError for a
+   * refusal.
+   */
   tap(call: ToolCall, what: string): Promise<void>;
   /** Shows what the call was given. */
   gave(call: ToolCall, given: Given): void;
@@ -41,8 +50,16 @@ export interface Hands {
 export const personMs = 60_000;
 
 /** The schema of an arguments object without surprises. */
-export function objectOf(properties: Record<string, JsonObject>, required: string[] = []): JsonObject {
-  return { type: "object", properties, additionalProperties: false, ...(required.length > 0 && { required }) };
+export function objectOf(
+  properties: Record<string, JsonObject>,
+  required: string[] = [],
+): JsonObject {
+  return {
+    type: "object",
+    properties,
+    additionalProperties: false,
+    ...(required.length > 0 && { required }),
+  };
 }
 
 /** What a browser throws, as an error that an agent understands. */
@@ -52,7 +69,10 @@ export function toolError(thrown: unknown, what: string): ToolError {
   switch (name) {
     case "NotAllowedError":
     case "SecurityError":
-      return new ToolError("FORBIDDEN", `the browser does not let the page use ${what}; the person has to allow it in the browser's settings`);
+      return new ToolError(
+        "FORBIDDEN",
+        `the browser does not let the page use ${what}; the person has to allow it in the browser's settings`,
+      );
     case "NotFoundError":
     case "NotReadableError":
     case "OverconstrainedError":
@@ -60,7 +80,10 @@ export function toolError(thrown: unknown, what: string): ToolError {
     case "AbortError":
       return new ToolError("CANCELLED", `the person closed it`);
     default:
-      return new ToolError("TOOL_FAILED", `${what}: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
+      return new ToolError(
+        "TOOL_FAILED",
+        `${what}: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
+      );
   }
 }
 
@@ -68,18 +91,30 @@ export function toolError(thrown: unknown, what: string): ToolError {
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((done) => {
     const timer = setTimeout(done, ms);
-    signal.addEventListener("abort", () => { clearTimeout(timer); done(); }, { once: true });
+    signal.addEventListener(
+      "abort",
+      () => {
+        clearTimeout(timer);
+        done();
+      },
+      { once: true },
+    );
   });
 }
 
 /** Whether bytes, as base64, are few enough for the message that answers `call`. */
 export function fitsInline(call: ToolCall, bytes: number): boolean {
-  return call.uploads === undefined || Math.ceil(bytes / 3) * 4 + roomForFacts <= call.uploads.inlineBytes;
+  return (
+    call.uploads === undefined ||
+    Math.ceil(bytes / 3) * 4 + roomForFacts <= call.uploads.inlineBytes
+  );
 }
 
 const roomForFacts = 1 << 10; // what a result says beside its bytes
 
 /** `214 KB`, `3.1 MB`. */
 export function sizeWords(bytes: number): string {
-  return bytes < 1_000_000 ? `${Math.max(1, Math.round(bytes / 1000))} KB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
+  return bytes < 1_000_000
+    ? `${Math.max(1, Math.round(bytes / 1000))} KB`
+    : `${(bytes / 1_000_000).toFixed(1)} MB`;
 }

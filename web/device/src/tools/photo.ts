@@ -1,6 +1,13 @@
 import { base64Of, ToolError } from "@crab/device";
 
-import { fitsInline, objectOf, type PageTool, personMs, sizeWords, toolError } from "./page-tool.js";
+import {
+  fitsInline,
+  objectOf,
+  type PageTool,
+  personMs,
+  sizeWords,
+  toolError,
+} from "./page-tool.js";
 import { type Drawable, thumbnail, toJpeg } from "./picture.js";
 
 const smallBytes = 180 << 10; // where the gateway takes no uploads: base64 makes three bytes four
@@ -16,10 +23,21 @@ export const photo: PageTool = {
   permission: "camera",
   available: () => navigator.mediaDevices?.getUserMedia !== undefined,
   offer: {
-    description: "Takes one photo with the device's camera and gives it as a JPEG: in base64 with its width and height in pixels, or as an artifact to fetch if it is large.",
+    description:
+      "Takes one photo with the device's camera and gives it as a JPEG: in base64 with its width and height in pixels, or as an artifact to fetch if it is large.",
     parameters: objectOf({
-      camera: { type: "string", enum: ["back", "front"], description: "Which one, if there are two; default back" },
-      max_side: { type: "integer", minimum: 64, maximum: 8192, description: "Longest side in pixels; default 1280. The camera gives what it has, up to that" },
+      camera: {
+        type: "string",
+        enum: ["back", "front"],
+        description: "Which one, if there are two; default back",
+      },
+      max_side: {
+        type: "integer",
+        minimum: 64,
+        maximum: 8192,
+        description:
+          "Longest side in pixels; default 1280. The camera gives what it has, up to that",
+      },
     }),
     timeoutMs: personMs,
     maxConcurrency: 1,
@@ -32,17 +50,36 @@ export const photo: PageTool = {
     let stream: MediaStream | undefined;
     const video = document.createElement("video");
     try {
-      stream = await navigator.mediaDevices.getUserMedia({ video: { facingMode: { ideal: facingMode }, width: { ideal: maxSide } } });
+      stream = await navigator.mediaDevices.getUserMedia({
+        video: { facingMode: { ideal: facingMode }, width: { ideal: maxSide } },
+      });
       video.muted = video.playsInline = true;
       video.srcObject = stream;
       await video.play();
       await settled(video, call.signal);
       if (call.signal.aborted) throw new ToolError("CANCELLED", "the call is over");
-      const picture = (await wholePicture(stream, video, maxSide)) ?? { source: video, width: video.videoWidth, height: video.videoHeight };
-      const { blob, width, height } = await toJpeg(picture, maxSide, call.uploads?.maxBytes ?? smallBytes);
-      hands.gave(call, { words: `${width} × ${height}, ${sizeWords(blob.size)}`, picture: thumbnail(picture) });
+      const picture = (await wholePicture(stream, video, maxSide)) ?? {
+        source: video,
+        width: video.videoWidth,
+        height: video.videoHeight,
+      };
+      const { blob, width, height } = await toJpeg(
+        picture,
+        maxSide,
+        call.uploads?.maxBytes ?? smallBytes,
+      );
+      hands.gave(call, {
+        words: `${width} × ${height}, ${sizeWords(blob.size)}`,
+        picture: thumbnail(picture),
+      });
       if (!fitsInline(call, blob.size)) return blob;
-      return { mime_type: "image/jpeg", width, height, bytes: blob.size, data_base64: base64Of(await blob.arrayBuffer()) };
+      return {
+        mime_type: "image/jpeg",
+        width,
+        height,
+        bytes: blob.size,
+        data_base64: base64Of(await blob.arrayBuffer()),
+      };
     } catch (thrown) {
       throw toolError(thrown, "the camera");
     } finally {
@@ -52,14 +89,25 @@ export const photo: PageTool = {
   },
 };
 
-/** `ImageCapture` is not in the type library: it takes a photo with all the pixels of the sensor, where a video has fewer. */
+/**
+ * `ImageCapture` is not in the type library: it takes a photo with all the pixels of the sensor,
+ * where a video has fewer.
+ */
 type Capture = new (track: MediaStreamTrack) => { takePhoto(): Promise<Blob> };
 
-/** The sensor's whole picture if more was asked for than the video shows and the browser can give it. */
-async function wholePicture(stream: MediaStream, video: HTMLVideoElement, maxSide: number): Promise<Drawable | undefined> {
+/**
+ * The sensor's whole picture if more was asked for than the video shows and the browser can give
+ * it.
+ */
+async function wholePicture(
+  stream: MediaStream,
+  video: HTMLVideoElement,
+  maxSide: number,
+): Promise<Drawable | undefined> {
   const Capture = (window as unknown as { ImageCapture?: Capture }).ImageCapture;
   const [track] = stream.getVideoTracks();
-  if (!Capture || !track || maxSide <= Math.max(video.videoWidth, video.videoHeight)) return undefined;
+  if (!Capture || !track || maxSide <= Math.max(video.videoWidth, video.videoHeight))
+    return undefined;
   try {
     const source = await createImageBitmap(await new Capture(track).takePhoto());
     return { source, width: source.width, height: source.height };

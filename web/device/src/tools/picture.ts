@@ -8,11 +8,17 @@ export interface Drawable {
 const thumbnailSide = 112; // twice what the list shows
 
 /** A JPEG of at most `maxBytes`: quality goes down first, then size. */
-export async function toJpeg(picture: Drawable, maxSide: number, maxBytes: number): Promise<{ blob: Blob; width: number; height: number }> {
+export async function toJpeg(
+  picture: Drawable,
+  maxSide: number,
+  maxBytes: number,
+): Promise<{ blob: Blob; width: number; height: number }> {
   for (let side = maxSide; ; side *= 0.75) {
     const canvas = drawn(picture, side);
     for (const quality of [0.88, 0.75, 0.6]) {
-      const blob = await new Promise<Blob | null>((done) => canvas.toBlob(done, "image/jpeg", quality));
+      const blob = await new Promise<Blob | null>((done) =>
+        canvas.toBlob(done, "image/jpeg", quality),
+      );
       if (!blob) throw new Error("the browser cannot make a JPEG");
       if (blob.size <= maxBytes) return { blob, width: canvas.width, height: canvas.height };
     }

@@ -7,14 +7,22 @@ import { icon } from "./icons.js";
 import { callerAccount, callerName, valueWords } from "./words.js";
 
 /**
- * Questions to the person, in one dialog over the page: may this call run, and where the browser wants a tap, that tap. One question
- * at a time; whoever asks sees to that. A question whose call is over goes away by itself.
+ * Questions to the person, in one dialog over the page: may this call run, and where the browser
+ * wants a tap, that tap. One question at a time; whoever asks sees to that. A question whose call
+ * is over goes away by itself.
  */
 export class ConsentDialog {
-  private readonly dialog = h("dialog", { class: "ask", "aria-labelledby": "ask-title", "aria-describedby": "ask-about" });
+  private readonly dialog = h("dialog", {
+    class: "ask",
+    "aria-labelledby": "ask-title",
+    "aria-describedby": "ask-about",
+  });
   private queue: Promise<unknown> = Promise.resolve();
 
-  constructor(parent: Element, private readonly toolOf: (name: string) => PageTool | undefined) {
+  constructor(
+    parent: Element,
+    private readonly toolOf: (name: string) => PageTool | undefined,
+  ) {
     parent.append(this.dialog);
   }
 
@@ -27,8 +35,11 @@ export class ConsentDialog {
       title: `${callerName(call.caller)} ${tool?.asks ?? `wants to use ${call.tool}`}`,
       text: callerAccount(call.caller),
       choices: [
-        choice("once", "Allow once", "primary"), choice("session", "Until I close this page", "plain"), choice("always", "Always allow", "plain"),
-        choice("no", "Not now", "plain"), choice("never", "Never", "danger"),
+        choice("once", "Allow once", "primary"),
+        choice("session", "Until I close this page", "plain"),
+        choice("always", "Always allow", "plain"),
+        choice("no", "Not now", "plain"),
+        choice("never", "Never", "danger"),
       ],
     });
   };
@@ -40,9 +51,16 @@ export class ConsentDialog {
       picture: this.toolOf(call.tool)?.icon ?? "spark",
       title: what,
       text: `${callerName(call.caller)} may do this, and your browser wants you to tap for it.`,
-      choices: [{ answer: true, label: "Go on", style: "primary" }, { answer: false, label: "Not now", style: "plain" }],
+      choices: [
+        { answer: true, label: "Go on", style: "primary" },
+        { answer: false, label: "Not now", style: "plain" },
+      ],
     });
-    if (!done) throw new ToolError("FORBIDDEN", "the person at the device said no; do not ask again for the same thing");
+    if (!done)
+      throw new ToolError(
+        "FORBIDDEN",
+        "the person at the device said no; do not ask again for the same thing",
+      );
   }
 
   private show<T>(call: ToolCall, fallback: T, question: Question<T>): Promise<T> {
@@ -64,21 +82,38 @@ export class ConsentDialog {
       const title = h("h2", { id: "ask-title", tabindex: -1 }, question.title);
       const bar = h("div", { class: "ask-time", "aria-hidden": "true" });
       bar.style.animationDuration = `${Math.max(0, call.deadline - Date.now())}ms`;
-      const buttons = question.choices.map(({ answer, label, style }) => h("button", { class: `button ${style}`, type: "button", onclick: () => close(answer) }, label));
+      const buttons = question.choices.map(({ answer, label, style }) =>
+        h(
+          "button",
+          { class: `button ${style}`, type: "button", onclick: () => close(answer) },
+          label,
+        ),
+      );
       fill(
         this.dialog,
         bar,
-        h("div", { class: "ask-head" }, h("span", { class: "ask-picture" }, icon(question.picture)), h("div", {}, title, h("p", { id: "ask-about", class: "quiet" }, question.text))),
+        h(
+          "div",
+          { class: "ask-head" },
+          h("span", { class: "ask-picture" }, icon(question.picture)),
+          h("div", {}, title, h("p", { id: "ask-about", class: "quiet" }, question.text)),
+        ),
         details(call.args),
         h("div", { class: `ask-choices of-${question.choices.length}` }, ...buttons),
       );
-      // The Escape key. The event of the last question's end may come only now; then the dialog is open, with this question.
+      // The Escape key. The event of the last question's end may come only now; then the dialog is
+      // open, with this question.
       this.dialog.onclose = () => this.dialog.open || giveUp();
       call.signal.addEventListener("abort", giveUp, { once: true });
       this.dialog.showModal();
       title.focus();
       if (navigator.userActivation?.hasBeenActive) navigator.vibrate?.(60);
-      if (document.hidden) void notify(question.title, { body: "Open the page to answer.", icon: "./icon-192.png", tag: "crab-question" }).catch(() => {});
+      if (document.hidden)
+        void notify(question.title, {
+          body: "Open the page to answer.",
+          icon: "./icon-192.png",
+          tag: "crab-question",
+        }).catch(() => {});
     });
   }
 }
@@ -87,8 +122,17 @@ export class ConsentDialog {
 function details(args: JsonObject): HTMLElement | undefined {
   const entries = Object.entries(args);
   if (entries.length === 0) return undefined;
-  return h("div", { class: "ask-args", tabindex: 0, role: "group", "aria-label": "What it asks for" },
-    h("dl", {}, ...entries.map(([name, value]) => h("div", {}, h("dt", {}, name.replaceAll("_", " ")), h("dd", {}, valueWords(value))))));
+  return h(
+    "div",
+    { class: "ask-args", tabindex: 0, role: "group", "aria-label": "What it asks for" },
+    h(
+      "dl",
+      {},
+      ...entries.map(([name, value]) =>
+        h("div", {}, h("dt", {}, name.replaceAll("_", " ")), h("dd", {}, valueWords(value))),
+      ),
+    ),
+  );
 }
 
 interface Question<T> {
@@ -97,4 +141,3 @@ interface Question<T> {
   text: string;
   choices: Array<{ answer: T; label: string; style: string }>;
 }
-

@@ -5,7 +5,9 @@ import { icon } from "./icons.js";
 import { mark } from "./mark.js";
 
 /** `BarcodeDetector` is not in the type library yet. */
-type Detector = new (options: { formats: string[] }) => { detect(image: HTMLVideoElement): Promise<Array<{ rawValue: string }>> };
+type Detector = new (options: { formats: string[] }) => {
+  detect(image: HTMLVideoElement): Promise<Array<{ rawValue: string }>>;
+};
 
 /** The first view: a code from the operator makes this browser a device. */
 export class PairingView {
@@ -15,31 +17,87 @@ export class PairingView {
   private readonly button: HTMLButtonElement;
   private readonly message = h("p", { class: "message", role: "alert" });
 
-  constructor(private readonly options: { gateway: string; name: string; code: string | undefined; notice: string | undefined; pair: (code: string, name: string) => Promise<void> }) {
+  constructor(
+    private readonly options: {
+      gateway: string;
+      name: string;
+      code: string | undefined;
+      notice: string | undefined;
+      pair: (code: string, name: string) => Promise<void>;
+    },
+  ) {
     this.code = h("input", {
-      id: "code", class: "code", inputmode: "numeric", autocomplete: "one-time-code", placeholder: "0000-0000-0000", maxlength: 14, required: true,
-      "aria-describedby": "code-hint", value: options.code ?? "", oninput: () => this.onInput(),
+      id: "code",
+      class: "code",
+      inputmode: "numeric",
+      autocomplete: "one-time-code",
+      placeholder: "0000-0000-0000",
+      maxlength: 14,
+      required: true,
+      "aria-describedby": "code-hint",
+      value: options.code ?? "",
+      oninput: () => this.onInput(),
     });
-    this.name = h("input", { id: "name", value: options.name, maxlength: 60, required: true, autocomplete: "off" });
+    this.name = h("input", {
+      id: "name",
+      value: options.name,
+      maxlength: 60,
+      required: true,
+      autocomplete: "off",
+    });
     this.button = h("button", { class: "button primary", type: "submit" }, "Pair this device");
-    const scan = "BarcodeDetector" in window && navigator.mediaDevices?.getUserMedia !== undefined &&
-      h("button", { class: "button plain", type: "button", onclick: () => void this.scan() }, icon("scan"), "Scan the QR code");
+    const scan =
+      "BarcodeDetector" in window &&
+      navigator.mediaDevices?.getUserMedia !== undefined &&
+      h(
+        "button",
+        { class: "button plain", type: "button", onclick: () => void this.scan() },
+        icon("scan"),
+        "Scan the QR code",
+      );
     this.element = h(
-      "main", { class: "pairing" },
-      h("div", { class: "pairing-card" },
+      "main",
+      { class: "pairing" },
+      h(
+        "div",
+        { class: "pairing-card" },
         mark("pairing-mark"),
         h("h1", {}, "Lend a hand to your agents"),
-        h("p", { class: "lead" }, "Pair this browser, and agents can ask it for a photo, a place or a vibration. You decide each time, and no is no."),
+        h(
+          "p",
+          { class: "lead" },
+          "Pair this browser, and agents can ask it for a photo, a place or a vibration. You decide each time, and no is no.",
+        ),
         options.notice !== undefined && h("p", { class: "notice", role: "status" }, options.notice),
-        h("form", { onsubmit: (event) => { event.preventDefault(); void this.submit(); } },
+        h(
+          "form",
+          {
+            onsubmit: (event) => {
+              event.preventDefault();
+              void this.submit();
+            },
+          },
           h("label", { for: "code" }, "Pairing code"),
           this.code,
-          h("p", { id: "code-hint", class: "quiet" }, "From ", h("kbd", {}, "crab devices pair --qr"), " on the gateway. It works once, for five minutes."),
+          h(
+            "p",
+            { id: "code-hint", class: "quiet" },
+            "From ",
+            h("kbd", {}, "crab devices pair --qr"),
+            " on the gateway. It works once, for five minutes.",
+          ),
           h("label", { for: "name" }, "Name of this device"),
           this.name,
           this.message,
-          h("div", { class: "pairing-actions" }, this.button, scan)),
-        h("p", { class: "pairing-host quiet" }, "Gateway: ", h("strong", {}, new URL(options.gateway).host))),
+          h("div", { class: "pairing-actions" }, this.button, scan),
+        ),
+        h(
+          "p",
+          { class: "pairing-host quiet" },
+          "Gateway: ",
+          h("strong", {}, new URL(options.gateway).host),
+        ),
+      ),
     );
   }
 
@@ -50,7 +108,8 @@ export class PairingView {
   private onInput(): void {
     const digits = this.code.value.replace(/\D/g, "").slice(0, 12);
     const grouped = digits.replace(/(\d{4})(?=\d)/g, "$1-");
-    if (this.code.selectionStart === this.code.value.length) this.code.value = grouped; // not while somebody mends the middle
+    // not while somebody mends the middle
+    if (this.code.selectionStart === this.code.value.length) this.code.value = grouped;
   }
 
   private async submit(): Promise<void> {
@@ -70,7 +129,12 @@ export class PairingView {
   private async scan(): Promise<void> {
     const Detector = (window as unknown as { BarcodeDetector: Detector }).BarcodeDetector;
     const detector = new Detector({ formats: ["qr_code"] });
-    const video = h("video", { class: "scanner", playsinline: true, muted: true, "aria-label": "The camera's view" });
+    const video = h("video", {
+      class: "scanner",
+      playsinline: true,
+      muted: true,
+      "aria-label": "The camera's view",
+    });
     const stop = h("button", { class: "button plain", type: "button" }, "Stop");
     const dialog = h("dialog", { class: "ask" }, video, stop);
     fill(dialog, video, stop);
@@ -78,12 +142,16 @@ export class PairingView {
     dialog.showModal();
     let stream: MediaStream | undefined;
     try {
-      stream = await navigator.mediaDevices.getUserMedia({ video: { facingMode: { ideal: "environment" } } });
+      stream = await navigator.mediaDevices.getUserMedia({
+        video: { facingMode: { ideal: "environment" } },
+      });
       video.srcObject = stream;
       await video.play();
       stop.addEventListener("click", () => dialog.close());
       while (dialog.open) {
-        const code = (await detector.detect(video)).map((found) => codeFromLink(found.rawValue)).find((found) => found !== undefined);
+        const code = (await detector.detect(video))
+          .map((found) => codeFromLink(found.rawValue))
+          .find((found) => found !== undefined);
         if (code !== undefined) {
           this.code.value = code;
           break;
@@ -103,9 +171,13 @@ export class PairingView {
 
 function whatToDo(failure: PairingError): string {
   switch (failure.reason) {
-    case "wrong": return "That is not the code. Look again: twelve digits.";
-    case "none_open": return "No code is open at the gateway. Make one with: crab devices pair --qr";
-    case "slow_down": return `Too many tries. Wait ${Math.ceil(failure.retryAfterMs / 1000)} seconds.`;
-    case "unreachable": return `The gateway does not answer as it should: ${failure.message}`;
+    case "wrong":
+      return "That is not the code. Look again: twelve digits.";
+    case "none_open":
+      return "No code is open at the gateway. Make one with: crab devices pair --qr";
+    case "slow_down":
+      return `Too many tries. Wait ${Math.ceil(failure.retryAfterMs / 1000)} seconds.`;
+    case "unreachable":
+      return `The gateway does not answer as it should: ${failure.message}`;
   }
 }

@@ -5,7 +5,10 @@ export function callerName(caller: Caller): string {
   return caller.agent || nameOf(caller.principal) || "Somebody";
 }
 
-/** What the gateway proved, for the line below: `through the account ci`; empty without anything to add. */
+/**
+ * What the gateway proved, for the line below: `through the account ci`; empty without anything to
+ * add.
+ */
 export function callerAccount(caller: Caller): string {
   return caller.principal === "" || caller.agent === "" ? "" : `through ${caller.principal}`;
 }
@@ -27,6 +30,7 @@ export function ago(ms: number): string {
 /** An argument of a call for people: text as it is, `yes` and `no`, what is nested as JSON. */
 export function valueWords(value: Json): string {
   if (typeof value === "boolean") return value ? "yes" : "no";
-  if (Array.isArray(value) && value.every((item) => typeof item !== "object")) return value.join(", ");
+  if (Array.isArray(value) && value.every((item) => typeof item !== "object"))
+    return value.join(", ");
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
