@@ -25,10 +25,7 @@ private:
     std::string text_;
 };
 
-using CallId = Id<struct CallIdTag>;
 using TenantId = Id<struct TenantIdTag>;
-using PeerId = Id<struct PeerIdTag>;
-using DeviceId = Id<struct DeviceIdTag>;
 using ChatSessionId = Id<struct ChatSessionIdTag>;
 
 /// One live connection, unique for the life of the process.

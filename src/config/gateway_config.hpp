@@ -41,7 +41,6 @@ struct GatewayOptions {
     std::filesystem::path state_dir;    ///< empty: Paths decides
     std::filesystem::path runtime_dir;  ///< empty: Paths decides
     LogOptions log;
-    bool busy_poll = false;
     friend bool operator==(const GatewayOptions&, const GatewayOptions&) = default;
 };
 
@@ -393,11 +392,6 @@ struct AuditOptions {
     friend bool operator==(const AuditOptions&, const AuditOptions&) = default;
 };
 
-struct MetricsOptions {
-    bool enabled = true;
-    friend bool operator==(const MetricsOptions&, const MetricsOptions&) = default;
-};
-
 struct GatewayConfig {
     std::filesystem::path source;  ///< the file it was read from; empty for the defaults
     GatewayOptions gateway;
@@ -427,7 +421,6 @@ struct GatewayConfig {
     AgentOptions agent;
     std::vector<NamedAgentOptions> agents;
     AuditOptions audit;
-    MetricsOptions metrics;
     friend bool operator==(const GatewayConfig&, const GatewayConfig&) = default;
 };
 

@@ -52,7 +52,6 @@ gateway:
   state_dir: /srv/state
   runtime_dir: /srv/run
   log: {level: debug, format: json}
-  busy_poll: true
 listen:
   public: "[::]:8443"
   peers: "0.0.0.0:42618"
@@ -128,7 +127,6 @@ agents:
      on: [{event: "cron.*", agent_id: a, session_id: s, where: [{pointer: /job_name, glob: "m*"}],)"
                              R"( prompt: go, session: agent, max_age: 5m}]}
 audit: {retention_days: 30}
-metrics: {enabled: false}
 )");
     ASSERT_TRUE(loaded) << loaded.error().message;
     GatewayConfig expected;
@@ -232,7 +230,6 @@ metrics: {enabled: false}
                                 .max_age = 5min}},
                         .at_once = 1}};
     expected.audit.retention = std::chrono::days(30);
-    expected.metrics.enabled = false;
     EXPECT_EQ(*loaded, expected);
 }
 

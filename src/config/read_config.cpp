@@ -281,7 +281,7 @@ GatewayConfig read_config(const json::Value& document) {
     const Members gateway = root.in("gateway");
     gateway("name", config.gateway.name)("threads", config.gateway.threads)(
         "state_dir", config.gateway.state_dir);
-    gateway("runtime_dir", config.gateway.runtime_dir)("busy_poll", config.gateway.busy_poll);
+    gateway("runtime_dir", config.gateway.runtime_dir);
     gateway.in("log")("level", config.gateway.log.level)("format", config.gateway.log.format);
     read_listen(root.in("listen"), config.listen);
     read_grpc(root.in("grpc"), config.grpc);
@@ -345,7 +345,6 @@ GatewayConfig read_config(const json::Value& document) {
                                                                              config.pairing.key);
     root.in("pairing")("allow_insecure_loopback", config.pairing.allow_insecure_loopback);
     root.in("audit")("retention_days", config.audit.retention);
-    root.in("metrics")("enabled", config.metrics.enabled);
     return config;
 }
 

@@ -1,6 +1,7 @@
 #include "crypto/certificate_request.hpp"
 
 #include "crypto/pem.hpp"
+#include "crypto/test_keys.hpp"
 
 #include <gtest/gtest.h>
 
@@ -28,15 +29,14 @@ TEST(CertificateRequestTest, WhatWasAskedForReadsBack) {
 TEST(CertificateRequestTest, FourKindsOfKeysAreTakenAndWeakOnesAreNot) {
     EXPECT_EQ(CertificateRequest::parse(request_with(PrivateKey::generate_p256()))->public_key.kind,
               KeyKind::kP256);
-    EXPECT_EQ(CertificateRequest::parse(request_with(PrivateKey::generate_p384()))->public_key.kind,
+    EXPECT_EQ(CertificateRequest::parse(request_with(test::p384_key()))->public_key.kind,
               KeyKind::kP384);
     EXPECT_EQ(
         CertificateRequest::parse(request_with(PrivateKey::generate_ed25519()))->public_key.kind,
         KeyKind::kEd25519);
-    EXPECT_EQ(
-        CertificateRequest::parse(request_with(PrivateKey::generate_rsa(2048)))->public_key.kind,
-        KeyKind::kRsa);
-    EXPECT_FALSE(CertificateRequest::parse(request_with(PrivateKey::generate_rsa(1024))));
+    EXPECT_EQ(CertificateRequest::parse(request_with(test::rsa_key(2048)))->public_key.kind,
+              KeyKind::kRsa);
+    EXPECT_FALSE(CertificateRequest::parse(request_with(test::rsa_key(1024))));
 }
 
 TEST(CertificateRequestTest, SecondBlocksNotesAndLongTextsAreRefused) {

@@ -45,15 +45,8 @@ std::shared_ptr<EVP_PKEY> shared(EVP_PKEY* key) {
 PrivateKey PrivateKey::generate_p256() {
     return PrivateKey(shared(EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", "P-256")));
 }
-PrivateKey PrivateKey::generate_p384() {
-    return PrivateKey(shared(EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", "P-384")));
-}
 PrivateKey PrivateKey::generate_ed25519() {
     return PrivateKey(shared(EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519")));
-}
-PrivateKey PrivateKey::generate_rsa(int bits) {
-    return PrivateKey(
-        shared(EVP_PKEY_Q_keygen(nullptr, nullptr, "RSA", static_cast<std::size_t>(bits))));
 }
 
 Result<PrivateKey> PrivateKey::from_pem(const Secret<std::string>& pem) {

@@ -32,9 +32,7 @@ struct PublicKey {
 class PrivateKey {
 public:
     static PrivateKey generate_p256();
-    static PrivateKey generate_p384();
     static PrivateKey generate_ed25519();
-    static PrivateKey generate_rsa(int bits);
     /// PKCS #8 or the older forms of one kind of key, not encrypted. Errors: kInvalidArgs.
     static Result<PrivateKey> from_pem(const Secret<std::string>& pem);
 

@@ -1,6 +1,7 @@
 #include "crypto/signature.hpp"
 
 #include "base/encoding.hpp"
+#include "crypto/test_keys.hpp"
 
 #include <gtest/gtest.h>
 
@@ -44,8 +45,8 @@ TEST(Signature, ASignatureOfRfc8032IsGood) {
 TEST(Signature, OnlyTheTwoKindsOfKeysAreTaken) {
     EXPECT_FALSE(read_signing_key(""));
     EXPECT_FALSE(read_signing_key("nonsense"));
-    EXPECT_FALSE(read_signing_key(PrivateKey::generate_p384().public_key().der));
-    EXPECT_FALSE(read_signing_key(PrivateKey::generate_rsa(2048).public_key().der));
+    EXPECT_FALSE(read_signing_key(test::p384_key().public_key().der));
+    EXPECT_FALSE(read_signing_key(test::rsa_key(2048).public_key().der));
     EXPECT_FALSE(read_signing_key(PrivateKey::generate_ed25519().public_key().der + "x"));
 }
 

@@ -242,7 +242,6 @@ Result<std::shared_ptr<const Policy>> Policy::make(std::vector<PolicyRule> rules
                 }
             }
             policy->rules_[i]->where.push_back(std::move(made));
-            policy->looks_at_arguments_ = true;
         }
     }
     return policy;

@@ -115,8 +115,6 @@ public:
     bool may_act_in(const Principal& principal, std::string_view tenant) const;
     /// The tenant of its calls that name none; empty: that of no tenant in particular.
     std::string_view home_tenant(const Principal& principal) const;
-    /// Whether any rule looks at arguments, so that they must be parsed before the decision.
-    bool looks_at_arguments() const { return looks_at_arguments_; }
     /// May `principal` register a tool of this name?
     Decision decide_registration(const Principal& principal, std::string_view name) const;
     /// May `principal` do `action` (core/call/action.hpp) for `tenant`? Empty: for no tenant in
@@ -132,7 +130,6 @@ private:
     const Peer* find_peer(const Principal& principal) const;
     std::vector<std::unique_ptr<Compiled>> rules_;
     std::unordered_map<std::string, std::unique_ptr<const Peer>> peers_;
-    bool looks_at_arguments_ = false;
     bool speaks_of_agents_ = false;
 };
 

@@ -56,10 +56,6 @@ std::optional<std::uint16_t> parse_port(std::string_view text) {
     return static_cast<std::uint16_t>(port);
 }
 
-bool equals_any_case(std::string_view a, std::string_view b) {
-    return std::ranges::equal(a, b, {}, to_lower, to_lower);
-}
-
 }  // namespace
 
 std::optional<std::string> percent_decode(std::string_view text) {
@@ -160,27 +156,6 @@ std::optional<Origin> parse_origin(std::string_view text) {
     const bool clear = equals_lower(scheme, "http") || equals_lower(scheme, "ws");
     const std::uint16_t usual = tls ? 443 : clear ? 80 : 0;
     return Origin{.scheme = scheme, .host = host->host, .port = host->port.value_or(usual)};
-}
-
-bool same_origin(const Origin& a, const Origin& b) {
-    return a.port == b.port && equals_any_case(a.scheme, b.scheme) &&
-           equals_any_case(a.host, b.host);
-}
-
-bool is_loopback_host(std::string_view host) {
-    if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-    if (const auto bytes = ipv4(host)) return (*bytes)[0] == 127;
-    if (const auto bytes = ipv6(host)) {
-        static constexpr std::array<std::uint8_t, 16> kLoopback{0, 0, 0, 0, 0, 0, 0, 0,
-                                                                0, 0, 0, 0, 0, 0, 0, 1};
-        return *bytes == kLoopback;
-    }
-    if (host.ends_with('.')) host.remove_suffix(1);
-    constexpr std::string_view kLocalhost = "localhost";
-    if (!is_name(host) || host.size() < kLocalhost.size() ||
-        !equals_lower(host.substr(host.size() - kLocalhost.size()), kLocalhost))
-        return false;
-    return host.size() == kLocalhost.size() || host[host.size() - kLocalhost.size() - 1] == '.';
 }
 
 }  // namespace crab::net

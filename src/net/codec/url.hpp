@@ -52,11 +52,5 @@ struct Origin {
     std::uint16_t port = 0;
 };
 std::optional<Origin> parse_origin(std::string_view text);
-/// Scheme and host without regard to case, and the port.
-bool same_origin(const Origin& a, const Origin& b);
-
-/// `localhost`, names below it, 127.0.0.0/8 and ::1 (brackets allowed); a name that merely starts
-/// so is none.
-bool is_loopback_host(std::string_view host);
 
 }  // namespace crab::net

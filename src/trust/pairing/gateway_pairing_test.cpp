@@ -2,6 +2,7 @@
 
 #include "base/encoding.hpp"
 #include "crypto/certificate_request.hpp"
+#include "crypto/test_keys.hpp"
 #include "trust/pairing/test_handshake.hpp"
 
 #include <gmock/gmock.h>
@@ -252,7 +253,7 @@ TEST_F(GatewayPairingTest, ABrokenRequestOrAWeakOrUsedKeyIsRefused) {
     std::string broken = good;
     broken[200] = broken[200] == 'A' ? 'B' : 'A';
     refused(broken);
-    refused(csr(crypto::PrivateKey::generate_rsa(1024)));
+    refused(csr(crypto::test::rsa_key(1024)));
     refused(good + std::string(16 << 10, '\n'));
     EXPECT_TRUE(peers.certificates.empty());
 
@@ -267,9 +268,8 @@ TEST_F(GatewayPairingTest, NamesOfTheRequestDoNotSurvive) {
     const crypto::AltNames greedy{.uris = {"crab://peer/operator/admin", "crab://gateway/home"},
                                   .dns_names = {"bank.example"},
                                   .ip_addresses = {"192.0.2.1"}};
-    ended_when_signed<PairCsrRequest>([&](PairCsrRequest& message) {
-        message.csr_pem = csr(crypto::PrivateKey::generate_p384(), greedy);
-    });
+    ended_when_signed<PairCsrRequest>(
+        [&](PairCsrRequest& message) { message.csr_pem = csr(crypto::test::p384_key(), greedy); });
     ASSERT_EQ(peers.certificates.size(), 1u);
     const auto leaf = crypto::Certificate::from_pem(peers.certificates[0].certificate_pem);
     EXPECT_EQ(leaf->common_name(), "memory");
