@@ -1206,6 +1206,13 @@ Outcome Pipeline::check_result(const Tool& tool, Outcome outcome, const CallRule
         return fail(ErrorCode::kInternal,
                     "the tool's result is not JSON although it declares an output schema; the call "
                     "may have taken effect");
+    // The schema judges one of two members of a name; the caller may read the other.
+    if (const auto twice = json::find_duplicate(root->element())) {
+        return fail(ErrorCode::kInternal,
+                    fmt::format("the tool's result has two members of one name ({}) although it "
+                                "declares an output schema; the call may have taken effect",
+                                *twice));
+    }
     const auto violations = tool.output->check(root->element());
     if (violations.empty()) {
         if (rules.operation_ids) add_operation_id(tool, *outcome);

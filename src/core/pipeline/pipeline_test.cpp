@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace crab::core {
@@ -1123,6 +1124,11 @@ TEST_F(PipelineTest, AResultMustFitTheOutputSchema) {
     auto broken = start();
     EXPECT_EQ(broken->code(), ErrorCode::kInternal);
     EXPECT_TRUE(json::Value::parse(broken->outcome().error().details));
+    host->answers = {text_result(R"({"ok":true,"more":{"a":1,"a":2}})")};
+    auto twice = start();
+    EXPECT_EQ(twice->code(), ErrorCode::kInternal);
+    EXPECT_THAT(twice->outcome().error().message,
+                testing::HasSubstr("two members of one name (/more/a)"));
     host->answers = {text_result("plain text")};
     EXPECT_EQ(start()->code(), ErrorCode::kInternal);
     spec.output_schema = R"({"type":"string"})";

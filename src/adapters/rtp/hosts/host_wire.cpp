@@ -2,6 +2,7 @@
 
 #include "adapters/rtp/calls/call_wire.hpp"
 #include "core/call/tool_schemas.hpp"
+#include "json/duplicates.hpp"
 #include "json/element.hpp"
 #include "json/writer.hpp"
 
@@ -91,7 +92,7 @@ std::string_view read_parts(Element root, Parts& parts) {
     static constexpr auto kMembers = {"version",     "call_id", "tool_name", "status",
                                       "duration_ms", "result",  "error",     "logs"};
     if (!has_only(object, kMembers)) return "it has a member that the schema does not know";
-    if (json::has_duplicate_members(root)) return "a member occurs twice";
+    if (json::find_duplicate(root)) return "a member occurs twice";
     if (json::get_string(root, "version") != "v1") return "version is not v1";
     const auto id = json::get_string(root, "call_id");
     const auto tool = json::get_string(root, "tool_name");
@@ -121,7 +122,6 @@ std::string_view read_parts(Element root, Parts& parts) {
         if (parts.error->get(error) != simdjson::SUCCESS) return "error is no object";
         if (!has_only(error, {"code", "message", "details", "retryable"}))
             return "error has a member that the schema does not know";
-        if (json::has_duplicate_members(*parts.error)) return "a member of error occurs twice";
         const auto wrong = [&](std::string_view name, auto fits) {
             const auto member = json::get(*parts.error, name);
             return member && !fits(*member);

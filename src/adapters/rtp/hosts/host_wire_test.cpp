@@ -76,6 +76,11 @@ TEST_F(HostWireTest, AnAnswerThatBreaksARuleIsInternalNamesItAndIsNotRepeated) {
         {R"({"version":"v1","version":"v1","call_id":"c7","tool_name":"echo","status":"ok",)"
          R"("duration_ms":3})",
          "twice"},
+        {failed("error", R"({"code":"X","code":"Y"})"), "twice"},
+        {failed("error", R"({"details":{"a":{"b":1,"\u0062":2}}})"), "twice"},
+        {R"({"version":"v1","call_id":"c7","tool_name":"echo","status":"ok","duration_ms":3,)"
+         R"("result":{"rooms":[{"a":1,"a":2}]}})",
+         "twice"},
         {failed("error", "[]"), "error"},
         {failed("error", R"({"code":1})"), "error.code"},
         {failed("error", R"({"details":[]})"), "error.details"},
