@@ -132,7 +132,7 @@ audit: {retention_days: 30}
     GatewayConfig expected;
     expected.source = "gateway.yaml";
     expected.gateway = {
-        "harbour", 3, "/srv/state", "/srv/run", {log::Level::kDebug, log::Format::kJson}, true};
+        "harbour", 3, "/srv/state", "/srv/run", {log::Level::kDebug, log::Format::kJson}};
     expected.listen.public_address = HostPort{"::", 8443};
     expected.listen.peers = HostPort{"0.0.0.0", 42618};
     expected.listen.path_prefix = "/crab";
