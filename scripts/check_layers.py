@@ -97,7 +97,7 @@ LAYERS = {
     "setup": SCHEMAS | {"base/process", "config", "core/policy", "crypto", "net/tls"},
     "admin": TASKS | VALUES | NET | CORE | {"trust", "hosts/command", "crypto"},
     "sdk": TASKS | VALUES | NET | {"base/process", "adapters/sw4rm", "core/call", "crypto"},
-    "sdk/machine": VALUES | {"base/process"},
+    "sdk/machine": VALUES | {"base/process", "sdk"},  # what include/crab declares is in sdk
     "sdk/provider": SCHEMAS | {"adapters/cetp"},
     "sdk/tool_host": TASKS
     | VALUES
@@ -191,7 +191,7 @@ TESTS = {
     "adapters/rtp/*": {"core/*", "net/*"},
     "bridge": {"net/http"},
     "net/*": {"crypto"},
-    "sdk/machine": {"sdk", "json/schema"},
+    "sdk/machine": {"json/schema"},
     "store/*": {"base/process", "json/schema"},
 }
 

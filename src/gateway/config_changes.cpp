@@ -51,7 +51,6 @@ ConfigChanges config_changes(const config::GatewayConfig& before,
     later("providers", [](Config c) -> const auto& { return c.providers; });
     later("secrets", [](Config c) -> const auto& { return c.secrets; });
     later("audit", [](Config c) -> const auto& { return c.audit; });
-    later("metrics", [](Config c) -> const auto& { return c.metrics; });
     return changes;
 }
 
