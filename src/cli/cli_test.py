@@ -14,7 +14,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tests/support"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests/support"))
 from scripted_gateway import ScriptedGateway  # noqa: E402
 
 CRAB = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else "crab"
@@ -238,7 +238,7 @@ class Help(CliTest):
             self.assertRegex(codes, rf"(?m)^ *{code}  ")
 
     def test_the_reference_page_is_current(self):
-        page = Path(__file__).resolve().parents[3] / "docs/reference/cli.md"
+        page = Path(__file__).resolve().parents[2] / "docs/reference/cli.md"
         self.assertEqual(
             self.crab("help", "--markdown").stdout,
             page.read_text(),
