@@ -209,6 +209,7 @@ LIBRARIES = {
     "pcre2.h": ({"json/schema"}, False),
     "seccomp.h": ({"hosts/*"}, False),
     "histedit.h": ({"cli/output"}, False),
+    "qrencode.h": ({"cli/output"}, False),
     "re2": ({"json/schema", "core/policy"}, False),
     "simdjson.h": (
         VALUES
