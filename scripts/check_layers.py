@@ -207,6 +207,8 @@ LIBRARIES = {
     "systemd": ({"sdk/provider", "bridge", "bridge/*", "gateway"}, False),
     "zlib.h": ({"net/codec"}, False),
     "pcre2.h": ({"json/schema"}, False),
+    "idn2.h": ({"json/schema"}, False),
+    "unictype.h": ({"json/schema"}, False),
     "seccomp.h": ({"hosts/*"}, False),
     "histedit.h": ({"cli/output"}, False),
     "qrencode.h": ({"cli/output"}, False),

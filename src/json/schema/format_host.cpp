@@ -19,7 +19,7 @@ bool is_ascii_label(std::string_view label) {
         label, [](char c) { return is_ascii_letter(c) || is_ascii_digit(c) || c == '-'; });
     if (!plain || label.size() < 4 || label.substr(2, 2) != "--") return plain;
     if ((label[0] | 0x20) != 'x' || (label[1] | 0x20) != 'n') return false;
-    return decode_a_label(label).has_value();
+    return to_u_label(label).has_value();
 }
 
 bool is_mailbox(std::string_view text, bool international) {

@@ -1,7 +1,6 @@
 #include "json/schema/format.hpp"
 
 #include "json/schema/idn_label.hpp"
-#include "json/schema/punycode.hpp"
 #include "json/schema/uri.hpp"
 
 #include <gtest/gtest.h>
@@ -10,6 +9,7 @@ namespace crab::json {
 namespace {
 
 using namespace formats;
+using namespace std::string_literals;
 
 TEST(Formats, TimesKeepTheCalendarAndLeapSecondsTheirPlace) {
     EXPECT_TRUE(is_date("2024-02-29"));
@@ -46,12 +46,28 @@ TEST(Formats, HostsAndMailboxesFollowTheirLengthsAndAlphabets) {
     EXPECT_FALSE(is_ipv6("fe80::1%eth0"));
 }
 
-TEST(Formats, PunycodeGoesThereAndBack) {
-    EXPECT_EQ(decode_punycode("mnchen-3ya"), U"münchen");
-    EXPECT_EQ(punycode_of(U"münchen"), "mnchen-3ya");
-    EXPECT_EQ(punycode_of(U"他们为什么不说中文"), "ihqwcrb4cv8a8dqg056pqjye");
-    EXPECT_EQ(decode_punycode("ihqwcrb4cv8a8dqg056pqjye"), U"他们为什么不说中文");
-    EXPECT_EQ(decode_punycode("99999999999"), std::nullopt);
+TEST(Formats, LabelsOfNamesGoThereAndBack) {
+    EXPECT_EQ(to_a_label("münchen"), "xn--mnchen-3ya");
+    EXPECT_EQ(to_u_label("XN--MNCHEN-3YA"), "münchen");
+    EXPECT_EQ(to_a_label("他们为什么不说中文"), "xn--ihqwcrb4cv8a8dqg056pqjye");
+    EXPECT_EQ(to_u_label("xn--ihqwcrb4cv8a8dqg056pqjye"), "他们为什么不说中文");
+    EXPECT_EQ(to_u_label("xn--99999999999"), std::nullopt);
+    EXPECT_EQ(to_a_label("münchen\0"s), std::nullopt);
+    EXPECT_EQ(to_a_label("\xFF\xFE"), std::nullopt);
+}
+
+TEST(Formats, NamesKeepTheTablesOfIdna2008) {
+    EXPECT_FALSE(is_idn_hostname("München.de"));  // a U-label is lower case
+    EXPECT_FALSE(is_idn_hostname("ｃｒａｂ.com"));  // nor has it compatibility forms
+    EXPECT_FALSE(is_idn_hostname("ﬁsh.com"));
+    EXPECT_FALSE(is_idn_hostname("i♥ny.com"));
+    EXPECT_TRUE(is_idn_hostname("क्‍ष.ภาษาไทย"));
+    // Bidi: a digit may not begin a label beside one from right to left, nor two kinds be mixed
+    EXPECT_TRUE(is_idn_hostname("0a.b"));
+    EXPECT_FALSE(is_idn_hostname("0a.א"));
+    EXPECT_FALSE(is_idn_hostname("0a.xn--4db"));
+    EXPECT_FALSE(is_idn_hostname("א0٠"));
+    EXPECT_TRUE(is_idn_hostname("a0.א0"));
 }
 
 TEST(Formats, UrisTemplatesAndPointersFollowTheirGrammars) {

@@ -7,15 +7,18 @@
 
 namespace crab::json {
 
-/// Whether the code points are a U-label: no upper-case or compatibility check, which would need
-/// Unicode's tables, but the exceptions and contextual rules of RFC 5892 and the lengths of RFC
-/// 5890.
-bool is_u_label(const std::u32string& label);
+/// One label of an internationalized host name, by IDNA 2008 (RFC 5890 to 5893): libidn2 has its
+/// tables, its contextual rules and Punycode.
+
+/// The A-label (`xn--…`) of a U-label in UTF-8, which is brought to NFC first; nothing where it is
+/// no U-label.
+std::optional<std::string> to_a_label(std::string_view u_label);
 /// The U-label that `xn--…` stands for; nothing when it stands for none or is not the one way to
 /// write it.
-std::optional<std::u32string> decode_a_label(std::string_view label);
-/// Whether the labels of one name may stand side by side: the Bidi rule (RFC 5893, section 2), with
-/// the directions of the Hebrew, Arabic, Syriac, Thaana and N'Ko blocks.
-bool keep_bidi_rule(std::span<const std::u32string> labels);
+std::optional<std::string> to_u_label(std::string_view a_label);
+/// Whether the labels of one name, UTF-8, may stand side by side (RFC 5893, section 2): in a name
+/// with a right-to-left character every label has to keep the Bidi rule. libidn2 sees single
+/// labels, of which it does not check rule 4.
+bool keep_bidi_rule(std::span<const std::string> labels);
 
 }  // namespace crab::json
