@@ -1,0 +1,70 @@
+#pragma once
+
+#include "base/error.hpp"
+#include "net/http/http_service.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace crab::net {
+
+/// The methods that routes have; HEAD is GET without the body (Route::head).
+enum class Method : std::uint8_t { kGet, kPost, kPut, kPatch, kDelete };
+std::string_view name_of(Method method);
+
+/// Who may use a route. What proves a caller is the listener's matter: a token, a certificate, the
+/// user behind a local socket.
+enum class Caller : std::uint8_t {
+    kAnyone,    ///< no credential is asked for
+    kNewcomer,  ///< nor here, where a few bytes get one: pairing
+    kProven,    ///< one with a credential
+    kOperator,  ///< one with an operator's; for others there is no such path
+};
+
+/// Appends the body of an error in the form that a route's answers have.
+using ErrorWriter = void (*)(std::string& body, const Error& error);
+
+/// What a route may answer, for the documents that are made from it.
+struct RouteAnswer {
+    int status = 200;
+    std::string_view schema;                            ///< in spec/http; empty: none is written
+    std::string_view content_type = "application/json";  ///< empty: an answer without a body
+};
+
+/// A parameter of the query, for the documents.
+struct QueryParameter {
+    std::string_view name, meaning;
+};
+
+/// The declaration of one route: what is matched, who may, what a body may cost, what documents
+/// say. Texts are literals.
+struct Route {
+    Method method = Method::kGet;
+    /// Literal segments, `{name}` for one segment of any text, `{name...}` at the end for the rest,
+    /// which may be empty: `/v1/leases/{lease_id}/renew`.
+    std::string_view path;
+    Caller who = Caller::kProven;
+    std::string_view summary;  ///< one sentence for people
+    std::string_view action{};  ///< what a listener with a policy decides about
+    bool head = false;  ///< HEAD is answered like GET
+    bool websocket = false;  ///< opened by an upgrade
+    bool streams_body = false;  ///< HttpService::streams_body()
+    std::optional<RequestBodyLimits> body{};  ///< nothing: what the listener allows
+    /// The same where a reload may change it; asked for each request
+    std::function<RequestBodyLimits()> body_now{};
+    ErrorWriter errors = nullptr;  ///< null: `{"error":message,"code":token}`
+    std::vector<QueryParameter> query{};
+    std::string_view request{};  ///< schema of the body, in spec/http
+    std::vector<RouteAnswer> answers{};
+
+    /// What a request's body may cost here; `otherwise` when the route does not say.
+    RequestBodyLimits limits(const RequestBodyLimits& otherwise) const {
+        return body_now ? body_now() : body.value_or(otherwise);
+    }
+};
+
+}  // namespace crab::net
