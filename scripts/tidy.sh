@@ -11,14 +11,20 @@ if [[ ${1:-} == -h || ${1:-} == --help ]]; then
     sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "$0"
     exit 0
 fi
-command -v clang-tidy-19 > /dev/null || { echo "tidy: clang-tidy-19 is missing; run scripts/setup.sh lint" >&2; exit 2; }
+fail() { echo "tidy: $*" >&2; exit 2; }
+command -v clang-tidy-19 > /dev/null || fail "clang-tidy-19 is missing; run scripts/setup.sh lint"
 build=${CRAB_BUILD:-build/dev}
-[[ -f $build/compile_commands.json ]] || { echo "tidy: $build is not configured; run cmake --workflow --preset dev" >&2; exit 2; }
+[[ -f $build/compile_commands.json ]] ||
+    fail "$build is not configured; run cmake --workflow --preset dev"
 if [[ -f ${1:-} ]]; then
     files=("$@")
 else
-    mapfile -t files < <({ git diff --name-only --diff-filter=d "${1:-HEAD}"; git ls-files --others --exclude-standard; } | grep '\.cpp$' | sort -u)
+    mapfile -t files < <({
+        git diff --name-only --diff-filter=d "${1:-HEAD}"
+        git ls-files --others --exclude-standard
+    } | grep '\.cpp$' | sort -u)
 fi
 ((${#files[@]})) || { echo "tidy: no .cpp file changed"; exit 0; }
 echo "tidy: ${#files[@]} files"
-printf '%s\n' "${files[@]}" | xargs -P "$(scripts/build_jobs.sh)" -n 1 clang-tidy-19 -p "$build" --quiet --warnings-as-errors='*'
+printf '%s\n' "${files[@]}" | xargs -P "$(scripts/build_jobs.sh)" -n 1 \
+    clang-tidy-19 -p "$build" --quiet --warnings-as-errors='*'
