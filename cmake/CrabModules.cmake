@@ -1,7 +1,7 @@
-# A folder of src/ is a module: an object library crab_<name> of every .cpp beside its CMakeLists.txt,
-# except tests, benchmarks and fuzzers, which become targets of their own. A module sees the headers
-# of the modules that it links, and no others: each hands on a folder of links to its own headers,
-# and nobody has src/ among its include paths.
+# A folder of src/ is a module: an object library crab_<name> of every .cpp beside its
+# CMakeLists.txt, except tests, benchmarks and fuzzers, which become targets of their own. A module
+# sees the headers of the modules that it links, and no others: each hands on a folder of links to
+# its own headers, and nobody has src/ among its include paths.
 include(GoogleTest)
 
 # The headers that cost most to read, compiled once; every module and test reuses it.
@@ -19,8 +19,8 @@ function(crab_common target)
   target_precompile_headers(${target} REUSE_FROM crab_pch)
 endfunction()
 
-# crab_show_headers(target): the headers of this folder, by their paths from src/, for the target and
-# all that link it.
+# crab_show_headers(target): the headers of this folder, by their paths from src/, for the target
+# and all that link it.
 function(crab_show_headers target)
   set(shown ${CMAKE_BINARY_DIR}/headers/${target})
   file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR})
@@ -34,8 +34,9 @@ function(crab_show_headers target)
   target_include_directories(${target} PUBLIC ${shown})
 endfunction()
 
-# crab_module(name [ROOM room] [LINKS target...] [TEST_LINKS target...]): the module, its fuzzers and
-# benchmarks, and its unit tests: an executable <name>_test, or with ROOM a part of crab_room(room).
+# crab_module(name [ROOM room] [LINKS target...] [TEST_LINKS target...]): the module, its fuzzers
+# and benchmarks, and its unit tests: an executable <name>_test, or with ROOM a part of
+# crab_room(room).
 function(crab_module name)
   cmake_parse_arguments(ARG "" "ROOM" "LINKS;TEST_LINKS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS *.cpp)
@@ -70,8 +71,8 @@ function(crab_module name)
   endforeach()
 endfunction()
 
-# crab_room(name [TEST_LINKS target...]): the unit tests of all modules of the room in one executable,
-# <name>_test.
+# crab_room(name [TEST_LINKS target...]): the unit tests of all modules of the room in one
+# executable, <name>_test.
 function(crab_room name)
   cmake_parse_arguments(ARG "" "" "TEST_LINKS" ${ARGN})
   get_property(tests GLOBAL PROPERTY CRAB_ROOM_TESTS_${name})
@@ -79,7 +80,8 @@ function(crab_room name)
   crab_test(${name}_test SOURCES ${tests} LINKS ${modules} ${ARG_TEST_LINKS})
 endfunction()
 
-# Object libraries hand on usage requirements but not their objects, so an executable names the whole chain below it.
+# Object libraries hand on usage requirements but not their objects, so an executable names the
+# whole chain below it.
 function(crab_link_modules target)
   set(pending ${ARGN})
   set(seen "")
@@ -100,7 +102,8 @@ function(crab_link_modules target)
   endforeach()
 endfunction()
 
-# crab_test(name SOURCES ... LINKS modules...): an executable with GoogleTest's main, its cases known to ctest.
+# crab_test(name SOURCES ... LINKS modules...): an executable with GoogleTest's main, its cases
+# known to ctest.
 function(crab_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
@@ -111,8 +114,9 @@ function(crab_test name)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 120)
 endfunction()
 
-# crab_fuzzer(source modules...): <name>_fuzz; a short run over its corpus is a test, with libFuzzer when CRAB_FUZZ is on
-# and with a plain driver (replay of the corpus plus mutations of it) otherwise.
+# crab_fuzzer(source modules...): <name>_fuzz; a short run over its corpus is a test, with libFuzzer
+# when CRAB_FUZZ is on and with a plain driver (replay of the corpus plus mutations of it)
+# otherwise.
 function(crab_fuzzer source)
   get_filename_component(name ${source} NAME_WE)
   add_executable(${name} ${source})
@@ -121,7 +125,8 @@ function(crab_fuzzer source)
   set(corpus ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${name})
   if(CRAB_FUZZ)
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
-    add_test(NAME ${name} COMMAND ${name} -max_total_time=20 -timeout=10 -rss_limit_mb=4096 -print_final_stats=1
+    add_test(NAME ${name}
+             COMMAND ${name} -max_total_time=20 -timeout=10 -rss_limit_mb=4096 -print_final_stats=1
              ${CMAKE_BINARY_DIR}/corpus/${name} ${corpus})
     file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/corpus/${name})
   else()

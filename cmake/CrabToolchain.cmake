@@ -1,6 +1,6 @@
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  message(FATAL_ERROR "g++ ${CMAKE_CXX_COMPILER_VERSION} destroys some temporaries in co_await expressions twice; "
-                      "use clang 19: cmake --preset dev (package clang-19)")
+  message(FATAL_ERROR "g++ ${CMAKE_CXX_COMPILER_VERSION} destroys some temporaries in co_await "
+                      "expressions twice; use clang 19: cmake --preset dev (package clang-19)")
 endif()
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
@@ -10,13 +10,16 @@ set(CMAKE_CXX_STANDARD 23)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
-set(CMAKE_CXX_COMPILE_OPTIONS_PIE -fPIC)  # for executables too: clang refuses the shared precompiled header otherwise
-# libstdc++ 12 has std::expected, but shows it only to compilers that claim the final concepts feature value;
-# clang 19 does so in C++23 mode.
+# For executables too: clang refuses the shared precompiled header otherwise.
+set(CMAKE_CXX_COMPILE_OPTIONS_PIE -fPIC)
+# libstdc++ 12 has std::expected, but shows it only to compilers that claim the final concepts
+# feature value; clang 19 does so in C++23 mode.
 
-add_compile_options(-pthread)  # some packages ask for it, and a precompiled header must agree with its users
-add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers
-                    -Wno-missing-designated-field-initializers -Wswitch-enum -fno-omit-frame-pointer)
+# Some packages ask for it, and a precompiled header must agree with its users.
+add_compile_options(-pthread)
+add_compile_options(
+  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers
+  -Wno-missing-designated-field-initializers -Wswitch-enum -fno-omit-frame-pointer)
 
 set(CRAB_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them")
 option(CRAB_FUZZ "Build the libFuzzer targets with coverage feedback" OFF)
@@ -28,16 +31,18 @@ if(CRAB_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
-# Which way calls go, measured by `bench/run profile`: release builds lay their code out after it. A profile that is older than
-# the code still serves where the code is the same.
+# Which way calls go, measured by `bench/run profile`: release builds lay their code out after it. A
+# profile that is older than the code still serves where the code is the same.
 option(CRAB_MAKE_PROFILE "Write a profile at exit (LLVM_PROFILE_FILE) instead of using one" OFF)
 set(CRAB_PROFILE ${CMAKE_SOURCE_DIR}/cmake/crab.profdata)
 if(CRAB_MAKE_PROFILE)
   add_compile_options(-fprofile-instr-generate)
   add_link_options(-fprofile-instr-generate)
 elseif(CMAKE_BUILD_TYPE STREQUAL "Release" AND EXISTS ${CRAB_PROFILE})
-  add_compile_options(-fprofile-instr-use=${CRAB_PROFILE} -Wno-profile-instr-out-of-date -Wno-profile-instr-unprofiled)
-  set_property(DIRECTORY ${CMAKE_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CRAB_PROFILE})
+  add_compile_options(-fprofile-instr-use=${CRAB_PROFILE}
+                      -Wno-profile-instr-out-of-date -Wno-profile-instr-unprofiled)
+  set_property(DIRECTORY ${CMAKE_SOURCE_DIR}
+               APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CRAB_PROFILE})
 endif()
 
 find_program(CRAB_MOLD mold)
@@ -46,6 +51,8 @@ if(CRAB_MOLD)
 endif()
 find_program(CRAB_CCACHE ccache)
 if(CRAB_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_NOHASHDIR=1 ${CRAB_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_NOHASHDIR=1
+      ${CRAB_CCACHE})
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
 endif()
