@@ -92,7 +92,11 @@ const noPong = 4408;
  * back when the link breaks.
  *
  *     const device = new Device({ gateway: "https://crab.example:42617", token, name: "Kitchen" });
- *     device.tool({ name: "read_thermometer", description: "Room temperature in Celsius", handler: () => ({ celsius: 21.5 }) });
+ *     device.tool({
+ *       name: "read_thermometer",
+ *       description: "Room temperature in Celsius",
+ *       handler: () => ({ celsius: 21.5 }),
+ *     });
  *     device.start();
  *
  * Source: docs/protocols/clawseed.md, section 10; the same states as the C++ client's.
@@ -516,7 +520,8 @@ export class Device {
         toolError(
           id,
           "OVERSIZE",
-          `the result takes ${bytes} bytes, and ${this.terms.maxMessageBytes} are allowed; ask for less`,
+          `the result takes ${bytes} bytes, and ${this.terms.maxMessageBytes} are allowed; ask ` +
+            "for less",
         ),
       );
     }

@@ -49,7 +49,8 @@ export function realSurroundings(webSocket?: SocketConstructor): Surroundings {
     openSocket: (url, protocols) => {
       if (constructor === undefined)
         throw new TypeError(
-          "there is no WebSocket here; give one with DeviceOptions.webSocket, such as that of the package ws",
+          "there is no WebSocket here; give one with DeviceOptions.webSocket, such as that of " +
+            "the package ws",
         );
       return new constructor(url, protocols);
     },

@@ -85,7 +85,8 @@ describe("consent", () => {
     expect(person.questions).toHaveLength(1);
   });
 
-  test("questions come one after the other, and a lasting answer settles those of the same kind", async () => {
+  test("questions come one after the other, and a lasting answer settles those of the " +
+    "same kind", async () => {
     const person = new Person();
     const answers = [call("camera"), call("camera"), call("location")].map((each) =>
       person.book.consent(each),

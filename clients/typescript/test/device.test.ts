@@ -83,7 +83,8 @@ describe("a device", () => {
     expect(replies()).toEqual([{ type: "tool_result", id: "c1", output: { a: 1 }, success: true }]);
   });
 
-  test("gives the error of a handler its code, and INTERNAL to what it did not expect", async () => {
+  test("gives the error of a handler its code, and INTERNAL to what it did " +
+    "not expect", async () => {
     const device = connected();
     device.tool({
       name: "away",
@@ -218,7 +219,8 @@ describe("a device", () => {
     expect(lists[1]).toMatchObject({ replace: true, tools: [{ name: "camera" }] });
   });
 
-  test("comes back to its chat session with growing waits, and sends again what was not acknowledged", async () => {
+  test("comes back to its chat session with growing waits, and sends again " +
+    "what was not acknowledged", async () => {
     connected();
     await request("c1");
     await request("c2");
@@ -267,7 +269,8 @@ describe("a device", () => {
     expect(world.sockets).toHaveLength(2);
   });
 
-  test("an attempt that leads nowhere is given up after 15 s, and what comes of it later is not heard", async () => {
+  test("an attempt that leads nowhere is given up after 15 s, and what " +
+    "comes of it later is not heard", async () => {
     make().start();
     const first = world.socket; // a gateway that takes the connection and says nothing
     world.pass(14_999);

@@ -86,7 +86,8 @@ describe("calls that survive their link", () => {
     expect(ran).toEqual(["c1"]);
   });
 
-  test("a reply is sent again after 5 s, then 10 s, up to every minute, until it is acknowledged", async () => {
+  test("a reply is sent again after 5 s, then 10 s, up to every minute, " +
+    "until it is acknowledged", async () => {
     await request("c1");
     const sentAt: number[] = [];
     for (let second = 1; second <= 200; ++second) {
@@ -102,7 +103,8 @@ describe("calls that survive their link", () => {
     expect(results()).toHaveLength(7);
   });
 
-  test("a reply outlives the grace time, since the gateway may have noticed the break later", async () => {
+  test("a reply outlives the grace time, since the gateway may have noticed " +
+    "the break later", async () => {
     await request("c1");
     world.socket.end(1006);
     for (let i = 0; i < 30; ++i) {

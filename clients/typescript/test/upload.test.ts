@@ -48,7 +48,8 @@ describe("a result that is too large for a message", () => {
     );
   const replied = () => eventually(() => reply() !== undefined);
 
-  test("bytes are uploaded with their type and hash, and the reply names the artifact", async () => {
+  test("bytes are uploaded with their type and hash, and the reply names " +
+    "the artifact", async () => {
     await called(() => picture(5));
     await replied();
     expect(reply()).toEqual({ type: "tool_result", id: "c 1", artifact: id, success: true });
@@ -63,7 +64,8 @@ describe("a result that is too large for a message", () => {
     expect((options.body as Blob).size).toBe(5);
   });
 
-  test("text and JSON are uploaded when they are long, and told as they are when they are not", async () => {
+  test("text and JSON are uploaded when they are long, and told as they are " +
+    "when they are not", async () => {
     await called((call) => ({ text: "x".repeat(call.uploads!.inlineBytes) }));
     await replied();
     expect(reply()).toMatchObject({ artifact: id });

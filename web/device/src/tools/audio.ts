@@ -24,7 +24,8 @@ export const audio: PageTool = {
   available: () => navigator.mediaDevices?.getUserMedia !== undefined && "MediaRecorder" in window,
   offer: {
     description:
-      "Records the microphone for some seconds and gives the clip with its media type: in base64, or as an artifact to fetch if it is long.",
+      "Records the microphone for some seconds and gives the clip with its media type: in " +
+      "base64, or as an artifact to fetch if it is long.",
     parameters: objectOf({
       seconds: {
         type: "number",

@@ -39,7 +39,8 @@ export const writeClipboard: PageTool = {
   available: () => navigator.clipboard?.writeText !== undefined,
   offer: {
     description:
-      "Puts a text on the device's clipboard, ready to be pasted. The page has to be in front, and the person has to tap.",
+      "Puts a text on the device's clipboard, ready to be pasted. The page has to be in front, " +
+      "and the person has to tap.",
     parameters: objectOf({ text: { type: "string", maxLength: mostText } }, ["text"]),
     timeoutMs: personMs,
     interactive: true,

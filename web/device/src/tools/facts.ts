@@ -31,7 +31,8 @@ export const battery: PageTool = {
   available: () => more.getBattery !== undefined,
   offer: {
     description:
-      "The battery's charge in percent, whether it is charging, and the minutes until full or empty where known.",
+      "The battery's charge in percent, whether it is charging, and the minutes until full or " +
+      "empty where known.",
     parameters: objectOf({}),
     interactive: true,
     annotations: { read_only: true, idempotent: true },
@@ -67,7 +68,8 @@ export const network: PageTool = {
   available: () => "onLine" in navigator,
   offer: {
     description:
-      "How the device is connected, as far as the browser says: kind, estimated speed in Mbit/s, round trip in ms, whether it saves data.",
+      "How the device is connected, as far as the browser says: kind, estimated speed in Mbit/s, " +
+      "round trip in ms, whether it saves data.",
     parameters: objectOf({}),
     interactive: true,
     annotations: { read_only: true, idempotent: true },

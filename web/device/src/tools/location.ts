@@ -11,7 +11,8 @@ export const location: PageTool = {
   available: () => "geolocation" in navigator,
   offer: {
     description:
-      "Where the device is now: latitude and longitude in degrees (WGS 84) and accuracy in metres; altitude, heading and speed where known.",
+      "Where the device is now: latitude and longitude in degrees (WGS 84) and accuracy in " +
+      "metres; altitude, heading and speed where known.",
     parameters: objectOf({
       high_accuracy: { type: "boolean", description: "Use satellites, slower; default false" },
       max_age_ms: {

@@ -15,7 +15,9 @@ export const motion: PageTool = {
   available: () => "DeviceMotionEvent" in window && matchMedia("(pointer: coarse)").matches,
   offer: {
     description:
-      "How the device is held (alpha, beta, gamma in degrees) and moved (acceleration in m/s², turning in degrees per second): the last values and the strongest movement within a moment of watching.",
+      "How the device is held (alpha, beta, gamma in degrees) and moved (acceleration in m/s², " +
+      "turning in degrees per second): the last values and the strongest movement within a " +
+      "moment of watching.",
     parameters: objectOf({
       duration_ms: {
         type: "integer",

@@ -39,7 +39,8 @@ export const notification: PageTool = {
     if (Notification.permission !== "granted")
       throw new ToolError(
         "FORBIDDEN",
-        "the browser does not let the page show notifications; the person has to allow it in the browser's settings",
+        "the browser does not let the page show notifications; the person has to allow it in " +
+          "the browser's settings",
       );
     await notify(String(call.args["title"]), {
       body: String(call.args["text"] ?? ""),
@@ -108,7 +109,8 @@ export const wakeLock: PageTool = {
   available: () => "wakeLock" in navigator,
   offer: {
     description:
-      "Keeps the device's screen on for some minutes, or lets it sleep again (minutes 0). Holds while the page is in front.",
+      "Keeps the device's screen on for some minutes, or lets it sleep again (minutes 0). Holds " +
+      "while the page is in front.",
     parameters: objectOf({ minutes: { type: "number", minimum: 0, maximum: 240 } }, ["minutes"]),
     timeoutMs: personMs,
     interactive: true,
@@ -144,7 +146,8 @@ export const share: PageTool = {
   available: () => typeof navigator.share === "function",
   offer: {
     description:
-      "Opens the device's share sheet with a text or a link; the person chooses where it goes, or closes it.",
+      "Opens the device's share sheet with a text or a link; the person chooses where it goes, " +
+      "or closes it.",
     parameters: objectOf({
       title: { type: "string", maxLength: 200 },
       text: { type: "string", maxLength: 10_000 },

@@ -71,7 +71,8 @@ export function toolError(thrown: unknown, what: string): ToolError {
     case "SecurityError":
       return new ToolError(
         "FORBIDDEN",
-        `the browser does not let the page use ${what}; the person has to allow it in the browser's settings`,
+        `the browser does not let the page use ${what}; the person has to allow it in the ` +
+          "browser's settings",
       );
     case "NotFoundError":
     case "NotReadableError":

@@ -24,7 +24,8 @@ export const photo: PageTool = {
   available: () => navigator.mediaDevices?.getUserMedia !== undefined,
   offer: {
     description:
-      "Takes one photo with the device's camera and gives it as a JPEG: in base64 with its width and height in pixels, or as an artifact to fetch if it is large.",
+      "Takes one photo with the device's camera and gives it as a JPEG: in base64 with its width " +
+      "and height in pixels, or as an artifact to fetch if it is large.",
     parameters: objectOf({
       camera: {
         type: "string",

@@ -252,7 +252,8 @@ export class DeviceView {
       h(
         "p",
         { class: "quiet" },
-        "The page forgets who it is and agents can no longer reach it. Your answers stay. The operator can forget this device too: crab devices revoke.",
+        "The page forgets who it is and agents can no longer reach it. Your answers stay. The " +
+          "operator can forget this device too: crab devices revoke.",
       ),
       h(
         "div",

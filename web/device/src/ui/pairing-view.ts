@@ -66,7 +66,8 @@ export class PairingView {
         h(
           "p",
           { class: "lead" },
-          "Pair this browser, and agents can ask it for a photo, a place or a vibration. You decide each time, and no is no.",
+          "Pair this browser, and agents can ask it for a photo, a place or a vibration. You " +
+            "decide each time, and no is no.",
         ),
         options.notice !== undefined && h("p", { class: "notice", role: "status" }, options.notice),
         h(
