@@ -44,9 +44,12 @@ providers:
   - id: shop
     kind: command
     tools:
-      - {name: "true", argv: ["true"], max_concurrency: 16, queue: 512, idempotent: true, side_effects: []}
-      - {name: zeros, argv: ["head", "-c", "{bytes}", "/dev/zero"], input_schema: {type: object, properties: {bytes: {type: integer}}},
-         output: {content_type: application/octet-stream, streams: bytes, max_bytes: 2GiB}, side_effects: []}
+      - {name: "true", argv: ["true"], max_concurrency: 16, queue: 512, idempotent: true,
+         side_effects: []}
+      - {name: zeros, argv: ["head", "-c", "{bytes}", "/dev/zero"],
+         input_schema: {type: object, properties: {bytes: {type: integer}}},
+         output: {content_type: application/octet-stream, streams: bytes, max_bytes: 2GiB},
+         side_effects: []}
 """
 
     def __init__(self, build, program, core, load_core):

@@ -257,11 +257,14 @@ daemon off; master_process off; pid {folder}/pid; error_log {folder}/error.log w
 events {{ worker_connections 4096; }}
 http {{
   access_log off; keepalive_requests 1000000000; tcp_nodelay on;
-  client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/f; uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s;
+  client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy;
+  fastcgi_temp_path {folder}/f; uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s;
   upstream backend {{ server {upstream}; keepalive 512; keepalive_requests 1000000000; }}
   server {{
     {listen}
-    location / {{ proxy_pass http://backend; proxy_http_version 1.1; proxy_set_header Connection ""; }}
+    location / {{
+      proxy_pass http://backend; proxy_http_version 1.1; proxy_set_header Connection "";
+    }}
   }}
 }}
 """

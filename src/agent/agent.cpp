@@ -307,7 +307,8 @@ Task<std::string> Agent::find_tools(Turn& turn, std::string_view args) {
     const auto root = parser_.parse(args);
     std::string query(root ? json::get_string(root->element(), "query").value_or("") : "");
     if (query.empty())
-        co_return "Error: INVALID_ARGS: /query: required, a string that says what the tool should do";
+        co_return "Error: INVALID_ARGS: /query: required, a string that says what the tool should "
+                  "do";
     const std::int64_t limit = std::clamp(
         json::get_int64(root->element(), "limit").value_or(kUsual), std::int64_t{1}, kMost);
     auto look = [&index = services_.index, catalog = turn.catalog, words = std::move(query),

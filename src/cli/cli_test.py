@@ -1107,7 +1107,8 @@ class Leases(CliTest):
     def test_policy_test_under_a_lease_asks_the_gateway(self):
         self.gateway.answer(
             "GET",
-            "/v1/admin/policy?as=subscriber%2Flog&action=events.subscribe%3Acron.triggered&tenant=other&lease=l1",
+            "/v1/admin/policy?as=subscriber%2Flog&action=events.subscribe%3Acron.triggered"
+            "&tenant=other&lease=l1",
             {"verdict": "deny", "rule": "lease l1: it is for tenant harbour"},
         )
         done = self.crab(
@@ -1299,7 +1300,8 @@ policy:
   - {principal: agent/reporter, effects: none, call: {allow: ["*"]}}
   - {principal: agent/sms, call: {allow: [sms]}, where: [{pointer: /to, glob: "+49*"}]}
 peers:
-  - {id: subscriber/log, tenants: [harbour], allow: ["events.publish:cron.*"], deny: ["events.subscribe:cron.*"]}
+  - {id: subscriber/log, tenants: [harbour], allow: ["events.publish:cron.*"],
+     deny: ["events.subscribe:cron.*"]}
 """,
         )
         for words, code, line in (

@@ -291,7 +291,8 @@ class EventTest(AgentCase):
         self.assertIn("the gateway stopped", self.said(turn)[-1][1])
         with WebSocket(
             self.gateway.admin,
-            f"/v1/events?types=agent.turn.failed&session_id={turn['session_id']}&cursor=earliest&remember=false",
+            f"/v1/events?types=agent.turn.failed&session_id={turn['session_id']}&cursor=earliest"
+            f"&remember=false",
         ) as stream:
             failed = json.loads(stream.receive_text(10))["event"]
         self.assertEqual(
@@ -324,7 +325,8 @@ class ChatEventTest(AgentCase):
         events: list[dict[str, Any]] = []
         with WebSocket(
             self.gateway.admin,
-            f"/v1/events?types=agent.*&session_id={device.session_id}&cursor=earliest&remember=false",
+            f"/v1/events?types=agent.*&session_id={device.session_id}&cursor=earliest"
+            f"&remember=false",
         ) as stream:
             while not events or events[-1]["event_type"] not in (
                 "agent.turn.completed",
@@ -362,7 +364,8 @@ class ChatEventTest(AgentCase):
         turn_id = self.told(device)[0]["trace_id"]
         with WebSocket(
             self.gateway.admin,
-            f"/v1/events?types=tool.call.*&session_id={device.session_id}&cursor=earliest&remember=false",
+            f"/v1/events?types=tool.call.*&session_id={device.session_id}&cursor=earliest"
+            f"&remember=false",
         ) as stream:
             self.assertEqual(json.loads(stream.receive_text(10))["event"]["trace_id"], turn_id)
 
@@ -396,7 +399,8 @@ class ChatEventTest(AgentCase):
             self.gateway.start()
         with WebSocket(
             self.gateway.admin,
-            f"/v1/events?types=agent.*&session_id={device.session_id}&cursor=earliest&remember=false",
+            f"/v1/events?types=agent.*&session_id={device.session_id}&cursor=earliest"
+            f"&remember=false",
         ) as stream:
             events = [json.loads(stream.receive_text(10))["event"] for _ in range(2)]
             self.assertEqual(
@@ -415,7 +419,8 @@ class ChatEventTest(AgentCase):
     def started(self, device: Device) -> bool:
         with WebSocket(
             self.gateway.admin,
-            f"/v1/events?types=agent.turn.started&session_id={device.session_id}&cursor=earliest&remember=false",
+            f"/v1/events?types=agent.turn.started&session_id={device.session_id}&cursor=earliest"
+            f"&remember=false",
         ) as stream:
             try:
                 return bool(stream.receive_text(1))

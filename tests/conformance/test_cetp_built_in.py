@@ -226,13 +226,15 @@ dbus.mainloop.glib.DBusGMainLoop(set_as_default=True)
 loop = GLib.MainLoop()
 bus = dbus.SessionBus()
 held = dbus.service.BusName("org.mpris.MediaPlayer2.NAME", bus)
-TRACK = {"xesam:title": "Größe", "xesam:artist": dbus.Array(["A", "B"], "s"), "xesam:album": "C", "mpris:length": dbus.Int64(61500000)}
+TRACK = {"xesam:title": "Größe", "xesam:artist": dbus.Array(["A", "B"], "s"), "xesam:album": "C",
+         "mpris:length": dbus.Int64(61500000)}
 class Player(dbus.service.Object):
     @dbus.service.method("org.freedesktop.DBus.Properties", "s", "a{sv}")
     def GetAll(self, interface):
         if interface == "org.mpris.MediaPlayer2":
             return {"Identity": "Tune box"}
-        return {"PlaybackStatus": "Playing", "Metadata": dbus.Dictionary(TRACK, "sv"), "Position": dbus.Int64(2100000)}
+        return {"PlaybackStatus": "Playing", "Metadata": dbus.Dictionary(TRACK, "sv"),
+                "Position": dbus.Int64(2100000)}
 player = Player(bus, "/org/mpris/MediaPlayer2")
 '''
 
@@ -393,8 +395,10 @@ class Proxy(dbus.service.Object):
     @dbus.service.method("org.freedesktop.DBus.Properties", "s", "a{sv}")
     def GetAll(self, interface):
         on = self.claims > 0
-        return {"HasAccelerometer": True, "AccelerometerOrientation": "left-up" if on else "undefined", "HasAmbientLight": True,
-                "LightLevel": 250.5 if on else 0.0, "LightLevelUnit": "lux", "HasProximity": False, "ProximityNear": False}
+        return {"HasAccelerometer": True, "HasAmbientLight": True,
+                "AccelerometerOrientation": "left-up" if on else "undefined",
+                "LightLevel": 250.5 if on else 0.0, "LightLevelUnit": "lux",
+                "HasProximity": False, "ProximityNear": False}
 proxy = Proxy(bus, "/net/hadess/SensorProxy")
 GLib.MainLoop().run()
 '''
@@ -423,8 +427,10 @@ class Notifications(dbus.service.Object):
     def activeNotifications(self):
         return ["n1", "gone"]
 phone = "/modules/kdeconnect/devices/a1"
-things = [Daemon(bus, "/modules/kdeconnect"), Thing(phone, {"name": "Ada's phone", "type": "smartphone", "isReachable": True}),
-          Thing(phone + "/battery", {"charge": dbus.Int32(64), "isCharging": False}), Notifications(bus, phone + "/notifications"),
+things = [Daemon(bus, "/modules/kdeconnect"),
+          Thing(phone, {"name": "Ada's phone", "type": "smartphone", "isReachable": True}),
+          Thing(phone + "/battery", {"charge": dbus.Int32(64), "isCharging": False}),
+          Notifications(bus, phone + "/notifications"),
           Thing(phone + "/notifications/n1", {"appName": "Chat", "title": "Bob", "text": "Größe?"})]
 GLib.MainLoop().run()
 '''
@@ -447,7 +453,9 @@ class Journal(BuiltInCase):
         folder.mkdir()
         now = int(time.time() * 1_000_000)
         text = "".join(
-            f"__REALTIME_TIMESTAMP={now - age * 1_000_000}\n__MONOTONIC_TIMESTAMP={10**12 - age * 1_000_000}\n_BOOT_ID={'1' * 32}\nPRIORITY={priority}\n"
+            f"__REALTIME_TIMESTAMP={now - age * 1_000_000}\n"
+            f"__MONOTONIC_TIMESTAMP={10**12 - age * 1_000_000}\n_BOOT_ID={'1' * 32}\n"
+            f"PRIORITY={priority}\n"
             f"_SYSTEMD_UNIT={unit}\nMESSAGE={message}\n\n"
             for priority, unit, message, age in sorted(self.ENTRIES, key=lambda entry: -entry[3])
         )
@@ -577,11 +585,15 @@ class Evolution(BuiltInCase):
     @unittest.skipUnless(has_module("dbusmock"), "no python3-dbus")
     def test_events_of_some_days(self) -> None:
         event = (
-            "BEGIN:VEVENT\r\nUID:e1\r\nDTSTAMP:20261101T000000Z\r\nDTSTART:20261121T093000Z\r\nDTEND:20261121T103000Z\r\nSUMMARY:Chess\\, with Ada\r\nLOCATION:Library\r\n"
+            "BEGIN:VEVENT\r\nUID:e1\r\nDTSTAMP:20261101T000000Z\r\nDTSTART:20261121T093000Z\r\n"
+            "DTEND:20261121T103000Z\r\nSUMMARY:Chess\\, with Ada\r\nLOCATION:Library\r\n"
             "BEGIN:VALARM\r\nACTION:DISPLAY\r\nDESCRIPTION:Wake "
             "up\r\nTRIGGER:-PT5M\r\nEND:VALARM\r\nEND:VEVENT"
         )
-        whole = "BEGIN:VEVENT\r\nUID:e2\r\nDTSTAMP:20261101T000000Z\r\nDTSTART;VALUE=DATE:20261122\r\nSUMMARY:Fair\r\nRRULE:FREQ=YEARLY\r\nEND:VEVENT"
+        whole = (
+            "BEGIN:VEVENT\r\nUID:e2\r\nDTSTAMP:20261101T000000Z\r\nDTSTART;VALUE=DATE:20261122\r\n"
+            "SUMMARY:Fair\r\nRRULE:FREQ=YEARLY\r\nEND:VEVENT"
+        )
         self.fill(
             "Calendar8",
             "CalendarFactory",
@@ -648,7 +660,8 @@ class Search(BuiltInCase):
             self.app(
                 name,
                 script,
-                f"[Shell Search Provider]\nDesktopId={name}.desktop\nBusName=org.example.{name}\nObjectPath=/search\nVersion=2\n",
+                f"[Shell Search Provider]\nDesktopId={name}.desktop\nBusName=org.example.{name}\n"
+                f"ObjectPath=/search\nVersion=2\n",
                 gnome,
             )
         self.home.write(
@@ -658,7 +671,8 @@ class Search(BuiltInCase):
         self.app(
             "Runner",
             "loop.run()",
-            "[Desktop Entry]\nName=Runner\nX-Plasma-API=DBus\nX-Plasma-DBusRunner-Service=org.example.Runner\nX-Plasma-DBusRunner-Path=/search\n",
+            "[Desktop Entry]\nName=Runner\nX-Plasma-API=DBus\n"
+            "X-Plasma-DBusRunner-Service=org.example.Runner\nX-Plasma-DBusRunner-Path=/search\n",
             "krunner/dbusplugins",
         )
         answer = self.ask("search", "search", {"text": "two  words", "limit": 1})

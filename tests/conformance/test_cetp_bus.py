@@ -22,7 +22,10 @@ from support.wait import Stopwatch, eventually
 
 LEDGER = os.environ.get("CETP_LEDGER", "")
 TESTER = os.environ.get("CETP_TEST_PROVIDER", "")
-ENTRY = "[Desktop Entry]\nType=Application\nName=Ledger\nExec=ledger\nImplements=com.clawseed.Cetp.Provider1;\n"
+ENTRY = (
+    "[Desktop Entry]\nType=Application\nName=Ledger\nExec=ledger\n"
+    "Implements=com.clawseed.Cetp.Provider1;\n"
+)
 
 
 class BusCase(GatewayCase):

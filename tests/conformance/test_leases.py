@@ -254,7 +254,10 @@ class Rights(LeasesCase):
 
     def test_a_reload_changes_the_answer(self):
         with Gateway() as gateway:
-            question = "/v1/admin/policy?as=listener/chat&action=events.publish:cron.triggered&tenant=default"
+            question = (
+                "/v1/admin/policy?as=listener/chat&action=events.publish:cron.triggered"
+                "&tenant=default"
+            )
             self.assertEqual(self.ask("GET", question, gateway=gateway).json()["verdict"], "deny")
             gateway.write_config(
                 {

@@ -93,8 +93,10 @@ class Certificates:
         work = Path(tempfile.mkdtemp(dir=self.folder))
         (work / "index").touch()
         (work / "ca.conf").write_text(
-            f"[ca]\ndefault_ca=d\n[d]\ndatabase={work}/index\nnew_certs_dir={work}\nrand_serial=yes\ndefault_md=sha256\npolicy=p\n"
-            f"x509_extensions=x\nunique_subject=no\n[p]\ncommonName=supplied\n[x]\nsubjectAltName=URI:{uri}\n"
+            f"[ca]\ndefault_ca=d\n[d]\ndatabase={work}/index\nnew_certs_dir={work}\n"
+            f"rand_serial=yes\ndefault_md=sha256\npolicy=p\n"
+            f"x509_extensions=x\nunique_subject=no\n[p]\ncommonName=supplied\n[x]\n"
+            f"subjectAltName=URI:{uri}\n"
             "extendedKeyUsage=clientAuth,serverAuth\nbasicConstraints=CA:FALSE\n"
         )
         openssl(

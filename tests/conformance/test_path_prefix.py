@@ -101,10 +101,8 @@ class PathPrefixTest(GatewayCase):
         )
         request = json.loads(socket.receive_text())
         picture = b"a picture" * 100
-        digest = {
-            "Content-Type": "image/jpeg",
-            "Content-Digest": f"sha-256=:{base64.b64encode(hashlib.sha256(picture).digest()).decode()}:",
-        }
+        sha256 = base64.b64encode(hashlib.sha256(picture).digest()).decode()
+        digest = {"Content-Type": "image/jpeg", "Content-Digest": f"sha-256=:{sha256}:"}
         stored = self.gateway.fetch(
             "POST", f"{PREFIX}/api/artifacts?call_id={request['id']}", token, digest, picture
         )

@@ -397,7 +397,8 @@ class OverAWebSocket(PeersCase):
 class CommandLine(PeersCase):
     def lines(self, headline, remote_type, remote_id, endpoint, pairing_id, pin):
         return (
-            f"{headline}\npairing_id={pairing_id}\ncomponent_type={remote_type}\ncomponent_id={remote_id}\nendpoint={endpoint}\n"
+            f"{headline}\npairing_id={pairing_id}\ncomponent_type={remote_type}\n"
+            f"component_id={remote_id}\nendpoint={endpoint}\n"
             f"mtls_cert_fingerprint={pin}\n"
         )
 
@@ -592,7 +593,8 @@ class CommandLine(PeersCase):
         known = self.identity()
         self.assertEqual(
             self.crab("peers", "identity").stdout,
-            f"gateway_id={known['gateway_id']}\npublic_key_ed25519={known['public_key_ed25519']}\nca_fingerprint={known['ca_fingerprint']}\n",
+            f"gateway_id={known['gateway_id']}\npublic_key_ed25519={known['public_key_ed25519']}\n"
+            f"ca_fingerprint={known['ca_fingerprint']}\n",
         )
 
 

@@ -93,9 +93,8 @@ class SchemaFaults(GatewayCase):
         rounds = []
         interval = sys.getswitchinterval()
         self.addCleanup(sys.setswitchinterval, interval)
-        sys.setswitchinterval(
-            interval / 10
-        )  # threads of this process take turns; what they wait for each other is none of the gateway's
+        # Threads of this process take turns; what they wait for each other is not the gateway's.
+        sys.setswitchinterval(interval / 10)
         while len(rounds) < 3 and not (rounds and min(rounds) <= DELAY):
             with Probe(self.gateway) as quiet:
                 eventually(lambda: quiet.count >= probes, "enough probes", 60)

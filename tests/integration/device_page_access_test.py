@@ -11,14 +11,26 @@ from support.page_case import DevicePageCase
 #: What is hard to read: text whose contrast to what is behind it is below 4.5 (WCAG 2.2, 1.4.3).
 FAINT_TEXT = """
   const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-  const rgba = (colour) => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1); return canvas.getImageData(0, 0, 1, 1).data; };
-  const over = (top, below) => [0, 1, 2].map((i) => (top[i] * top[3] + below[i] * (255 - top[3])) / 255);
-  const linear = (part) => part <= 10.3 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4;
-  const luminance = ([red, green, blue]) => 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue);
-  const behind = (element) => element ? over(rgba(getComputedStyle(element).backgroundColor), behind(element.parentElement)) : [255, 255, 255];
+  const rgba = (colour) => {
+    canvas.clearRect(0, 0, 1, 1);
+    canvas.fillStyle = colour;
+    canvas.fillRect(0, 0, 1, 1);
+    return canvas.getImageData(0, 0, 1, 1).data;
+  };
+  const over = (top, below) =>
+    [0, 1, 2].map((i) => (top[i] * top[3] + below[i] * (255 - top[3])) / 255);
+  const linear = (part) =>
+    part <= 10.3 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4;
+  const luminance = ([red, green, blue]) =>
+    0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue);
+  const behind = (element) => {
+    if (!element) return [255, 255, 255];
+    return over(rgba(getComputedStyle(element).backgroundColor), behind(element.parentElement));
+  };
   const faint = [];
   for (const element of document.querySelectorAll("body *")) {
-    const text = [...element.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE).map((node) => node.data.trim()).join("");
+    const text = [...element.childNodes]
+      .filter((node) => node.nodeType === Node.TEXT_NODE).map((node) => node.data.trim()).join("");
     if (!text || !element.checkVisibility()) continue;
     const back = behind(element);
     const both = [luminance(over(rgba(getComputedStyle(element).color), back)), luminance(back)];
@@ -28,7 +40,11 @@ FAINT_TEXT = """
   return faint;"""
 TOO_SMALL = """
   return [...document.querySelectorAll("button, input")].filter((each) => each.checkVisibility())
-    .filter((each) => each.getBoundingClientRect().height < 24 || each.getBoundingClientRect().width < 24).map((each) => each.outerHTML);"""
+    .filter((each) => {
+      const { width, height } = each.getBoundingClientRect();
+      return height < 24 || width < 24;
+    })
+    .map((each) => each.outerHTML);"""
 MOVING = (
     "return document.getAnimations().filter((each) => "
     "each.effect.getComputedTiming().duration > 0).length"

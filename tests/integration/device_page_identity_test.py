@@ -25,7 +25,8 @@ READ_KEY = """
   const opening = indexedDB.open("crab.device");
   return new Promise((done) => { opening.onsuccess = () => {
     const asked = opening.result.transaction("keys").objectStore("keys").get("device");
-    asked.onsuccess = () => crypto.subtle.exportKey("pkcs8", asked.result.pair.privateKey).then(() => done("read"), (no) => done(no.name));
+    asked.onsuccess = () => crypto.subtle.exportKey("pkcs8", asked.result.pair.privateKey)
+      .then(() => done("read"), (no) => done(no.name));
   }; });"""
 NO_DATABASE = (
     "Object.defineProperty(window, 'indexedDB', { value: { open() { throw new "

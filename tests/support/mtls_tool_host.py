@@ -207,7 +207,8 @@ class Forger:
         (here / "index.txt").write_text("")
         (here / "serial").write_text(f"7{self._count:03x}\n")
         (here / "ca.cnf").write_text(
-            f"[ca]\ndefault_ca=own\n[own]\ndatabase={here}/index.txt\nserial={here}/serial\nnew_certs_dir={here}\ndefault_md=sha256\n"
+            f"[ca]\ndefault_ca=own\n[own]\ndatabase={here}/index.txt\nserial={here}/serial\n"
+            f"new_certs_dir={here}\ndefault_md=sha256\n"
             f"policy=any\nx509_extensions=leaf\n[any]\ncommonName=supplied\n"
             f"[leaf]\nbasicConstraints=CA:FALSE\nkeyUsage=critical,"
             f"digitalSignature\nextendedKeyUsage=clientAuth,serverAuth\n"

@@ -50,9 +50,8 @@ class Caller:
                 else:
                     kept = kept or HttpConnection(self.address, PATIENCE)
                     self.call(kept)
-            except (
-                Exception
-            ) as error:  # noqa: BLE001: whatever keeps a call from its answer is what is measured here
+            # Whatever keeps a call from its answer is what is measured here.
+            except Exception as error:  # noqa: BLE001
                 failure, kept = f"{type(error).__name__}: {error}", None
             took = time.monotonic() - begin
             with self.lock:
