@@ -1,0 +1,69 @@
+"""Twenty questions "where is …?", each answered within two steps: ARCHITECTURE.md names the file, or
+a folder whose README.md names it."""
+
+import itertools
+import re
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+QUESTIONS = {
+    "the order of the stages of a call": "src/core/pipeline/pipeline.cpp",
+    "whether a call may run, and which rule said so": "src/core/policy/policy.cpp",
+    "why a repeat does not run twice": "src/core/ledger/ledger.cpp",
+    "what survives a crash of a call with effects": "src/core/ledger/ledger_journal.cpp",
+    "how calls are limited per principal": "src/core/policy/rate_limits.cpp",
+    "which tools a caller sees": "src/core/registry/registry.cpp",
+    "how arguments are checked": "src/json/schema/schema_validation.cpp",
+    "the bearer token becoming a principal": "src/trust/tokens.cpp",
+    "which web pages may connect": "src/trust/origin_policy.cpp",
+    "the frames of a device": "src/adapters/clawseed/wire.cpp",
+    "the requests of POST /v1/tools/call": "src/adapters/rtp/calls/call_wire.cpp",
+    "the gateway's side of pairing": "src/adapters/rtp/pairing/pairing_dialer.cpp",
+    "how a tool host is called": "src/adapters/rtp/hosts/rtp_host.cpp",
+    "what confines a command": "src/hosts/command/sandbox.cpp",
+    "what a sandboxed command may reach on the network": "src/hosts/command/egress/egress_list.cpp",
+    "the event loop": "src/net/loop/event_loop.cpp",
+    "the HTTP client": "src/net/http/http_client.cpp",
+    "floods of HTTP/2": "src/net/http2/http2_session.cpp",
+    "the audit trail on disk": "src/store/sqlite/audit_store_sqlite.cpp",
+    "the reading of the configuration": "src/config/read_config.cpp",
+}
+
+
+def names_in(text: str) -> set[str]:
+    """What stands in backticks, with `a/{b,c}` as `a/b` and `a/c`; endings and `.*` are dropped."""
+    found = set()
+    for name in re.findall(r"`([\w./*{},-]+)`", text):
+        parts = [part.split(",") for part in re.split(r"[{}]", name)]
+        for choice in itertools.product(*parts):
+            path = "".join(choice).removesuffix("/.").removesuffix(".*").rstrip("/")
+            found.add(re.sub(r"\.(hpp|cpp)$", "", path).removeprefix("src/"))
+    return found
+
+
+class WhereIsTest(unittest.TestCase):
+    def test_twenty_questions_are_answered_within_two_steps(self) -> None:
+        named = names_in((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"))
+        self.assertEqual(len(QUESTIONS), 20)
+        for question, path in QUESTIONS.items():
+            with self.subTest(question=question):
+                file = Path(path)
+                self.assertTrue((ROOT / file).exists(), path)
+                folder, stem = file.parent.relative_to("src").as_posix(), file.stem
+                if f"{folder}/{stem}" in named:
+                    continue
+                self.assertTrue(folder in named, f"ARCHITECTURE.md does not name {folder}")
+                page = (ROOT / file.parent / "README.md").read_text(encoding="utf-8")
+                self.assertTrue(stem in names_in(page), f"its README.md does not name {stem}")
+
+    def test_every_folder_of_code_is_in_the_picture(self) -> None:
+        named = names_in((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"))
+        folders = {path.parent for path in (ROOT / "src").rglob("*.cpp")}
+        missing = {folder.relative_to(ROOT / "src").as_posix() for folder in folders} - named
+        self.assertEqual(missing, set())
+
+
+if __name__ == "__main__":
+    unittest.main()
