@@ -209,6 +209,7 @@ LIBRARIES = {
     "pcre2.h": ({"json/schema"}, False),
     "idn2.h": ({"json/schema"}, False),
     "unictype.h": ({"json/schema"}, False),
+    "cctz": ({"hosts/cron"}, True),
     "seccomp.h": ({"hosts/*"}, False),
     "histedit.h": ({"cli/output"}, False),
     "qrencode.h": ({"cli/output"}, False),

@@ -16,7 +16,7 @@ using testing::IsEmpty;
 const SystemTime kNoon = std::chrono::sys_days(2026y / 8 / 1) + 12h;
 
 CronOccurrences occurrences(const char* schedule) {
-    return {CronSchedule::parse(schedule).value(), std::make_shared<const TimeZone>()};
+    return {CronSchedule::parse(schedule).value(), TimeZone()};
 }
 CronTick on_time(SystemTime minute) { return {.scheduled_for = minute, .missed_count = 0}; }
 CronTick missed(SystemTime minute, std::uint32_t count) {

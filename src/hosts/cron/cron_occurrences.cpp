@@ -25,7 +25,7 @@ struct MinuteSpan {
 
 /// The span from `time` on, at most until `limit`.
 MinuteSpan span_from(const TimeZone& zone, SysMinutes time, SysMinutes limit) {
-    const ZoneSpan span = zone.span_at(time);
+    const ZoneSpan span = zone.span_from(time);
     const SysMinutes end = span.end >= limit ? limit : std::chrono::ceil<minutes>(span.end);
     return {.begin = time, .end = end, .offset = std::chrono::floor<minutes>(span.offset)};
 }
@@ -37,7 +37,7 @@ MinuteSpan span_from(const TimeZone& zone, SysMinutes time, SysMinutes limit) {
 LocalMinutes CronOccurrences::highest_reading_before(SysMinutes time) const {
     LocalMinutes highest = LocalMinutes::min();
     for (SysMinutes at = time - days(3); at < time;) {
-        const MinuteSpan span = span_from(*zone_, at, time);
+        const MinuteSpan span = span_from(zone_, at, time);
         highest = std::max(highest, span.local(span.end));
         at = span.end;
     }
@@ -50,7 +50,7 @@ std::optional<SysMinutes> CronOccurrences::next_after(SystemTime time) const {
     LocalMinutes passed =
         schedule_.runs_every_hour() ? LocalMinutes::min() : highest_reading_before(start);
     for (SysMinutes at = start; at < limit;) {
-        const MinuteSpan span = span_from(*zone_, at, limit);
+        const MinuteSpan span = span_from(zone_, at, limit);
         if (schedule_.runs_every_hour()) {
             if (const auto match = schedule_.next_match(span.local(at), span.local(span.end)))
                 return span.real(*match);

@@ -5,7 +5,6 @@
 #include "hosts/cron/time_zone.hpp"
 
 #include <chrono>
-#include <memory>
 #include <optional>
 
 namespace crab::cron {
@@ -21,8 +20,8 @@ using SysMinutes = std::chrono::sys_time<std::chrono::minutes>;
 /// Source: docs/protocols/rtp.md, section 11, "DST".
 class CronOccurrences {
 public:
-    CronOccurrences(const CronSchedule& schedule, std::shared_ptr<const TimeZone> zone)
-        : schedule_(schedule), zone_(std::move(zone)) {}
+    CronOccurrences(const CronSchedule& schedule, TimeZone zone)
+        : schedule_(schedule), zone_(zone) {}
 
     /// The first one that begins after `time`. Nothing only when the calendar ends (no two
     /// occurrences are 12 years apart).
@@ -35,7 +34,7 @@ private:
     LocalMinutes highest_reading_before(SysMinutes time) const;
 
     CronSchedule schedule_;
-    std::shared_ptr<const TimeZone> zone_;
+    TimeZone zone_;
 };
 
 }  // namespace crab::cron

@@ -1,39 +1,32 @@
 #pragma once
 
-#include "base/result.hpp"
-#include "hosts/cron/posix_time_zone.hpp"
-#include "hosts/cron/zone_span.hpp"
-
 #include <chrono>
-#include <optional>
-#include <string_view>
-#include <vector>
+
+#include <cctz/time_zone.h>
 
 namespace crab::cron {
 
-/// How a place's clocks differ from UTC at any time. Immutable.
+/// From some moment on, local time differs from UTC by one offset.
+struct ZoneSpan {
+    std::chrono::sys_seconds end = std::chrono::sys_seconds::max();  ///< the first second after it
+    std::chrono::seconds offset{0};  ///< local time minus UTC
+
+    friend bool operator==(const ZoneSpan&, const ZoneSpan&) = default;
+};
+
+/// How a place's clocks differ from UTC at any time: a zone of cctz, which knows what follows the
+/// last change of a zone's file as well (RFC 8536, section 3.3). A cheap value; thread-safe.
 class TimeZone {
 public:
-    static constexpr std::size_t kMostBytes = std::size_t{256} << 10;
-
     /// UTC, for which no file is needed.
-    TimeZone() : offsets_{std::chrono::seconds(0)} {}
+    TimeZone() = default;
+    explicit TimeZone(cctz::time_zone zone) : zone_(zone) {}
 
-    /// Reads a time zone file (TZif, versions 1 to 4). Errors: kInvalidArgs for anything else, a
-    /// file that counts leap seconds included. Source: RFC 8536.
-    static Result<TimeZone> parse(std::string_view bytes);
-
-    /// The span around `time`; never empty.
-    ZoneSpan span_at(std::chrono::sys_seconds time) const;
+    /// The span from `time` on.
+    ZoneSpan span_from(std::chrono::sys_seconds time) const;
 
 private:
-    friend class TzifReader;
-
-    std::vector<std::chrono::sys_seconds> changes_;  ///< ascending
-    /// One more: [0] before the first change, [i + 1] from change i on
-    std::vector<std::chrono::seconds> offsets_;
-    /// After the last change; of a zone without changes at all times
-    std::optional<PosixTimeZone> afterwards_;
+    cctz::time_zone zone_;
 };
 
 }  // namespace crab::cron

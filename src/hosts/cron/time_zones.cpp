@@ -31,17 +31,17 @@ std::unexpected<Error> unknown(std::string_view name) {
 
 }  // namespace
 
-Result<std::shared_ptr<const TimeZone>> TimeZones::find(std::string_view name) {
+Result<TimeZone> TimeZones::find(std::string_view name) {
     if (!is_zone_name(name)) return unknown("this name");
+    if (name == "UTC" || name == "Etc/UTC") return TimeZone();
     const std::scoped_lock lock(mutex_);
     if (const auto known = known_.find(name); known != known_.end()) return known->second;
-    auto zone =
-        name == "UTC" || name == "Etc/UTC" ? std::make_shared<const TimeZone>() : read(name);
+    auto zone = read(name);
     if (zone) known_.emplace(name, *zone);
     return zone;
 }
 
-Result<std::shared_ptr<const TimeZone>> TimeZones::read(std::string_view name) const {
+Result<TimeZone> TimeZones::read(std::string_view name) const {
     std::error_code problem;
     if (!std::filesystem::is_directory(folder_, problem)) {
         return fail(
@@ -50,16 +50,14 @@ Result<std::shared_ptr<const TimeZone>> TimeZones::read(std::string_view name) c
     }
     const std::filesystem::path path = folder_ / name;
     if (!std::filesystem::is_regular_file(path, problem)) return unknown(name);
-    std::ifstream file(path, std::ios::binary);
-    std::string bytes(TimeZone::kMostBytes + 1, '\0');
-    if (!file.read(bytes.data(), static_cast<std::streamsize>(bytes.size())) && !file.eof()) {
+    // cctz remembers a failure for good, so it is not asked about a file that cannot be opened now.
+    if (!std::ifstream(path, std::ios::binary)) {
         return fail(ErrorCode::kUnavailable,
                     fmt::format("timezone: the data of `{}` cannot be read now; try again", name));
     }
-    bytes.resize(static_cast<std::size_t>(file.gcount()));
-    auto zone = TimeZone::parse(bytes);
-    if (!zone) return unknown(name);
-    return std::make_shared<const TimeZone>(std::move(*zone));
+    cctz::time_zone zone;
+    if (!cctz::load_time_zone(path.string(), &zone)) return unknown(name);
+    return TimeZone(zone);
 }
 
 }  // namespace crab::cron

@@ -1,10 +1,10 @@
 #pragma once
 
+#include "base/result.hpp"
 #include "hosts/cron/time_zone.hpp"
 
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -20,15 +20,14 @@ public:
 
     /// `UTC` and `Etc/UTC` are always there. Errors: kInvalidArgs for a name that is none;
     /// kUnavailable when the machine has no time zone data (package tzdata) or it cannot be read.
-    Result<std::shared_ptr<const TimeZone>> find(std::string_view name);
+    Result<TimeZone> find(std::string_view name);
 
 private:
-    Result<std::shared_ptr<const TimeZone>> read(std::string_view name) const;
+    Result<TimeZone> read(std::string_view name) const;
 
     const std::filesystem::path folder_;
     std::mutex mutex_;
-    /// As many as there are files
-    std::map<std::string, std::shared_ptr<const TimeZone>, std::less<>> known_;
+    std::map<std::string, TimeZone, std::less<>> known_;  ///< as many as there are files
 };
 
 }  // namespace crab::cron
