@@ -1,5 +1,5 @@
-"""Twenty questions "where is …?", each answered within two steps: ARCHITECTURE.md names the file, or
-a folder whose README.md names it."""
+"""Twenty questions "where is …?", each answered within two steps: ARCHITECTURE.md names the file,
+or a folder whose README.md names it."""
 
 import itertools
 import re
