@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Make src/base/error_code.{hpp,cpp}, clients/typescript/src/error-codes.ts and
-docs/reference/errors.md from spec/errors.json.
+"""Make src/base/error_code.{hpp,cpp}, src/base/error_kind.{hpp,cpp},
+clients/typescript/src/error-codes.ts and docs/reference/errors.md from spec/errors.json.
 
 usage: gen_errors.py [--check]
   --check   write nothing; exit 1 and name the files that are not what spec/errors.json gives
@@ -130,6 +130,49 @@ def source(codes: list) -> str:
     return "\n".join(lines)
 
 
+def kind_header(kinds: list) -> str:
+    lines = [
+        f"// {MARK}",
+        "// clang-format off",
+        "#pragma once",
+        "",
+        '#include "base/error_code.hpp"',
+        "",
+        "#include <cstdint>",
+        "",
+        "namespace crab {",
+        "",
+        "/// The few cases that most of those tell apart who act on a failure. What gives each code a "
+        "form of",
+        "/// its own switches over ErrorCode instead.",
+        "enum class ErrorKind : std::uint8_t {",
+    ]
+    for kind in kinds:
+        lines += [f"    /// {kind['meaning']}", f"    {kind['name']},"]
+    lines += ["};", "", "ErrorKind kind_of(ErrorCode code);", "", "}  // namespace crab", ""]
+    return "\n".join(lines)
+
+
+def kind_source(kinds: list, codes: list) -> str:
+    lines = [
+        f"// {MARK}",
+        "// clang-format off",
+        '#include "base/error_kind.hpp"',
+        "",
+        "namespace crab {",
+        "",
+        "ErrorKind kind_of(ErrorCode code) {",
+        "    switch (code) {",
+    ]
+    for kind in kinds:
+        lines += [
+            f"        case ErrorCode::{c['name']}:" for c in codes if c["kind"] == kind["name"]
+        ]
+        lines.append(f"            return ErrorKind::{kind['name']};")
+    lines += ["    }", "    return ErrorKind::kFailed;", "}", "", "}  // namespace crab", ""]
+    return "\n".join(lines)
+
+
 def typescript(codes: list) -> str:
     lines = [
         f"// {MARK}",
@@ -187,11 +230,14 @@ def main() -> int:
     if "--help" in sys.argv or "-h" in sys.argv:
         print(__doc__)
         return 0
-    codes = json.loads((ROOT / "spec/errors.json").read_text())["codes"]
+    spec = json.loads((ROOT / "spec/errors.json").read_text())
+    codes, kinds = spec["codes"], spec["kinds"]
     stale = []
     for path, text in (
         ("src/base/error_code.hpp", header(codes)),
         ("src/base/error_code.cpp", source(codes)),
+        ("src/base/error_kind.hpp", kind_header(kinds)),
+        ("src/base/error_kind.cpp", kind_source(kinds, codes)),
         ("clients/typescript/src/error-codes.ts", typescript(codes)),
         ("docs/reference/errors.md", page(codes)),
     ):

@@ -2,6 +2,7 @@
 
 #include "base/coded_text.hpp"
 #include "base/cut_text.hpp"
+#include "base/error_kind.hpp"
 #include "cli/gateway_place.hpp"
 #include "cli/output/exit_codes.hpp"
 #include "cli/output/pretty_json.hpp"
@@ -216,33 +217,19 @@ Result<json::Value> accepted(Result<Reply> reply) {
 std::string hint_of(const Error& error) {
     const auto details = json::Value::parse(error.details.empty() ? "{}" : error.details);
     if (details && !text_of(*details, "hint").empty()) return text_of(*details, "hint");
-    switch (error.code) {
+    switch (kind_of(error.code)) {
         // What to do next is the same whatever the cause.
-        case ErrorCode::kUnauthenticated:
-        case ErrorCode::kPairingRequired:
-        case ErrorCode::kRateLimited:
-        case ErrorCode::kOutcomeUnknown: return std::string(next_step(error.code));
+        case ErrorKind::kUnauthenticated:
+        case ErrorKind::kRateLimited:
+        case ErrorKind::kOutcomeUnknown: return std::string(next_step(error.code));
         // Files, flags, rules and devices end with these as well: the message says what it was.
-        case ErrorCode::kInvalidArgs:
-        case ErrorCode::kToolNotFound:
-        case ErrorCode::kNotFound:
-        case ErrorCode::kForbidden:
-        case ErrorCode::kAuthRequired:
-        case ErrorCode::kPairingFailed:
-        case ErrorCode::kApprovalRequired:
-        case ErrorCode::kPolicyUnenforceable:
-        case ErrorCode::kWorktreeNotBound:
-        case ErrorCode::kAmbiguousTool:
-        case ErrorCode::kConflict:
-        case ErrorCode::kAlreadyInProgress:
-        case ErrorCode::kOversize:
-        case ErrorCode::kUnavailable:
-        case ErrorCode::kTimeout:
-        case ErrorCode::kWallTimeout:
-        case ErrorCode::kCpuBudgetExceeded:
-        case ErrorCode::kCancelled:
-        case ErrorCode::kToolFailed:
-        case ErrorCode::kInternal: break;
+        case ErrorKind::kInvalid:
+        case ErrorKind::kNotFound:
+        case ErrorKind::kRefused:
+        case ErrorKind::kConflict:
+        case ErrorKind::kUnavailable:
+        case ErrorKind::kTimeout:
+        case ErrorKind::kFailed: break;
     }
     return {};
 }

@@ -2,6 +2,7 @@
 
 #include "adapters/clawseed/front.hpp"
 #include "base/encoding.hpp"
+#include "base/error_kind.hpp"
 #include "base/task/waiter.hpp"
 #include "core/call/content_digest.hpp"
 #include "core/pipeline/keyed_run.hpp"
@@ -187,8 +188,8 @@ Task<void> Front::pair(net::HttpExchange& exchange) {
     }
     const Error& error = issued.error();
     trust::log_refused_credential("pairing code", address, error.message);
-    switch (error.code) {
-        case ErrorCode::kRateLimited: {
+    switch (kind_of(error.code)) {
+        case ErrorKind::kRateLimited: {
             const auto seconds = std::chrono::ceil<std::chrono::seconds>(
                                      error.retry_after.value_or(Milliseconds(60'000)))
                                      .count();
@@ -207,33 +208,19 @@ Task<void> Front::pair(net::HttpExchange& exchange) {
             exchange.finish_response();
             co_return;
         }
-        case ErrorCode::kNotFound:
+        case ErrorKind::kNotFound:
             exchange.respond_error(404, "NOT_FOUND", error.message);
             co_return;
-        case ErrorCode::kForbidden:
+        case ErrorKind::kRefused:
             exchange.respond_error(403, "FORBIDDEN", error.message);
             co_return;
-        case ErrorCode::kInvalidArgs:
-        case ErrorCode::kToolNotFound:
-        case ErrorCode::kUnauthenticated:
-        case ErrorCode::kAuthRequired:
-        case ErrorCode::kPairingRequired:
-        case ErrorCode::kPairingFailed:
-        case ErrorCode::kApprovalRequired:
-        case ErrorCode::kWorktreeNotBound:
-        case ErrorCode::kPolicyUnenforceable:
-        case ErrorCode::kAmbiguousTool:
-        case ErrorCode::kConflict:
-        case ErrorCode::kAlreadyInProgress:
-        case ErrorCode::kOversize:
-        case ErrorCode::kUnavailable:
-        case ErrorCode::kTimeout:
-        case ErrorCode::kWallTimeout:
-        case ErrorCode::kCpuBudgetExceeded:
-        case ErrorCode::kCancelled:
-        case ErrorCode::kOutcomeUnknown:
-        case ErrorCode::kToolFailed:
-        case ErrorCode::kInternal: respond_store_error(exchange, error); co_return;
+        case ErrorKind::kInvalid:
+        case ErrorKind::kUnauthenticated:
+        case ErrorKind::kConflict:
+        case ErrorKind::kUnavailable:
+        case ErrorKind::kTimeout:
+        case ErrorKind::kOutcomeUnknown:
+        case ErrorKind::kFailed: respond_store_error(exchange, error); co_return;
     }
 }
 

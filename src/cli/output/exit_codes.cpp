@@ -1,5 +1,7 @@
 #include "cli/output/exit_codes.hpp"
 
+#include "base/error_kind.hpp"
+
 #include <array>
 
 namespace crab::cli {
@@ -24,31 +26,17 @@ constexpr std::array kTexts{
 std::span<const ExitCodeText> exit_code_texts() { return kTexts; }
 
 ExitCode exit_code_of(ErrorCode code) {
-    switch (code) {
-        case ErrorCode::kInvalidArgs:
-        case ErrorCode::kAmbiguousTool: return kExitUsage;
-        case ErrorCode::kToolNotFound:
-        case ErrorCode::kNotFound: return kExitNotFound;
-        case ErrorCode::kUnauthenticated:
-        case ErrorCode::kForbidden:
-        case ErrorCode::kAuthRequired:
-        case ErrorCode::kPairingRequired:
-        case ErrorCode::kPairingFailed:
-        case ErrorCode::kApprovalRequired:
-        case ErrorCode::kWorktreeNotBound:
-        case ErrorCode::kPolicyUnenforceable: return kExitRefused;
-        case ErrorCode::kUnavailable: return kExitUnreachable;
-        case ErrorCode::kTimeout:
-        case ErrorCode::kWallTimeout: return kExitTimeout;
-        case ErrorCode::kOutcomeUnknown: return kExitUnknown;
-        case ErrorCode::kConflict:
-        case ErrorCode::kAlreadyInProgress:
-        case ErrorCode::kRateLimited:
-        case ErrorCode::kOversize:
-        case ErrorCode::kCancelled:
-        case ErrorCode::kCpuBudgetExceeded:
-        case ErrorCode::kToolFailed:
-        case ErrorCode::kInternal: return kExitFailed;
+    switch (kind_of(code)) {
+        case ErrorKind::kInvalid: return kExitUsage;
+        case ErrorKind::kNotFound: return kExitNotFound;
+        case ErrorKind::kUnauthenticated:
+        case ErrorKind::kRefused: return kExitRefused;
+        case ErrorKind::kUnavailable: return kExitUnreachable;
+        case ErrorKind::kTimeout: return kExitTimeout;
+        case ErrorKind::kOutcomeUnknown: return kExitUnknown;
+        case ErrorKind::kConflict:
+        case ErrorKind::kRateLimited:
+        case ErrorKind::kFailed: return kExitFailed;
     }
     return kExitFailed;
 }
