@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "base/doubling_delay.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -26,13 +27,8 @@ struct RetryRule {
                                                 std::uint64_t random) const {
         if (repeat >= most) return std::nullopt;
         if (asked) return *asked <= longest_asked ? asked : std::nullopt;
-        Milliseconds full = first;
-        for (int i = 0; i < repeat && full < longest; ++i) full *= 2;
-        if (full > longest) full = longest;
-        const auto half = full.count() / 2;
-        return Milliseconds(half +
-                            static_cast<std::int64_t>(
-                                random % (static_cast<std::uint64_t>(full.count() - half) + 1)));
+        const DoublingDelay doubling{.first = first, .longest = longest};
+        return in_upper_half(doubling.after(static_cast<std::uint64_t>(repeat) + 1), random);
     }
 };
 

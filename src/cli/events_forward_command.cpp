@@ -1,3 +1,4 @@
+#include "base/doubling_delay.hpp"
 #include "cli/admin_client.hpp"
 #include "cli/commands.hpp"
 #include "cli/gateway_place.hpp"
@@ -16,19 +17,16 @@ namespace crab::cli {
 namespace {
 
 constexpr Milliseconds kPostTime{10'000};
-constexpr Milliseconds kFirstPause{1'000}, kLongestPause{60'000};
+constexpr DoublingDelay kPause{.first = Milliseconds(1'000), .longest = Milliseconds(60'000)};
 
 /// The pauses between tries: they double until something works.
 class Pauses {
 public:
-    void wait() {
-        std::this_thread::sleep_for(next_);
-        next_ = std::min(2 * next_, kLongestPause);
-    }
-    void start_anew() { next_ = kFirstPause; }
+    void wait() { std::this_thread::sleep_for(kPause.after(++failures_)); }
+    void start_anew() { failures_ = 0; }
 
 private:
-    Milliseconds next_ = kFirstPause;
+    std::uint32_t failures_ = 0;
 };
 
 /// Takes events of one kept connection.

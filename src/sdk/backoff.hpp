@@ -1,9 +1,9 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "base/doubling_delay.hpp"
 #include "base/id_source.hpp"
 
-#include <algorithm>
 #include <cstdint>
 
 namespace crab::sdk {
@@ -13,8 +13,8 @@ namespace crab::sdk {
 /// docs/protocols/clawseed.md, section 10.
 class Backoff {
 public:
-    static constexpr Milliseconds kFirst{1'000};
-    static constexpr Milliseconds kLongest{30'000};
+    static constexpr DoublingDelay kDelay{.first = Milliseconds(1'000),
+                                          .longest = Milliseconds(30'000)};
     static constexpr Milliseconds kStable{30'000};  ///< a link that lived so long was a good one
 
     void link_opened(SteadyTime now) { opened_ = now; }
@@ -22,15 +22,12 @@ public:
         if (now - opened_ >= kStable) failures_ = 0;
     }
     Milliseconds next(IdSource& random) {
-        const Milliseconds longest = std::min(kFirst * (1 << failures_), kLongest);
-        if (failures_ < 5) ++failures_;  // 1 s * 2^5 is beyond the longest already
-        const auto half = static_cast<std::uint64_t>(longest.count() / 2);
-        return Milliseconds(static_cast<std::int64_t>(half + random.random() % (half + 1)));
+        return in_upper_half(kDelay.after(++failures_), random.random());
     }
 
 private:
     SteadyTime opened_{};
-    int failures_ = 0;
+    std::uint32_t failures_ = 0;
 };
 
 }  // namespace crab::sdk

@@ -1,5 +1,6 @@
 #include "core/call/effective_policy.hpp"
 
+#include "base/doubling_delay.hpp"
 #include "core/call/call.hpp"
 #include "json/writer.hpp"
 
@@ -13,10 +14,10 @@
 namespace crab::core {
 namespace {
 
-constexpr Milliseconds kFirstExponential{50};
 constexpr Milliseconds kLinearStep{250};
 constexpr Milliseconds kConstantWait{500};
 constexpr Milliseconds kLongestWait{2'000};
+constexpr DoublingDelay kExponential{.first = Milliseconds(50), .longest = kLongestWait};
 
 template <class T>
 using Words = std::span<const std::pair<std::string_view, T>>;
@@ -201,8 +202,7 @@ void append_members(json::Writer& writer, const EffectivePolicy& policy) {
 Milliseconds longest_wait(Backoff backoff, int attempt) {
     switch (backoff) {
         case Backoff::kNone: return Milliseconds(0);
-        case Backoff::kExponential:
-            return std::min(kLongestWait, kFirstExponential * (1 << std::min(attempt - 1, 10)));
+        case Backoff::kExponential: return kExponential.after(static_cast<std::uint64_t>(attempt));
         case Backoff::kLinear: return std::min(kLongestWait, kLinearStep * attempt);
         case Backoff::kConstant: return kConstantWait;
     }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "base/doubling_delay.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -14,8 +15,8 @@ namespace crab::core {
 class HostBreaker {
 public:
     static constexpr int kOpensAfter = 3;
-    static constexpr Milliseconds kFirstPause{1'000};
-    static constexpr Milliseconds kLongestPause{60'000};
+    static constexpr DoublingDelay kPause{.first = Milliseconds(1'000),
+                                          .longest = Milliseconds(60'000)};
 
     /// Whether a call may go out now. True for the one that tries an ailing host: then on_success()
     /// or on_failure() should follow.
@@ -42,10 +43,8 @@ public:
 
 private:
     static SteadyTime::rep pause_after(int failures) {
-        const int doublings = std::clamp(failures - kOpensAfter, 0, 6);
-        return std::chrono::duration_cast<SteadyTime::duration>(
-                   std::min(kLongestPause, kFirstPause * (1 << doublings)))
-            .count();
+        const int too_many = std::max(failures - kOpensAfter + 1, 1);
+        return SteadyTime::duration(kPause.after(static_cast<std::uint64_t>(too_many))).count();
     }
     std::atomic<int> failures_{0};
     std::atomic<SteadyTime::rep> closed_until_{0};  ///< steady clock

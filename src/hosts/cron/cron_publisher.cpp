@@ -1,5 +1,6 @@
 #include "hosts/cron/cron_publisher.hpp"
 
+#include "base/doubling_delay.hpp"
 #include "base/log.hpp"
 
 #include <algorithm>
@@ -8,15 +9,9 @@ namespace crab::cron {
 namespace {
 
 constexpr std::size_t kBatch = 64;
-constexpr Milliseconds kFirstPause{1'000}, kLongestPause{60'000}, kLongestDelay{3'600'000};
-
-/// Doubles from the first pause on.
-Milliseconds pause_after(Milliseconds before) {
-    return before == Milliseconds(0) ? kFirstPause : std::min(before * 2, kLongestPause);
-}
-Milliseconds delay_after(std::uint32_t refusals) {
-    return std::min(kFirstPause * (1 << std::min(refusals, 20U)), kLongestDelay);
-}
+constexpr DoublingDelay kPause{.first = Milliseconds(1'000), .longest = Milliseconds(60'000)};
+/// Of an event that the sink refused.
+constexpr DoublingDelay kDelay{.first = Milliseconds(1'000), .longest = Milliseconds(3'600'000)};
 
 enum class Verdict : std::uint8_t { kAccepted, kRefused, kSinkIsAway };
 
@@ -64,16 +59,17 @@ Task<void> CronPublisher::run() {
     while (!chain.cancelled()) {
         const auto published = co_await publish_some();
         if (!published) {
-            pause_ = pause_after(pause_);
+            const Milliseconds pause =
+                std::max(kPause.after(++failures_), std::min(asked_, kPause.longest));
             log::warn("cron events wait", {{"code", token_of(published.error().code)},
                                            {"reason", published.error().message},
-                                           {"again_in_ms", pause_.count()}});
-            const Deadline again = clock_.steady_now() + pause_;
+                                           {"again_in_ms", pause.count()}});
+            const Deadline again = clock_.steady_now() + pause;
             // new events do not shorten it
             while (!chain.cancelled() && clock_.steady_now() < again) co_await bell_.wait(again);
             continue;
         }
-        pause_ = Milliseconds(0);
+        failures_ = 0;
         if (*published > 0) continue;
         auto ask = [&store = store_] { return store.next_publish(); };
         const auto next = co_await pool_.run(std::move(ask));
@@ -82,13 +78,14 @@ Task<void> CronPublisher::run() {
         if (*next)
             until = clock_.steady_now() +
                     std::clamp<std::chrono::nanoseconds>(**next - clock_.system_now(),
-                                                         TimerWheel::kTick, kLongestDelay);
+                                                         TimerWheel::kTick, kDelay.longest);
         co_await bell_.wait(until);
     }
 }
 
 /// Returns how many events it offered; a store or sink that is away is an error.
 Task<Result<std::size_t>> CronPublisher::publish_some() {
+    asked_ = Milliseconds(0);
     auto read = [&store = store_, now = clock_.system_now()] {
         return store.unpublished(now, kBatch);
     };
@@ -114,7 +111,7 @@ Task<CronPublisher::Round> CronPublisher::offer(std::vector<UnpublishedEvent> ev
         switch (verdict_of(answer)) {
             case Verdict::kAccepted: round.accepted.push_back(event.number); break;
             case Verdict::kRefused: {
-                const Milliseconds delay = delay_after(event.refusals);
+                const Milliseconds delay = kDelay.after(std::uint64_t{event.refusals} + 1);
                 log::warn("cron event refused", {{"code", token_of(answer.error().code)},
                                                  {"reason", answer.error().message},
                                                  {"event", event.number},
@@ -124,9 +121,7 @@ Task<CronPublisher::Round> CronPublisher::offer(std::vector<UnpublishedEvent> ev
                 break;
             }
             case Verdict::kSinkIsAway:
-                // run() doubles it
-                if (const auto wish = answer.error().retry_after)
-                    pause_ = std::clamp(*wish / 2, pause_, kLongestPause / 2);
+                asked_ = answer.error().retry_after.value_or(Milliseconds(0));
                 round.sink_is_away = true;
                 co_return round;
         }

@@ -38,7 +38,8 @@ private:
     const Clock& clock_;
     CronEventSink& sink_;
     Waiter bell_;
-    Milliseconds pause_{0};   ///< of a sink or store that is away
+    std::uint32_t failures_ = 0;  ///< in a row, of a sink or store that is away
+    Milliseconds asked_{0};       ///< the pause that the sink asked for
 };
 
 }  // namespace crab::cron

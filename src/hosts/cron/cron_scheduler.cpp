@@ -1,5 +1,6 @@
 #include "hosts/cron/cron_scheduler.hpp"
 
+#include "base/doubling_delay.hpp"
 #include "base/log.hpp"
 
 #include <algorithm>
@@ -12,7 +13,7 @@ using namespace std::chrono_literals;
 /// The wall clock may be set while nothing moves on the steady one, so nobody sleeps longer than
 /// this.
 constexpr Milliseconds kLongestSleep = 1s;
-constexpr Milliseconds kFirstPause = 1s, kLongestPause = 30s;
+constexpr DoublingDelay kPause{.first = 1s, .longest = 30s};  // of a store that is away
 
 }  // namespace
 
@@ -30,18 +31,17 @@ void CronScheduler::start() {
 
 Task<void> CronScheduler::fire_jobs() {
     const TaskChain& chain = co_await this_chain();
-    Milliseconds pause = kFirstPause;
+    std::uint32_t failures = 0;
     while (!chain.cancelled()) {
         const auto passed =
             co_await pass(std::chrono::floor<Milliseconds>(services_.clock.system_now()));
         if (!passed) {
             log::warn("cron jobs wait for their store", {{"code", token_of(passed.error().code)},
                                                          {"reason", passed.error().message}});
-            co_await bell_->wait(services_.clock.steady_now() + pause);
-            pause = std::min(pause * 2, kLongestPause);
+            co_await bell_->wait(services_.clock.steady_now() + kPause.after(++failures));
             continue;
         }
-        pause = kFirstPause;
+        failures = 0;
         if (passed->events > 0) publisher_.wake();
         if (!passed->more) co_await sleep_until(passed->next_wake);
     }
