@@ -142,8 +142,8 @@ def kind_header(kinds: list) -> str:
         "",
         "namespace crab {",
         "",
-        "/// The few cases that most of those tell apart who act on a failure. What gives each code a "
-        "form of",
+        "/// The few cases that most code tells apart when something fails. What gives each code "
+        "a form of",
         "/// its own switches over ErrorCode instead.",
         "enum class ErrorKind : std::uint8_t {",
     ]
