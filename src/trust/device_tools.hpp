@@ -2,11 +2,11 @@
 
 #include "base/id.hpp"
 #include "base/result.hpp"
+#include "base/task/ordered_mutex.hpp"
 #include "trust/device_tool_store.hpp"
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -45,8 +45,9 @@ private:
     explicit DeviceTools(DeviceToolStore& store) : store_(store) {}
 
     DeviceToolStore& store_;
-    std::mutex writing_;  ///< taken before mutex_, held across the store's work
-    mutable std::mutex mutex_;  ///< never held across the store's work
+    /// Taken before mutex_, held across the store's work.
+    OrderedMutex<LockRank::kDeviceToolsWriting> writing_;
+    mutable OrderedMutex<LockRank::kDeviceTools> mutex_;  ///< never held across the store's work
     std::map<std::string, Device, std::less<>> devices_;
     std::vector<DeviceToolRecord> unsaved_;
 };

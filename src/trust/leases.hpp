@@ -3,13 +3,13 @@
 #include "base/clock.hpp"
 #include "base/glob.hpp"
 #include "base/result.hpp"
+#include "base/task/ordered_mutex.hpp"
 #include "trust/access.hpp"
 #include "trust/lease_store.hpp"
 
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -104,8 +104,9 @@ private:
     LeaseStore& store_;
     const Clock& clock_;
     const Witness witness_;
-    std::mutex writing_;  ///< taken before mutex_, held across the store's work
-    mutable std::mutex mutex_;  ///< never held across the store's work
+    /// Taken before mutex_, held across the store's work.
+    OrderedMutex<LockRank::kLeasesWriting> writing_;
+    mutable OrderedMutex<LockRank::kLeases> mutex_;  ///< never held across the store's work
     Options options_;
     Entries entries_;  ///< the living, and those that expired since the last flush()
     std::vector<LeaseEnd> unsaved_;  ///< ended, not stored yet

@@ -1,11 +1,11 @@
 #pragma once
 
+#include "base/task/ordered_mutex.hpp"
 #include "trust/pairing/peer_store.hpp"
 
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -113,8 +113,9 @@ private:
 
     PeerStore& store_;
     std::vector<std::function<void(const PeerChange&)>> told_;
-    std::mutex writing_;  // held over a write and what is told of it, so that both have one order
-    mutable std::mutex mutex_;
+    /// Held over a write and what is told of it, so that both have one order.
+    OrderedMutex<LockRank::kPeersWriting> writing_;
+    mutable OrderedMutex<LockRank::kPeers> mutex_;
     std::map<std::string, Entry> entries_;  // by PeerName::text(), under mutex_
 };
 

@@ -3,6 +3,7 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "base/secret.hpp"
+#include "base/task/ordered_mutex.hpp"
 #include "core/call/principal.hpp"
 #include "crypto/digest.hpp"
 #include "trust/token_store.hpp"
@@ -12,9 +13,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -144,8 +143,10 @@ private:
     TokenStore& store_;
     const Clock& clock_;
     std::atomic<std::uint64_t> epoch_{1};
-    std::mutex writing_;  ///< taken before index_mutex_, held across the store's work
-    mutable std::shared_mutex index_mutex_;  ///< never held across the store's work
+    /// Taken before index_mutex_, held across the store's work.
+    OrderedMutex<LockRank::kTokensWriting> writing_;
+    /// Never held across the store's work.
+    mutable OrderedSharedMutex<LockRank::kTokens> index_mutex_;
     std::unordered_map<crypto::Sha256Digest, EntryRef, DigestHash> by_hash_;
     std::unordered_map<std::string, EntryRef> by_id_;
     std::unordered_map<crypto::Sha256Digest, Session, DigestHash> sessions_;  ///< of keys

@@ -41,6 +41,24 @@ class DocsTest(unittest.TestCase):
                     missing.append(name)
         self.assertEqual(missing, [])
 
+    def test_the_page_of_the_lock_order_names_every_file_with_a_mutex(self) -> None:
+        page = (ROOT / "docs/lock_order.md").read_text(encoding="utf-8")
+        named = {word.rpartition("/")[2] for word in re.findall(r"`([\w./]+)`", page)}
+        mutex = re.compile(
+            r"^ *(mutable )?(std::(shared_ptr<std::)?(recursive_|shared_)?mutex>?"
+            r"|Ordered(Shared)?Mutex<[^;]*>)\s+[\w, ]+;",
+            re.MULTILINE,
+        )
+        files = {
+            file.stem
+            for ending in ("cpp", "hpp")
+            for file in (ROOT / "src").rglob(f"*.{ending}")
+            if not re.search(r"(^test_|_test$|_bench$)", file.stem)
+            and mutex.search(file.read_text(encoding="utf-8"))
+        }
+        self.assertGreater(len(files), 60)
+        self.assertEqual(files - named, set())
+
     def test_every_folder_of_code_has_a_short_readme(self) -> None:
         without = []
         for name in ("src", "tests", "bench", "examples"):

@@ -2,6 +2,7 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
+#include "base/task/ordered_mutex.hpp"
 #include "base/task/task.hpp"
 #include "base/task/timer_wheel.hpp"
 #include "core/approvals/approval.hpp"
@@ -12,7 +13,6 @@
 #include <functional>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -135,8 +135,9 @@ private:
     ApprovalStore& store_;
     const Clock& clock_;
     Witness* const witness_;
-    std::mutex writing_;  ///< taken before mutex_, held across the store's work
-    mutable std::mutex mutex_;  ///< never held across the store's work
+    /// Taken before mutex_, held across the store's work.
+    OrderedMutex<LockRank::kApprovalsWriting> writing_;
+    mutable OrderedMutex<LockRank::kApprovals> mutex_;  ///< never held across the store's work
     Options options_;
     Entries entries_;  ///< oldest first
     std::vector<RememberedApproval> remembered_;

@@ -1,11 +1,11 @@
 #pragma once
 
+#include "base/task/ordered_mutex.hpp"
 #include "core/approvals/approval_store.hpp"
 #include "store/sqlite/database.hpp"
 
 #include <filesystem>
 #include <memory>
-#include <mutex>
 
 namespace crab::store::sqlite {
 
@@ -25,7 +25,7 @@ public:
 private:
     explicit ApprovalStoreSqlite(Database database) : database_(std::move(database)) {}
 
-    std::mutex mutex_;
+    OrderedMutex<LockRank::kStore> mutex_;
     Database database_;
 };
 

@@ -1,11 +1,11 @@
 #pragma once
 
+#include "base/task/ordered_mutex.hpp"
 #include "store/sqlite/database.hpp"
 #include "trust/lease_store.hpp"
 
 #include <filesystem>
 #include <memory>
-#include <mutex>
 
 namespace crab::store::sqlite {
 
@@ -26,7 +26,7 @@ public:
 private:
     explicit LeaseStoreSqlite(Database database) : database_(std::move(database)) {}
 
-    std::mutex mutex_;
+    OrderedMutex<LockRank::kStore> mutex_;
     Database database_;
 };
 

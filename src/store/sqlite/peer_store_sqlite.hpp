@@ -1,11 +1,11 @@
 #pragma once
 
+#include "base/task/ordered_mutex.hpp"
 #include "store/sqlite/database.hpp"
 #include "trust/pairing/peer_store.hpp"
 
 #include <filesystem>
 #include <memory>
-#include <mutex>
 
 namespace crab::store::sqlite {
 
@@ -45,7 +45,7 @@ private:
     Result<void> save(const trust::PeerRecord& record);
     Result<bool> is_issued(const trust::PeerRecord& record);
 
-    std::mutex mutex_;
+    OrderedMutex<LockRank::kStore> mutex_;
     Database database_;
 };
 

@@ -1,0 +1,61 @@
+#include "base/task/ordered_mutex.hpp"
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+
+namespace crab {
+
+std::string_view name_of(LockRank rank) {
+    switch (rank) {
+        case LockRank::kPeersWriting: return "Peers, writing";
+        case LockRank::kTokensWriting: return "Tokens, writing";
+        case LockRank::kLeasesWriting: return "Leases, writing";
+        case LockRank::kDeviceToolsWriting: return "DeviceTools, writing";
+        case LockRank::kApprovalsWriting: return "Approvals, writing";
+        case LockRank::kStore: return "a store";
+        case LockRank::kPeers: return "Peers";
+        case LockRank::kTokens: return "Tokens";
+        case LockRank::kLeases: return "Leases";
+        case LockRank::kDeviceTools: return "DeviceTools";
+        case LockRank::kApprovals: return "Approvals";
+    }
+    return "unknown";
+}
+
+namespace detail {
+namespace {
+
+/// As many as there are ranks, for none is held twice.
+struct Held {
+    std::array<LockRank, 16> ranks;
+    std::size_t count;
+};
+constinit thread_local Held held{};
+
+}  // namespace
+
+void check_lock_order(LockRank rank) {
+    for (std::size_t i = 0; i < held.count; ++i) {
+        if (held.ranks[i] < rank) continue;
+        const std::string_view wanted = name_of(rank), before = name_of(held.ranks[i]);
+        std::fprintf(stderr,
+                     "lock order: \"%.*s\" is taken under \"%.*s\"; see docs/lock_order.md\n",
+                     static_cast<int>(wanted.size()), wanted.data(),
+                     static_cast<int>(before.size()), before.data());
+        std::abort();
+    }
+    held.ranks[held.count++] = rank;
+}
+
+void forget_lock(LockRank rank) {
+    for (std::size_t i = held.count; i > 0; --i) {
+        if (held.ranks[i - 1] != rank) continue;
+        for (; i < held.count; ++i) held.ranks[i - 1] = held.ranks[i];
+        --held.count;
+        return;
+    }
+}
+
+}  // namespace detail
+}  // namespace crab

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <shared_mutex>
+#include <string_view>
+
+namespace crab {
+
+/// The place of a mutex in the one order in which a thread takes mutexes: from the first here to
+/// the last, never two of one rank. docs/lock_order.md says what each guards and why it stands
+/// where it stands; a mutex under which nothing else is taken needs no rank.
+enum class LockRank : std::uint8_t {
+    kPeersWriting,
+    kTokensWriting,
+    kLeasesWriting,
+    kDeviceToolsWriting,
+    kApprovalsWriting,
+    kStore,
+    kPeers,
+    kTokens,
+    kLeases,
+    kDeviceTools,
+    kApprovals,
+};
+
+std::string_view name_of(LockRank rank);
+
+namespace detail {
+/// What this thread holds; on a lock out of order the process ends with both names on stderr.
+void check_lock_order(LockRank rank);
+void forget_lock(LockRank rank);
+}  // namespace detail
+
+/// A mutex with a rank. Builds with assertions check the order at every lock; in others it is
+/// nothing but the mutex.
+template <LockRank kRank, class Mutex = std::mutex>
+class OrderedMutex {
+public:
+    void lock() {
+        before();
+        mutex_.lock();
+    }
+    void unlock() {
+        mutex_.unlock();
+        after();
+    }
+    void lock_shared()
+        requires requires(Mutex& mutex) { mutex.lock_shared(); }
+    {
+        before();
+        mutex_.lock_shared();
+    }
+    void unlock_shared()
+        requires requires(Mutex& mutex) { mutex.unlock_shared(); }
+    {
+        mutex_.unlock_shared();
+        after();
+    }
+
+private:
+#ifdef NDEBUG
+    static void before() {}
+    static void after() {}
+#else
+    static void before() { detail::check_lock_order(kRank); }
+    static void after() { detail::forget_lock(kRank); }
+#endif
+
+    Mutex mutex_;
+};
+
+template <LockRank kRank>
+using OrderedSharedMutex = OrderedMutex<kRank, std::shared_mutex>;
+
+}  // namespace crab
