@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace crab::cli {
 
@@ -34,6 +35,17 @@ std::unexpected<Error> invalid(const std::filesystem::path& source,
                 json::Value::object({{"errors", std::move(entries)}}).dump());
 }
 
+json::Value texts(const std::vector<std::string>& all) {
+    json::Value list = json::Value::array();
+    for (const std::string& each : all) list.push_back(each);
+    return list;
+}
+
+/// `what: key, key`; nothing when the file sets no such key.
+void print_keys(std::string_view what, const std::vector<std::string>& keys) {
+    if (!keys.empty()) print_line(fmt::format("{}: {}", what, fmt::join(keys, ", ")));
+}
+
 }  // namespace
 
 int run(const GatewayRun& options, const GatewayProgram& gateway) {
@@ -48,18 +60,20 @@ int run(const GatewayCheck& options, const GatewayProgram& gateway) {
     if (options.schema) return print(config::schema_text()), kExitOk;
     const config::Paths paths = config::Paths::find(false, ::getuid());
     Result<config::GatewayConfig> config = config::load_first(options.config, paths);
-    std::vector<std::string> warnings;
+    config::Findings findings;
     if (config) {
-        config::Findings findings =
+        findings =
             gateway.check({.config = *config, .config_file = options.config, .paths = paths});
-        warnings = std::move(findings.warnings);
         if (!findings.problems.empty()) config = invalid(config->source, findings.problems);
     }
     if (options.output == Output::kJson) {
         json::Value answer = json::Value::object({{"valid", config.has_value()}});
         if (config) answer.set("file", config->source.string());
-        if (!warnings.empty()) answer.set("warnings", json::Value(json::Value::array()));
-        for (const std::string& warning : warnings) answer.find("warnings")->push_back(warning);
+        if (!findings.warnings.empty()) answer.set("warnings", texts(findings.warnings));
+        if (config) {
+            answer.set("reload", texts(findings.on_reload));
+            answer.set("restart", texts(findings.on_restart));
+        }
         const Result<json::Value> details = json::Value::parse(
             config || config.error().details.empty() ? "{}" : config.error().details);
         if (!config)
@@ -75,11 +89,13 @@ int run(const GatewayCheck& options, const GatewayProgram& gateway) {
     }
     // not the file's content: the file itself
     if (!config && config.error().details.empty()) return report(config.error());
-    for (const std::string& warning : warnings) complain("warning: " + warning);
+    for (const std::string& warning : findings.warnings) complain("warning: " + warning);
     if (!config) return report_problems(config.error()), kExitFailed;
     print_line(config->source.empty()
                    ? "no configuration file: the defaults count, and they are valid"
                    : config->source.string() + ": valid");
+    print_keys("a reload applies", findings.on_reload);
+    print_keys("a restart is needed for", findings.on_restart);
     return kExitOk;
 }
 

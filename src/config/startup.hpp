@@ -24,6 +24,9 @@ struct Findings {
     std::vector<std::string> problems;  ///< the gateway would not start, or a rule could never hold
     /// It starts, and something that was asked for does not work
     std::vector<std::string> warnings;
+    /// The keys that the file sets: those a reload takes over when they change, and those that wait
+    /// for a restart
+    std::vector<std::string> on_reload, on_restart;
 };
 
 }  // namespace crab::config

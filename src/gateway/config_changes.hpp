@@ -1,7 +1,9 @@
 #pragma once
 
-#include "config/gateway_config.hpp"
+#include "gateway/config_key.hpp"
 
+#include <filesystem>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -13,7 +15,12 @@ struct ConfigChanges {
     std::vector<std::string_view> at_next_start; ///< a running gateway keeps its own
 };
 
-ConfigChanges config_changes(const config::GatewayConfig& before,
+/// `keys` are those that the components declare.
+ConfigChanges config_changes(std::span<const ConfigKey> keys, const config::GatewayConfig& before,
                              const config::GatewayConfig& after);
+
+/// Says in the log what a reload of `file` has changed, and what waits for the next start.
+void log_reload(const std::filesystem::path& file, std::span<const std::string_view> changed,
+                std::span<const std::string_view> waiting);
 
 }  // namespace crab::gateway

@@ -2,9 +2,10 @@
 
 #include "base/log.hpp"
 #include "config/load.hpp"
-#include "gateway/agent_side.hpp"
 #include "gateway/call_rules.hpp"
+#include "gateway/config_changes.hpp"
 #include "gateway/config_findings.hpp"
+#include "gateway/event_agents.hpp"
 #include "gateway/gateway.hpp"
 #include "gateway/service_manager.hpp"
 #include "gateway/turn_runners.hpp"
@@ -25,7 +26,7 @@ Result<void> check_rules(const config::GatewayConfig& config, const config::Path
     BlockingPool pool(1);
     if (auto made = make_call_rules(config, pool); !made) return fail(std::move(made.error()));
     if (auto made = make_turn_setup(config); !made) return fail(std::move(made.error()));
-    if (auto made = AgentSide::read_agents(config); !made) return fail(std::move(made.error()));
+    if (auto made = EventAgents::read_agents(config); !made) return fail(std::move(made.error()));
     return hosting::check_commands(
         config, {paths.state_dir_of(config), paths.admin_socket_of(config).parent_path()});
 }
@@ -47,6 +48,9 @@ config::Findings check_gateway(const config::Startup& startup) {
         findings.problems.push_back(usable.error().message);
     std::vector<std::string> warnings = commands_not_offered_here(startup.config);
     findings.warnings.insert(findings.warnings.begin(), warnings.begin(), warnings.end());
+    const ConfigChanges set = config_changes(Gateway::config_keys(), {}, startup.config);
+    findings.on_reload.assign(set.now.begin(), set.now.end());
+    findings.on_restart.assign(set.at_next_start.begin(), set.at_next_start.end());
     return findings;
 }
 
@@ -60,8 +64,8 @@ int run_gateway(const config::Startup& startup) {
     // a file that may not grow is an error of the write, as a full disk is
     std::signal(SIGXFSZ, SIG_IGN);
 
-    const Gateway::Places places{.state_dir = startup.paths.state_dir_of(startup.config),
-                                 .admin_socket = startup.paths.admin_socket_of(startup.config)};
+    const GatewayPaths places{.state_dir = startup.paths.state_dir_of(startup.config),
+                              .admin_socket = startup.paths.admin_socket_of(startup.config)};
     for (const auto& directory : {places.state_dir, places.admin_socket.parent_path()}) {
         if (const auto made = config::ensure_private_directory(directory, ::getuid()); !made) {
             fmt::print(stderr, "crab gateway: {}\n", made.error().message);

@@ -55,30 +55,44 @@ Result<sw4rm::ProviderDirectory::Provider> make_provider(const config::ProviderO
 
 }  // namespace
 
-Result<std::unique_ptr<sw4rm::ProviderDirectory>> make_grpc_providers(
-    const config::GatewayConfig& config, net::NameLookups& names,
-    sw4rm::ProviderDirectory::Services services) {
+Result<void> GrpcProviders::start() {
+    const config::GatewayConfig& config = context_.config;
     std::vector<sw4rm::ProviderDirectory::Provider> providers;
     for (const config::ProviderOptions& options : config.providers) {
         if (options.kind != config::ProviderKind::kGrpc) continue;
-        auto made = make_provider(options, config.limits.result_bytes, names);
+        auto made = make_provider(options, config.limits.result_bytes, workers_.names());
         if (!made)
             return fail(made.error().code,
                         fmt::format("providers: {}: {}", options.id, made.error().message));
         providers.push_back(std::move(*made));
     }
-    return sw4rm::ProviderDirectory::make(std::move(services), std::move(providers));
+    auto directory = sw4rm::ProviderDirectory::make({.registry = context_.registry,
+                                                     .schemas = session_workers_.schemas(),
+                                                     .home = loops_.first(),
+                                                     .loops = loops_.all()},
+                                                    std::move(providers));
+    if (!directory) return fail(std::move(directory.error()));
+    directory_ = std::move(*directory);
+    return {};
 }
 
-void append_provider_metrics(std::string& out,
-                             const std::vector<sw4rm::ProviderDirectory::Status>& providers) {
-    const auto answering =
-        std::ranges::count_if(providers, &sw4rm::ProviderDirectory::Status::answers);
-    core::append_metric(out, "crab_grpc_providers", "gauge",
-                        "Providers of kind grpc that are configured.",
-                        static_cast<double>(providers.size()));
-    core::append_metric(out, "crab_grpc_providers_answering", "gauge",
-                        "Providers of kind grpc that answer now.", static_cast<double>(answering));
+void GrpcProviders::add_metrics(core::MetricsPage& page) {
+    page.add([this](std::string& out) {
+        const auto providers = directory_->status();
+        const auto answering =
+            std::ranges::count_if(providers, &sw4rm::ProviderDirectory::Status::answers);
+        core::append_metric(out, "crab_grpc_providers", "gauge",
+                            "Providers of kind grpc that are configured.",
+                            static_cast<double>(providers.size()));
+        core::append_metric(out, "crab_grpc_providers_answering", "gauge",
+                            "Providers of kind grpc that answer now.",
+                            static_cast<double>(answering));
+    });
+}
+
+void GrpcProviders::stop(Deadline) {
+    loops_.run();
+    directory_->stop();
 }
 
 }  // namespace crab::gateway

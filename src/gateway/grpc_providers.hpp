@@ -1,23 +1,36 @@
 #pragma once
 
 #include "adapters/sw4rm/provider_directory.hpp"
-#include "config/gateway_config.hpp"
-#include "net/http/name_lookups.hpp"
+#include "gateway/event_loops.hpp"
+#include "gateway/session_workers.hpp"
+#include "gateway/workers.hpp"
 
 #include <memory>
-#include <string>
-#include <vector>
 
 namespace crab::gateway {
 
-/// The configured providers of kind grpc. Errors: kInvalidArgs that names the provider and what of
-/// it cannot be used.
-Result<std::unique_ptr<sw4rm::ProviderDirectory>> make_grpc_providers(
-    const config::GatewayConfig& config, net::NameLookups& names,
-    sw4rm::ProviderDirectory::Services services);
+/// The configured providers of kind grpc, whose keys are those of CommandProviders.
+class GrpcProviders final : public Component {
+public:
+    GrpcProviders(const GatewayContext& context, EventLoops& loops, Workers& workers,
+                  SessionWorkers& session_workers)
+        : context_(context), loops_(loops), workers_(workers), session_workers_(session_workers) {}
 
-/// `crab_grpc_providers` and `crab_grpc_providers_answering`.
-void append_provider_metrics(std::string& out,
-                             const std::vector<sw4rm::ProviderDirectory::Status>& providers);
+    std::string_view name() const override { return "gRPC providers"; }
+    /// Errors: kInvalidArgs that names the provider and what of it cannot be used.
+    Result<void> start() override;
+    void begin() override { directory_->start(); }
+    void add_metrics(core::MetricsPage& page) override;
+    void stop(Deadline deadline) override;
+
+    sw4rm::ProviderDirectory& directory() { return *directory_; }
+
+private:
+    const GatewayContext& context_;
+    EventLoops& loops_;
+    Workers& workers_;
+    SessionWorkers& session_workers_;
+    std::unique_ptr<sw4rm::ProviderDirectory> directory_;
+};
 
 }  // namespace crab::gateway

@@ -1,9 +1,10 @@
 #pragma once
 
 #include "adapters/rtp/hosts/host_directory.hpp"
-#include "config/gateway_config.hpp"
+#include "gateway/event_loops.hpp"
+#include "gateway/session_workers.hpp"
 
-#include <string>
+#include <memory>
 #include <vector>
 
 namespace crab::gateway {
@@ -13,7 +14,27 @@ namespace crab::gateway {
 Result<std::vector<rtp::RtpHost::Options>> make_tool_host_options(
     const config::GatewayConfig& config);
 
-/// `crab_tool_hosts` and `crab_tool_hosts_answering`.
-void append_host_metrics(std::string& out, const std::vector<rtp::HostDirectory::Status>& hosts);
+/// The tool hosts that the gateway calls: the configured ones, and those among its peers.
+class ToolHosts final : public Component {
+public:
+    ToolHosts(const GatewayContext& context, EventLoops& loops, SessionWorkers& workers)
+        : context_(context), loops_(loops), workers_(workers) {}
+
+    std::string_view name() const override { return "tool hosts"; }
+    std::span<const ConfigKey> keys() const override;
+    /// Errors: those of make_tool_host_options().
+    Result<void> start() override;
+    void begin() override { directory_->start(); }
+    void add_metrics(core::MetricsPage& page) override;
+    void stop(Deadline deadline) override;
+
+    rtp::HostDirectory& directory() { return *directory_; }
+
+private:
+    const GatewayContext& context_;
+    EventLoops& loops_;
+    SessionWorkers& workers_;
+    std::unique_ptr<rtp::HostDirectory> directory_;
+};
 
 }  // namespace crab::gateway

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "adapters/rtp/calls/artifacts_api.hpp"
+#include "gateway/audit_trail.hpp"
+#include "net/loop/periodic.hpp"
+#include "store/sqlite/artifact_store_sqlite.hpp"
+
+#include <memory>
+#include <optional>
+
+namespace crab::gateway {
+
+/// Large results: their store in `<state_dir>/artifacts`, the threads that read and write it, and
+/// the routes that callers fetch them by. Devices upload through clawseed::Front.
+class Artifacts final : public Component {
+public:
+    Artifacts(const GatewayContext& context, AuditTrail& audit)
+        : context_(context), audit_(audit) {}
+
+    std::string_view name() const override { return "artifacts"; }
+    std::span<const ConfigKey> keys() const override;
+    /// Errors: those of the store.
+    Result<void> start() override;
+    Result<Change> prepare(const config::GatewayConfig& next) override;
+    void add_metrics(core::MetricsPage& page) override;
+    void stop(Deadline deadline) override;
+
+    /// Removes what has expired, every minute; for as long as what it returns lives, on `loop`.
+    std::unique_ptr<net::Periodic> keep(net::EventLoop& loop);
+    core::ArtifactStore& store() { return *store_; }
+    BlockingPool& pool() { return *pool_; }
+    rtp::ArtifactsApi& api() { return *api_; }
+
+private:
+    const GatewayContext& context_;
+    AuditTrail& audit_;
+    std::unique_ptr<store::sqlite::ArtifactStoreSqlite> store_;
+    /// Apart from the others, so that a slow disk delays only artifacts
+    std::unique_ptr<BlockingPool> pool_;
+    std::optional<rtp::ArtifactsApi> api_;
+};
+
+}  // namespace crab::gateway

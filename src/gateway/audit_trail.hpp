@@ -1,0 +1,37 @@
+#pragma once
+
+#include "base/task/blocking_pool.hpp"
+#include "core/audit/audit_log.hpp"
+#include "gateway/component.hpp"
+#include "gateway/gateway_context.hpp"
+#include "store/sqlite/audit_store_sqlite.hpp"
+
+#include <memory>
+
+namespace crab::gateway {
+
+/// The audit trail: `audit.db`, and the log that writes to it in batches.
+class AuditTrail final : public Component {
+public:
+    explicit AuditTrail(const GatewayContext& context) : context_(context) {}
+
+    std::string_view name() const override { return "audit trail"; }
+    std::span<const ConfigKey> keys() const override;
+    /// Errors: those of the store.
+    Result<void> start() override;
+    void add_metrics(core::MetricsPage& page) override;
+    void stop(Deadline deadline) override;
+
+    core::AuditLog& log() { return *log_; }
+    store::sqlite::AuditStoreSqlite& store() { return *store_; }
+    /// Drops records that are older than they are kept; blocks.
+    void forget_old();
+
+private:
+    const GatewayContext& context_;
+    std::unique_ptr<BlockingPool> pool_;  ///< what waits for the trail waits for nothing else
+    std::shared_ptr<store::sqlite::AuditStoreSqlite> store_;
+    std::unique_ptr<core::AuditLog> log_;
+};
+
+}  // namespace crab::gateway

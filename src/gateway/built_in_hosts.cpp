@@ -1,0 +1,51 @@
+#include "gateway/built_in_hosts.hpp"
+
+#include "hosting/cron_sinks.hpp"
+#include "hosting/hosted_cron.hpp"
+#include "hosting/hosted_memory.hpp"
+
+namespace crab::gateway {
+
+std::span<const ConfigKey> BuiltInHosts::keys() const {
+    using Config = const config::GatewayConfig&;
+    static constexpr ConfigKey kKeys[] = {
+        restart_key("built_in_hosts", [](Config c) { return c.built_in_hosts; })};
+    return kKeys;
+}
+
+Result<void> BuiltInHosts::start() {
+    const config::BuiltInHostOptions& wanted = context_.config.built_in_hosts;
+    const std::filesystem::path& folder = context_.paths.state_dir;
+    if (wanted.memory) {
+        auto opened = hosting::HostedMemory::open(folder / "memory.db", context_.clock);
+        if (!opened) return fail(std::move(opened.error()));
+        hosts_.push_back(std::move(*opened));
+    }
+    if (wanted.cron) {
+        auto opened = hosting::HostedCron::open(
+            folder / "cron.db", loops_.first(),
+            std::make_unique<hosting::OutboxEventSink>(events_.outbox(), context_.clock));
+        if (!opened) return fail(std::move(opened.error()));
+        hosts_.push_back(std::move(*opened));
+    }
+    for (const auto& host : hosts_) {
+        if (auto registered = host->register_in(context_.registry); !registered) return registered;
+    }
+    return {};
+}
+
+void BuiltInHosts::begin() {
+    loops_.first().post([this] {
+        for (const auto& host : hosts_) host->start();
+    });
+}
+
+void BuiltInHosts::stop(Deadline deadline) {
+    for (const auto& host : hosts_) {
+        loops_.finish(loops_.first(), deadline, [raw = host.get()](std::function<void()> done) {
+            raw->stop(std::move(done));
+        });
+    }
+}
+
+}  // namespace crab::gateway

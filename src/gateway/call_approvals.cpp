@@ -1,0 +1,150 @@
+#include "gateway/call_approvals.hpp"
+
+#include "adapters/rtp/events/approval_event.hpp"
+#include "admin/approvals_wire.hpp"
+#include "base/log.hpp"
+#include "core/audit/metrics.hpp"
+
+#include <fmt/format.h>
+
+namespace crab::gateway {
+namespace {
+
+core::Approvals::Options to_options(const config::ApprovalOptions& options) {
+    using Unattended = core::Approvals::Unattended;
+    return {.wait = options.wait,
+            .max_parked = options.max_waiting,
+            .max_parked_per_principal = options.max_waiting_per_principal,
+            .unattended = options.unattended == config::UnattendedRule::kWait
+                              ? Unattended::kWait
+                              : Unattended::kRefuse};
+}
+
+}  // namespace
+
+std::span<const ConfigKey> CallApprovals::keys() const {
+    using Config = const config::GatewayConfig&;
+    static constexpr ConfigKey kKeys[] = {
+        reload_key("approvals.wait", [](Config c) { return c.approvals.wait; }),
+        reload_key("approvals.max_waiting", [](Config c) { return c.approvals.max_waiting; }),
+        reload_key("approvals.max_waiting_per_principal",
+                   [](Config c) { return c.approvals.max_waiting_per_principal; }),
+        reload_key("approvals.unattended", [](Config c) { return c.approvals.unattended; })};
+    return kKeys;
+}
+
+Result<void> CallApprovals::start() {
+    const std::filesystem::path trust_db = context_.paths.state_dir / "trust.db";
+    auto store = store::sqlite::ApprovalStoreSqlite::open(
+        trust_db, {.check = store::sqlite::StartCheck::kNone});
+    if (!store) return fail(std::move(store.error()));
+    store_ = std::move(*store);
+    auto tool_store = store::sqlite::DeviceToolStoreSqlite::open(
+        trust_db, {.check = store::sqlite::StartCheck::kNone});
+    if (!tool_store) return fail(std::move(tool_store.error()));
+    tool_store_ = std::move(*tool_store);
+    auto device_tools = trust::DeviceTools::load(*tool_store_);
+    if (!device_tools) return fail(std::move(device_tools.error()));
+    device_tools_ = std::move(*device_tools);
+    auto approvals =
+        core::Approvals::load(*store_, context_.clock, to_options(context_.config.approvals), this);
+    if (!approvals) return fail(std::move(approvals.error()));
+    approvals_ = std::move(*approvals);
+    api_ = std::make_unique<admin::ApprovalsApi>(*approvals_, feed_, workers_.pool());
+    return {};
+}
+
+Result<Component::Change> CallApprovals::prepare(const config::GatewayConfig& next) {
+    return [this, options = to_options(next.approvals)] { approvals_->set_options(options); };
+}
+
+void CallApprovals::on_question(const core::ApprovalQuestion& question) {
+    const core::ApprovalSubject& subject = question.subject;
+    log::info("a call waits for an approval", {{"approval", question.id},
+                                               {"principal", subject.principal},
+                                               {"tool", subject.tool},
+                                               {"call_id", question.call_id},
+                                               {"trace_id", question.trace_id}});
+    tell("question", question, nullptr);
+    if (hitl_ != nullptr) hitl_->on_question(question);
+}
+
+void CallApprovals::on_end(const core::ApprovalQuestion& question, const core::ApprovalEnd& end) {
+    const bool privileged = question.subject.privilege == core::Privilege::kPrivileged ||
+                            question.subject.network == core::Network::kFullAccess;
+    const auto level = end.allowed() && privileged ? log::Level::kWarn : log::Level::kInfo;
+    const core::ApprovalSubject& subject = question.subject;
+    log::write(level, fmt::format("approval {}", name_of(end.state)),
+               {{"approval", question.id},
+                {"principal", subject.principal},
+                {"tool", subject.tool},
+                {"call_id", question.call_id},
+                {"trace_id", question.trace_id},
+                {"by", end.by},
+                {"scope", core::name_of(end.scope)},
+                {"privilege", core::name_of(subject.privilege)}});
+    // Whoever decides may have a long list of them, which callers cannot make longer.
+    constexpr std::string_view kKind = "approval.decided";
+    const core::AuditEvent decided =
+        end.by.empty() ? core::AuditEvent{.kind = kKind, .by = subject.principal}
+                       : core::AuditEvent{.kind = kKind, .by = end.by, .burst = 1'000};
+    audit_.log().append_event(decided, [&](json::Writer& writer) {
+        writer.key("approval")
+            .string(question.id)
+            .key("call_id")
+            .string_lossy(question.call_id)
+            .key("principal")
+            .string_lossy(question.subject.principal);
+        writer.key("tool")
+            .string(question.subject.tool)
+            .key("state")
+            .string(core::name_of(end.state));
+        if (!end.by.empty())
+            writer.key("by").string_lossy(end.by).key("scope").string(core::name_of(end.scope));
+    });
+    tell("end", question, &end);
+    if (hitl_ != nullptr) hitl_->on_end(question);
+}
+
+void CallApprovals::tell(std::string_view type, const core::ApprovalQuestion& question,
+                         const core::ApprovalEnd* end) {
+    const core::ApprovalEnd open{.id = question.id,
+                                 .state = core::ApprovalState::kPending,
+                                 .scope = {},
+                                 .by = {},
+                                 .remembered = false,
+                                 .waited = {}};
+    std::string json;
+    json::Writer writer(json);
+    admin::append_approval(writer, question, end == nullptr ? open : *end);
+    feed_.publish(type, json);
+    const UuidText event_id = [&] {
+        const std::scoped_lock lock(ids_mutex_);
+        return ids_.uuid_v7();
+    }();
+    (void)events_.outbox().post(rtp::approval_event(question, end, event_id.view(),
+                                                    peers_.keys_of_gateway().identity.gateway_id,
+                                                    context_.clock.system_now()));
+}
+
+void CallApprovals::add_metrics(core::MetricsPage& page) {
+    using core::ApprovalState;
+    page.add([this](std::string& out) {
+        core::append_metric(out, "crab_approvals_pending", "gauge",
+                            "Calls that wait for an approval.",
+                            static_cast<double>(approvals_->pending()));
+        out +=
+            "# HELP crab_approvals_total Calls that needed an approval, and questions decided "
+            "later, "
+            "by what came of it.\n# TYPE crab_approvals_total counter\n";
+        for (const ApprovalState state :
+             {ApprovalState::kAllowed, ApprovalState::kDenied, ApprovalState::kExpired,
+              ApprovalState::kCancelled, ApprovalState::kUnattended, ApprovalState::kCrowded,
+              ApprovalState::kWithdrawn, ApprovalState::kStopped}) {
+            fmt::format_to(std::back_inserter(out), "crab_approvals_total{{state=\"{}\"}} {}\n",
+                           core::name_of(state), approvals_->ended(state));
+        }
+    });
+}
+
+}  // namespace crab::gateway

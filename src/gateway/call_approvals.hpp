@@ -1,0 +1,71 @@
+#pragma once
+
+#include "admin/approvals_api.hpp"
+#include "base/id_source.hpp"
+#include "core/approvals/approvals.hpp"
+#include "gateway/audit_trail.hpp"
+#include "gateway/event_log.hpp"
+#include "gateway/hitl_client.hpp"
+#include "gateway/peer_records.hpp"
+#include "gateway/workers.hpp"
+#include "store/sqlite/approval_store_sqlite.hpp"
+#include "store/sqlite/device_tool_store_sqlite.hpp"
+#include "trust/device_tools.hpp"
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace crab::gateway {
+
+/// Approvals of calls and of devices' new tools: what holds is in trust.db, what happens is told to
+/// who watches, the audit trail and the events.
+class CallApprovals final : public Component, private core::Approvals::Witness {
+public:
+    CallApprovals(const GatewayContext& context, Workers& workers, AuditTrail& audit,
+                  EventLog& events, PeerRecords& peers)
+        : context_(context),
+          workers_(workers),
+          audit_(audit),
+          events_(events),
+          peers_(peers),
+          ids_(context.clock) {}
+
+    std::string_view name() const override { return "approvals"; }
+    std::span<const ConfigKey> keys() const override;
+    /// The file has been checked before. Errors: those of the store.
+    Result<void> start() override;
+    Result<Change> prepare(const config::GatewayConfig& next) override;
+    void add_metrics(core::MetricsPage& page) override;
+    /// Ends every question: whoever waits for a person does not hold the end up.
+    void drain() override { approvals_->stop(); }
+
+    /// Asks sw4rm's HitlService too; before calls come. It outlives the last question.
+    void also_ask(HitlClient& service) { hitl_ = &service; }
+    core::Approvals& approvals() { return *approvals_; }
+    admin::ApprovalsApi& api() { return *api_; }
+    trust::DeviceTools& device_tools() { return *device_tools_; }
+
+private:
+    void on_question(const core::ApprovalQuestion& question) override;
+    void on_end(const core::ApprovalQuestion& question, const core::ApprovalEnd& end) override;
+    void tell(std::string_view type, const core::ApprovalQuestion& question,
+              const core::ApprovalEnd* end);
+
+    const GatewayContext& context_;
+    Workers& workers_;
+    AuditTrail& audit_;
+    EventLog& events_;
+    PeerRecords& peers_;
+    std::unique_ptr<store::sqlite::ApprovalStoreSqlite> store_;
+    std::unique_ptr<store::sqlite::DeviceToolStoreSqlite> tool_store_;
+    admin::ApprovalFeed feed_;
+    std::mutex ids_mutex_;
+    IdSource ids_;
+    std::unique_ptr<core::Approvals> approvals_;
+    HitlClient* hitl_ = nullptr;  ///< null: there is no such service
+    std::unique_ptr<admin::ApprovalsApi> api_;
+    std::unique_ptr<trust::DeviceTools> device_tools_;
+};
+
+}  // namespace crab::gateway

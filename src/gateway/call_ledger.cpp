@@ -1,0 +1,53 @@
+#include "gateway/call_ledger.hpp"
+
+namespace crab::gateway {
+
+Result<void> CallLedger::start() {
+    auto opened = store::sqlite::open_ledger(context_.paths.state_dir / "ledger.db", audit_.store(),
+                                             context_.clock);
+    if (!opened) return fail(std::move(opened.error()));
+    store_ = std::move(opened->store);
+    unfinished_ = std::move(opened->unfinished);
+    pool_ = std::make_unique<BlockingPool>(1);
+    journal_ = std::make_unique<core::LedgerJournal>(*store_, *pool_, context_.clock);
+    return {};
+}
+
+Result<void> CallLedger::told() {
+    if (auto marked = store_->mark_told(); !marked) return marked;
+    unfinished_ = {};
+    return {};
+}
+
+void CallLedger::forget_old() {
+    (void)store_->forget(context_.clock.system_now() - core::LedgerJournal::Options{}.keep);
+}
+
+Health CallLedger::health() const {
+    if (!journal_ || !journal_->failing()) return {};
+    return {.ok = false, .reason = "calls with side effects or a key are refused: see the disk"};
+}
+
+void CallLedger::add_metrics(core::MetricsPage& page) {
+    page.add([this](std::string& out) {
+        core::append_metric(out, "crab_ledger_entries", "gauge",
+                            "Calls that a repeat would join or replay.",
+                            static_cast<double>(ledger_.entries()));
+        core::append_metric(out, "crab_ledger_commits_total", "counter",
+                            "Durable commits of the ledger.",
+                            static_cast<double>(journal_->commits()));
+        core::append_metric(out, "crab_ledger_writes_total", "counter",
+                            "Admissions and ends made durable.",
+                            static_cast<double>(journal_->changes()));
+        core::append_metric(out, "crab_ledger_refused_total", "counter",
+                            "Admissions and ends that the disk refused.",
+                            static_cast<double>(journal_->refused()));
+        core::append_metric(out, "crab_ledger_failing", "gauge",
+                            "1 while calls with side effects or a key are refused.",
+                            journal_->failing() ? 1 : 0);
+    });
+}
+
+void CallLedger::stop(Deadline) { journal_.reset(); }
+
+}  // namespace crab::gateway

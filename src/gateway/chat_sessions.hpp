@@ -1,0 +1,33 @@
+#pragma once
+
+#include "gateway/component.hpp"
+#include "gateway/gateway_context.hpp"
+#include "store/sqlite/chat_session_store_sqlite.hpp"
+#include "store/sqlite/event_turn_store_sqlite.hpp"
+
+#include <memory>
+
+namespace crab::gateway {
+
+/// What was said in chat sessions (`sessions.db`), and the turns that events started (`agents.db`).
+class ChatSessions final : public Component {
+public:
+    explicit ChatSessions(const GatewayContext& context) : context_(context) {}
+
+    std::string_view name() const override { return "chat sessions"; }
+    /// Ends what an earlier life of the gateway left without an answer. Errors: those of the
+    /// stores.
+    Result<void> start() override;
+
+    core::ChatSessionStore& chats() { return *chats_; }
+    core::EventTurnStore& event_turns() { return *event_turns_; }
+    /// Drops the records of old turns; blocks.
+    void forget_old_turns();
+
+private:
+    const GatewayContext& context_;
+    std::unique_ptr<store::sqlite::ChatSessionStoreSqlite> chats_;
+    std::unique_ptr<store::sqlite::EventTurnStoreSqlite> event_turns_;
+};
+
+}  // namespace crab::gateway

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "gateway/audit_trail.hpp"
+#include "gateway/event_loops.hpp"
+#include "gateway/workers.hpp"
+#include "gateway/worktree_service_client.hpp"
+#include "hosting/hosted_commands.hpp"
+
+#include <filesystem>
+#include <memory>
+
+namespace crab::gateway {
+
+/// The providers of commands, and the worktrees that commands work in.
+class CommandProviders final : public Component {
+public:
+    CommandProviders(const GatewayContext& context, EventLoops& loops, Workers& workers,
+                     AuditTrail& audit)
+        : context_(context), loops_(loops), workers_(workers), audit_(audit) {}
+
+    std::string_view name() const override { return "command providers"; }
+    std::span<const ConfigKey> keys() const override;
+    /// Nothing of the sandbox is looked for when there are no commands. Errors: kInvalidArgs naming
+    /// the worktree, or the provider and the tool.
+    Result<void> start() override;
+    void begin() override;
+    void stop(Deadline deadline) override;
+
+    const std::shared_ptr<command::Worktrees>& worktrees() const { return worktrees_; }
+    /// The file with which agent is bound to which worktree.
+    std::filesystem::path bindings_file() const {
+        return context_.paths.state_dir / "worktrees.json";
+    }
+
+private:
+    /// Null, and then the bindings count, when no service is configured.
+    Result<command::CommandServices::BoundWorktree> ask_worktree_service();
+
+    const GatewayContext& context_;
+    EventLoops& loops_;
+    Workers& workers_;
+    AuditTrail& audit_;
+    std::shared_ptr<command::Worktrees> worktrees_;
+    std::unique_ptr<WorktreeServiceClient> worktree_service_;
+    std::unique_ptr<sdk::HostedTools> commands_;  ///< null: there are none
+};
+
+}  // namespace crab::gateway

@@ -1,0 +1,26 @@
+#include "gateway/credentials.hpp"
+
+#include "base/log.hpp"
+
+namespace crab::gateway {
+
+Result<void> Credentials::start() {
+    auto opened = store::sqlite::TokenStoreSqlite::open(context_.paths.state_dir / "trust.db");
+    if (!opened) return fail(std::move(opened.error()));
+    store_ = std::move(*opened);
+    auto loaded = trust::Tokens::load(*store_, context_.clock);
+    if (!loaded) return fail(std::move(loaded.error()));
+    tokens_ = std::move(*loaded);
+    codes_ = std::make_unique<trust::PairingCodes>(*tokens_, context_.clock);
+    keys_ = std::make_unique<trust::DeviceKeys>(*tokens_, context_.clock);
+    return {};
+}
+
+void Credentials::flush() {
+    if (const auto flushed = tokens_->flush(); !flushed)
+        log::warn("token uses were not stored", {{"reason", flushed.error().message}});
+}
+
+void Credentials::stop(Deadline) { flush(); }
+
+}  // namespace crab::gateway

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "gateway/component.hpp"
+#include "gateway/gateway_context.hpp"
+#include "store/sqlite/token_store_sqlite.hpp"
+#include "trust/device_keys.hpp"
+#include "trust/pairing_codes.hpp"
+#include "trust/tokens.hpp"
+
+#include <memory>
+
+namespace crab::gateway {
+
+/// Tokens in `trust.db`, and how devices get theirs: by pairing codes and by keys.
+class Credentials final : public Component {
+public:
+    explicit Credentials(const GatewayContext& context) : context_(context) {}
+
+    std::string_view name() const override { return "credentials"; }
+    /// Errors: those of the store.
+    Result<void> start() override;
+    void stop(Deadline deadline) override;
+
+    trust::Tokens& tokens() { return *tokens_; }
+    trust::PairingCodes& codes() { return *codes_; }
+    trust::DeviceKeys& keys_of_devices() { return *keys_; }
+    /// Stores when tokens were used; blocks.
+    void flush();
+
+private:
+    const GatewayContext& context_;
+    std::unique_ptr<store::sqlite::TokenStoreSqlite> store_;
+    std::unique_ptr<trust::Tokens> tokens_;
+    std::unique_ptr<trust::PairingCodes> codes_;
+    std::unique_ptr<trust::DeviceKeys> keys_;
+};
+
+}  // namespace crab::gateway

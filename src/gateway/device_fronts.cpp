@@ -1,0 +1,133 @@
+#include "gateway/device_fronts.hpp"
+
+#include "agent/agent.hpp"
+#include "gateway/built_in_tools.hpp"
+#include "gateway/call_rules.hpp"
+
+#include <chrono>
+
+namespace crab::gateway {
+
+std::span<const ConfigKey> DeviceFronts::keys() const {
+    using Config = const config::GatewayConfig&;
+    static constexpr ConfigKey kKeys[] = {
+        reload_key("listen.allowed_origins", [](Config c) { return c.listen.allowed_origins; }),
+        reload_key("listen.host_names", [](Config c) { return c.listen.host_names; }),
+        reload_key("listen.max_connections_per_principal",
+                   [](Config c) { return c.listen.max_connections_per_principal; }),
+        reload_key("limits.message_bytes", [](Config c) { return c.limits.message_bytes; }),
+        reload_key("limits.json_depth", [](Config c) { return c.limits.json_depth; }),
+        reload_key("limits.tools_per_connection",
+                   [](Config c) { return c.limits.tools_per_connection; }),
+        reload_key("limits.tool_name", [](Config c) { return c.limits.tool_name; }),
+        reload_key("limits.description_bytes", [](Config c) { return c.limits.description_bytes; }),
+        reload_key("limits.parameters_bytes", [](Config c) { return c.limits.parameters_bytes; }),
+        reload_key("limits.calls_per_connection",
+                   [](Config c) { return c.limits.calls_per_connection; }),
+        reload_key("limits.waiting_turns", [](Config c) { return c.limits.waiting_turns; }),
+        reload_key("devices.grace_ms", [](Config c) { return c.devices.grace; }),
+        reload_key("devices.ping_after_s", [](Config c) { return c.devices.ping_after; }),
+        reload_key("devices.permessage_deflate",
+                   [](Config c) { return c.devices.permessage_deflate; }),
+        reload_key("devices.query_token", [](Config c) { return c.devices.query_token; }),
+        reload_key("calls.default_timeout_ms", [](Config c) { return c.calls.default_timeout; }),
+        reload_key("calls.max_timeout_ms", [](Config c) { return c.calls.max_timeout; }),
+        reload_key("approvals.in_chat", [](Config c) { return c.approvals.in_chat; }),
+        reload_key("approvals.new_tools", [](Config c) { return c.approvals.new_tools; }),
+        reload_key("artifacts.inline_bytes", [](Config c) { return c.artifacts.inline_bytes; }),
+        reload_key("artifacts.uploads", [](Config c) { return c.artifacts.uploads; }),
+        reload_key("tools", [](Config c) { return c.tools; })};
+    return kKeys;
+}
+
+void DeviceFronts::make_hub() {
+    trust::Tokens& tokens = uses_.credentials.tokens();
+    hub_ = std::make_unique<clawseed::Hub>(
+        clawseed::Hub::Services{
+            .clock = uses_.context.clock,
+            .registry = uses_.context.registry,
+            .rules = uses_.rules.rules(),
+            .audit = uses_.audit.log(),
+            .chats = uses_.chats.chats(),
+            .store_pool = uses_.session_workers.chats(),
+            .schemas = &uses_.session_workers.schemas(),
+            .device_tools = &uses_.approvals.device_tools(),
+            .approvals = &uses_.approvals.approvals(),
+            .turn_log = &uses_.events.turns(),
+            .away = &uses_.rules.away(),
+            .artifacts = &uses_.artifacts.store(),
+            .artifact_pool = &uses_.artifacts.pool(),
+            .on_left = [&tokens](const std::string& credential) { tokens.seen(credential); }},
+        make_clawseed_options(uses_.context.config),
+        [this](net::EventLoop& loop) { return uses_.turns.runner_of(loop); });
+    tokens.on_revoked([this](const std::string& credential) {
+        hub_->close_credential(credential);
+        uses_.approvals.approvals().withdraw(credential);
+    });
+}
+
+Result<void> DeviceFronts::start() {
+    facts_.started = uses_.context.clock.steady_now();
+    make_hub();
+    uses_.context.registry.reserve(agent::kFindTools);
+    register_built_in_tools(uses_.context.registry,
+                            {.connected = [this] { return hub_->connected(); },
+                             .paired =
+                                 [this] {
+                                     return devices_that_may_connect(
+                                         uses_.credentials.tokens(),
+                                         uses_.context.clock.system_now());
+                                 }});
+    const auto session_deleted = [this, end_leases = uses_.access.on_session_deleted()](
+                                     const core::Principal& owner, const std::string& session) {
+        uses_.approvals.approvals().end_session(owner.id, session);
+        end_leases(owner, session);
+    };
+    for (const auto& lane : uses_.calls.lanes()) {
+        fronts_.push_back(std::make_unique<clawseed::Front>(
+            lane->loop, clawseed::Front::Services{.hub = *hub_,
+                                                  .pipeline = lane->pipeline,
+                                                  .runner = *uses_.turns.runner_of(lane->loop),
+                                                  .credentials = lane->credentials,
+                                                  .codes = uses_.credentials.codes(),
+                                                  .keys = uses_.credentials.keys_of_devices(),
+                                                  .pool = uses_.workers.pool(),
+                                                  .ledger = uses_.ledger.ledger(),
+                                                  .journal = &uses_.ledger.journal(),
+                                                  .facts = facts_,
+                                                  .budgets = &uses_.context.budgets,
+                                                  .session_deleted = session_deleted}));
+    }
+    return {};
+}
+
+Result<Component::Change> DeviceFronts::prepare(const config::GatewayConfig& next) {
+    config::GatewayConfig taken = next;
+    // What the public listener keeps until the next start counts for devices until then, too.
+    taken.listen.path_prefix = uses_.context.config.listen.path_prefix;
+    taken.listen.open_loopback = uses_.context.config.listen.open_loopback;
+    return [this, options = make_clawseed_options(taken)] { hub_->set_options(options); };
+}
+
+void DeviceFronts::add_metrics(core::MetricsPage& page) {
+    page.add([this](std::string& out) { append_metrics(out); });
+}
+
+void DeviceFronts::append_metrics(std::string& out) const {
+    const auto up = uses_.context.clock.steady_now() - facts_.started;
+    core::append_metric(out, "crab_uptime_seconds", "gauge", "Since the start.",
+                        std::chrono::duration<double>(up).count());
+    core::append_metric(out, "crab_devices_connected", "gauge",
+                        "Live connections of devices and chat clients.",
+                        static_cast<double>(hub_->connected().size()));
+    const clawseed::Uploads& uploads = hub_->uploads();
+    core::append_metric(out, "crab_artifact_uploads_running", "gauge", "Uploads under way.",
+                        static_cast<double>(uploads.running()));
+    core::append_metric(out, "crab_artifact_uploads_total", "counter", "Uploads that were stored.",
+                        static_cast<double>(uploads.stored.value()));
+    core::append_metric(out, "crab_artifact_uploads_refused_total", "counter",
+                        "Uploads of which nothing was kept.",
+                        static_cast<double>(uploads.refused.value()));
+}
+
+}  // namespace crab::gateway

@@ -1,0 +1,57 @@
+#pragma once
+
+#include "adapters/clawseed/front.hpp"
+#include "adapters/clawseed/hub.hpp"
+#include "gateway/access_rights.hpp"
+#include "gateway/turns.hpp"
+
+#include <memory>
+#include <vector>
+
+namespace crab::gateway {
+
+/// Devices and chat clients: the hub of all that are connected, and on every event loop the front
+/// that they come in by. Registers the gateway's own tools, which list devices.
+class DeviceFronts final : public Component {
+public:
+    struct Uses {
+        const GatewayContext& context;
+        Workers& workers;
+        SessionWorkers& session_workers;
+        Credentials& credentials;
+        ChatSessions& chats;
+        CallLedger& ledger;
+        AuditTrail& audit;
+        EventLog& events;
+        RulesInForce& rules;
+        AccessRights& access;
+        CallApprovals& approvals;
+        Artifacts& artifacts;
+        CallPath& calls;
+        Turns& turns;
+    };
+    explicit DeviceFronts(const Uses& uses) : uses_(uses) {}
+
+    std::string_view name() const override { return "devices"; }
+    std::span<const ConfigKey> keys() const override;
+    Result<void> start() override;
+    Result<Change> prepare(const config::GatewayConfig& next) override;
+    void add_metrics(core::MetricsPage& page) override;
+
+    clawseed::Hub& hub() { return *hub_; }
+    /// Of the event loop at that place.
+    clawseed::Front& front(std::size_t i) { return *fronts_[i]; }
+    /// What status answers say; the public listener sets its port before anybody asks.
+    clawseed::StatusFacts& facts() { return facts_; }
+
+private:
+    void make_hub();
+    void append_metrics(std::string& out) const;
+
+    const Uses uses_;
+    clawseed::StatusFacts facts_;
+    std::unique_ptr<clawseed::Hub> hub_;
+    std::vector<std::unique_ptr<clawseed::Front>> fronts_;
+};
+
+}  // namespace crab::gateway

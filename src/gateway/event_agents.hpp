@@ -1,0 +1,61 @@
+#pragma once
+
+#include "agent/event_turns.hpp"
+#include "gateway/chat_sessions.hpp"
+#include "gateway/event_log.hpp"
+#include "gateway/turns.hpp"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace crab::gateway {
+
+/// The agents that events start. Their turns run on the first event loop.
+class EventAgents final : public Component {
+public:
+    EventAgents(const GatewayContext& context, EventLoops& loops, Turns& turns, ChatSessions& chats,
+                SessionWorkers& workers, EventLog& events)
+        : context_(context),
+          loops_(loops),
+          turns_(turns),
+          chats_(chats),
+          workers_(workers),
+          events_(events) {}
+
+    /// The agents that the configuration has events start. Errors: kInvalidArgs naming the key of
+    /// the configuration for types of events that are none or start no turns.
+    static Result<std::vector<agent::EventAgent>> read_agents(const config::GatewayConfig& config);
+
+    std::string_view name() const override { return "agents of events"; }
+    /// Errors: those of read_agents().
+    Result<void> start() override;
+    void begin() override;
+    Result<Change> prepare(const config::GatewayConfig& next) override;
+    void add_metrics(core::MetricsPage& page) override;
+    /// Cancels the turns.
+    void stop(Deadline deadline) override;
+
+private:
+    /// On the loop: new agents begin to watch, those that are gone start nothing any more; turns
+    /// that run go on as they began.
+    void set_agents(std::vector<agent::EventAgent> agents);
+    void stop_all(std::function<void()> done);
+    void append_metrics(std::string& out) const;
+
+    const GatewayContext& context_;
+    EventLoops& loops_;
+    Turns& turns_;
+    ChatSessions& chats_;
+    SessionWorkers& workers_;
+    EventLog& events_;
+    std::vector<agent::EventAgent> first_;  ///< to begin with
+    agent::EventTurnCounts counts_;
+    std::map<std::string, std::unique_ptr<agent::EventTurns>, std::less<>> agents_;
+    bool stopped_ = false;
+};
+
+}  // namespace crab::gateway

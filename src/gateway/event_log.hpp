@@ -1,0 +1,66 @@
+#pragma once
+
+#include "adapters/rtp/events/call_event_log.hpp"
+#include "adapters/rtp/events/events_api.hpp"
+#include "adapters/rtp/events/turn_event_log.hpp"
+#include "adapters/rtp/pairing/pairing_news.hpp"
+#include "gateway/call_ledger.hpp"
+#include "gateway/chat_sessions.hpp"
+#include "gateway/peer_records.hpp"
+#include "gateway/workers.hpp"
+#include "store/sqlite/event_store_sqlite.hpp"
+
+#include <memory>
+
+namespace crab::gateway {
+
+/// The gateway's events: the outbox on `events.db`, what is remembered of subscriptions, what calls
+/// and turns tell. What an earlier life left open is ended by its start.
+class EventLog final : public Component {
+public:
+    EventLog(const GatewayContext& context, Workers& workers, ChatSessions& chats,
+             CallLedger& ledger, PeerRecords& peers)
+        : context_(context), workers_(workers), chats_(chats), ledger_(ledger), peers_(peers) {}
+
+    std::string_view name() const override { return "events"; }
+    std::span<const ConfigKey> keys() const override;
+    /// Errors: those of the store.
+    Result<void> start() override;
+    Health health() const override;
+    void add_metrics(core::MetricsPage& page) override;
+    /// Writes what waits; all that tells events has ended, but for the objects of event loops.
+    void stop(Deadline deadline) override;
+
+    core::CallEvents& calls() { return *calls_; }
+    core::TurnLog& turns() { return *turns_; }
+    /// Publishes what happens to pairings. For one event loop.
+    rtp::PairingWitness pairing_witness();
+    core::EventOutbox& outbox() { return *outbox_; }
+    /// For every listener's EventsApi.
+    rtp::EventServices services(trust::Access& access) {
+        return {context_.clock, *outbox_, *subscriptions_, access, *streams_};
+    }
+    /// Called every second.
+    void forget_old();
+
+private:
+    Result<void> end_earlier_life(const std::string& gateway_id,
+                                  const rtp::TurnEventOptions& options);
+    void append_metrics(std::string& out) const;
+
+    const GatewayContext& context_;
+    Workers& workers_;
+    ChatSessions& chats_;
+    CallLedger& ledger_;
+    PeerRecords& peers_;
+    std::unique_ptr<store::sqlite::EventStoreSqlite> store_;
+    std::unique_ptr<BlockingPool> writer_;
+    std::unique_ptr<rtp::EventStreams> streams_;
+    std::unique_ptr<core::EventSubscriptions> subscriptions_;
+    std::unique_ptr<core::EventOutbox> outbox_;
+    std::unique_ptr<rtp::CallEventLog> calls_;
+    std::unique_ptr<rtp::TurnEventLog> turns_;
+    std::unique_ptr<BlockingPool> housekeeping_;  ///< last: what it was given refers to the rest
+};
+
+}  // namespace crab::gateway

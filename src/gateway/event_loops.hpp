@@ -1,0 +1,66 @@
+#pragma once
+
+#include "gateway/component.hpp"
+#include "gateway/gateway_context.hpp"
+#include "net/loop/loop_group.hpp"
+
+#include <functional>
+#include <future>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace crab::gateway {
+
+/// The event loops. They stand still until all components have started, so that nobody is served by
+/// half a gateway.
+class EventLoops final : public Component {
+public:
+    explicit EventLoops(const GatewayContext& context) : context_(context) {}
+
+    std::string_view name() const override { return "event loops"; }
+    std::span<const ConfigKey> keys() const override;
+    Result<void> start() override;
+    void begin() override { run(); }
+    void stop(Deadline deadline) override;
+
+    net::LoopGroup& group() { return *loops_; }
+    net::EventLoop& first() { return loops_->at(0); }
+    std::vector<net::EventLoop*> all();
+
+    /// Has them run, if they do not yet. begin() does so, and whoever stops something on a loop:
+    /// a start may have failed before.
+    void run();
+
+    /// Lets `begin(done)` run on the loop and waits until it has called `done`, or until
+    /// `deadline`. The loops run from here on.
+    template <class Begin>
+    void finish(net::EventLoop& loop, Deadline deadline, Begin begin) {
+        run();
+        post(loop, std::move(begin)).wait_until(deadline);
+    }
+    /// The same on every loop at once; `begin(i, done)` gets the loop's place.
+    template <class Begin>
+    void finish_on_each(Deadline deadline, Begin begin) {
+        run();
+        std::vector<std::future<void>> ends;
+        for (std::size_t i = 0; i < loops_->size(); ++i)
+            ends.push_back(post(loops_->at(i), [begin, i](auto done) { begin(i, done); }));
+        for (std::future<void>& end : ends) end.wait_until(deadline);
+    }
+
+private:
+    template <class Begin>
+    static std::future<void> post(net::EventLoop& loop, Begin begin) {
+        const auto ended = std::make_shared<std::promise<void>>();
+        loop.post([begin = std::move(begin), ended] {
+            begin(std::function<void()>([ended] { ended->set_value(); }));
+        });
+        return ended->get_future();
+    }
+    const GatewayContext& context_;
+    std::unique_ptr<net::LoopGroup> loops_;
+    bool running_ = false;
+};
+
+}  // namespace crab::gateway

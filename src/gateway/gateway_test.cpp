@@ -1,0 +1,217 @@
+#include "gateway/gateway.hpp"
+
+#include "base/process/folder_lock.hpp"
+#include "base/process/test_folder.hpp"
+
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace crab::gateway {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::size_t entries_in(const std::filesystem::path& folder) {
+    return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
+}
+std::size_t threads() { return entries_in("/proc/self/task"); }
+/// Descriptors of this process that are sockets.
+std::size_t sockets() {
+    std::size_t found = 0;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+        std::error_code gone;
+        if (std::filesystem::read_symlink(entry.path(), gone).string().starts_with("socket:"))
+            ++found;
+    }
+    return found;
+}
+
+/// A request on the admin socket; the answer as it came.
+std::string ask(const std::string& socket_path, const std::string& path) {
+    const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    socket_path.copy(address.sun_path, sizeof address.sun_path - 1);
+    std::string answer;
+    if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
+        const std::string request =
+            "GET " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+        (void)::send(fd, request.data(), request.size(), MSG_NOSIGNAL);
+        char some[4096];
+        for (ssize_t n; (n = ::recv(fd, some, sizeof some, 0)) > 0;)
+            answer.append(some, static_cast<std::size_t>(n));
+    }
+    ::close(fd);
+    return answer;
+}
+
+/// Gateways in a folder of their own, with every listener on a port or a socket of the system's
+/// choice.
+class GatewayTest : public testing::Test {
+protected:
+    GatewayTest() {
+        config.gateway.threads = 2;
+        config.listen.public_address = config::HostPort{"127.0.0.1", 0};
+        config.listen.peers = config::HostPort{"127.0.0.1", 0};
+        config.grpc.address = config::HostPort{"127.0.0.1", 0};
+        config.grpc.unix_socket = folder / "grpc.sock";
+        config.built_in_hosts = {.memory = true, .cron = true};
+    }
+
+    Result<std::unique_ptr<Gateway>> start(std::string_view fail_start_of = {}) {
+        const GatewayPaths paths{.state_dir = folder / "state",
+                                 .admin_socket = folder / "admin.sock"};
+        return Gateway::start(
+            config, paths, [this] { return Result<config::GatewayConfig>(config); }, fail_start_of);
+    }
+
+    TestFolder folder;
+    config::GatewayConfig config;
+};
+
+TEST_F(GatewayTest, ServesOnEveryListenerAndLeavesNothingBehind) {
+    const std::size_t threads_before = threads(), sockets_before = sockets();
+    auto gateway = start();
+    ASSERT_TRUE(gateway) << gateway.error().message;
+    EXPECT_THAT((*gateway)->public_endpoint(), HasSubstr("127.0.0.1:"));
+    EXPECT_THAT((*gateway)->peer_endpoint(), HasSubstr("127.0.0.1:"));
+    EXPECT_THAT((*gateway)->grpc_endpoint(), HasSubstr("127.0.0.1:"));
+    EXPECT_THAT(ask((*gateway)->admin_socket(), "/readyz"), HasSubstr("HTTP/1.1 200"));
+    const std::string metrics = ask((*gateway)->admin_socket(), "/metrics");
+    for (const std::string_view component : Gateway::component_names())
+        EXPECT_THAT(metrics, HasSubstr("crab_component_healthy{component=\"" +
+                                       std::string(component) + "\"} 1"));
+    (*gateway)->stop();
+    EXPECT_TRUE(lock_folder(folder / "state")) << "another gateway may have the folder";
+    gateway->reset();
+    EXPECT_EQ(threads(), threads_before);
+    EXPECT_EQ(sockets(), sockets_before);
+}
+
+TEST_F(GatewayTest, WhicheverComponentDoesNotStartWhatHadStartedStops) {
+    ASSERT_TRUE(start()) << "the first start makes keys and databases";
+    const std::size_t threads_before = threads(), sockets_before = sockets();
+    const auto names = Gateway::component_names();
+    EXPECT_EQ(std::set(names.begin(), names.end()).size(), names.size());
+    for (const std::string_view name : names) {
+        SCOPED_TRACE(name);
+        {
+            const auto gateway = start(name);
+            ASSERT_FALSE(gateway);
+            EXPECT_THAT(gateway.error().message, HasSubstr("a test has this start fail"));
+        }
+        EXPECT_EQ(threads(), threads_before);
+        EXPECT_EQ(sockets(), sockets_before);
+        EXPECT_EQ(ask(folder / "admin.sock", "/readyz"), "") << "nobody is served";
+    }
+    EXPECT_TRUE(start()) << "and then it starts";
+}
+
+TEST_F(GatewayTest, AReloadSaysWhatItAppliesAndWhatWaitsForARestart) {
+    auto gateway = start();
+    ASSERT_TRUE(gateway) << gateway.error().message;
+    config.leases.max_per_peer = 7;
+    config.limits.tool_name = 64;
+    config.audit.retention = std::chrono::days(5);
+    testing::internal::CaptureStderr();
+    ASSERT_TRUE((*gateway)->reload());
+    const std::string first = testing::internal::GetCapturedStderr();
+    EXPECT_THAT(first, HasSubstr("changed=\"leases, limits.tool_name\""));
+    EXPECT_THAT(first, HasSubstr("keys=audit"));
+    testing::internal::CaptureStderr();
+    ASSERT_TRUE((*gateway)->reload());
+    const std::string second = testing::internal::GetCapturedStderr();
+    EXPECT_THAT(second, HasSubstr("nothing that counts at once"));
+    EXPECT_THAT(second, HasSubstr("keys=audit")) << "told until it is taken back";
+}
+
+TEST_F(GatewayTest, AReloadThatOneComponentRefusesChangesNothing) {
+    auto gateway = start();
+    ASSERT_TRUE(gateway) << gateway.error().message;
+    const config::GatewayConfig good = config;
+    config.gateway.log.level = log::Level::kError;
+    config.models.push_back({.model = "m", .url = "no address", .key_env = "CRAB_TEST_NO_KEY"});
+    const auto refused = (*gateway)->reload();
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgs);
+    EXPECT_TRUE(log::enabled(log::Level::kInfo)) << "the log's level came before, and stays";
+    config = good;
+    EXPECT_TRUE((*gateway)->reload());
+}
+
+/// Each key of a reload is taken over by a running gateway, one after the other.
+TEST_F(GatewayTest, EveryKeyThatAReloadAppliesCanChangeWhileItRuns) {
+    auto gateway = start();
+    ASSERT_TRUE(gateway) << gateway.error().message;
+    const auto changed_to = [&](auto&& change) {
+        change(config);
+        testing::internal::CaptureStderr();
+        const auto reloaded = (*gateway)->reload();
+        const std::string log = testing::internal::GetCapturedStderr();
+        EXPECT_TRUE(reloaded) << reloaded.error().message;
+        EXPECT_THAT(log, Not(HasSubstr("next start")));
+        EXPECT_THAT(log, Not(HasSubstr("nothing that counts at once")));
+    };
+    using Config = config::GatewayConfig&;
+    changed_to([](Config c) { c.gateway.log.format = log::Format::kJson; });
+    changed_to([](Config c) { c.gateway.log.format = log::Format::kText; });
+    changed_to([](Config c) { c.listen.allowed_origins = {"https://a.example"}; });
+    changed_to([](Config c) { c.listen.host_names = {"crab.example"}; });
+    changed_to([](Config c) { c.listen.max_connections_per_principal += 1; });
+    changed_to([](Config c) { c.limits.message_bytes += 1; });
+    changed_to([](Config c) { c.limits.json_depth += 1; });
+    changed_to([](Config c) { c.limits.tools_per_connection += 1; });
+    changed_to([](Config c) { c.limits.tool_name += 1; });
+    changed_to([](Config c) { c.limits.description_bytes += 1; });
+    changed_to([](Config c) { c.limits.parameters_bytes += 1; });
+    changed_to([](Config c) { c.limits.calls_per_connection += 1; });
+    changed_to([](Config c) { c.limits.waiting_turns += 1; });
+    changed_to([](Config c) { c.limits.result_bytes += 1; });
+    changed_to([](Config c) { c.devices.grace += Milliseconds(1); });
+    changed_to([](Config c) { c.devices.ping_after += std::chrono::seconds(1); });
+    changed_to([](Config c) { c.devices.permessage_deflate = true; });
+    changed_to([](Config c) { c.devices.query_token = false; });
+    changed_to([](Config c) { c.calls.default_timeout += Milliseconds(1); });
+    changed_to([](Config c) { c.calls.max_timeout += Milliseconds(1); });
+    changed_to([](Config c) { c.calls.max_retries += 1; });
+    changed_to([](Config c) { c.rates.push_back({.per_second = 9, .burst = 9}); });
+    changed_to([](Config c) { c.policy.push_back({.principal = "*", .call_allow = {"*"}}); });
+    changed_to([](Config c) { c.peers.push_back({.id = "tool_host/a"}); });
+    changed_to([](Config c) { c.leases.max_per_peer += 1; });
+    changed_to([](Config c) { c.approvals.wait += Milliseconds(1); });
+    changed_to([](Config c) { c.approvals.max_waiting += 1; });
+    changed_to([](Config c) { c.approvals.max_waiting_per_principal += 1; });
+    changed_to([](Config c) { c.approvals.unattended = config::UnattendedRule::kWait; });
+    changed_to([](Config c) { c.approvals.in_chat = config::ChatApprover::kOwner; });
+    changed_to([](Config c) { c.approvals.new_tools = config::NewToolRule::kAsk; });
+    changed_to([](Config c) { c.tools.push_back({.match = "a*", .idempotent = true}); });
+    changed_to([](Config c) {
+        c.hooks.push_back({.name = "no", .type = config::HookType::kDeny, .reason = "no"});
+    });
+    changed_to([](Config c) { c.artifacts.max_bytes += 1; });
+    changed_to([](Config c) { c.artifacts.inline_bytes += 1; });
+    changed_to([](Config c) { c.artifacts.tenant_bytes += 1; });
+    changed_to([](Config c) { c.artifacts.total_bytes += 1; });
+    changed_to([](Config c) { c.artifacts.uploads += 1; });
+    changed_to([](Config c) { c.artifacts.ttl += Milliseconds(1000); });
+    changed_to([](Config c) { c.models.push_back({.model = "m", .url = "http://127.0.0.1:9"}); });
+    changed_to([](Config c) { c.agent.max_rounds += 1; });
+    changed_to([](Config c) { c.agents.push_back({.name = "other"}); });
+    const config::GatewayConfig defaults;
+    for (const ConfigKey& key : Gateway::config_keys()) {
+        if (key.effect == KeyEffect::kRestart || key.name == "gateway.log") continue;
+        EXPECT_TRUE(key.differs(defaults, config)) << key.name << " was not changed above";
+    }
+}
+
+}  // namespace
+}  // namespace crab::gateway

@@ -1,0 +1,60 @@
+#pragma once
+
+#include "adapters/sw4rm/front.hpp"
+#include "gateway/call_path.hpp"
+#include "gateway/grpc_providers.hpp"
+#include "gateway/peer_certificates.hpp"
+#include "gateway/peer_records.hpp"
+#include "net/http2/http2_server.hpp"
+#include "net/loop/listener.hpp"
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace crab::gateway {
+
+/// The gRPC listener: on every event loop an HTTP/2 server with sw4rm's services.
+class GrpcListener final : public Component {
+public:
+    GrpcListener(const GatewayContext& context, EventLoops& loops, CallPath& calls,
+                 PeerRecords& peers, GrpcProviders& providers);
+    ~GrpcListener() override;
+
+    std::string_view name() const override { return "gRPC listener"; }
+    std::span<const ConfigKey> keys() const override;
+    /// Binds and listens, on TCP, on a Unix socket or both, if the configuration wants it. Errors:
+    /// those of TlsContext::make() and Listener::bind().
+    Result<void> start() override;
+    /// Health says NOT_SERVING, and new calls are refused; connections stay.
+    void drain() override;
+    Milliseconds stop_limit() const override;
+    /// Calls have time to end, then they are cancelled and answered as the end of a gateway
+    /// demands, and connections are closed. Source: docs/protocols/sw4rm.md, section 2.
+    void stop(Deadline deadline) override;
+
+    /// `127.0.0.1:50063`, with the port that the system chose; `unix:/path` when there is no other;
+    /// empty when it is off.
+    std::string endpoint() const {
+        return listeners_.empty() ? std::string() : listeners_.front()->endpoint().text();
+    }
+
+private:
+    struct LoopServer;
+    sw4rm::CallService::CancelAnswer cancel(const core::Principal& asker, std::string_view id);
+    void add_server(CallPath::Lane& lane, const net::Http2ServerOptions& options);
+    Result<void> listen(const net::Endpoint& endpoint,
+                        std::span<const std::unique_ptr<LoopServer>> servers);
+
+    const GatewayContext& context_;
+    EventLoops& loops_;
+    CallPath& calls_;
+    PeerRecords& peers_;
+    GrpcProviders& providers_;
+    std::vector<std::unique_ptr<net::Listener>> listeners_;
+    std::vector<std::unique_ptr<LoopServer>> servers_;
+    Deadline drained_ = kNoDeadline;  ///< when calls have had their time
+};
+
+}  // namespace crab::gateway

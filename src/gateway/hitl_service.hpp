@@ -1,0 +1,33 @@
+#pragma once
+
+#include "gateway/call_approvals.hpp"
+#include "gateway/event_loops.hpp"
+#include "gateway/hitl_client.hpp"
+
+#include <memory>
+
+namespace crab::gateway {
+
+/// sw4rm's HitlService, asked about every call that needs an approval, if the configuration names
+/// one; otherwise operators and chats only.
+class HitlService final : public Component {
+public:
+    HitlService(const GatewayContext& context, EventLoops& loops, Workers& workers,
+                CallApprovals& approvals)
+        : context_(context), loops_(loops), workers_(workers), approvals_(approvals) {}
+
+    std::string_view name() const override { return "HITL service"; }
+    std::span<const ConfigKey> keys() const override;
+    /// Errors: those of service_options().
+    Result<void> start() override;
+    void stop(Deadline deadline) override;
+
+private:
+    const GatewayContext& context_;
+    EventLoops& loops_;
+    Workers& workers_;
+    CallApprovals& approvals_;
+    std::unique_ptr<HitlClient> client_;  ///< null: there is none
+};
+
+}  // namespace crab::gateway

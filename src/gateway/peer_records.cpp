@@ -1,0 +1,97 @@
+#include "gateway/peer_records.hpp"
+
+#include "base/log.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace crab::gateway {
+namespace {
+
+/// What the gateway shows and demands with an operator-made CA (section 5.1); null without one.
+Result<std::shared_ptr<net::TlsContext>> make_operator_tls(const config::PairingOptions& pairing) {
+    if (pairing.ca.empty()) return nullptr;
+    net::TlsContext::Options options;
+    options.role = net::TlsContext::Role::kClient;
+    options.versions = net::TlsContext::Versions::k13Only;
+    options.peer_check = net::TlsContext::PeerCheck::kChainAndName;
+    options.certificate.file = pairing.cert;
+    options.key.file = pairing.key;
+    options.ca.file = pairing.ca;
+    auto made = net::TlsContext::make(std::move(options));
+    if (!made)
+        return fail(ErrorCode::kInvalidArgs, fmt::format("pairing: {}", made.error().message));
+    return made;
+}
+
+}  // namespace
+
+std::span<const ConfigKey> PeerRecords::keys() const {
+    using Config = const config::GatewayConfig&;
+    static constexpr ConfigKey kKeys[] = {
+        restart_key("gateway.name", [](Config c) { return c.gateway.name; }),
+        restart_key("pairing", [](Config c) { return c.pairing; })};
+    return kKeys;
+}
+
+Result<void> PeerRecords::start() {
+    const std::filesystem::path& folder = context_.paths.state_dir;
+    auto store = store::sqlite::PeerStoreSqlite::open(folder / "trust.db",
+                                                      {.check = store::sqlite::StartCheck::kNone});
+    if (!store) return fail(std::move(store.error()));
+    store_ = std::move(*store);
+    auto peers = trust::Peers::load(*store_);
+    if (!peers) return fail(std::move(peers.error()));
+    peers_ = std::move(*peers);
+    const auto key_folder = crypto::KeyFolder::open(folder);
+    if (!key_folder) return fail(key_folder.error());
+    auto keys = trust::GatewayKeys::load_or_make(*key_folder, context_.config.gateway.name,
+                                                 context_.clock.system_now(), random_);
+    if (!keys) return fail(std::move(keys.error()));
+    auto operator_tls = make_operator_tls(context_.config.pairing);
+    if (!operator_tls) return fail(std::move(operator_tls.error()));
+    operator_tls_ = std::move(*operator_tls);
+    keys_.emplace(std::move(*keys));
+    tls_.emplace(*keys_, context_.clock);
+    api_.emplace(rtp::PeersApi::Services{
+        .peers = *peers_, .keys = *keys_, .pool = workers_.pool(), .clock = context_.clock});
+    return {};
+}
+
+void PeerRecords::stop(Deadline) { flush(); }
+
+void PeerRecords::flush() {
+    if (const auto stored = peers_->store_seen(); !stored)
+        log::warn("when peers were seen was not stored", {{"reason", stored.error().message}});
+}
+
+PeerCertificates::Services PeerRecords::certificates() {
+    return {.peers = *peers_,
+            .ca = keys_->authority.certificate(),
+            .clock = context_.clock,
+            .pool = workers_.pool(),
+            .on_mismatch = mismatch_recorder()};
+}
+
+std::function<void(const trust::PeerName&, std::string_view)> PeerRecords::mismatch_recorder() {
+    return [this](const trust::PeerName& peer, std::string_view problem) {
+        const auto members = [&](json::Writer& writer) {
+            writer.key("problem").string_lossy(problem);
+        };
+        if (record("peer.mismatch", peer, members))
+            log::warn("a connection is not its peer's",
+                      {{"peer_id", peer.text()}, {"reason", problem}});
+    };
+}
+
+bool PeerRecords::record(std::string_view kind, const trust::PeerName& peer,
+                         const std::function<void(json::Writer&)>& members) {
+    const std::string by = peer.text();
+    return audit_.log().append_event({.kind = kind, .by = by}, [&](json::Writer& writer) {
+        writer.key("peer_id").string(by);
+        members(writer);
+    });
+}
+
+}  // namespace crab::gateway

@@ -1,0 +1,62 @@
+#pragma once
+
+#include "adapters/rtp/hosts/peer_hosts.hpp"
+#include "adapters/rtp/pairing/peers_api.hpp"
+#include "gateway/audit_trail.hpp"
+#include "gateway/peer_certificates.hpp"
+#include "gateway/workers.hpp"
+#include "store/sqlite/peer_store_sqlite.hpp"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+namespace crab::gateway {
+
+/// Who the gateway is and which peers are paired with it: the keys beside `trust.db`, the records
+/// in it, certificates. What happens to peers is in the audit trail.
+class PeerRecords final : public Component {
+public:
+    PeerRecords(const GatewayContext& context, Workers& workers, AuditTrail& audit)
+        : context_(context), workers_(workers), audit_(audit) {}
+
+    std::string_view name() const override { return "peer records"; }
+    std::span<const ConfigKey> keys() const override;
+    /// Opens the records in `trust.db`, which has been checked before, and reads or makes the keys
+    /// beside it. Errors: those of the store and of the keys' files; kInvalidArgs for an
+    /// operator-made CA that cannot be used.
+    Result<void> start() override;
+    void stop(Deadline deadline) override;
+
+    const trust::GatewayKeys& keys_of_gateway() const { return *keys_; }
+    trust::Peers& peers() { return *peers_; }
+    crypto::RandomSource& random() { return random_; }
+    rtp::GatewayTls& tls() { return *tls_; }
+    /// What the gateway shows and demands with an operator-made CA; null without one.
+    const std::shared_ptr<net::TlsContext>& operator_tls() const { return operator_tls_; }
+    rtp::PeersApi& api() { return *api_; }
+    /// For whoever lets paired peers in by their certificates; what it names lives as long as this.
+    PeerCertificates::Services certificates();
+    /// Tells the log and the audit trail of connections that are not their peer's.
+    std::function<void(const trust::PeerName&, std::string_view)> mismatch_recorder();
+    /// Appends an audit record; false when the trail leaves it out, as there are too many.
+    bool record(std::string_view kind, const trust::PeerName& peer,
+                const std::function<void(json::Writer&)>& members);
+    /// Stores when peers were seen; blocks.
+    void flush();
+
+private:
+    const GatewayContext& context_;
+    Workers& workers_;
+    AuditTrail& audit_;
+    crypto::SystemRandom random_;
+    std::unique_ptr<store::sqlite::PeerStoreSqlite> store_;
+    std::unique_ptr<trust::Peers> peers_;
+    std::optional<const trust::GatewayKeys> keys_;
+    std::optional<rtp::GatewayTls> tls_;
+    std::shared_ptr<net::TlsContext> operator_tls_;
+    std::optional<rtp::PeersApi> api_;
+};
+
+}  // namespace crab::gateway

@@ -1,0 +1,124 @@
+#include "gateway/public_listener.hpp"
+
+#include "base/log.hpp"
+
+#include <atomic>
+
+#include <sys/resource.h>
+
+namespace crab::gateway {
+namespace {
+
+/// As many connections as were wanted, if that leaves a quarter of the descriptors for files, hosts
+/// and models.
+std::size_t connections_that_fit(std::size_t wanted) {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return wanted;
+    return std::min<std::size_t>(wanted, limit.rlim_cur - limit.rlim_cur / 4);
+}
+
+}  // namespace
+
+std::span<const ConfigKey> PublicListener::keys() const {
+    using Config = const config::GatewayConfig&;
+    static constexpr ConfigKey kKeys[] = {
+        restart_key("listen.public", [](Config c) { return c.listen.public_address; }),
+        restart_key("listen.path_prefix", [](Config c) { return c.listen.path_prefix; }),
+        restart_key("listen.tls", [](Config c) { return c.listen.tls; }),
+        restart_key("listen.open_loopback", [](Config c) { return c.listen.open_loopback; }),
+        restart_key("listen.device_page", [](Config c) { return c.listen.device_page; }),
+        restart_key("listen.max_connections", [](Config c) { return c.listen.max_connections; }),
+        restart_key("limits.request_body_bytes",
+                    [](Config c) { return c.limits.request_body_bytes; }),
+        restart_key("limits.outgoing_queue_bytes",
+                    [](Config c) { return c.limits.outgoing_queue_bytes; }),
+        restart_key("limits.slow_reader_s", [](Config c) { return c.limits.slow_reader; })};
+    return kKeys;
+}
+
+Result<void> PublicListener::start() {
+    auto options = server_options();
+    if (!options) return fail(std::move(options.error()));
+    for (std::size_t i = 0; i < calls_.lanes().size(); ++i)
+        add_server(i, *calls_.lanes()[i], *options);
+    return context_.config.listen.public_address ? listen() : Result<void>();
+}
+
+Result<net::HttpServerOptions> PublicListener::server_options() {
+    const config::GatewayConfig& config = context_.config;
+    net::HttpServerOptions options;
+    if (config.listen.tls) {
+        net::TlsContext::Options tls;
+        tls.certificate.file = config.listen.tls->cert;
+        tls.key.file = config.listen.tls->key;
+        auto made = net::TlsContext::make(std::move(tls));
+        if (!made) return fail(std::move(made.error()));
+        tls_ = std::move(*made);
+    }
+    options.max_connections = connections_that_fit(config.listen.max_connections);
+    options.count = std::make_shared<std::atomic<std::size_t>>(0);
+    options.tls = tls_;
+    options.connection.max_queued_bytes = config.limits.outgoing_queue_bytes;
+    options.connection.stall = std::chrono::duration_cast<Milliseconds>(config.limits.slow_reader);
+    return options;
+}
+
+void PublicListener::add_server(std::size_t i, CallPath::Lane& lane,
+                                const net::HttpServerOptions& options) {
+    const config::GatewayConfig& config = context_.config;
+    LoopServer& made = servers_.emplace_back(LoopServer{lane.loop, {}, {}, {}});
+    made.tools = std::make_unique<rtp::ToolsApi>(lane.pipeline, config.gateway.name, canceller(),
+                                                 &calls_.away());
+    made.service = std::make_unique<PublicService>(
+        devices_.front(i), *made.tools, artifacts_.api(), lane.credentials, context_.metrics,
+        config.listen, config.limits.request_body_bytes, context_.budgets);
+    made.server = std::make_unique<net::HttpServer>(lane.loop, *made.service, options);
+}
+
+rtp::ToolsApi::Cancel PublicListener::canceller() {
+    return [this](const core::Principal& asker, std::string_view tenant, std::string_view id) {
+        using Answer = rtp::ToolsApi::CancelAnswer;
+        if (calls_.cancel(asker, tenant, id) > 0) return Answer::kCancelling;
+        if (calls_.has_finished(asker, tenant, id)) return Answer::kFinished;
+        ledger_.early_cancels().remember(tenant, asker.id, id, context_.clock.steady_now());
+        return Answer::kNotFound;
+    };
+}
+
+Result<void> PublicListener::listen() {
+    const config::HostPort& address = *context_.config.listen.public_address;
+    auto listener = net::Listener::bind(net::Endpoint::tcp(address.host, address.port));
+    if (!listener) return fail(std::move(listener.error()));
+    listener_ = std::move(*listener);
+    devices_.facts().port = listener_->endpoint().port;
+    for (const LoopServer& each : servers_) {
+        if (auto listening = each.server->listen(*listener_); !listening) return listening;
+    }
+    return {};
+}
+
+Result<Component::Change> PublicListener::prepare(const config::GatewayConfig&) {
+    return [this] {
+        if (!tls_) return;
+        if (const auto fresh = tls_->reload(); !fresh)
+            log::error("the old certificate stays", {{"reason", fresh.error().message}});
+    };
+}
+
+void PublicListener::drain() {
+    for (const LoopServer& each : servers_) {
+        each.loop.post([service = each.service.get(), server = each.server.get()] {
+            service->stop();
+            server->stop_accepting();
+        });
+    }
+}
+
+void PublicListener::stop(Deadline deadline) {
+    loops_.finish_on_each(deadline, [this](std::size_t i, std::function<void()> done) {
+        servers_[i].server->stop(std::move(done));
+    });
+    listener_.reset();
+}
+
+}  // namespace crab::gateway

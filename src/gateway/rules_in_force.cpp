@@ -1,0 +1,43 @@
+#include "gateway/rules_in_force.hpp"
+
+#include "gateway/call_rules.hpp"
+#include "gateway/hooks.hpp"
+
+namespace crab::gateway {
+
+std::span<const ConfigKey> RulesInForce::keys() const {
+    using Config = const config::GatewayConfig&;
+    static constexpr ConfigKey kKeys[] = {
+        reload_key("calls.max_retries", [](Config c) { return c.calls.max_retries; }),
+        reload_key("limits.result_bytes", [](Config c) { return c.limits.result_bytes; }),
+        reload_key("rates", [](Config c) { return c.rates; }),
+        reload_key("policy", [](Config c) { return c.policy; }),
+        reload_key("peers", [](Config c) { return c.peers; }),
+        reload_key("hooks", [](Config c) { return c.hooks; })};
+    return kKeys;
+}
+
+Result<void> RulesInForce::start() {
+    hook_pool_ = std::make_unique<BlockingPool>(threads_of(context_.config.hooks));
+    auto made = make_call_rules(context_.config, *hook_pool_);
+    if (!made) return fail(std::move(made.error()));
+    rules_ = std::make_unique<Published<core::CallRules>>(*made);
+    away_ = std::make_unique<core::AwayCalls>(*rules_);
+    return {};
+}
+
+Result<Component::Change> RulesInForce::prepare(const config::GatewayConfig& next) {
+    auto made = make_call_rules(next, *hook_pool_, rules_->get().get());
+    if (!made) return fail(std::move(made.error()));
+    return [this, rules = std::move(*made)] { rules_->set(rules); };
+}
+
+void RulesInForce::add_metrics(core::MetricsPage& page) {
+    page.add([this](std::string& out) {
+        core::append_metric(out, "crab_calls_waiting_for_devices", "gauge",
+                            "Calls that wait for a device that is away.",
+                            static_cast<double>(away_->waiting()));
+    });
+}
+
+}  // namespace crab::gateway

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "base/published.hpp"
+#include "base/task/blocking_pool.hpp"
+#include "core/pipeline/away_calls.hpp"
+#include "gateway/component.hpp"
+#include "gateway/gateway_context.hpp"
+
+#include <memory>
+
+namespace crab::gateway {
+
+/// The rules of calls as they are now: policy, rates and hooks, and what waits for devices that are
+/// away. A reload publishes new rules; a call that runs keeps those it began with.
+class RulesInForce final : public Component {
+public:
+    explicit RulesInForce(const GatewayContext& context) : context_(context) {}
+
+    std::string_view name() const override { return "rules of calls"; }
+    std::span<const ConfigKey> keys() const override;
+    /// Errors: kInvalidArgs naming the entry.
+    Result<void> start() override;
+    Result<Change> prepare(const config::GatewayConfig& next) override;
+    void add_metrics(core::MetricsPage& page) override;
+
+    Published<core::CallRules>& rules() { return *rules_; }
+    core::AwayCalls& away() { return *away_; }
+
+private:
+    const GatewayContext& context_;
+    std::unique_ptr<BlockingPool> hook_pool_;  ///< programs that may hang
+    std::unique_ptr<Published<core::CallRules>> rules_;
+    std::unique_ptr<core::AwayCalls> away_;
+};
+
+}  // namespace crab::gateway

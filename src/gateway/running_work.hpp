@@ -1,0 +1,26 @@
+#pragma once
+
+#include "gateway/device_fronts.hpp"
+
+namespace crab::gateway {
+
+/// Calls and turns that run. Last in the list, so that they end by themselves, or are ended, before
+/// the connections that carry them are closed.
+class RunningWork final : public Component {
+public:
+    RunningWork(CallPath& calls, DeviceFronts& devices) : calls_(calls), devices_(devices) {}
+
+    std::string_view name() const override { return "running work"; }
+    Result<void> start() override { return {}; }
+    Milliseconds stop_limit() const override { return kCalls + kChats; }
+    /// Source: docs/protocols/rtp.md, section 3, "Stopping".
+    void stop(Deadline deadline) override;
+
+private:
+    static constexpr std::chrono::seconds kCalls{10}, kChats{5};
+
+    CallPath& calls_;
+    DeviceFronts& devices_;
+};
+
+}  // namespace crab::gateway

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "base/task/blocking_pool.hpp"
+#include "base/task/fair_pool.hpp"
+#include "gateway/component.hpp"
+
+#include <memory>
+
+namespace crab::gateway {
+
+/// Worker threads for what sessions wait for: what is said in chats is stored, schemas of tools are
+/// compiled. Their results are taken in on event loops, so these stop before the loops do.
+class SessionWorkers final : public Component {
+public:
+    std::string_view name() const override { return "session workers"; }
+    Result<void> start() override {
+        chats_ = std::make_unique<BlockingPool>(1);
+        schemas_ = std::make_unique<FairPool>(kSchemaThreads);
+        return {};
+    }
+    void stop(Deadline) override {
+        schemas_->settle();
+        chats_->settle();
+    }
+
+    BlockingPool& chats() { return *chats_; }
+    FairPool& schemas() { return *schemas_; }
+
+private:
+    // for the tools of peers, whose schemas take time to compile
+    static constexpr std::size_t kSchemaThreads = 2;
+
+    std::unique_ptr<BlockingPool> chats_;
+    std::unique_ptr<FairPool> schemas_;
+};
+
+}  // namespace crab::gateway

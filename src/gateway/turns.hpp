@@ -1,0 +1,50 @@
+#pragma once
+
+#include "base/published.hpp"
+#include "gateway/artifacts.hpp"
+#include "gateway/call_path.hpp"
+#include "gateway/chat_sessions.hpp"
+#include "gateway/session_workers.hpp"
+#include "gateway/turn_runners.hpp"
+#include "gateway/workers.hpp"
+#include "store/sqlite/tool_index_sqlite.hpp"
+
+#include <memory>
+#include <vector>
+
+namespace crab::gateway {
+
+/// Models and agents as they are configured now, and on every event loop the runner of turns.
+class Turns final : public Component {
+public:
+    struct Uses {
+        const GatewayContext& context;
+        Workers& workers;
+        SessionWorkers& session_workers;
+        ChatSessions& chats;
+        CallPath& calls;
+        Artifacts& artifacts;
+    };
+    explicit Turns(const Uses& uses) : uses_(uses) {}
+
+    std::string_view name() const override { return "turns"; }
+    std::span<const ConfigKey> keys() const override;
+    /// Errors: those of make_turn_setup().
+    Result<void> start() override;
+    Result<Change> prepare(const config::GatewayConfig& next) override;
+    void add_metrics(core::MetricsPage& page) override;
+
+    const Published<TurnSetup>& setup() const { return *setup_; }
+    /// Of the event loop at that place.
+    core::TurnRunner& runner(std::size_t i) { return *runners_[i]; }
+    /// Null when the loop is none of the gateway's.
+    core::TurnRunner* runner_of(const net::EventLoop& loop);
+
+private:
+    const Uses uses_;
+    store::sqlite::ToolIndexSqlite index_;
+    std::unique_ptr<Published<TurnSetup>> setup_;
+    std::vector<std::unique_ptr<CurrentRunner>> runners_;
+};
+
+}  // namespace crab::gateway
