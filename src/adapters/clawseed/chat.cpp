@@ -3,7 +3,6 @@
 #include "adapters/clawseed/hub.hpp"
 #include "adapters/clawseed/title.hpp"
 #include "adapters/clawseed/wire.hpp"
-#include "base/error_kind.hpp"
 #include "base/task/waiter.hpp"
 #include "core/approvals/approval.hpp"
 #include "core/approvals/asked_question.hpp"
@@ -26,17 +25,31 @@ constexpr std::string_view kStopped = "[interrupted: the gateway stopped]";
 }  // namespace
 
 std::string_view turn_code(ErrorCode code) {
-    switch (kind_of(code)) {
-        case ErrorKind::kUnauthenticated: return "AUTH_ERROR";
-        case ErrorKind::kUnavailable: return "PROVIDER_ERROR";
-        case ErrorKind::kRateLimited: return "RATE_LIMITED";
-        case ErrorKind::kRefused: return "FORBIDDEN";
-        case ErrorKind::kInvalid:
-        case ErrorKind::kNotFound:
-        case ErrorKind::kConflict:
-        case ErrorKind::kTimeout:
-        case ErrorKind::kOutcomeUnknown:
-        case ErrorKind::kFailed: return "AGENT_ERROR";
+    switch (code) {
+        case ErrorCode::kUnauthenticated:
+        case ErrorCode::kAuthRequired: return "AUTH_ERROR";
+        case ErrorCode::kUnavailable: return "PROVIDER_ERROR";
+        case ErrorCode::kRateLimited: return "RATE_LIMITED";
+        case ErrorCode::kForbidden: return "FORBIDDEN";
+        case ErrorCode::kInvalidArgs:
+        case ErrorCode::kToolNotFound:
+        case ErrorCode::kNotFound:
+        case ErrorCode::kPairingRequired:
+        case ErrorCode::kPairingFailed:
+        case ErrorCode::kApprovalRequired:
+        case ErrorCode::kWorktreeNotBound:
+        case ErrorCode::kPolicyUnenforceable:
+        case ErrorCode::kAmbiguousTool:
+        case ErrorCode::kConflict:
+        case ErrorCode::kAlreadyInProgress:
+        case ErrorCode::kOversize:
+        case ErrorCode::kTimeout:
+        case ErrorCode::kWallTimeout:
+        case ErrorCode::kCpuBudgetExceeded:
+        case ErrorCode::kCancelled:
+        case ErrorCode::kOutcomeUnknown:
+        case ErrorCode::kToolFailed:
+        case ErrorCode::kInternal: return "AGENT_ERROR";
     }
     return "AGENT_ERROR";
 }
