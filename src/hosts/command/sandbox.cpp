@@ -10,6 +10,7 @@
 #include <set>
 
 #include <linux/magic.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -56,17 +57,29 @@ fs::path find_program(std::string_view name, std::string_view path) {
     return {};
 }
 
-fs::path find_init() {
-    std::error_code error;
-    const fs::path beside = fs::read_symlink("/proc/self/exe", error).parent_path();
-    // Tests and benchmarks lie deeper in the build directory than the program.
-    for (fs::path folder = beside; !folder.empty() && folder != folder.root_path();
+/// Whether nobody but root and this user may have put it there.
+bool is_ours(const fs::path& path) {
+    struct stat found{};
+    return ::stat(path.c_str(), &found) == 0 &&
+           (found.st_uid == 0 || found.st_uid == ::geteuid()) && (found.st_mode & S_IWOTH) == 0;
+}
+
+}  // namespace
+
+fs::path find_init_from(const fs::path& beside) {
+    constexpr std::string_view kName = "crab-sandbox-init";
+    // Tests and benchmarks lie deeper in the build directory than the program. A folder like /tmp
+    // ends the search: what lies there may be anybody's.
+    for (fs::path folder = beside; folder != folder.root_path() && is_ours(folder);
          folder = folder.parent_path()) {
-        if (is_runnable(folder / "crab-sandbox-init")) return folder / "crab-sandbox-init";
+        const fs::path init = folder / kName;
+        if (is_runnable(init) && is_ours(init)) return init;
     }
-    const fs::path installed = "/usr/libexec/crab/crab-sandbox-init";
+    const fs::path installed = fs::path("/usr/libexec/crab") / kName;
     return is_runnable(installed) ? installed : fs::path();
 }
+
+namespace {
 
 bool can_make_namespaces(const SandboxAbilities& abilities) {
     const SandboxRequest request{
@@ -85,7 +98,8 @@ bool can_make_namespaces(const SandboxAbilities& abilities) {
 SandboxAbilities SandboxAbilities::detect() {
     SandboxAbilities abilities;
     abilities.bubblewrap = find_program("bwrap", kSandboxPath);
-    abilities.init = find_init();
+    std::error_code error;
+    abilities.init = find_init_from(fs::read_symlink("/proc/self/exe", error).parent_path());
     if (::access("/dev/net/tun", R_OK | W_OK) == 0)
         abilities.slirp = find_program("slirp4netns", kSandboxPath);
     const long abi = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, 1U);

@@ -28,6 +28,10 @@ enum class WayOut : std::uint8_t {
     kHost,         ///< the host's network
 };
 
+/// `crab-sandbox-init`: in the folder of the program or above it, as far as nobody but root and
+/// this user may write there, else where it is installed. Empty: it is nowhere.
+std::filesystem::path find_init_from(const std::filesystem::path& beside);
+
 /// What this host can enforce; found out once, at the start.
 struct SandboxAbilities {
     std::filesystem::path bubblewrap;    ///< empty: not installed
