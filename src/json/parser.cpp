@@ -6,6 +6,7 @@
 #include <bit>
 #include <charconv>
 #include <cstring>
+#include <stdexcept>
 
 namespace crab::json {
 namespace {
@@ -47,6 +48,7 @@ Error explain(simdjson::error_code code, const Limits& limits) {
 }  // namespace
 
 Result<Root> Parser::parse(std::string_view text) {
+    ++turn_;
     if (text.size() > limits_.max_bytes) {
         return fail(ErrorCode::kOversize, fmt::format("the JSON text has {} bytes, the limit is {}",
                                                       text.size(), limits_.max_bytes));
@@ -65,9 +67,16 @@ Result<Root> Parser::parse(std::string_view text) {
     return Root(element, text, {tokens.structural_indexes.get(), tokens.n_structural_indexes});
 }
 
+Element Borrowed::element() const {
+    if (!holds()) throw std::logic_error("a JSON element was used after its parser went on");
+    return element_;
+}
+
 void Parser::shrink() {
     constexpr std::size_t kWorthKeeping = std::size_t{1} << 20;
-    if (capacity_ > kWorthKeeping) static_cast<void>(reserve(0));
+    if (capacity_ <= kWorthKeeping) return;
+    ++turn_;
+    static_cast<void>(reserve(0));
 }
 
 Result<void> Parser::reserve(std::size_t bytes) {

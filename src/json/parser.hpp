@@ -46,6 +46,27 @@ private:
     std::span<const std::uint32_t> tokens_;  // where each bracket, comma, colon and scalar begins
 };
 
+class Parser;
+
+/// An element of a parser that others use too: it holds until the parser parses another text or
+/// gives its memory back, and knows when that has happened. Whoever may have waited since it was
+/// lent asks holds(), and reads the text again if it does not. The parser outlives it.
+class Borrowed {
+public:
+    bool holds() const;
+    /// Throws std::logic_error when it holds no longer: what it viewed is another text by now.
+    Element element() const;
+
+private:
+    friend class Parser;
+    Borrowed(Element element, const Parser& parser, std::uint64_t turn)
+        : element_(element), parser_(&parser), turn_(turn) {}
+
+    Element element_;
+    const Parser* parser_;
+    std::uint64_t turn_;
+};
+
 /// Parses one text at a time (RFC 8259, strict UTF-8), reusing its memory: after the largest text
 /// so far nothing is allocated. Not thread-safe; keep one per thread. About 14 times the largest
 /// text of memory, until shrink().
@@ -62,8 +83,11 @@ public:
     /// Gives the memory back that a large text has left behind, and makes every earlier Root
     /// invalid if there was any.
     void shrink();
+    /// For whoever keeps an element of the last text while others use this parser.
+    Borrowed lend(Element element) const { return {element, *this, turn_}; }
 
 private:
+    friend class Borrowed;
     Result<void> reserve(std::size_t bytes);
     bool shorten_long_integers(std::size_t bytes);
 
@@ -71,6 +95,9 @@ private:
     simdjson::dom::parser parser_;
     std::unique_ptr<char[]> padded_;  // capacity_ + SIMDJSON_PADDING bytes
     std::size_t capacity_ = 0;
+    std::uint64_t turn_ = 0;  // grows whenever earlier elements become invalid
 };
+
+inline bool Borrowed::holds() const { return parser_->turn_ == turn_; }
 
 }  // namespace crab::json

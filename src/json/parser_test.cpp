@@ -42,6 +42,31 @@ TEST(Parser, ManyMembersAreSearchedForDuplicatesToo) {
     EXPECT_TRUE(has_duplicate_members(parser.parse(text + R"("k500":0})")->element()));
 }
 
+TEST(Parser, ABorrowedElementKnowsThatTheParserWentOn) {
+    Parser parser;
+    const Borrowed first = parser.lend(parser.parse(R"({"a":1})")->element());
+    ASSERT_TRUE(first.holds());
+    EXPECT_EQ(get_int64(first.element(), "a"), 1);
+    parser.shrink();
+    EXPECT_TRUE(first.holds()) << "a small text leaves nothing to give back";
+
+    const Borrowed second = parser.lend(parser.parse(R"({"a":2})")->element());
+    EXPECT_FALSE(first.holds());
+    EXPECT_THROW(static_cast<void>(first.element()), std::logic_error);
+    EXPECT_EQ(get_int64(second.element(), "a"), 2);
+    EXPECT_FALSE(parser.parse("{"));
+    EXPECT_FALSE(second.holds()) << "what is refused was read into the same memory";
+}
+
+TEST(Parser, ABorrowedElementKnowsThatItsMemoryWasGivenBack) {
+    Parser parser;
+    const std::string large = fmt::format(R"({{"a":"{}"}})", std::string(3 << 20, 'x'));
+    const Borrowed lent = parser.lend(parser.parse(large)->element());
+    EXPECT_TRUE(lent.holds());
+    parser.shrink();
+    EXPECT_FALSE(lent.holds());
+}
+
 TEST(Parser, DepthIsCountedInBrackets) {
     Parser parser({.max_depth = 3});
     EXPECT_TRUE(parser.parse(nested(3)));

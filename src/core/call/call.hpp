@@ -6,14 +6,13 @@
 #include "core/call/principal.hpp"
 #include "core/call/timeline.hpp"
 #include "core/call/tool_result.hpp"
+#include "json/parser.hpp"
 
 #include <array>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
-
-#include <simdjson.h>
 
 namespace crab {
 class CancelSignal;
@@ -88,9 +87,9 @@ struct Call {
     /// 4); `caller_deadline` holds.
     bool approval_stops_clock = false;
 
-    /// `args` parsed already by the front, which found no name twice in them; holds until the
-    /// pipeline's first suspension only.
-    std::optional<simdjson::dom::element> parsed_args;
+    /// `args` parsed already by the front, with a parser that its other calls use too; it found no
+    /// name twice in them.
+    std::optional<json::Borrowed> parsed_args;
 
     /// Set by the pipeline while the call is out to its host and repeats may join it.
     FirstCaller* first = nullptr;

@@ -9,6 +9,7 @@
 #include "core/call/tool_host.hpp"
 #include "core/ledger/ledger_content.hpp"
 #include "core/pipeline/late_call.hpp"
+#include "core/pipeline/parsed_arguments.hpp"
 #include "core/policy/agent_claim.hpp"
 #include "core/registry/absent_tool.hpp"
 #include "json/duplicates.hpp"
@@ -46,27 +47,6 @@ Error not_recorded() {
                 "this call could not be recorded, so it was not run; free disk space or ask the "
                 "operator")
         .error();
-}
-/// `pointer` names a member of the arguments that is there twice.
-Error repeated_name(std::string_view pointer) {
-    const std::string message =
-        fmt::format("{}: there are two members of this name; leave one", pointer);
-    std::string details;
-    json::Writer(details)
-        .begin_object()
-        .key("errors")
-        .begin_array()
-        .begin_object()
-        .key("pointer")
-        .string_lossy(pointer)
-        .key("rule")
-        .string("uniqueNames")
-        .key("message")
-        .string_lossy(message)
-        .end_object()
-        .end_array()
-        .end_object();
-    return fail(ErrorCode::kInvalidArgs, message, details).error();
 }
 Error crowded() {
     return {.code = ErrorCode::kRateLimited,
@@ -324,7 +304,7 @@ struct Pipeline::Working {
     CallFacts facts;
     RunningCalls::Entry* entry = nullptr;
     WhileRunning repeats = WhileRunning::kJoin;
-    std::optional<simdjson::dom::element> args;   ///< until the next suspension
+    ParsedArguments args;
     bool hooked = false;
     bool counted = false;                     ///< by the rates
     ToolGate::Permit permit;                  ///< of the gate of `facts.tool`
@@ -396,7 +376,7 @@ Task<CallEnd> Pipeline::run(AuthenticatedCall authenticated, FrameSink& sink,
                     .newer = {},
                     .facts = {},
                     .entry = nullptr,
-                    .args = std::exchange(call.parsed_args, std::nullopt),
+                    .args = ParsedArguments(parser_, call),
                     .hooked = false,
                     .counted = false,
                     .permit = {},
@@ -491,14 +471,16 @@ Task<Pipeline::OutcomeRef> Pipeline::process(AuthenticatedCall authenticated, Fr
     Deadline limit = call.timeline.started() + allowed;
     Deadline deadline = std::min(call.caller_deadline, limit);
 
+    auto args = working.args.read();
+    if (!args) co_return ended(std::move(args.error()));
     Ledger::Ticket ticket;
     const bool repeatable = can_be_repeated(call);
     const bool recorded = tool->spec.side_effects || !call.idempotency_key.empty();
     const bool durable = services_.journal != nullptr && recorded;
     const ContentDigest digest =
-        recorded ? digest_of(call, *tool, {}, *working.args) : ContentDigest{};
+        recorded ? digest_of(call, *tool, {}, args->element()) : ContentDigest{};
     const std::uint64_t content = recorded     ? content_of(digest)
-                                  : repeatable ? content_of(call, *tool, *working.args)
+                                  : repeatable ? content_of(call, *tool, args->element())
                                                : 0;
     const LedgerKey key = ledger_key(call, *authenticated.principal());
     while (repeatable) {
@@ -692,7 +674,6 @@ Task<Pipeline::OutcomeRef> Pipeline::recall(AuthenticatedCall authenticated, Too
     constexpr std::chrono::seconds kWithin{30};
     Call& call = authenticated.call();
     if (services_.journal == nullptr || !can_be_repeated(call)) co_return nullptr;
-    working.args.reset();  // others may use the parser from here on
     const Deadline deadline =
         std::min(call.caller_deadline, call.timeline.started() + call.timeout.value_or(kWithin));
     const LedgerKey key = ledger_key(call, *authenticated.principal());
@@ -721,9 +702,9 @@ Task<Pipeline::OutcomeRef> Pipeline::recall(AuthenticatedCall authenticated, Too
         auto hooked = co_await ask_hooks(*authorized, working);
         if (!hooked) co_return ended(std::move(hooked.error()));
     }
-    if (!working.args) working.args = *parse_arguments(call);
-    const ContentDigest digest = digest_of(call, *tool, {}, *working.args);
-    working.args.reset();
+    const auto args = working.args.read();
+    if (!args) co_return ended(args.error());
+    const ContentDigest digest = digest_of(call, *tool, {}, args->element());
 
     Ledger::Ticket ticket;
     while (true) {
@@ -835,26 +816,11 @@ Result<AuthorizedCall> Pipeline::resolve_and_authorize(AuthenticatedCall authent
 
 Result<AuthorizedCall> Pipeline::authorize(AuthenticatedCall authenticated, const ToolRef& tool,
                                            Working& working) {
-    const bool read_here = !working.args;  // the front has not checked them
-    if (read_here) {
-        auto parsed = parse_arguments(authenticated.call());
-        if (!parsed) return fail(std::move(parsed.error()));
-        working.args = *parsed;
-    }
-    if (!working.args->is_object()) {
-        if (!working.args->is_null())
-            return fail(ErrorCode::kInvalidArgs, "the arguments must be a JSON object",
-                        R"({"errors":[{"pointer":"","rule":"type",)"
-                        R"("message":"the arguments must be a JSON object"}]})");
-        authenticated.call().args = "{}";
-        working.args = *parse_arguments(authenticated.call());
-    }
-    // Before anything is judged by them: the tool might use the other one of the two.
-    if (const auto twice = read_here ? json::find_duplicate(*working.args) : std::nullopt)
-        return fail(repeated_name(*twice));
+    const auto args = working.args.read();
+    if (!args) return fail(args.error());
     const Policy& policy = *working.rules->policy;
     working.facts.decision = policy.decide_call(*authenticated.principal(), *tool,
-                                                arguments_of(authenticated.call(), *working.args),
+                                                arguments_of(authenticated.call(), args->element()),
                                                 authenticated.call().tenant);
     switch (working.facts.decision.verdict) {
         case Verdict::kAllow: return AuthorizedCall(authenticated, *tool);
@@ -866,15 +832,6 @@ Result<AuthorizedCall> Pipeline::authorize(AuthenticatedCall authenticated, cons
         case Verdict::kNeedsApproval: return AuthorizedCall(authenticated, *tool);
     }
     return fail(ErrorCode::kInternal, "no verdict");
-}
-
-Result<simdjson::dom::element> Pipeline::parse_arguments(Call& call) {
-    if (call.args.empty()) call.args = "{}";
-    auto root = parser_.parse(call.args);
-    if (!root)
-        return fail(ErrorCode::kInvalidArgs,
-                    fmt::format("the arguments are not JSON: {}", root.error().message));
-    return root->element();
 }
 
 Task<Result<AuthorizedCall>> Pipeline::ask_hooks(AuthorizedCall authorized, Working& working) {
@@ -902,7 +859,6 @@ Task<Result<AuthorizedCall>> Pipeline::ask_hooks(AuthorizedCall authorized, Work
             working.facts.hooks.push_back({std::string(hook->name()), std::string(word),
                                            services_.clock.steady_now() - before});
         };
-        working.args.reset();  // other calls may have used the parser meanwhile
         if (const auto* deny = std::get_if<Deny>(&answer)) {
             note("deny");
             co_return fail(deny->code, deny->reason.empty()
@@ -911,9 +867,7 @@ Task<Result<AuthorizedCall>> Pipeline::ask_hooks(AuthorizedCall authorized, Work
         }
         if (auto* replace = std::get_if<Replace>(&answer)) {
             note("replace");
-            call.replaced_args = std::move(replace->args);
-            call.args = call.replaced_args;
-            call.body_type = call.body = {};
+            working.args.replace(std::move(replace->args));
             AuthenticatedCall again(call, authorized.principal());
             auto decided = authorize(again, tool, working);
             if (!decided) co_return fail(std::move(decided.error()));
@@ -926,23 +880,22 @@ Task<Result<AuthorizedCall>> Pipeline::ask_hooks(AuthorizedCall authorized, Work
 }
 
 Result<ValidatedCall> Pipeline::validate(AuthorizedCall authorized, Working& working) {
-    if (!working.args) {
-        auto parsed = parse_arguments(authorized.call());
-        if (!parsed) return fail(std::move(parsed.error()));
-        working.args = *parsed;
-    }
+    const auto args = working.args.read();
+    if (!args) return fail(args.error());
     const Tool& tool = authorized.tool();
     if (const std::string_view type = authorized.call().body_type; !type.empty()) {
         if (!tool.spec.takes(type)) return fail(wrong_type(tool, type));
         return ValidatedCall(authorized);  // bytes are the tool's own to judge
     }
-    if (const auto violations = tool.input->check(*working.args); !violations.empty())
+    if (const auto violations = tool.input->check(args->element()); !violations.empty())
         return fail(invalid_arguments(violations));
     return ValidatedCall(authorized);
 }
 
-/// What whoever decides is shown, and what the decision will cover. The arguments are parsed.
-ApprovalQuestion Pipeline::question_of(const AuthorizedCall& authorized, Working& working) {
+/// What whoever decides is shown, and what the decision will cover.
+Result<ApprovalQuestion> Pipeline::question_of(const AuthorizedCall& authorized, Working& working) {
+    const auto args = working.args.read();
+    if (!args) return fail(args.error());
     constexpr std::size_t kMostShown = 16 * 1024;  // bytes of arguments
     const Call& call = authorized.call();
     const Tool& tool = authorized.tool();
@@ -960,7 +913,7 @@ ApprovalQuestion Pipeline::question_of(const AuthorizedCall& authorized, Working
         .session = std::string(call.context.session_id),
         .network = Network::kDenyAll,
         .privilege = Privilege::kMinimal,
-        .content = digest_of(call, tool, working.place.value_or(""), *working.args)};
+        .content = digest_of(call, tool, working.place.value_or(""), args->element())};
     if (working.policy) {
         question.subject.network = working.policy->network;
         question.subject.privilege = working.policy->privilege;
@@ -987,12 +940,9 @@ Task<Result<ApprovedCall>> Pipeline::ask_approval(ValidatedCall validated, Deadl
         co_return Result<void>{};
     };
     if (auto found = co_await find_place(); !found) co_return fail(std::move(found.error()));
-    auto parsed = parse_arguments(call);  // again: others may have used the parser since
-    if (!parsed) co_return fail(std::move(parsed.error()));
-    working.args = *parsed;
-    ApprovalQuestion question = question_of(authorized, working);
-    working.args.reset();  // other calls use the parser meanwhile
-    const ApprovalSubject approved = question.subject;
+    auto question = question_of(authorized, working);
+    if (!question) co_return fail(std::move(question.error()));
+    const ApprovalSubject approved = question->subject;
     const std::string why =
         approved.rule.empty()
             ? fmt::format("{}, {}", name_of(approved.privilege), name_of(approved.network))
@@ -1005,7 +955,8 @@ Task<Result<ApprovedCall>> Pipeline::ask_approval(ValidatedCall validated, Deadl
                     .waited = {}};
     if (services_.approvals != nullptr) {
         const Deadline until = call.approval_stops_clock ? call.caller_deadline : deadline;
-        end = co_await services_.approvals->ask(std::move(question), until, timers_, call.approver);
+        end =
+            co_await services_.approvals->ask(std::move(*question), until, timers_, call.approver);
     }
     working.facts.approval = end;
     if (!end.allowed()) co_return fail(not_approved(end, why));
@@ -1036,11 +987,10 @@ Result<ApprovedCall> Pipeline::check_again(ValidatedCall validated, const Approv
         return fail(ErrorCode::kUnavailable,
                     "the tool changed while the call waited for its approval, so it was not run; "
                     "call again");
-    auto parsed = parse_arguments(call);
-    if (!parsed) return fail(std::move(parsed.error()));
-    working.args = *parsed;
+    const auto args = working.args.read();
+    if (!args) return fail(args.error());
     working.facts.decision = policy.decide_call(*authorized.principal(), **tool,
-                                                arguments_of(call, *working.args), call.tenant);
+                                                arguments_of(call, args->element()), call.tenant);
     if (working.facts.decision.verdict == Verdict::kDeny) {
         return fail(ErrorCode::kForbidden,
                     fmt::format("{} may not make this call any more ({})",
@@ -1056,7 +1006,10 @@ Result<ApprovedCall> Pipeline::check_again(ValidatedCall validated, const Approv
                                *working.facts.tool);
     const bool asks = working.facts.decision.verdict == Verdict::kNeedsApproval ||
                       (working.policy && working.policy->needs_approval());
-    if (asks && !approved.covers(question_of(again, working).subject)) {
+    if (!asks) return ApprovedCall(again);
+    const auto question = question_of(again, working);
+    if (!question) return fail(question.error());
+    if (!approved.covers(question->subject)) {
         return fail(ErrorCode::kUnavailable,
                     "what this call may do changed while it waited for its approval, so it was not "
                     "run; call again");
@@ -1266,7 +1219,7 @@ Task<void> Pipeline::tell_hooks(const Call& call, const Principal& principal, Wo
 
 void Pipeline::finish(Call& call, const Principal& principal, Working& working,
                       const Outcome& outcome) {
-    parser_.shrink();  // no element is used across suspensions
+    parser_.shrink();
     result_parser_.shrink();
     Timeline& timeline = call.timeline;
     timeline.reach(Stage::kFinished, services_.clock.steady_now());

@@ -140,10 +140,9 @@ private:
     Result<AuthorizedCall> resolve_and_authorize(AuthenticatedCall call, Working& working);
     Result<AuthorizedCall> authorize(AuthenticatedCall call, const ToolRef& tool, Working& working);
     Result<ValidatedCall> validate(AuthorizedCall call, Working& working);
-    ApprovalQuestion question_of(const AuthorizedCall& call, Working& working);
+    Result<ApprovalQuestion> question_of(const AuthorizedCall& call, Working& working);
     Result<ApprovedCall> check_again(ValidatedCall call, const ApprovalSubject& approved,
                                      Working& working);
-    Result<simdjson::dom::element> parse_arguments(Call& call);
     void leave(LateCall& late, Working& working, Ledger::Ticket ticket, SteadyTime started);
     Task<void> finish_late(LateCall& late, Outcome outcome);
     Outcome check_result(const Tool& tool, Outcome outcome, const CallRules& rules);

@@ -163,7 +163,7 @@ std::expected<void, CallRefusal> parse_call_request(std::string_view body, json:
         call.timeout = Milliseconds(*timeout_ms);
     }
     call.args = root->raw_member("args").value_or("{}");
-    call.parsed_args = *args;
+    call.parsed_args = parser.lend(*args);
     return {};
 }
 

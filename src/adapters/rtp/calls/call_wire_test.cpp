@@ -74,7 +74,7 @@ TEST_F(CallWireTest, AFullRequestIsReadWhole) {
     EXPECT_EQ(call.timeout, Milliseconds(120'000));
     EXPECT_EQ(call.args, R"({ "limit" : 5.0 })") << "the bytes received";
     ASSERT_TRUE(call.parsed_args);
-    EXPECT_TRUE(call.parsed_args->is_object());
+    EXPECT_TRUE(call.parsed_args->element().is_object());
     EXPECT_EQ(call.context.agent_id, "a");
     EXPECT_EQ(call.context.session_id, "s");
     EXPECT_EQ(call.context.platform, "p");

@@ -40,8 +40,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             require(call.args.data() >= body.data() &&
                     call.args.data() + call.args.size() <= body.data() + body.size());
             require(call.args.starts_with('{') && call.args.ends_with('}'));
-            require(call.parsed_args && call.parsed_args->is_object() &&
-                    !json::find_duplicate(*call.parsed_args));
+            require(call.parsed_args && call.parsed_args->element().is_object() &&
+                    !json::find_duplicate(call.parsed_args->element()));
             const core::ToolResult echo{.kind = core::ContentKind::kJson,
                                         .content = std::string(call.args),
                                         .content_type = {},

@@ -170,7 +170,6 @@ Task<std::optional<Error>> ToolsApi::wait_for_device(net::HttpExchange& exchange
     const auto place = away_->enter(call, principal, loop.executor(), loop.timers());
     if (!place && place.error().code == ErrorCode::kRateLimited) co_return place.error();
     if (!place) co_return std::nullopt;
-    call.parsed_args.reset();  // holds until the first suspension only
     if (call.timeout) call.caller_deadline = now + *call.timeout;
     const Deadline until = std::min<Deadline>(call.caller_deadline, now + Milliseconds(ms));
     while (is_away()) {
