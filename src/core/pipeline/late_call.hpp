@@ -8,7 +8,7 @@
 
 namespace crab::core {
 
-class Pipeline;
+class SettleStage;
 struct CallRules;
 
 /// A call that is answered (its deadline passed, it was cancelled) while its tool goes on. Until
@@ -22,8 +22,8 @@ public:
     Task<void> finish(Outcome outcome);
 
 private:
-    friend class Pipeline;
-    Pipeline* pipeline_ = nullptr;  ///< null until run() of the host has returned; outlives this
+    friend class SettleStage;
+    SettleStage* settle_ = nullptr;  ///< null until run() of the host has returned; outlives this
     ToolRef tool_;
     std::shared_ptr<const CallRules> rules_;
     ToolGate::Permit permit_;

@@ -1,6 +1,7 @@
 #include "core/pipeline/pipeline.hpp"
 
 #include "base/task/test_loop.hpp"
+#include "core/audit/call_record.hpp"
 #include "core/call/function_host.hpp"
 #include "core/call/test_tools.hpp"
 #include "core/ledger/ledger_store_memory.hpp"

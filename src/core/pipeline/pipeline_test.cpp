@@ -4,6 +4,13 @@
 #include "base/task/waiter.hpp"
 #include "core/call/test_tools.hpp"
 #include "core/call/tool_host.hpp"
+#include "core/pipeline/admit_stage.hpp"
+#include "core/pipeline/approve_stage.hpp"
+#include "core/pipeline/dispatch_stage.hpp"
+#include "core/pipeline/hook_stage.hpp"
+#include "core/pipeline/limit_stage.hpp"
+#include "core/pipeline/record_stage.hpp"
+#include "core/pipeline/validate_stage.hpp"
 #include "json/value.hpp"
 
 #include <deque>
@@ -20,23 +27,56 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Each stage can only be made from the one before, and only by the pipeline: leaving one out does
-// not compile.
+// Each stage can only be made from the one before, and only by its own stage of the pipeline:
+// leaving one out, or passing them in another order, does not compile.
+template <class Later, class... Earlier>
+constexpr bool kOnlyAStageMakes =
+    !(std::is_constructible_v<Later, Earlier> || ...) &&
+    !(std::is_convertible_v<Earlier, Later> || ...) && !std::is_default_constructible_v<Later>;
 static_assert(std::is_constructible_v<AuthenticatedCall, Call&, const PrincipalRef&>);
-static_assert(!std::is_constructible_v<AuthorizedCall, AuthenticatedCall, const Tool&> &&
-              !std::is_default_constructible_v<AuthorizedCall>);
-static_assert(!std::is_constructible_v<ValidatedCall, AuthorizedCall> &&
-              !std::is_constructible_v<ValidatedCall, AuthenticatedCall>);
-static_assert(!std::is_constructible_v<AdmittedCall, ValidatedCall, Deadline> &&
-              !std::is_constructible_v<AdmittedCall, AuthorizedCall, Deadline> &&
-              !std::is_constructible_v<AdmittedCall, AuthenticatedCall, Deadline> &&
-              !std::is_default_constructible_v<AdmittedCall>);
-static_assert(!std::is_convertible_v<AuthenticatedCall, AuthorizedCall> &&
-              !std::is_convertible_v<AuthorizedCall, ValidatedCall> &&
-              !std::is_convertible_v<ValidatedCall, AdmittedCall>);
+static_assert(!std::is_constructible_v<AuthorizedCall, AuthenticatedCall, const Tool&>);
+static_assert(kOnlyAStageMakes<AuthorizedCall, AuthenticatedCall>);
+static_assert(kOnlyAStageMakes<HookedCall, AuthenticatedCall, AuthorizedCall>);
+static_assert(kOnlyAStageMakes<ValidatedCall, AuthenticatedCall, AuthorizedCall, HookedCall>);
+static_assert(
+    kOnlyAStageMakes<UniqueCall, AuthenticatedCall, AuthorizedCall, HookedCall, ValidatedCall>);
+static_assert(kOnlyAStageMakes<ApprovedCall, AuthenticatedCall, AuthorizedCall, HookedCall,
+                               ValidatedCall, UniqueCall>);
+static_assert(kOnlyAStageMakes<AdmittedCall, AuthenticatedCall, AuthorizedCall, HookedCall,
+                               ValidatedCall, UniqueCall, ApprovedCall>);
+static_assert(
+    !std::is_constructible_v<AdmittedCall, ApprovedCall, Deadline,
+                             const std::optional<std::string>&, std::shared_ptr<LateCall>&>);
+static_assert(kOnlyAStageMakes<RecordedCall, AuthenticatedCall, AuthorizedCall, HookedCall,
+                               ValidatedCall, UniqueCall, ApprovedCall, AdmittedCall>);
 static_assert(!std::is_copy_constructible_v<Call>);
+
+// And each stage takes what the one before it has made, and nothing earlier.
+template <auto Pass, class Stage, class... Calls>
+constexpr bool kTakesNoneOf =
+    !(std::is_invocable_v<decltype(Pass), Stage, Calls, CallInProgress&> || ...);
+template <auto Pass, class... Calls>
+constexpr bool kStaticTakesNoneOf =
+    !(std::is_invocable_v<decltype(Pass), Calls, CallInProgress&> || ...);
+static_assert(kStaticTakesNoneOf<&HookStage::pass, AuthenticatedCall>);
+static_assert(kStaticTakesNoneOf<&ValidateStage::pass, AuthenticatedCall, AuthorizedCall>);
+static_assert(
+    kTakesNoneOf<&AdmitStage::pass, AdmitStage&, AuthenticatedCall, AuthorizedCall, HookedCall>);
+static_assert(kTakesNoneOf<&ApproveStage::pass, ApproveStage&, AuthenticatedCall, AuthorizedCall,
+                           HookedCall, ValidatedCall>);
+static_assert(kStaticTakesNoneOf<&LimitStage::pass, AuthenticatedCall, AuthorizedCall, HookedCall,
+                                 ValidatedCall, UniqueCall>);
+static_assert(kTakesNoneOf<&RecordStage::pass, RecordStage&, AuthenticatedCall, AuthorizedCall,
+                           HookedCall, ValidatedCall, UniqueCall, ApprovedCall>);
+static_assert(!std::is_invocable_v<decltype(&DispatchStage::pass), DispatchStage&, AdmittedCall,
+                                   FrameSink&, CallInProgress&> &&
+              std::is_invocable_v<decltype(&DispatchStage::pass), DispatchStage&, RecordedCall,
+                                  FrameSink&, CallInProgress&>);
+
+// A host takes what has passed them all.
 static_assert(
     std::is_invocable_v<decltype(&ToolHost::run), ToolHost&, AdmittedCall, FrameSink&> &&
+    !std::is_invocable_v<decltype(&ToolHost::run), ToolHost&, ApprovedCall, FrameSink&> &&
     !std::is_invocable_v<decltype(&ToolHost::run), ToolHost&, ValidatedCall, FrameSink&> &&
     !std::is_invocable_v<decltype(&ToolHost::run), ToolHost&, AuthorizedCall, FrameSink&> &&
     !std::is_invocable_v<decltype(&ToolHost::run), ToolHost&, AuthenticatedCall, FrameSink&>);

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "core/pipeline/call_in_progress.hpp"
+#include "core/pipeline/recall.hpp"
+#include "core/pipeline/repeats.hpp"
+#include "core/pipeline/stage.hpp"
+
+namespace crab::core {
+
+/// Whether the call is new: the ledger in memory is asked by its id or key and its content. A
+/// repeat ends here with what the first call ended with.
+class AdmitStage {
+public:
+    AdmitStage(LoopServices& loop, Repeats& repeats, Recall& recall)
+        : loop_(loop), repeats_(repeats), recall_(recall) {}
+
+    /// Ends with kConflict, kAlreadyInProgress, kRateLimited; a repeat that waits with kTimeout,
+    /// kCancelled as well.
+    Step<UniqueCall> pass(ValidatedCall validated, CallInProgress& progress);
+
+private:
+    Result<void> identify(CallInProgress& progress) const;
+    Task<Reached<UniqueCall>> repeat(ValidatedCall validated, Ledger::Answer first,
+                                     CallInProgress& progress);
+    static Reached<UniqueCall> let_in(ValidatedCall validated, CallInProgress& progress);
+
+    LoopServices& loop_;
+    Repeats& repeats_;
+    Recall& recall_;
+};
+
+}  // namespace crab::core

@@ -1,0 +1,117 @@
+#include "core/pipeline/record_stage.hpp"
+
+#include "core/pipeline/call_endings.hpp"
+
+#include <string>
+#include <utility>
+
+namespace crab::core {
+namespace {
+
+Error not_recorded() {
+    return fail(ErrorCode::kUnavailable,
+                "this call could not be recorded, so it was not run; free disk space or ask the "
+                "operator")
+        .error();
+}
+Error too_late() {
+    return fail(ErrorCode::kTimeout,
+                "the deadline passed before the call was sent, so it was not run; call again with "
+                "more time")
+        .error();
+}
+
+std::string record_of(const CallInProgress& progress) {
+    std::string record;
+    append_call_record(record, progress.call(), *progress.principal, progress.facts, nullptr);
+    return record;
+}
+
+LedgerJournal::Admission admission_of(const Tool& tool, const CallInProgress& progress) {
+    LedgerJournal::Admission admission{.content = progress.digest,
+                                       .may_run_again = may_run_again(tool),
+                                       .tool = tool.unique_name,
+                                       .source = tool.source_text,
+                                       .side_effects = tool.spec.side_effects,
+                                       .record = {}};
+    if (tool.spec.side_effects) admission.record = record_of(progress);
+    if (progress.request) {
+        admission.event = progress.request->event.envelope;
+        admission.addressee = progress.request->event.addressee;
+    }
+    return admission;
+}
+
+}  // namespace
+
+Step<RecordedCall> RecordStage::pass(AdmittedCall admitted, CallInProgress& progress) {
+    const Tool& tool = admitted.tool();
+    if (CallEvents* events = loop_.shared.events; events != nullptr && events->wants(tool)) {
+        progress.request_id = loop_.ids.uuid_v7();
+        progress.request = events->request(admitted, progress.request_id);
+    }
+    if (progress.durable) return in_journal(admitted, progress);
+    if (tool.spec.side_effects) return in_audit_trail(admitted, progress);
+    return last_look(admitted, progress);
+}
+
+Task<Reached<RecordedCall>> RecordStage::in_journal(AdmittedCall admitted,
+                                                    CallInProgress& progress) {
+    const Tool& tool = admitted.tool();
+    if (tool.spec.side_effects && loop_.shared.audit.failing()) co_return end_with(not_recorded());
+    LedgerJournal::Admission admission = admission_of(tool, progress);
+    const std::string record = admission.record;
+    auto entry = co_await loop_.shared.journal->admit(progress.key, std::move(admission),
+                                                      progress.deadline, &loop_.timers);
+    if (!entry) {
+        const ErrorCode code = entry.error().code;
+        const bool told = code == ErrorCode::kTimeout || code == ErrorCode::kRateLimited ||
+                          code == ErrorCode::kCancelled;
+        co_return end_with(told ? std::move(entry.error()) : not_recorded());
+    }
+    if (entry->standing != Standing::kAdmitted)
+        co_return end_with(co_await known_by(std::move(*entry), progress));
+    progress.journal_number = entry->number;
+    if (!record.empty())
+        loop_.shared.audit.append_call(progress.principal->id,
+                                       [&](std::string& out) { out += record; });
+    co_return last_look(admitted, progress);
+}
+
+/// Given to all who wait as well, if it is an outcome.
+Task<OutcomeRef> RecordStage::known_by(LedgerEntry entry, CallInProgress& progress) {
+    switch (entry.standing) {
+        case Standing::kFinished:
+            progress.facts.replayed = true;
+            progress.first_duration = entry.duration;
+            progress.ticket.finish(entry.outcome, entry.duration);
+            co_return entry.outcome;
+        case Standing::kConflict: {
+            progress.ticket.finish(nullptr);
+            OutcomeRef known = co_await recall_.known_of(progress.facts.tool, conflict(), progress);
+            co_return known ? std::move(known) : ended(conflict());
+        }
+        case Standing::kOpen: co_return ended(unknown_since(entry.admitted_at));
+        case Standing::kIncomparable: co_return ended(recorded_otherwise(entry.admitted_at));
+        case Standing::kAdmitted:
+        case Standing::kAbsent: break;
+    }
+    co_return ended(ErrorCode::kInternal, "the ledger gave no answer");
+}
+
+Task<Reached<RecordedCall>> RecordStage::in_audit_trail(AdmittedCall admitted,
+                                                        CallInProgress& progress) {
+    const auto stored = co_await loop_.shared.audit.append_durable(record_of(progress));
+    if (!stored) co_return end_with(not_recorded());
+    co_return last_look(admitted, progress);
+}
+
+/// Not every wait of the stages before ends with the cancellation or at the deadline.
+Reached<RecordedCall> RecordStage::last_look(AdmittedCall admitted, CallInProgress& progress) {
+    const bool over = progress.chain.cancelled();
+    if (!over && progress.loop.now() < progress.deadline) return RecordedCall(admitted);
+    progress.forget_record();
+    return end_with(over ? cancelled() : too_late());
+}
+
+}  // namespace crab::core

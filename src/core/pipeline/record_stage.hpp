@@ -1,0 +1,31 @@
+#pragma once
+
+#include "core/pipeline/call_in_progress.hpp"
+#include "core/pipeline/recall.hpp"
+#include "core/pipeline/stage.hpp"
+
+namespace crab::core {
+
+/// What has to be durable before a call may run: with a journal the admission of calls with side
+/// effects or a key, else the audit record of those with side effects. And the last look at the
+/// clock before the tool gets the call.
+class RecordStage {
+public:
+    RecordStage(LoopServices& loop, Recall& recall) : loop_(loop), recall_(recall) {}
+
+    /// Ends with kUnavailable when it cannot be recorded, with kTimeout or kCancelled when it is
+    /// too late, and with what an earlier life of the gateway, or memory that was since reused,
+    /// knew of the call: its outcome, or the reason why it must not run.
+    Step<RecordedCall> pass(AdmittedCall admitted, CallInProgress& progress);
+
+private:
+    Task<Reached<RecordedCall>> in_journal(AdmittedCall admitted, CallInProgress& progress);
+    Task<Reached<RecordedCall>> in_audit_trail(AdmittedCall admitted, CallInProgress& progress);
+    Task<OutcomeRef> known_by(LedgerEntry entry, CallInProgress& progress);
+    static Reached<RecordedCall> last_look(AdmittedCall admitted, CallInProgress& progress);
+
+    LoopServices& loop_;
+    Recall& recall_;
+};
+
+}  // namespace crab::core

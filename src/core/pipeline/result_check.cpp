@@ -1,0 +1,82 @@
+#include "core/pipeline/result_check.hpp"
+
+#include "core/call/artifact.hpp"
+#include "json/duplicates.hpp"
+#include "json/element.hpp"
+#include "json/schema/schema.hpp"
+#include "json/value.hpp"
+#include "json/writer.hpp"
+
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace crab::core {
+
+Outcome ResultCheck::check(const Tool& tool, Outcome outcome, const CallRules& rules) {
+    if (!outcome) return outcome;
+    if (outcome->content.size() > rules.max_result_bytes) {
+        return fail(
+            ErrorCode::kOversize,
+            fmt::format("the result has {} bytes, more than the {} allowed; ask the tool for less",
+                        outcome->content.size(), rules.max_result_bytes));
+    }
+    if (is_reference(*outcome)) return outcome;
+    if (tool.output) {
+        if (auto good = check_form(tool, *outcome); !good) return fail(std::move(good.error()));
+    }
+    if (rules.operation_ids) add_operation_id(tool, *outcome);
+    return outcome;
+}
+
+/// By the tool's output schema, which it has.
+Result<void> ResultCheck::check_form(const Tool& tool, const ToolResult& result) {
+    std::string quoted;
+    std::string_view text = result.content;
+    auto root = parser_.parse(text);
+    if (!root && result.kind == ContentKind::kText) {
+        json::append_quoted_lossy(quoted, text);
+        root = parser_.parse(quoted);
+    }
+    if (!root)
+        return fail(ErrorCode::kInternal,
+                    "the tool's result is not JSON although it declares an output schema; the call "
+                    "may have taken effect");
+    // The schema judges one of two members of a name; the caller may read the other.
+    if (const auto twice = json::find_duplicate(root->element())) {
+        return fail(ErrorCode::kInternal,
+                    fmt::format("the tool's result has two members of one name ({}) although it "
+                                "declares an output schema; the call may have taken effect",
+                                *twice));
+    }
+    const auto violations = tool.output->check(root->element());
+    if (violations.empty()) return {};
+    return fail(
+        ErrorCode::kInternal,
+        fmt::format(
+            "the tool's result breaks its own output schema ({}); the call may have taken effect",
+            violations.front().message),
+        fmt::format(R"({{"errors":{}}})", json::to_json(violations)));
+}
+
+/// Unless the tool gave one, or its own schema has no room for one.
+void ResultCheck::add_operation_id(const Tool& tool, ToolResult& result) {
+    if (!tool.spec.side_effects || result.kind != ContentKind::kJson ||
+        !result.content.starts_with('{'))
+        return;
+    const auto given = parser_.parse(result.content);
+    if (!given || json::get_string(given->element(), "operation_id")) return;
+    simdjson::dom::object members;
+    if (given->element().get(members) != simdjson::SUCCESS) return;
+    std::string content = fmt::format(R"({{"operation_id":"{}"{})", ids_.uuid_v7().view(),
+                                      members.size() == 0 ? "" : ",");
+    content.append(result.content, 1);
+    if (tool.output) {
+        const auto changed = parser_.parse(content);
+        if (!changed || !tool.output->is_valid(changed->element())) return;
+    }
+    result.content = std::move(content);
+}
+
+}  // namespace crab::core

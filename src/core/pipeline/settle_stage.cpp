@@ -1,0 +1,103 @@
+#include "core/pipeline/settle_stage.hpp"
+
+#include "core/pipeline/call_endings.hpp"
+
+#include <utility>
+
+namespace crab::core {
+namespace {
+
+/// Whether the caller's going ended it, or the caller's own deadline: not the tool, its limits, or
+/// somebody by the call's id.
+bool is_left(const Outcome& outcome, const CallInProgress& progress) {
+    if (outcome) return false;
+    const ErrorCode code = outcome.error().code;
+    const bool gone = progress.chain.cancelled() && !progress.entry.cancelled_by_id();
+    if (code == ErrorCode::kTimeout)
+        return gone || progress.deadline == progress.call().caller_deadline;
+    return code == ErrorCode::kCancelled && gone;
+}
+
+}  // namespace
+
+MaybeTask<OutcomeRef> SettleStage::pass(OutcomeRef outcome, CallInProgress& progress) {
+    progress.first.reset();
+    if (progress.late) {
+        leave(progress);
+        return outcome;
+    }
+    progress.permit = {};
+    if (leaves_no_trace(*outcome, *progress.tool, progress.facts.dispatched)) {
+        progress.forget_record();
+        progress.ticket.finish(nullptr);
+        return outcome;
+    }
+    // A replay tells the same duration as the first answer did.
+    progress.first_duration = loop_.now() - progress.call().timeline.started();
+    // Nobody asked for the end of a call whose caller left: a repeat has to hear that it may have
+    // run.
+    OutcomeRef kept =
+        is_left(*outcome, progress)
+            ? ended(ErrorCode::kOutcomeUnknown,
+                    "the caller left while this call ran; it may or may not have taken effect")
+            : outcome;
+    if (progress.journal_number != 0)
+        return keep_durably(std::move(outcome), std::move(kept), progress);
+    progress.ticket.finish(std::move(kept), *progress.first_duration);
+    return outcome;
+}
+
+/// An end that cannot be stored leaves the entry open: in a later life the outcome is unknown, and
+/// in this one memory knows it.
+Task<OutcomeRef> SettleStage::keep_durably(OutcomeRef outcome, OutcomeRef kept,
+                                           CallInProgress& progress) {
+    (void)co_await loop_.shared.journal->end(progress.journal_number, kept,
+                                             *progress.first_duration);
+    progress.ticket.finish(std::move(kept), *progress.first_duration);
+    co_return outcome;
+}
+
+/// Everything that the call still occupies goes to its LateCall.
+void SettleStage::leave(CallInProgress& progress) {
+    LateCall& late = *progress.late;
+    late.settle_ = this;
+    late.tool_ = progress.facts.tool;
+    late.rules_ = progress.rules;
+    late.permit_ = std::move(progress.permit);
+    late.ticket_ = std::move(progress.ticket);
+    late.journal_number_ = std::exchange(progress.journal_number, 0);
+    late.started_ = progress.call().timeline.started();
+}
+
+std::shared_ptr<LateCall> AdmittedCall::leave_running() const {
+    auto late = std::make_shared<LateCall>();
+    *late_ = late;
+    return late;
+}
+
+Task<void> LateCall::finish(Outcome outcome) {
+    if (settle_ != nullptr) co_await settle_->finish(*this, std::move(outcome));
+}
+
+Task<void> SettleStage::finish(LateCall& late, Outcome given) {
+    const Tool& tool = *late.tool_;
+    auto outcome =
+        std::make_shared<const Outcome>(results_.check(tool, std::move(given), *late.rules_));
+    late.permit_ = {};
+    if (leaves_no_trace(*outcome, tool, true)) {
+        if (late.journal_number_ != 0) loop_.shared.journal->release(late.journal_number_);
+        late.ticket_.finish(nullptr);
+        co_return;
+    }
+    if (!*outcome && is_in_doubt(outcome->error().code)) {
+        outcome = ended(ErrorCode::kOutcomeUnknown,
+                        "the first call of this key was given up before its tool ended, and the "
+                        "tool does not say what it did");
+    }
+    const std::chrono::nanoseconds duration = loop_.now() - late.started_;
+    if (late.journal_number_ != 0)
+        (void)co_await loop_.shared.journal->end(late.journal_number_, outcome, duration);
+    late.ticket_.finish(std::move(outcome), duration);
+}
+
+}  // namespace crab::core
