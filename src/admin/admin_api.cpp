@@ -3,6 +3,7 @@
 #include "base/encoding.hpp"
 #include "json/writer.hpp"
 #include "net/codec/url.hpp"
+#include "net/http/http_error.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -16,7 +17,7 @@ namespace crab::admin {
 namespace {
 
 constexpr std::string_view kJson = "application/json";
-constexpr std::string_view kCalls = "/v1/admin/calls/";
+constexpr std::string_view kMetricsType = "text/plain; version=0.0.4";
 
 void append_running(json::Writer& writer, const core::RunningCallInfo& call) {
     writer.begin_object()
@@ -101,90 +102,76 @@ void append_reach(json::Writer& writer, const Gateway::Reach& reach) {
 }
 
 void respond(net::HttpExchange& exchange, const Error& error) {
-    exchange.respond_error(http_status(error.code), token_of(error.code), error.message);
+    exchange.respond_error(net::http_status(error.code), token_of(error.code), error.message);
 }
 
 }  // namespace
 
-int http_status(ErrorCode code) {
-    switch (code) {
-        case ErrorCode::kInvalidArgs: return 400;
-        case ErrorCode::kToolNotFound:
-        case ErrorCode::kNotFound: return 404;
-        case ErrorCode::kUnauthenticated: return 401;
-        case ErrorCode::kForbidden:
-        case ErrorCode::kAuthRequired:
-        case ErrorCode::kPairingRequired:
-        case ErrorCode::kApprovalRequired:
-        case ErrorCode::kWorktreeNotBound:
-        case ErrorCode::kPolicyUnenforceable: return 403;
-        case ErrorCode::kAmbiguousTool:
-        case ErrorCode::kConflict:
-        case ErrorCode::kAlreadyInProgress: return 409;
-        case ErrorCode::kOversize: return 413;
-        case ErrorCode::kRateLimited: return 429;
-        case ErrorCode::kCancelled: return 499;
-        case ErrorCode::kInternal: return 500;
-        case ErrorCode::kPairingFailed:
-        case ErrorCode::kOutcomeUnknown:
-        case ErrorCode::kCpuBudgetExceeded:
-        case ErrorCode::kToolFailed: return 502;
-        case ErrorCode::kUnavailable: return 503;
-        case ErrorCode::kTimeout:
-        case ErrorCode::kWallTimeout: return 504;
-    }
-    return 500;
+void AdminApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
+    routes.add({.path = "/metrics",
+                .summary = "Metrics in the text format of Prometheus",
+                .answers = {{200, {}, kMetricsType}}},
+               [this](const Request& request) {
+                   request.exchange.respond(200, kMetricsType, services_.metrics.text());
+               });
+    routes.add({.path = "/v1/admin/status", .summary = "What runs here, and how it is"},
+               [this](const Request& request) { status(request.exchange); });
+    routes.add({.method = net::Method::kPost,
+                .path = "/v1/admin/reload",
+                .summary = "Read the configuration again; all of it or nothing"},
+               [this](const Request& request) { return reload(request.exchange); });
+    add_call_routes(routes);
+    add_device_routes(routes);
 }
 
-Task<bool> AdminApi::serve(net::HttpExchange& exchange, core::PrincipalRef principal) {
-    const std::string_view path = exchange.request().path();
-    const std::string_view method = exchange.request().method();
-    const auto allows = [&](std::string_view wanted) {
-        if (method == wanted) return true;
-        exchange.respond_error(405, "INVALID_ARGS", fmt::format("use {}", wanted),
-                               {{"Allow", wanted}});
-        return false;
-    };
-    if (path == "/metrics") {
-        if (allows("GET"))
-            exchange.respond(200, "text/plain; version=0.0.4", services_.metrics.text());
-    } else if (path == "/v1/admin/tools") {
-        if (allows("GET")) tools(exchange, *principal);
-    } else if (path == "/v1/admin/calls") {
-        if (allows("GET")) co_await calls(exchange);
-    } else if (path.starts_with(kCalls) && path.ends_with("/cancel")) {
-        if (allows("POST"))
-            cancel(exchange, *principal,
-                   net::percent_decode(path.substr(kCalls.size(), path.size() - kCalls.size() - 7))
-                       .value_or(""));
-    } else if (path.starts_with(kCalls)) {
-        if (allows("GET"))
-            co_await call(exchange, net::percent_decode(path.substr(kCalls.size())).value_or(""));
-    } else if (path == "/v1/admin/devices") {
-        if (allows("GET")) devices(exchange);
-    } else if (path == "/v1/admin/devices/pair") {
-        if (allows("POST")) co_await pair(exchange);
-    } else if (path == "/v1/admin/devices/vouch") {
-        if (allows("POST")) vouch(exchange);
-    } else if (path == "/v1/admin/devices/revoke") {
-        if (allows("POST")) co_await revoke(exchange);
-    } else if (path == "/v1/admin/devices/approve") {
-        if (allows("POST")) co_await approve_tools(exchange);
-    } else if (path == "/v1/admin/status") {
-        if (allows("GET")) status(exchange);
-    } else if (path == "/v1/admin/reload") {
-        if (allows("POST")) {
-            auto reload = [this] { return gateway_.reload(); };
-            if (const auto reloaded = co_await services_.pool.run(std::move(reload)); reloaded) {
-                exchange.respond(200, kJson, R"({"reloaded":true})");
-            } else {
-                respond(exchange, reloaded.error());
-            }
-        }
+void AdminApi::add_call_routes(net::Routes<core::PrincipalRef>& routes) {
+    routes.add({.path = "/v1/admin/tools", .summary = "All tools, with what is known of them"},
+               [this](const Request& request) { tools(request.exchange, *request.principal); });
+    routes.add({.path = "/v1/admin/calls",
+                .summary = "Calls that run, and the latest that have ended",
+                .query = {{"limit", "how many of these; at most 1000"}}},
+               [this](const Request& request) { return calls(request.exchange); });
+    routes.add({.path = "/v1/admin/calls/{call_id}", .summary = "One call, and what became of it"},
+               [this](const Request& request) {
+                   return call(request.exchange, request.arguments["call_id"]);
+               });
+    routes.add({.method = net::Method::kPost,
+                .path = "/v1/admin/calls/{call_id}/cancel",
+                .summary = "Cancel a call"},
+               [this](const Request& request) {
+                   cancel(request.exchange, *request.principal, request.arguments["call_id"]);
+               });
+}
+
+void AdminApi::add_device_routes(net::Routes<core::PrincipalRef>& routes) {
+    using net::Method;
+    routes.add({.path = "/v1/admin/devices", .summary = "Devices and callers, and their tokens"},
+               [this](const Request& request) { devices(request.exchange); });
+    routes.add({.method = Method::kPost,
+                .path = "/v1/admin/devices/pair",
+                .summary = "A pairing code, or a token, for a device or a caller"},
+               [this](const Request& request) { return pair(request.exchange); });
+    routes.add({.method = Method::kPost,
+                .path = "/v1/admin/devices/vouch",
+                .summary = "Say that the device with this key may use a pairing code"},
+               [this](const Request& request) { vouch(request.exchange); });
+    routes.add({.method = Method::kPost,
+                .path = "/v1/admin/devices/revoke",
+                .summary = "Revoke a token, or all of a device"},
+               [this](const Request& request) { return revoke(request.exchange); });
+    routes.add({.method = Method::kPost,
+                .path = "/v1/admin/devices/approve",
+                .summary = "Approve tools of a device that wait for it"},
+               [this](const Request& request) { return approve_tools(request.exchange); });
+}
+
+Task<void> AdminApi::reload(net::HttpExchange& exchange) {
+    auto reload = [this] { return gateway_.reload(); };
+    if (const auto reloaded = co_await services_.pool.run(std::move(reload)); reloaded) {
+        exchange.respond(200, kJson, R"({"reloaded":true})");
     } else {
-        co_return false;
+        respond(exchange, reloaded.error());
     }
-    co_return true;
 }
 
 void AdminApi::tools(net::HttpExchange& exchange, const core::Principal& principal) {

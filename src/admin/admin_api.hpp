@@ -4,7 +4,7 @@
 #include "core/audit/metrics.hpp"
 #include "core/pipeline/pipeline.hpp"
 #include "json/parser.hpp"
-#include "net/http/http_exchange.hpp"
+#include "net/http/routes.hpp"
 #include "trust/pairing_codes.hpp"
 #include "trust/tokens.hpp"
 
@@ -63,8 +63,8 @@ struct Gateway {
     SteadyTime started;
 };
 
-/// The routes below `/v1/admin/`, `/metrics`, `/healthz` and `/readyz` of the admin socket. One, on
-/// the socket's event loop.
+/// `/metrics` and the routes below `/v1/admin/` for calls, devices and the gateway itself. One, on
+/// the admin socket's event loop.
 class AdminApi {
 public:
     struct Services {
@@ -78,10 +78,13 @@ public:
     AdminApi(Services services, Gateway gateway)
         : services_(services), gateway_(std::move(gateway)) {}
 
-    /// Answers the request, or returns false when the path is none of its own.
-    Task<bool> serve(net::HttpExchange& exchange, core::PrincipalRef principal);
+    void add_routes(net::Routes<core::PrincipalRef>& routes);
 
 private:
+    using Request = net::Routes<core::PrincipalRef>::Request;
+
+    void add_call_routes(net::Routes<core::PrincipalRef>& routes);
+    void add_device_routes(net::Routes<core::PrincipalRef>& routes);
     void tools(net::HttpExchange& exchange, const core::Principal& principal);
     Task<void> calls(net::HttpExchange& exchange);
     Task<void> call(net::HttpExchange& exchange, std::string id);
@@ -92,13 +95,11 @@ private:
     Task<void> revoke(net::HttpExchange& exchange);
     Task<void> approve_tools(net::HttpExchange& exchange);
     void status(net::HttpExchange& exchange);
+    Task<void> reload(net::HttpExchange& exchange);
 
     Services services_;
     Gateway gateway_;
     json::Parser parser_;
 };
-
-/// The HTTP status of an error, for routes that have no form of their own.
-int http_status(ErrorCode code);
 
 }  // namespace crab::admin

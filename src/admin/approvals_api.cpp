@@ -1,10 +1,10 @@
 #include "admin/approvals_api.hpp"
 
-#include "admin/admin_api.hpp"
 #include "admin/approvals_wire.hpp"
 #include "base/scope_exit.hpp"
 #include "json/element.hpp"
 #include "net/codec/sse.hpp"
+#include "net/http/http_error.hpp"
 
 #include <optional>
 
@@ -14,17 +14,12 @@ namespace crab::admin {
 namespace {
 
 constexpr std::string_view kJson = "application/json";
-constexpr std::string_view kPath = "/v1/admin/approvals";
+constexpr std::string_view kRead = "control.sessions:approvals.read";
+constexpr std::string_view kDecide = "control.sessions:approvals.decide";
 constexpr std::chrono::seconds kKeepAlive{15};
 
 void refuse(net::HttpExchange& exchange, const Error& error) {
-    exchange.respond_error(http_status(error.code), token_of(error.code), error.message);
-}
-
-bool allows(net::HttpExchange& exchange, std::string_view method) {
-    if (exchange.request().method() == method) return true;
-    exchange.respond_error(405, "INVALID_ARGS", fmt::format("use {}", method), {{"Allow", method}});
-    return false;
+    exchange.respond_error(net::http_status(error.code), token_of(error.code), error.message);
 }
 
 Result<core::ApprovalDecision> parse_decision(std::string_view body, json::Parser& parser,
@@ -43,27 +38,37 @@ Result<core::ApprovalDecision> parse_decision(std::string_view body, json::Parse
 
 }  // namespace
 
-Task<bool> ApprovalsApi::serve(net::HttpExchange& exchange, core::PrincipalRef principal) {
-    const std::string_view path = exchange.request().path();
-    if (path == kPath) {
-        if (allows(exchange, "GET")) list(exchange);
-        co_return true;
-    }
-    if (!path.starts_with(kPath) || path[kPath.size()] != '/') co_return false;
-    const std::string rest(path.substr(kPath.size() + 1));
-    constexpr std::string_view kRemembered = "remembered/";
-    if (rest == "watch") {
-        if (allows(exchange, "GET")) co_await watch(exchange);
-    } else if (rest == "remembered") {
-        if (allows(exchange, "GET")) remembered(exchange);
-    } else if (rest.starts_with(kRemembered)) {
-        if (allows(exchange, "DELETE")) co_await forget(exchange, rest.substr(kRemembered.size()));
-    } else if (exchange.request().method() == "GET") {
-        show(exchange, rest);
-    } else if (allows(exchange, "POST")) {
-        co_await decide(exchange, std::move(principal), rest);
-    }
-    co_return true;
+void ApprovalsApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
+    using Request = net::Routes<core::PrincipalRef>::Request;
+    routes.add({.path = "/v1/admin/approvals",
+                .summary = "Questions that are open or ended lately, and how many watch",
+                .action = kRead},
+               [this](const Request& request) { list(request.exchange); });
+    routes.add({.path = "/v1/admin/approvals/watch",
+                .summary = "A stream of questions and their ends",
+                .action = kRead,
+                .answers = {{200, {}, "text/event-stream"}}},
+               [this](const Request& request) { return watch(request.exchange); });
+    routes.add({.path = "/v1/admin/approvals/remembered",
+                .summary = "Decisions that hold for calls to come",
+                .action = kRead},
+               [this](const Request& request) { remembered(request.exchange); });
+    routes.add({.method = net::Method::kDelete,
+                .path = "/v1/admin/approvals/remembered/{id}",
+                .summary = "Forget such a decision",
+                .action = kDecide},
+               [this](const Request& request) {
+                   return forget(request.exchange, request.arguments["id"]);
+               });
+    routes.add({.path = "/v1/admin/approvals/{id}", .summary = "One question", .action = kRead},
+               [this](const Request& request) { show(request.exchange, request.arguments["id"]); });
+    routes.add({.method = net::Method::kPost,
+                .path = "/v1/admin/approvals/{id}",
+                .summary = "Decide a question",
+                .action = kDecide},
+               [this](const Request& request) {
+                   return decide(request.exchange, request.principal, request.arguments["id"]);
+               });
 }
 
 void ApprovalsApi::list(net::HttpExchange& exchange) const {

@@ -5,7 +5,7 @@
 #include "core/approvals/approvals.hpp"
 #include "core/call/principal.hpp"
 #include "json/parser.hpp"
-#include "net/http/http_exchange.hpp"
+#include "net/http/routes.hpp"
 
 #include <string>
 #include <string_view>
@@ -22,8 +22,8 @@ class ApprovalsApi {
 public:
     ApprovalsApi(core::Approvals& approvals, ApprovalFeed& feed, BlockingPool& pool)
         : approvals_(approvals), feed_(feed), pool_(pool) {}
-    /// Answers the request, or returns false when the path is none of its own.
-    Task<bool> serve(net::HttpExchange& exchange, core::PrincipalRef principal);
+    /// Each route has the action that a peer's policy decides about.
+    void add_routes(net::Routes<core::PrincipalRef>& routes);
 
 private:
     void list(net::HttpExchange& exchange) const;

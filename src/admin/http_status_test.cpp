@@ -1,6 +1,5 @@
-#include "admin/admin_api.hpp"
-
 #include "json/value.hpp"
+#include "net/http/http_error.hpp"
 
 #include <gtest/gtest.h>
 
@@ -22,7 +21,7 @@ TEST(HttpStatus, EveryCodeHasTheStatusThatSpecErrorsSays) {
     for (const Value& entry : codes) {
         const auto code = find_error_code(*entry.find("token")->as_string());
         ASSERT_TRUE(code);
-        EXPECT_EQ(http_status(*code), entry.find("http")->as_int64())
+        EXPECT_EQ(net::http_status(*code), entry.find("http")->as_int64())
             << *entry.find("token")->as_string();
     }
 }

@@ -6,13 +6,23 @@
 
 namespace crab::admin {
 
-bool PolicyApi::serve(net::HttpExchange& exchange) {
+void PolicyApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
+    routes.add({.path = "/v1/admin/policy",
+                .summary = "May this principal do this action now, and by which rule?",
+                .query = {{"as", "the principal, such as caller/ci"},
+                          {"action", "such as tools.call:search"},
+                          {"tenant", "where"},
+                          {"agent", "for which agent"},
+                          {"session", "in which session"},
+                          {"lease", "with which lease"},
+                          {"roles", "a list with commas, instead of the principal's own"}}},
+               [this](const net::Routes<core::PrincipalRef>::Request& request) {
+                   decide(request.exchange);
+               });
+}
+
+void PolicyApi::decide(net::HttpExchange& exchange) const {
     const net::HttpRequest& request = exchange.request();
-    if (request.path() != "/v1/admin/policy") return false;
-    if (request.method() != "GET") {
-        exchange.respond_error(405, "INVALID_ARGS", "use GET", {{"Allow", "GET"}});
-        return true;
-    }
     const auto asked = [&](std::string_view name) {
         return net::find_query(request.query(), name).value_or("");
     };
@@ -21,7 +31,7 @@ bool PolicyApi::serve(net::HttpExchange& exchange) {
     if (as.empty() || action.empty() || (!roles_text.empty() && !roles)) {
         exchange.respond_error(400, "INVALID_ARGS",
                                "name a principal (as) and an action; roles are a list with commas");
-        return true;
+        return;
     }
     const core::Principal principal =
         trust::principal_named(as, roles_text.empty() ? std::nullopt : roles);
@@ -38,7 +48,6 @@ bool PolicyApi::serve(net::HttpExchange& exchange) {
         .string_lossy(decision.rule)
         .end_object();
     exchange.finish_response();
-    return true;
 }
 
 }  // namespace crab::admin

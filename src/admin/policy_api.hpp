@@ -1,6 +1,6 @@
 #pragma once
 
-#include "net/http/http_exchange.hpp"
+#include "net/http/routes.hpp"
 #include "trust/access.hpp"
 
 namespace crab::admin {
@@ -11,10 +11,11 @@ namespace crab::admin {
 class PolicyApi {
 public:
     explicit PolicyApi(const trust::Access& access) : access_(access) {}
-    /// Answers the request, or returns false when the path is none of its own.
-    bool serve(net::HttpExchange& exchange);
+    void add_routes(net::Routes<core::PrincipalRef>& routes);
 
 private:
+    void decide(net::HttpExchange& exchange) const;
+
     const trust::Access& access_;
 };
 

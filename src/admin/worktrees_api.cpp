@@ -4,31 +4,28 @@
 #include "json/writer.hpp"
 #include "net/codec/url.hpp"
 
-#include <fmt/format.h>
-
 namespace crab::admin {
 namespace {
 
-constexpr std::string_view kPath = "/v1/admin/worktrees";
 constexpr std::size_t kMostBindings = 10'000;
 
 }  // namespace
 
-Task<bool> WorktreesApi::serve(net::HttpExchange& exchange) {
-    const std::string_view path = exchange.request().path();
-    if (!path.starts_with(kPath)) co_return false;
-    const std::string_view rest = path.substr(kPath.size());
-    if (!rest.empty() && rest != "/bind" && rest != "/unbind") co_return false;
-    const std::string_view method = rest.empty() ? "GET" : "POST";
-    if (exchange.request().method() != method) {
-        exchange.respond_error(405, "INVALID_ARGS", fmt::format("use {}", method),
-                               {{"Allow", method}});
-    } else if (rest.empty()) {
-        list(exchange);
-    } else {
-        co_await change(exchange, rest == "/bind");
-    }
-    co_return true;
+void WorktreesApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
+    using Request = net::Routes<core::PrincipalRef>::Request;
+    const net::QueryParameter who{"who", "a principal or an agent"};
+    routes.add({.path = "/v1/admin/worktrees", .summary = "Worktrees, and who works in which"},
+               [this](const Request& request) { list(request.exchange); });
+    routes.add({.method = net::Method::kPost,
+                .path = "/v1/admin/worktrees/bind",
+                .summary = "Bind a principal or an agent to a worktree",
+                .query = {who, {"worktree", "its id"}}},
+               [this](const Request& request) { return change(request.exchange, true); });
+    routes.add({.method = net::Method::kPost,
+                .path = "/v1/admin/worktrees/unbind",
+                .summary = "Undo that",
+                .query = {who}},
+               [this](const Request& request) { return change(request.exchange, false); });
 }
 
 void WorktreesApi::list(net::HttpExchange& exchange) const {

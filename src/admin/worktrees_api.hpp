@@ -1,8 +1,9 @@
 #pragma once
 
 #include "base/task/blocking_pool.hpp"
+#include "core/call/principal.hpp"
 #include "hosts/command/worktrees.hpp"
-#include "net/http/http_exchange.hpp"
+#include "net/http/routes.hpp"
 
 #include <filesystem>
 #include <memory>
@@ -18,8 +19,7 @@ public:
     WorktreesApi(std::shared_ptr<command::Worktrees> worktrees, std::filesystem::path file,
                  BlockingPool& pool)
         : worktrees_(std::move(worktrees)), file_(std::move(file)), pool_(pool) {}
-    /// Answers the request, or returns false when the path is none of its own.
-    Task<bool> serve(net::HttpExchange& exchange);
+    void add_routes(net::Routes<core::PrincipalRef>& routes);
 
 private:
     void list(net::HttpExchange& exchange) const;

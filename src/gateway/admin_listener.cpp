@@ -19,10 +19,19 @@ Result<void> AdminListener::start() {
     if (!listener) return fail(std::move(listener.error()));
     listener_ = std::move(*listener);
     make_apis();
-    service_ = std::make_unique<AdminService>(
-        *admin_, *tools_, uses_.peer_records.api(), uses_.peers.pairings_api(), *events_,
-        uses_.access.leases_api(), uses_.access.policy_api(), *worktrees_, *agents_,
-        uses_.approvals.api(), uses_.artifacts.api(), uses_.devices.front(0));
+    service_ =
+        std::make_unique<AdminService>(AdminService::Apis{.admin = *admin_,
+                                                          .tools = *tools_,
+                                                          .peers = uses_.peer_records.api(),
+                                                          .pairings = uses_.peers.pairings_api(),
+                                                          .events = *events_,
+                                                          .leases = uses_.access.leases_api(),
+                                                          .policy = uses_.access.policy_api(),
+                                                          .worktrees = *worktrees_,
+                                                          .agents = *agents_,
+                                                          .approvals = uses_.approvals.api(),
+                                                          .artifacts = uses_.artifacts.api(),
+                                                          .chat = uses_.devices.front(0)});
     server_ = std::make_unique<net::HttpServer>(uses_.loops.first(), *service_);
     return server_->listen(*listener_);
 }

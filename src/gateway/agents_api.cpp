@@ -10,7 +10,6 @@
 namespace crab::gateway {
 namespace {
 
-constexpr std::string_view kPath = "/v1/admin/agents";
 constexpr std::size_t kLatest = 100;
 constexpr std::size_t kSearched = 10'000;   // turns among which one is looked for by its id
 
@@ -45,22 +44,20 @@ std::string model_name(const config::ModelOptions& model) {
 
 }  // namespace
 
-Task<bool> AgentsApi::serve(net::HttpExchange& exchange, core::PrincipalRef principal) {
-    const std::string_view path = exchange.request().path();
-    if (!path.starts_with(kPath)) co_return false;
-    const std::string_view rest = path.substr(kPath.size());
-    constexpr std::string_view kTurn = "/turns/";
-    if (!rest.empty() && rest != "/tools" && !rest.starts_with(kTurn)) co_return false;
-    if (exchange.request().method() != "GET") {
-        exchange.respond_error(405, "INVALID_ARGS", "use GET", {{"Allow", "GET"}});
-    } else if (rest.empty()) {
-        co_await list(exchange);
-    } else if (rest == "/tools") {
-        price(exchange, *principal);
-    } else {
-        co_await show(exchange, std::string(rest.substr(kTurn.size())));
-    }
-    co_return true;
+void AgentsApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
+    using Request = net::Routes<core::PrincipalRef>::Request;
+    routes.add({.path = "/v1/admin/agents",
+                .summary = "Agents, and the latest turns that events have started"},
+               [this](const Request& request) { return list(request.exchange); });
+    routes.add({.path = "/v1/admin/agents/turns/{turn_id}",
+                .summary = "Such a turn, and what was said in its chat session"},
+               [this](const Request& request) {
+                   return show(request.exchange, request.arguments["turn_id"]);
+               });
+    routes.add({.path = "/v1/admin/agents/tools",
+                .summary = "What a model of an agent would be told of, with its price",
+                .query = {{"agent", "its name; without it the standard one"}}},
+               [this](const Request& request) { price(request.exchange, *request.principal); });
 }
 
 Task<void> AgentsApi::list(net::HttpExchange& exchange) {

@@ -6,7 +6,7 @@
 #include "core/events/event_turn_store.hpp"
 #include "core/pipeline/pipeline.hpp"
 #include "gateway/turn_runners.hpp"
-#include "net/http/http_exchange.hpp"
+#include "net/http/routes.hpp"
 
 #include <memory>
 
@@ -28,8 +28,7 @@ public:
         BlockingPool& pool;
     };
     explicit AgentsApi(Services services) : services_(std::move(services)) {}
-    /// Answers the request, or returns false when the path is none of its own.
-    Task<bool> serve(net::HttpExchange& exchange, core::PrincipalRef principal);
+    void add_routes(net::Routes<core::PrincipalRef>& routes);
 
 private:
     Task<void> list(net::HttpExchange& exchange);

@@ -24,6 +24,24 @@ std::string content_security_policy(bool tls, std::string_view host) {
         tls ? "wss" : "ws", host);
 }
 
+void respond_no_page(net::HttpExchange& exchange) {
+    exchange.respond_error(404, "NOT_FOUND", "this gateway was built without the device page");
+}
+
+void serve(net::HttpExchange& exchange, std::string_view file) {
+    if (device_page_files().empty()) return respond_no_page(exchange);
+    const net::HttpRequest& request = exchange.request();
+    const std::string policy = content_security_policy(request.tls, request.head.host);
+    const std::array<net::HttpHeader, 5> headers{{{"Content-Security-Policy", policy},
+                                                  {"Permissions-Policy", kPermissions},
+                                                  {"X-Content-Type-Options", "nosniff"},
+                                                  {"Referrer-Policy", "no-referrer"},
+                                                  {"Cross-Origin-Opener-Policy", "same-origin"}}};
+    const net::EmbeddedSite site(device_page_files());
+    if (!site.serve(exchange, file.empty() ? "index.html" : file, headers))
+        net::respond_unknown_path(exchange);
+}
+
 }  // namespace
 
 std::string device_page_address(const config::ListenOptions& listen, std::uint16_t port) {
@@ -35,27 +53,24 @@ std::string device_page_address(const config::ListenOptions& listen, std::uint16
                        listen.path_prefix);
 }
 
-void DevicePage::serve(net::HttpExchange& exchange) const {
-    const net::HttpRequest& request = exchange.request();
-    const std::string_view path = request.path();
-    if (device_page_files().empty()) {
-        exchange.respond_error(404, "NOT_FOUND", "this gateway was built without the device page");
-        return;
-    }
-    if (path == root_) {  // the page's own links are relative
-        exchange.respond(308, "", "", {{"Location", root_ + "/"}});
-        return;
-    }
-    const std::string policy = content_security_policy(request.tls, request.head.host);
-    const std::array<net::HttpHeader, 5> headers{{{"Content-Security-Policy", policy},
-                                                  {"Permissions-Policy", kPermissions},
-                                                  {"X-Content-Type-Options", "nosniff"},
-                                                  {"Referrer-Policy", "no-referrer"},
-                                                  {"Cross-Origin-Opener-Policy", "same-origin"}}};
-    const std::string_view name = path.substr(root_.size() + 1);
-    const net::EmbeddedSite site(device_page_files());
-    if (!site.serve(exchange, name.empty() ? "index.html" : name, headers))
-        exchange.respond_error(404, "NOT_FOUND", "no such path");
+void add_device_page(net::Routes<core::PrincipalRef>& routes) {
+    using Request = net::Routes<core::PrincipalRef>::Request;
+    routes.add({.path = "/device",
+                .who = net::Caller::kGuest,
+                .summary = "The way to the device page",
+                .head = true,
+                .answers = {{308, {}, {}}}},
+               [root = routes.table().prefix() + "/device/"](const Request& request) {
+                   if (device_page_files().empty()) return respond_no_page(request.exchange);
+                   // the page's own links are relative
+                   request.exchange.respond(308, "", "", {{"Location", root}});
+               });
+    routes.add({.path = "/device/{file...}",
+                .who = net::Caller::kGuest,
+                .summary = "The page that makes a browser a device",
+                .head = true,
+                .answers = {{200, {}, "*/*"}, {304, {}, {}}}},
+               [](const Request& request) { serve(request.exchange, request.arguments["file"]); });
 }
 
 }  // namespace crab::gateway

@@ -1,7 +1,9 @@
 #pragma once
 
 #include "config/gateway_config.hpp"
+#include "core/call/principal.hpp"
 #include "net/http/embedded_site.hpp"
+#include "net/http/routes.hpp"
 
 #include <cstdint>
 #include <span>
@@ -10,21 +12,9 @@
 
 namespace crab::gateway {
 
-/// The page that makes a browser a device (web/device), at `/device/` below the path prefix. Its
-/// files are part of the program. Thread-safe.
-class DevicePage {
-public:
-    explicit DevicePage(std::string path_prefix) : root_(std::move(path_prefix) + "/device") {}
-
-    bool owns(std::string_view path) const {
-        return path == root_ || (path.starts_with(root_) && path[root_.size()] == '/');
-    }
-    /// Answers a request for a path that it owns, whose Host and Origin were checked.
-    void serve(net::HttpExchange& exchange) const;
-
-private:
-    std::string root_;
-};
+/// The routes of the page that makes a browser a device (web/device), at `/device/` below the path
+/// prefix. Its files are part of the program.
+void add_device_page(net::Routes<core::PrincipalRef>& routes);
 
 /// Where a browser finds the page: the first of `host_names`, else the address that is listened on,
 /// with the port that was bound. Empty when there is no page or nothing is listened on.

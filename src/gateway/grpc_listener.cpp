@@ -1,6 +1,6 @@
 #include "gateway/grpc_listener.hpp"
 
-#include "adapters/rtp/calls/tool_routes.hpp"
+#include "net/loop/own_user.hpp"
 #include "trust/request_authentication.hpp"
 
 #include <atomic>
@@ -50,7 +50,7 @@ struct GrpcListener::LoopServer {
             return certificates.find(der);
         if (!call.peer().is_unix()) return bearer({}, call);
         // The socket's mode lets nobody else in; this holds even if somebody widens it.
-        if (!rtp::is_own_user(call.peer()))
+        if (!net::is_own_user(call.peer()))
             return fail(ErrorCode::kUnauthenticated,
                         "this socket is for the gateway's own user; send a bearer token");
         core::PrincipalRef& known = local[call.peer().uid()];

@@ -1,6 +1,6 @@
 #include "gateway/peer_service.hpp"
 
-#include "adapters/rtp/calls/tool_routes.hpp"
+#include "adapters/rtp/calls/route_errors.hpp"
 #include "net/http/http_error.hpp"
 
 #include <algorithm>
@@ -12,14 +12,27 @@ namespace {
 
 // a revoked peer has to be gone within a second, polite or not
 constexpr Milliseconds kCloseWithin{500};
-constexpr std::string_view kApprovals = "/v1/admin/approvals";
-
-std::string_view action_of_approvals(const net::HttpRequest& request) {
-    return request.method() == "GET" ? "control.sessions:approvals.read"
-                                     : "control.sessions:approvals.decide";
-}
 
 }  // namespace
+
+PeerService::PeerService(const Services& services)
+    : access_(services.access), budgets_(services.budgets), certificates_(services.certificates) {
+    routes_.add({.path = "/healthz",
+                 .summary = "Whether calls are taken",
+                 .answers = {{200, "health"}, {503, "health"}}},
+                [this](const net::Routes<core::PrincipalRef>::Request& request) {
+                    net::respond_health(request.exchange, stopping_);
+                });
+    services.records.add_routes(routes_);
+    services.approvals.add_routes(routes_);
+    services.events.add_routes(routes_);
+    services.leases.add_routes(routes_);
+}
+
+net::RequestBodyLimits PeerService::limits_for(const net::HttpRequest& request) {
+    const net::RouteMatch match = routes_.find(request);
+    return match.route != nullptr ? match.route->limits({}) : net::RequestBodyLimits{};
+}
 
 std::optional<net::Refusal> PeerService::refuse_head(const net::HttpRequest& request) {
     const auto principal = certificates_.find(request.certificate_der());
@@ -34,20 +47,22 @@ std::optional<net::Refusal> PeerService::refuse_head(const net::HttpRequest& req
 net::BodyAdmission PeerService::admit_body(const net::HttpRequest& request) {
     const auto principal = certificates_.find(request.certificate_der());
     return {.admitted = principal.has_value(),
-            .budget = principal ? services_.budgets.of((*principal)->id) : nullptr};
+            .budget = principal ? budgets_.of((*principal)->id) : nullptr};
 }
 
 void PeerService::refusal_body(const net::HttpRequest* request, int status, std::string_view reason,
                                std::string& body) {
-    if (!rtp::append_refusal(request, status, reason, body))
+    const net::Route* const route = request != nullptr ? routes_.find(*request).route : nullptr;
+    const std::string_view path = request != nullptr ? request->path() : std::string_view();
+    if (!rtp::append_refusal(route, path, status, reason, body))
         HttpService::refusal_body(request, status, reason, body);
 }
 
 std::optional<net::Upgrade> PeerService::upgrade(const net::HttpRequest& request,
                                                  const net::WebSocketOffer& offer) {
-    auto principal = certificates_.find(request.certificate_der());
+    const auto principal = certificates_.find(request.certificate_der());
     if (!principal) return refuse_head(request);
-    auto answer = services_.events.upgrade(request, offer, std::move(*principal));
+    auto answer = routes_.upgrade(request, offer, *principal);
     if (!answer) return std::nullopt;
     if (auto* const accepted = std::get_if<net::AcceptUpgrade>(&*answer))
         accepted->options.close_timeout = std::min(accepted->options.close_timeout, kCloseWithin);
@@ -61,31 +76,21 @@ Task<void> PeerService::serve(net::HttpExchange& exchange) {
         exchange.respond_error(403, "FORBIDDEN", principal.error().message);
         co_return;
     }
-    if (exchange.request().path() == "/healthz") {
-        rtp::serve_health(exchange, exchange.request().method(), stopping_);
+    const net::RouteMatch match = routes_.find(exchange.request());
+    if (match.kind == net::RouteMatch::Kind::kUnknownPath)
+        co_return net::respond_unknown_path(exchange);
+    if (!match.route->action.empty() && !allows(exchange, **principal, match.route->action))
         co_return;
-    }
-    if (const std::string_view action = rtp::PeersApi::action_of(exchange.request());
-        !action.empty()) {
-        if (allows(exchange, **principal, action)) co_await services_.records.serve(exchange);
-        co_return;
-    }
-    if (exchange.request().path().starts_with(kApprovals)) {
-        const bool served =
-            !allows(exchange, **principal, action_of_approvals(exchange.request())) ||
-            co_await services_.approvals.serve(exchange, *principal);
-        if (!served) rtp::respond_unknown_path(exchange);
-        co_return;
-    }
-    if (co_await services_.events.serve(exchange, *principal)) co_return;
-    if (!co_await services_.leases.serve(exchange, *principal)) rtp::respond_unknown_path(exchange);
+    if (!net::found_or_refused(exchange, match)) co_return;
+    const net::Routes<core::PrincipalRef>::Request routed{exchange, *principal, match.arguments};
+    if (!routes_.serve_now(match, routed)) co_await routes_.serve(match, routed);
 }
 
 /// False: it was answered that the principal may not.
 bool PeerService::allows(net::HttpExchange& exchange, const core::Principal& principal,
                          std::string_view action) const {
-    const auto decision = services_.access.decide(
-        principal, action, {}, exchange.request().find("crab-lease").value_or(""));
+    const auto decision =
+        access_.decide(principal, action, {}, exchange.request().find("crab-lease").value_or(""));
     if (!decision.allowed())
         exchange.respond_error(
             403, "FORBIDDEN",

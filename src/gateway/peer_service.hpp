@@ -5,7 +5,7 @@
 #include "adapters/rtp/pairing/peers_api.hpp"
 #include "admin/approvals_api.hpp"
 #include "gateway/peer_certificates.hpp"
-#include "net/http/http_service.hpp"
+#include "net/http/routes.hpp"
 
 #include <string>
 #include <string_view>
@@ -28,8 +28,7 @@ public:
         admin::ApprovalsApi& approvals;
         ByteBudgets& budgets;  ///< by principal
     };
-    explicit PeerService(Services services)
-        : services_(std::move(services)), certificates_(services_.certificates) {}
+    explicit PeerService(const Services& services);
 
     bool knows(const net::Connection& connection) override {
         return certificates_.proves(connection.peer_certificate_der());
@@ -39,9 +38,7 @@ public:
     std::optional<net::Upgrade> upgrade(const net::HttpRequest& request,
                                         const net::WebSocketOffer& offer) override;
     net::BodyAdmission admit_body(const net::HttpRequest& request) override;
-    net::RequestBodyLimits limits_for(const net::HttpRequest& request) override {
-        return rtp::EventsApi::body_limits(request).value_or(net::RequestBodyLimits{});
-    }
+    net::RequestBodyLimits limits_for(const net::HttpRequest& request) override;
     void refusal_body(const net::HttpRequest* request, int status, std::string_view reason,
                       std::string& body) override;
     /// From here on `/healthz` says that the gateway is stopping.
@@ -51,8 +48,10 @@ private:
     bool allows(net::HttpExchange& exchange, const core::Principal& principal,
                 std::string_view action) const;
 
-    Services services_;
+    const trust::Access& access_;
+    ByteBudgets& budgets_;
     PeerCertificates certificates_;
+    net::Routes<core::PrincipalRef> routes_;
     bool stopping_ = false;
 };
 

@@ -1,6 +1,7 @@
 #include "gateway/public_service.hpp"
 
-#include "adapters/rtp/calls/tool_routes.hpp"
+#include "adapters/rtp/calls/route_errors.hpp"
+#include "net/loop/own_user.hpp"
 #include "trust/origin_policy.hpp"
 
 #include <algorithm>
@@ -8,7 +9,9 @@
 namespace crab::gateway {
 namespace {
 
-bool is_health_path(std::string_view path) { return path == "/healthz" || path == "/readyz"; }
+using Request = net::Routes<core::PrincipalRef>::Request;
+
+constexpr std::string_view kMetricsType = "text/plain; version=0.0.4";
 
 Error stopping_error() {
     return fail(ErrorCode::kUnavailable, "the gateway is stopping; call again when it is back")
@@ -16,6 +19,49 @@ Error stopping_error() {
 }
 
 }  // namespace
+
+PublicService::PublicService(clawseed::Front& front, rtp::ToolsApi& tools,
+                             rtp::ArtifactsApi& artifacts, trust::CredentialCache& credentials,
+                             const core::MetricsPage& metrics, const config::ListenOptions& listen,
+                             std::size_t max_body_bytes, ByteBudgets& budgets)
+    : front_(front),
+      authentication_(credentials, listen.open_loopback),
+      max_body_bytes_(max_body_bytes),
+      budgets_(budgets),
+      routes_(listen.path_prefix) {
+    add_health_routes();
+    add_metrics_route(metrics);
+    tools.add_routes(routes_, "http");
+    artifacts.add_routes(routes_);
+    front.add_routes(routes_);
+    if (listen.device_page) add_device_page(routes_);
+}
+
+void PublicService::add_health_routes() {
+    const auto health = [this](const Request& request) {
+        net::respond_health(request.exchange, stopping_);
+    };
+    for (const std::string_view path : {"/healthz", "/readyz"})
+        routes_.add({.path = path,
+                     .who = net::Caller::kAnyone,
+                     .summary = "Whether calls are taken",
+                     .head = true,
+                     .answers = {{200, "health"}, {503, "health"}}},
+                    health);
+}
+
+/// For scrapers with an operator's token; to everybody else there is no such path
+/// (docs/protocols/clawseed.md, section 8).
+void PublicService::add_metrics_route(const core::MetricsPage& metrics) {
+    routes_.add({.path = "/metrics",
+                 .who = net::Caller::kOperator,
+                 .summary = "Metrics in the text format of Prometheus",
+                 .head = true,
+                 .answers = {{200, {}, kMetricsType}}},
+                [&metrics](const Request& request) {
+                    request.exchange.respond(200, kMetricsType, metrics.text());
+                });
+}
 
 Result<core::PrincipalRef> PublicService::authenticate(const net::HttpRequest& request, bool told) {
     const std::string_view token = trust::bearer_of(request.find("authorization").value_or(""));
@@ -29,27 +75,25 @@ Result<core::PrincipalRef> PublicService::authenticate(const net::HttpRequest& r
     return std::move(proven->principal);
 }
 
-/// The path below the prefix, or nothing for one that is not below it.
-std::string_view PublicService::local_path(std::string_view path) const {
-    if (prefix_.empty()) return path;
-    return path.starts_with(prefix_) && path.substr(prefix_.size()).starts_with('/')
-               ? path.substr(prefix_.size())
-               : std::string_view();
+net::RequestBodyLimits PublicService::limits_for(const net::HttpRequest& request) {
+    const net::RequestBodyLimits most{.max_bytes = max_body_bytes_};
+    const net::RouteMatch match = routes_.find(request);
+    if (match.route == nullptr) return most;
+    if (match.route->who == net::Caller::kGuest)
+        return {.max_bytes = std::min(kMostOfGuests, max_body_bytes_)};
+    return match.route->limits(most);
 }
 
-net::RequestBodyLimits PublicService::limits_for(const net::HttpRequest& request) {
-    if (rtp::is_tools_path(local_path(request.path()))) return {.max_bytes = max_body_bytes_};
-    if (front_.takes_pieces(request)) return front_.piece_limits(request);
-    return {.max_bytes = front_.is_open_to_strangers(request.path())
-                             ? std::min(kMostOfStrangers, max_body_bytes_)
-                             : max_body_bytes_};
+bool PublicService::streams_body(const net::HttpRequest& request) {
+    const net::RouteMatch match = routes_.find(request);
+    return match.found() && match.route->streams_body;
 }
 
 net::BodyAdmission PublicService::admit_body(const net::HttpRequest& request) {
-    const std::string_view path = request.path(), local = local_path(path);
-    if (front_.is_open_to_strangers(path))
+    const net::Route* const route = routes_.find(request).route;
+    if (route != nullptr && route->who == net::Caller::kGuest)
         return {.admitted = true, .budget = budgets_.of(request.peer.ip())};
-    if (!rtp::is_tools_path(local) && !rtp::ArtifactsApi::owns(local) && !front_.owns(path))
+    if (route == nullptr || route->who != net::Caller::kProven)
         return {.admitted = false, .budget = nullptr};
     const auto principal = authenticate(request, false);  // the answer tells it
     return {.admitted = principal.has_value(),
@@ -58,9 +102,9 @@ net::BodyAdmission PublicService::admit_body(const net::HttpRequest& request) {
 
 void PublicService::refusal_body(const net::HttpRequest* request, int status,
                                  std::string_view reason, std::string& body) {
-    const std::string_view path =
-        request == nullptr ? std::string_view() : local_path(request->path());
-    if (!rtp::append_refusal(path, status, reason, body))
+    const net::Route* const route = request != nullptr ? routes_.find(*request).route : nullptr;
+    const std::string_view path = route != nullptr ? route->path : std::string_view();
+    if (!rtp::append_refusal(route, path, status, reason, body))
         HttpService::refusal_body(request, status, reason, body);
 }
 
@@ -70,13 +114,19 @@ bool PublicService::is_operator(const net::HttpRequest& request) {
                          (*principal)->roles.has(core::Role::kCliAdmin));
 }
 
-bool PublicService::source_allowed(net::HttpExchange& exchange) {
+/// False: the caller is answered as if there were no such path.
+bool PublicService::may_know_path(const net::RouteMatch& match, const net::HttpRequest& request) {
+    if (match.route == nullptr || match.route->who != net::Caller::kOperator) return true;
+    return match.found() && is_operator(request);
+}
+
+bool PublicService::source_allowed(net::HttpExchange& exchange, const net::Route& route) {
+    if (route.who != net::Caller::kGuest && route.who != net::Caller::kProven) return true;
     const net::HttpRequest& request = exchange.request();
     const bool plain = !request.find("origin").has_value();
     if (plain && !known_host_.empty() && request.head.host == known_host_) return true;
     if (const auto refused = front_.refused_source(request)) {
-        rtp::refuse_request(exchange, local_path(request.path()), 403,
-                            {.code = ErrorCode::kForbidden, .message = *refused});
+        net::refuse(exchange, &route, 403, {.code = ErrorCode::kForbidden, .message = *refused});
         return false;
     }
     known_host_ = request.head.host;
@@ -85,69 +135,59 @@ bool PublicService::source_allowed(net::HttpExchange& exchange) {
 
 std::optional<net::Upgrade> PublicService::upgrade(const net::HttpRequest& request,
                                                    const net::WebSocketOffer& offer) {
-    if (!front_.owns(request.path())) return std::nullopt;
-    if (local_path(request.path()) != "/ws/chat") return std::nullopt;
-    return front_.upgrade(request, offer);
+    return routes_.upgrade(request, offer, nullptr);
 }
 
+// An early return of another coroutine costs a frame; the hot path takes just this one and the
+// handler's.
 Task<void> PublicService::serve(net::HttpExchange& exchange) {
-    const std::string_view whole_path = exchange.request().path();
-    const std::string_view path = local_path(whole_path);
-    if (rtp::is_tools_path(path)) {
-        // An early return of another coroutine costs a frame; the hot path takes just this branch.
-        if (!rtp::method_fits(exchange, path) || !source_allowed(exchange)) co_return;
-        const bool call = path == "/v1/tools/call";
-        if (call && stopping_) {
-            rtp::ToolsApi::refuse(exchange, 503, stopping_error());
-            co_return;
-        }
-        auto principal = authenticate(exchange.request());
-        if (!principal) {
-            rtp::refuse_request(exchange, path, 401, principal.error(),
-                                {{"WWW-Authenticate", "Bearer"}});
-            co_return;
-        }
+    const net::HttpRequest& request = exchange.request();
+    const net::RouteMatch match = routes_.find(request);
+    if (!may_know_path(match, request)) co_return net::respond_unknown_path(exchange);
+    if (!net::found_or_refused(exchange, match)) co_return;
+    const net::Route& route = *match.route;
+    if (!source_allowed(exchange, route)) co_return;
+    if (route.not_while_stopping && stopping_)
+        co_return net::refuse(exchange, &route, 503, stopping_error());
+    core::PrincipalRef principal;
+    if (route.who == net::Caller::kProven) {
+        auto proven = authenticate(request);
+        if (!proven)
+            co_return net::refuse(exchange, &route, 401, proven.error(),
+                                  {{"WWW-Authenticate", "Bearer"}});
         exchange.prove_caller();
-        if (call) {
-            co_await tools_.call(exchange, *principal, "http");
-        } else if (path == "/v1/tools") {
-            tools_.list(exchange, **principal);
-        } else {
-            tools_.cancel(exchange, **principal);
-        }
-        co_return;
+        principal = std::move(*proven);
     }
-    if (is_health_path(path)) {
-        rtp::serve_health(exchange, exchange.request().method_or_get_for_head(), stopping_);
-    } else if (rtp::ArtifactsApi::owns(path)) {
-        co_await serve_artifacts(exchange, path);
-    } else if (front_.owns(whole_path)) {
-        co_await front_.serve(exchange);
-    } else if (page_ && page_->owns(whole_path)) {
-        if (source_allowed(exchange)) page_->serve(exchange);
-    } else if (path == "/metrics" && exchange.request().method_or_get_for_head() == "GET" &&
-               is_operator(exchange.request())) {
-        // For scrapers with an operator's token; to everybody else there is no such path
-        // (docs/protocols/clawseed.md, section 8).
-        exchange.respond(200, "text/plain; version=0.0.4", metrics_.text());
-    } else {
-        rtp::respond_unknown_path(exchange);
-    }
+    const Request routed{exchange, principal, match.arguments};
+    if (!routes_.serve_now(match, routed)) co_await routes_.serve(match, routed);
 }
 
-Task<void> PublicService::serve_artifacts(net::HttpExchange& exchange, std::string_view path) {
-    if (!source_allowed(exchange)) co_return;
-    auto principal = authenticate(exchange.request());
-    if (!principal)
-        co_return exchange.respond_error(401, "UNAUTHORIZED", principal.error().message,
-                                         {{"WWW-Authenticate", "Bearer"}});
-    exchange.prove_caller();
-    co_await artifacts_.serve(exchange, std::move(*principal), path);
+AdminService::AdminService(const Apis& apis) {
+    for (const std::string_view path : {"/healthz", "/readyz"})
+        routes_.add(
+            {.path = path,
+             .summary = "Whether calls are taken",
+             .answers = {{200, "health"}, {503, "health"}}},
+            [this](const Request& request) { net::respond_health(request.exchange, stopping_); });
+    apis.tools.add_routes(routes_, "admin");
+    apis.artifacts.add_routes(routes_);
+    apis.chat.add_chat_routes(routes_);
+    apis.peers.add_routes(routes_);
+    apis.pairings.add_routes(routes_);
+    apis.leases.add_routes(routes_);
+    apis.policy.add_routes(routes_);
+    apis.worktrees.add_routes(routes_);
+    apis.approvals.add_routes(routes_);
+    apis.agents.add_routes(routes_);
+    apis.events.add_routes(routes_);
+    apis.admin.add_routes(routes_);
 }
 
 void AdminService::refusal_body(const net::HttpRequest* request, int status,
                                 std::string_view reason, std::string& body) {
-    if (!rtp::append_refusal(request, status, reason, body))
+    const net::Route* const route = request != nullptr ? routes_.find(*request).route : nullptr;
+    const std::string_view path = request != nullptr ? request->path() : std::string_view();
+    if (!rtp::append_refusal(route, path, status, reason, body))
         HttpService::refusal_body(request, status, reason, body);
 }
 
@@ -158,7 +198,17 @@ const core::PrincipalRef& AdminService::operator_of(const net::PeerAddress& peer
 }
 
 bool AdminService::knows(const net::Connection& connection) {
-    return rtp::is_own_user(connection.peer());
+    return net::is_own_user(connection.peer());
+}
+
+net::RequestBodyLimits AdminService::limits_for(const net::HttpRequest& request) {
+    const net::RouteMatch match = routes_.find(request);
+    return match.route != nullptr ? match.route->limits({}) : net::RequestBodyLimits{};
+}
+
+bool AdminService::streams_body(const net::HttpRequest& request) {
+    const net::RouteMatch match = routes_.find(request);
+    return match.found() && match.route->streams_body;
 }
 
 std::optional<net::Refusal> AdminService::refuse_head(const net::HttpRequest& request) {
@@ -168,67 +218,35 @@ std::optional<net::Refusal> AdminService::refuse_head(const net::HttpRequest& re
     if (trust::is_host_allowed(host, {}) && trust::is_origin_allowed(origin, "http", host, {}))
         return std::nullopt;
     net::Refusal refusal{.status = 403};
-    rtp::append_refusal_body(
-        refusal.body, request.path(),
+    net::append_route_error(
+        refusal.body, routes_.find(request).route,
         {.code = ErrorCode::kForbidden, .message = "this origin may not use the admin socket"});
     return refusal;
 }
 
 std::optional<net::Upgrade> AdminService::upgrade(const net::HttpRequest& request,
                                                   const net::WebSocketOffer& offer) {
-    if (!rtp::is_own_user(request.peer))
+    if (!net::is_own_user(request.peer))
         return net::Refusal{
             .status = 403,
             .body = R"({"error":"the admin socket is for the user who runs the gateway",)"
                     R"("code":"FORBIDDEN"})"};
-    if (request.path() == "/ws/chat")
-        return chat_.upgrade_as(request, offer, operator_of(request.peer));
-    if (auto stream = events_.upgrade(request, offer, operator_of(request.peer))) return stream;
-    return pairings_.upgrade(request);
+    return routes_.upgrade(request, offer, operator_of(request.peer));
 }
 
 Task<void> AdminService::serve(net::HttpExchange& exchange) {
-    const std::string_view path = exchange.request().path();
-    const net::PeerAddress& peer = exchange.request().peer;
-    if (!rtp::is_own_user(peer)) {
-        rtp::refuse_request(exchange, path, 403,
-                            {.code = ErrorCode::kForbidden,
-                             .message = "the admin socket is for the user who runs the gateway"});
-        co_return;
-    }
-    const core::PrincipalRef principal = operator_of(peer);
-    if (rtp::is_tools_path(path)) {
-        if (!rtp::method_fits(exchange, path)) co_return;
-        if (path == "/v1/tools/call" && stopping_) {
-            rtp::ToolsApi::refuse(exchange, 503, stopping_error());
-        } else if (path == "/v1/tools/call") {
-            co_await tools_.call(exchange, principal, "admin");
-        } else if (path == "/v1/tools") {
-            tools_.list(exchange, *principal);
-        } else {
-            tools_.cancel(exchange, *principal);
-        }
-        co_return;
-    }
-    if (is_health_path(path)) {
-        rtp::serve_health(exchange, exchange.request().method(), stopping_);
-        co_return;
-    }
-    if (rtp::ArtifactsApi::owns(path))
-        co_return co_await artifacts_.serve(exchange, principal, path);
-    if (chat_.is_upload(exchange.request())) co_return co_await chat_.upload(exchange, principal);
-    if (co_await peers_.serve(exchange) || co_await pairings_.serve(exchange)) co_return;
-    if (co_await leases_.serve(exchange, principal)) co_return;
-    if (policy_.serve(exchange)) co_return;
-    if (co_await worktrees_.serve(exchange) || co_await approvals_.serve(exchange, principal))
-        co_return;
-    if (co_await agents_.serve(exchange, principal)) co_return;
-    if (path == "/api/sessions" || path.starts_with("/api/sessions/")) {
-        co_await chat_.serve_sessions(exchange, principal, path);
-        co_return;
-    }
-    if (co_await events_.serve(exchange, principal)) co_return;
-    if (!co_await admin_.serve(exchange, principal)) rtp::respond_unknown_path(exchange);
+    const net::HttpRequest& request = exchange.request();
+    const net::RouteMatch match = routes_.find(request);
+    if (!net::is_own_user(request.peer))
+        co_return net::refuse(exchange, match.route, 403,
+                              {.code = ErrorCode::kForbidden,
+                               .message = "the admin socket is for the user who runs the gateway"});
+    if (!net::found_or_refused(exchange, match)) co_return;
+    if (match.route->not_while_stopping && stopping_)
+        co_return net::refuse(exchange, match.route, 503, stopping_error());
+    const core::PrincipalRef principal = operator_of(request.peer);
+    const Request routed{exchange, principal, match.arguments};
+    if (!routes_.serve_now(match, routed)) co_await routes_.serve(match, routed);
 }
 
 }  // namespace crab::gateway

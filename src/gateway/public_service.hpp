@@ -15,7 +15,7 @@
 #include "config/gateway_config.hpp"
 #include "gateway/agents_api.hpp"
 #include "gateway/device_page.hpp"
-#include "net/http/http_service.hpp"
+#include "net/http/routes.hpp"
 #include "trust/request_authentication.hpp"
 
 #include <functional>
@@ -29,28 +29,17 @@ namespace crab::gateway {
 /// (adapters/rtp), health, the device page.
 class PublicService final : public net::HttpService {
 public:
+    /// The APIs outlive it.
     PublicService(clawseed::Front& front, rtp::ToolsApi& tools, rtp::ArtifactsApi& artifacts,
                   trust::CredentialCache& credentials, const core::MetricsPage& metrics,
                   const config::ListenOptions& listen, std::size_t max_body_bytes,
-                  ByteBudgets& budgets)
-        : front_(front),
-          tools_(tools),
-          artifacts_(artifacts),
-          metrics_(metrics),
-          authentication_(credentials, listen.open_loopback),
-          max_body_bytes_(max_body_bytes),
-          budgets_(budgets) {
-        if (listen.device_page) page_.emplace(listen.path_prefix);
-        prefix_ = listen.path_prefix;
-    }
+                  ByteBudgets& budgets);
 
     Task<void> serve(net::HttpExchange& exchange) override;
     std::optional<net::Upgrade> upgrade(const net::HttpRequest& request,
                                         const net::WebSocketOffer& offer) override;
     net::RequestBodyLimits limits_for(const net::HttpRequest& request) override;
-    bool streams_body(const net::HttpRequest& request) override {
-        return front_.takes_pieces(request);
-    }
+    bool streams_body(const net::HttpRequest& request) override;
     /// Of callers that have proven who they are, and the few bytes with which one becomes such a
     /// caller.
     net::BodyAdmission admit_body(const net::HttpRequest& request) override;
@@ -61,24 +50,21 @@ public:
 
 private:
     /// Bytes of a body from whoever has no credential yet
-    static constexpr std::size_t kMostOfStrangers = 4096;
+    static constexpr std::size_t kMostOfGuests = 4096;
 
+    void add_health_routes();
+    void add_metrics_route(const core::MetricsPage& metrics);
     /// `told`: a bad token is logged
     Result<core::PrincipalRef> authenticate(const net::HttpRequest& request, bool told = true);
     bool is_operator(const net::HttpRequest& request);
-    bool source_allowed(net::HttpExchange& exchange);
-    std::string_view local_path(std::string_view path) const;
-    Task<void> serve_artifacts(net::HttpExchange& exchange, std::string_view path);
+    bool may_know_path(const net::RouteMatch& match, const net::HttpRequest& request);
+    bool source_allowed(net::HttpExchange& exchange, const net::Route& route);
 
     clawseed::Front& front_;
-    rtp::ToolsApi& tools_;
-    rtp::ArtifactsApi& artifacts_;
-    const core::MetricsPage& metrics_;
     const trust::RequestAuthentication authentication_;
     const std::size_t max_body_bytes_;
     ByteBudgets& budgets_;  ///< by principal
-    std::optional<DevicePage> page_;
-    std::string prefix_;  ///< of every route
+    net::Routes<core::PrincipalRef> routes_;
     std::string known_host_;  ///< the last Host that was found good
     bool stopping_ = false;
 };
@@ -87,23 +73,22 @@ private:
 /// callers' front, as the user behind the socket.
 class AdminService final : public net::HttpService {
 public:
-    AdminService(admin::AdminApi& admin, rtp::ToolsApi& tools, rtp::PeersApi& peers,
-                 rtp::PairingsApi& pairings, rtp::EventsApi& events, rtp::LeasesApi& leases,
-                 admin::PolicyApi& policy, admin::WorktreesApi& worktrees, AgentsApi& agents,
-                 admin::ApprovalsApi& approvals, rtp::ArtifactsApi& artifacts,
-                 clawseed::Front& chat)
-        : admin_(admin),
-          tools_(tools),
-          peers_(peers),
-          pairings_(pairings),
-          events_(events),
-          leases_(leases),
-          policy_(policy),
-          worktrees_(worktrees),
-          agents_(agents),
-          approvals_(approvals),
-          artifacts_(artifacts),
-          chat_(chat) {}
+    /// What is served, and outlives the service.
+    struct Apis {
+        admin::AdminApi& admin;
+        rtp::ToolsApi& tools;
+        rtp::PeersApi& peers;
+        rtp::PairingsApi& pairings;
+        rtp::EventsApi& events;
+        rtp::LeasesApi& leases;
+        admin::PolicyApi& policy;
+        admin::WorktreesApi& worktrees;
+        AgentsApi& agents;
+        admin::ApprovalsApi& approvals;
+        rtp::ArtifactsApi& artifacts;
+        clawseed::Front& chat;
+    };
+    explicit AdminService(const Apis& apis);
     bool knows(const net::Connection& connection) override;
     Task<void> serve(net::HttpExchange& exchange) override;
     /// Other people's web pages do not get here, also when the socket is forwarded to a port that
@@ -114,13 +99,8 @@ public:
     net::BodyAdmission admit_body(const net::HttpRequest& request) override {
         return {.admitted = knows(*request.connection), .budget = nullptr};
     }
-    net::RequestBodyLimits limits_for(const net::HttpRequest& request) override {
-        if (chat_.takes_pieces(request)) return chat_.piece_limits(request);
-        return rtp::EventsApi::body_limits(request).value_or(net::RequestBodyLimits{});
-    }
-    bool streams_body(const net::HttpRequest& request) override {
-        return chat_.takes_pieces(request);
-    }
+    net::RequestBodyLimits limits_for(const net::HttpRequest& request) override;
+    bool streams_body(const net::HttpRequest& request) override;
     void refusal_body(const net::HttpRequest* request, int status, std::string_view reason,
                       std::string& body) override;
     void stop() { stopping_ = true; }
@@ -128,18 +108,7 @@ public:
 private:
     const core::PrincipalRef& operator_of(const net::PeerAddress& peer);
 
-    admin::AdminApi& admin_;
-    rtp::ToolsApi& tools_;
-    rtp::PeersApi& peers_;
-    rtp::PairingsApi& pairings_;
-    rtp::EventsApi& events_;
-    rtp::LeasesApi& leases_;
-    admin::PolicyApi& policy_;
-    admin::WorktreesApi& worktrees_;
-    AgentsApi& agents_;
-    admin::ApprovalsApi& approvals_;
-    rtp::ArtifactsApi& artifacts_;
-    clawseed::Front& chat_;
+    net::Routes<core::PrincipalRef> routes_;
     std::unordered_map<unsigned, core::PrincipalRef> operators_;
     bool stopping_ = false;
 };

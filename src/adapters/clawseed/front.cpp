@@ -1,12 +1,9 @@
 #include "adapters/clawseed/front.hpp"
 
-#include "base/scope_exit.hpp"
 #include "json/display_name.hpp"
 #include "json/writer.hpp"
 #include "net/codec/url.hpp"
 #include "trust/origin_policy.hpp"
-
-#include <array>
 
 #include <fmt/format.h>
 
@@ -14,7 +11,6 @@ namespace crab::clawseed {
 namespace {
 
 constexpr std::string_view kSubprotocol = "clawseed.v1";
-constexpr std::string_view kEndpoint = "/ws/chat";
 
 std::string error_body(std::string_view code, std::string_view message) {
     std::string body;
@@ -67,25 +63,6 @@ OpeningRefusal refusal_of(const Error& error) {
         return {.status = 403, .code = "SESSION_OWNER_MISMATCH"};
     if (error.code == ErrorCode::kNotFound) return {.status = 404, .code = "NOT_FOUND"};
     return {.status = 503, .code = "UNAVAILABLE"};
-}
-
-std::string_view Front::local_path(std::string_view path) const {
-    const std::string prefix = services_.hub.options()->path_prefix;
-    if (!path.starts_with(prefix)) return {};
-    return path.substr(prefix.size());
-}
-
-bool Front::owns(std::string_view path) const {
-    const std::string_view local = local_path(path);
-    return local == kEndpoint || local == "/health" || local == "/pair" || local == "/webhook" ||
-           local == "/api/tools" || local == "/api/status" || local == kUploadPath ||
-           local == kChallengePath || local == kKeyTokenPath || local == "/api/sessions" ||
-           local.starts_with("/api/sessions/");
-}
-
-bool Front::is_open_to_strangers(std::string_view path) const {
-    const std::string_view local = local_path(path);
-    return local == "/pair" || local == kChallengePath || local == kKeyTokenPath;
 }
 
 std::optional<std::string> Front::refused_source(const net::HttpRequest& request) const {
@@ -170,90 +147,6 @@ net::Upgrade Front::upgrade_as(const net::HttpRequest& request, const net::WebSo
     if (services_.budgets != nullptr)
         accepted.options.budget = services_.budgets->of(principal->id);
     return accepted;
-}
-
-Task<void> Front::serve(net::HttpExchange& exchange) {
-    const ScopeExit done([this] { parser_.shrink(); });
-    const net::HttpRequest& request = exchange.request();
-    const std::string_view path = local_path(request.path());
-    const std::string_view method = request.method_or_get_for_head();
-    const auto expect = [&](std::string_view wanted) {
-        if (method == wanted) return true;
-        exchange.respond_error(405, "INVALID_ARGS", fmt::format("use {}", wanted),
-                               {{"Allow", wanted == "GET" ? "GET, HEAD" : wanted}});
-        return false;
-    };
-    if (path == kEndpoint) {
-        if (!expect("GET")) co_return;
-        exchange.respond_error(426, "INVALID_ARGS",
-                               "this is a WebSocket endpoint; ask for an upgrade",
-                               {{"Upgrade", "websocket"}, {"Sec-WebSocket-Version", "13"}});
-        co_return;
-    }
-    if (auto refused = refused_source(request)) {
-        exchange.respond_error(403, "FORBIDDEN", *refused);
-        co_return;
-    }
-    if (path == "/health") {
-        if (!expect("GET")) co_return;
-        const bool open = services_.hub.options()->open_loopback;
-        exchange.respond(
-            200, "application/json",
-            fmt::format(R"({{"status":"ok","paired":true,"require_pairing":{},"runtime":{{}}}})",
-                        !open));
-        co_return;
-    }
-    if (path == "/pair") {
-        if (expect("POST")) co_await pair(exchange);
-        co_return;
-    }
-    if (path == kChallengePath || path == kKeyTokenPath) {
-        if (expect("POST")) path == kChallengePath ? challenge(exchange) : key_token(exchange);
-        co_return;
-    }
-    const auto proven =
-        authenticate(request, trust::bearer_of(request.find("authorization").value_or("")));
-    if (!proven) {
-        exchange.respond_error(401, "UNAUTHENTICATED", proven.error().message,
-                               {{"WWW-Authenticate", "Bearer"}});
-        co_return;
-    }
-    exchange.prove_caller();
-    const core::PrincipalRef& principal = proven->principal;
-    if (path == kUploadPath) {
-        if (expect("POST")) co_await upload(exchange, principal);
-        co_return;
-    }
-    // A webhook is for scripts; what an app shows of its own chats is for devices as well.
-    const bool is_app = principal->may(core::Role::kDevice) && path != "/webhook";
-    if (!is_app && !principal->may(core::Role::kCaller)) {
-        exchange.respond_error(
-            403, "FORBIDDEN",
-            "your token does not let you use the REST surface; ask for one with the role caller");
-        co_return;
-    }
-    if (path == "/api/tools") {
-        if (expect("GET")) list_tools(exchange, *principal);
-    } else if (path == "/api/status") {
-        if (expect("GET")) status(exchange);
-    } else if (path == "/webhook") {
-        if (expect("POST")) co_await webhook(exchange, principal);
-    } else {
-        co_await serve_sessions(exchange, principal, path);
-    }
-}
-
-Task<void> Front::serve_sessions(net::HttpExchange& exchange, core::PrincipalRef principal,
-                                 std::string_view path) {
-    const std::string_view method = exchange.request().method_or_get_for_head();
-    constexpr std::string_view kBelow = "/api/sessions/";
-    if (path.starts_with(kBelow) && !(path == "/api/sessions/running" && method == "GET")) {
-        co_await sessions(exchange, principal, path.substr(kBelow.size()));
-    } else if (method != "GET") {
-        exchange.respond_error(405, "INVALID_ARGS", "use GET", {{"Allow", "GET, HEAD"}});
-    } else {
-        co_await list_sessions(exchange, principal, path.starts_with(kBelow));
-    }
 }
 
 }  // namespace crab::clawseed

@@ -4,7 +4,7 @@
 #include "adapters/clawseed/hub.hpp"
 #include "core/pipeline/pipeline.hpp"
 #include "json/parser.hpp"
-#include "net/http/http_service.hpp"
+#include "net/http/routes.hpp"
 #include "trust/device_keys.hpp"
 #include "trust/pairing_codes.hpp"
 #include "trust/request_authentication.hpp"
@@ -56,56 +56,52 @@ public:
           services_(services),
           parser_(json::Limits{.max_bytes = std::size_t{64} << 20, .max_depth = 64}) {}
 
-    /// Whether this protocol serves that path (`/ws/chat`, `/health`, `/pair`, `/api/…`, `/webhook`
-    /// below the prefix).
-    bool owns(std::string_view path) const;
-    /// Decides about an upgrade of a path that it owns.
-    net::Upgrade upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer);
-    /// The same for a caller whose identity is proven otherwise, as on the admin socket.
-    net::Upgrade upgrade_as(const net::HttpRequest& request, const net::WebSocketOffer& offer,
-                            const core::PrincipalRef& principal,
-                            std::optional<SystemTime> good_until = {});
-    /// Answers a request for a path that it owns.
-    Task<void> serve(net::HttpExchange& exchange);
-    /// Whether that is a path by which somebody without a credential may get one, with a small
-    /// body.
-    bool is_open_to_strangers(std::string_view path) const;
-    /// Whether that is an upload, whose body serve() takes piece by piece.
-    bool is_upload(const net::HttpRequest& request) const;
-    net::RequestBodyLimits upload_limits() const;
-    /// Whether serve() takes the body piece by piece, once it knows who sends it: uploads of
-    /// results, and of pictures for chats.
-    bool takes_pieces(const net::HttpRequest& request) const {
-        return is_upload(request) || is_picture_upload(request);
-    }
-    net::RequestBodyLimits piece_limits(const net::HttpRequest& request) const;
-    /// Takes an upload of a device whose identity is proven.
-    Task<void> upload(net::HttpExchange& exchange, core::PrincipalRef principal);
-
-    /// `/api/sessions` and what is below it, for a caller whose identity is proven otherwise;
-    /// `path` is without any prefix.
-    Task<void> serve_sessions(net::HttpExchange& exchange, core::PrincipalRef principal,
-                              std::string_view path);
+    /// The routes of a public listener: the WebSocket, pairing, the REST surface.
+    void add_routes(net::Routes<core::PrincipalRef>& routes);
+    /// Those of them that the admin socket has too: the WebSocket, chat sessions, uploads.
+    void add_chat_routes(net::Routes<core::PrincipalRef>& routes);
 
     /// The refusal for a Host or Origin that may not come here; nothing when both are fine.
     std::optional<std::string> refused_source(const net::HttpRequest& request) const;
 
 private:
+    using Request = net::Routes<core::PrincipalRef>::Request;
+    /// A chat session of the caller's: live, stored, or both.
+    struct OwnSession {
+        std::shared_ptr<Chat> chat;  ///< null: not live
+        core::ChatSession session;
+    };
+
+    void add_open_routes(net::Routes<core::PrincipalRef>& routes);
+    void add_rest_routes(net::Routes<core::PrincipalRef>& routes);
+    void add_session_routes(net::Routes<core::PrincipalRef>& routes);
+    void add_picture_routes(net::Routes<core::PrincipalRef>& routes);
+    net::Upgrade upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer);
+    /// The same for a caller whose identity is proven otherwise, as on the admin socket.
+    net::Upgrade upgrade_as(const net::HttpRequest& request, const net::WebSocketOffer& offer,
+                            const core::PrincipalRef& principal,
+                            std::optional<SystemTime> good_until = {});
     std::optional<net::Upgrade> refused_handshake(const net::HttpRequest& request,
                                                   const net::WebSocketOffer& offer) const;
-    std::string_view local_path(std::string_view path) const;
     Result<trust::Proven> authenticate(const net::HttpRequest& request,
                                        std::string_view token) const;
+    void health(net::HttpExchange& exchange) const;
     Task<void> pair(net::HttpExchange& exchange);
     void challenge(net::HttpExchange& exchange);
     void key_token(net::HttpExchange& exchange);
     void list_tools(net::HttpExchange& exchange, const core::Principal& principal);
     void status(net::HttpExchange& exchange);
-    Task<void> sessions(net::HttpExchange& exchange, core::PrincipalRef principal,
-                        std::string_view rest);
-    bool is_picture_upload(const net::HttpRequest& request) const;
-    Task<void> upload_picture(net::HttpExchange& exchange, core::NewChatSession session);
-    Task<void> send_picture(net::HttpExchange& exchange, std::string id, std::string picture);
+    /// The session that a path names; nothing: it is none of the caller's, which has been answered.
+    Task<std::optional<OwnSession>> own_session(const Request& request);
+    Task<void> session_messages(const Request& request);
+    Task<void> session_state(const Request& request);
+    Task<void> rename_session(const Request& request);
+    Task<void> delete_session(const Request& request);
+    Task<void> abort_session(const Request& request);
+    net::RequestBodyLimits upload_limits() const;
+    Task<void> upload(net::HttpExchange& exchange, core::PrincipalRef principal);
+    Task<void> upload_picture(const Request& request);
+    Task<void> send_picture(const Request& request);
     Task<void> list_sessions(net::HttpExchange& exchange, core::PrincipalRef principal,
                              bool running_only);
     struct WebhookQuestion;

@@ -25,7 +25,14 @@ using Answer = Result<std::string>;
 
 class Webhook : public testing::Test, public net::HttpService {
 protected:
-    Task<void> serve(net::HttpExchange& exchange) override { co_await front_->serve(exchange); }
+    Task<void> serve(net::HttpExchange& exchange) override {
+        const trust::RequestAuthentication authentication(credentials_, false);
+        const auto token = trust::bearer_of(exchange.request().find("authorization").value_or(""));
+        const auto proven = authentication.authenticate(token, [] { return trust::RequestPeer{}; });
+        if (!proven)
+            co_return exchange.respond_error(401, "UNAUTHENTICATED", proven.error().message);
+        co_await routes_.answer(exchange, proven->principal);
+    }
 
     void SetUp() override {
         server_ = std::make_unique<ServerThread>(clock_, *this);
@@ -49,6 +56,7 @@ protected:
                                                                    .ledger = *ledger_,
                                                                    .journal = &journal_,
                                                                    .facts = facts_});
+            front_->add_routes(routes_);
             gate_ = std::make_unique<Waiter>(loop.timers());
         });
     }
@@ -148,6 +156,7 @@ protected:
     std::unique_ptr<ServerThread> server_;
     std::unique_ptr<core::Pipeline> pipeline_;
     std::unique_ptr<Front> front_;
+    net::Routes<core::PrincipalRef> routes_;
     std::unique_ptr<Waiter> gate_;
     const std::string token_ = token("phone");
 };

@@ -12,29 +12,22 @@
 namespace crab::clawseed {
 namespace {
 
-constexpr Milliseconds kSilence{20'000};
-constexpr std::string_view kSessions = "/api/sessions/", kAttachments = "/attachments";
-
 std::string new_picture_id(IdSource& ids) {
     return fmt::format("att_{:016x}{:016x}", ids.random(), ids.random());
 }
 
 }  // namespace
 
-bool Front::is_picture_upload(const net::HttpRequest& request) const {
-    if (request.method() != "POST") return false;
-    const std::string_view local = local_path(request.path());
-    const std::string_view path = local.empty() ? request.path() : local;
-    return path.starts_with(kSessions) && path.ends_with(kAttachments);
-}
-
-net::RequestBodyLimits Front::piece_limits(const net::HttpRequest& request) const {
-    return is_upload(request)
-               ? upload_limits()
-               : net::RequestBodyLimits{.max_bytes = core::kMostPictureBytes, .timeout = kSilence};
-}
-
-Task<void> Front::upload_picture(net::HttpExchange& exchange, core::NewChatSession session) {
+Task<void> Front::upload_picture(const Request& request) {
+    net::HttpExchange& exchange = request.exchange;
+    const auto own = co_await own_session(request);
+    if (!own) co_return;
+    const core::ChatSession& of = own->session;
+    core::NewChatSession session{.id = of.id,
+                                 .owner = of.owner,
+                                 .name = of.name,
+                                 .persona = of.persona,
+                                 .created_at = of.created_at};
     const auto refuse = [&](const Error& error) {
         exchange.respond_error(upload_status(error.code), "IMAGE_UPLOAD_FAILED", error.message);
     };
@@ -68,8 +61,13 @@ Task<void> Front::upload_picture(net::HttpExchange& exchange, core::NewChatSessi
     exchange.finish_response();
 }
 
-Task<void> Front::send_picture(net::HttpExchange& exchange, std::string id, std::string picture) {
-    auto find = [&store = services_.hub.services().chats, session_id = ChatSessionId(id), picture] {
+Task<void> Front::send_picture(const Request& request) {
+    net::HttpExchange& exchange = request.exchange;
+    const std::string& picture = request.arguments["picture"];
+    if (!core::is_picture_id(picture)) co_return net::respond_unknown_path(exchange);
+    const auto own = co_await own_session(request);
+    if (!own) co_return;
+    auto find = [&store = services_.hub.services().chats, session_id = own->session.id, picture] {
         return store.find_picture(session_id, picture);
     };
     const auto found = co_await services_.hub.services().store_pool.run(std::move(find));

@@ -1,8 +1,9 @@
-// The REST surface of docs/protocols/clawseed.md, section 8: the routes behind Front::serve().
+// The REST surface of docs/protocols/clawseed.md, section 8: pairing, tools, status, webhooks.
 
 #include "adapters/clawseed/front.hpp"
 #include "base/encoding.hpp"
 #include "base/error_kind.hpp"
+#include "base/scope_exit.hpp"
 #include "base/task/waiter.hpp"
 #include "core/call/content_digest.hpp"
 #include "core/pipeline/keyed_run.hpp"
@@ -35,15 +36,6 @@ std::string_view source_type(core::SourceKind kind) {
     return "builtin";
 }
 
-std::string_view name_of(ChatState state) {
-    switch (state) {
-        case ChatState::kIdle: return "idle";
-        case ChatState::kRunning: return "running";
-        case ChatState::kError: return "error";
-    }
-    return "idle";
-}
-
 void append_session(json::Writer& writer, const core::ChatSession& session) {
     writer.begin_object()
         .key("session_id")
@@ -61,22 +53,6 @@ void append_session(json::Writer& writer, const core::ChatSession& session) {
 
 void respond_store_error(net::HttpExchange& exchange, const Error& error) {
     exchange.respond_error(503, token_of(error.code), error.message);
-}
-
-void respond_unknown_session(net::HttpExchange& exchange) {
-    exchange.respond_error(404, "NOT_FOUND", "no such chat session of yours");
-}
-
-/// Those members of a stored object that it has; an empty text has none.
-void append_members(json::Writer& writer, json::Parser& parser, const std::string& object,
-                    std::initializer_list<std::string_view> members) {
-    if (object.empty()) return;
-    const auto root = parser.parse(object);
-    if (!root) return;
-    for (const std::string_view member : members) {
-        if (const auto value = json::get(root->element(), member))
-            writer.key(member).raw(json::to_text(*value));
-    }
 }
 
 /// The target of a webhook's turn: nobody reads its frames.
@@ -150,6 +126,7 @@ void respond_refusal(net::HttpExchange& exchange, const Error& error) {
 }  // namespace
 
 Task<void> Front::pair(net::HttpExchange& exchange) {
+    const ScopeExit done([this] { parser_.shrink(); });
     const auto code = exchange.request().find("x-pairing-code");
     const std::string address = exchange.request().peer.ip();
     std::string public_key;
@@ -240,6 +217,7 @@ void Front::challenge(net::HttpExchange& exchange) {
 
 /// A signature (90 µs to verify) is exchanged for a bearer token.
 void Front::key_token(net::HttpExchange& exchange) {
+    const ScopeExit done([this] { parser_.shrink(); });
     const auto root = parser_.parse(exchange.request().body);
     const auto member = [&](std::string_view name) {
         return root ? json::get_string(root->element(), name).value_or("") : std::string_view();
@@ -380,178 +358,6 @@ Task<void> Front::list_sessions(net::HttpExchange& exchange, core::PrincipalRef 
     exchange.finish_response();
 }
 
-/// `/api/sessions/{id}` and what is below it.
-Task<void> Front::sessions(net::HttpExchange& exchange, core::PrincipalRef principal,
-                           std::string_view rest) {
-    const std::string_view method = exchange.request().method_or_get_for_head();
-    const std::size_t slash = rest.find('/');
-    const std::string id = net::percent_decode(rest.substr(0, slash)).value_or("");
-    const std::string action(slash == std::string_view::npos ? std::string_view()
-                                                             : rest.substr(slash + 1));
-    constexpr std::array<std::string_view, 5> kActions{"", "messages", "state", "abort",
-                                                       "attachments"};
-    constexpr std::string_view kPicture = "attachments/";
-    const bool picture = action.starts_with(kPicture) &&
-                         core::is_picture_id(std::string_view(action).substr(kPicture.size()));
-    if (!core::is_chat_session_id(id) ||
-        (!picture && std::ranges::find(kActions, action) == kActions.end())) {
-        exchange.respond_error(404, "NOT_FOUND", "no such path");
-        co_return;
-    }
-    const bool posts = action == "abort" || action == "attachments";
-    const std::string_view allowed = action.empty() ? "PUT, DELETE" : posts ? "POST" : "GET, HEAD";
-    const bool fits =
-        action.empty() ? method == "PUT" || method == "DELETE" : method == (posts ? "POST" : "GET");
-    if (!fits) {
-        exchange.respond_error(405, "INVALID_ARGS", fmt::format("use {}", allowed),
-                               {{"Allow", allowed}});
-        co_return;
-    }
-    const std::shared_ptr<Chat> chat = services_.hub.find_chat(*principal, id);
-    if (action == "abort") {
-        bool aborted = false;
-        if (chat) {
-            auto answered = std::make_shared<TurnAnswer>(loop_.executor(), loop_.timers());
-            chat->abort([answered](bool running) {
-                {
-                    const std::scoped_lock lock(answered->mutex);
-                    answered->answer = running ? std::string("aborted") : std::string();
-                }
-                answered->wake();
-            });
-            (void)co_await answered->wait(loop_.clock().steady_now() + std::chrono::seconds(5));
-            const std::scoped_lock lock(answered->mutex);
-            aborted = answered->answer && *answered->answer && !(*answered->answer)->empty();
-        }
-        exchange.respond(
-            200, kJson, aborted ? R"({"status":"aborted"})" : R"({"status":"no_active_response"})");
-        co_return;
-    }
-    core::ChatSessionStore& store = services_.hub.services().chats;
-    BlockingPool& pool = services_.hub.services().store_pool;
-    auto find = [&store, session_id = ChatSessionId(id)] { return store.find(session_id); };
-    const auto stored = co_await pool.run(std::move(find));
-    if (!stored) {
-        respond_store_error(exchange, stored.error());
-        co_return;
-    }
-    const bool mine =
-        (chat && !chat->is_forgotten()) || (*stored && (*stored)->owner == principal->id);
-    if (!mine) {
-        respond_unknown_session(exchange);
-        co_return;
-    }
-    if (action == "attachments") {
-        const core::ChatSession of = chat ? chat->session() : **stored;
-        co_return co_await upload_picture(exchange, {.id = of.id,
-                                                     .owner = of.owner,
-                                                     .name = of.name,
-                                                     .persona = of.persona,
-                                                     .created_at = of.created_at});
-    }
-    if (picture) co_return co_await send_picture(exchange, id, action.substr(kPicture.size()));
-    if (action == "messages") {
-        auto read = [&store, session_id = ChatSessionId(id)] { return store.messages(session_id); };
-        const auto messages = co_await pool.run(std::move(read));
-        if (!messages) {
-            respond_store_error(exchange, messages.error());
-            co_return;
-        }
-        std::string& out = exchange.begin_response(200, kJson);
-        json::Writer writer(out);
-        writer.begin_object().key("session_id").string(id).key("messages").begin_array();
-        for (const auto& message : *messages) {
-            if (!core::is_shown(message.role, message.content)) continue;
-            writer.begin_object()
-                .key("role")
-                .string(message.role)
-                .key("content")
-                .string_lossy(message.content);
-            if (message.role == "user")
-                append_members(writer, parser_, message.extra, {"attachments", "files"});
-            append_members(writer, parser_, message.display, {"presentation", "metrics"});
-            writer.end_object();
-        }
-        writer.end_array().key("session_persistence").boolean(true).end_object();
-        exchange.finish_response();
-    } else if (action == "state") {
-        std::string& out = exchange.begin_response(200, kJson);
-        json::Writer writer(out);
-        writer.begin_object()
-            .key("session_id")
-            .string(id)
-            .key("state")
-            .string(name_of(chat ? chat->state() : ChatState::kIdle));
-        if (const auto turn = chat ? chat->running_turn() : std::nullopt) {
-            writer.key("turn_id")
-                .string(turn->turn_id)
-                .key("turn_started_at")
-                .string(to_rfc3339(turn->started_at));
-        }
-        writer.end_object();
-        exchange.finish_response();
-    } else if (method == "PUT") {
-        const auto root = parser_.parse(exchange.request().body);
-        const auto name = root ? json::get_string(root->element(), "name") : std::nullopt;
-        const Result<std::string> read =
-            name ? json::read_display_name(*name)
-                 : fail(ErrorCode::kInvalidArgs, "a string is required");
-        if (!read) {
-            exchange.respond_error(400, "INVALID_ARGS", "/name: " + read.error().message);
-            co_return;
-        }
-        const std::string given = *read;
-        if (chat) chat->rename(given);
-        const core::ChatSession session = chat ? chat->session() : **stored;
-        auto rename = [&store, session, given]() -> Result<void> {
-            const core::NewChatSession wanted{.id = session.id,
-                                              .owner = session.owner,
-                                              .name = given,
-                                              .persona = session.persona,
-                                              .created_at = session.created_at};
-            if (auto opened = store.open(wanted); !opened) return fail(opened.error());
-            return store.rename(session.id, given);
-        };
-        if (const auto renamed = co_await pool.run(std::move(rename)); !renamed) {
-            respond_store_error(exchange, renamed.error());
-            co_return;
-        }
-        std::string& out = exchange.begin_response(200, kJson);
-        json::Writer(out)
-            .begin_object()
-            .key("session_id")
-            .string(id)
-            .key("name")
-            .string_lossy(given)
-            .end_object();
-        exchange.finish_response();
-    } else {
-        if (chat) {
-            chat->abort([](bool) {});
-            chat->forget_history();
-        }
-        auto remove = [&store, session_id = ChatSessionId(id), deleted = services_.session_deleted,
-                       principal] {
-            auto removed = store.remove(session_id);
-            if (removed && deleted) deleted(*principal, session_id.text());
-            return removed;
-        };
-        if (const auto removed = co_await pool.run(std::move(remove)); !removed) {
-            respond_store_error(exchange, removed.error());
-            co_return;
-        }
-        std::string& out = exchange.begin_response(200, kJson);
-        json::Writer(out)
-            .begin_object()
-            .key("deleted")
-            .boolean(true)
-            .key("session_id")
-            .string(id)
-            .end_object();
-        exchange.finish_response();
-    }
-}
-
 /// What is asked by a webhook.
 struct Front::WebhookQuestion {
     std::string content, persona, session_id;
@@ -566,6 +372,7 @@ struct Front::WebhookEnd {
 };
 
 Task<void> Front::webhook(net::HttpExchange& exchange, core::PrincipalRef principal) {
+    const ScopeExit done([this] { parser_.shrink(); });
     const net::HttpRequest& request = exchange.request();
     const auto root = parser_.parse(request.body);
     const auto message = root ? json::get_string(root->element(), "message") : std::nullopt;

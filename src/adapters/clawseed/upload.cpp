@@ -12,20 +12,10 @@
 namespace crab::clawseed {
 namespace {
 
-constexpr Milliseconds kSilence{20'000};
 constexpr std::size_t kArtifactsPerCall = 16;
 constexpr std::size_t kMaxContentType = 128;
 
 }  // namespace
-
-bool Front::is_upload(const net::HttpRequest& request) const {
-    return request.method() == "POST" &&
-           (local_path(request.path()) == kUploadPath || request.path() == kUploadPath);
-}
-
-net::RequestBodyLimits Front::upload_limits() const {
-    return {.max_bytes = services_.hub.options()->artifact_bytes, .timeout = kSilence};
-}
 
 Task<void> Front::upload(net::HttpExchange& exchange, core::PrincipalRef principal) {
     const net::HttpRequest& request = exchange.request();

@@ -1,7 +1,5 @@
 #include "net/http/http_error.hpp"
 
-#include "base/error_code.hpp"
-
 namespace crab::net {
 namespace {
 
@@ -32,6 +30,36 @@ void append_error_body(std::string& out, std::string_view code, std::string_view
     out += ",\"code\":";
     append_json_string(out, code);
     out += '}';
+}
+
+int http_status(ErrorCode code) {
+    switch (code) {
+        case ErrorCode::kInvalidArgs: return 400;
+        case ErrorCode::kToolNotFound:
+        case ErrorCode::kNotFound: return 404;
+        case ErrorCode::kUnauthenticated: return 401;
+        case ErrorCode::kForbidden:
+        case ErrorCode::kAuthRequired:
+        case ErrorCode::kPairingRequired:
+        case ErrorCode::kApprovalRequired:
+        case ErrorCode::kWorktreeNotBound:
+        case ErrorCode::kPolicyUnenforceable: return 403;
+        case ErrorCode::kAmbiguousTool:
+        case ErrorCode::kConflict:
+        case ErrorCode::kAlreadyInProgress: return 409;
+        case ErrorCode::kOversize: return 413;
+        case ErrorCode::kRateLimited: return 429;
+        case ErrorCode::kCancelled: return 499;
+        case ErrorCode::kInternal: return 500;
+        case ErrorCode::kPairingFailed:
+        case ErrorCode::kOutcomeUnknown:
+        case ErrorCode::kCpuBudgetExceeded:
+        case ErrorCode::kToolFailed: return 502;
+        case ErrorCode::kUnavailable: return 503;
+        case ErrorCode::kTimeout:
+        case ErrorCode::kWallTimeout: return 504;
+    }
+    return 500;
 }
 
 std::string_view code_for_status(int status) {

@@ -19,9 +19,9 @@ std::string_view name_of(Method method);
 /// Who may use a route. What proves a caller is the listener's matter: a token, a certificate, the
 /// user behind a local socket.
 enum class Caller : std::uint8_t {
-    kAnyone,    ///< no credential is asked for
-    kNewcomer,  ///< nor here, where a few bytes get one: pairing
-    kProven,    ///< one with a credential
+    kAnyone,    ///< no credential is asked for, and any Host and Origin is as good as another
+    kGuest,  ///< nor here, but Host and Origin are; a few bytes are taken, such as a pairing code
+    kProven,  ///< one with a credential
     kOperator,  ///< one with an operator's; for others there is no such path
 };
 
@@ -31,7 +31,7 @@ using ErrorWriter = void (*)(std::string& body, const Error& error);
 /// What a route may answer, for the documents that are made from it.
 struct RouteAnswer {
     int status = 200;
-    std::string_view schema;                            ///< in spec/http; empty: none is written
+    std::string_view schema;  ///< in spec/http; empty: none is written
     std::string_view content_type = "application/json";  ///< empty: an answer without a body
 };
 
@@ -51,6 +51,7 @@ struct Route {
     std::string_view summary;  ///< one sentence for people
     std::string_view action{};  ///< what a listener with a policy decides about
     bool head = false;  ///< HEAD is answered like GET
+    bool not_while_stopping = false;  ///< 503 from when the listener stops
     bool websocket = false;  ///< opened by an upgrade
     bool streams_body = false;  ///< HttpService::streams_body()
     std::optional<RequestBodyLimits> body{};  ///< nothing: what the listener allows

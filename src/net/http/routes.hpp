@@ -1,5 +1,6 @@
 #pragma once
 
+#include "net/http/route_answers.hpp"
 #include "net/http/route_table.hpp"
 
 #include <functional>
@@ -62,6 +63,13 @@ public:
     }
     Task<void> serve(const RouteMatch& match, const Request& request) const {
         return handlers_[match.index].later(request);
+    }
+    /// Answers a request whose caller is known: by its route, else with 404 or 405.
+    Task<void> answer(HttpExchange& exchange, const Principal& principal) const {
+        const RouteMatch match = find(exchange.request());
+        if (!found_or_refused(exchange, match)) co_return;
+        const Request request{exchange, principal, match.arguments};
+        if (!serve_now(match, request)) co_await serve(match, request);
     }
     /// Decides about an upgrade; `method` does not matter, for the handler sees the request.
     /// Nothing: this path has no WebSocket.

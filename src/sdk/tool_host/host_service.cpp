@@ -1,8 +1,8 @@
 #include "sdk/tool_host/host_service.hpp"
 
-#include "adapters/rtp/calls/call_wire.hpp"
-#include "adapters/rtp/calls/tool_routes.hpp"
-#include "json/writer.hpp"
+#include "adapters/rtp/calls/route_errors.hpp"
+#include "net/http/route_answers.hpp"
+#include "net/loop/own_user.hpp"
 #include "net/tls/connection.hpp"
 #include "trust/request_authentication.hpp"
 
@@ -14,32 +14,14 @@ int status_of(ErrorCode code) {
     return code == ErrorCode::kUnavailable ? 503 : 403;
 }
 
-/// In the response schema for a call, else as other errors are.
-net::Refusal refusal_of(std::string_view path, const Error& error) {
-    net::Refusal refusal{.status = status_of(error.code)};
-    if (path == "/v1/tools/call") {
-        const core::Outcome outcome = fail(error);
-        rtp::append_call_response(refusal.body, "", "", 0, outcome);
-    } else {
-        json::Writer writer(refusal.body);
-        writer.begin_object()
-            .key("error")
-            .string_lossy(error.message)
-            .key("code")
-            .string(rtp::wire_code(error.code))
-            .end_object();
-    }
-    return refusal;
-}
-
 }  // namespace
 
 bool LocalCallers::knows(const net::Connection& connection) {
-    return rtp::is_own_user(connection.peer());
+    return net::is_own_user(connection.peer());
 }
 
 Result<core::PrincipalRef> LocalCallers::caller_of(const net::HttpRequest& request) {
-    if (!rtp::is_own_user(request.peer))
+    if (!net::is_own_user(request.peer))
         return fail(ErrorCode::kForbidden, "this socket is for the user who runs the host");
     core::PrincipalRef& caller = callers_[request.peer.uid()];
     if (!caller) caller = trust::local_operator(request.peer.uid());
@@ -58,23 +40,37 @@ Task<void> PairedCallers::let_in(const net::HttpRequest& request) {
     (void)co_await pool_.run(std::move(complete));
 }
 
+HostService::HostService(rtp::ToolsApi& tools, HostCallers& callers) : callers_(callers) {
+    using Request = net::Routes<core::PrincipalRef>::Request;
+    routes_.add(
+        {.path = "/healthz", .who = net::Caller::kAnyone, .summary = "Whether calls are taken"},
+        [this](const Request& request) { net::respond_health(request.exchange, stopping_); });
+    tools.add_routes(routes_, "host");
+}
+
 net::BodyAdmission HostService::admit_body(const net::HttpRequest& request) {
-    if (!rtp::is_tools_path(request.path())) return {.admitted = false, .budget = nullptr};
+    const net::RouteMatch match = routes_.find(request);
+    if (match.route == nullptr || match.route->who == net::Caller::kAnyone)
+        return {.admitted = false, .budget = nullptr};
     const auto caller = callers_.caller_of(request);
     return {.admitted = caller.has_value(),
             .budget = caller ? budgets_.of((*caller)->id) : nullptr};
 }
 
 std::optional<net::Refusal> HostService::refuse_head(const net::HttpRequest& request) {
-    if (!rtp::is_tools_path(request.path())) return std::nullopt;
-    if (const auto caller = callers_.caller_of(request); !caller)
-        return refusal_of(request.path(), caller.error());
-    if (stopping_ && request.path() == "/v1/tools/call") {
-        return refusal_of(request.path(), fail(ErrorCode::kUnavailable,
-                                               "the host is stopping; call again when it is back")
-                                              .error());
+    const net::RouteMatch match = routes_.find(request);
+    if (match.route == nullptr || match.route->who == net::Caller::kAnyone) return std::nullopt;
+    std::optional<Error> why;
+    if (auto caller = callers_.caller_of(request); !caller) {
+        why = std::move(caller.error());
+    } else if (stopping_ && match.route->not_while_stopping) {
+        why = fail(ErrorCode::kUnavailable, "the host is stopping; call again when it is back")
+                  .error();
     }
-    return std::nullopt;
+    if (!why) return std::nullopt;
+    net::Refusal refusal{.status = status_of(why->code)};
+    net::append_route_error(refusal.body, match.route, *why);
+    return refusal;
 }
 
 std::optional<net::Upgrade> PairedCallers::upgrade(const net::HttpRequest& request,
@@ -94,34 +90,30 @@ std::optional<net::Upgrade> HostService::upgrade(const net::HttpRequest& request
 
 void HostService::refusal_body(const net::HttpRequest* request, int status, std::string_view reason,
                                std::string& body) {
-    if (!rtp::append_refusal(request, status, reason, body))
+    const net::Route* const route = request != nullptr ? routes_.find(*request).route : nullptr;
+    const std::string_view path = request != nullptr ? request->path() : std::string_view();
+    if (!rtp::append_refusal(route, path, status, reason, body))
         HttpService::refusal_body(request, status, reason, body);
 }
 
 Task<void> HostService::serve(net::HttpExchange& exchange) {
-    const std::string_view path = exchange.request().path();
-    if (path == "/healthz") {
-        rtp::serve_health(exchange, exchange.request().method(), stopping_);
-    } else if (callers_.is_websocket_path(path)) {
-        exchange.respond_error(426, "INVALID_ARGS", "this is a WebSocket",
-                               {{"Upgrade", "websocket"}});
-    } else if (!rtp::is_tools_path(path)) {
-        rtp::respond_unknown_path(exchange);
-    } else if (rtp::method_fits(exchange, path)) {
-        const auto caller = callers_.caller_of(exchange.request());
-        // changed since its head came
-        if (!caller)
-            co_return rtp::ToolsApi::refuse(exchange, status_of(caller.error().code),
-                                            caller.error());
-        co_await callers_.let_in(exchange.request());
-        if (path == "/v1/tools/call") {
-            co_await tools_.call(exchange, *caller, "host");
-        } else if (path == "/v1/tools") {
-            tools_.list(exchange, **caller);
-        } else {
-            tools_.cancel(exchange, **caller);
-        }
+    const net::HttpRequest& request = exchange.request();
+    if (callers_.is_websocket_path(request.path()))
+        co_return exchange.respond_error(426, "INVALID_ARGS", "this is a WebSocket",
+                                         {{"Upgrade", "websocket"}});
+    const net::RouteMatch match = routes_.find(request);
+    if (!net::found_or_refused(exchange, match)) co_return;
+    core::PrincipalRef principal;
+    if (match.route->who != net::Caller::kAnyone) {
+        auto caller = callers_.caller_of(request);
+        if (!caller)  // changed since its head came
+            co_return net::refuse(exchange, match.route, status_of(caller.error().code),
+                                  caller.error());
+        co_await callers_.let_in(request);
+        principal = std::move(*caller);
     }
+    const net::Routes<core::PrincipalRef>::Request routed{exchange, principal, match.arguments};
+    if (!routes_.serve_now(match, routed)) co_await routes_.serve(match, routed);
 }
 
 }  // namespace crab::sdk

@@ -2,7 +2,7 @@
 
 #include "adapters/rtp/calls/tools_api.hpp"
 #include "adapters/rtp/pairing/pairing_remote.hpp"
-#include "net/http/http_service.hpp"
+#include "net/http/routes.hpp"
 #include "sdk/tool_host/remote_trust.hpp"
 
 #include <string>
@@ -64,7 +64,7 @@ private:
 /// pairing. Source: docs/protocols/rtp.md, sections 1 to 3.
 class HostService final : public net::HttpService {
 public:
-    HostService(rtp::ToolsApi& tools, HostCallers& callers) : tools_(tools), callers_(callers) {}
+    HostService(rtp::ToolsApi& tools, HostCallers& callers);
     bool knows(const net::Connection& connection) override { return callers_.knows(connection); }
     /// Bodies of calls and cancels only.
     net::BodyAdmission admit_body(const net::HttpRequest& request) override;
@@ -81,7 +81,7 @@ public:
 private:
     static constexpr std::size_t kMostHeldBytes = std::size_t{64} << 20;  ///< of bodies that come
 
-    rtp::ToolsApi& tools_;
+    net::Routes<core::PrincipalRef> routes_;
     HostCallers& callers_;
     ByteBudgets budgets_{kMostHeldBytes, kMostHeldBytes};
     bool stopping_ = false;

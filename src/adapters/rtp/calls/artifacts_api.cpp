@@ -1,6 +1,7 @@
 #include "adapters/rtp/calls/artifacts_api.hpp"
 
 #include "adapters/rtp/calls/call_wire.hpp"
+#include "adapters/rtp/calls/route_errors.hpp"
 #include "json/writer.hpp"
 #include "net/codec/http_range.hpp"
 #include "net/codec/url.hpp"
@@ -13,7 +14,7 @@
 namespace crab::rtp {
 namespace {
 
-constexpr std::string_view kPath = "/v1/artifacts";
+constexpr std::string_view kArtifact = "/v1/artifacts/{artifact}";
 constexpr std::size_t kPiece = 128 * 1024;
 
 bool is_operator(const core::Principal& principal) {
@@ -38,23 +39,32 @@ void refuse(net::HttpExchange& exchange, const Error& error) {
 
 }  // namespace
 
-bool ArtifactsApi::owns(std::string_view path) {
-    return path == kPath || path.starts_with("/v1/artifacts/");
-}
-
-Task<void> ArtifactsApi::serve(net::HttpExchange& exchange, core::PrincipalRef principal,
-                               std::string_view path) {
-    const std::string_view method = exchange.request().method_or_get_for_head();
-    if (path == kPath) {
-        if (method == "GET") co_return co_await list(exchange, std::move(principal));
-        co_return exchange.respond_error(405, "INVALID_ARGS", "use GET", {{"Allow", "GET, HEAD"}});
-    }
-    std::string id(path.substr(kPath.size() + 1));
-    if (method == "GET") co_return co_await get(exchange, std::move(principal), std::move(id));
-    if (method == "DELETE")
-        co_return co_await remove(exchange, std::move(principal), std::move(id));
-    exchange.respond_error(405, "INVALID_ARGS", "use GET or DELETE",
-                           {{"Allow", "GET, HEAD, DELETE"}});
+void ArtifactsApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
+    using Request = net::Routes<core::PrincipalRef>::Request;
+    routes.add(
+        {.path = "/v1/artifacts",
+         .summary = "The large results of a tenant's calls",
+         .head = true,
+         .errors = append_route_error,
+         .query = {{"tenant_id", "whose; without it the caller's own tenant"}},
+         .answers = {{200, "artifact_list"}}},
+        [this](const Request& request) { return list(request.exchange, request.principal); });
+    routes.add({.path = kArtifact,
+                .summary = "The bytes of one; ranges and conditions are honoured",
+                .head = true,
+                .errors = append_route_error,
+                .answers = {{200, {}, "*/*"}, {206, {}, "*/*"}, {304, {}, {}}}},
+               [this](const Request& request) {
+                   return get(request.exchange, request.principal, request.arguments["artifact"]);
+               });
+    routes.add({.method = net::Method::kDelete,
+                .path = kArtifact,
+                .summary = "Delete one; for operators",
+                .errors = append_route_error},
+               [this](const Request& request) {
+                   return remove(request.exchange, request.principal,
+                                 request.arguments["artifact"]);
+               });
 }
 
 Task<void> ArtifactsApi::list(net::HttpExchange& exchange, core::PrincipalRef principal) {

@@ -3,7 +3,7 @@
 #include "base/task/blocking_pool.hpp"
 #include "core/call/artifact_store.hpp"
 #include "core/call/principal.hpp"
-#include "net/http/http_exchange.hpp"
+#include "net/http/routes.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -26,11 +26,7 @@ public:
     };
     explicit ArtifactsApi(Services services) : services_(std::move(services)) {}
 
-    static bool owns(std::string_view path);
-    /// Answers the request of `principal` for a path that it owns.
-    /// `path` is the request's, below the listener's prefix.
-    Task<void> serve(net::HttpExchange& exchange, core::PrincipalRef principal,
-                     std::string_view path);
+    void add_routes(net::Routes<core::PrincipalRef>& routes);
     std::uint64_t downloads() const { return downloads_.load(std::memory_order_relaxed); }
 
 private:

@@ -71,16 +71,14 @@ public:
 class Service final : public net::HttpService {
 public:
     Task<void> serve(net::HttpExchange& exchange) override {
-        if (!ArtifactsApi::owns(exchange.request().path()))
-            co_return exchange.respond_error(404, "NOT_FOUND", "no such path");
-        co_await api->serve(exchange, principal, exchange.request().path());
+        co_await routes.answer(exchange, principal);
     }
     std::optional<net::Upgrade> upgrade(const net::HttpRequest&,
                                         const net::WebSocketOffer&) override {
         return std::nullopt;
     }
 
-    ArtifactsApi* api = nullptr;
+    net::Routes<core::PrincipalRef> routes;
     core::PrincipalRef principal;
 };
 
@@ -102,7 +100,7 @@ struct ArtifactsApiTest : testing::Test {
     ArtifactsApiTest() {
         store.add(kPhoto, "acme", "0123456789");
         store.add(kForeign, "other", "secret");
-        service.api = &api;
+        api.add_routes(service.routes);
         service.principal = core::principal_of("caller/ann", {core::Role::kCaller}, "acme");
         server = std::make_unique<net::test::ServerThread>(clock, service);
     }

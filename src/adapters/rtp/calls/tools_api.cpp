@@ -1,6 +1,7 @@
 #include "adapters/rtp/calls/tools_api.hpp"
 
 #include "adapters/rtp/calls/call_wire.hpp"
+#include "adapters/rtp/calls/route_errors.hpp"
 #include "base/encoding.hpp"
 #include "base/scope_exit.hpp"
 #include "json/writer.hpp"
@@ -96,10 +97,31 @@ void ToolsApi::list(net::HttpExchange& exchange, const core::Principal& principa
     exchange.finish_response();
 }
 
-void ToolsApi::refuse(net::HttpExchange& exchange, int status, const Error& error) {
-    const core::Outcome outcome = fail(error);
-    append_call_response(exchange.begin_response(status, kJson), "", "", 0, outcome);
-    exchange.finish_response();
+void ToolsApi::add_routes(net::Routes<core::PrincipalRef>& routes, std::string_view front) {
+    using Request = net::Routes<core::PrincipalRef>::Request;
+    routes.add({.path = "/v1/tools",
+                .summary = "The tools that the caller may use",
+                .errors = append_route_error,
+                .answers = {{200, "tool_list"}}},
+               [this](const Request& request) { list(request.exchange, *request.principal); });
+    // No coroutine of its own: on this path a frame is worth saving.
+    routes.add({.method = net::Method::kPost,
+                .path = "/v1/tools/call",
+                .summary = "Call a tool; with Accept: text/event-stream as a stream of events",
+                .not_while_stopping = true,
+                .errors = append_call_error,
+                .request = "call_request",
+                .answers = {{200, "call_response"}}},
+               [this, front](const Request& request) {
+                   return call(request.exchange, request.principal, front);
+               });
+    routes.add({.method = net::Method::kPost,
+                .path = "/v1/tools/cancel",
+                .summary = "Cancel a call by its id",
+                .errors = append_route_error,
+                .request = "cancel_request",
+                .answers = {{200, "cancel_response"}}},
+               [this](const Request& request) { cancel(request.exchange, *request.principal); });
 }
 
 Task<void> ToolsApi::call(net::HttpExchange& exchange, core::PrincipalRef principal,

@@ -3,7 +3,7 @@
 #include "core/pipeline/away_calls.hpp"
 #include "core/pipeline/pipeline.hpp"
 #include "json/parser.hpp"
-#include "net/http/http_exchange.hpp"
+#include "net/http/routes.hpp"
 
 #include <functional>
 #include <optional>
@@ -29,6 +29,8 @@ public:
           cancel_(std::move(cancel)),
           away_(away) {}
 
+    /// Declares the three routes of a listener, which `front` names for the audit record.
+    void add_routes(net::Routes<core::PrincipalRef>& routes, std::string_view front);
     /// `GET /v1/tools`.
     void list(net::HttpExchange& exchange, const core::Principal& principal);
     /// `POST /v1/tools/call`: one response object, or with `Accept: text/event-stream` the events
@@ -38,10 +40,6 @@ public:
                     std::string_view front);
     /// `POST /v1/tools/cancel`.
     void cancel(net::HttpExchange& exchange, const core::Principal& principal);
-    /// A refusal of a call in its response schema, for what is decided before the body is looked at
-    /// (401, 403).
-    static void refuse(net::HttpExchange& exchange, int status, const Error& error);
-
 private:
     Task<std::optional<Error>> wait_for_device(net::HttpExchange& exchange,
                                                core::PrincipalRef principal, core::Call& call,

@@ -1,6 +1,7 @@
 #include "adapters/rtp/events/events_api.hpp"
 
 #include "adapters/rtp/calls/call_wire.hpp"
+#include "adapters/rtp/calls/route_errors.hpp"
 #include "adapters/rtp/hosts/leases_wire.hpp"
 #include "crypto/certificate.hpp"
 #include "json/writer.hpp"
@@ -14,7 +15,6 @@
 namespace crab::rtp {
 namespace {
 
-constexpr std::string_view kEvents = "/v1/events", kAck = "/v1/events/ack";
 constexpr std::chrono::seconds kPublishTime{10};
 /// Bytes of a WebSocket that wait for the kernel, before the next are sent
 constexpr std::size_t kMostQueued = 256 * 1024;
@@ -29,16 +29,6 @@ std::string_view component_of(const core::Principal& principal) {
 }
 std::string_view type_of(const core::Principal& principal) {
     return std::string_view(principal.id).substr(0, principal.id.find('/'));
-}
-
-bool allows(net::HttpExchange& exchange, std::initializer_list<std::string_view> methods) {
-    std::string all;
-    for (const std::string_view method : methods) {
-        if (exchange.request().method() == method) return true;
-        all += (all.empty() ? "" : ", ") + std::string(method);
-    }
-    exchange.respond_error(405, "INVALID_ARGS", fmt::format("use {}", all), {{"Allow", all}});
-    return false;
 }
 
 int status_of(ErrorCode code) {
@@ -158,11 +148,6 @@ private:
     net::HttpExchange& exchange_;
 };
 
-std::optional<net::RequestBodyLimits> EventsApi::body_limits(const net::HttpRequest& request) {
-    if (request.path() != kEvents) return std::nullopt;
-    return net::RequestBodyLimits{.max_bytes = kMaxBodyBytes};
-}
-
 void EventsApi::stop(std::function<void()> done) {
     stopping_ = true;
     tasks_.stop(std::move(done));
@@ -203,10 +188,7 @@ std::expected<EventsApi::Opening, EventsApi::Refusal> EventsApi::open(
     return Opening{.request = std::move(*request), .after = after};
 }
 
-std::optional<net::Upgrade> EventsApi::upgrade(const net::HttpRequest& request,
-                                               const net::WebSocketOffer&,
-                                               core::PrincipalRef principal) {
-    if (request.path() != kEvents) return std::nullopt;
+net::Upgrade EventsApi::upgrade(const net::HttpRequest& request, core::PrincipalRef principal) {
     auto opening = open(request, *principal);
     if (!opening) {
         net::Refusal refusal{.status = opening.error().status, .body = {}, .headers = {}};
@@ -224,19 +206,32 @@ std::optional<net::Upgrade> EventsApi::upgrade(const net::HttpRequest& request,
         .options = {.max_message_bytes = 4096}};
 }
 
-Task<bool> EventsApi::serve(net::HttpExchange& exchange, core::PrincipalRef principal) {
-    const std::string_view path = exchange.request().path();
-    if (path == kAck) {
-        if (allows(exchange, {"POST"})) acknowledge(exchange, *principal);
-    } else if (path != kEvents) {
-        co_return false;
-    } else if (allows(exchange, {"GET", "POST"})) {
-        const bool publishing = exchange.request().method() == "POST";
-        Task<void> answer = publishing ? publish(exchange, std::move(principal))
-                                       : stream(exchange, std::move(principal));
-        co_await std::move(answer);
-    }
-    co_return true;
+void EventsApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
+    using Request = net::Routes<core::PrincipalRef>::Request;
+    const net::RequestBodyLimits limits{.max_bytes = kMaxBodyBytes};
+    routes.add_websocket(
+        {.path = "/v1/events",
+         .summary = "A stream of events, over a WebSocket or as server-sent events",
+         .body = limits,
+         .errors = append_route_error,
+         .answers = {{200, {}, "text/event-stream"}}},
+        [this](const Request& request) { return stream(request.exchange, request.principal); },
+        [this](const net::HttpRequest& request, const net::WebSocketOffer&,
+               const core::PrincipalRef& principal) { return upgrade(request, principal); });
+    routes.add(
+        {.method = net::Method::kPost,
+         .path = "/v1/events",
+         .summary = "Publish an event",
+         .body = limits,
+         .errors = append_route_error,
+         .answers = {{202}}},
+        [this](const Request& request) { return publish(request.exchange, request.principal); });
+    routes.add(
+        {.method = net::Method::kPost,
+         .path = "/v1/events/ack",
+         .summary = "Acknowledge what a subscription has seen",
+         .errors = append_route_error},
+        [this](const Request& request) { acknowledge(request.exchange, *request.principal); });
 }
 
 Task<void> EventsApi::stream(net::HttpExchange& exchange, core::PrincipalRef principal) {

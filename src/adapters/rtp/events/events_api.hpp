@@ -3,7 +3,7 @@
 #include "adapters/rtp/events/event_pump.hpp"
 #include "base/task/task_group.hpp"
 #include "json/parser.hpp"
-#include "net/http/http_service.hpp"
+#include "net/http/routes.hpp"
 
 #include <functional>
 #include <optional>
@@ -15,20 +15,13 @@ namespace crab::rtp {
 /// section 9.
 class EventsApi {
 public:
-    /// Of the body of one event; a listener that serves this asks body_limits().
+    /// Of the body of one event.
     static constexpr std::size_t kMaxBodyBytes = std::size_t{2} << 20;
-    /// For HttpService::limits_for(); nothing for paths of others.
-    static std::optional<net::RequestBodyLimits> body_limits(const net::HttpRequest& request);
 
     EventsApi(net::EventLoop& loop, EventServices services)
         : loop_(loop), services_(services), tasks_(loop.executor()) {}
 
-    /// Answers the request, or returns false when the path is none of its own.
-    Task<bool> serve(net::HttpExchange& exchange, core::PrincipalRef principal);
-    /// The answer to an upgrade on `/v1/events`; nothing for any other path.
-    std::optional<net::Upgrade> upgrade(const net::HttpRequest& request,
-                                        const net::WebSocketOffer& offer,
-                                        core::PrincipalRef principal);
+    void add_routes(net::Routes<core::PrincipalRef>& routes);
     /// Begins no more streams, ends those over WebSockets, then calls `done`. Needed before it is
     /// destroyed.
     void stop(std::function<void()> done);
@@ -50,6 +43,7 @@ private:
     std::expected<void, Refusal> check_publisher(const PublishedEvent& event,
                                                  const core::Principal& principal,
                                                  std::string_view lease) const;
+    net::Upgrade upgrade(const net::HttpRequest& request, core::PrincipalRef principal);
     Task<void> publish(net::HttpExchange& exchange, core::PrincipalRef principal);
     Task<void> stream(net::HttpExchange& exchange, core::PrincipalRef principal);
     void acknowledge(net::HttpExchange& exchange, const core::Principal& principal);

@@ -47,17 +47,18 @@ public:
 class Service final : public net::HttpService {
 public:
     Task<void> serve(net::HttpExchange& exchange) override {
-        if (!co_await api->serve(exchange, principal))
-            exchange.respond_error(404, "NOT_FOUND", "no such path");
+        co_await routes.answer(exchange, principal);
     }
     std::optional<net::Upgrade> upgrade(const net::HttpRequest& request,
                                         const net::WebSocketOffer& offer) override {
-        return api->upgrade(request, offer, principal);
+        return routes.upgrade(request, offer, principal);
     }
     net::RequestBodyLimits limits_for(const net::HttpRequest& request) override {
-        return EventsApi::body_limits(request).value_or(net::RequestBodyLimits{});
+        const net::RouteMatch match = routes.find(request);
+        return match.route != nullptr ? match.route->limits({}) : net::RequestBodyLimits{};
     }
 
+    net::Routes<core::PrincipalRef> routes;
     std::unique_ptr<EventsApi> api;
     core::PrincipalRef principal;
 };
@@ -90,6 +91,7 @@ struct EventsApiTest : testing::Test {
             service.api = std::make_unique<EventsApi>(
                 server->thread.loop,
                 EventServices{clock, *outbox, *subscriptions, access, streams});
+            service.api->add_routes(service.routes);
         });
     }
     ~EventsApiTest() override {

@@ -1,6 +1,7 @@
 #include "adapters/rtp/hosts/leases_api.hpp"
 
 #include "adapters/rtp/calls/call_wire.hpp"
+#include "adapters/rtp/calls/route_errors.hpp"
 #include "adapters/rtp/hosts/leases_wire.hpp"
 #include "json/writer.hpp"
 
@@ -10,8 +11,6 @@ namespace crab::rtp {
 namespace {
 
 constexpr std::string_view kJson = "application/json";
-constexpr std::string_view kLeases = "/v1/leases";
-constexpr std::string_view kRenew = "/renew";
 
 int status_of(ErrorCode code) {
     if (code == ErrorCode::kInvalidArgs) return 400;
@@ -35,36 +34,35 @@ void respond(net::HttpExchange& exchange, int status, const Result<trust::Lease>
     exchange.finish_response();
 }
 
-bool allows(net::HttpExchange& exchange, std::string_view method) {
-    if (exchange.request().method() == method) return true;
-    exchange.respond_error(405, "INVALID_ARGS", fmt::format("use {}", method), {{"Allow", method}});
-    return false;
-}
-
 }  // namespace
 
-Task<bool> LeasesApi::serve(net::HttpExchange& exchange, core::PrincipalRef principal) {
-    const std::string_view path = exchange.request().path(), method = exchange.request().method();
-    if (path == kLeases) {
-        if (method == "POST") {
-            co_await make(exchange, std::move(principal));
-        } else if (method == "GET") {
-            list(exchange, *principal);
-        } else {
-            exchange.respond_error(405, "INVALID_ARGS", "use GET or POST",
-                                   {{"Allow", "GET, POST"}});
-        }
-        co_return true;
-    }
-    if (!path.starts_with("/v1/leases/")) co_return false;
-    const std::string_view rest = path.substr(kLeases.size() + 1);
-    if (rest.ends_with(kRenew)) {
-        std::string id(rest.substr(0, rest.size() - kRenew.size()));
-        if (allows(exchange, "POST")) co_await renew(exchange, std::move(principal), std::move(id));
-    } else if (allows(exchange, "DELETE")) {
-        co_await end(exchange, std::move(principal), std::string(rest));
-    }
-    co_return true;
+void LeasesApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
+    using Request = net::Routes<core::PrincipalRef>::Request;
+    routes.add({.path = "/v1/leases",
+                .summary = "The caller's leases, and those that its policy lets it see",
+                .errors = append_route_error},
+               [this](const Request& request) { list(request.exchange, *request.principal); });
+    routes.add(
+        {.method = net::Method::kPost,
+         .path = "/v1/leases",
+         .summary = "Ask for a lease",
+         .errors = append_route_error,
+         .answers = {{201}}},
+        [this](const Request& request) { return make(request.exchange, request.principal); });
+    routes.add({.method = net::Method::kDelete,
+                .path = "/v1/leases/{lease_id}",
+                .summary = "End a lease",
+                .errors = append_route_error},
+               [this](const Request& request) {
+                   return end(request.exchange, request.principal, request.arguments["lease_id"]);
+               });
+    routes.add({.method = net::Method::kPost,
+                .path = "/v1/leases/{lease_id}/renew",
+                .summary = "Renew a lease",
+                .errors = append_route_error},
+               [this](const Request& request) {
+                   return renew(request.exchange, request.principal, request.arguments["lease_id"]);
+               });
 }
 
 Task<void> LeasesApi::make(net::HttpExchange& exchange, core::PrincipalRef principal) {

@@ -2,7 +2,7 @@
 
 #include "base/task/blocking_pool.hpp"
 #include "core/call/principal.hpp"
-#include "net/http/http_service.hpp"
+#include "net/http/routes.hpp"
 #include "trust/peer_access.hpp"
 
 #include <string>
@@ -21,8 +21,7 @@ public:
     };
     explicit LeasesApi(Services services) : services_(services) {}
 
-    /// Answers the request of `principal`, or returns false when the path is none of its own.
-    Task<bool> serve(net::HttpExchange& exchange, core::PrincipalRef principal);
+    void add_routes(net::Routes<core::PrincipalRef>& routes);
 
 private:
     Task<void> make(net::HttpExchange& exchange, core::PrincipalRef principal);

@@ -37,28 +37,26 @@ private:
     bool asked_ = false;
 };
 
-std::optional<net::Upgrade> PairingsApi::upgrade(const net::HttpRequest& request) {
-    if (request.path() != "/v1/pairings/ws") return std::nullopt;
-    return net::AcceptUpgrade{.handler = std::make_shared<Socket>(*this),
-                              .options = {.max_message_bytes = 64 * 1024}};
-}
-
-Task<bool> PairingsApi::serve(net::HttpExchange& exchange) {
-    const std::string_view path = exchange.request().path();
-    if (path == "/v1/pairings") {
-        if (allows(exchange, "POST")) co_await pair(exchange);
-        co_return true;
-    }
-    if (path == "/v1/pairings/ws") {
-        if (allows(exchange, "GET"))
-            exchange.respond_error(426, "INVALID_ARGS", "this is a WebSocket",
-                                   {{"Upgrade", "websocket"}});
-        co_return true;
-    }
-    const auto route = parse_peer_path(path);
-    if (!route || route->verb != PeerPath::Verb::kRenew) co_return false;
-    if (allows(exchange, "POST")) co_await renew(exchange, route->name);
-    co_return true;
+void PairingsApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
+    using Request = net::Routes<core::PrincipalRef>::Request;
+    routes.add(
+        {.method = net::Method::kPost, .path = "/v1/pairings", .summary = "Pair with a component"},
+        [this](const Request& request) { return pair(request.exchange); });
+    routes.add_websocket(
+        {.path = "/v1/pairings/ws", .summary = "The same over a WebSocket, with its progress"},
+        [](const Request& request) {
+            request.exchange.respond_error(426, "INVALID_ARGS", "this is a WebSocket",
+                                           {{"Upgrade", "websocket"}});
+        },
+        [this](const net::HttpRequest&, const net::WebSocketOffer&, const core::PrincipalRef&) {
+            return net::AcceptUpgrade{.handler = std::make_shared<Socket>(*this),
+                                      .options = {.max_message_bytes = 64 * 1024}};
+        });
+    routes.add(
+        {.method = net::Method::kPost,
+         .path = "/v1/peers/{component_type}/{component_id}/renew",
+         .summary = "Renew a peer's certificate"},
+        [this](const Request& request) { return renew(request.exchange, request.arguments); });
 }
 
 Task<void> PairingsApi::pair(net::HttpExchange& exchange) {
@@ -88,17 +86,19 @@ Task<void> PairingsApi::pair_over(std::shared_ptr<Socket> socket, std::string te
     socket->answer(pair_result(outcome));
 }
 
-Task<void> PairingsApi::renew(net::HttpExchange& exchange, trust::PeerName name) {
+Task<void> PairingsApi::renew(net::HttpExchange& exchange, const net::PathArguments& arguments) {
+    auto name = named_peer(exchange, arguments);
+    if (!name) co_return;
     if (const auto empty = parse_nothing(exchange.request().body); !empty) {
         refuse_pairing(exchange, empty.error());
         co_return;
     }
-    if (!peers_.find(name)) {
+    if (!peers_.find(*name)) {
         respond_unknown_peer(exchange);
         co_return;
     }
     exchange.keep_running_when_caller_leaves();
-    trust::PairingRequest request{.name = std::move(name),
+    trust::PairingRequest request{.name = std::move(*name),
                                   .kind = trust::PairingRequest::Kind::kRenew};
     const auto renewed = co_await dialer_.pair(std::move(request));
     renewed ? respond_peer(exchange, renewed->peer) : refuse_pairing(exchange, renewed.error());

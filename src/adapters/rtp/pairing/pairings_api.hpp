@@ -2,7 +2,8 @@
 
 #include "adapters/rtp/pairing/pairing_dialer.hpp"
 #include "base/task/task_group.hpp"
-#include "net/http/http_service.hpp"
+#include "core/call/principal.hpp"
+#include "net/http/routes.hpp"
 #include "trust/peers.hpp"
 
 #include <functional>
@@ -22,10 +23,7 @@ public:
     PairingsApi(net::EventLoop& loop, PairingDialer& dialer, const trust::Peers& peers)
         : dialer_(dialer), peers_(peers), tasks_(loop.executor()) {}
 
-    /// Answers the request, or returns false when the path is none of its own.
-    Task<bool> serve(net::HttpExchange& exchange);
-    /// The answer to an upgrade on `/v1/pairings/ws`; nothing for any other path.
-    std::optional<net::Upgrade> upgrade(const net::HttpRequest& request);
+    void add_routes(net::Routes<core::PrincipalRef>& routes);
     /// Begins no more pairings over WebSockets, ends those that run, then calls `done`. Needed
     /// before it is destroyed.
     void stop(std::function<void()> done) {
@@ -38,7 +36,7 @@ private:
 
     Task<void> pair(net::HttpExchange& exchange);
     Task<void> pair_over(std::shared_ptr<Socket> socket, std::string text);
-    Task<void> renew(net::HttpExchange& exchange, trust::PeerName name);
+    Task<void> renew(net::HttpExchange& exchange, const net::PathArguments& arguments);
 
     PairingDialer& dialer_;
     const trust::Peers& peers_;

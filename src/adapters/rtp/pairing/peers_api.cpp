@@ -10,6 +10,7 @@ namespace crab::rtp {
 namespace {
 
 constexpr std::string_view kJson = "application/json";
+constexpr std::string_view kPeerPath = "/v1/peers/{component_type}/{component_id}";
 
 /// What a store said no to.
 void refuse(net::HttpExchange& exchange, const Error& error) {
@@ -22,43 +23,27 @@ void refuse(net::HttpExchange& exchange, const Error& error) {
 
 }  // namespace
 
-std::string_view PeersApi::action_of(const net::HttpRequest& request) {
-    if (request.path() == "/v1/identity") return "control.peers:identity";
-    if (request.path() == "/v1/peers") return "control.peers:list";
-    const auto route = parse_peer_path(request.path());
-    if (!route) return {};
-    switch (route->verb) {
-        case PeerPath::Verb::kRecord:
-            return request.method() == "PATCH" ? "control.peers:change" : "control.peers:show";
-        case PeerPath::Verb::kRevoke: return "control.peers:revoke";
-        case PeerPath::Verb::kRenew: break;
-    }
-    return {};
-}
-
-Task<bool> PeersApi::serve(net::HttpExchange& exchange) {
-    const std::string_view path = exchange.request().path();
-    if (path == "/v1/identity") {
-        if (allows(exchange, "GET")) identity(exchange);
-        co_return true;
-    }
-    if (path == "/v1/peers") {
-        if (allows(exchange, "GET")) list(exchange);
-        co_return true;
-    }
-    const auto route = parse_peer_path(path);
-    if (!route || route->verb == PeerPath::Verb::kRenew) co_return false;
-    const std::string_view method = exchange.request().method();
-    if (route->verb == PeerPath::Verb::kRevoke) {
-        if (allows(exchange, "POST")) co_await revoke(exchange, route->name);
-    } else if (method == "GET") {
-        show(exchange, route->name);
-    } else if (method == "PATCH") {
-        co_await change(exchange, route->name);
-    } else {
-        exchange.respond_error(405, "INVALID_ARGS", "use GET or PATCH", {{"Allow", "GET, PATCH"}});
-    }
-    co_return true;
+void PeersApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
+    routes.add({.path = "/v1/identity",
+                .summary = "Who this gateway is to its peers",
+                .action = "control.peers:identity"},
+               [this](const PeerRequest& request) { identity(request.exchange); });
+    routes.add({.path = "/v1/peers",
+                .summary = "The peers that are known",
+                .action = "control.peers:list"},
+               [this](const PeerRequest& request) { list(request.exchange); });
+    routes.add({.path = kPeerPath, .summary = "One peer", .action = "control.peers:show"},
+               [this](const PeerRequest& request) { show(request); });
+    routes.add({.method = net::Method::kPatch,
+                .path = kPeerPath,
+                .summary = "Change a peer's status or the URL of its tools",
+                .action = "control.peers:change"},
+               [this](const PeerRequest& request) { return change(request); });
+    routes.add({.method = net::Method::kPost,
+                .path = "/v1/peers/{component_type}/{component_id}/revoke",
+                .summary = "Revoke a peer",
+                .action = "control.peers:revoke"},
+               [this](const PeerRequest& request) { return revoke(request); });
 }
 
 void PeersApi::identity(net::HttpExchange& exchange) {
@@ -79,19 +64,25 @@ void PeersApi::list(net::HttpExchange& exchange) {
     exchange.finish_response();
 }
 
-void PeersApi::show(net::HttpExchange& exchange, const trust::PeerName& name) {
-    const auto peer = services_.peers.show(name);
-    peer ? respond_peer(exchange, peer->record, peer->problem) : respond_unknown_peer(exchange);
+void PeersApi::show(const PeerRequest& request) {
+    const auto name = named_peer(request.exchange, request.arguments);
+    if (!name) return;
+    const auto peer = services_.peers.show(*name);
+    peer ? respond_peer(request.exchange, peer->record, peer->problem)
+         : respond_unknown_peer(request.exchange);
 }
 
-Task<void> PeersApi::change(net::HttpExchange& exchange, trust::PeerName name) {
+Task<void> PeersApi::change(const PeerRequest& request) {
+    net::HttpExchange& exchange = request.exchange;
+    auto name = named_peer(exchange, request.arguments);
+    if (!name) co_return;
     auto wanted = parse_peer_change(exchange.request().body);
     if (!wanted) {
         refuse_pairing(exchange, wanted.error());
         co_return;
     }
     // The status may be refused, the URL may not: so nothing is half done but by a failing disk.
-    auto work = [&peers = services_.peers, name = std::move(name),
+    auto work = [&peers = services_.peers, name = std::move(*name),
                  wanted = std::move(*wanted)]() -> Result<trust::PeerRecord> {
         Result<trust::PeerRecord> peer = fail(ErrorCode::kInternal, "nothing changes");
         if (wanted.status) peer = peers.set_status(name, *wanted.status);
@@ -102,14 +93,17 @@ Task<void> PeersApi::change(net::HttpExchange& exchange, trust::PeerName name) {
     peer ? respond_peer(exchange, *peer) : refuse(exchange, peer.error());
 }
 
-Task<void> PeersApi::revoke(net::HttpExchange& exchange, trust::PeerName name) {
+Task<void> PeersApi::revoke(const PeerRequest& request) {
+    net::HttpExchange& exchange = request.exchange;
+    auto name = named_peer(exchange, request.arguments);
+    if (!name) co_return;
     auto reason = parse_revocation(exchange.request().body);
     if (!reason) {
         refuse_pairing(exchange, reason.error());
         co_return;
     }
-    log::info("revoking a peer", {{"peer_id", name.text()}});
-    auto work = [&peers = services_.peers, name = std::move(name), reason = std::move(*reason),
+    log::info("revoking a peer", {{"peer_id", name->text()}});
+    auto work = [&peers = services_.peers, name = std::move(*name), reason = std::move(*reason),
                  now = services_.clock.system_now()] { return peers.revoke(name, reason, now); };
     const auto peer = co_await services_.pool.run(std::move(work));
     peer ? respond_peer(exchange, *peer) : refuse(exchange, peer.error());

@@ -1,7 +1,8 @@
 #pragma once
 
 #include "base/task/blocking_pool.hpp"
-#include "net/http/http_service.hpp"
+#include "core/call/principal.hpp"
+#include "net/http/routes.hpp"
 #include "trust/pairing/pairing_keys.hpp"
 #include "trust/peers.hpp"
 
@@ -24,18 +25,17 @@ public:
     };
     explicit PeersApi(Services services) : services_(services) {}
 
-    /// The action (section 8) that answering this request is, such as `control.peers:revoke`; empty
-    /// when its path is none of ours.
-    static std::string_view action_of(const net::HttpRequest& request);
-    /// Answers the request, or returns false when the path is none of its own.
-    Task<bool> serve(net::HttpExchange& exchange);
+    /// Each route has its action (section 8).
+    void add_routes(net::Routes<core::PrincipalRef>& routes);
 
 private:
+    using PeerRequest = net::Routes<core::PrincipalRef>::Request;
+
     void identity(net::HttpExchange& exchange);
     void list(net::HttpExchange& exchange);
-    void show(net::HttpExchange& exchange, const trust::PeerName& name);
-    Task<void> change(net::HttpExchange& exchange, trust::PeerName name);
-    Task<void> revoke(net::HttpExchange& exchange, trust::PeerName name);
+    void show(const PeerRequest& request);
+    Task<void> change(const PeerRequest& request);
+    Task<void> revoke(const PeerRequest& request);
 
     Services services_;
 };

@@ -3,7 +3,7 @@
 #include "base/encoding.hpp"
 #include "crypto/key_text.hpp"
 #include "net/codec/http_text.hpp"
-#include "net/codec/url.hpp"
+#include "net/http/route_answers.hpp"
 
 #include <algorithm>
 #include <array>
@@ -158,25 +158,6 @@ PairingResult<void> parse_nothing(std::string_view body) {
     return {};
 }
 
-std::optional<PeerPath> parse_peer_path(std::string_view path) {
-    constexpr std::string_view kPeers = "/v1/peers/";
-    if (!path.starts_with(kPeers)) return std::nullopt;
-    const std::string_view rest = path.substr(kPeers.size());
-    const std::size_t slash = rest.find('/');
-    if (slash == std::string_view::npos) return std::nullopt;
-    const std::size_t second = rest.find('/', slash + 1);
-    const auto type = trust::find_component_type(rest.substr(0, slash));
-    const auto id = net::percent_decode(rest.substr(slash + 1, second - slash - 1));
-    if (!type || !id || !trust::is_component_id(*id)) return std::nullopt;
-    PeerPath found{.name = {*type, *id}};
-    const std::string_view verb =
-        second == std::string_view::npos ? std::string_view() : rest.substr(second);
-    if (verb.empty()) return found;
-    if (verb != "/renew" && verb != "/revoke") return std::nullopt;
-    found.verb = verb == "/renew" ? PeerPath::Verb::kRenew : PeerPath::Verb::kRevoke;
-    return found;
-}
-
 void append_peer(json::Writer& writer, const trust::PeerRecord& peer, std::string_view problem) {
     writer.begin_object()
         .key("component_type")
@@ -259,10 +240,13 @@ int http_status(PairingCode code) {
     return 502;
 }
 
-bool allows(net::HttpExchange& exchange, std::string_view method) {
-    if (exchange.request().method() == method) return true;
-    exchange.respond_error(405, "INVALID_ARGS", fmt::format("use {}", method), {{"Allow", method}});
-    return false;
+std::optional<trust::PeerName> named_peer(net::HttpExchange& exchange,
+                                          const net::PathArguments& arguments) {
+    const auto type = trust::find_component_type(arguments["component_type"]);
+    const std::string& id = arguments["component_id"];
+    if (type && trust::is_component_id(id)) return trust::PeerName{*type, id};
+    net::respond_unknown_path(exchange);
+    return std::nullopt;
 }
 
 void refuse_pairing(net::HttpExchange& exchange, const trust::PairingError& error) {

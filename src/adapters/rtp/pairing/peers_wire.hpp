@@ -3,7 +3,7 @@
 #include "adapters/rtp/pairing/pairing_dialer.hpp"
 #include "json/value.hpp"
 #include "json/writer.hpp"
-#include "net/http/http_exchange.hpp"
+#include "net/http/route_table.hpp"
 #include "trust/pairing/pairing_plan.hpp"
 
 #include <optional>
@@ -33,15 +33,6 @@ trust::PairingResult<std::string> parse_revocation(std::string_view body);
 /// No body, or an object without members. Errors: kInvalidArgs.
 trust::PairingResult<void> parse_nothing(std::string_view body);
 
-/// A path below `/v1/peers/`: `{type}/{id}`, `{type}/{id}/renew`, `{type}/{id}/revoke`.
-struct PeerPath {
-    enum class Verb : std::uint8_t { kRecord, kRenew, kRevoke };
-    trust::PeerName name;
-    Verb verb = Verb::kRecord;
-};
-/// Nothing for any other path.
-std::optional<PeerPath> parse_peer_path(std::string_view path);
-
 /// `problem`: why its last connection was not accepted; empty when it was.
 void append_peer(json::Writer& writer, const trust::PeerRecord& peer,
                  std::string_view problem = {});
@@ -56,8 +47,10 @@ int http_status(trust::PairingCode code);
 
 // Answers that several of these routes give.
 
-/// Whether the request has this method; has answered with 405 otherwise.
-bool allows(net::HttpExchange& exchange, std::string_view method);
+/// The peer that `{component_type}` and `{component_id}` of a path name; nothing for what can be no
+/// peer's name, which has been answered like a path that is not there.
+std::optional<trust::PeerName> named_peer(net::HttpExchange& exchange,
+                                          const net::PathArguments& arguments);
 void refuse_pairing(net::HttpExchange& exchange, const trust::PairingError& error);
 void respond_peer(net::HttpExchange& exchange, const trust::PeerRecord& peer,
                   std::string_view problem = {});

@@ -1,0 +1,192 @@
+// The routes of docs/protocols/clawseed.md, sections 1, 8 and 9: who may use which.
+
+#include "adapters/clawseed/front.hpp"
+#include "base/scope_exit.hpp"
+#include "core/call/picture.hpp"
+
+#include <fmt/format.h>
+
+namespace crab::clawseed {
+namespace {
+
+using Routes = net::Routes<core::PrincipalRef>;
+
+constexpr Milliseconds kSilence{20'000};  // of whoever uploads
+
+/// What an app shows of its own chats is for devices as well as for callers; a webhook is for
+/// scripts.
+enum class Users : std::uint8_t { kApps, kScripts };
+
+bool may_use(const Routes::Request& request, Users users) {
+    const core::Principal& principal = *request.principal;
+    if (principal.may(core::Role::kCaller)) return true;
+    if (users == Users::kApps && principal.may(core::Role::kDevice)) return true;
+    request.exchange.respond_error(
+        403, "FORBIDDEN",
+        "your token does not let you use the REST surface; ask for one with the role caller");
+    return false;
+}
+
+Task<void> nothing() { co_return; }
+
+/// `handler`, for those whose role lets them.
+template <class Handler>
+auto for_users(Users users, Handler handler) {
+    return [users, handler](const Routes::Request& request) {
+        using Answer = std::invoke_result_t<const Handler&, const Routes::Request&>;
+        const bool may = may_use(request, users);
+        if constexpr (std::is_void_v<Answer>) {
+            if (may) handler(request);
+        } else {
+            return may ? handler(request) : nothing();
+        }
+    };
+}
+
+}  // namespace
+
+void Front::add_routes(Routes& routes) {
+    add_open_routes(routes);
+    add_rest_routes(routes);
+    add_chat_routes(routes);
+}
+
+void Front::add_chat_routes(Routes& routes) {
+    const auto upgrading = [this](const net::HttpRequest& request, const net::WebSocketOffer& offer,
+                                  const core::PrincipalRef& principal) {
+        return principal ? upgrade_as(request, offer, principal) : upgrade(request, offer);
+    };
+    routes.add_websocket(
+        {.path = "/ws/chat",
+         .who = net::Caller::kAnyone,
+         .summary = "A device's or an app's WebSocket; its credential comes with the upgrade",
+         .head = true,
+         .query = {{"session_id", "the chat session to resume"},
+                   {"name", "of a new one"},
+                   {"persona", "which agent it talks to"},
+                   {"token", "a bearer token, from those who can set no header"}}},
+        [](const Request& request) {
+            request.exchange.respond_error(
+                426, "INVALID_ARGS", "this is a WebSocket endpoint; ask for an upgrade",
+                {{"Upgrade", "websocket"}, {"Sec-WebSocket-Version", "13"}});
+        },
+        upgrading);
+    routes.add(
+        {.method = net::Method::kPost,
+         .path = kUploadPath,
+         .summary = "Upload a large result for a call that this device is answering",
+         .streams_body = true,
+         .body_now = [this] { return upload_limits(); },
+         .answers = {{201}}},
+        [this](const Request& request) { return upload(request.exchange, request.principal); });
+    add_session_routes(routes);
+    add_picture_routes(routes);
+}
+
+void Front::add_open_routes(Routes& routes) {
+    using net::Caller, net::Method;
+    routes.add({.path = "/health",
+                .who = Caller::kGuest,
+                .summary = "Whether a token is needed",
+                .head = true},
+               [this](const Request& request) { health(request.exchange); });
+    routes.add({.method = Method::kPost,
+                .path = "/pair",
+                .who = Caller::kGuest,
+                .summary = "Exchange a pairing code for a token"},
+               [this](const Request& request) { return pair(request.exchange); });
+    routes.add({.method = Method::kPost,
+                .path = kChallengePath,
+                .who = Caller::kGuest,
+                .summary = "Something for a device's key to sign"},
+               [this](const Request& request) { challenge(request.exchange); });
+    routes.add({.method = Method::kPost,
+                .path = kKeyTokenPath,
+                .who = Caller::kGuest,
+                .summary = "Exchange the signature for a token"},
+               [this](const Request& request) { key_token(request.exchange); });
+}
+
+void Front::add_rest_routes(Routes& routes) {
+    routes.add({.path = "/api/tools", .summary = "The tools that an app can show", .head = true},
+               for_users(Users::kApps, [this](const Request& request) {
+                   list_tools(request.exchange, *request.principal);
+               }));
+    routes.add(
+        {.path = "/api/status", .summary = "The model, and how long it runs", .head = true},
+        for_users(Users::kApps, [this](const Request& request) { status(request.exchange); }));
+    routes.add({.method = net::Method::kPost,
+                .path = "/webhook",
+                .summary = "Ask a question, and wait for the answer of a whole turn"},
+               for_users(Users::kScripts, [this](const Request& request) {
+                   return webhook(request.exchange, request.principal);
+               }));
+}
+
+void Front::add_session_routes(Routes& routes) {
+    using net::Method;
+    const auto add = [&routes](net::Route route, auto handler) {
+        routes.add(std::move(route), for_users(Users::kApps, std::move(handler)));
+    };
+    add({.path = "/api/sessions", .summary = "The caller's chat sessions", .head = true},
+        [this](const Request& request) {
+            return list_sessions(request.exchange, request.principal, false);
+        });
+    add({.path = "/api/sessions/running",
+         .summary = "Those of them in which a turn runs",
+         .head = true},
+        [this](const Request& request) {
+            return list_sessions(request.exchange, request.principal, true);
+        });
+    add({.method = Method::kPut,
+         .path = "/api/sessions/{session_id}",
+         .summary = "Rename a chat session"},
+        [this](const Request& request) { return rename_session(request); });
+    add({.method = Method::kDelete,
+         .path = "/api/sessions/{session_id}",
+         .summary = "Delete a chat session"},
+        [this](const Request& request) { return delete_session(request); });
+    add({.path = "/api/sessions/{session_id}/messages",
+         .summary = "What was said in a chat session",
+         .head = true},
+        [this](const Request& request) { return session_messages(request); });
+    add({.path = "/api/sessions/{session_id}/state",
+         .summary = "Whether a turn runs in a chat session",
+         .head = true},
+        [this](const Request& request) { return session_state(request); });
+    add({.method = Method::kPost,
+         .path = "/api/sessions/{session_id}/abort",
+         .summary = "End the turn that runs in a chat session"},
+        [this](const Request& request) { return abort_session(request); });
+}
+
+void Front::add_picture_routes(Routes& routes) {
+    const net::RequestBodyLimits limits{.max_bytes = core::kMostPictureBytes, .timeout = kSilence};
+    routes.add({.method = net::Method::kPost,
+                .path = "/api/sessions/{session_id}/attachments",
+                .summary = "Upload a picture for a chat session",
+                .streams_body = true,
+                .body = limits,
+                .answers = {{201}}},
+               for_users(Users::kApps,
+                         [this](const Request& request) { return upload_picture(request); }));
+    routes.add(
+        {.path = "/api/sessions/{session_id}/attachments/{picture}",
+         .summary = "Such a picture",
+         .head = true,
+         .answers = {{200, {}, "image/*"}}},
+        for_users(Users::kApps, [this](const Request& request) { return send_picture(request); }));
+}
+
+net::RequestBodyLimits Front::upload_limits() const {
+    return {.max_bytes = services_.hub.options()->artifact_bytes, .timeout = kSilence};
+}
+
+void Front::health(net::HttpExchange& exchange) const {
+    exchange.respond(
+        200, "application/json",
+        fmt::format(R"({{"status":"ok","paired":true,"require_pairing":{},"runtime":{{}}}})",
+                    !services_.hub.options()->open_loopback));
+}
+
+}  // namespace crab::clawseed

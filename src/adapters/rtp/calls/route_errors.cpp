@@ -1,0 +1,29 @@
+#include "adapters/rtp/calls/route_errors.hpp"
+
+#include "adapters/rtp/calls/call_wire.hpp"
+#include "net/http/http_error.hpp"
+
+namespace crab::rtp {
+
+void append_route_error(std::string& body, const Error& error) {
+    net::append_error_body(body, wire_code(error.code), error.message);
+}
+
+void append_call_error(std::string& body, const Error& error) {
+    const core::Outcome outcome = fail(error);
+    append_call_response(body, "", "", 0, outcome);
+}
+
+bool append_refusal(const net::Route* route, std::string_view path, int status,
+                    std::string_view reason, std::string& body) {
+    const bool own_form = route != nullptr && route->errors != nullptr;
+    if (!own_form && !path.starts_with("/v1/")) return false;
+    const ErrorCode code = status >= 500   ? ErrorCode::kUnavailable
+                           : status == 429 ? ErrorCode::kRateLimited
+                                           : ErrorCode::kInvalidArgs;
+    const auto append = own_form ? route->errors : append_route_error;
+    append(body, {.code = code, .message = std::string(reason)});
+    return true;
+}
+
+}  // namespace crab::rtp

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "base/error.hpp"
+#include "net/http/route.hpp"
+
+#include <string>
+#include <string_view>
+
+/// How errors look that routes of the protocol answer before their handlers have the request.
+/// Source: docs/protocols/rtp.md, sections 1 and 2.
+namespace crab::rtp {
+
+/// `{"error","code"}` with the protocol's codes.
+void append_route_error(std::string& body, const Error& error);
+/// The same in the response schema of a call.
+void append_call_error(std::string& body, const Error& error);
+
+/// The HTTP layer's refusal (size, time, room) of a request for a path of the protocol; false for
+/// other paths. `route` null: none was found; `path` is below the listener's prefix, and empty for
+/// a request that could not be read.
+bool append_refusal(const net::Route* route, std::string_view path, int status,
+                    std::string_view reason, std::string& body);
+
+}  // namespace crab::rtp
