@@ -71,7 +71,10 @@ LAYERS = {
     "adapters/clawseed": TASKS | VALUES | NET | CORE | {"trust", "crypto"},
     "adapters/sw4rm": TASKS | VALUES | NET | CORE | {"trust", "crypto"},
     "adapters/rtp/calls": TASKS | VALUES | NET | CORE | {"trust", "crypto"},
-    "adapters/rtp/pairing": TASKS | VALUES | NET | {"core/call", "trust", "trust/pairing", "crypto"},
+    "adapters/rtp/pairing": TASKS
+    | VALUES
+    | NET
+    | {"core/call", "trust", "trust/pairing", "crypto"},
     "adapters/rtp/hosts": TASKS
     | VALUES
     | NET
