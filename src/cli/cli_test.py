@@ -1143,7 +1143,10 @@ class Checks(CliTest):
             [error["key"] for error in answer["errors"]], ["gateway.nam", "gateway.threads"]
         )
         good = self.write("good.yaml", "gateway: {name: x}\n")
-        self.assertEqual(self.crab("gateway", "check", "--config", good).stdout, f"{good}: valid\n")
+        self.assertEqual(
+            self.crab("gateway", "check", "--config", good).stdout,
+            f"{good}: valid\na restart is needed for: gateway.name\n",
+        )
         self.assertEqual(
             json.loads(self.crab("gateway", "check", "--schema").stdout)["title"],
             "crab gateway configuration",
@@ -1243,7 +1246,14 @@ class Checks(CliTest):
             f"hosts: [{{name: dice, unix: {self.folder}/not-yet.sock}}]\n",
         )
         done = self.crab("gateway", "check", "--config", good)
-        self.assertEqual((done.returncode, done.stdout), (0, f"{good}: valid\n"), done.stderr)
+        self.assertEqual(
+            (done.returncode, done.stdout),
+            (
+                0,
+                f"{good}: valid\na reload applies: policy\na restart is needed for: hosts\n",
+            ),
+            done.stderr,
+        )
         self.assertIn("warning: hosts: dice: nothing is at", done.stderr)
 
     def test_gateway_check_says_when_a_helper_is_missing(self):
