@@ -52,9 +52,7 @@ net::BodyAdmission PeerService::admit_body(const net::HttpRequest& request) {
 
 void PeerService::refusal_body(const net::HttpRequest* request, int status, std::string_view reason,
                                std::string& body) {
-    const net::Route* const route = request != nullptr ? routes_.find(*request).route : nullptr;
-    const std::string_view path = request != nullptr ? request->path() : std::string_view();
-    if (!rtp::append_refusal(route, path, status, reason, body))
+    if (!rtp::append_refusal(routes_.table(), request, status, reason, body))
         HttpService::refusal_body(request, status, reason, body);
 }
 

@@ -102,9 +102,7 @@ net::BodyAdmission PublicService::admit_body(const net::HttpRequest& request) {
 
 void PublicService::refusal_body(const net::HttpRequest* request, int status,
                                  std::string_view reason, std::string& body) {
-    const net::Route* const route = request != nullptr ? routes_.find(*request).route : nullptr;
-    const std::string_view path = route != nullptr ? route->path : std::string_view();
-    if (!rtp::append_refusal(route, path, status, reason, body))
+    if (!rtp::append_refusal(routes_.table(), request, status, reason, body))
         HttpService::refusal_body(request, status, reason, body);
 }
 
@@ -185,9 +183,7 @@ AdminService::AdminService(const Apis& apis) {
 
 void AdminService::refusal_body(const net::HttpRequest* request, int status,
                                 std::string_view reason, std::string& body) {
-    const net::Route* const route = request != nullptr ? routes_.find(*request).route : nullptr;
-    const std::string_view path = request != nullptr ? request->path() : std::string_view();
-    if (!rtp::append_refusal(route, path, status, reason, body))
+    if (!rtp::append_refusal(routes_.table(), request, status, reason, body))
         HttpService::refusal_body(request, status, reason, body);
 }
 

@@ -14,10 +14,12 @@ void append_call_error(std::string& body, const Error& error) {
     append_call_response(body, "", "", 0, outcome);
 }
 
-bool append_refusal(const net::Route* route, std::string_view path, int status,
+bool append_refusal(const net::RouteTable& routes, const net::HttpRequest* request, int status,
                     std::string_view reason, std::string& body) {
+    if (request == nullptr) return false;
+    const net::Route* const route = routes.find(request->method(), request->path()).route;
     const bool own_form = route != nullptr && route->errors != nullptr;
-    if (!own_form && !path.starts_with("/v1/")) return false;
+    if (!own_form && !request->path().starts_with(routes.prefix() + "/v1/")) return false;
     const ErrorCode code = status >= 500   ? ErrorCode::kUnavailable
                            : status == 429 ? ErrorCode::kRateLimited
                                            : ErrorCode::kInvalidArgs;

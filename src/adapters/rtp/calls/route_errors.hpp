@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/error.hpp"
-#include "net/http/route.hpp"
+#include "net/http/route_table.hpp"
 
 #include <string>
 #include <string_view>
@@ -15,10 +15,10 @@ void append_route_error(std::string& body, const Error& error);
 /// The same in the response schema of a call.
 void append_call_error(std::string& body, const Error& error);
 
-/// The HTTP layer's refusal (size, time, room) of a request for a path of the protocol; false for
-/// other paths. `route` null: none was found; `path` is below the listener's prefix, and empty for
-/// a request that could not be read.
-bool append_refusal(const net::Route* route, std::string_view path, int status,
+/// The HTTP layer's refusal (size, time, room) of a request for a path of the protocol, whether or
+/// not the listener's `routes` have it; false for other paths. `request` null: it could not be
+/// read.
+bool append_refusal(const net::RouteTable& routes, const net::HttpRequest* request, int status,
                     std::string_view reason, std::string& body);
 
 }  // namespace crab::rtp

@@ -1,0 +1,42 @@
+#include "adapters/rtp/calls/route_errors.hpp"
+
+#include <gtest/gtest.h>
+
+namespace crab::rtp {
+namespace {
+
+class Refusal : public testing::Test {
+protected:
+    Refusal() {
+        routes.add(
+            {.method = net::Method::kPost, .path = "/v1/tools/call", .errors = append_call_error});
+    }
+    /// Empty: not a path of the protocol.
+    std::string of(std::string_view path) {
+        net::HttpRequest request;
+        request.head.method = "POST";
+        request.head.path = path;
+        std::string body;
+        return append_refusal(routes, &request, 413, "too much", body) ? body : std::string();
+    }
+    net::RouteTable routes{"/crab"};
+};
+
+TEST_F(Refusal, HasTheFormOfTheRoute) {
+    EXPECT_TRUE(of("/crab/v1/tools/call").starts_with(R"({"version":"v1","call_id":"")"));
+}
+
+TEST_F(Refusal, HasTheProtocolsFormWhereNoRouteIs) {
+    EXPECT_EQ(of("/crab/v1/nothing"), R"({"error":"too much","code":"INVALID_ARGS"})");
+}
+
+TEST_F(Refusal, IsLeftToOthersOutsideOfTheProtocol) {
+    for (const std::string_view path : {"/crab/api/tools", "/v1/tools/call", "/crabv1/a", "/"})
+        EXPECT_EQ(of(path), "") << path;
+    std::string body;
+    EXPECT_FALSE(append_refusal(routes, nullptr, 413, "too much", body));
+    EXPECT_EQ(body, "");
+}
+
+}  // namespace
+}  // namespace crab::rtp
