@@ -2,7 +2,8 @@
 
 A row of a table is `| numbers | tests |`. Tests are in backticks: `Suite.Name` is a unit test,
 `test_file.Class.test_name` (or without the class) a test with real processes; `*` or `…` at the end
-stands for any rest, and a name without its file is in the file named before it.
+stands for any rest, and a name without its file is in the file named before it. Of a page that is being
+built, numbers may have no row yet; the tests that its rows name exist all the same.
 """
 import re
 import unittest
@@ -10,7 +11,8 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = {"clawseed": 70, "cetp": 77, "sw4rm": 65, "rtp": 92}
+PAGES = {"clawseed": 70, "cetp": 77, "sw4rm": 65, "rtp": 92, "mcp": 121}
+BEING_BUILT = {"mcp"}
 SHORT = {"bridge": "test_cetp_bridge", "bus": "test_cetp_bus", "examples": "cetp_examples_test"}
 FOLDERS = ("tests/conformance", "tests/fault", "tests/integration", "examples")
 
@@ -101,6 +103,7 @@ def rows(text: str) -> list[tuple[set[int], str]]:
 class ChecklistsTest(unittest.TestCase):
     def test_every_number_has_a_test_or_a_reason_and_every_test_exists(self) -> None:
         for page, last in PAGES.items():
+            numbers_of_page = set(range(1, last + 1))
             text = (ROOT / "docs/protocols" / f"{page}.md").read_text(encoding="utf-8")
             text = text[text.index("Conformance checklist") :]
             mapped: set[int] = set()
@@ -123,9 +126,9 @@ class ChecklistsTest(unittest.TestCase):
                         self.assertTrue((ROOT / path).exists(), "there is no such file")
                 mapped |= numbers
             with self.subTest(page=page):
-                self.assertEqual(
-                    sorted(set(range(1, last + 1)) - mapped), [], "numbers without a test"
-                )
+                self.assertEqual(sorted(mapped - numbers_of_page), [], "numbers that are not there")
+                if page not in BEING_BUILT:
+                    self.assertEqual(sorted(numbers_of_page - mapped), [], "numbers without a test")
 
 
 if __name__ == "__main__":
