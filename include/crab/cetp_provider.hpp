@@ -108,7 +108,7 @@ public:
     /// is the JSON Schema of its arguments. Throws std::invalid_argument for an empty or used name
     /// and for a schema that does not compile.
     void tool(std::string name, std::string description, std::string schema, CetpHandler handler);
-    /// Takes a tool away; false when there is none.
+    /// Removes a tool; false when there is none.
     bool remove_tool(std::string_view name);
 
     /// Serves until there is nothing more to do, and returns an exit status.

@@ -123,10 +123,10 @@ public:
     /// Adds a tool or replaces the one of that name; at any time, a live link is told within 100
     /// ms. `schema` is the JSON Schema of the arguments object. Throws std::invalid_argument for a
     /// name beyond `[A-Za-z0-9_.-]{1,128}`, a missing or too long description (8 KiB), a schema
-    /// that is no JSON object.
+    /// that is not a JSON object.
     void tool(std::string name, std::string description, std::string schema, ToolHandler handler,
               ToolTraits traits = {});
-    /// Takes a tool away; false when there is none. Calls that are running finish.
+    /// Removes a tool; false when there is none. Calls that are running finish.
     bool remove_tool(std::string_view name);
     /// Makes these the tools of the device, all at once: what is not among them goes. A live link
     /// is told within 100 ms, in one message. Throws as tool() does, and then changes nothing. Of

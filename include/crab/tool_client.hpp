@@ -54,7 +54,7 @@ struct CallOptions {
     std::string provider_id{};
     std::string content_type{};            ///< of the arguments; empty: JSON
     ExecutionPolicy policy{};
-    /// A repeat does no harm; else the tool's own word is asked for before one
+    /// A repeat does no harm; else the tool's own error is asked for before one
     bool idempotent = false;
 };
 

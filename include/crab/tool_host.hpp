@@ -51,7 +51,7 @@ struct PairedListener {
 /// The host does what handlers should not have to: it checks requests, arguments and results, runs
 /// repeats of a key once, ends each call at its deadline whatever the handler does (that handler
 /// keeps its place until it returns, and what it returns serves repeats), refuses what is too much
-/// (64 calls run, 256 wait), cancels, and stops in good order. The answers `RATE_LIMITED` and
+/// (64 calls run, 256 wait), cancels, and stops cleanly. The answers `RATE_LIMITED` and
 /// `UNAVAILABLE` of a handler promise that the call had no effect: callers repeat them. Source:
 /// docs/protocols/rtp.md, sections 1 to 3.
 class ToolHost {

@@ -87,7 +87,7 @@ Task<void> WorktreesApi::change(net::HttpExchange& exchange, bool bind) {
         its.insert_or_assign(who, worktree);
     else
         its.erase(who);
-    // In memory at once, so that changes under way at the same time build on each other; the file
+    // In memory at once, so that changes in progress at the same time build on each other; the file
     // holds the last of them.
     worktrees_->set_bindings(std::move(bindings));
     auto store = [this] {

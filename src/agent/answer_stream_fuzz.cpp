@@ -52,7 +52,7 @@ Read read(const ModelApi& api, std::string_view bytes, NextSize next_size) {
     require(answer.requests.size() <= AnswerLimits{}.requests, "the number of requests is bounded");
     for (const ToolRequest& request : answer.requests)
         result.requests += request.id + "|" + request.tool + "|" + request.args + "\n";
-    // as the turn loop does with what is no object
+    // as the turn loop does with what is not an object
     for (ToolRequest& request : answer.requests) request.args = "{}";
     result.text = answer.text;
     result.thinking = heard.thinking;

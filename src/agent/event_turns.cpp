@@ -138,7 +138,7 @@ Task<bool> EventTurns::find_position() {
         };
         const auto found = co_await services_.store_pool.run(std::move(read));
         if (found) {
-            // an outbox that was removed begins anew
+            // an outbox that was removed begins again
             position_ = std::min(*found, services_.outbox.last());
             co_return true;
         }

@@ -119,7 +119,7 @@ public:
                             .created_at = clock.system_now()},
                            message);
     }
-    /// Runs what is under way on the loop and the pool until nothing is.
+    /// Runs what is in progress on the loop and the pool until nothing is.
     void settle() {
         for (int hop = 0; hop < 6; ++hop) {
             bool done = false;

@@ -15,7 +15,7 @@ std::string shown_to_model(const core::Outcome& outcome, std::size_t most_bytes)
 
 /// A picture that a tool gave in its result, as base64: an object with `mime_type` or
 /// `content_type` and `data_base64`, `base64` or `data` (what devices give), or a data URL. Nothing
-/// for any other result, and for what is no picture of a kind and size that models take.
+/// for any other result, and for what is not a picture of a kind and size that models take.
 struct ToolPicture {
     core::Picture picture;
     std::string base64;

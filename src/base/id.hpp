@@ -28,7 +28,7 @@ private:
 using TenantId = Id<struct TenantIdTag>;
 using ChatSessionId = Id<struct ChatSessionIdTag>;
 
-/// One live connection, unique for the life of the process.
+/// One live connection, unique for the lifetime of the process.
 enum class ConnectionId : std::uint64_t {};
 
 }  // namespace crab

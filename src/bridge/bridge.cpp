@@ -70,7 +70,7 @@ DeviceEnd Bridge::run() {
     return end;
 }
 
-/// The device has cancelled what was under way as it ended.
+/// The device has cancelled what was in progress as it ended.
 void Bridge::stop_when_idle() {
     if (winding_up_ && calls_ == 0) transports_.bus->stop([this] { loop_.stop(); });
 }

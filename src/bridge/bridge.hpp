@@ -40,7 +40,7 @@ public:
 
     /// Scans, connects, and serves until stop() or until the gateway wants no more.
     DeviceEnd run();
-    /// From any thread.
+    /// Thread-safe.
     void stop();
 
 private:

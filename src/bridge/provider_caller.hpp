@@ -23,7 +23,7 @@ public:
     ProviderCaller(net::EventLoop& loop, Transports transports)
         : loop_(loop), transports_(std::move(transports)) {}
 
-    /// Whether a call to that provider is under way.
+    /// Whether a call to that provider is in progress.
     bool is_calling(const std::string& provider_id) const {
         const auto found = running_.find(provider_id);
         return found != running_.end() && found->second > 0;

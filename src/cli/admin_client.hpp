@@ -52,13 +52,13 @@ public:
     /// answering false.
     Result<int> download(const std::string& path,
                          const std::function<bool(std::string_view part)>& on_body);
-    /// Asks for an event stream; `on_event` gets its events. An answer that is no stream comes back
-    /// as the reply.
+    /// Asks for an event stream; `on_event` gets its events. An answer that is not a stream comes
+    /// back as the reply.
     Result<Reply> stream(const std::string& path, const json::Value& body, const OnEvent& on_event,
                          Deadline deadline = kNoDeadline);
 
     /// Follows an endless event stream until `on_event` answers false, or it ends. An answer that
-    /// is no stream comes back as the reply.
+    /// is not a stream comes back as the reply.
     Result<Reply> follow(const std::string& path,
                          const std::function<bool(const ServerEvent& event)>& on_event);
 

@@ -187,8 +187,8 @@ json::Value asked(std::string_view kind) {
                    kind, options))
         .value();
 }
-/// What a line answers, as JSON; `-` for one that is no answer, else the status when there is no
-/// answer in it.
+/// What a line answers, as JSON; `-` for one that is not an answer, else the status when there is
+/// no answer in it.
 std::string answered(std::string_view kind, std::string_view line) {
     const auto response = parse_question_answer(asked(kind), line);
     if (!response) return "-";

@@ -168,7 +168,7 @@ private:
     }
 
     /// What a line that begins with a slash sends: nothing, when it is answered here. A word that
-    /// is no command may be meant for the model.
+    /// is not a command may be meant for the model.
     Result<std::optional<std::string>> command(const std::string& line) {
         const std::size_t space = line.find(' ');
         const std::string word = line.substr(0, space),

@@ -21,7 +21,7 @@ std::string id_of(const json::Value& question) {
     return text_of(question, is_of_agent(question) ? "request_id" : "id");
 }
 
-/// The frame that a typed line makes; nothing for a line that is no answer.
+/// The frame that a typed line makes; nothing for a line that is not an answer.
 std::optional<json::Value> word_of(const json::Value& question, std::string_view line) {
     if (is_of_agent(question)) return parse_question_answer(question, line);
     const auto answer = parse_approval_answer(line);

@@ -228,7 +228,7 @@ std::vector<std::string> with_common_options_behind(CLI::App& app,
     const std::vector<std::string> rest(arguments.begin() + static_cast<std::ptrdiff_t>(i),
                                         arguments.end());
     const bool is_command = visible_commands(*command).empty();
-    // A word that is no command is what has to be told, not the option before it.
+    // A word that is not a command is what has to be told, not the option before it.
     const std::vector<std::string>& first = is_command ? options : rest;
     const std::vector<std::string>& last = is_command ? rest : options;
     words.insert(words.end(), first.begin(), first.end());

@@ -25,7 +25,7 @@ struct DeviceOptions {
     /// With the key that the code is exchanged for; may block
     std::function<void(const std::string& public_key)> before_pairing;
     std::string name;  ///< for people; empty: the host's name
-    std::string session_id;  ///< empty: kept in `state_file`, or made anew
+    std::string session_id;  ///< empty: kept in `state_file`, or created
     std::vector<sdk::CommandTool> exec_tools;
     std::filesystem::path state_file;  ///< keeps the token that pairing gave; mode 0600
     bool once = false;  ///< end with the first connection instead of reconnecting

@@ -51,7 +51,7 @@ public:
     /// Eight bytes, most significant first: frames a number so that no two sequences of parts look
     /// alike.
     Sha256& update_number(std::uint64_t number);
-    /// The digest of everything so far; the object then starts anew.
+    /// The digest of everything so far; the object then starts again.
     Sha256Digest finish();
 
 private:

@@ -24,7 +24,7 @@ public:
     static Result<KeyFolder> open(const std::filesystem::path& path);
 
     /// The file's content; nothing when there is none. Errors: kUnavailable; kOversize above 1 MiB;
-    /// kForbidden when it is no plain file, another user's, or may be read or written by more
+    /// kForbidden when it is not a plain file, another user's, or may be read or written by more
     /// people than `access` says.
     Result<std::optional<std::string>> read(std::string_view name, Access access) const;
     /// Replaces the file durably and in one step: written aside, synced, renamed, the directory

@@ -20,7 +20,7 @@ namespace crab::crypto {
 void set_common_name(X509_name_st* subject, std::string_view name);
 /// The first common name; empty when there is none.
 std::string common_name_of(const X509_name_st* subject);
-/// Adds the extension with these names. Throws std::invalid_argument for what is no IP address.
+/// Adds the extension with these names. Throws std::invalid_argument for what is not an IP address.
 void add_alt_names(stack_st_X509_EXTENSION** extensions, const AltNames& names);
 AltNames alt_names_of(const stack_st_X509_EXTENSION* extensions);
 /// A UTCTime or GeneralizedTime; nothing when it is malformed.

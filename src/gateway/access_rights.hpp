@@ -17,8 +17,8 @@
 
 namespace crab::gateway {
 
-/// Rights beside calls: the leases in trust.db, the answer from policy and leases, and the routes
-/// that both have. What happens to leases is in the audit trail.
+/// Rights other than calls: the leases in trust.db, the answer from policy and leases, and the
+/// routes that both have. What happens to leases is in the audit trail.
 class AccessRights final : public Component {
 public:
     AccessRights(const GatewayContext& context, Workers& workers, AuditTrail& audit,

@@ -10,7 +10,7 @@
 
 namespace crab::gateway {
 
-/// What the gateway's own tools know, asked anew by every call, on any thread.
+/// What the gateway's own tools know, asked again by every call, on any thread.
 struct KnownDevices {
     std::function<std::vector<clawseed::ConnectedDevice>()> connected;
     std::function<std::vector<trust::DeviceRecord>()> paired;   ///< those that may connect

@@ -30,7 +30,7 @@ public:
     core::Ledger& ledger() { return ledger_; }
     core::LedgerJournal& journal() { return *journal_; }
     core::EarlyCancels& early_cancels() { return early_cancels_; }
-    /// Calls of earlier lives that have no end, until told() says that all who owe something for
+    /// Calls of earlier runs that have no end, until told() says that all who owe something for
     /// them have it.
     const std::vector<core::UnfinishedCall>& unfinished() const { return unfinished_; }
     Result<void> told();

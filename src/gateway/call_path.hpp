@@ -50,7 +50,7 @@ public:
     Lane& first() { return *lanes_.front(); }
     /// Calls that wait for devices.
     core::AwayCalls& away() { return uses_.rules.away(); }
-    /// From any thread.
+    /// Thread-safe.
     std::vector<core::RunningCallInfo> running() const;
     /// From any thread: how many calls it found. Callers reach only their own calls of that tenant,
     /// operators any.

@@ -9,9 +9,8 @@
 
 namespace crab::gateway {
 
-/// The configuration's policy, rates, hooks and limits in the words of the core. Rates that are
-/// those of `before` go on counting from there. Errors: kInvalidArgs naming the entry that cannot
-/// be used.
+/// The configuration's policy, rates, hooks and limits as core types. Rates that are those of
+/// `before` go on counting from there. Errors: kInvalidArgs naming the entry that cannot be used.
 Result<std::shared_ptr<const core::CallRules>> make_call_rules(
     const config::GatewayConfig& config, BlockingPool& pool,
     const core::CallRules* before = nullptr);

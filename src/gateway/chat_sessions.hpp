@@ -15,8 +15,7 @@ public:
     explicit ChatSessions(const GatewayContext& context) : context_(context) {}
 
     std::string_view name() const override { return "chat sessions"; }
-    /// Ends what an earlier life of the gateway left without an answer. Errors: those of the
-    /// stores.
+    /// Ends what an earlier run of the gateway left without an answer. Errors: those of the stores.
     Result<void> start() override;
 
     core::ChatSessionStore& chats() { return *chats_; }

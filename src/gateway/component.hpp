@@ -55,7 +55,7 @@ public:
     /// After the last start, before anybody is served.
     virtual void add_metrics(core::MetricsPage& page) { (void)page; }
 
-    /// Lets nothing new in from here on; what is under way goes on. Does not block.
+    /// Lets nothing new in from here on; what is in progress goes on. Does not block.
     virtual void drain() {}
     /// How long stop() may take.
     virtual Milliseconds stop_limit() const { return std::chrono::seconds(10); }

@@ -9,7 +9,7 @@
 
 namespace crab::gateway {
 
-/// Turns that an earlier life of the gateway left without an end: what became of them, as far as
+/// Turns that an earlier run of the gateway left without an end: what became of them, as far as
 /// their chat sessions tell. Blocking.
 class EarlierTurns {
 public:

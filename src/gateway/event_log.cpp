@@ -28,7 +28,7 @@ std::span<const ConfigKey> EventLog::keys() const {
     return kKeys;
 }
 
-/// What is known, elsewhere, of calls and turns that an earlier life of the gateway left open.
+/// What is known, elsewhere, of calls and turns that an earlier run of the gateway left open.
 Result<void> EventLog::end_earlier_life(const std::string& gateway_id,
                                         const rtp::TurnEventOptions& options) {
     const Clock& clock = context_.clock;

@@ -19,7 +19,7 @@ namespace crab::gateway {
 /// docs/protocols/sw4rm.md, section 2.
 class PeerCertificates {
 public:
-    /// What outlives this.
+    /// Must outlive this.
     struct Services {
         trust::Peers& peers;
         const crypto::Certificate& ca;  ///< of pairing

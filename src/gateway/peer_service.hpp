@@ -18,7 +18,7 @@ namespace crab::gateway {
 /// sections 1, 6 and 8.
 class PeerService final : public net::HttpService {
 public:
-    /// What outlives the service.
+    /// Must outlive the service.
     struct Services {
         PeerCertificates::Services certificates;
         const trust::Access& access;

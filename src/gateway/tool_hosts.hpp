@@ -9,7 +9,7 @@
 
 namespace crab::gateway {
 
-/// The configured tool hosts in the words of the RTP adapter. Errors: kInvalidArgs naming the host
+/// The configured tool hosts as options of the RTP adapter. Errors: kInvalidArgs naming the host
 /// whose socket cannot be used.
 Result<std::vector<rtp::RtpHost::Options>> make_tool_host_options(
     const config::GatewayConfig& config);

@@ -12,7 +12,7 @@ class OutboxEventSink final : public cron::CronEventSink {
 public:
     OutboxEventSink(core::EventOutbox& outbox, const Clock& clock)
         : outbox_(outbox), clock_(clock) {}
-    /// Errors: kInvalidArgs for what is no envelope; kConflict; those of the outbox.
+    /// Errors: kInvalidArgs for what is not an envelope; kConflict; those of the outbox.
     Task<Result<void>> publish(std::string envelope) override;
 
 private:

@@ -14,8 +14,8 @@
 namespace crab::hosting {
 
 /// The configured worktrees, their folders held open. `places` are the folders of this process, of
-/// state and sockets, beside what the configuration names. Errors: kInvalidArgs for one that is no
-/// folder, overlaps another, or meets what is crab's own.
+/// state and sockets, beside what the configuration names. Errors: kInvalidArgs for one that is not
+/// a folder, overlaps another, or meets what is crab's own.
 Result<std::shared_ptr<command::Worktrees>> make_worktrees(
     const config::GatewayConfig& config, const std::vector<std::filesystem::path>& places);
 

@@ -11,7 +11,7 @@ constexpr std::chrono::seconds kPatience{10};
 constexpr net::HttpClientOptions kOptions{
     .max_connections = 1, .max_waiting = 16, .max_body_bytes = 64 * 1024};
 
-/// What a status means to whoever repeats; 404 and 405 say that this is no gateway, not that it
+/// What a status means to whoever repeats; 404 and 405 say that this is not a gateway, not that it
 /// does not want the event.
 ErrorCode code_of(int status) {
     switch (status) {

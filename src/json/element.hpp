@@ -16,7 +16,7 @@ using Object = simdjson::dom::object;
 using Array = simdjson::dom::array;
 
 /// The member `key` of `object`; of several with that name the first. Nothing when absent or when
-/// `object` is no object.
+/// `object` is not an object.
 std::optional<Element> get(Element object, std::string_view key);
 /// The member `key` when it has the asked type, otherwise nothing. The text is a view into the
 /// parse result.

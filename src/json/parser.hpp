@@ -33,7 +33,7 @@ public:
     /// The bytes of a top-level member's value exactly as the caller wrote them, without the white
     /// space around it; a view into the text given to parse(), ready to be spliced into another
     /// frame. Of several members with the name it is the first, as in get(). Nothing when absent or
-    /// when the text is no object.
+    /// when the text is not an object.
     std::optional<std::string_view> raw_member(std::string_view name) const;
 
 private:

@@ -64,7 +64,7 @@ public:
     /// A whole number that fits, written as `3` or as `3.0`.
     std::optional<std::int64_t> as_int64() const;
 
-    /// The member of that name; nullptr when absent or when this is no object.
+    /// The member of that name; nullptr when absent or when this is not an object.
     const Value* find(std::string_view key) const;
     Value* find(std::string_view key);
     /// What an RFC 6901 pointer leads to; "" is the value itself. nullptr when it leads nowhere or

@@ -25,7 +25,7 @@ CallResult read_call_response(const json::Value& body, std::string_view call_id)
 ToolError read_refusal(int status, std::string_view body);
 std::expected<std::vector<ToolInfo>, ToolError> read_tools(std::string_view body);
 std::optional<CancelStatus> read_cancel_status(std::string_view body);
-/// Nothing for what is no frame.
+/// Nothing for what is not a frame.
 std::optional<ToolFrame> read_frame(std::string_view data);
 
 }  // namespace crab::sdk

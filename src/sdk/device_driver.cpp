@@ -157,7 +157,7 @@ bool DeviceDriver::run(std::shared_ptr<CallState> call, std::shared_ptr<const De
         });
 }
 
-/// A call that is answered later; false when too many are under way, this one counted.
+/// A call that is answered later; false when too many are in progress, this one counted.
 bool DeviceDriver::begin(const std::shared_ptr<CallState>& call, const DeviceTool& tool,
                          const std::optional<UploadTerms>& uploads) {
     if (link_.running_calls() > options_.parallel_handlers + options_.queued_calls) return false;

@@ -57,7 +57,7 @@ public:
         room_->wake();
         return frame;
     }
-    /// Takes no frame more.
+    /// Takes no more frames.
     void close() {
         const std::scoped_lock lock(mutex_);
         closed_ = true;

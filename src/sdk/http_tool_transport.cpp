@@ -113,7 +113,7 @@ public:
 
         EventReader reader(callbacks != nullptr ? *callbacks : kNoCallbacks, call_id);
         net::BlockingClient::OnBody on_body;
-        // an answer that is no stream of events: a refusal before the call began
+        // an answer that is not a stream of events: a refusal before the call began
         std::string plain;
         if (callbacks != nullptr) {
             on_body = [&](std::string_view part) {

@@ -7,8 +7,8 @@
 
 namespace crab::setup {
 
-/// The configuration's `policy` and `peers` in the words of the core. Errors: kInvalidArgs naming
-/// the entry that cannot be used.
+/// The configuration's `policy` and `peers` as core types. Errors: kInvalidArgs naming the entry
+/// that cannot be used.
 Result<std::shared_ptr<const core::Policy>> make_policy(const config::GatewayConfig& config);
 
 }  // namespace crab::setup

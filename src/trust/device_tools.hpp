@@ -38,7 +38,7 @@ public:
 
 private:
     struct Device {
-        /// Over which it became known; nothing: in an earlier life of the gateway
+        /// Over which it became known; nothing: in an earlier run of the gateway
         std::optional<ConnectionId> first;
         std::map<std::string, bool, std::less<>> tools;  ///< by name; true: waits
     };

@@ -33,8 +33,8 @@ public:
         Milliseconds unnamed = std::chrono::seconds(30);
     };
 
-    /// Is told of each lease that was `granted` or `renewed`, has `ended` or `expired`; quick, and
-    /// asks nothing of the leases.
+    /// Is notified of each lease that was `granted` or `renewed`, has `ended` or `expired`; quick,
+    /// and asks nothing of the leases.
     using Witness = std::function<void(std::string_view what, const Lease& lease)>;
 
     /// Reads the store once. Leases that were bound to connections ended with the process that had

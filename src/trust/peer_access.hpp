@@ -13,7 +13,7 @@ namespace crab::trust {
 /// lease is named, lie within it. Source: docs/protocols/rtp.md, section 8.
 class PeerAccess final : public Access {
 public:
-    /// `rules` are asked anew for every decision, so that a reload reaches what is open.
+    /// `rules` are asked again for every decision, so that a reload reaches what is open.
     PeerAccess(const Published<core::CallRules>& rules, Leases& leases)
         : rules_(rules), leases_(leases) {}
 

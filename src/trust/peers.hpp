@@ -59,8 +59,8 @@ public:
     std::optional<Known> show(const PeerName& name) const;
     /// Sorted by name, in text form.
     std::vector<Known> list() const;
-    /// `told` hears of every change, in order, on the thread that made it; it must not write here.
-    /// Registered before there are changes.
+    /// `told` is notified of every change, in order, on the thread that made it; it must not write
+    /// here. Registered before there are changes.
     void on_change(std::function<void(const PeerChange&)> told) {
         told_.push_back(std::move(told));
     }

@@ -62,7 +62,7 @@ public:
     /// others get new ones. Errors: those of the store; kInternal for a record that makes no sense.
     static Result<std::unique_ptr<Tokens>> load(TokenStore& store, const Clock& clock);
 
-    /// Who the bearer of `token` is: the same pointer for the same token for the life of the
+    /// Who the bearer of `token` is: the same pointer for the same token for the lifetime of the
     /// process. Errors: kUnauthenticated, with what to do about it.
     Result<core::PrincipalRef> authenticate(std::string_view token);
     /// The same, and until when: a session of a key ends by its own expiry. Whoever remembers it
@@ -97,8 +97,8 @@ public:
     /// The same for one token, by its id alone.
     Result<int> revoke_token(std::string_view id);
     /// Calls back with the id of each token that is revoked from now on, on the thread that
-    /// revokes, for the life of *this. The callback only posts to the connections' owners: it must
-    /// not call issue(), revoke() or flush().
+    /// revokes, for the lifetime of *this. The callback only posts to the connections' owners: it
+    /// must not call issue(), revoke() or flush().
     void on_revoked(std::function<void(const std::string& credential_id)> callback);
 
     /// All tokens, oldest first, revoked and expired ones included.

@@ -65,7 +65,7 @@ using Fields = std::map<std::string, std::variant<std::string, std::uint32_t>, s
 /// and cut.
 Envelope read_envelope(const Fields& fields);
 /// An envelope in JSON: one object whose `data` may be any value, kept as compact text. Nothing
-/// when it is no JSON object, which is no envelope at all.
+/// when it is not a JSON object, which is not an envelope at all.
 std::optional<Envelope> parse_envelope(std::string_view text);
 /// The JSON form, without a line end.
 std::string to_wire(const Envelope& envelope);

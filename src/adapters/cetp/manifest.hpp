@@ -23,7 +23,7 @@ using Reading = Result<std::optional<ProviderRecord>>;
 /// `cetp/providers/<id>.ini`. Source: docs/protocols/cetp.md, section 2 and rules 3, 4 and 7.
 Reading read_manifest(std::string_view id, std::string_view text, const ManifestContext& context);
 /// `applications/<id>.desktop`; an outer nothing when it does not implement the interface, and so
-/// is no record at all.
+/// is not a record at all.
 std::optional<Reading> read_desktop_entry(std::string_view id, std::string_view text,
                                           const ManifestContext& context);
 /// An activatable bus name; an outer nothing when it does not end in `.Cetp1`.

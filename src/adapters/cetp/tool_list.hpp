@@ -84,7 +84,7 @@ struct ProviderInfo {
     std::string name{}, description{};
     std::vector<Scope> scopes{};
 };
-/// Errors: kInvalidArgs for what is no JSON object.
+/// Errors: kInvalidArgs for what is not a JSON object.
 Result<ProviderInfo> parse_provider_info(std::string_view data);
 
 }  // namespace crab::cetp

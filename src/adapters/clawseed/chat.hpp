@@ -112,7 +112,7 @@ public:
     /// returns in the grace time.
     void leave(ConnectionId connection, bool goodbye);
     void rename(std::string name);
-    /// What was stored is being removed: the count begins anew, and listings leave the chat out
+    /// What was stored is being removed: the count begins again, and listings leave the chat out
     /// until something is said again.
     void forget_history();
     bool is_forgotten() const { return forgotten_.load(); }

@@ -438,7 +438,7 @@ void DeviceSession::register_tools(Registration& registration) {
     if (hub_.services().away != nullptr) hub_.services().away->came(tools);
 }
 
-/// Counts anew what this connection has registered.
+/// Counts again what this connection has registered.
 void DeviceSession::tools_changed(const std::string& slug) {
     const auto owned = hub_.services().registry.owned_by(connection_);
     tools_ = owned.size();

@@ -131,7 +131,7 @@ public:
         bool resumed = false;
     };
     /// Opens or resumes a chat session. Errors: kForbidden when another principal owns it;
-    /// kNotFound for a new one whose persona is no agent.
+    /// kNotFound for a new one whose persona is not an agent.
     Result<ChatOpening> open_chat(const core::PrincipalRef& principal, std::string_view session_id,
                                   std::string_view name, std::string_view persona);
     /// The chat of this id if `principal` owns it and it is live.

@@ -147,7 +147,7 @@ public:
         advance(10min);  // calls that still wait for a device give up
     }
 
-    /// Runs what is under way, on the loop, its sockets and the pool, until nothing is.
+    /// Runs what is in progress, on the loop, its sockets and the pool, until nothing is.
     void settle() {
         for (int hop = 0; hop < 8; ++hop) {
             bool done = false;

@@ -11,7 +11,7 @@ namespace crab::sw4rm {
 
 /// Why a call at another ToolService has no result.
 struct CallFailure {
-    Error error;                      ///< in plain words, fit for the pipeline
+    Error error;                      ///< in protocol-neutral terms, fit for the pipeline
     net::GrpcStatus status = net::GrpcStatus::kUnknown;
     bool answered = false;            ///< the other side said so
     std::optional<bool> retry_able;   ///< its trailer

@@ -42,11 +42,12 @@ public:
     /// After stop(), or if start() was never called.
     ~ProviderDirectory();
 
-    /// Begins to ask; from any thread.
+    /// Starts polling. Thread-safe.
     void start();
-    /// Ends all that is under way and waits for it; called by a thread that is none of the loops'.
+    /// Ends all that is in progress and waits for it; called by a thread that is none of the
+    /// loops'.
     void stop();
-    /// From any thread.
+    /// Thread-safe.
     std::vector<Status> status() const;
 
     /// RegisterProvider: `tools` become all of the provider's. On any of the loops.

@@ -34,7 +34,7 @@ public:
 
     /// Errors: kUnavailable, not started; kOutcomeUnknown, sent and not answered; kTimeout,
     /// kWallTimeout, kCancelled, kPolicyUnenforceable; kInternal for an answer that breaks a rule;
-    /// else the provider's own word.
+    /// else the provider's own error.
     Task<core::Outcome> run(core::AdmittedCall call, core::FrameSink& sink) override;
     /// DescribeTools from this thread's loop: the answer as it came, nothing when the provider has
     /// no such service. It counts for the breaker, and is not held back by it.
@@ -46,8 +46,8 @@ public:
     const std::string& id() const { return options_.id; }
     const core::HostBreaker& breaker() const { return breaker_; }
 
-    /// Ends what is under way on `loop`, on whose thread it is called, and calls `done` there when
-    /// nothing is left.
+    /// Ends what is in progress on `loop`, on whose thread it is called, and calls `done` there
+    /// when nothing is left.
     void stop(net::EventLoop& loop, std::function<void()> done);
 
 private:

@@ -35,7 +35,7 @@ public:
 
     /// The next RPC makes a new connection.
     void retire() { channel_.retire(); }
-    /// Ends the connection and what is under way on it.
+    /// Ends the connection and what is in progress on it.
     void close() { channel_.close(); }
 
 private:

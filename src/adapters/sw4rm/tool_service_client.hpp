@@ -56,7 +56,7 @@ public:
 
     /// The next call makes a new connection.
     void retire() { service_.retire(); }
-    /// Ends the connection and what is under way, and calls `done` when nothing is left.
+    /// Ends the connection and what is in progress, and calls `done` when nothing is left.
     void stop(std::function<void()> done);
 
 private:

@@ -14,7 +14,7 @@
 namespace crab {
 namespace detail {
 
-/// The tasks under way; their ends come on the thread of the chain that waits.
+/// The tasks in progress; their ends come on the thread of the chain that waits.
 template <class T>
 class Gathering final : public Interruptible {
 public:

@@ -32,7 +32,7 @@ public:
     TaskChain& operator=(const TaskChain&) = delete;
 
     const Executor& executor() const { return executor_; }
-    /// Somebody wants this chain to end. Nothing is thrown: a wait under way ends early and later
+    /// Somebody wants this chain to end. Nothing is thrown: a wait in progress ends early and later
     /// ones do not begin; what the tasks then do is their own affair.
     bool cancelled() const { return cancelled_; }
     /// The cancellation was for something that has ended; what comes now runs as if there had been

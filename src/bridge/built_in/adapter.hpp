@@ -24,7 +24,7 @@ struct Sources {
 };
 
 /// Tools over something that the system has anyway, read-only. Used on the loop's thread; several
-/// calls may be under way. Source: docs/protocols/cetp.md, section 5.
+/// calls may be in progress. Source: docs/protocols/cetp.md, section 5.
 class Adapter {
 public:
     virtual ~Adapter() = default;

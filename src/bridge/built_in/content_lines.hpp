@@ -22,7 +22,7 @@ struct ContentLine {
     std::string parameter(const std::string& parameter_name) const;
 };
 
-/// Reads lines, unfolded. What is no content line is passed over.
+/// Reads lines, unfolded. What is not a content line is passed over.
 std::vector<ContentLine> parse_content_lines(std::string_view text);
 
 /// A value of DATE or DATE-TIME (`20261121`, `20261121T093000Z`) in the form of RFC 3339; other

@@ -17,7 +17,7 @@ public:
     static const Terminal& err();
 
     bool interactive() const { return interactive_; }
-    std::size_t width() const { return width_; }  ///< columns; 0 when it is no terminal
+    std::size_t width() const { return width_; }  ///< columns; 0 when it is not a terminal
     std::string paint(Colour colour, std::string_view text) const;
 
 private:

@@ -41,9 +41,9 @@ public:
         std::shared_ptr<const ApprovalQuestion> question;   ///< never null
         ApprovalEnd end;
     };
-    /// Is told of every question that was put to somebody, and of its end; also of decisions about
-    /// questions that were over. Quick; called from any thread, in the order of what happens, and
-    /// asks nothing of this object.
+    /// Is notified of every question that was put to somebody, and of its end; also of decisions
+    /// about questions that were over. Quick; called from any thread, in the order of what happens,
+    /// and asks nothing of this object.
     class Witness {
     public:
         virtual ~Witness() = default;

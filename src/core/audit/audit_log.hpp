@@ -23,7 +23,7 @@
 
 namespace crab::core {
 
-/// What is recorded beside calls, and by whose doing.
+/// What is recorded other than calls, and by whose doing.
 struct AuditEvent {
     std::string_view kind;  ///< such as `lease.granted`: one of a few, of the program's own choice
     std::string_view by;  ///< the principal or peer that caused it

@@ -32,7 +32,7 @@ public:
 
     /// Whether the event is to be recorded; else it is counted.
     bool take(const AuditEvent& event, SteadyTime now);
-    /// What has been left out for long enough; counted anew from here on.
+    /// What has been left out for long enough; counted again from here on.
     std::vector<LeftOut> take_left_out(SteadyTime now);
 
 private:

@@ -9,7 +9,7 @@
 
 namespace crab::core {
 
-// What is decided beside calls and registrations: `events.publish:<type>`,
+// What is decided other than calls and registrations: `events.publish:<type>`,
 // `events.subscribe:<type>`, `control.config:<what>`, `control.sessions:<what>`,
 // `control.peers:<what>`, `control.subscriptions:<what>`. A pattern (`*`, `?`) behind the colon
 // stands for all that it matches. Pairing and renewing are no actions, so that no policy can grant

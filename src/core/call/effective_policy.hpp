@@ -43,7 +43,7 @@ struct PolicyDefaults {
     Milliseconds budget_cpu{0}, budget_wall{0};
 };
 
-/// What no call can pass. Labels that are not set: the default itself. A budget of 0 is no cap.
+/// What no call can pass. Labels that are not set: the default itself. A budget of 0 is not a cap.
 struct PolicyCeilings {
     Milliseconds timeout{600'000};
     std::uint32_t max_retries = 5;

@@ -25,7 +25,7 @@ public:
         std::string_view gave_up;   ///< why the sink cancelled the call; empty: it did not
     };
     /// What has gone out, with what is to follow now that the call has ended with `outcome`;
-    /// nothing from one that is no stream.
+    /// nothing from one that is not a stream.
     virtual std::optional<Sent> sent(const Outcome& outcome) const {
         static_cast<void>(outcome);
         return std::nullopt;

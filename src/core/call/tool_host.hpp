@@ -17,7 +17,7 @@ public:
     /// Runs one call until it is answered or its deadline passes; cancelling the coroutine cancels
     /// the call at the host. Errors of transport: kUnavailable when the request was surely not
     /// delivered, kOutcomeUnknown when it may have been; kTimeout, kCancelled; else the tool's own
-    /// word. Hosts do not retry.
+    /// error. Hosts do not retry.
     virtual Task<Outcome> run(AdmittedCall call, FrameSink& sink) = 0;
     /// Where the call would run, for whoever approves it: a worktree, for one. Empty: there is but
     /// one place. Errors: kUnavailable when that cannot be found out now.

@@ -21,9 +21,9 @@ struct TurnEnd {
     std::string text;  ///< the answer, or for people why there is none
 };
 
-/// Hears of every turn and of its end: exactly one ended() follows each begun(), once the turn's
-/// last words are stored, so that what a crash takes can be made up for from there. Returns at
-/// once. Thread-safe; shared by all loops.
+/// Is notified of every turn and of its end: exactly one ended() follows each begun(), once the
+/// turn's last words are stored, so that what a crash takes can be made up for from there. Returns
+/// at once. Thread-safe; shared by all loops.
 class TurnLog {
 public:
     virtual ~TurnLog() = default;

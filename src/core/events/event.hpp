@@ -41,8 +41,8 @@ std::optional<EventType> find_event_type(std::string_view name);
 /// All of them, in the order of the enum.
 const std::array<EventType, kEventTypes>& all_event_types();
 
-/// Where an event stands in the outbox: 1, 2, 3, …; 0 is before the first. Grows for the life of
-/// the outbox.
+/// Where an event stands in the outbox: 1, 2, 3, …; 0 is before the first. Grows for the lifetime
+/// of the outbox.
 using EventPosition = std::int64_t;
 
 /// What has happened, for whoever may hear of it.

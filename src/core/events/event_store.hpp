@@ -19,7 +19,7 @@ enum class CallStep : std::uint8_t {
     kRequested,
     kEnded,
     kEndedUnknown,   ///< ended, but nobody knows how; the host that it was sent to may settle it
-    kSettles,        ///< the host's own word: taken only for a call of kEndedUnknown, once
+    kSettles,        ///< the host's own error: taken only for a call of kEndedUnknown, once
 };
 
 /// An event that wants into the outbox.
@@ -75,7 +75,7 @@ public:
                                                   std::size_t bytes) = 0;
     virtual Result<EventBounds> bounds() = 0;
     /// Requests of calls, and starts of turns, that have no end, oldest first; after a start those
-    /// that an earlier life of the gateway left.
+    /// that an earlier run of the gateway left.
     virtual Result<std::vector<StoredEvent>> open_calls() = 0;
     /// The ids of such requests and starts that the outbox took at `since` or later.
     virtual Result<std::vector<std::string>> requests_since(SystemTime since) = 0;

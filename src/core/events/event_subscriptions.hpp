@@ -17,7 +17,7 @@
 
 namespace crab::core {
 
-/// Up to where subscribers have acknowledged, from one stream and one life of the gateway to the
+/// Up to where subscribers have acknowledged, from one stream and one run of the gateway to the
 /// next, and whether anybody waits for the events of calls. Acknowledgements are written as fast as
 /// the disk takes them, many at a time; a crash may lose the latest, and then their events come
 /// again. Thread-safe. Source: docs/protocols/rtp.md, section 9, "Receiving".

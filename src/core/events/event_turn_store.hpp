@@ -36,7 +36,7 @@ public:
     /// position moves, when the agent has had a turn for this event.
     virtual Result<bool> claim(const EventTurn& turn, EventPosition position) = 0;
     virtual Result<void> finish(std::string_view turn_id, std::string_view end, SystemTime at) = 0;
-    /// Turns without an end, the oldest first; after a start those that an earlier life of the
+    /// Turns without an end, the oldest first; after a start those that an earlier run of the
     /// gateway left.
     virtual Result<std::vector<EventTurn>> open_turns() = 0;
     /// The newest first.

@@ -40,7 +40,7 @@ public:
     /// A repeat that waits for the first; `outcome` is set before it is woken.
     struct Joiner : RemoteWaiter {
         using RemoteWaiter::RemoteWaiter;
-        OutcomeRef outcome;  ///< null: the first ended without one that serves repeats; run anew
+        OutcomeRef outcome;  ///< null: the first ended without one that serves repeats; run again
     };
     /// A place among those who wait, given back when it is destroyed, whatever ended the wait.
     class Join {

@@ -48,10 +48,10 @@ struct LedgerQuestion {
 };
 using LedgerChange = std::variant<LedgerAdmission, LedgerEnd, LedgerRelease, LedgerQuestion>;
 
-/// How an entry stands. kOpen: it was admitted in an earlier life of the gateway and never ended,
-/// so its outcome is unknown. kAbsent: there is none (the answer to a question). kIncomparable: it
-/// was recorded by an older program, with a digest of another kind, so nobody can say whether it is
-/// the same call.
+/// How an entry stands. kOpen: it was admitted in an earlier run of the gateway and never ended, so
+/// its outcome is unknown. kAbsent: there is none (the answer to a question). kIncomparable: it was
+/// recorded by an older program, with a digest of another kind, so nobody can say whether it is the
+/// same call.
 enum class Standing : std::uint8_t {
     kAdmitted,
     kFinished,
@@ -75,7 +75,7 @@ struct LedgerEntry {
     SystemTime admitted_at;
 };
 
-/// A call of an earlier life, of which the audit trail and the outbox of events may lack what was
+/// A call of an earlier run, of which the audit trail and the outbox of events may lack what was
 /// not written when that ended.
 struct UnfinishedCall {
     std::string record, event, addressee;
@@ -94,8 +94,8 @@ public:
     /// nothing is written and every answer is its error: kUnavailable (disk full, busy, I/O),
     /// kInternal.
     virtual std::vector<Result<LedgerEntry>> write(const std::vector<LedgerChange>& changes) = 0;
-    /// The entries of earlier lives that never ended, and at most 1,000 that ended within the last
-    /// 5 s of the last one, in their order; all again until mark_told().
+    /// The entries of earlier runs that never ended, and at most 1,000 that ended within the last 5
+    /// s of the last one, in their order; all again until mark_told().
     virtual Result<std::vector<UnfinishedCall>> unfinished() = 0;
     /// Everybody has what unfinished() gave.
     virtual Result<void> mark_told() = 0;

@@ -14,8 +14,8 @@ public:
     ApproveStage(LoopServices& loop, AuthorizeStage& authorize)
         : loop_(loop), authorize_(authorize) {}
 
-    /// Ends with what became of the question when that is no allowance (its details name it), and
-    /// with kUnavailable when the tool or the rules changed meanwhile.
+    /// Ends with what became of the question when that is not an allowance (its details name it),
+    /// and with kUnavailable when the tool or the rules changed meanwhile.
     Step<ApprovedCall> pass(UniqueCall unique, CallInProgress& progress);
 
 private:

@@ -10,9 +10,9 @@
 
 namespace crab::core {
 
-/// Hears of every call that is dispatched, and of its end: the pipeline calls ended() exactly once
-/// for each requested() that answered true. Nothing waits for the events themselves: a call that is
-/// recorded has its request in that record, from which what a crash took is made up for.
+/// Is notified of every call that is dispatched, and of its end: the pipeline calls ended() exactly
+/// once for each requested() that answered true. Nothing waits for the events themselves: a call
+/// that is recorded has its request in that record, from which what a crash took is made up for.
 /// Thread-safe; shared by the pipelines of all loops.
 class CallEvents {
 public:

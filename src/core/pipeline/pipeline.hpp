@@ -48,7 +48,7 @@ public:
 
     /// The caller of `call`, which run() works on here, has left. Whether the call goes on all the
     /// same, because repeats wait for what it has begun; it is cancelled when the last of them has
-    /// left too. A call that was not sent is no loss: they begin it anew.
+    /// left too. A call that was not sent is no loss: they begin it again.
     static bool goes_on_for_others(const Call& call) {
         return call.first != nullptr && call.first->leave();
     }

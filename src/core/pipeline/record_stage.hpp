@@ -14,8 +14,8 @@ public:
     RecordStage(LoopServices& loop, Recall& recall) : loop_(loop), recall_(recall) {}
 
     /// Ends with kUnavailable when it cannot be recorded, with kTimeout or kCancelled when it is
-    /// too late, and with what an earlier life of the gateway, or memory that was since reused,
-    /// knew of the call: its outcome, or the reason why it must not run.
+    /// too late, and with what an earlier run of the gateway, or memory that was since reused, knew
+    /// of the call: its outcome, or the reason why it must not run.
     Step<RecordedCall> pass(AdmittedCall admitted, CallInProgress& progress);
 
 private:

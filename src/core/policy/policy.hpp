@@ -108,8 +108,8 @@ public:
         return decide_call(principal, tool, std::nullopt, tenant).verdict != Verdict::kDeny;
     }
     /// May `principal` act for this agent: work where it works, with what it remembers? Operators
-    /// may, anybody else needs a rule. A name with a slash is no agent's: it belongs to a principal
-    /// (core/policy/agent_claim.hpp).
+    /// may, anybody else needs a rule. A name with a slash is not an agent's: it belongs to a
+    /// principal (core/policy/agent_claim.hpp).
     bool may_act_for(const Principal& principal, std::string_view agent) const;
     /// May calls of `principal` name this tenant? The one answer for tokens, peers and operators.
     bool may_act_in(const Principal& principal, std::string_view tenant) const;

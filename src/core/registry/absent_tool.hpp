@@ -8,7 +8,7 @@
 
 namespace crab::core {
 
-/// What is known of an absent tool beside its name.
+/// What is known of an absent tool other than its name.
 struct AbsentClaims {
     bool side_effects = false, idempotent = false;
 };
@@ -18,7 +18,7 @@ struct AbsentClaims {
 std::shared_ptr<Tool> absent_tool(const ToolSource& source, std::string_view plain_name,
                                   AbsentClaims claims);
 /// The same from what a ledger keeps, `Tool::unique_name` and `Tool::source_text`. Nothing when
-/// that is no tool's.
+/// that is not a tool's.
 std::shared_ptr<Tool> absent_tool(std::string_view unique_name, std::string_view source_text,
                                   AbsentClaims claims);
 

@@ -54,7 +54,7 @@ public:
     static Task<void> watch(std::shared_ptr<ToolListing> listing, ListRhythm::Times times);
     /// The source is gone: its tools are, at once, and it is not asked any more.
     void withdraw();
-    /// From any thread.
+    /// Thread-safe.
     Status status() const;
 
     const std::string& name() const { return source_.name; }

@@ -21,7 +21,7 @@ struct CronRequest {
     /// With the tenant they name the request; `key`: the idempotency key, else the call id
     std::string principal, key;
     std::string content;             ///< what a repeat must agree in
-    std::string operation_id;        ///< counts only if this is no repeat
+    std::string operation_id;        ///< counts only if this is not a repeat
     SystemTime at;
 };
 inline constexpr std::chrono::hours kKeepRequests{24};

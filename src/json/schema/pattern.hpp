@@ -15,7 +15,7 @@ namespace crab::json {
 /// large program for it, PCRE2 runs step by step under the caller's budget.
 class Pattern {
 public:
-    /// Errors: kInvalidArgs when it is no ECMA-262 pattern or too large.
+    /// Errors: kInvalidArgs when it is not an ECMA-262 pattern or too large.
     static Result<Pattern> compile(std::string_view ecma);
 
     Pattern(Pattern&&) noexcept;

@@ -109,7 +109,7 @@ struct SchemaNode {
     std::uint8_t types = kAnyType;
     bool accepts_all = false;   ///< `true`, `{}`
     bool accepts_none = false;  ///< `false`
-    bool strict_integer = false;  ///< draft 4: 1.0 is no integer
+    bool strict_integer = false;  ///< draft 4: 1.0 is not an integer
     std::uint32_t resource = 0;
     std::uint32_t values = kNone, numbers = kNone, strings = kNone, arrays = kNone, objects = kNone,
                   in_place = kNone;

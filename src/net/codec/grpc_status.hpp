@@ -28,7 +28,7 @@ enum class GrpcStatus : std::uint8_t {
 
 /// The number as `grpc-status` has it.
 std::string_view text_of(GrpcStatus status);
-/// kUnknown for what is no status.
+/// kUnknown for what is not a status.
 GrpcStatus parse_grpc_status(std::string_view text);
 
 }  // namespace crab::net

@@ -192,7 +192,7 @@ private:
         return static_cast<std::uint16_t>(text.size());
     }
 
-    // A line that is no field: the empty line, or one of the ways to get a line wrong.
+    // A line that is not a field: the empty line, or one of the ways to get a line wrong.
     bool end_of_fields(bool nothing_before) {
         if (!nothing_before)
             return refuse(400, "a field name is followed by something other than a colon");

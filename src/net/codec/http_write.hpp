@@ -8,8 +8,8 @@
 #include <string_view>
 
 /// Writing HTTP/1.1 messages onto the end of an outgoing buffer. A field that would break the
-/// message (a control character in a value, a name that is no token) is not written at all, and the
-/// function says so: no caller can be made to inject one.
+/// message (a control character in a value, a name that is not a token) is not written at all, and
+/// the function says so: no caller can be made to inject one.
 namespace crab::net {
 
 /// `OK`, `Not Found`, ...; empty for a status without a registered phrase.

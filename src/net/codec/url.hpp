@@ -44,7 +44,7 @@ struct HostPort {
 /// else.
 std::optional<HostPort> parse_host(std::string_view text);
 
-/// `scheme://host[:port]` and nothing more, as Origin fields have it. `null` is no origin.
+/// `scheme://host[:port]` and nothing more, as Origin fields have it. `null` is not an origin.
 struct Origin {
     std::string_view scheme;
     std::string_view host;

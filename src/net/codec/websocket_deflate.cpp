@@ -67,7 +67,7 @@ MessageInflater::Outcome MessageInflater::inflate(std::string_view compressed,
         set_input(*stream_, part);
         const auto step = [&] {
             const int answer = ::inflate(stream_.get(), Z_SYNC_FLUSH);
-            // a block marked as the last: legal, whatever follows starts anew
+            // a block marked as the last: legal, whatever follows starts again
             if (answer == Z_STREAM_END) {
                 inflateReset(stream_.get());
                 at_block_end = true;

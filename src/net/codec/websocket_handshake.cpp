@@ -124,7 +124,7 @@ std::optional<std::vector<Extension>> parse_extensions(const HeaderList& headers
     return extensions;
 }
 
-// The tokens of Sec-WebSocket-Protocol; nothing when an element is no token or comes twice.
+// The tokens of Sec-WebSocket-Protocol; nothing when an element is not a token or comes twice.
 std::optional<std::vector<std::string_view>> parse_protocols(const HeaderList& headers) {
     std::vector<std::string_view> protocols;
     for (const HttpHeader header : headers) {

@@ -72,7 +72,7 @@ Task<Result<GrpcChannel::SessionRef>> GrpcChannel::session(Deadline patience) {
             made = fail(ErrorCode::kCancelled, "connecting was cancelled");
     }
     if (made) session_ = *made;
-    // Each that is woken goes on at once, and may leave the list or join it anew.
+    // Each that is woken goes on at once, and may leave the list or join it again.
     for (Waiter* const waiter : std::vector(waiting_.begin(), waiting_.end())) {
         if (std::ranges::find(waiting_, waiter) != waiting_.end()) waiter->wake();
     }

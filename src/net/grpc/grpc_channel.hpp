@@ -40,7 +40,7 @@ public:
     Task<Result<GrpcClientCall>> begin(std::string_view path, std::span<const HttpHeader> metadata,
                                        Deadline deadline, Deadline patience);
 
-    /// The next call makes a new connection; calls under way keep theirs.
+    /// The next call makes a new connection; calls in progress keep theirs.
     void retire();
     /// Ends the connection and all calls; later ones fail.
     void close();

@@ -7,7 +7,7 @@
 
 namespace crab::net {
 
-/// The Date field of responses (RFC 9110 section 6.6.1), written anew once per second. Used on one
+/// The Date field of responses (RFC 9110 section 6.6.1), rewritten once per second. Used on one
 /// thread.
 class DateField {
 public:

@@ -35,7 +35,7 @@ struct WebSocketTarget {
     std::vector<std::string> subprotocols;  ///< offered
     bool offer_deflate = false;
     WebSocketOptions options;               ///< its role becomes kClient
-    /// Where the body of an answer that is no upgrade goes, as far as it came; may be null
+    /// Where the body of an answer that is not an upgrade goes, as far as it came; may be null
     std::shared_ptr<std::string> refusal{};
 };
 

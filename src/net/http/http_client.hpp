@@ -60,7 +60,7 @@ public:
     /// No connection that is there now carries another request: what proved the other side then
     /// proves nothing now.
     void retire();
-    /// Closes every connection now; requests under way fail as if the link had been lost.
+    /// Closes every connection now; requests in progress fail as if the link had been lost.
     void abort();
     std::size_t connections() const { return open_; }
     std::size_t waiting() const { return queue_.size(); }
@@ -86,7 +86,7 @@ private:
     const HttpAuthority authority_;
     const HttpClientOptions options_;
     std::vector<std::shared_ptr<HttpLink>> kept_;  ///< the one used last at the end
-    std::vector<std::shared_ptr<HttpLink>> busy_;  ///< with a request under way
+    std::vector<std::shared_ptr<HttpLink>> busy_;  ///< with a request in progress
     std::list<Waiting*> queue_;
     std::uint64_t era_ = 0;  ///< of connections; retire() begins a new one
     std::size_t open_ = 0;

@@ -36,7 +36,7 @@ public:
     /// one that has ended only its half of the stream. A server that stops cancels it all the same.
     void keep_running_when_caller_leaves() { keeps_running_ = true; }
     /// The same for one that goes on for others: `question` is asked when the caller leaves. While
-    /// it says true, serve() is not cancelled, and whoever said so sees to that later. Empty: no.
+    /// it says true, serve() is not cancelled, and whoever said so handles that later. Empty: no.
     void goes_on_when_caller_leaves(std::function<bool()> question) {
         goes_on_ = std::move(question);
     }

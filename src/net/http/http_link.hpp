@@ -33,7 +33,7 @@ public:
     /// kCancelled, kOversize, kInternal (not HTTP), kInvalidArgs (no fit request).
     Task<HttpResult> exchange(const HttpCall& call, const std::string& host, Deadline deadline);
 
-    /// Nothing is under way, and another exchange may follow.
+    /// Nothing is in progress, and another exchange may follow.
     bool is_idle() const;
     /// is_idle(), and the other side has neither closed nor said anything unasked meanwhile; asks
     /// the kernel.
@@ -47,9 +47,9 @@ public:
     std::string peer_certificate_der() const {
         return connection_ ? connection_->peer_certificate_der() : std::string();
     }
-    /// No exchange follows the one that is under way.
+    /// No exchange follows the one that is in progress.
     void retire() { spent_ = true; }
-    /// Closes now; nobody is told but an exchange that is under way, which fails.
+    /// Closes now; nobody is told but an exchange that is in progress, which fails.
     void close();
 
     void on_open(Connection& connection) override { connection_ = connection.shared_from_this(); }

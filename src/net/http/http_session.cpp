@@ -176,7 +176,7 @@ void HttpSession::begin_streamed_body() {
 }
 
 /// The request is served at once, and its body, which nobody may send, ends the connection. An
-/// upgrade it is not: what follows is no frame.
+/// upgrade it is not: what follows is not a frame.
 void HttpSession::begin_without_body() {
     exchange_.incoming_.ended = false;
     exchange_.incoming_.error =

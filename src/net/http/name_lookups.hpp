@@ -43,7 +43,7 @@ private:
 
     const Resolve resolve_;
     std::mutex mutex_;
-    /// Of each lookup that waits or is under way.
+    /// Of each lookup that waits or is in progress.
     std::map<std::string, std::vector<std::weak_ptr<Asker>>> askers_;
     FairPool threads_;  ///< last: what it runs refers to the rest
 };

@@ -1,6 +1,6 @@
 // What one request or message costs the loop's thread, kernel included: `cpu_ns` is that thread's
-// CPU time per round trip, with range(0) connections that each have one request under way. BM_Floor
-// is the same conversation on bare epoll.
+// CPU time per round trip, with range(0) connections that each have one request in progress.
+// BM_Floor is the same conversation on bare epoll.
 #include "net/http/http_server.hpp"
 #include "net/loop/loop_group.hpp"
 

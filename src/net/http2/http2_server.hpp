@@ -40,7 +40,7 @@ public:
     Result<void> listen(Listener& listener);
     /// Serves a connected socket, which it owns from now on.
     void serve(int fd);
-    /// Accepts no connection and no stream more (GOAWAY); a connection ends with its last stream.
+    /// Accepts no connection and no more streams (GOAWAY); a connection ends with its last stream.
     void stop_accepting();
     /// Cancels what is being served; it may still be answered.
     void cancel();

@@ -117,7 +117,7 @@ public:
     /// What cancels the coroutine that serves this stream; it is emitted when the stream is gone.
     CancelSignal& canceller() { return cancel_; }
     /// Asked when the stream is gone: while it says true nothing is cancelled, and whoever said so
-    /// sees to that later. Empty: no.
+    /// handles that later. Empty: no.
     void goes_on_when_gone(std::function<bool()> question) { goes_on_ = std::move(question); }
 
 private:

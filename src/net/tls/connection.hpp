@@ -22,7 +22,7 @@ struct SocketAddress;
 
 /// Why a connection is gone.
 enum class CloseReason : std::uint8_t {
-    kPeerClosed,     ///< the other side ended its stream in good order
+    kPeerClosed,     ///< the other side ended its stream cleanly
     kReset,          ///< the link broke
     kLocal,          ///< this side closed it
     kSlowReader,  ///< the other side took nothing for too long, or too much was waiting for it
@@ -71,8 +71,8 @@ struct ConnectionLimits {
 };
 
 /// A stream of bytes over TCP or a Unix socket, with or without TLS. It keeps itself alive until it
-/// is closed, lives on one loop, and owns no memory for reading or writing while nothing is under
-/// way.
+/// is closed, lives on one loop, and owns no memory for reading or writing while nothing is in
+/// progress.
 class Connection final : public Pollable,
                          private TimerNode,
                          public std::enable_shared_from_this<Connection> {

@@ -34,8 +34,8 @@ public:
         /// Made if need be; `ledger.db`, `audit.db` and the folder `pairing` are there; on a Unix
         /// socket it may be empty: then keys hold as long as the process
         std::filesystem::path state_dir;
-        /// Makes the tools for the loop that will call them; what they have to tell beside calls
-        /// goes to `audit`.
+        /// Makes the tools for the loop that will call them; what they have to tell other than
+        /// calls goes to `audit`.
         std::function<Result<std::unique_ptr<HostedTools>>(net::EventLoop& home,
                                                            core::AuditLog& audit)>
             make_tools;

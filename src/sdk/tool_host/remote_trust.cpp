@@ -82,8 +82,8 @@ Result<OperatorMade> read(const OperatorFiles& files, SystemTime now) {
 
 }  // namespace
 
-/// The file, with somebody who hears of every change of the certificates. Used on the blocking
-/// pool.
+/// The file, with somebody who is notified of every change of the certificates. Used on the
+/// blocking pool.
 class RemoteTrust::WatchedStore final : public trust::RemoteStore {
 public:
     explicit WatchedStore(RemoteTrust& owner) : owner_(owner) {}

@@ -12,7 +12,7 @@ namespace crab::store::sqlite {
 
 struct OpenedLedger {
     std::unique_ptr<LedgerStoreSqlite> store;
-    std::vector<core::UnfinishedCall> unfinished;  ///< of earlier lives, until `store->mark_told()`
+    std::vector<core::UnfinishedCall> unfinished;  ///< of earlier runs, until `store->mark_told()`
 };
 
 /// Opens the durable ledger at `file` and brings into the audit trail what a crash kept from it.

@@ -11,7 +11,7 @@ constexpr std::size_t kMostWords = 32;
 constexpr std::size_t kShortestBeginning = 3;   // shorter words match whole
 
 /// `readRoom` holds two words, which the tokenizer would take for one; it splits at everything else
-/// that is no letter or digit.
+/// that is not a letter or digit.
 std::string split_words(std::string_view name) {
     std::string words;
     for (std::size_t i = 0; i < name.size(); ++i) {

@@ -20,7 +20,7 @@ namespace crab::trust {
 /// pair.error and changes no record. Source: docs/protocols/rtp.md, sections 5.3 to 5.8.
 class GatewayPairing final : public PairingMachine {
 public:
-    /// What outlives the handshake.
+    /// Must outlive the handshake.
     struct Gateway {
         std::string id;
         const crypto::Ed25519Key& key;

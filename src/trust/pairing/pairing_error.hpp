@@ -30,7 +30,7 @@ enum class PairingCode : std::uint8_t {
     kCsrRejected,
     // never on the wire: in answers to the operator and in events
     kUnreachable,  ///< dial, TLS or upgrade failed, or the connection ended too soon
-    kRemoteRefused,  ///< a pair.error with a code that is no remote's; its text is passed on
+    kRemoteRefused,  ///< a pair.error with a code that is not a remote's; its text is passed on
     kMtlsRequired,
     kPeerExists,
     kInvalidArgs,

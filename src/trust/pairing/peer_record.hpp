@@ -18,7 +18,7 @@ enum class PeerStatus : std::uint8_t {
     kPending,   ///< a first pairing that has not been finished
     kActive,
     kInactive,  ///< put aside by the operator, or a test
-    kRevoked,   ///< for good
+    kRevoked,   ///< permanently
 };
 
 std::string_view to_text(PeerStatus status);

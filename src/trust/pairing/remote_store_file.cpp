@@ -23,7 +23,7 @@ json::Value to_json(const InstalledCertificate& one) {
                                 {"ca_pem", one.ca_pem}});
 }
 
-/// False when a member is missing; a member that is absent as a whole is no certificate.
+/// False when a member is missing; a member that is absent as a whole is not a certificate.
 bool read(const json::Value* object, std::optional<InstalledCertificate>& out) {
     if (object == nullptr) return true;
     const auto text = [&](std::string_view name) {

@@ -39,7 +39,7 @@ std::string_view keep(std::string& texts, std::string_view text) {
     return std::string_view(texts).substr(at);
 }
 
-/// Reads one string member into `field`; false when it is no string.
+/// Reads one string member into `field`; false when it is not a string.
 bool take(Element value, std::string& texts, std::string_view& field) {
     std::string_view text;
     if (value.get(text) != simdjson::SUCCESS) return false;

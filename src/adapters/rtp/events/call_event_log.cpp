@@ -97,7 +97,7 @@ Result<core::NewEvent> request_of(const core::UnfinishedCall& call) {
     return request;
 }
 
-/// A call of an earlier life whose request was to be told.
+/// A call of an earlier run whose request was to be told.
 struct Recorded {
     core::NewEvent request;
     const core::UnfinishedCall* call;

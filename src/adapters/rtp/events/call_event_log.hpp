@@ -38,7 +38,7 @@ public:
     void ended(const core::AdmittedCall& call, UuidText request_id, UuidText event_id,
                const core::Outcome& outcome, std::chrono::nanoseconds duration) override;
 
-    /// Writes what an earlier life of the gateway owed: the requests of calls that the ledger knows
+    /// Writes what an earlier run of the gateway owed: the requests of calls that the ledger knows
     /// and the outbox lacks, and the ends of calls that it left open: the ledger's outcome, or else
     /// `failed` with OUTCOME_UNKNOWN. Returns how many it ended. Blocking; before the outbox is
     /// opened. Errors: those of the store.

@@ -85,7 +85,7 @@ Result<void> check_free_object(std::string_view pointer, Element value) {
     return {};
 }
 
-/// Checks `source` and writes it anew.
+/// Checks `source` and rewrites it.
 Result<void> read_source(Element source, const EventOrigin& origin, json::Writer& writer,
                          PublishedEvent& published) {
     constexpr std::array<std::string_view, 10> kMembers{

@@ -21,7 +21,7 @@ struct EventOrigin {
 
 /// An envelope that somebody wants published.
 struct PublishedEvent {
-    /// Its envelope written anew, with the gateway's word in `source`; no publisher, no step
+    /// Its envelope rewritten, with the gateway's word in `source`; no publisher, no step
     core::NewEvent event;
     std::string component_type, component_id;   ///< whom `source` names
 };

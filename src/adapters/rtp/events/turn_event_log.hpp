@@ -28,9 +28,9 @@ public:
     void begun(const core::TurnStory& story) override;
     void ended(const core::TurnStory& story, const core::TurnEnd& end) override;
 
-    /// How a turn of an earlier life ended, as far as anybody knows.
+    /// How a turn of an earlier run ended, as far as anybody knows.
     using EndOf = std::function<Result<core::TurnEnd>(const core::TurnStory& story)>;
-    /// Writes what an earlier life of the gateway owed: the starts of the turns `recorded` as open
+    /// Writes what an earlier run of the gateway owed: the starts of the turns `recorded` as open
     /// that the outbox lacks, and the ends of all that it left open. Returns how many it ended.
     /// Blocking; before the outbox is opened. Errors: those of the store and of `end_of`.
     static Result<std::size_t> end_open_turns(core::EventStore& store,

@@ -35,7 +35,7 @@ public:
     /// After stop(), or if start() was never called.
     ~HostDirectory();
 
-    /// Begins to ask; from any thread.
+    /// Starts polling. Thread-safe.
     void start();
     /// A host more, asked from now on, or from start() on; from any thread. One whose name is taken
     /// is left out, and the log says so.
@@ -46,10 +46,10 @@ public:
     /// Lets no request use a connection that is there now, and asks the host for its list again;
     /// from any thread.
     void reconnect(std::string name);
-    /// Ends all that is under way and waits for it; called by a thread that is none of the loops'.
-    /// Then no host is called any more.
+    /// Ends all that is in progress and waits for it; called by a thread that is none of the
+    /// loops'. Then no host is called any more.
     void stop();
-    /// From any thread.
+    /// Thread-safe.
     std::vector<Status> status() const;
 
 private:

@@ -19,7 +19,7 @@ namespace crab::rtp {
 /// byte of a request. Source: docs/protocols/rtp.md, section 4.
 class PeerRoute : public std::enable_shared_from_this<PeerRoute> {
 public:
-    /// What outlives the route.
+    /// Must outlive the route.
     struct Services {
         trust::Peers& peers;
         GatewayTls& tls;

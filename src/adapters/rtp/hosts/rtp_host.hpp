@@ -32,7 +32,7 @@ public:
 
     /// Errors: kUnavailable, not started; kPairingRequired, not contacted; kForbidden, not the
     /// host; kOutcomeUnknown, sent and not answered; kTimeout, kCancelled; kInternal for an answer
-    /// that breaks a rule; else the host's own word.
+    /// that breaks a rule; else the host's own error.
     Task<core::Outcome> run(core::AdmittedCall call, core::FrameSink& sink) override;
     /// `GET /v1/tools` from this thread's loop; the body as it came. It counts for the breaker, and
     /// is not held back by it. Errors: kUnavailable, kTimeout, kForbidden, kOversize, kInternal,
@@ -50,8 +50,8 @@ public:
     void retire(net::EventLoop& loop);
     /// The same, and calls that run fail as if the link had been lost.
     void abort(net::EventLoop& loop);
-    /// Ends what is under way on `loop`, on whose thread it is called, and calls `done` there when
-    /// nothing is left.
+    /// Ends what is in progress on `loop`, on whose thread it is called, and calls `done` there
+    /// when nothing is left.
     void stop(net::EventLoop& loop, std::function<void()> done);
 
 private:

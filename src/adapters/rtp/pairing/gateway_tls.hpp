@@ -15,7 +15,7 @@ namespace crab::rtp {
 /// and 6.
 class GatewayTls {
 public:
-    /// What outlives this.
+    /// Must outlive this.
     GatewayTls(const trust::GatewayKeys& keys, const Clock& clock) : keys_(keys), clock_(clock) {}
 
     /// For dialling. The certificate is made when it is first needed and again when less than 30

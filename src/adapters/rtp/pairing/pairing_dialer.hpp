@@ -39,7 +39,7 @@ public:
         /// Shows the operator's certificate and demands a chain to the operator's CA and the host's
         /// name; null: there is no such CA.
         std::shared_ptr<net::TlsContext> operator_tls = nullptr;
-        PairingWitness told = nullptr;  ///< hears of every pairing that is dialled
+        PairingWitness told = nullptr;  ///< is notified of every pairing that is dialled
     };
 
     explicit PairingDialer(Services services) : services_(std::move(services)) {}

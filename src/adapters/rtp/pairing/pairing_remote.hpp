@@ -45,7 +45,7 @@ public:
     std::optional<net::Upgrade> upgrade(const net::HttpRequest& request,
                                         const net::WebSocketOffer& offer);
     bool owns(std::string_view path) const { return path == options_.path || path == "/"; }
-    /// A handshake is under way.
+    /// A handshake is in progress.
     bool running() const { return running_; }
     /// Ends the handshake that runs, then calls `done`. Needed before it is destroyed.
     void stop(std::function<void()> done) { tasks_.stop(std::move(done)); }

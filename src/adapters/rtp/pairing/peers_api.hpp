@@ -16,7 +16,7 @@ namespace crab::rtp {
 /// serves all loops. Source: docs/protocols/rtp.md, section 7.
 class PeersApi {
 public:
-    /// What outlives the routes.
+    /// Must outlive the routes.
     struct Services {
         trust::Peers& peers;
         const trust::GatewayKeys& keys;

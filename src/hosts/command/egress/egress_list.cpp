@@ -22,7 +22,7 @@ struct Range {
 constexpr std::uint32_t v4(unsigned a, unsigned b, unsigned c, unsigned d) {
     return a << 24 | b << 16 | c << 8 | d;
 }
-/// What is no address of the open Internet. The ranges for documentation are left in: nobody is
+/// What is not an address of the open Internet. The ranges for documentation are left in: nobody is
 /// there.
 constexpr std::array<Range, 11> kNotPublic{{{v4(0, 0, 0, 0), 8},
                                             {v4(10, 0, 0, 0), 8},

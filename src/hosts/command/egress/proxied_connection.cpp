@@ -49,7 +49,7 @@ void parse(std::string_view bytes, ProxyRequest& request) {
 }
 
 /// Fields that are for the proxy alone (RFC 9110, section 7.6.1), or that the rewritten request has
-/// anew.
+/// again.
 bool is_for_the_proxy(const net::RequestHead& head, std::string_view name) {
     constexpr std::array kOurs{"connection",
                                "proxy-connection",
