@@ -11,8 +11,8 @@
 
 namespace crab {
 
-/// Who calls a provider, as the system tells it; what is unknown is absent. Such facts may lower
-/// trust, never raise it.
+/// The caller of a provider as the operating system reports it; unknown members are absent. These
+/// facts may lower trust, never raise it.
 struct CetpCaller {
     std::optional<unsigned> uid{};
     std::optional<int> pid{};
@@ -28,11 +28,11 @@ public:
 
     const std::string& tool() const { return tool_; }
     const std::string& args() const { return args_; }  ///< JSON, as the caller wrote it
-    /// One per logical call; the same in repeats. May be empty.
+    /// Identifies the logical call, the same in retries. May be empty.
     const std::string& request_id() const { return request_id_; }
     const CetpCaller& caller() const { return caller_; }
 
-    /// The top-level argument of that name when it has the asked type, otherwise nothing.
+    /// The top-level argument of that name if it has the requested type, otherwise nullopt.
     std::optional<std::string> text(std::string_view name) const;
     std::optional<double> number(std::string_view name) const;
     std::optional<std::int64_t> integer(std::string_view name) const;
@@ -45,9 +45,9 @@ private:
     std::unique_ptr<Parsed> parsed_;
 };
 
-/// What a tool gives back: data, or an error of `AUTH_REQUIRED`, `PERMISSION_DENIED`,
-/// `TOOL_NOT_FOUND`, `INVALID_ARGS`, `RATE_LIMITED`, `INTERNAL_ERROR` or a code of its own. Texts
-/// hold no path and no secret.
+/// A tool's answer: data, or an error of `AUTH_REQUIRED`, `PERMISSION_DENIED`, `TOOL_NOT_FOUND`,
+/// `INVALID_ARGS`, `RATE_LIMITED`, `INTERNAL_ERROR` or a code of its own. Texts hold no path and no
+/// secret.
 class CetpAnswer {
 public:
     /// Free text, usually JSON.
@@ -86,8 +86,8 @@ private:
 /// What it throws reaches the caller as `INTERNAL_ERROR`. One call runs at a time.
 using CetpHandler = std::function<CetpAnswer(const CetpCall& call)>;
 
-/// A provider of read-only tools for the bridge of its device (`crab bridge`), over whichever
-/// transport it is started for:
+/// A provider of read-only tools for the bridge on its device (`crab bridge`), over the transport
+/// that it is started with:
 ///
 ///     int main(int argc, char** argv) {
 ///         crab::CetpProvider provider("org.example.Ledger", "Ledger");
@@ -104,19 +104,19 @@ public:
     CetpProvider& operator=(const CetpProvider&) = delete;
     ~CetpProvider();
 
-    /// Adds a tool; at any time and from handlers too, bridges are told (`ToolsChanged`). `schema`
-    /// is the JSON Schema of its arguments. Throws std::invalid_argument for an empty or used name
-    /// and for a schema that does not compile.
+    /// Adds a tool, at any time, also from handlers; bridges are notified (`ToolsChanged`).
+    /// `schema` is the JSON Schema of its arguments. Throws std::invalid_argument for an empty or
+    /// used name and for a schema that does not compile.
     void tool(std::string name, std::string description, std::string schema, CetpHandler handler);
     /// Removes a tool; false when there is none.
     bool remove_tool(std::string_view name);
 
-    /// Serves until there is nothing more to do, and returns an exit status.
+    /// Serves until it is done and returns an exit status.
     /// - The last word is a method (`Transport=exec`): answers one call, arguments on standard
     /// input, envelope on standard output.
     /// - `--socket PATH` (`Transport=unix`): listens there, mode 0600, until SIGTERM or SIGINT.
     /// - Otherwise takes its name on the session bus and leaves it when idle for 60 s (`--idle
-    /// SECONDS`) or when the bus goes.
+    ///   SECONDS`) or when the bus disconnects.
     int run(int argc, char** argv);
 
 private:

@@ -16,7 +16,7 @@
 
 namespace crab {
 
-/// What else a tool says about itself. Claims: they can make the gateway more careful, never less.
+/// A tool's claims about itself. They can make the gateway more careful, never less.
 struct ToolTraits {
     std::optional<bool> read_only{};    ///< changes nothing
     std::optional<bool> destructive{};  ///< may destroy something
@@ -39,7 +39,7 @@ struct ToolDefinition {
     LaterHandler later{};  ///< in place of `handler`
 };
 
-/// How a device is, as it says itself; what is left out is unknown.
+/// A device's state as it reports it; absent members are unknown.
 struct DevicePresence {
     std::optional<double> battery{};   ///< charge, 0 to 1
     std::optional<bool> charging{};
@@ -48,18 +48,18 @@ struct DevicePresence {
     bool operator==(const DevicePresence&) const = default;
 };
 
-/// What a device tells its owner while it runs.
+/// What a device reports to its owner while it runs.
 struct DeviceEvent {
     enum class Kind : std::uint8_t {
         kConnected,  ///< the gateway has taken the tools
         kRejected,   ///< the gateway refused a tool; `message` names it and why
-        kLost,       ///< the link is gone; `retry_in` says when it is tried again
-        kNotice,     ///< something the gateway said, for logs
+        kLost,       ///< the connection is lost; `retry_in` says when it dials again
+        kNotice,     ///< a notice from the gateway, for logs
     };
     Kind kind = Kind::kNotice;
     std::string message{};
     std::string session_id{};   ///< of the chat session, kConnected
-    std::string device{};  ///< the name in `<device>__<tool>`, kConnected, if the gateway tells
+    std::string device{};  ///< the name in `<device>__<tool>`, kConnected, if the gateway sends it
     std::size_t tools = 0;  ///< registered, kConnected
     std::chrono::milliseconds retry_in{0};  ///< kLost
 };
@@ -68,10 +68,10 @@ struct DeviceEvent {
 struct DeviceEnd {
     enum class Reason : std::uint8_t {
         kStopped,  ///< stop()
-        kSentAway,  ///< the gateway closed with 1000: do not come back by yourself
+        kSentAway,  ///< the gateway closed with 1000: do not reconnect
         kRefused,  ///< no valid token, or not allowed (401, 403, 4401)
-        kLost,  ///< the link broke or could not be made, and DeviceOptions::reconnect is off
-        kInvalid,  ///< the options make no sense; nothing was tried
+        kLost,  ///< the connection failed, and DeviceOptions::reconnect is off
+        kInvalid,  ///< the options are invalid; nothing was tried
     };
     Reason reason = Reason::kStopped;
     std::string message{};
@@ -86,14 +86,14 @@ struct DeviceOptions {
     /// Chat session to use; empty: the gateway makes one, kept over reconnects
     std::string session_id{};
     std::string ca_file{};  ///< PEM, for wss://; empty: the system's
-    /// Exchanged for a token at the start (`POST /pair`); goes before `token`
+    /// Exchanged for a token at the start (`POST /pair`); takes precedence over `token`
     std::string pair_code{};
-    /// Told the key (DER) that `pair_code` is about to be exchanged for, on the device's own
+    /// Called with the key (DER) that `pair_code` is about to be exchanged for, on the device's own
     /// thread; may block.
     std::function<void(const std::string& public_key)> before_pairing{};
-    /// Read when there is neither token nor code; what pairing gives is written to it, mode 0600
+    /// Read if there is neither token nor code; pairing writes its result to it, mode 0600
     std::string token_file{};
-    /// Asked when the token is refused; nothing or the old one: end
+    /// Called when the token is refused; nullopt or the old token: the device ends
     std::function<std::optional<std::string>()> new_token{};
     std::function<void(const DeviceEvent&)> on_event{};  ///< on the device's thread; must not block
     bool reconnect = true;
@@ -101,8 +101,8 @@ struct DeviceOptions {
     std::size_t queued_calls = 64;  ///< beyond: `RATE_LIMITED`
 };
 
-/// A device whose tools a gateway can call: it dials in, registers them, answers calls, and comes
-/// back when the link breaks.
+/// A device whose tools a gateway can call: it dials in, registers them, answers calls, and
+/// reconnects when the connection breaks.
 ///
 ///     crab::Device device({.gateway = "ws://127.0.0.1:42617", .token = token, .name = "Kitchen"});
 ///     device.tool("read_thermometer", "Room temperature in Celsius", R"({"type":"object"})",
@@ -120,23 +120,23 @@ public:
     /// stop() and wait(); waits for handlers that are still running.
     ~Device();
 
-    /// Adds a tool or replaces the one of that name; at any time, a live link is told within 100
-    /// ms. `schema` is the JSON Schema of the arguments object. Throws std::invalid_argument for a
-    /// name beyond `[A-Za-z0-9_.-]{1,128}`, a missing or too long description (8 KiB), a schema
-    /// that is not a JSON object.
+    /// Adds a tool or replaces the one of that name, at any time; a connected gateway is notified
+    /// within 100 ms. `schema` is the JSON Schema of the arguments object. Throws
+    /// std::invalid_argument for a name beyond `[A-Za-z0-9_.-]{1,128}`, a missing or too long
+    /// description (8 KiB), a schema that is not a JSON object.
     void tool(std::string name, std::string description, std::string schema, ToolHandler handler,
               ToolTraits traits = {});
     /// Removes a tool; false when there is none. Calls that are running finish.
     bool remove_tool(std::string_view name);
-    /// Makes these the tools of the device, all at once: what is not among them goes. A live link
-    /// is told within 100 ms, in one message. Throws as tool() does, and then changes nothing. Of
-    /// two with one name the last counts.
+    /// Replaces all tools of the device. A connected gateway is notified within 100 ms, in one
+    /// message. Throws as tool() does, and then changes nothing. Of two tools with the same name
+    /// the last counts.
     void set_tools(std::vector<ToolDefinition> tools);
     std::size_t tool_count() const;
 
-    /// Says how the device is; replaces what was said, and is said again after every reconnect. At
-    /// any time; a live link is told within 100 ms if anything has changed. Throws
-    /// std::invalid_argument for a battery beyond 0 to 1.
+    /// Sets the device's state, at any time; it is sent again after every reconnect. A connected
+    /// gateway is notified within 100 ms of a change. Throws std::invalid_argument for a battery
+    /// beyond 0 to 1.
     void set_presence(const DevicePresence& presence);
 
     /// start() and wait().

@@ -7,7 +7,7 @@
 
 namespace crab {
 
-/// What a tool's handler gives back: text, one JSON value, bytes, or a failure.
+/// What a tool's handler returns: text, one JSON value, bytes, or a failure.
 class ToolAnswer {
 public:
     enum class Kind : std::uint8_t { kText, kJson, kBytes, kError };
@@ -20,16 +20,16 @@ public:
     /// One JSON value, such as `{"celsius":21.5}`. Text that is not JSON reaches the caller as
     /// `INTERNAL`.
     static ToolAnswer json(std::string json) { return {Kind::kJson, std::move(json)}; }
-    /// Bytes, such as a photo. A device uploads them where the gateway takes that, and callers get
-    /// a reference to fetch them by; elsewhere they are JSON,
+    /// Bytes, such as a photo. A device uploads them if the gateway supports it, and callers get a
+    /// reference to fetch them by; otherwise they are JSON,
     /// `{"content_type":"image/jpeg","base64":"..."}`.
     static ToolAnswer bytes(std::string bytes, std::string content_type) {
         ToolAnswer answer(Kind::kBytes, std::move(bytes));
         answer.content_type_ = std::move(content_type);
         return answer;
     }
-    /// The same for the bytes of a file, which is read piece by piece and must stay as it is until
-    /// it was sent.
+    /// The same for the bytes of a file, which is read in pieces and must not change until it is
+    /// sent.
     static ToolAnswer file(std::string path, std::string content_type) {
         ToolAnswer answer = bytes(std::move(path), std::move(content_type));
         answer.is_file_ = true;
@@ -42,8 +42,8 @@ public:
         return {Kind::kError, std::string(code).append(": ").append(message)};
     }
 
-    /// A failure whose text is in the words of another protocol. It is passed on whole; the code
-    /// that it begins with, as `CODE: ` or `[CODE] `, counts as in error().
+    /// A failure with text from another protocol. The text is passed on unchanged; a code at its
+    /// start, as `CODE: ` or `[CODE] `, counts as in error().
     static ToolAnswer failure(std::string text) { return {Kind::kError, std::move(text)}; }
 
     Kind kind() const { return kind_; }

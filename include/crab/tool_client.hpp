@@ -33,8 +33,8 @@ struct ToolInfo {
     bool side_effects = true;
 };
 
-/// What a call asks of its execution, over gRPC only; zero and empty: not stated
-/// (docs/protocols/sw4rm.md, section 4).
+/// A call's execution policy, over gRPC only; zero and empty: not stated (docs/protocols/sw4rm.md,
+/// section 4).
 struct ExecutionPolicy {
     std::uint32_t max_retries = 0;
     std::string backoff{};          ///< `none`, `exponential`, `linear`, `constant`
@@ -50,11 +50,11 @@ struct CallOptions {
     std::string call_id{};                 ///< empty: a fresh UUID
     std::string tenant_id = "default";
     CallContext context{};
-    /// The one source that is looked at; over gRPC only, as is what follows
+    /// Restricts the lookup to one source; this and what follows over gRPC only
     std::string provider_id{};
     std::string content_type{};            ///< of the arguments; empty: JSON
     ExecutionPolicy policy{};
-    /// A repeat does no harm; else the tool's own error is asked for before one
+    /// A repeat does no harm; otherwise the tool's declaration decides whether to retry
     bool idempotent = false;
 };
 
@@ -73,7 +73,7 @@ struct CallResult {
         kError,
         kRetryableError,  ///< it had no effect
         kTimeout,         ///< it may have had one
-        kNoAnswer,        ///< the gateway gave no answer to this call; `error` says why
+        kNoAnswer,        ///< the gateway did not answer this call; `error` says why
     };
     Status status = Status::kNoAnswer;
     std::string call_id{};
@@ -88,7 +88,7 @@ struct CallResult {
     bool ok() const { return status == Status::kOk; }
 };
 
-/// What to do with the parts of a streamed call. False from on_frame ends the call early.
+/// Callbacks for the parts of a streamed call. Returning false from on_frame ends the call early.
 struct StreamCallbacks {
     std::function<bool(const ToolFrame& frame)> on_frame{};
     std::function<void(std::string_view message, std::optional<double> progress,
@@ -98,8 +98,8 @@ struct StreamCallbacks {
 
 enum class CancelStatus : std::uint8_t { kCancelling, kFinished, kNotFound };
 
-/// One attempt of a call over gRPC before it is sent. An interceptor may add metadata; names are in
-/// lower case.
+/// One attempt of a call over gRPC, before it is sent. An interceptor may add metadata; names are
+/// in lower case.
 struct CallAttempt {
     const std::string& call_id;
     const std::string& tool;
@@ -138,7 +138,8 @@ public:
 
     /// The tools this caller may call, sorted by name.
     std::expected<std::vector<ToolInfo>, ToolError> list();
-    /// Runs a tool; `args` is a JSON object. Never throws for what goes wrong on the way.
+    /// Runs a tool; `args` is a JSON object. Reports transport failures in the result, never by
+    /// throwing.
     CallResult call(const std::string& tool, const std::string& args = "{}",
                     const CallOptions& options = {});
     /// The same, with frames and progress as they come; the callbacks run on this thread.

@@ -11,13 +11,13 @@ namespace crab {
 /// too, run at the same time. What it throws reaches the caller as `INTERNAL`.
 using ToolHandler = std::function<ToolAnswer(ToolRequest request)>;
 
-/// Takes the answer to one call, on any thread, once: what comes after the first, and when nobody
-/// waits any more, is dropped.
+/// Takes the answer to one call, on any thread. Only the first counts; one that comes after the
+/// call has ended is dropped.
 using AnswerLater = std::function<void(ToolAnswer answer)>;
 
-/// Begins to answer one call, for programs with a loop of their own: runs on the device's thread
-/// and must not block; `answer` is called when there is an answer, or at once. What it throws
-/// reaches the caller as `INTERNAL`.
+/// Starts to answer one call, for programs with an event loop of their own: runs on the device's
+/// thread and must not block; `answer` is called when there is an answer, or at once. What it
+/// throws reaches the caller as `INTERNAL`.
 using LaterHandler = std::function<void(ToolRequest request, AnswerLater answer)>;
 
 }  // namespace crab

@@ -29,14 +29,14 @@ struct HostTool {
     std::size_t max_concurrency = 0;
 };
 
-/// Where a host behind mutual TLS listens, and for whom.
+/// Where a host behind mutual TLS listens, and which gateway may pair with it.
 struct PairedListener {
     std::string listen = "0.0.0.0:7443";  ///< `host:port`; port 0: the system chooses
     /// Of the only gateway that may pair, as `crab peers identity` prints it
     std::string gateway_key{};
     std::string id{};  ///< as a peer; empty: the host's name
     std::string pair_path = "/v1/pair";
-    std::filesystem::path state_dir{};  ///< needed: keys, certificates and the ledger lie there
+    std::filesystem::path state_dir{};  ///< required: holds keys, certificates and the ledger
 };
 
 /// A process that offers tools to a gateway: on a Unix socket of this machine, or behind mutual TLS
@@ -50,10 +50,10 @@ struct PairedListener {
 ///
 /// The host does what handlers should not have to: it checks requests, arguments and results, runs
 /// repeats of a key once, ends each call at its deadline whatever the handler does (that handler
-/// keeps its place until it returns, and what it returns serves repeats), refuses what is too much
-/// (64 calls run, 256 wait), cancels, and stops cleanly. The answers `RATE_LIMITED` and
-/// `UNAVAILABLE` of a handler promise that the call had no effect: callers repeat them. Source:
-/// docs/protocols/rtp.md, sections 1 to 3.
+/// keeps its slot until it returns, and its result serves repeats), enforces limits (64 calls run,
+/// 256 wait), cancels, and shuts down cleanly. The answers `RATE_LIMITED` and `UNAVAILABLE` of a
+/// handler promise that the call had no effect: callers repeat them. Source: docs/protocols/rtp.md,
+/// sections 1 to 3.
 class ToolHost {
 public:
     explicit ToolHost(std::string name);
@@ -74,15 +74,15 @@ public:
     /// The same behind mutual TLS; prints `remote_key=…` before.
     int serve(const PairedListener& listener);
 
-    /// For programs that have a main loop of their own: these return when the host answers. Errors:
+    /// For programs with a main loop of their own: these return once the host is ready. Errors:
     /// `UNAVAILABLE` (address in use, state damaged), `INVALID_ARGS`.
     std::expected<void, ToolError> start_unix(const std::filesystem::path& socket,
                                               const std::filesystem::path& state_dir = {});
     std::expected<void, ToolError> start(const PairedListener& listener);
     /// `host:port` of a paired host that runs, with the port that the system chose.
     std::string address() const;
-    /// Takes no more calls, leaves those that run 10 s, then cancels them and waits for their
-    /// handlers. Not from a handler.
+    /// Accepts no more calls, gives running ones 10 s, then cancels them and waits for their
+    /// handlers. Must not be called from a handler.
     void stop();
 
 private:

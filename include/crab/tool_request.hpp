@@ -24,7 +24,7 @@ struct ToolProgress {
     std::optional<double> total{};
 };
 
-/// One call of a tool, as its handler sees it. A cheap handle: copies mean the same call.
+/// One call of a tool, as its handler sees it. A cheap handle: copies refer to the same call.
 /// Thread-safe.
 class ToolRequest {
 public:
@@ -35,28 +35,29 @@ public:
     /// The arguments: a JSON object, as the caller wrote it.
     const std::string& args() const;
 
-    /// The top-level argument of that name when it has the asked type, otherwise nothing.
+    /// The top-level argument of that name if it has the requested type, otherwise nullopt.
     std::optional<std::string> text(std::string_view name) const;
     std::optional<double> number(std::string_view name) const;
     std::optional<std::int64_t> integer(std::string_view name) const;
     std::optional<bool> flag(std::string_view name) const;
 
-    /// When nobody waits for the answer any more.
+    /// The time after which an answer is ignored.
     std::chrono::steady_clock::time_point deadline() const;
-    /// The caller gave up, the deadline passed, or the device stops: end soon, whatever is returned
-    /// is dropped.
+    /// The caller gave up, the deadline passed, or the device stops: return soon; the result is
+    /// dropped.
     bool cancelled() const;
     /// Calls `callback` once when cancelled() becomes true, from another thread; at once if it is
     /// already. It must not block.
     void on_cancel(std::function<void()> callback) const;
-    /// Tells a caller that asked how far the call is; the gateway passes on at most ten of these a
+    /// Reports progress to a caller that asked for it; the gateway forwards at most ten reports a
     /// second.
     void progress(ToolProgress progress) const;
-    /// Adds a line to the `logs` of a host's answer: at most 100 lines of 4 KiB. A device's answers
-    /// have no place for it.
+    /// Adds a line to the `logs` of a host's answer: at most 100 lines of 4 KiB. Ignored on a
+    /// device.
     void log(std::string line) const;
 
-    /// Whom the call is for, as a host's callers say it; empty on a device.
+    /// The tenant and agent that the call is for, as a host's callers state them; empty on a
+    /// device.
     const std::string& tenant_id() const;
     const CallContext& context() const;
 

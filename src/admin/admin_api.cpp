@@ -222,7 +222,7 @@ Task<void> AdminApi::call(net::HttpExchange& exchange, std::string id) {
     } else {
         exchange.respond_error(
             404, "NOT_FOUND",
-            "no call with this id is running or in the audit trail of the last 7 days");
+            "no call with this id is running or in the audit log of the last 7 days");
     }
 }
 

@@ -16,41 +16,39 @@
 
 namespace crab::admin {
 
-/// A live connection of a device, as the adapter that holds it tells.
+/// A live connection of a device, as its adapter reports it.
 struct Presence {
     std::string device;         ///< slug
     std::string name;           ///< as the device calls itself
     std::string principal;
     std::size_t tools = 0;
     SystemTime since;
-    /// A tool that it offers and that was not taken.
+    /// A rejected tool.
     struct Refused {
         std::string tool, code, reason;
     };
     std::vector<Refused> refused{};
-    std::optional<double> battery{};   ///< 0 to 1; what it does not say is absent
+    std::optional<double> battery{};   ///< 0 to 1; absent if not reported
     std::optional<bool> charging{}, metered{}, foreground{};
 };
 
-/// What the API asks the rest of the process. Functions are called on the admin socket's event
-/// loop.
+/// Functions of the process that the API calls, on the admin socket's event loop.
 struct Gateway {
     std::function<std::vector<Presence>()> presence;
     std::function<std::vector<core::RunningCallInfo>()> running;
     std::function<std::size_t(const core::Principal& asker, std::string_view call_id)> cancel;
-    /// Errors: kInvalidArgs with all that is wrong with the file; then nothing changes.
+    /// Errors: kInvalidArgs with every problem in the file; then nothing changes.
     std::function<Result<void>()> reload;   ///< called on the pool; blocks, compiles
-    /// Tools of a device that wait for an operator.
+    /// Tools of a device that need approval.
     std::function<std::vector<std::string>(std::string_view device)> waiting_tools;
-    /// Approves these, or all when there are none; answers what had waited. May block; called on
-    /// the pool.
+    /// Approves these tools, or all if empty; returns the approved ones. May block; called on the
+    /// pool.
     std::function<Result<std::vector<std::string>>(const std::string& device,
                                                    const std::vector<std::string>& names)>
         approve_tools;
     std::function<bool()> ledger_failing;  ///< calls with side effects or a key are refused
     std::string version, public_endpoint, admin_socket, state_dir;
-    /// Where others dial, and what they have to trust for it: lines that are meant to be pasted
-    /// hold these.
+    /// The gateway's addresses and CA as clients need them; used in lines that people paste.
     struct Reach {
         std::string url;  ///< `wss://host:port/prefix`; empty: the public listener is off
         std::string ca_file;  ///< on this machine; empty: none has to be named

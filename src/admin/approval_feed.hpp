@@ -11,19 +11,19 @@
 
 namespace crab::admin {
 
-/// News of approvals, handed to whoever watches. Thread-safe.
+/// Delivers changes of approvals to watchers. Thread-safe.
 class ApprovalFeed {
 public:
     struct News {
         std::string type, json;   ///< `question` or `end`, and what append_approval() writes
     };
-    /// One who watches, on an event loop of his own. Held by both sides.
+    /// One watcher, on its own event loop. Owned by both sides.
     class Watcher final : public RemoteWaiter {
     public:
         using RemoteWaiter::RemoteWaiter;
-        /// What came since the last time; wait() for more.
+        /// What has arrived since the last take(); wait() for more.
         std::deque<News> take();
-        /// More came than fits: there is a gap before what is still here.
+        /// The queue overflowed: there is a gap before its first item.
         bool fell_behind() const;
 
     private:
@@ -33,7 +33,7 @@ public:
         bool fell_behind_ = false;
     };
 
-    /// Until it is gone.
+    /// Feeds `watcher` until it is destroyed.
     void add(const std::shared_ptr<Watcher>& watcher);
     void publish(std::string_view type, const std::string& json);
 

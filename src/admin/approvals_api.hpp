@@ -12,17 +12,17 @@
 
 namespace crab::admin {
 
-/// Approvals on the admin socket, below `/v1/admin/approvals`:
-/// `GET` {`watchers`, `approvals`: open and lately ended}; `GET /<id>`; `POST /<id>` {`decision`:
-/// `allow`|`deny`, `scope`?: `once`|`session`|`always`}; `GET /remembered` {`remembered`}; `DELETE
-/// /remembered/<id>`; `GET /watch`: server-sent events `question` and `end`, beginning with the
-/// open questions. While somebody watches, calls that need an approval wait for it. Used on one
-/// loop; the pool ends before it does.
+/// Approvals on the admin socket, below `/v1/admin/approvals`: `GET` {`watchers`, `approvals`: open
+/// and recently ended}; `GET /<id>`; `POST /<id>` {`decision`: `allow`|`deny`, `scope`?:
+/// `once`|`session`|`always`}; `GET /remembered` {`remembered`}; `DELETE /remembered/<id>`; `GET
+/// /watch`: server-sent events `question` and `end`, beginning with the open questions. While a
+/// client watches, calls that need an approval wait for one. Used on one loop; the pool must be
+/// destroyed first.
 class ApprovalsApi {
 public:
     ApprovalsApi(core::Approvals& approvals, ApprovalFeed& feed, BlockingPool& pool)
         : approvals_(approvals), feed_(feed), pool_(pool) {}
-    /// Each route has the action that a peer's policy decides about.
+    /// Each route names the action that a peer needs.
     void add_routes(net::Routes<core::PrincipalRef>& routes);
 
 private:

@@ -5,8 +5,8 @@
 
 namespace crab::admin {
 
-/// A question as the admin API tells it: an object with what was asked, its arguments as JSON text,
-/// and, as far as it has ended, `state`, `scope`, `decided_by` and `waited_ms`.
+/// Writes an approval request as an object: the call, its arguments as JSON text, and once it has
+/// ended `state`, `scope`, `decided_by` and `waited_ms`.
 void append_approval(json::Writer& writer, const core::ApprovalQuestion& question,
                      const core::ApprovalEnd& end);
 /// A decision that holds for calls to come.

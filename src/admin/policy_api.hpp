@@ -6,8 +6,8 @@
 namespace crab::admin {
 
 /// `GET /v1/admin/policy?as&action&tenant&agent&session&lease&roles`: may this principal do this
-/// action now, and by which rule? Asks as if the principal had come in; asking with a lease names
-/// it. Answer: {`verdict`, `rule`}.
+/// action now, and by which rule? Evaluates the policy for the principal as if it were connected; a
+/// lease counts as named. Answer: {`verdict`, `rule`}.
 class PolicyApi {
 public:
     explicit PolicyApi(const trust::Access& access) : access_(access) {}

@@ -11,9 +11,9 @@
 
 namespace crab::admin {
 
-/// Worktrees on the admin socket: `GET /v1/admin/worktrees` tells {`worktrees`, `bindings`}; `POST
-/// /v1/admin/worktrees/bind?who&worktree` and `POST /v1/admin/worktrees/unbind?who` change a
-/// binding, durably before the answer. Used on one loop; the pool ends before it does.
+/// Worktrees on the admin socket: `GET /v1/admin/worktrees` returns {`worktrees`, `bindings`};
+/// `POST /v1/admin/worktrees/bind?who&worktree` and `POST /v1/admin/worktrees/unbind?who` change a
+/// binding, durably before the answer. Used on one loop; the pool must be destroyed first.
 class WorktreesApi {
 public:
     WorktreesApi(std::shared_ptr<command::Worktrees> worktrees, std::filesystem::path file,

@@ -23,17 +23,16 @@
 
 namespace crab::agent {
 
-/// Runs turns: asks the model, has its tool calls made by the one pipeline, tells it the outcomes,
-/// until it answers. The tools are those that the principal may call at each request, so one that
-/// appears or vanishes during a turn is honoured at the next. One for each event loop. Source:
-/// docs/protocols/clawseed.md, sections 5 and 6.
+/// Runs turns: sends the conversation to the model and runs its tool calls through the pipeline
+/// until it answers. Before each model request the tools are those that the principal may call at
+/// that moment. One per event loop. Source: docs/protocols/clawseed.md, sections 5 and 6.
 class Agent final : public core::TurnRunner {
 public:
     struct Services {
         net::EventLoop& loop;
         core::Pipeline& pipeline;
         core::ChatSessionStore& chats;
-        /// The one that stores what is said: what was posted before is read
+        /// The thread that stores messages, so that reads see earlier writes
         BlockingPool& store_pool;
         core::ToolIndex& index;
         BlockingPool& pool;                      ///< for searching the index

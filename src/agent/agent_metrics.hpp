@@ -4,13 +4,13 @@
 
 namespace crab::agent {
 
-/// What one event loop counts about turns; that loop writes, anybody reads.
+/// Counters of one event loop's turns; written by that loop, read by any thread.
 struct AgentMetrics {
-    core::Counter turns;            ///< begun
-    core::Counter failed_turns;     ///< ended by an error that was no cancellation
-    core::Counter model_requests;   ///< answered or not, repeats not counted
+    core::Counter turns;            ///< started
+    core::Counter failed_turns;     ///< ended by an error other than a cancellation
+    core::Counter model_requests;   ///< answered or not, without retries
     core::Counter fallbacks;  ///< requests to another model than the first of an agent's order
-    core::Counter tool_calls;  ///< made, not those refused before
+    core::Counter tool_calls;  ///< executed, without those refused by the loop
     core::Counter searched_turns;  ///< whose model was offered find_tools instead of everything
     core::Counter input_tokens;  ///< as vendors count them
     core::Counter output_tokens;

@@ -9,39 +9,38 @@
 
 namespace crab::agent {
 
-/// What one answer may cost the gateway.
+/// Limits of one answer.
 struct AnswerLimits {
     std::size_t text_bytes = std::size_t{1} << 20;       ///< text and thinking, each
     std::size_t arguments_bytes = std::size_t{1} << 20;  ///< of all requests together
     std::size_t requests = 256;
 };
 
-/// Puts an answer together from the pieces of a stream. Errors of its functions: kOversize beyond a
-/// limit. Many servers leave a model's reasoning in its text, as `<think>…</think>` at the
-/// beginning: that is reasoning here, wherever the pieces are cut. Later in the text it is text.
+/// Builds an answer from the pieces of a stream. Errors of its functions: kOversize beyond a limit.
+/// `<think>…</think>` at the start of the text, as many servers send it, is treated as reasoning,
+/// wherever the pieces are cut; later in the text it is text.
 class AnswerBuilder {
 public:
     explicit AnswerBuilder(AnswerSink& sink, AnswerLimits limits = {})
         : sink_(sink), limits_(limits) {}
 
     Result<void> text(std::string_view piece);
-    /// No text follows: what was held back because it might have become a tag is what it looks
-    /// like.
+    /// No text follows: releases text that was held back as a possible tag.
     Result<void> end_text();
     Result<void> thinking(std::string_view piece);
-    /// Begins the request of that place in the batch, which the stream chooses; its name is still
-    /// the model's.
+    /// Starts the request at this index of the batch, which the stream chooses; the name is not
+    /// translated yet.
     Result<void> begin_request(std::int64_t place, std::string_view id, std::string_view tool);
-    /// More of its arguments; kInternal when it was not begun.
+    /// Appends to its arguments; kInternal when it was not started.
     Result<void> arguments(std::int64_t place, std::string_view piece);
-    /// What the API wants to read again with the request that was begun last; counts as arguments.
+    /// Data that the API wants returned with the last request; counts as arguments.
     Result<void> extra(std::string text);
-    /// The request that was begun last in that place, or null.
+    /// The last request started at that index, or null.
     const ToolRequest* find(std::int64_t place) const;
 
     ModelAnswer answer;
-    bool heard = false;  ///< a piece has gone to the sink
-    /// The API reads reasoning again as plain text: it is in `answer`
+    bool heard = false;  ///< a piece was passed to the sink
+    /// The API wants reasoning returned as plain text: it is kept in `answer`
     bool keeps_reasoning = false;
 
 private:

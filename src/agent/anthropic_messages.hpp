@@ -4,8 +4,8 @@
 
 namespace crab::agent {
 
-/// Anthropic's messages: streamed, with native tool use. Consecutive messages of one role become
-/// one, as the API wants it, and tool results come before anything else in theirs.
+/// Anthropic's messages: streamed, with native tool use. As the API requires, consecutive messages
+/// of one role are merged, with tool results first.
 class AnthropicMessages final : public ModelApi {
 public:
     std::string_view path() const override { return "/v1/messages"; }

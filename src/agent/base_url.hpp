@@ -8,7 +8,7 @@
 
 namespace crab::agent {
 
-/// Where a model's API begins: `https://api.example.com/v1`.
+/// The base address of a model's API: `https://api.example.com/v1`.
 struct BaseUrl {
     bool tls = false;
     std::string host;          ///< without brackets

@@ -4,8 +4,8 @@
 
 namespace crab::agent {
 
-/// Chat completions, as OpenAI, llama.cpp, Ollama, vLLM and others speak them: streamed, with
-/// native tool calling. `reasoning_content` and `reasoning` are taken for streamed reasoning.
+/// The chat completions API of OpenAI, llama.cpp, Ollama, vLLM and others: streamed, with native
+/// tool calling. `reasoning_content` and `reasoning` are read as streamed reasoning.
 class ChatCompletions final : public ModelApi {
 public:
     std::string_view path() const override { return "/chat/completions"; }
@@ -15,8 +15,8 @@ public:
     std::unique_ptr<AnswerReader> reader(AnswerSink& sink) const override;
 };
 
-/// Appends the conversation as the array `messages` of a request; with `settings`, also what their
-/// model wants to read again of its own.
+/// Appends the conversation as the array `messages` of a request; with `settings`, also the
+/// reasoning that the model wants returned.
 void append_chat_messages(std::string& out, std::string_view system, const Conversation& messages,
                           const ToolNames& names, const ModelSettings* settings = nullptr);
 

@@ -11,34 +11,33 @@
 
 namespace crab::agent {
 
-/// Holds for a payload that has a string at `pointer` which the glob matches.
+/// Matches a payload with a string at `pointer` that matches the glob.
 struct PayloadCondition {
     std::string pointer;             ///< RFC 6901, into the payload
     Glob glob;
 };
 
-/// Which events start a turn of an agent, and with which words.
+/// Which events start a turn of an agent, and with which prompt.
 struct EventTrigger {
     core::EventFilter filter;        ///< its tenant is the agent's
     std::vector<PayloadCondition> where;   ///< all must hold
-    std::string prompt;  ///< what the agent is asked, before the event itself; empty: ours
-    /// All its turns go on with one chat session; otherwise each event has its own
+    std::string prompt;  ///< precedes the event in the question; empty: the default
+    /// All its turns share one chat session; otherwise each event has its own
     bool one_session = false;
     Milliseconds max_age = std::chrono::hours(1);  ///< older events start nothing
 };
 
-/// Whether events of this type may start turns. Those that turns themselves cause may not: they
-/// would never end.
+/// Whether events of this type may start turns. Those that turns cause may not, to prevent loops.
 bool may_start_turns(core::EventType type);
 
-/// Whether this is an event that the trigger asks for. An envelope that is not JSON is none.
+/// Whether the event matches the trigger. An envelope that is not JSON does not.
 bool wants(const EventTrigger& trigger, const core::Event& event, json::Parser& parser);
 
-/// Where an answer to this event belongs, as the JSON object that is `routing.target` of an
-/// envelope: the event's own, else the channel of its source; empty when it names neither.
+/// The target of an answer to this event, as the JSON object for `routing.target` of an envelope:
+/// the event's own, else the channel of its source; empty when it names neither.
 std::string answer_target_of(const core::Event& event, json::Parser& parser);
 
-/// The user's words of the turn: the prompt, then the event, cut where it is very long.
+/// The user message of the turn: the prompt, then the event, truncated if very long.
 std::string question_of(const EventTrigger& trigger, const core::Event& event);
 
 }  // namespace crab::agent

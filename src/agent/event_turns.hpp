@@ -19,7 +19,7 @@
 
 namespace crab::agent {
 
-/// One agent that events start.
+/// One agent with event triggers.
 struct EventAgent {
     std::string name;
     std::string tenant;
@@ -30,20 +30,20 @@ struct EventAgent {
 /// The principal of an agent's own turns.
 inline std::string principal_id_of(std::string_view agent) { return "agent/" + std::string(agent); }
 
-/// The chat session of an agent's own turns: `agent-<name>`, or a digest in place of a name that no
-/// id of a session can hold.
+/// The chat session of an agent's own turns: `agent-<name>`, or a digest instead of a name that a
+/// session id cannot hold.
 std::string session_id_of(std::string_view agent);
 
-/// What all of one loop count.
+/// Counters shared by the agents of one loop.
 struct EventTurnCounts {
     core::Counter begun, failed;
-    core::Counter late;  ///< events that were too old to start anything, or no longer kept
+    core::Counter late;  ///< events that were too old to start a turn, or already dropped
 };
 
-/// Watches the outbox for one agent and runs its turns, as principal `agent/<name>` of its tenant
-/// with the role of a caller. An event starts at most one turn of an agent: it is claimed durably
-/// before the turn begins, and a turn that a crash interrupts is not begun again. What is said is
-/// stored in a chat session of that principal. Lives on one loop.
+/// Reads the outbox for one agent and runs its turns, as principal `agent/<name>` of its tenant
+/// with role caller. An event starts at most one turn of an agent: it is claimed durably first, and
+/// a turn that a crash interrupts is not restarted. Messages are stored in a chat session of that
+/// principal. Used on one loop.
 class EventTurns {
 public:
     struct Services {
@@ -52,18 +52,18 @@ public:
         core::EventOutbox& outbox;
         core::EventTurnStore& turns;
         core::ChatSessionStore& chats;
-        BlockingPool& store_pool;  ///< one thread: what is stored keeps its order
+        BlockingPool& store_pool;  ///< one thread, so that writes keep their order
         core::TurnLog& log;
         EventTurnCounts& counts;
     };
     EventTurns(Services services, EventAgent agent);
 
-    /// Begins to watch: an agent that is new begins with what comes from now on.
+    /// Starts reading; a new agent starts at the end of the outbox.
     void start();
-    /// Cancels what runs and calls `done` when all has ended. Needed before it is destroyed.
+    /// Cancels running turns and calls `done` when all have ended. Required before destruction.
     void stop(std::function<void()> done);
-    /// After a reload: another word on the agent of that name, for events from now on; turns that
-    /// run go on as they began. On the loop.
+    /// After a reload: replaces the agent's configuration for future events; running turns keep
+    /// theirs. On the loop.
     void set_agent(EventAgent agent);
 
 private:

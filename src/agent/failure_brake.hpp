@@ -9,12 +9,12 @@
 
 namespace crab::agent {
 
-/// Stops a turn's model from making one and the same failing call for ever. One for each turn.
+/// Stops a model from repeating the same failing call endlessly. One per turn.
 class FailureBrake {
 public:
     static constexpr std::size_t kMost = 3;
 
-    /// Whether this call has failed kMost times in a row already, and is not to be made again.
+    /// Whether this call has failed kMost times in a row and must not run again.
     bool holds(const ToolRequest& request) const {
         const auto it = failures_.find({request.tool, request.args});
         return it != failures_.end() && it->second >= kMost;

@@ -22,12 +22,13 @@ struct HttpModel {
     ModelSettings settings;
     std::shared_ptr<net::TlsContext> tls;         ///< null for plain HTTP
     RetryRule retry;
-    /// Without a byte from the model; then it counts as unreachable
+    /// Longest time without a byte; then the model counts as unreachable
     Milliseconds silence{120'000};
 };
 
-/// Asks a model over HTTP and reads its answer as server-sent events. Names are looked up again
-/// when no connection can be made. Lives on one loop; requests must have ended before it goes.
+/// Sends requests to a model over HTTP and reads the answers as server-sent events. Names are
+/// resolved again after a failed connection. Used on one loop; requests must have ended before its
+/// destruction.
 class HttpModelClient final : public ModelClient {
 public:
     HttpModelClient(net::EventLoop& loop, net::NameLookups& names,

@@ -18,38 +18,37 @@ class AnswerReader {
 public:
     explicit AnswerReader(AnswerSink& sink, AnswerLimits limits = {}) : builder_(sink, limits) {}
     virtual ~AnswerReader() = default;
-    /// One server-sent event. Errors: kOversize; kInternal for one that cannot be understood;
-    /// whatever the vendor reports in it.
+    /// One server-sent event. Errors: kOversize; kInternal for an invalid event; the error that the
+    /// vendor reports in it.
     virtual Result<void> on_event(std::string_view type, std::string_view data) = 0;
-    /// The body of an answer that came whole although a stream was asked for. Errors: those of
+    /// The body of an answer that is not a stream although one was requested. Errors: those of
     /// on_event().
     virtual Result<void> on_whole(std::string_view body) = 0;
-    /// The stream ended here: whether the answer is whole.
+    /// Whether the answer is complete; called when the stream has ended.
     virtual bool whole() const = 0;
-    /// The vendor said that nothing follows.
+    /// Whether the vendor has signalled the end of the answer.
     virtual bool finished() const = 0;
     bool heard() const { return builder_.heard; }
-    /// The answer, with the names that the model was told.
+    /// The answer, with tool names as the model knows them.
     ModelAnswer take() { return std::move(builder_.answer); }
 
 protected:
     AnswerBuilder builder_;
 };
 
-/// What a request is made of beside the conversation.
+/// Parameters of a request other than the conversation.
 struct ModelSettings {
     std::string model;
     /// 0: the vendor's own limit, or 8192 where it has to be said
     std::int64_t max_output_tokens = 0;
-    /// That limit counts reasoning as well, and is asked for under the name for that (OpenAI's own
-    /// servers)
+    /// The limit includes reasoning and is sent as max_completion_tokens (OpenAI's own servers)
     bool reasons_within_limit = false;
-    std::int64_t thinking_tokens = 0;  ///< for thinking, where it has to be asked for; 0: none
-    bool sees = false;  ///< it is shown pictures
-    bool return_reasoning = false;  ///< it wants to read again what it thought in this turn
+    std::int64_t thinking_tokens = 0;  ///< thinking budget, where the API has one; 0: none
+    bool sees = false;  ///< it accepts pictures
+    bool return_reasoning = false;  ///< it wants its reasoning of this turn returned
 };
 
-/// One vendor's way of saying it: pure functions on text.
+/// One vendor's API, as pure functions on text.
 class ModelApi {
 public:
     virtual ~ModelApi() = default;
@@ -66,7 +65,7 @@ public:
 /// when there is none.
 std::string refusal_text(std::string_view body);
 
-/// The error that a vendor's refusal means; `text` is what refusal_text() found.
+/// Maps a vendor's refusal to an error; `text` is the result of refusal_text().
 Error refusal(int status, std::string_view text);
 
 }  // namespace crab::agent

@@ -13,42 +13,42 @@
 
 namespace crab::agent {
 
-/// A tool as a model is told of it.
+/// A tool as it is offered to a model.
 struct OfferedTool {
     std::string name;          ///< as the gateway names it
     std::string description;
-    std::string schema;        ///< JSON Schema of an object, fit for models (model_schema.hpp)
+    std::string schema;        ///< JSON Schema of an object, converted by model_schema.hpp
 };
 
 using OfferedToolRef = std::shared_ptr<const OfferedTool>;
 
-/// All that a model is asked; holds until it has answered.
+/// A request to a model; must stay valid until the answer is complete.
 struct ModelRequest {
     std::string_view system;                ///< empty: none
     const Conversation& messages;
     const std::vector<OfferedToolRef>& tools;
-    bool may_call = true;  ///< false: tools are shown, and the model has to answer without them
+    bool may_call = true;  ///< false: tools are sent, but the model must not call them
 };
 
-/// Tokens, as the model's vendor counts them; 0 where it does not say.
+/// Tokens as counted by the vendor; 0 if not reported.
 struct ModelUsage {
     std::int64_t input = 0;
     std::int64_t output = 0;
     std::int64_t cached = 0;  ///< of `input`, read from a cache
-    bool told = false;  ///< the vendor said anything of it
+    bool told = false;  ///< the vendor reported usage
 };
 
-/// What a model said.
+/// A model's answer.
 struct ModelAnswer {
     std::string text;
     std::vector<ToolRequest> requests;
     ModelUsage usage;
-    bool cut_short = false;  ///< it reached its own limit of length
-    bool withheld = false;  ///< its vendor kept it, or the rest of it, back
-    Reasoning reasoning{};  ///< what it wants back with its requests; empty: nothing
+    bool cut_short = false;  ///< it reached its output limit
+    bool withheld = false;  ///< its vendor withheld all or part of it
+    Reasoning reasoning{};  ///< to be returned with its requests; may be empty
 };
 
-/// Hears an answer while it is being made, on the loop's thread.
+/// Receives an answer while it is streamed, on the loop's thread.
 class AnswerSink {
 public:
     virtual ~AnswerSink() = default;
@@ -63,13 +63,12 @@ public:
     /// Names for people.
     virtual std::string_view provider() const = 0;
     virtual std::string_view model() const = 0;
-    /// Whether it is shown the pictures of a conversation; else it reads that there are some.
+    /// Whether it accepts pictures; otherwise it gets a note instead.
     virtual bool sees() const { return false; }
-    /// Asks and streams; the answer is there when the last piece was heard. Repeats by itself what
-    /// may help, but nothing once a piece has been heard. Errors: kUnauthenticated (credentials
-    /// refused), kUnavailable (unreachable, overloaded, broken off), kTimeout, kCancelled,
-    /// kOversize (the answer has no end), kInternal (the request was refused, or the answer is
-    /// none).
+    /// Sends the request and streams the answer. Retries on its own, but not once a piece has
+    /// arrived. Errors: kUnauthenticated (credentials refused), kUnavailable (unreachable,
+    /// overloaded, connection lost), kTimeout, kCancelled, kOversize (the answer is too long),
+    /// kInternal (the request was refused, or the answer is invalid).
     virtual Task<Result<ModelAnswer>> ask(const ModelRequest& request, AnswerSink& sink,
                                           Deadline deadline) = 0;
 };

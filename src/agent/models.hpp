@@ -9,23 +9,22 @@
 
 namespace crab::agent {
 
-/// The configured models on one event loop. One that is away is passed over for a while in favour
-/// of the next in an agent's order.
+/// The configured models on one event loop, with fallback: an unavailable model is skipped for a
+/// while.
 class Models {
 public:
-    static constexpr Milliseconds kRest{30'000};   ///< how long one that was away is asked last
+    static constexpr Milliseconds kRest{30'000};  ///< how long an unavailable model is tried last
 
-    /// `fallbacks` counts how often another than the first of an order was asked.
+    /// `fallbacks` counts requests to a model other than the first of an order.
     Models(const Clock& clock, std::vector<std::unique_ptr<ModelClient>> clients,
            core::Counter& fallbacks);
 
     std::size_t size() const { return slots_.size(); }
     const ModelClient& at(std::size_t place) const { return *slots_.at(place).client; }
 
-    /// Asks the models of `order`, one after the other, until one answers. The next is asked only
-    /// when one is unavailable (kUnavailable: away, overloaded, limited) and nothing of its answer
-    /// was heard; those that were lately come last. `order` is not empty. Errors: those of
-    /// ModelClient::ask() of the last that was asked.
+    /// Tries the models of `order`, which is not empty, until one answers. The next is tried only
+    /// after kUnavailable and if nothing of the answer has arrived; recently unavailable models
+    /// come last. Errors: those of ModelClient::ask() for the last model tried.
     Task<Result<ModelAnswer>> ask(std::span<const std::size_t> order, const ModelRequest& request,
                                   AnswerSink& sink, Deadline deadline);
 

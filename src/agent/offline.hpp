@@ -11,9 +11,9 @@
 
 namespace crab::agent {
 
-/// The runner of a gateway without a model. It says so, and still lets a person use the tools:
-/// `/tools` lists them and
-/// `/tool NAME {json}` calls one, through the pipeline like every call. One for each event loop.
+/// The turn runner of a gateway without a model. Answers that there is none, but lets a person use
+/// the tools: `/tools` lists them and `/tool NAME {json}` calls one, through the pipeline like
+/// every call. One for each event loop.
 class Offline final : public core::TurnRunner {
 public:
     Offline(net::EventLoop& loop, core::Pipeline& pipeline, std::shared_ptr<const AgentBook> agents)

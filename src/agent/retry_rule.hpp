@@ -15,14 +15,13 @@ struct RetryRule {
     Milliseconds longest{8'000};
     Milliseconds longest_asked{60'000};   ///< a longer Retry-After is not waited for
 
-    /// Whether a repeat may find the server in a better mood.
+    /// Whether a retry may succeed after this status.
     static constexpr bool helps(int status) {
         return status == 408 || status == 429 || (status >= 500 && status != 501 && status != 505);
     }
 
-    /// How long to wait before repeat number `repeat` (from 0): what the server asked for, else
-    /// uniform in the upper half of a doubling delay; nothing when it is not worth it. `random` is
-    /// any 64 bits.
+    /// The delay before retry number `repeat` (from 0): the server's Retry-After, else uniform in
+    /// the upper half of a doubling delay; nothing to give up. `random` is any 64 bits.
     constexpr std::optional<Milliseconds> delay(int repeat, std::optional<Milliseconds> asked,
                                                 std::uint64_t random) const {
         if (repeat >= most) return std::nullopt;

@@ -19,7 +19,7 @@ namespace crab::agent::test {
 
 using namespace std::chrono_literals;
 
-/// A model that says what a function says.
+/// A model whose answers a function makes.
 class FunctionModel final : public ModelClient {
 public:
     using Say = std::function<Task<Result<ModelAnswer>>(const ModelRequest& request,
@@ -36,7 +36,7 @@ private:
     const Say& say_;
 };
 
-/// An index that finds what it is told to.
+/// An index with scripted results.
 struct FoundTools final : core::ToolIndex {
     Result<std::vector<std::string>> find(const std::shared_ptr<const core::ToolCatalog>&,
                                           std::string_view words, std::size_t) override {
@@ -47,7 +47,7 @@ struct FoundTools final : core::ToolIndex {
     std::string asked;
 };
 
-/// What a turn told.
+/// Records the events of a turn.
 struct Told final : core::TurnEvents {
     void on_debug_prompt(std::string_view messages, std::int64_t) override {
         lines.push_back("prompt " + std::string(messages));
@@ -109,7 +109,7 @@ public:
         const std::vector<std::string> names{name};
         registry.change(ConnectionId{}, {}, names);
     }
-    /// As if it had been said in the chat session of all turns here.
+    /// Adds a message to the history that all turns here share.
     void keep(core::ChatMessage message) {
         message.created_at = clock.system_now();
         (void)chats.append({.id = ChatSessionId("s1"),
@@ -119,7 +119,7 @@ public:
                             .created_at = clock.system_now()},
                            message);
     }
-    /// Runs what is in progress on the loop and the pool until nothing is.
+    /// Runs the loop and the pool until both are idle.
     void settle() {
         for (int hop = 0; hop < 6; ++hop) {
             bool done = false;

@@ -9,14 +9,14 @@
 
 namespace crab::agent {
 
-/// As whom a turn sees and calls tools; one decision for both. Views what it was made of, which
-/// outlives it.
+/// The identity and scope with which a turn lists and calls tools. Views its constructor arguments,
+/// which must outlive it.
 class ToolAccess {
 public:
     ToolAccess(const core::TurnRequest& turn, const AgentOptions& agent)
         : turn_(turn), agent_(agent) {}
 
-    /// Without its policy, which the pipeline has.
+    /// Without a policy; the pipeline adds it.
     core::View view() const {
         return {.principal = turn_.principal.get(),
                 .policy = nullptr,
@@ -25,7 +25,7 @@ public:
                 .prefer = turn_.prefer_connection,
                 .scope = &agent_.tools};
     }
-    /// Sets all of `call` that does not depend on which tool it is for.
+    /// Sets the members of `call` that do not depend on the tool.
     void address(core::Call& call) const {
         call.context.agent_id = agent_.name;
         call.acts_for_agent = true;
@@ -37,9 +37,9 @@ public:
         call.scope = &agent_.tools;
         call.front = turn_.front;
         call.approver = turn_.approver;
-        call.approval_stops_clock = true;   // a person thinks as long as the turn has time
+        call.approval_stops_clock = true;  // a person thinks as long as the turn has time
     }
-    /// The agent's where the principal may act for it, else the principal's own.
+    /// The agent's tenant if the principal may act for it, else the principal's own.
     std::string_view tenant() const { return turn_.principal->tenant_for(agent_.tenant); }
     const core::PrincipalRef& principal() const { return turn_.principal; }
     const std::string& session_id() const { return turn_.session_id; }

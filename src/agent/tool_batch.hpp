@@ -14,8 +14,8 @@
 
 namespace crab::agent {
 
-/// The tool calls of one model's answer, made at once through the pipeline, as many as a device
-/// takes; what is beyond follows when those have ended. Lives in the turn's frame, on its loop.
+/// Runs the tool calls of one model answer concurrently through the pipeline, limited to what a
+/// device accepts at a time. Lives in the turn's frame, on its loop.
 class ToolBatch {
 public:
     static constexpr std::size_t kAtOnce = 64;
@@ -31,7 +31,7 @@ public:
     ToolBatch& operator=(const ToolBatch&) = delete;
 
     /// Runs the calls and returns when the last has ended; the outcomes are in the order of
-    /// `requests`, which must hold until then. Cancelling the turn cancels them; then they end as
+    /// `requests`, which must hold until then. Cancelling the turn cancels the calls; they end as
     /// kCancelled, and the chain stays cancelled.
     Task<std::vector<core::Outcome>> run(const std::vector<const ToolRequest*>& requests);
 

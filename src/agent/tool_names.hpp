@@ -10,12 +10,12 @@
 
 namespace crab::agent {
 
-/// A form of `text` that all vendors accept as a tool's name and as a call's id:
-/// `[A-Za-z_][A-Za-z0-9_-]{0,63}`; itself if it is fit.
+/// Converts `text` to a form that all vendors accept as a tool's name and as a call's id:
+/// `[A-Za-z_][A-Za-z0-9_-]{0,63}`; unchanged if it is valid.
 std::string fit_for_models(std::string_view text);
 
-/// The names of tools as models' vendors accept them, and back. A name that is fit stays; two that
-/// would be equal in their fit form are told apart. The same set of names always maps the same way.
+/// Maps tool names to names that vendors accept, and back. Valid names are unchanged; collisions
+/// are resolved. The same set of names always maps the same way.
 class ToolNames {
 public:
     static constexpr std::size_t kMost = 64;
@@ -24,10 +24,10 @@ public:
     /// `names` are the gateway's, each once.
     explicit ToolNames(std::span<const std::string_view> names);
 
-    /// What the model is told; for a name of none of these tools (an earlier one, in the history) a
-    /// fit form of it.
+    /// The name for the model; an unknown name (of an earlier tool, in the history) is converted as
+    /// well.
     std::string to_model(std::string_view name) const;
-    /// What the model means; a name it was not told stays as it is.
+    /// The gateway's name; an unknown name is returned unchanged.
     std::string to_gateway(std::string_view told) const;
 
 private:

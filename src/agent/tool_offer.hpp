@@ -15,32 +15,32 @@
 
 namespace crab::agent {
 
-/// The tool by which a model finds others when there are too many to show; a reserved name, made by
-/// the turn loop itself.
+/// The tool with which a model searches for others when there are too many to offer; a reserved
+/// name, handled by the turn loop.
 inline constexpr std::string_view kFindTools = "find_tools";
 
-/// A visible tool and what it costs a model to be told of it.
+/// A visible tool and its estimated tokens.
 struct PricedTool {
     OfferedToolRef tool;
     std::size_t tokens = 0;  ///< estimated
     bool offered = false;
 };
 
-/// What a model is offered at one request, and of how much.
+/// The tools offered with one request.
 struct ToolOffer {
     std::vector<OfferedToolRef> tools;
     std::size_t tokens = 0;  ///< of those
     std::size_t visible = 0;  ///< tools that the turn may call
     std::size_t visible_tokens = 0;
-    bool searched = false;  ///< find_tools stands for those that are left out
+    bool searched = false;  ///< find_tools replaces those that are left out
 };
 
-/// About how many tokens a model reads for this tool.
+/// Estimate of the tokens that this tool costs in a request.
 std::size_t estimated_tokens(const OfferedTool& tool);
 
-/// Decides what a model is told of the tools that it may call: all of them while they fit into the
-/// agent's budget, else its pinned ones, those of `wanted` (found or called before, the latest
-/// last) as far as they fit, and find_tools. Used on one thread.
+/// Selects the tools to offer to a model: all of them if they fit the agent's budget, else the
+/// pinned ones, those of `wanted` that fit (found or called before, latest last), and find_tools.
+/// Used on one thread.
 class ToolOffers {
 public:
     ToolOffer offer(std::span<const core::RegistrySnapshot::Listed> listed,
@@ -49,7 +49,7 @@ public:
     std::vector<PricedTool> prices(std::span<const core::RegistrySnapshot::Listed> listed,
                                    const AgentOptions& agent, ToolOffer& offer);
 
-    /// For the index: the same object while the tools are the same.
+    /// For the index: the same object while the tools do not change.
     std::shared_ptr<const core::ToolCatalog> catalog(
         std::span<const core::RegistrySnapshot::Listed> listed);
 
@@ -59,7 +59,7 @@ private:
                      std::span<const core::RegistrySnapshot::Listed> listed,
                      const AgentOptions& agent, std::span<const std::string> wanted);
 
-    /// A tool in the form for models, made once for each registration.
+    /// A tool converted for models, once per registration.
     struct Known {
         std::weak_ptr<const core::Tool> tool;
         OfferedToolRef offered;
@@ -72,7 +72,7 @@ private:
     std::shared_ptr<const core::ToolCatalog> catalog_ = std::make_shared<core::ToolCatalog>();
 };
 
-/// What a model reads as the outcome of find_tools; `found` are names of tools of `catalog`.
+/// The output of find_tools; `found` are names of tools of `catalog`.
 std::string found_text(const core::ToolCatalog& catalog, std::span<const std::string> found);
 
 }  // namespace crab::agent

@@ -135,7 +135,7 @@ private:
             say("storage", sound ? Finding::kOk : Finding::kFail,
                 sound ? "intact"
                       : storage->dump() +
-                            ": the audit trail or the ledger cannot be written; see the gateway's "
+                            ": the audit log or the ledger cannot be written; see the gateway's "
                             "log and the disk");
     }
 

@@ -18,7 +18,7 @@
 namespace crab::gateway {
 
 /// Rights other than calls: the leases in trust.db, the answer from policy and leases, and the
-/// routes that both have. What happens to leases is in the audit trail.
+/// routes that both have. What happens to leases is in the audit log.
 class AccessRights final : public Component {
 public:
     AccessRights(const GatewayContext& context, Workers& workers, AuditTrail& audit,

@@ -10,7 +10,7 @@
 
 namespace crab::gateway {
 
-/// The audit trail: `audit.db`, and the log that writes to it in batches.
+/// The audit log: `audit.db`, and the log that writes to it in batches.
 class AuditTrail final : public Component {
 public:
     explicit AuditTrail(const GatewayContext& context) : context_(context) {}

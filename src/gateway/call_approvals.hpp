@@ -19,7 +19,7 @@
 namespace crab::gateway {
 
 /// Approvals of calls and of devices' new tools: what holds is in trust.db, what happens is told to
-/// who watches, the audit trail and the events.
+/// who watches, the audit log and the events.
 class CallApprovals final : public Component, private core::Approvals::Witness {
 public:
     CallApprovals(const GatewayContext& context, Workers& workers, AuditTrail& audit,

@@ -15,7 +15,7 @@
 namespace crab::gateway {
 
 /// Who the gateway is and which peers are paired with it: the keys beside `trust.db`, the records
-/// in it, certificates. What happens to peers is in the audit trail.
+/// in it, certificates. What happens to peers is in the audit log.
 class PeerRecords final : public Component {
 public:
     PeerRecords(const GatewayContext& context, Workers& workers, AuditTrail& audit)
@@ -38,7 +38,7 @@ public:
     rtp::PeersApi& api() { return *api_; }
     /// For whoever lets paired peers in by their certificates; what it names lives as long as this.
     PeerCertificates::Services certificates();
-    /// Tells the log and the audit trail of connections that are not their peer's.
+    /// Tells the log and the audit log of connections that are not their peer's.
     std::function<void(const trust::PeerName&, std::string_view)> mismatch_recorder();
     /// Appends an audit record; false when the trail leaves it out, as there are too many.
     bool record(std::string_view kind, const trust::PeerName& peer,

@@ -61,7 +61,7 @@ TEST_F(DeviceResumeTest, TheGatewayMayNoticeABreakLongAfterTheDevice) {
     request("c1");
     lose_link();
     link.finish("c1", ToolAnswer("done"));
-    advance(std::chrono::minutes(2));  // the grace time is 15 s
+    advance(std::chrono::minutes(2));  // the grace period is 15 s
     connect(kResumes);
     request("c1");
     EXPECT_EQ(sent("tool_result").size(), 1u);

@@ -10,8 +10,8 @@
 namespace crab::sdk {
 
 /// The replies that the gateway has not acknowledged yet, oldest first. After a break they are
-/// worth sending again only within the gateway's grace time. Bounded: beyond the limits the oldest
-/// is forgotten.
+/// worth sending again only within the gateway's grace period. Bounded: beyond the limits the
+/// oldest is forgotten.
 class Outbox {
 public:
     static constexpr std::size_t kMaxReplies = 256;

@@ -64,7 +64,7 @@ class CallTest(ApprovalCase):
         self.assertEqual((end["state"], end["scope"]), ("allowed", "once"))
         told = eventually(
             lambda: "allowed" in (text := self.gateway.crab("explain", "first")) and text,
-            "the audit trail has the call",
+            "the audit log has the call",
         )
         self.assertIn(f"approval    allowed, by {end['decided_by']}, once, after", told)
         self.assertEqual(approver.decide(question["id"], "deny").status, 409)

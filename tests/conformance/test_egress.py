@@ -204,7 +204,7 @@ class EgressTest(GatewayCase):
         )
         eventually(
             lambda: any(record["call_id"] == call_id for record in self.audited()),
-            "the refusal is in the audit trail",
+            "the refusal is in the audit log",
         )
         record = next(record for record in self.audited() if record["call_id"] == call_id)
         self.assertEqual(

@@ -55,7 +55,7 @@ class PairedHostCase(GatewayCase):
         return f"/v1/peers/tool_host/{host.component_id}"
 
     def audited(self, event, host):
-        """Whether the audit trail has such a record of the host."""
+        """Whether the audit log has such a record of the host."""
         with sqlite3.connect(self.gateway.folder / "state" / "audit.db") as database:
             batches = [row[0] for row in database.execute("SELECT records FROM audit")]
         return any(
@@ -173,7 +173,7 @@ class Certificates(PairedHostCase):
             self.gateway.crab("peers", "list"),
             rf"(?m)^tool_host/{host.component_id} .*does not chain",
         )
-        eventually(lambda: self.audited("peer.mismatch", host), "it is in the audit trail")
+        eventually(lambda: self.audited("peer.mismatch", host), "it is in the audit log")
         host.shown, host.key_file = host.folder / "issued.pem", None
         eventually(
             lambda: self.gateway.call(tool, {"n": 1}).body.get("result") == {"n": 1},
@@ -320,7 +320,7 @@ class News(PairedHostCase):
     def test_pairings_are_events(self):
         host = self.paired(host_tool(self.unique("read")))
         pairing = host.received["pair.complete"]["pairing_id"]
-        eventually(lambda: self.audited("pairing.completed", host), "it is in the audit trail")
+        eventually(lambda: self.audited("pairing.completed", host), "it is in the audit log")
         lines = self.gateway.crab(
             "events",
             "tail",

@@ -212,7 +212,7 @@ class SchemaFaults(GatewayCase):
         device.answer(device.next_call(name), "ok")
         self.assertEqual(call.result(10).status, "ok")
         self.assertLess(self.gateway.resident_bytes(), memory + 64 * MIB)
-        records = eventually(lambda: self.audited(slug), "the refusals are in the audit trail", 10)
+        records = eventually(lambda: self.audited(slug), "the refusals are in the audit log", 10)
         self.assertLess(len(records), 60)
         self.assertEqual((records[0]["refused"], len(records[0]["tools"])), (300, 8))
 

@@ -27,7 +27,7 @@ QUESTIONS = {
     "the event loop": "src/net/loop/event_loop.cpp",
     "the HTTP client": "src/net/http/http_client.cpp",
     "floods of HTTP/2": "src/net/http2/http2_session.cpp",
-    "the audit trail on disk": "src/store/sqlite/audit_store_sqlite.cpp",
+    "the audit log on disk": "src/store/sqlite/audit_store_sqlite.cpp",
     "the reading of the configuration": "src/config/read_config.cpp",
 }
 

@@ -9,7 +9,7 @@ interface Reply {
 const most = 1_024;
 
 /**
- * Replies without an acknowledgement: they are sent again on the next link, unless the grace time
+ * Replies without an acknowledgement: they are sent again on the next link, unless the grace period
  * is over by then.
  */
 export class Outbox {

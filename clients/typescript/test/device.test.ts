@@ -236,7 +236,7 @@ describe("a device", () => {
     expect(events.at(-1)).toMatchObject({ kind: "lost", retryInMs: 2_000 });
   });
 
-  test("forgets results whose grace time is over", async () => {
+  test("forgets results whose grace period is over", async () => {
     connected();
     await request("c1");
     world.socket.end(1006);

@@ -103,7 +103,7 @@ describe("calls that survive their link", () => {
     expect(results()).toHaveLength(7);
   });
 
-  test("a reply outlives the grace time, since the gateway may have noticed " +
+  test("a reply outlives the grace period, since the gateway may have noticed " +
     "the break later", async () => {
     await request("c1");
     world.socket.end(1006);

@@ -27,8 +27,8 @@ inline constexpr std::string_view kRateLimited = "RATE_LIMITED";
 inline constexpr std::string_view kInternalError = "INTERNAL_ERROR";
 }  // namespace code
 
-/// What answers every call: data, or an error with a code. Source: docs/protocols/cetp.md, rules 20
-/// to 30.
+/// The answer to a call: data, or an error with a code. Source: docs/protocols/cetp.md, rules 20 to
+/// 30.
 struct Envelope {
     bool success = false;
     std::string data{};  ///< of a success: free text, usually JSON
@@ -37,16 +37,16 @@ struct Envelope {
     std::string hint{};  ///< what the person can do; may be empty
     std::string intent{};  ///< an action of the provider's own app; may be empty
     std::optional<Milliseconds> retry_after{};
-    /// Who is at that address does not speak the protocol; the transport's word
+    /// Set by the transport: the other end does not speak the protocol
     bool not_spoken = false;
 
     static Envelope ok(std::string data) { return {.success = true, .data = std::move(data)}; }
     static Envelope error(std::string_view code, std::string message) {
         return {.code = std::string(code), .message = std::move(message)};
     }
-    /// In the words of section 1.
+    /// With the codes of section 1.
     static Envelope error(const Error& error);
-    /// Of a deadline that passed; `waited` is how long it was.
+    /// For a deadline that passed after `waited`.
     static Envelope no_answer_within(std::chrono::nanoseconds waited);
     /// Rule 24.
     static Envelope too_large(std::size_t bytes, std::size_t limit);
@@ -57,15 +57,13 @@ struct Envelope {
     friend bool operator==(const Envelope&, const Envelope&) = default;
 };
 
-/// The flat map on the wire, before it is understood. D-Bus has its own form of it, the others
-/// JSON.
+/// The flat map on the wire, unparsed. D-Bus has its own encoding, the other transports use JSON.
 using Fields = std::map<std::string, std::variant<std::string, std::uint32_t>, std::less<>>;
 
-/// Understands a map; whatever it holds, this is an envelope (rules 20 to 23). Texts are cleaned
-/// and cut.
+/// Converts a map to an envelope, whatever it holds (rules 20 to 23). Texts are cleaned and cut.
 Envelope read_envelope(const Fields& fields);
 /// An envelope in JSON: one object whose `data` may be any value, kept as compact text. Nothing
-/// when it is not a JSON object, which is not an envelope at all.
+/// when it is not a JSON object.
 std::optional<Envelope> parse_envelope(std::string_view text);
 /// The JSON form, without a line end.
 std::string to_wire(const Envelope& envelope);

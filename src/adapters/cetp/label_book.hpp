@@ -8,21 +8,21 @@
 
 namespace crab::cetp {
 
-/// Which provider has which label. A label once given stays with its provider, over scans, and over
-/// restarts if the book is kept. Source: docs/protocols/cetp.md, rule 34.
+/// The labels of providers. A label stays with its provider across scans, and across restarts if
+/// entries() are stored. Source: docs/protocols/cetp.md, rule 34.
 class LabelBook {
 public:
     using Entries = std::map<std::string, std::string, std::less<>>;  ///< provider id → label
 
     LabelBook() = default;
-    /// From what was kept; an entry whose label somebody before it has is dropped.
+    /// Restores stored entries; one whose label is already taken is dropped.
     explicit LabelBook(const Entries& kept) : LabelBook(kept, {}) {}
-    /// `fixed` have their labels before anybody else, and are not among entries() (section 5).
+    /// Labels in `fixed` are reserved and not among entries() (section 5).
     LabelBook(const Entries& kept, Entries fixed);
 
     /// The label of this provider; a new one is made from `suggested`, or from the id when that is
-    /// empty, with `_2`, `_3` and so on when it is taken. New providers come in the order of their
-    /// ids.
+    /// empty, with `_2`, `_3` and so on when it is taken. Call it for new providers in the order of
+    /// their ids.
     const std::string& label_for(const std::string& provider_id, std::string_view suggested);
     /// The label that this provider has; empty when it has none yet.
     std::string find(std::string_view provider_id) const;

@@ -8,10 +8,10 @@
 
 namespace crab::cetp {
 
-/// What comes after a call that got no envelope: silent starts, waking the app, and more sends,
-/// until they are used up or time is. A pure sequence: the caller does each step and asks for the
-/// next one only when an envelope is still missing. Source: docs/protocols/cetp.md, rules 28 and 43
-/// to 48, section 2.
+/// The retry sequence for a call that got no envelope: silent starts, waking the app and more
+/// sends, until the steps or the time are used up. Does no I/O: the caller performs each step and
+/// asks for the next one while an envelope is missing. Source: docs/protocols/cetp.md, rules 28 and
+/// 43 to 48, section 2.
 class Ladder {
 public:
     enum class Purpose : std::uint8_t { kDiscovery, kExecution };
@@ -36,8 +36,7 @@ public:
 
     explicit Ladder(const Terms& terms);
 
-    /// The next step, the first send included; nothing when the provider did not answer and nothing
-    /// is left to try.
+    /// The next step, the first send included; nothing when there is nothing left to try.
     std::optional<Step> next(SteadyTime now);
     int sends() const { return sends_; }
 

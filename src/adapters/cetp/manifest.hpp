@@ -10,26 +10,25 @@
 
 namespace crab::cetp {
 
-/// What a record is read against.
+/// The environment in which a record is read.
 struct ManifestContext {
     std::string locale{};       ///< such as `de_AT.UTF-8`; may be empty
     std::string runtime_dir{};  ///< what `%t` in `Socket` stands for
 };
 
-/// What one file or name says: a provider, or (nothing) that its id is masked, or (an error) why it
-/// is skipped, which masks too.
+/// The content of one file or name: a provider; nothing if it masks its id; or the error for which
+/// it is skipped, which masks the id too.
 using Reading = Result<std::optional<ProviderRecord>>;
 
 /// `cetp/providers/<id>.ini`. Source: docs/protocols/cetp.md, section 2 and rules 3, 4 and 7.
 Reading read_manifest(std::string_view id, std::string_view text, const ManifestContext& context);
-/// `applications/<id>.desktop`; an outer nothing when it does not implement the interface, and so
-/// is not a record at all.
+/// `applications/<id>.desktop`; an outer nothing when it does not implement the interface.
 std::optional<Reading> read_desktop_entry(std::string_view id, std::string_view text,
                                           const ManifestContext& context);
 /// An activatable bus name; an outer nothing when it does not end in `.Cetp1`.
 std::optional<Reading> read_activatable_name(std::string_view name);
 
-/// One place in which something was found.
+/// One file or bus name that declares a provider.
 struct Candidate {
     std::string id;
     std::string where;  ///< for diagnostics: a file or a bus name
@@ -39,7 +38,7 @@ struct Discovery {
     std::vector<ProviderRecord> records;  ///< by id
     std::vector<std::string> diagnostics;  ///< each names its `where`
 };
-/// Of several candidates of one id the first counts, whatever it says. They come in the order of
+/// Of several candidates with one id the first counts, whatever it contains. They are ordered by
 /// precedence: manifests before desktop entries before names, the user's folder before the
 /// system's.
 Discovery choose(std::vector<Candidate> candidates);

@@ -34,12 +34,12 @@ struct MethodCall {
 
 /// One line of JSON, without the line end: `{"method":…,"extras":{…}}` (section 3, unix).
 std::string to_wire(const MethodCall& call);
-/// Reads that line; extras that are no strings are ignored. Errors: kInvalidArgs when it is no such
-/// object, kOversize.
+/// Reads that line; extras that are not strings are ignored. Errors: kInvalidArgs for any other
+/// text, kOversize.
 Result<MethodCall> parse_method_call(std::string_view text);
 
 /// The arguments of `execute_tool` as text, `{}` when there are none. Errors: kInvalidArgs, with
-/// the JSON pointer, when they are no object or break the schema (section 7).
+/// the JSON pointer, when they are not an object or violate the schema (section 7).
 Result<std::string> checked_args(const MethodCall& call, const json::Schema& schema);
 
 }  // namespace crab::cetp

@@ -9,7 +9,7 @@ enum class Transport : std::uint8_t { kDbus, kExec, kUnix, kBuiltIn };
 enum class Bus : std::uint8_t { kSession, kSystem };
 enum class FoundBy : std::uint8_t { kManifest, kDesktopEntry, kActivatableName, kBuiltIn };
 
-/// What discovery knows of a provider before any of its code has run. Source:
+/// What discovery knows about a provider before any of its code has run. Source:
 /// docs/protocols/cetp.md, section 2.
 struct ProviderRecord {
     std::string id{};
@@ -23,9 +23,9 @@ struct ProviderRecord {
     std::string desktop_id{};  ///< may be empty
     std::string name{};  ///< for people; never empty
     std::string label{};  ///< a suggestion; may be empty
-    bool network = false;  ///< kExec: wishes for the network
-    bool read_home = false;  ///< kExec: wishes to read the home folder
-    bool off_until_allowed = false;  ///< the user has to say yes first
+    bool network = false;  ///< kExec: requests network access
+    bool read_home = false;  ///< kExec: requests to read the home folder
+    bool off_until_allowed = false;  ///< disabled until the user enables it
 
     friend bool operator==(const ProviderRecord&, const ProviderRecord&) = default;
 };

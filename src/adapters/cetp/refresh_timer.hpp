@@ -7,7 +7,7 @@
 
 namespace crab::cetp {
 
-/// Makes one rescan of a burst of changes: after 500 ms of quiet, 5 s after the first at most.
+/// Debounces changes into one rescan: 500 ms after the last change, at most 5 s after the first.
 /// Source: docs/protocols/cetp.md, rule 38.
 class RefreshTimer {
 public:
@@ -22,7 +22,7 @@ public:
     Deadline due() const {
         return first_ ? std::min(last_ + kQuiet, *first_ + kLongest) : kNoDeadline;
     }
-    /// Whether it is due; if so the burst is over.
+    /// Whether it is due; if so the timer is reset.
     bool take(SteadyTime now) {
         if (now < due()) return false;
         first_.reset();

@@ -15,7 +15,7 @@
 namespace crab::cetp {
 
 constexpr std::size_t kMaxToolsOfProvider = 64;
-constexpr std::size_t kMaxDropped = 64;  ///< elements of one list; behind them none is looked at
+constexpr std::size_t kMaxDropped = 64;  ///< elements of one list; further ones are not read
 constexpr std::size_t kMaxDescription = std::size_t{8} << 10;  ///< bytes; the rest is cut
 /// Bytes of JSON; beyond: the element is dropped
 constexpr std::size_t kMaxParameters = std::size_t{64} << 10;
@@ -36,18 +36,18 @@ struct ToolList {
     std::vector<std::string> diagnostics;  ///< what was dropped and why
 };
 
-/// Understands the `data` of `list_tools`, a piece at a time, for schemas may take long to compile;
-/// on any thread. Source: docs/protocols/cetp.md, rules 9 to 13.
+/// Parses the `data` of `list_tools` in slices, since schemas may take long to compile; on any
+/// thread. Source: docs/protocols/cetp.md, rules 9 to 13.
 class ToolListReader {
 public:
     explicit ToolListReader(std::string data) : data_(std::move(data)) {}
     ToolListReader(const ToolListReader&) = delete;
     ToolListReader& operator=(const ToolListReader&) = delete;
 
-    /// Goes on for about `slice`; true while there is more to do.
+    /// Works for about `slice`; true while there is more to do.
     bool step(std::chrono::steady_clock::duration slice = std::chrono::milliseconds(5));
-    /// Errors: kInvalidArgs when it does not parse, has no `tools`, or no usable one: the provider
-    /// is not listed.
+    /// Errors: kInvalidArgs when it does not parse or has no usable tool: the provider is not
+    /// listed.
     Result<ToolList> take();
 
 private:
@@ -66,13 +66,13 @@ private:
     std::size_t index_ = 0;
     bool begun_ = false;
     std::size_t left_ = kMaxCompiled;  // bytes that the compiled schemas may still take
-    // and those that are dropped; behind it, kSmall each
+    // the same for dropped ones; beyond it, kSmall each
     std::size_t for_dropped_ = 2 * kMaxCompiled;
     Error problem_{ErrorCode::kInvalidArgs, "it declares no tools"};
     ToolList list_;
 };
 
-/// The same at once. Errors: those of ToolListReader::take().
+/// The same in one step. Errors: those of ToolListReader::take().
 Result<ToolList> parse_tool_list(std::string data);
 
 /// What a provider says about itself (rule 17); every part may be empty.

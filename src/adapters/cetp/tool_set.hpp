@@ -23,7 +23,7 @@ struct ListedProvider {
     std::vector<DeclaredTool> tools;
 };
 
-/// Where a registered name leads.
+/// The target of a registered name.
 struct Route {
     std::string name;         ///< as registered with the gateway
     std::string provider_id;
@@ -37,16 +37,16 @@ struct Route {
 /// Source: docs/protocols/cetp.md, rules 33 to 36 and 39, section 6.
 class ToolSet {
 public:
-    /// Names everything, in the order of provider ids; `labels` keeps what it gives. What exceeds
-    /// 256 tools is left out.
+    /// Assigns names in the order of provider ids and records labels in `labels`. Tools beyond 256
+    /// are left out.
     static std::shared_ptr<const ToolSet> build(std::vector<ListedProvider> providers,
                                                 LabelBook& labels);
 
-    /// nullptr when no tool has that name. A look-up, never a split at `__`.
+    /// nullptr when no tool has that name. A map lookup; names are never split at `__`.
     const Route* find(std::string_view name) const;
     const std::map<std::string, Route, std::less<>>& routes() const { return routes_; }
     const std::vector<std::string>& diagnostics() const { return diagnostics_; }
-    /// Whether the gateway would see no difference.
+    /// Whether both sets look the same to the gateway.
     bool same_tools(const ToolSet& other) const { return routes_ == other.routes_; }
 
 private:

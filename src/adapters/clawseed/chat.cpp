@@ -333,7 +333,7 @@ void Chat::ask(ChatQuestion question) {
 }
 
 /// The asker may have lost its link while its question waited: then its frames go to a connection
-/// that returned, or wait for one. False when nobody came back in the grace time.
+/// that returned, or wait for one. False when nobody came back in the grace period.
 bool Chat::find_asker(Turn& turn) {
     const ConnectionId asker = turn.question.asker->connection();
     const bool here =

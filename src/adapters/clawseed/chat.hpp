@@ -22,16 +22,16 @@ namespace crab::clawseed {
 
 class Hub;
 
-/// Where a turn's frames go: one connection. Thread-safe handle; sending to a link that is gone
-/// does nothing.
+/// Handle of one connection, to which a turn's frames are sent. Thread-safe; sending after the
+/// connection has closed does nothing.
 class FrameTarget {
 public:
     virtual ~FrameTarget() = default;
     virtual void send_frame(std::string frame) = 0;
     virtual ConnectionId connection() const = 0;
-    /// Whether whoever is there may decide about calls, and wants to be asked.
+    /// Whether this client may approve calls and accepts approval requests.
     virtual bool takes_approvals() const { return false; }
-    /// Whether whoever is there can answer what an agent asks in the middle of a turn.
+    /// Whether this client can answer an agent's questions during a turn.
     virtual bool takes_questions() const { return false; }
 };
 
@@ -43,27 +43,26 @@ struct ChatQuestion {
     bool regenerate = false;
     bool debug = false;
     std::string prefer_source;
-    /// Called once, on the chat's loop; may be empty. `called_tools`: what failed may have had
-    /// effects all the same.
+    /// Called once, on the chat's loop; may be empty. `called_tools`: a failed turn may still have
+    /// had side effects.
     std::function<void(const Result<std::string>& answer, bool called_tools)> on_end;
 };
 
-/// The code of a turn that failed so (section 5).
+/// The wire code for a failed turn (section 5).
 std::string_view turn_code(ErrorCode code);
 
 enum class ChatState : std::uint8_t { kIdle, kRunning, kError };
 
-/// One chat session while anybody is connected to it or a turn runs: its queue of turns, of which
-/// one runs at a time. It lives on the event loop of the connection that opened it; public
-/// functions may be called from any loop. Source: docs/protocols/clawseed.md, section 6.
+/// A live chat session: it exists while a client is connected or a turn runs. Turns are queued and
+/// run one at a time. It lives on the event loop of the connection that opened it; public functions
+/// may be called from any loop. Source: docs/protocols/clawseed.md, section 6.
 class Chat final : public std::enable_shared_from_this<Chat> {
 public:
     Chat(Hub& hub, net::EventLoop& loop, core::TurnRunner& runner, core::PrincipalRef principal,
          core::ChatSession session);
     ~Chat();
 
-    /// A place in a chat, from before one connects or asks until after one has left: the hub
-    /// forgets no chat while any is taken.
+    /// Keeps a chat alive from before a client connects or asks until after it has left.
     class Seat {
     public:
         Seat() = default;
@@ -87,33 +86,33 @@ public:
     const core::PrincipalRef& principal() const { return principal_; }
     core::ChatSession session() const;
 
-    /// Starts a turn or puts it in the queue; refusals (SESSION_BUSY, NO_USER_MESSAGE) go to the
-    /// asker.
+    /// Starts a turn or puts it in the queue; refusals (SESSION_BUSY, NO_USER_MESSAGE) are sent to
+    /// the asking connection.
     void ask(ChatQuestion question);
     /// Ends the running turn, if any; `acknowledge(aborted)` is called on this chat's loop before
-    /// the turn ends. Not, when the turn is that of the connection `from`: it reads `aborted`, and
-    /// people would be told twice.
+    /// the turn ends. A turn of the connection `from` is not acknowledged: it gets `aborted`
+    /// anyway.
     void abort(std::function<void(bool aborted)> acknowledge, ConnectionId from = {});
     /// A response to a question of the running turn; `tell(status, error)` is called on this chat's
-    /// loop with how it was taken.
+    /// loop with the verdict.
     struct QuestionResponse {
         std::string request_id, turn_id, tool_call_id;
         std::string frame;  ///< JSON, with `status` and `answer`
     };
     void respond(QuestionResponse response,
                  std::function<void(std::string_view status, std::string_view error)> tell);
-    /// Takes back what `asker` asked: its turn is aborted, or never runs. For askers that are no
-    /// connection.
+    /// Withdraws what `asker` asked: its turn is aborted, or never runs. For askers that are not
+    /// connections.
     void withdraw(const std::shared_ptr<FrameTarget>& asker);
-    /// A connection of this chat session: it gets the frames of a running turn whose own link
-    /// broke.
+    /// Adds a connection of this chat session; it gets the frames of a running turn whose own
+    /// connection broke.
     void join(std::shared_ptr<FrameTarget> target);
-    /// A connection is gone. After a goodbye its turn is cancelled at once, else when nobody
-    /// returns in the grace time.
+    /// Removes a connection. Its turn is cancelled: immediately after a clean close, otherwise when
+    /// no client reconnects within the grace period.
     void leave(ConnectionId connection, bool goodbye);
     void rename(std::string name);
-    /// What was stored is being removed: the count begins again, and listings leave the chat out
-    /// until something is said again.
+    /// The stored history is being deleted: resets the message count, and hides the chat from
+    /// listings until its next message.
     void forget_history();
     bool is_forgotten() const { return forgotten_.load(); }
 
@@ -162,7 +161,7 @@ private:
     std::atomic<bool> forgotten_{false};
     bool stopping_ = false;
     std::vector<std::shared_ptr<FrameTarget>> targets_;
-    Deadline empty_until_{};  ///< the end of the grace time since somebody left
+    Deadline empty_until_{};  ///< when the grace period after the last disconnect ends
     std::deque<std::unique_ptr<Waiting>> waiting_;
     std::shared_ptr<Turn> current_;
     TaskGroup tasks_;

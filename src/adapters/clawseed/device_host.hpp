@@ -15,27 +15,26 @@
 
 namespace crab::clawseed {
 
-/// The sending end of a device's connection, as its calls need it. Used on the connection's own
-/// loop only.
+/// Sends requests over a device's connection. Used on the connection's loop only.
 class DeviceLink {
 public:
     virtual ~DeviceLink() = default;
-    /// Writes a request that is complete; tells `starts_at`. False when the link is gone.
+    /// Writes a complete request and sets `starts_at`. False when the connection is closed.
     virtual bool send_request(std::string_view frame, std::uint64_t& starts_at) = 0;
     virtual void send(std::string_view frame) = 0;
-    /// The device has accepted nothing for too long: a ping, and later the end of the link if it
-    /// stays silent.
+    /// The device has accepted nothing for too long: sends a ping, and closes the connection if
+    /// that gets no answer.
     virtual void check_alive() = 0;
     virtual SteadyTime last_heard() const = 0;
     virtual void drop_dead_link() = 0;
 };
 
-/// Runs the tools of one connection. Calls come from any event loop; the link is on its own.
-/// Outlives its connection while calls refer to it: then they are answered kUnavailable.
+/// Runs the tools of one connection. Calls come from any event loop; the link stays on the
+/// connection's. It may outlive the connection; calls are then answered with kUnavailable.
 class DeviceHost final : public core::ToolHost, public std::enable_shared_from_this<DeviceHost> {
 public:
     struct Options {
-        std::size_t max_calls = 64;  ///< out at one time
+        std::size_t max_calls = 64;  ///< in flight
         std::size_t queue = core::ToolGate::kDefaultQueue;  ///< calls that wait for others to end
         Milliseconds grace{15'000};
     };
@@ -49,11 +48,11 @@ public:
 
     Task<core::Outcome> run(core::AdmittedCall call, core::FrameSink& sink) override;
 
-    /// Called on the connection's loop: from here on calls go out, and stop() when it has ended.
+    /// Called on the connection's loop once calls can be sent; stop() when it has closed.
     void start(DeviceLink& link) { link_ = &link; }
     void stop();
-    /// The device remembers what it was asked for as long as it is this instance: asks it again, on
-    /// the connection's loop, what other connections of it left unanswered.
+    /// Sends the unanswered requests of this device's earlier connections again, on the
+    /// connection's loop; `instance` is the device process that still remembers them.
     void resume(std::string instance);
     void set_extensions(Extensions extensions) { extensions_ = extensions.bits(); }
     std::size_t calls_out() const { return calls_out_.load(std::memory_order_relaxed); }
@@ -81,11 +80,11 @@ private:
     const std::shared_ptr<PendingReplies> replies_;
     const Options options_;
     DeviceLink* link_ = nullptr;  ///< on loop_ only
-    std::string instance_;  ///< on loop_ only; empty: asks nothing again
+    std::string instance_;  ///< on loop_ only; empty: nothing is sent again
     std::atomic<std::uint16_t> extensions_{0};
     std::atomic<std::size_t> calls_out_{0};
     std::atomic<std::size_t> in_line_{0};  ///< calls that wait for a slot
-    /// Whoever is through it is the first, and takes the next slot
+    /// Its holder is first in the queue and takes the next slot
     const std::shared_ptr<core::ToolGate> line_;
     std::mutex first_mutex_;
     std::shared_ptr<RemoteWaiter> first_;  ///< under first_mutex_

@@ -270,7 +270,7 @@ TEST_F(DeviceHostTest, Item62_WithoutAnAcceptanceComesAPingAndAfter5SecondsOfSil
     EXPECT_TRUE(device->session->connection() != ConnectionId{});
     world.advance(5'020ms);
     EXPECT_EQ(world.hub.connections(), 0u) << "the link was dropped";
-    EXPECT_FALSE(call->outcome) << "it may come back within the grace time";
+    EXPECT_FALSE(call->outcome) << "it may come back within the grace period";
     world.advance(15s + 20ms);
     EXPECT_EQ(code(*call), ErrorCode::kOutcomeUnknown);
 }

@@ -43,7 +43,7 @@ public:
     bool takes_approvals() const override { return takes_approvals_.load(); }
     bool takes_questions() const override { return takes_questions_.load(); }
     void close_from_anywhere(std::uint16_t code, std::string reason);
-    /// Registers what was held back under these names; from any loop.
+    /// Registers held-back tools by these names; from any loop.
     void release_tools(std::vector<std::string> names);
 
     // DeviceLink: on the loop.
@@ -109,23 +109,23 @@ private:
     std::vector<std::string> told_ambiguous_;          ///< plain names, each logged once
     /// New tools of a known device, until an operator approves them
     std::vector<std::shared_ptr<core::Tool>> held_;
-    std::map<std::string, Rejected> refused_;  ///< what it offers and was not taken, by name
+    std::map<std::string, Rejected> refused_;  ///< rejected tools, by name
     Extensions extensions_;
-    /// A list of tools is being read elsewhere: frames that depend on it wait
+    /// A tool list is being compiled on a worker thread: frames that depend on it wait
     bool reading_ = false;
     bool paused_ = false;  ///< too many wait
     std::deque<std::string> waiting_;  ///< frames, in order
     std::size_t waiting_bytes_ = 0;
     std::size_t waiting_questions_ = 0;
-    /// A frame that is too large, while it passes.
+    /// An oversized frame while it is being received.
     struct Excess {
         FrameScan scan;
         std::size_t bytes = 0;
-        bool told = false;  ///< the call that it answers
+        bool told = false;  ///< the call that it answers has been failed
     };
     std::unique_ptr<Excess> excess_;
     std::atomic<bool> takes_approvals_{false};
-    std::atomic<bool> takes_questions_{true};  ///< the original app lists nothing; others say so
+    std::atomic<bool> takes_questions_{true};  ///< default for clients that list no capabilities
     bool seen_text_ = false;
 };
 

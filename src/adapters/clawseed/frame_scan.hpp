@@ -6,9 +6,9 @@
 
 namespace crab::clawseed {
 
-/// Finds `type` and `id` among the top-level members of a frame that cannot be read as JSON, or is
-/// too large to be kept, byte by byte. It does not judge whether the frame is JSON. Values with
-/// escapes, empty and long ones are not found; of two members of one name the first counts.
+/// Finds `type` and `id` among the top-level members of a frame that is not valid JSON or too large
+/// to buffer, byte by byte. Does not validate JSON. Empty and long values and those with escapes
+/// are not found; of two members with one name the first counts.
 class FrameScan {
 public:
     void feed(std::string_view piece);
@@ -23,7 +23,7 @@ public:
 private:
     struct Member {
         std::string text;
-        bool decided = false;   // it was there, found or not
+        bool decided = false;  // it was there, found or not
     };
 
     void end_string();

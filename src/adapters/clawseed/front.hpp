@@ -17,35 +17,35 @@
 
 namespace crab::clawseed {
 
-/// What `/api/status` tells beside what the hub knows.
+/// Data for `/api/status` that the hub does not have.
 struct StatusFacts {
     SteadyTime started;
     std::uint16_t port = 0;
 };
 
-/// What a chat session that Hub::open_chat() did not open is answered with.
+/// The answer when Hub::open_chat() refuses a chat session.
 struct OpeningRefusal {
     int status = 0;
     std::string_view code;
 };
 OpeningRefusal refusal_of(const Error& error);
 
-/// The protocol's side of the public listener on one event loop: the WebSocket endpoint and the
-/// REST surface (docs/protocols/clawseed.md, sections 1 and 8).
+/// The front of the ClawSeed protocol on one event loop: the WebSocket endpoint and the REST routes
+/// (docs/protocols/clawseed.md, sections 1 and 8).
 class Front {
 public:
     struct Services {
         Hub& hub;
         core::Pipeline& pipeline;
         core::TurnRunner& runner;
-        trust::CredentialCache& credentials;   ///< of this event loop
+        trust::CredentialCache& credentials;  ///< of this event loop
         trust::PairingCodes& codes;
         trust::DeviceKeys& keys;
         BlockingPool& pool;
-        core::Ledger& ledger;                      ///< of the keys of `/webhook`
-        core::LedgerJournal* journal;              ///< null: they are in memory only
+        core::Ledger& ledger;  ///< of the keys of `/webhook`
+        core::LedgerJournal* journal;  ///< null: they are in memory only
         const StatusFacts& facts;
-        /// By principal; null: what a connection sends is on nobody's account
+        /// By principal; null: received bytes are not limited
         ByteBudgets* budgets = nullptr;
         /// Principal and session; called on the pool, may block; may be empty
         std::function<void(const core::Principal& owner, const std::string& session_id)>
@@ -56,12 +56,12 @@ public:
           services_(services),
           parser_(json::Limits{.max_bytes = std::size_t{64} << 20, .max_depth = 64}) {}
 
-    /// The routes of a public listener: the WebSocket, pairing, the REST surface.
+    /// The routes of a public listener: the WebSocket, pairing, the REST routes.
     void add_routes(net::Routes<core::PrincipalRef>& routes);
-    /// Those of them that the admin socket has too: the WebSocket, chat sessions, uploads.
+    /// The subset for the admin socket: the WebSocket, chat sessions, uploads.
     void add_chat_routes(net::Routes<core::PrincipalRef>& routes);
 
-    /// The refusal for a Host or Origin that may not come here; nothing when both are fine.
+    /// The refusal for a Host or Origin that is not allowed; nothing when both are.
     std::optional<std::string> refused_source(const net::HttpRequest& request) const;
 
 private:
@@ -77,7 +77,7 @@ private:
     void add_session_routes(net::Routes<core::PrincipalRef>& routes);
     void add_picture_routes(net::Routes<core::PrincipalRef>& routes);
     net::Upgrade upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer);
-    /// The same for a caller whose identity is proven otherwise, as on the admin socket.
+    /// The same for a caller that is already authenticated, as on the admin socket.
     net::Upgrade upgrade_as(const net::HttpRequest& request, const net::WebSocketOffer& offer,
                             const core::PrincipalRef& principal,
                             std::optional<SystemTime> good_until = {});
@@ -91,7 +91,8 @@ private:
     void key_token(net::HttpExchange& exchange);
     void list_tools(net::HttpExchange& exchange, const core::Principal& principal);
     void status(net::HttpExchange& exchange);
-    /// The session that a path names; nothing: it is none of the caller's, which has been answered.
+    /// The session that a path names; nothing if it is not the caller's: the request has been
+    /// answered.
     Task<std::optional<OwnSession>> own_session(const Request& request);
     Task<void> session_messages(const Request& request);
     Task<void> session_state(const Request& request);

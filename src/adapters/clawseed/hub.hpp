@@ -51,18 +51,18 @@ struct Options {
     RegistrationLimits registration;
     std::vector<ToolOverride> overrides;
     std::vector<std::string> personas;
-    bool ask_about_new_tools = false;   ///< what a known device adds waits for an operator
-    /// Whoever owns a chat decides about its calls; else operators only
+    /// Tools that a known device adds need an operator's approval
+    bool ask_about_new_tools = false;
+    /// A chat's owner may approve its calls; otherwise only operators
     bool owners_approve = false;
-    std::size_t artifact_inline_bytes = 256 * 1024;  ///< results beyond are better uploaded
+    std::size_t artifact_inline_bytes = 256 * 1024;  ///< above this, results should be uploaded
     std::uint64_t artifact_bytes = std::uint64_t{64} << 20;  ///< of one upload
     std::size_t uploads_at_once = 64;  ///< of all devices
     /// Name a chat session after its first question (section 2, `title_updated`)
     bool give_titles = false;
 };
 
-/// What a device says about itself now and then; what it left out is unknown. Source: section 9,
-/// `presence`.
+/// A device's latest status report; absent members are unknown. Source: section 9, `presence`.
 struct Presence {
     std::optional<double> battery;  ///< 0 to 1
     std::optional<bool> charging, metered, foreground;
@@ -74,15 +74,15 @@ struct ConnectedDevice {
     ConnectionId connection{};
     std::string slug, display_name, principal, credential_id, chat_session;
     std::size_t tools = 0;
-    /// Tools that it offers and that were not taken, the first few
+    /// Rejected tools, the first few
     std::vector<Rejected> refused{};
     SystemTime since;
     Presence presence{};
-    std::optional<SystemTime> presence_at{};  ///< when it said so; nothing: never
+    std::optional<SystemTime> presence_at{};  ///< when it was reported; nothing: never
 };
 
-/// What all connections share, whichever event loop they live on: who is connected, the calls out
-/// to each chat session, the chats. Thread-safe.
+/// State shared by the connections of all event loops: who is connected, the calls in flight per
+/// chat session, the chats. Thread-safe.
 class Hub {
 public:
     struct Services {
@@ -91,12 +91,12 @@ public:
         Published<core::CallRules>& rules;
         core::AuditLog& audit;
         core::ChatSessionStore& chats;
-        BlockingPool& store_pool;  ///< one thread: what is stored keeps its order
-        /// Where lists of tools are read, principals in turn; null: on the spot
+        BlockingPool& store_pool;  ///< one thread, so that writes keep their order
+        /// Reads tool lists, round-robin between principals; null: inline
         FairPool* schemas = nullptr;
         trust::DeviceTools* device_tools = nullptr;  ///< null: nothing is held back
         core::Approvals* approvals = nullptr;  ///< null: nothing is decided in chats
-        core::TurnLog* turn_log = nullptr;  ///< null: nobody hears of turns
+        core::TurnLog* turn_log = nullptr;  ///< null: turns are not logged
         core::AwayCalls* away = nullptr;  ///< null: no call waits for a device
         core::ArtifactStore* artifacts = nullptr;  ///< null: devices cannot upload
         BlockingPool* artifact_pool = nullptr;  ///< with `artifacts`
@@ -111,18 +111,18 @@ public:
     ~Hub();
 
     const Services& services() const { return services_; }
-    /// Lists of tools are read there from now on; null: on the spot.
+    /// Reads tool lists there from now on; null: inline.
     void read_lists_on(FairPool* schemas) { services_.schemas = schemas; }
     std::shared_ptr<const Options> options() const { return options_.get(); }
-    /// After a reload: holds for new connections, and for new registrations of old ones.
+    /// Called by a reload; applies to new connections, and to new registrations on old ones.
     void set_options(std::shared_ptr<const Options> options) { options_.set(std::move(options)); }
 
-    /// Lets a connection of this principal in. Errors: kRateLimited at its limit. Every enter()
-    /// needs a leave().
+    /// Admits a connection of this principal. Errors: kRateLimited at its limit. Pair every enter()
+    /// with a leave().
     Result<ConnectionId> enter(const core::Principal& principal);
     void leave(ConnectionId connection, const core::Principal& principal);
 
-    /// Chat sessions known without asking the store: who owns `id`, live or stored?
+    /// A chat that was opened or resumed.
     struct ChatOpening {
         core::ChatSession session;
         std::shared_ptr<Chat> chat;
@@ -137,7 +137,7 @@ public:
     /// The chat of this id if `principal` owns it and it is live.
     std::shared_ptr<Chat> find_chat(const core::Principal& principal, std::string_view session_id);
     std::vector<std::shared_ptr<Chat>> chats_of(const core::Principal& principal) const;
-    /// Forgets a chat in which no seat is taken and no turn runs; what it stored stays.
+    /// Removes a chat that has no seats and no running turn from memory; stored messages stay.
     void settle_chat(const std::shared_ptr<Chat>& chat);
     /// Cancels all turns and calls `done`, on any loop, when the last has ended.
     void stop_chats(const std::function<void()>& done);
@@ -147,13 +147,13 @@ public:
         return runner_of(loop)->agent_of(persona);
     }
 
-    /// The replies among which a request of that id waits, of any chat session of `principal`; null
-    /// when nobody waits for it.
+    /// The pending replies that contain this request id, in any chat session of `principal`; null
+    /// when there are none.
     std::shared_ptr<PendingReplies> find_request(const core::Principal& principal,
                                                  std::string_view request_id) const;
 
-    /// The slug under which a connection's tools are qualified; one identity keeps one slug while
-    /// any of its connections lives.
+    /// The slug that qualifies the names of a connection's tools; one identity keeps its slug while
+    /// it has a connection.
     std::string take_slug(const core::Principal& principal, std::string_view device_name);
     void release_slug(const std::string& slug);
 
@@ -162,24 +162,23 @@ public:
                 std::string display_name);
     void set_presence(ConnectionId connection, const Presence& presence);
     void set_refused(ConnectionId connection, std::vector<Rejected> refused);
-    /// What the schemas of a live connection's tools take, compiled.
+    /// Sets the size of a live connection's compiled schemas.
     void set_schema_bytes(ConnectionId connection, std::size_t bytes);
-    /// The same for all other connections of that one's principal.
+    /// The total for all other connections of the same principal.
     std::size_t schema_bytes_of_others(ConnectionId connection) const;
     void remove(ConnectionId connection);
     std::vector<ConnectedDevice> connected() const;
     Uploads& uploads() { return uploads_; }
     std::size_t connections() const;
-    /// Chat sessions whose calls may still be answered, and some that are over and not swept up
-    /// yet.
+    /// Chat sessions whose calls may still be answered, plus ended ones that are not collected yet.
     std::size_t known_links() const;
     /// Closes the connections behind a credential that was revoked (4401).
     void close_credential(const std::string& credential_id);
     /// Registers what live connections of this device hold back under these names.
     void release_tools(const std::string& slug, const std::vector<std::string>& names);
 
-    /// Tells the operator, in the log and in one audit record, which tools of a list were refused;
-    /// as often as the principal's rate allows.
+    /// Records in the log and in one audit record which tools of a list were rejected, within the
+    /// principal's rate.
     void record_refusals(const core::Principal& principal, const Registration& registration);
 
 private:

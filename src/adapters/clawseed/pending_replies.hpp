@@ -22,11 +22,11 @@ namespace crab::clawseed {
 
 class DeviceHost;
 
-/// How a connection ended, as far as its unanswered calls care.
+/// How a connection ended, for its unanswered calls.
 enum class LinkEnd : std::uint8_t { kBroken, kGoodbye };
 
-/// A call that waits for a device's reply; it lives in the coroutine that waits, on that
-/// coroutine's loop. What the reply's side writes is guarded by the table's mutex.
+/// A call that waits for a device's reply; lives in the waiting coroutine's frame, on its loop.
+/// Members that replies write are guarded by the table's mutex.
 struct PendingReply {
     PendingReply(net::EventLoop& loop, core::FrameSink& frames)
         : home(loop), waiter(loop.timers()), sink(frames) {}
@@ -36,23 +36,25 @@ struct PendingReply {
     UuidText id;  ///< of the request; set by PendingReplies::add()
     const core::AdmittedCall* call = nullptr;  ///< null in tests that need none
     std::vector<core::Artifact> artifacts;  ///< uploaded for it so far
-    /// Of the device that has got it, if that can be asked again; else empty
+    /// Of the device process that received it, if the request can be sent again; else empty
     std::string instance;
-    /// Of the connection on which it was asked again; null: where it began
+    /// Of the connection on which it was sent again; null: the original one
     std::shared_ptr<DeviceHost> carrier;
-    /// It was handed to an earlier connection, so no later one proves that it was not
+    /// Written to an earlier connection, so it may have been seen even if a later write fails
     bool maybe_seen = false;
     ConnectionId sent_on{};
     std::uint64_t starts_at = 0;  ///< position of the request in its connection's outgoing bytes
     std::optional<core::Outcome> answer;
-    std::optional<SteadyTime> broken_at;  ///< its link broke; a reply may still come on another
+    /// When its connection broke; a reply may still come on another
+    std::optional<SteadyTime> broken_at;
     bool accepted = false;
     SteadyTime last_progress{};
 };
 
-/// The calls out to one chat session of one principal. Any of its connections may bring a reply, on
-/// any event loop; a reply that nobody waits for does no harm. Thread-safe; `discard` gets the ids
-/// of artifacts that no result named, on any thread. Source: docs/protocols/clawseed.md, section 4.
+/// The calls in flight to one chat session of one principal. A reply may come on any of its
+/// connections, on any event loop; unexpected replies are ignored. Thread-safe; `discard` gets the
+/// ids of artifacts that no result referenced, on any thread. Source: docs/protocols/clawseed.md,
+/// section 4.
 class PendingReplies : public std::enable_shared_from_this<PendingReplies> {
 public:
     using Discard = std::function<void(std::vector<std::string> artifact_ids)>;
@@ -61,19 +63,19 @@ public:
     /// Adds a waiting call and returns its tag, which goes into the request's id
     /// (IdSource::uuid_v7) and never repeats.
     std::uint64_t add(PendingReply& reply);
-    /// The call waits no more; called on its home loop, on every way out.
+    /// Removes a call; called on its home loop whenever its wait ends.
     void remove(std::uint64_t tag);
 
-    /// A reply has come. False when nobody waits for it.
+    /// Delivers a reply. False when no call waits for it.
     bool resolve(std::uint64_t tag, core::Outcome outcome);
     void accept(std::uint64_t tag);
     void progress(std::uint64_t tag, core::Progress progress, SteadyTime now);
     /// The request was written at this position of that connection, to a device of this instance.
     void sent(std::uint64_t tag, ConnectionId connection, std::uint64_t starts_at,
               std::string_view instance = {});
-    /// A device of this instance is back on `connection`: its unanswered calls of other connections
-    /// belong to this one now, and are to be asked again with the same ids. `carrier` sends their
-    /// cancels from here on.
+    /// The device process `instance` has reconnected on `connection`: moves its unanswered calls
+    /// there and returns them, to be sent again under the same ids. `carrier` sends their cancels
+    /// from now on.
     struct Unanswered {
         std::uint64_t tag = 0;
         UuidText id;
@@ -82,24 +84,25 @@ public:
     };
     std::vector<Unanswered> resume(std::string_view instance, ConnectionId connection,
                                    const std::shared_ptr<DeviceHost>& carrier);
-    /// `connection` is gone; it had handed `written` bytes to the kernel. Requests behind that were
-    /// never delivered.
+    /// `connection` is closed after `written` bytes were handed to the kernel. Requests beyond that
+    /// were never delivered.
     void connection_ended(ConnectionId connection, std::uint64_t written, LinkEnd end,
                           SteadyTime now);
 
-    /// The call behind a request's id, as far as an upload for it has to know it; nothing when
-    /// nobody waits for it.
+    /// What an upload needs to know about the call behind a request id; nothing when no such call
+    /// waits.
     struct WaitingCall {
         std::string tenant, call_id, tool;
         std::size_t artifacts = 0;
     };
     std::optional<WaitingCall> find_call(std::string_view request_id) const;
-    /// An upload for it is complete. False when nobody waits any more.
+    /// Attaches a completed upload. False when the call no longer waits.
     bool attach(std::string_view request_id, core::Artifact artifact);
-    /// The call is answered with an artifact of its own; kInternal when it has none of that id.
+    /// The outcome of a call that is answered with one of its uploads; kInternal when it has no
+    /// such artifact.
     core::Outcome claim_artifact(std::uint64_t tag, std::string_view artifact_id);
 
-    /// What has come for `reply` so far; its owner asks whenever it wakes.
+    /// What has arrived for `reply`; its owner checks whenever it wakes.
     struct News {
         std::optional<core::Outcome> answer;
         std::optional<SteadyTime> broken_at;

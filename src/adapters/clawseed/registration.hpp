@@ -29,10 +29,10 @@ struct RegistrationLimits {
     /// Of all compiled schemas that one principal's connections hold
     std::size_t schema_bytes = std::size_t{16} << 20;
     Milliseconds default_timeout{30'000};  ///< of a tool that claims none
-    Milliseconds max_timeout{120'000};     ///< no claim goes beyond it
+    Milliseconds max_timeout{120'000};     ///< upper bound for claims
 };
 
-/// What the operator says about tools whose name fits, over their own claims.
+/// The operator's overrides for the claims of tools with matching names.
 struct ToolOverride {
     Glob match;
     std::optional<Milliseconds> timeout, max_timeout;
@@ -41,23 +41,23 @@ struct ToolOverride {
     std::optional<bool> trust_annotations, idempotent, side_effects;
 };
 
-/// A list as received, element by element: taken or rejected. Source: docs/protocols/clawseed.md,
-/// section 3.
+/// The result of reading a tool list: accepted and rejected elements. Source:
+/// docs/protocols/clawseed.md, section 3.
 struct Registration {
     struct Taken {
         std::size_t index = 0;                          ///< in the list
         std::shared_ptr<core::Tool> tool;               ///< source and host still unset
     };
     std::size_t count = 0;                              ///< the array's length
-    std::vector<Taken> taken;                           ///< of equal names the last
+    std::vector<Taken> taken;                           ///< of duplicate names the last
     std::vector<Rejected> rejected;                     ///< the first 256
     std::size_t refused = 0;                            ///< how many were rejected in all
-    std::size_t schema_bytes = 0;  ///< of what the connection holds with this list, compiled
+    std::size_t schema_bytes = 0;  ///< compiled schemas of the connection, this list included
     bool replace = false;
     void reject(Rejected element);
 };
 
-/// What a connection holds already.
+/// A tool that the connection has registered before.
 struct HeldTool {
     std::string name;
     std::size_t schema_bytes = 0;
@@ -72,17 +72,17 @@ struct RegistrationContext {
     std::vector<HeldTool> held;  ///< sorted by name; empty when the list replaces them
     /// What other connections of the principal hold; empty: nothing
     std::function<std::size_t()> schema_bytes_of_others{};
-    bool believes_claims = false;  ///< read_only and idempotent claims of the device count
+    bool believes_claims = false;  ///< whether the device's read_only and idempotent claims count
 };
 
-/// Reads one `register_tools` frame: a piece at a time, on any thread, for schemas may take long to
+/// Reads one `register_tools` frame in slices, on any thread, since schemas may take long to
 /// compile.
 class RegistrationReader {
 public:
     /// `frame` is the text of the frame, of at most `json_depth`.
     RegistrationReader(std::string frame, std::size_t json_depth, RegistrationContext context);
 
-    /// Goes on for about `slice`; true while there is more to do.
+    /// Works for about `slice`; true while there is more to do.
     bool step(std::chrono::steady_clock::duration slice = std::chrono::milliseconds(5));
     Registration take() { return std::move(registration_); }
 

@@ -42,8 +42,7 @@ inline std::vector<std::string> types_of(const std::vector<Value>& frames) {
     return types;
 }
 
-/// A model that does what the test says, turn after turn; when nothing is said it answers `ok` at
-/// once.
+/// A scripted model; without a script it answers `ok` immediately.
 class ScriptedRunner final : public core::TurnRunner {
 public:
     using Script = std::function<Task<Result<std::string>>(const core::TurnRequest& request,
@@ -67,7 +66,7 @@ public:
     std::vector<core::TurnRequest> requests;
 };
 
-/// What was told of turns: `begun s1`, `answer s1 text`.
+/// Records the log of turns: `begun s1`, `answer s1 text`.
 class ToldTurns final : public core::TurnLog {
 public:
     void begun(const core::TurnStory& story) override {
@@ -81,7 +80,7 @@ public:
     std::vector<core::TurnStory> stories;
 };
 
-/// A connection of a chat without a socket: what it is sent is written down.
+/// A chat connection without a socket that records what it is sent.
 class FakeTarget final : public FrameTarget {
 public:
     explicit FakeTarget(std::uint64_t number) : connection_(ConnectionId{number}) {}
@@ -102,7 +101,7 @@ private:
     ConnectionId connection_;
 };
 
-/// The client's end of a connection; what it hears is written down.
+/// The client's end of a connection; records what it receives.
 class Client final : public net::WebSocketHandler {
 public:
     void on_open(net::WebSocketSession& opened) override { socket = opened.shared_from_this(); }
@@ -125,7 +124,7 @@ public:
     std::optional<net::CloseInfo> closed;
 };
 
-/// What became of a call that a test started.
+/// The result of a call that a test started.
 struct CallProbe {
     std::optional<core::Outcome> outcome;
     CancelSignal canceller;
@@ -147,7 +146,7 @@ public:
         advance(10min);  // calls that still wait for a device give up
     }
 
-    /// Runs what is in progress, on the loop, its sockets and the pool, until nothing is.
+    /// Runs the loop, its sockets and the pool until all are idle.
     void settle() {
         for (int hop = 0; hop < 8; ++hop) {
             bool done = false;
@@ -187,7 +186,7 @@ public:
         });
         return chat;
     }
-    /// Everybody for whom open_chat() was called is gone.
+    /// Releases all seats that open_chat() took.
     void leave_seats() {
         on_loop([this] { leave_seats_now(); });
     }

@@ -5,8 +5,8 @@
 
 namespace crab::clawseed {
 
-/// A name for a chat session from what was asked first: its first line that says something, at most
-/// 60 bytes, cut between words if there are any; empty when there is none.
+/// A title for a chat session: the first non-blank line of its first question, at most 60 bytes,
+/// cut between words if possible; may be empty.
 std::string title_from(std::string_view question);
 
 }  // namespace crab::clawseed

@@ -9,7 +9,7 @@
 
 namespace crab::clawseed {
 
-/// The status of an upload that failed so. What is another's is answered as what is not there.
+/// The HTTP status for a failed upload. Another principal's call is answered like an unknown one.
 constexpr int upload_status(ErrorCode code) {
     if (code == ErrorCode::kOversize) return 413;
     if (code == ErrorCode::kRateLimited) return 507;
@@ -19,7 +19,7 @@ constexpr int upload_status(ErrorCode code) {
     return 503;
 }
 
-/// How many uploads run, and how many there were. Thread-safe.
+/// Counts running and finished uploads. Thread-safe.
 class Uploads {
 public:
     class Count {
@@ -31,8 +31,8 @@ public:
         std::atomic<std::uint64_t> value_{0};
     };
 
-    /// A place among at most `most`, held until the returned object is gone; null when there is
-    /// none. *this outlives it.
+    /// Takes one of `most` slots until the returned object is destroyed; null when all are taken.
+    /// *this must outlive it.
     std::shared_ptr<void> enter(std::size_t most) {
         if (running_.fetch_add(1) >= most) {
             running_.fetch_sub(1);

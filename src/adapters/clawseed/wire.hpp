@@ -23,8 +23,8 @@ namespace crab::clawseed {
 
 inline constexpr int kVersion = 1;
 
-/// The extensions of section 9 by the names that `connect.capabilities` lists; only those the
-/// client named are used towards it.
+/// The extensions of section 9 by the names that `connect.capabilities` lists; only those that the
+/// client listed are used with it.
 enum class Extension : std::uint8_t {
     kReplace,
     kUnregister,
@@ -56,7 +56,7 @@ public:
 private:
     std::uint16_t bits_ = 0;
 };
-/// Names that are not known are ignored.
+/// Unknown names are ignored.
 Extensions parse_capabilities(json::Element connect);
 
 struct SessionStart {
@@ -64,16 +64,16 @@ struct SessionStart {
     bool resumed = false;
     std::uint64_t message_count = 0;
     std::string_view name, persona;   ///< empty: left out
-    /// What the chat's agent takes; all false: nothing is said of it
+    /// What the chat's agent accepts; all false: not sent
     bool pictures = false, files = false, asks = false;
 };
 void write_session_start(std::string& out, const SessionStart& frame);
 /// How a device uploads large results, for `connected`.
 struct ArtifactTerms {
-    std::size_t inline_bytes = 0;     ///< a result beyond this is better uploaded
+    std::size_t inline_bytes = 0;     ///< larger results should be uploaded
     std::uint64_t max_bytes = 0;      ///< of one upload
 };
-/// What `connected` tells to clients that list capabilities.
+/// The content of `connected` for clients that list capabilities.
 struct Terms {
     std::size_t max_message_bytes = 0;
     Milliseconds grace{0};
@@ -85,7 +85,7 @@ inline constexpr std::string_view kChallengePath = "/device/challenge";
 inline constexpr std::string_view kKeyTokenPath = "/device/token";
 inline constexpr std::string_view kUploadPath = "/api/artifacts";
 
-/// An element of `register_tools` that was not taken.
+/// A rejected element of `register_tools`.
 struct Rejected {
     std::size_t index = 0;
     std::string name;                 ///< as far as it could be read
@@ -95,11 +95,11 @@ struct Rejected {
 void write_tools_registered(std::string& out, std::size_t count, std::size_t registered,
                             std::span<const Rejected> rejected);
 void write_registered_tools(std::string& out, std::span<const core::ToolRef> tools);
-/// What a request says to devices that list the extension for it.
+/// Members of a request for devices that list the matching extension.
 struct RequestExtras {
     std::optional<Milliseconds> deadline;  ///< the time left
-    std::string_view principal;            ///< who calls, as proven; empty: not told
-    std::string_view agent;                ///< who calls, as the caller says; empty: left out
+    std::string_view principal;            ///< the authenticated caller; empty: left out
+    std::string_view agent;  ///< the agent that the caller claims to be; empty: left out
 };
 void write_tool_call_request(std::string& out, std::string_view id, std::string_view name,
                              std::string_view args, const RequestExtras& extras);
@@ -120,12 +120,12 @@ void write_tool_result(std::string& out, std::string_view id, std::string_view n
 void write_done(std::string& out, std::string_view full_response,
                 const core::TurnMetrics* metrics = nullptr);
 inline constexpr std::size_t kMostPresentation = 64 * 1024;
-/// What is kept for people with the answer of a turn (core::ChatMessage::display): `presentation`,
-/// of all that its tools brought, and `metrics`.
+/// The display data stored with a turn's answer (core::ChatMessage::display): the `presentation` of
+/// its tools' results, and `metrics`.
 std::string answer_display(std::span<const std::string> presentations,
                            const core::TurnMetrics* metrics);
 void write_image_context(std::string& out, std::span<const std::string> left_out);
-/// A question of the agent, and how its answer was taken: `accepted`, `not_pending`, or `rejected`
+/// An agent's question, and the verdict on its answer: `accepted`, `not_pending`, or `rejected`
 /// with the reason.
 struct QuestionPlace {
     std::string_view request_id, session_id, turn_id;
@@ -144,14 +144,14 @@ void write_approval_ended(std::string& out, std::string_view id, const core::App
 /// The answer to an `approval_decision` that decided nothing.
 void write_approval_refused(std::string& out, std::string_view id, std::string_view code,
                             std::string_view message);
-/// `approval_decision`; by whom is left open. Errors: kInvalidArgs.
+/// `approval_decision`, without the decider. Errors: kInvalidArgs.
 struct ApprovalWord {
     std::string id;
     core::ApprovalDecision decision;
 };
 Result<ApprovalWord> parse_approval_decision(json::Element frame);
 
-/// What a `message` brings beside its text.
+/// Attachments of a `message`.
 struct Attachments {
     std::vector<std::string> pictures{};  ///< ids, as they were uploaded
     std::string files{};  ///< a JSON array; empty: none
@@ -164,22 +164,22 @@ struct AttachmentFault {
 };
 std::expected<Attachments, AttachmentFault> parse_attachments(const json::Root& message);
 
-/// What a `tool_result` or `tool_error` frame says about its call (section 4, items 3 and 4).
+/// The outcome that a `tool_result` or `tool_error` frame carries (section 4, items 3 and 4).
 core::Outcome parse_tool_result(const json::Root& frame);
 core::Outcome parse_tool_error(json::Element frame);
 core::Progress parse_progress(json::Element frame);
 
-/// Which reply a frame was meant to be that is no JSON that can be read (a number beyond a double,
-/// half a surrogate pair, too deep).
+/// The identity of a reply that is not readable JSON (a number beyond a double, half a surrogate
+/// pair, too deep).
 struct UnreadableReply {
     std::string id;
     bool is_error = false;
 };
-/// Nothing when the top level does not say so. Looks at the text once, without a stack.
+/// Nothing when the top level does not identify a reply. One pass over the text, without recursion.
 std::optional<UnreadableReply> find_unreadable_reply(std::string_view frame);
 
 /// `CODE: message` or `[CODE] message` with a code that a tool may claim; kToolFailed otherwise.
-/// The text stays whole.
+/// The text is kept unchanged.
 Error error_from_text(std::string_view text);
 
 }  // namespace crab::clawseed

@@ -7,16 +7,15 @@
 #include <string>
 #include <string_view>
 
-/// Services of sw4rm that the gateway asks, where they are configured (docs/protocols/sw4rm.md,
+/// Clients of sw4rm's WorktreeService and HitlService, if configured (docs/protocols/sw4rm.md,
 /// sections 8 and 9). The errors are those of ServiceClient::unary().
 namespace crab::sw4rm {
 
-/// HitlService.Decide: the action that was chosen, as it came.
+/// HitlService.Decide: the chosen action, unparsed.
 Task<std::expected<std::string, CallFailure>> decide(ServiceClient& service,
                                                      HitlInvocation invocation, Deadline patience);
 
-/// WorktreeService.Status: `<repo>/<worktree>` that the agent is bound to, empty when it is bound
-/// to none.
+/// WorktreeService.Status: the `<repo>/<worktree>` that the agent is bound to; may be empty.
 Task<std::expected<std::string, CallFailure>> bound_worktree(ServiceClient& service,
                                                              std::string_view agent_id,
                                                              Deadline patience);

@@ -8,14 +8,14 @@
 
 namespace crab::sw4rm {
 
-/// What parse_call() had to rewrite.
+/// Texts that parse_call() converted.
 struct CallTexts {
     std::string args;       ///< as JSON
     std::string body_type;  ///< the content type, in lower case and without parameters
 };
 
-/// A ToolCall in protocol-neutral terms. `call` views `wire` and `texts`, which must live as long;
-/// the id is as the caller gave it, or empty. Errors: kInvalidArgs, naming field, rule and value.
+/// Converts a ToolCall to a core::Call. `call` views `wire` and `texts`, which must outlive it; the
+/// id is the caller's, or empty. Errors: kInvalidArgs, naming field, rule and value.
 Result<void> parse_call(const ToolCall& wire, CallTexts& texts, core::Call& call);
 
 /// Whether `id` is 1 to 256 bytes without control characters.

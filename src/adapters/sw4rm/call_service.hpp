@@ -15,8 +15,8 @@ namespace crab::sw4rm {
 class CallService {
 public:
     enum class CancelAnswer : std::uint8_t { kCancelling, kFinished, kNotFound, kAmbiguous };
-    /// Cancels the asker's call of that id, for an operator anybody's, wherever in the gateway it
-    /// runs.
+    /// Cancels the principal's own call of that id, or for operators any call, wherever in the
+    /// gateway it runs.
     using Cancel =
         std::function<CancelAnswer(const core::Principal& asker, std::string_view call_id)>;
 
@@ -26,7 +26,7 @@ public:
     Task<void> call(Rpc rpc, core::PrincipalRef principal);
     Task<void> call_stream(Rpc rpc, core::PrincipalRef principal);
     Task<void> cancel(Rpc rpc, core::PrincipalRef principal);
-    /// From here on a call that is cancelled is one that the end of the gateway has ended.
+    /// Calls that are cancelled from now on are reported as ended by the gateway's shutdown.
     void drain() { draining_ = true; }
 
 private:

@@ -8,8 +8,8 @@
 
 namespace crab::sw4rm {
 
-/// The summary of a final frame, a JSON object (docs/protocols/sw4rm.md, section 3); what has no
-/// value is left out.
+/// The summary of a final frame, a JSON object (docs/protocols/sw4rm.md, section 3); members
+/// without a value are left out.
 struct SummaryFacts {
     const core::CallEnd& end;
     std::string_view status;      ///< `ok` or `cancelled`

@@ -13,15 +13,15 @@ namespace crab::sw4rm {
 /// `sw4rm.connector.ConnectorService` (docs/protocols/sw4rm.md, section 12). One per event loop.
 class ConnectorService {
 public:
-    /// Takes a registration of `principal`. Errors: why it is refused as a whole.
+    /// Handles a registration by `principal`. Errors: why it is refused as a whole.
     using Register = std::function<Task<Result<void>>(
         std::string principal, std::string provider_id, std::vector<OfferedTool> tools)>;
 
     ConnectorService(core::Pipeline& pipeline, Register take)
         : pipeline_(pipeline), register_(std::move(take)) {}
 
-    /// What the caller may call, sorted; of one source, under its own names, when the request names
-    /// it.
+    /// The tools that the caller may call, sorted; if the request names a source, only its tools,
+    /// under their own names.
     Task<void> describe_tools(Rpc rpc, core::PrincipalRef principal);
     /// Replaces the tools of one provider, all or nothing.
     Task<void> register_provider(Rpc rpc, core::PrincipalRef principal);

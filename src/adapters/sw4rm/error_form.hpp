@@ -7,14 +7,14 @@
 
 namespace crab::sw4rm {
 
-/// How an error looks on this wire: docs/protocols/sw4rm.md, section 7.
+/// An error as gRPC carries it: docs/protocols/sw4rm.md, section 7.
 struct ErrorForm {
     net::GrpcStatus status;
     std::string_view token;
     bool retry_able = false;
 };
 
-/// The form of `error`; kToolFailed may be repeated when its tool says so.
+/// The wire form of `error`; kToolFailed is retryable if its tool says so.
 ErrorForm form_of(const Error& error);
 ErrorForm form_of(ErrorCode code);
 

@@ -9,18 +9,18 @@
 
 namespace crab::sw4rm {
 
-/// Why a call at another ToolService has no result.
+/// Why a call to another ToolService failed.
 struct CallFailure {
-    Error error;                      ///< in protocol-neutral terms, fit for the pipeline
+    Error error;                      ///< as the pipeline expects it
     net::GrpcStatus status = net::GrpcStatus::kUnknown;
-    bool answered = false;            ///< the other side said so
+    bool answered = false;            ///< the server reported it
     std::optional<bool> retry_able;   ///< its trailer
-    std::uint64_t frames = 0;         ///< that came before
+    std::uint64_t frames = 0;         ///< received before it failed
 };
 
 /// Reads the end of a call that has no status OK: token, trailer, status, in this order
-/// (docs/protocols/sw4rm.md, section 13). What the other side may have begun and has not decided is
-/// kOutcomeUnknown, kUnavailable only what it surely did not do.
+/// (docs/protocols/sw4rm.md, section 13). kOutcomeUnknown if the server may have started the call,
+/// kUnavailable only if it certainly did not.
 CallFailure read_failure(const net::GrpcClientCall& call);
 
 }  // namespace crab::sw4rm

@@ -11,8 +11,8 @@
 namespace crab::sw4rm {
 
 /// Writes the frames of one call, numbered 1, 2, 3, …, none with more than 256 KiB of data, the
-/// final one last; as a FrameSink it lets the tool write while it runs, and holds it back while
-/// more than 1 MiB wait for the caller (docs/protocols/sw4rm.md, section 3).
+/// final one last; as a FrameSink it streams while the tool runs, and applies back-pressure while
+/// more than 1 MiB is queued for the caller (docs/protocols/sw4rm.md, section 3).
 class FrameWriter final : public core::FrameSink {
 public:
     static constexpr std::size_t kMostDataBytes = 256 * 1024;
@@ -24,15 +24,15 @@ public:
         : call_(call), call_id_(call_id) {}
 
     void on_frame(const core::ToolFrame& frame) override;
-    /// Cancels the call that waits here when its reader takes nothing for a minute.
+    /// Cancels the waiting call when its reader takes nothing for a minute.
     Task<void> drained() override;
 
     std::optional<Sent> sent(const core::Outcome& outcome) const override;
 
     /// One frame with everything: what Call answers.
     void write_only(std::string_view data, std::string_view content_type, std::string_view summary);
-    /// The rest of an output, in frames as large as they may be. False when the reader was too
-    /// slow, or is gone.
+    /// The rest of an output, in frames of maximum size. False when the reader was too slow or has
+    /// disconnected.
     Task<bool> write_rest(std::string_view data, std::string_view content_type);
     void write_final(std::string_view content_type, std::string_view summary);
 
@@ -46,7 +46,7 @@ private:
 
     net::GrpcCall& call_;
     const std::string_view& call_id_;
-    std::string content_type_;  // of the first frame, and so of all
+    std::string content_type_;  // of all frames, set by the first
     std::uint64_t frames_ = 0;
     std::uint64_t bytes_ = 0;
     bool slow_ = false;

@@ -11,26 +11,26 @@
 
 namespace crab::sw4rm {
 
-/// What the gRPC listener serves on one event loop: routes each RPC to its service, once it is
-/// known who makes it (docs/protocols/sw4rm.md, sections 1 and 2).
+/// What the gRPC listener serves on one event loop: authenticates each RPC and routes it to its
+/// service (docs/protocols/sw4rm.md, sections 1 and 2).
 class Front final : public net::GrpcService {
 public:
     struct Services {
         core::Pipeline& pipeline;
-        /// Who makes this call; `authorization` is empty when it has none. Errors:
+        /// Authenticates an RPC; `authorization` is empty when it has none. Errors:
         /// kUnauthenticated, kForbidden.
         std::function<Result<core::PrincipalRef>(std::string_view authorization,
                                                  const net::GrpcCall& call)>
             authenticate;
         CallService::Cancel cancel;
         ConnectorService::Register register_provider;
-        /// By principal; null: what a connection sends is on nobody's account
+        /// By principal; null: received bytes are not limited
         ByteBudgets* budgets = nullptr;
     };
     explicit Front(Services services);
 
     Task<void> call(net::GrpcCall call) override;
-    /// From here on health says NOT_SERVING and new calls are refused with AGENT_SHUTDOWN.
+    /// From now on health reports NOT_SERVING and new calls are refused with AGENT_SHUTDOWN.
     void drain();
 
 private:

@@ -12,7 +12,7 @@ class HealthService {
 public:
     Task<void> check(net::GrpcCall call);
     Task<void> watch(net::GrpcCall call);
-    /// NOT_SERVING from here on; watchers are told.
+    /// Reports NOT_SERVING from now on and notifies watchers.
     void drain();
 
 private:

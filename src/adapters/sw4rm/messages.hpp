@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-/// The messages of docs/protocols/sw4rm.md, section 1. What is read are views into the bytes it was
-/// read from; unknown fields are ignored, a field that comes twice has its last value, and a field
-/// of another wire type than ours counts as unknown.
+/// The messages of docs/protocols/sw4rm.md, section 1. Parsed messages view the bytes that they
+/// were read from. Unknown fields are ignored, of repeated fields the last counts, and a field of
+/// an unexpected wire type counts as unknown.
 namespace crab::sw4rm {
 
 /// google.protobuf.Duration, unchecked.

@@ -12,28 +12,28 @@
 
 namespace crab::sw4rm {
 
-/// Knows the remote providers and keeps their tools in the registry: those that the configuration
-/// declares, or what DescribeTools says, asked at the start, every minute, and soon after a tool
-/// was unknown there; RegisterProvider replaces them in between. A provider that is silent for five
-/// minutes loses tools that were not declared. Source: docs/protocols/sw4rm.md, section 12.
+/// Keeps the tools of remote providers in the registry: those that the configuration declares, or
+/// the result of DescribeTools, polled at start, every minute, and soon after a provider reported
+/// an unknown tool; RegisterProvider replaces them in between. A provider that does not answer for
+/// five minutes loses the tools that are not declared. Source: docs/protocols/sw4rm.md, section 12.
 class ProviderDirectory {
 public:
     struct Services {
         core::Registry& registry;
-        FairPool& schemas;  ///< lists are read and schemas compiled there
-        net::EventLoop& home;  ///< asks for lists; one of `loops`
+        FairPool& schemas;  ///< parses lists and compiles schemas
+        net::EventLoop& home;  ///< polls for lists; one of `loops`
         std::vector<net::EventLoop*> loops;
     };
     struct Provider {
         ProviderHost::Options host;
         std::string principal;  ///< who may register for it; empty: nobody
-        std::vector<OfferedTool> declared;  ///< if there are any, the provider is not asked
+        std::vector<OfferedTool> declared;  ///< if not empty, the provider is not polled
         core::PolicyCeilings ceilings;
     };
     using Status = core::ToolListing::Status;
     using Times = core::ListRhythm::Times;
 
-    /// Errors: kInvalidArgs, naming the provider and the declared tool that is none.
+    /// Errors: kInvalidArgs, naming the provider and the invalid tool.
     static Result<std::unique_ptr<ProviderDirectory>> make(Services services,
                                                            std::vector<Provider> providers,
                                                            Times times = {});
@@ -44,8 +44,7 @@ public:
 
     /// Starts polling. Thread-safe.
     void start();
-    /// Ends all that is in progress and waits for it; called by a thread that is none of the
-    /// loops'.
+    /// Ends everything and waits for it; must not be called on one of the loops.
     void stop();
     /// Thread-safe.
     std::vector<Status> status() const;

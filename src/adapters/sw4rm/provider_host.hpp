@@ -12,42 +12,42 @@
 namespace crab::sw4rm {
 
 /// Runs the tools of one remote provider by its ToolService, over one connection for each event
-/// loop. It never repeats a call: what it returns tells the pipeline whether that is safe. Source:
+/// loop. It never retries: its errors tell the pipeline whether a retry is safe. Source:
 /// docs/protocols/sw4rm.md, sections 4 and 12.
 class ProviderHost final : public core::ToolHost {
 public:
-    /// What becomes of a network or privilege label, which nobody here can keep at the provider.
+    /// How to treat network and privilege labels, which the gateway cannot enforce at a remote
+    /// provider.
     enum class Labels : std::uint8_t {
-        kEnforce,  ///< a stated one is refused
-        kAdvisory,  ///< the call runs without it, and says so
-        kTrust,  ///< the provider keeps it: the effective one is sent
+        kEnforce,  ///< a call that states one is refused
+        kAdvisory,  ///< the call runs without it, and its result says so
+        kTrust,  ///< the provider enforces it: the effective label is sent
     };
     struct Options {
-        std::string id;  ///< of the provider here; for messages and logs
-        std::string provider_id;  ///< that calls name at the provider; may be empty
+        std::string id;  ///< in the configuration; for messages and logs
+        std::string provider_id;  ///< sent in calls; may be empty
         Labels labels = Labels::kEnforce;
         ToolServiceClient::Options client;
     };
-    /// `loops` are all those on which calls may run, and outlive this.
+    /// `loops` are all loops on which calls may run; they must outlive this.
     ProviderHost(Options options, const std::vector<net::EventLoop*>& loops);
     ~ProviderHost() override;
 
     /// Errors: kUnavailable, not started; kOutcomeUnknown, sent and not answered; kTimeout,
-    /// kWallTimeout, kCancelled, kPolicyUnenforceable; kInternal for an answer that breaks a rule;
-    /// else the provider's own error.
+    /// kWallTimeout, kCancelled, kPolicyUnenforceable; kInternal for an invalid response; else the
+    /// provider's own error.
     Task<core::Outcome> run(core::AdmittedCall call, core::FrameSink& sink) override;
-    /// DescribeTools from this thread's loop: the answer as it came, nothing when the provider has
-    /// no such service. It counts for the breaker, and is not held back by it.
+    /// DescribeTools from this thread's loop: the raw response, nothing when the provider has no
+    /// such service. The circuit breaker counts it but does not block it.
     Task<Result<std::optional<std::string>>> fetch_tools(Deadline deadline);
 
-    /// Told, on any loop, when the provider did not know a tool that it had listed. Set before
-    /// calls run.
+    /// `told` is called, on any loop, when the provider does not know a tool that it has listed.
+    /// Set before calls run.
     void on_unknown_tool(std::function<void()> told) { told_of_unknown_tool_ = std::move(told); }
     const std::string& id() const { return options_.id; }
     const core::HostBreaker& breaker() const { return breaker_; }
 
-    /// Ends what is in progress on `loop`, on whose thread it is called, and calls `done` there
-    /// when nothing is left.
+    /// Ends everything on `loop` and then calls `done`; called on its thread.
     void stop(net::EventLoop& loop, std::function<void()> done);
 
 private:

@@ -11,7 +11,7 @@
 
 namespace crab::sw4rm {
 
-/// A tool as a remote provider offers it, or as the configuration declares it in its place.
+/// A tool as a remote provider offers it, or as the configuration declares it instead.
 struct OfferedTool {
     std::string name, title, description;
     std::string input_schema, output_schema;  ///< JSON text; empty: not stated
@@ -24,12 +24,12 @@ struct OfferedTool {
 
 OfferedTool offered_tool(const ToolDescriptor& descriptor);
 /// A tool of the configuration: name, title, description, input_schema, output_schema, accepts,
-/// idempotent, needs_worktree, timeout_s, max_concurrency, side_effects. What has another type than
-/// it should counts as not stated.
+/// idempotent, needs_worktree, timeout_s, max_concurrency, side_effects. A member of the wrong type
+/// counts as not stated.
 OfferedTool declared_tool(const json::Value& item);
 
-/// The tool without source and host, its policy capped by `ceilings`. Errors: kInvalidArgs: a name
-/// that is none, a schema that is a URL or does not compile.
+/// The tool without source and host, its policy capped by `ceilings`. Errors: kInvalidArgs for an
+/// invalid name and for a schema that is a URL or does not compile.
 Result<std::shared_ptr<core::Tool>> make_provider_tool(const OfferedTool& offered,
                                                        const core::PolicyCeilings& ceilings,
                                                        core::SchemaBudget& budget);

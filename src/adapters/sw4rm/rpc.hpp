@@ -12,14 +12,14 @@
 
 namespace crab::sw4rm {
 
-/// What an error is about, for its trailers.
+/// The resource that an error concerns, for its trailers.
 struct Resource {
     std::string_view type;   ///< `tool`, `call`, `provider`, `worktree`, `approval`
     std::string_view id;
 };
 
-/// One RPC of ours: its metadata, and the one way in which it ends (docs/protocols/sw4rm.md,
-/// sections 2 and 7).
+/// One RPC of these services: its metadata, and how it ends (docs/protocols/sw4rm.md, sections 2
+/// and 7).
 class Rpc {
 public:
     /// `operation` is the RPC's name, in static storage.
@@ -37,7 +37,7 @@ public:
     void fail(const Error& error, Resource about = {}, std::span<const net::HttpHeader> more = {});
     void fail(const ErrorForm& form, std::string_view text, Resource about = {},
               std::span<const net::HttpHeader> more = {});
-    /// What gRPC itself has against the request.
+    /// Ends the RPC with an error of the gRPC layer.
     void fail(const net::GrpcFailure& failure);
 
 private:

@@ -11,8 +11,8 @@
 
 namespace crab::sw4rm {
 
-/// The calling side of one gRPC server of sw4rm, on one event loop: its channel, the token that
-/// every RPC carries, and unary RPCs. It repeats nothing.
+/// Client of one sw4rm gRPC server, on one event loop: its channel, the token that every RPC
+/// carries, and unary RPCs. Never retries.
 class ServiceClient {
 public:
     struct Options {
@@ -28,14 +28,14 @@ public:
     Task<Begun> begin(std::string_view path, std::string request,
                       std::span<const net::HttpHeader> metadata, Deadline deadline,
                       Deadline patience);
-    /// One message there, one back. Errors: what the other side says; kTimeout, kCancelled,
-    /// kUnavailable, kOutcomeUnknown, kInternal.
+    /// A unary RPC. Errors: the server's; kTimeout, kCancelled, kUnavailable, kOutcomeUnknown,
+    /// kInternal.
     Task<std::expected<std::string, CallFailure>> unary(std::string_view path, std::string request,
                                                         Deadline patience);
 
     /// The next RPC makes a new connection.
     void retire() { channel_.retire(); }
-    /// Ends the connection and what is in progress on it.
+    /// Closes the connection and fails its RPCs.
     void close() { channel_.close(); }
 
 private:
@@ -43,7 +43,7 @@ private:
     net::GrpcChannel channel_;
 };
 
-/// A failure that this side found.
+/// A failure detected by this client.
 CallFailure local_failure(ErrorCode code, std::string message, std::uint64_t frames = 0);
 
 }  // namespace crab::sw4rm

@@ -13,14 +13,14 @@
 
 namespace crab::sw4rm {
 
-/// The client of one ToolService, on one event loop: what providers are called with, and what
-/// `crab::ToolClient` is made of. It repeats nothing. A call that its caller gives up is cancelled
-/// at the other side. Source: docs/protocols/sw4rm.md.
+/// Client of one ToolService, on one event loop; used by ProviderHost and `crab::ToolClient`. Never
+/// retries. A call that its caller gives up is cancelled at the server. Source:
+/// docs/protocols/sw4rm.md.
 class ToolServiceClient {
 public:
     struct Options {
         ServiceClient::Options service;
-        /// Of a result; a stream passes on more than this and keeps nothing then
+        /// Of a result; the output of a longer stream is passed on and not kept
         std::size_t most_kept = std::size_t{8} << 20;
     };
     ToolServiceClient(net::EventLoop& loop, Options options);
@@ -30,33 +30,33 @@ public:
         ToolCall call;
         /// Names in lower case; values with control characters are left out
         std::span<const net::HttpHeader> metadata;
-        Deadline deadline = kNoDeadline;            ///< that the other side is told
-        Deadline patience = kNoDeadline;            ///< when it is given up here: kTimeout
+        Deadline deadline = kNoDeadline;  ///< sent to the server
+        Deadline patience = kNoDeadline;  ///< when this client gives up: kTimeout
     };
     struct Answer {
-        std::string data;          ///< empty for a stream whose output was too long to be kept
+        std::string data;  ///< empty for a stream whose output was too long to be kept
         std::string content_type;
-        std::string summary;       ///< JSON, or what the other side took for it
+        std::string summary;  ///< JSON, unchecked
         std::uint64_t frames = 0;
-        std::uint64_t bytes = 0;   ///< of all frames
+        std::uint64_t bytes = 0;  ///< of all frames
     };
     using Ended = std::expected<Answer, CallFailure>;
 
-    /// One frame. Errors: what the other side says; kTimeout, kCancelled, kUnavailable (not
-    /// started), kOutcomeUnknown, kOversize, kInternal for an answer that breaks a rule.
+    /// One frame. Errors: the server's; kTimeout, kCancelled, kUnavailable (not started),
+    /// kOutcomeUnknown, kOversize, kInternal for an invalid response.
     Task<Ended> call(Order order);
-    /// The same by CallStream: frames go to `sink` as they come, and while it is not drained the
-    /// other side is held back.
+    /// The same by CallStream: frames go to `sink` as they arrive; back-pressure is applied while
+    /// it is not drained.
     Task<Ended> call_stream(Order order, core::FrameSink& sink);
-    /// What the other side says of a cancel: `CANCELLED`, `ALREADY_COMPLETED`, `NOT_FOUND`, …
+    /// The server's answer to a cancel: `CANCELLED`, `ALREADY_COMPLETED`, `NOT_FOUND`, …
     Task<std::expected<std::string, CallFailure>> cancel(std::string call_id, Deadline patience);
-    /// DescribeTools: the response as it came; nothing when the other side has no ConnectorService.
+    /// DescribeTools: the raw response; nothing when the server has no ConnectorService.
     Task<std::expected<std::optional<std::string>, CallFailure>> describe(
         std::string_view provider_id, Deadline patience);
 
     /// The next call makes a new connection.
     void retire() { service_.retire(); }
-    /// Ends the connection and what is in progress, and calls `done` when nothing is left.
+    /// Closes the connection, fails its calls, and then calls `done`.
     void stop(std::function<void()> done);
 
 private:

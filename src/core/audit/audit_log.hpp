@@ -30,7 +30,7 @@ struct AuditEvent {
     double burst = 20;  ///< so many of a kind by one principal are recorded at once
 };
 
-/// The audit trail of all calls, and of what else peers do. Records of ordinary calls are gathered
+/// The audit log of all calls, and of what else peers do. Records of ordinary calls are gathered
 /// and stored in batches a moment later; a record that must exist before something happens is
 /// stored at once. Nothing is recorded without a bound for whoever caused it: calls are refused
 /// before they begin, events have a rate. Thread-safe.

@@ -26,7 +26,7 @@ struct TurnRequest {
     std::string extra{};                    ///< what belongs to it, as in core::ChatMessage
     bool regenerate = false;
     bool debug = false;                     ///< the first model request's prompt is wanted
-    std::string_view front = "chat";  ///< which accent it came in, for the audit trail; a literal
+    std::string_view front = "chat";  ///< which accent it came in, for the audit log; a literal
     std::string prefer_source;  ///< tools of this device win over equal names elsewhere
     ConnectionId prefer_connection{};
     /// Whoever can be asked about the turn's calls; outlives the turn

@@ -75,7 +75,7 @@ struct LedgerEntry {
     SystemTime admitted_at;
 };
 
-/// A call of an earlier run, of which the audit trail and the outbox of events may lack what was
+/// A call of an earlier run, of which the audit log and the outbox of events may lack what was
 /// not written when that ended.
 struct UnfinishedCall {
     std::string record, event, addressee;

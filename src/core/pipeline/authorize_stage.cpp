@@ -20,7 +20,7 @@ Result<void> AuthorizeStage::arrive(CallInProgress& progress) {
     const Principal& principal = *progress.principal;
     if (!loop_.shared.audit.accepts(principal.id)) {
         return fail(ErrorCode::kUnavailable,
-                    "the audit trail cannot take more records now; call again in a moment");
+                    "the audit log cannot take more records now; call again in a moment");
     }
     if (progress.rules->callers_are_gateways) call.acts_for_agent = true;
     if (auto settled = settle_agent(call, principal, *progress.rules->policy); !settled)

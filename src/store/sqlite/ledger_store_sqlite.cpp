@@ -62,7 +62,7 @@ constexpr std::array<std::string_view, 4> kSchema{
 )"};
 
 constexpr int kFirstOutcomeColumn = 9;  ///< of what `find` selects
-/// Of the last run: whose records the audit trail may lack
+/// Of the last run: whose records the audit log may lack
 constexpr std::int64_t kLateMs = 5'000;
 constexpr std::int64_t kMostLate = 1'000;
 constexpr std::int64_t kForgetRows = 1'000;

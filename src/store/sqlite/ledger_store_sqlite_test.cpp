@@ -112,7 +112,7 @@ TEST_F(LedgerStoreSqliteTest, WhatAnOlderProgramRecordedEqualsNothing) {
     EXPECT_EQ(admit("ended").outcome, nullptr);
     EXPECT_EQ(admit("ended", 2).standing, Standing::kIncomparable);
     EXPECT_EQ(store->unfinished().value().size(), 2u)
-        << "what the audit trail may lack is still told";
+        << "what the audit log may lack is still told";
     EXPECT_EQ(admit("new").standing, Standing::kAdmitted);
     now += 25h;
     EXPECT_EQ(admit("ended").standing, Standing::kAdmitted) << "old entries do not count";

@@ -13,9 +13,9 @@
 
 namespace crab::rtp {
 
-/// `/v1/artifacts`: callers list and fetch the large results of calls of their tenant, operators
-/// all of them and delete them too. One object serves all loops. Source:
-/// docs/protocols/clawseed.md, section 9, "Large results"; RFC 9110, section 14 (ranges).
+/// `/v1/artifacts`: callers list and fetch the large results of their tenant's calls; operators
+/// list, fetch and delete all. One object serves all loops. Source: docs/protocols/clawseed.md,
+/// section 9, "Large results"; RFC 9110, section 14 (ranges).
 class ArtifactsApi {
 public:
     struct Services {

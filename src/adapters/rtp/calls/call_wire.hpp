@@ -14,13 +14,13 @@ namespace crab::rtp {
 /// Why a call request was refused before the pipeline saw it (docs/protocols/rtp.md, section 3,
 /// rows 5 and 6).
 struct CallRefusal {
-    int http_status = 400;   ///< 400 for its form, 200 for its values
+    int http_status = 400;   ///< 400 for a malformed request, 200 for invalid values
     std::string message;
 };
 
 /// Reads a call request strictly into `call`. Texts are unescaped into `texts`, which is reserved
-/// once and must live as long as the call; `call.args` views `body` itself. `call.id` and
-/// `call.tool` are set as far as they could be read.
+/// once and must outlive the call; `call.args` views `body`. `call.id` and `call.tool` are set even
+/// on failure if they could be read.
 std::expected<void, CallRefusal> parse_call_request(std::string_view body, json::Parser& parser,
                                                     std::string& texts, core::Call& call);
 
@@ -30,7 +30,7 @@ std::string_view wire_status(const core::Outcome& outcome);
 
 /// Appends a response object: `result` exactly when the status is `ok`. Text becomes {"text"}, an
 /// object itself, any other JSON value {"value"}, bytes {"content_type","data_base64"}. `called`,
-/// if the name led to a tool, says whether a repeat after a timeout is safe.
+/// null if the name did not resolve, determines whether a retry after a timeout is safe.
 void append_call_response(std::string& out, std::string_view call_id, std::string_view tool,
                           std::int64_t duration_ms, const core::Outcome& outcome,
                           const core::Tool* called = nullptr);

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-/// How errors look that routes of the protocol answer before their handlers have the request.
-/// Source: docs/protocols/rtp.md, sections 1 and 2.
+/// Error bodies of the protocol's routes for requests that no handler has seen. Source:
+/// docs/protocols/rtp.md, sections 1 and 2.
 namespace crab::rtp {
 
 /// `{"error","code"}` with the protocol's codes.
@@ -15,9 +15,9 @@ void append_route_error(std::string& body, const Error& error);
 /// The same in the response schema of a call.
 void append_call_error(std::string& body, const Error& error);
 
-/// The HTTP layer's refusal (size, time, room) of a request for a path of the protocol, whether or
-/// not the listener's `routes` have it; false for other paths. `request` null: it could not be
-/// read.
+/// The body for a request to a path of the protocol that the HTTP layer refuses (size, timeout, too
+/// many connections), whether or not `routes` has the path; false for other paths. `request` null:
+/// it could not be read.
 bool append_refusal(const net::RouteTable& routes, const net::HttpRequest* request, int status,
                     std::string_view reason, std::string& body);
 

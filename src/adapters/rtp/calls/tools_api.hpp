@@ -12,12 +12,12 @@
 namespace crab::rtp {
 
 /// The HTTP front for callers: discovery, calls and cancels with the schemas of
-/// docs/protocols/rtp.md, sections 2 and 3, so that a gateway is itself a tool host. Who the caller
-/// is has been found out before. One per event loop.
+/// docs/protocols/rtp.md, sections 2 and 3, so that a gateway is itself a tool host. Callers are
+/// authenticated by the listener. One per event loop.
 class ToolsApi {
 public:
     enum class CancelAnswer : std::uint8_t { kCancelling, kFinished, kNotFound };
-    /// Cancels a call by id wherever it runs, or on arrival if it has not come yet.
+    /// Cancels a call by id wherever it runs, or on arrival if it has not arrived yet.
     using Cancel = std::function<CancelAnswer(const core::Principal& asker, std::string_view tenant,
                                               std::string_view call_id)>;
 
@@ -29,7 +29,7 @@ public:
           cancel_(std::move(cancel)),
           away_(away) {}
 
-    /// Declares the three routes of a listener, which `front` names for the audit record.
+    /// Declares the three routes; `front` names the listener in audit records.
     void add_routes(net::Routes<core::PrincipalRef>& routes, std::string_view front);
     /// `GET /v1/tools`.
     void list(net::HttpExchange& exchange, const core::Principal& principal);

@@ -10,12 +10,12 @@
 
 namespace crab::rtp {
 
-/// Writes `tool.call.requested`, `.completed` and `.failed` into the outbox: of the calls that the
-/// operator chose, and of others while a stream or a remembered subscription wants such events.
+/// Writes `tool.call.requested`, `.completed` and `.failed` to the outbox: for the calls that the
+/// configuration selects, and for others while a stream or a stored subscription wants such events.
 /// Thread-safe. Source: docs/protocols/rtp.md, section 9.
 class CallEventLog final : public core::CallEvents {
 public:
-    /// Of which calls it tells although nobody waits for that.
+    /// The calls that have events even without subscribers.
     enum class Always : std::uint8_t { kNone, kWithSideEffects, kAll };
 
     CallEventLog(core::EventOutbox& outbox, const core::EventSubscriptions& subscriptions,
@@ -38,10 +38,10 @@ public:
     void ended(const core::AdmittedCall& call, UuidText request_id, UuidText event_id,
                const core::Outcome& outcome, std::chrono::nanoseconds duration) override;
 
-    /// Writes what an earlier run of the gateway owed: the requests of calls that the ledger knows
-    /// and the outbox lacks, and the ends of calls that it left open: the ledger's outcome, or else
-    /// `failed` with OUTCOME_UNKNOWN. Returns how many it ended. Blocking; before the outbox is
-    /// opened. Errors: those of the store.
+    /// Writes the events that an earlier run of the gateway did not: requests of calls that are in
+    /// the ledger and not in the outbox, and ends of calls that it left open: the ledger's outcome,
+    /// or else `failed` with OUTCOME_UNKNOWN. Returns how many it ended. Blocking; before the
+    /// outbox is opened. Errors: those of the store.
     static Result<std::size_t> end_open_calls(core::EventStore& store,
                                               const std::vector<core::UnfinishedCall>& of_ledger,
                                               const Clock& clock, std::string_view gateway_id);

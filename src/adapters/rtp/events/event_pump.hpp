@@ -12,7 +12,7 @@
 
 namespace crab::rtp {
 
-/// What all event streams of the gateway share. Each member is thread-safe.
+/// Services shared by all event streams. Each member is thread-safe.
 struct EventServices {
     const Clock& clock;
     core::EventOutbox& outbox;
@@ -21,30 +21,30 @@ struct EventServices {
     EventStreams& streams;
 };
 
-/// Where the events of one stream go; used on its loop.
+/// The receiving end of one stream; used on its loop.
 class EventReceiver {
 public:
     virtual ~EventReceiver() = default;
-    /// The other side has left.
+    /// Whether the receiver has disconnected.
     virtual bool gone() const = 0;
     virtual void send(const core::StoredEvent& event) = 0;
-    /// Nothing was sent for a while.
+    /// Called when nothing was sent for a while.
     virtual void keep_alive() = 0;
-    /// Returns when what was sent has mostly left.
+    /// Returns when most of the output has been written.
     virtual Task<void> drained() = 0;
     virtual void close(std::uint16_t code, std::string_view reason) = 0;
 };
 
-/// Sends a stream what it asked for and may see, in the order of the outbox, until it is cancelled
-/// or has to end: no more than kMostUnacknowledged ahead of its acknowledgements. Source:
+/// Sends a stream the events that it asked for and may see, in outbox order, until it ends or is
+/// cancelled: at most kMostUnacknowledged ahead of its acknowledgements. Source:
 /// docs/protocols/rtp.md, section 9, "Receiving".
 class EventPump {
 public:
     static constexpr std::size_t kMostUnacknowledged = 256;
-    /// Without an acknowledgement while so many are open
+    /// How long a full window may stay without an acknowledgement
     static constexpr std::chrono::seconds kPatience{60};
     static constexpr std::chrono::seconds kKeepAlive{15};
-    /// A stream that named a lease ends so soon after it
+    /// How soon a stream ends after the lease that it named
     static constexpr std::chrono::seconds kLeaseCheck{1};
 
     /// `after`: where the stream starts. Begins the stream: an older one of its subscription ends.
@@ -57,7 +57,7 @@ public:
 
     Task<void> run(EventReceiver& receiver);
 
-    /// Whether `principal` may see events of this type there, under the lease.
+    /// Whether `principal` may see events of this type in this scope, under the lease.
     static bool may_see(const trust::Access& access, const core::Principal& principal,
                         core::EventType type, const trust::ActionScope& scope,
                         std::string_view lease);
@@ -80,8 +80,8 @@ private:
     std::shared_ptr<LiveStream> live_;
     core::EventPosition position_;  ///< the last that was looked at
     std::deque<core::EventPosition> unacknowledged_;
-    SteadyTime paused_since_{};  ///< or when the last acknowledgement came
-    /// When something was last sent, or the other side was last told that nothing is
+    SteadyTime paused_since_{};  ///< or the time of the last acknowledgement
+    /// When an event or a keep-alive was last sent
     SteadyTime quiet_since_{};
 };
 

@@ -13,8 +13,8 @@
 
 namespace crab::rtp {
 
-/// What a live stream shares with those who may want something of it from other threads. Its bell
-/// rings for news, for acknowledgements and for its end.
+/// State of a live stream that other threads access. Its bell is rung for new events, for
+/// acknowledgements and for its end.
 struct LiveStream {
     LiveStream(std::string of_peer, std::string of_subscription, const Executor& home,
                TimerWheel& timers)
@@ -29,14 +29,14 @@ struct LiveStream {
     std::atomic<bool> displaced{false};                 ///< a newer stream has its subscription
 };
 
-/// The remembered streams that are open now: one for each subscription, the newest. Thread-safe;
-/// shared by the listeners.
+/// The open streams of stored subscriptions: the newest for each. Thread-safe; shared by the
+/// listeners.
 class EventStreams {
 public:
-    /// `stream` takes the place of an older one of its subscription, which ends.
+    /// `stream` replaces an older one of its subscription, which ends.
     void enter(const std::shared_ptr<LiveStream>& stream);
     void leave(const std::shared_ptr<LiveStream>& stream);
-    /// Tells the stream of this subscription, if there is one.
+    /// Notifies the open stream of this subscription, if any.
     void acknowledge(std::string_view peer, std::string_view subscription,
                      core::EventPosition position);
     std::size_t size() const;

@@ -12,18 +12,18 @@
 /// Events as docs/protocols/rtp.md, section 9, writes them.
 namespace crab::rtp {
 
-/// What the gateway knows of a publisher, and says in `source` whatever the publisher says there.
+/// The publisher as the gateway knows it; overrides what the publisher puts into `source`.
 struct EventOrigin {
     std::string_view peer_id;       ///< component id of a paired peer; empty for others
     std::string_view fingerprint;   ///< of its certificate
     std::string_view transport;     ///< `unix_socket`, `mtls_http`, …
 };
 
-/// An envelope that somebody wants published.
+/// An envelope to be published.
 struct PublishedEvent {
-    /// Its envelope rewritten, with the gateway's word in `source`; no publisher, no step
+    /// The envelope with `source` replaced by the gateway; publisher and step unset
     core::NewEvent event;
-    std::string component_type, component_id;   ///< whom `source` names
+    std::string component_type, component_id;   ///< as `source` names them
 };
 /// Reads one envelope strictly: the schema of spec/event_envelope.schema.json, no member twice, no
 /// blank ids, no string outside `payload` and `meta` above 256 bytes. Errors: kInvalidArgs, naming
@@ -48,7 +48,7 @@ struct EventRequest {
     core::EventFilter filter;
     std::string types;                         ///< as asked
     std::string subscription, lease;
-    bool remember = true;                      ///< ext: false for streams that leave no trace
+    bool remember = true;  ///< extension: false for streams without a stored subscription
     bool earliest = false;
     std::optional<core::EventPosition> cursor;
 };

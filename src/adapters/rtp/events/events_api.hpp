@@ -11,8 +11,8 @@
 namespace crab::rtp {
 
 /// `/v1/events` and `/v1/events/ack`: publishing, and streams over WebSockets and server-sent
-/// events. One per event loop; who asks has been found out before. Source: docs/protocols/rtp.md,
-/// section 9.
+/// events. One per event loop; callers are authenticated by the listener. Source:
+/// docs/protocols/rtp.md, section 9.
 class EventsApi {
 public:
     /// Of the body of one event.
@@ -22,14 +22,14 @@ public:
         : loop_(loop), services_(services), tasks_(loop.executor()) {}
 
     void add_routes(net::Routes<core::PrincipalRef>& routes);
-    /// Begins no more streams, ends those over WebSockets, then calls `done`. Needed before it is
-    /// destroyed.
+    /// Starts no more streams, ends those over WebSockets, then calls `done`. Required before
+    /// destruction.
     void stop(std::function<void()> done);
 
 private:
     class Socket;
     class SseReceiver;
-    /// A stream that may begin.
+    /// An authorized stream that has not started.
     struct Opening {
         EventRequest request;
         core::EventPosition after = 0;

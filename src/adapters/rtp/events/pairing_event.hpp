@@ -7,7 +7,7 @@
 
 namespace crab::rtp {
 
-/// The event that tells of a pairing: tenant `system`, agent `gateway`, the pairing as session.
+/// The event for a step of a pairing: tenant `system`, agent `gateway`, the pairing id as session.
 /// Source: docs/protocols/rtp.md, section 9.
 core::NewEvent pairing_event(const PairingNews& news, std::string_view event_id,
                              std::string_view gateway_id, SystemTime now);

@@ -13,13 +13,13 @@ namespace crab::rtp {
 
 struct TurnEventOptions {
     std::string gateway_id;
-    /// Whether `agent.response.created` tells what was answered in chats, too
+    /// Whether `agent.response.created` includes answers given in chats
     bool chat_answers = true;
 };
 
 /// Writes `agent.turn.started`, and `agent.response.created` with `agent.turn.completed` or else
-/// `agent.turn.failed`, into the outbox, which keeps account of turns without an end. Thread-safe.
-/// Source: docs/protocols/rtp.md, section 9.
+/// `agent.turn.failed`, to the outbox, which tracks turns without an end. Thread-safe. Source:
+/// docs/protocols/rtp.md, section 9.
 class TurnEventLog final : public core::TurnLog {
 public:
     TurnEventLog(core::EventOutbox& outbox, const Clock& clock, TurnEventOptions options)
@@ -28,11 +28,11 @@ public:
     void begun(const core::TurnStory& story) override;
     void ended(const core::TurnStory& story, const core::TurnEnd& end) override;
 
-    /// How a turn of an earlier run ended, as far as anybody knows.
+    /// Finds how a turn of an earlier run ended.
     using EndOf = std::function<Result<core::TurnEnd>(const core::TurnStory& story)>;
-    /// Writes what an earlier run of the gateway owed: the starts of the turns `recorded` as open
-    /// that the outbox lacks, and the ends of all that it left open. Returns how many it ended.
-    /// Blocking; before the outbox is opened. Errors: those of the store and of `end_of`.
+    /// Writes the events that an earlier run of the gateway did not: starts of the turns `recorded`
+    /// as open that the outbox lacks, and the ends of all that it left open. Returns how many it
+    /// ended. Blocking; before the outbox is opened. Errors: those of the store and of `end_of`.
     static Result<std::size_t> end_open_turns(core::EventStore& store,
                                               const std::vector<core::TurnStory>& recorded,
                                               const EndOf& end_of, const Clock& clock,

@@ -12,16 +12,16 @@
 
 namespace crab::rtp {
 
-/// Knows the tool hosts and keeps their tools in the registry: asks each for its list at the start,
-/// every minute, and soon after it did not know a tool; one that is silent is asked again after 1
-/// s, doubling to a minute, and loses its tools after five. Each host has a task of its own, so
-/// none waits for another. Source: docs/protocols/rtp.md, section 4, "Discovery".
+/// Keeps the tools of the tool hosts in the registry. Polls each host's list at start, every
+/// minute, and soon after it reported an unknown tool; a failing host is retried after 1 s,
+/// doubling to a minute, and loses its tools after five minutes. Each host has a task of its own.
+/// Source: docs/protocols/rtp.md, section 4, "Discovery".
 class HostDirectory {
 public:
     struct Services {
         core::Registry& registry;
-        FairPool& schemas;  ///< lists are read and schemas compiled there
-        net::EventLoop& home;  ///< asks for lists; one of `loops`
+        FairPool& schemas;  ///< parses lists and compiles schemas
+        net::EventLoop& home;  ///< polls for lists; one of `loops`
         std::vector<net::EventLoop*> loops;
     };
     using Times = core::ListRhythm::Times;
@@ -37,17 +37,17 @@ public:
 
     /// Starts polling. Thread-safe.
     void start();
-    /// A host more, asked from now on, or from start() on; from any thread. One whose name is taken
-    /// is left out, and the log says so.
+    /// Adds a host, polled from now on, or from start() on. Thread-safe. One whose name is taken is
+    /// logged and left out.
     void add(RtpHost::Options host);
-    /// Takes the host and its tools away at once, if there is one of this name: its calls fail, its
-    /// connections end. From any thread.
+    /// Removes the host of this name and its tools immediately: its calls fail, its connections are
+    /// closed. Thread-safe.
     void remove(std::string name);
-    /// Lets no request use a connection that is there now, and asks the host for its list again;
-    /// from any thread.
+    /// Stops using the host's open connections for new requests, and polls its list again.
+    /// Thread-safe.
     void reconnect(std::string name);
-    /// Ends all that is in progress and waits for it; called by a thread that is none of the
-    /// loops'. Then no host is called any more.
+    /// Ends everything and waits for it; must not be called on one of the loops. No host is called
+    /// afterwards.
     void stop();
     /// Thread-safe.
     std::vector<Status> status() const;

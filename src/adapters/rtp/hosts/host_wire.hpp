@@ -11,15 +11,15 @@
 #include <string_view>
 #include <vector>
 
-/// The gateway's half of docs/protocols/rtp.md, sections 2 and 4: what it sends to a tool host and
-/// how it reads the answers.
+/// The gateway's half of docs/protocols/rtp.md, sections 2 and 4: requests to a tool host and its
+/// responses.
 namespace crab::rtp {
 
 /// `timeout_ms` of a request with `left` until the deadline: a tenth less, at most 200 ms
 /// less, 1..120000.
 std::int64_t timeout_for_host(std::chrono::nanoseconds left);
 
-/// Appends the request for `call`. What no caller gave and the schema wants is filled in: tenant
+/// Appends the request for `call`. Required members that the caller left out are filled in: tenant
 /// `default`, the principal as agent, the call id as session. A tool with side effects always gets
 /// an idempotency key.
 void append_call_request(std::string& out, const core::AdmittedCall& call, std::int64_t timeout_ms);
@@ -36,14 +36,14 @@ struct CallReply {
     std::string_view body;
     std::optional<Milliseconds> retry_after;   ///< the header's
 };
-/// Reads an answer strictly. `retryable` of the error is set on every way out, so that nothing is
-/// repeated by default. Errors: the host's own; kForbidden, kUnavailable for what only HTTP says;
-/// kInternal for an answer that breaks a rule, naming it.
+/// Reads a response strictly. `retryable` is always set in errors, so that nothing is retried by
+/// default. Errors: the host's own; kForbidden, kUnavailable for bare HTTP statuses; kInternal for
+/// a response that breaks a rule, naming it.
 core::Outcome read_call_reply(const CallReply& reply, json::Parser& parser,
                               std::string_view call_id, std::string_view tool);
 
-/// Reads the body of `GET /v1/tools`: at most 1024 tools; what is wrong with one drops that one.
-/// Errors: kInternal when the document as a whole is not one.
+/// Reads the body of `GET /v1/tools`: at most 1024 tools; an invalid one is dropped. Errors:
+/// kInternal when the document as a whole is invalid.
 Result<core::ToolList> read_discovery(std::string_view body, json::Parser& parser);
 
 }  // namespace crab::rtp

@@ -10,8 +10,9 @@
 
 namespace crab::rtp {
 
-/// `/v1/leases`: a peer's own leases; those of all to whoever may do `control.sessions:leases` for
-/// their tenant. One object serves all loops. Source: docs/protocols/rtp.md, section 8.
+/// `/v1/leases`: a peer's own leases; all leases of a tenant to principals that may do
+/// `control.sessions:leases` there. One object serves all loops. Source: docs/protocols/rtp.md,
+/// section 8.
 class LeasesApi {
 public:
     struct Services {

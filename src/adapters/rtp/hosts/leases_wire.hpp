@@ -13,12 +13,10 @@ namespace crab::rtp {
 // The bodies of `/v1/leases`, and how a request names a lease. Source: docs/protocols/rtp.md,
 // section 8.
 
-/// The body of `POST /v1/leases`. Errors: kInvalidArgs naming the member, also for members that are
-/// not known.
+/// The body of `POST /v1/leases`. Errors: kInvalidArgs naming the member, also for unknown members.
 Result<trust::LeaseRequest> parse_lease_request(std::string_view body);
 void append_lease(json::Writer& writer, const trust::Lease& lease);
-/// The lease that a request names by its header `Crab-Lease`, else by its query `lease`; empty:
-/// none.
+/// The lease id in the header `Crab-Lease`, else in the query parameter `lease`; empty: none.
 std::string named_lease(const net::HttpRequest& request);
 
 }  // namespace crab::rtp

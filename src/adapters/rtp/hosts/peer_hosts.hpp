@@ -8,21 +8,20 @@
 
 namespace crab::rtp {
 
-/// Makes every active peer of type `tool_host` a tool host of the gateway, from the moment it is
-/// paired until it is not trusted any more; its tools are `<component_id>__<tool>`. Source:
-/// docs/protocols/rtp.md, section 4.
+/// Makes every active peer of type `tool_host` a tool host of the gateway while it is paired and
+/// trusted; its tools are `<component_id>__<tool>`. Source: docs/protocols/rtp.md, section 4.
 class PeerHosts {
 public:
     struct Options {
-        /// Watched before they are paired, too: those that the configuration names
+        /// Hosts that the configuration names; listed even before they are paired
         std::set<trust::PeerName> always;
         std::size_t max_reply_bytes = std::size_t{8} << 20;
     };
 
-    /// Listens to `route.peers` from now on; both outlive this, as `hosts` does.
+    /// Subscribes to changes of `route.peers`; all arguments must outlive this.
     PeerHosts(HostDirectory& hosts, PeerRoute::Services route, Options options);
 
-    /// Adds those that are known already.
+    /// Adds the peers that are already paired.
     void start();
 
 private:

@@ -14,9 +14,9 @@
 
 namespace crab::rtp {
 
-/// How one paired host is reached and recognised: asked for every new connection, on any event
-/// loop. A host that is not active is not contacted; a connection that is not the host's carries no
-/// byte of a request. Source: docs/protocols/rtp.md, section 4.
+/// Finds and authenticates one paired host, for every new connection, on any event loop. A host
+/// that is not active is not contacted; no request is written before the host's certificate is
+/// verified. Source: docs/protocols/rtp.md, section 4.
 class PeerRoute : public std::enable_shared_from_this<PeerRoute> {
 public:
     /// Must outlive the route.
@@ -26,7 +26,7 @@ public:
         const crypto::Certificate& ca;  ///< of pairing
         BlockingPool& pool;
         net::NameLookups& names;
-        /// Hears of connections that were not the peer's, and why; on any loop.
+        /// Notified of connections that failed verification, and why; on any loop.
         std::function<void(const trust::PeerName& peer, std::string_view problem)> on_mismatch;
     };
     /// An `https://` URL taken apart.

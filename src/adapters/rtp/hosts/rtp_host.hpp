@@ -14,7 +14,7 @@
 namespace crab::rtp {
 
 /// Runs the tools of one tool host over HTTP, with a pool of connections for each event loop. It
-/// never repeats a call: what it returns tells the pipeline whether that is safe. Source:
+/// never retries: its errors tell the pipeline whether a retry is safe. Source:
 /// docs/protocols/rtp.md, section 4.
 class RtpHost final : public core::ToolHost {
 public:
@@ -22,36 +22,34 @@ public:
         std::string name;  ///< as in the configuration; for messages and logs
         net::HttpAuthority authority;
         std::string path;  ///< before each route, without a `/` at the end
-        std::size_t max_calls = 64;  ///< out at once, over all loops
+        std::size_t max_calls = 64;  ///< in flight, over all loops
         std::size_t max_waiting = 256;
         std::size_t max_reply_bytes = std::size_t{8} << 20;
     };
-    /// `loops` are all those on which calls may run, and outlive this.
+    /// `loops` are all loops on which calls may run; they must outlive this.
     RtpHost(Options options, const std::vector<net::EventLoop*>& loops);
     ~RtpHost() override;
 
-    /// Errors: kUnavailable, not started; kPairingRequired, not contacted; kForbidden, not the
-    /// host; kOutcomeUnknown, sent and not answered; kTimeout, kCancelled; kInternal for an answer
-    /// that breaks a rule; else the host's own error.
+    /// Errors: kUnavailable, not started; kPairingRequired, not contacted; kForbidden,
+    /// authentication failed; kOutcomeUnknown, sent and not answered; kTimeout, kCancelled;
+    /// kInternal for an invalid response; else the host's own error.
     Task<core::Outcome> run(core::AdmittedCall call, core::FrameSink& sink) override;
-    /// `GET /v1/tools` from this thread's loop; the body as it came. It counts for the breaker, and
-    /// is not held back by it. Errors: kUnavailable, kTimeout, kForbidden, kOversize, kInternal,
+    /// `GET /v1/tools` from this thread's loop; the raw body. The circuit breaker counts it but
+    /// does not block it. Errors: kUnavailable, kTimeout, kForbidden, kOversize, kInternal,
     /// kCancelled.
     Task<Result<std::string>> fetch_tools(Deadline deadline);
 
-    /// Told, on any loop, when the host did not know a tool that it had listed. Set before calls
-    /// run.
+    /// `told` is called, on any loop, when the host does not know a tool that it has listed. Set
+    /// before calls run.
     void on_unknown_tool(std::function<void()> told) { told_of_unknown_tool_ = std::move(told); }
     const std::string& name() const { return options_.name; }
     const core::HostBreaker& breaker() const { return breaker_; }
 
-    /// On `loop`, on whose thread it is called: no connection that is there now is used for another
-    /// request.
+    /// Stops using the open connections of `loop` for new requests; called on its thread.
     void retire(net::EventLoop& loop);
-    /// The same, and calls that run fail as if the link had been lost.
+    /// The same, and running calls fail as if the connection had been lost.
     void abort(net::EventLoop& loop);
-    /// Ends what is in progress on `loop`, on whose thread it is called, and calls `done` there
-    /// when nothing is left.
+    /// Ends everything on `loop` and then calls `done`; called on its thread.
     void stop(net::EventLoop& loop, std::function<void()> done);
 
 private:

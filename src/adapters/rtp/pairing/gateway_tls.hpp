@@ -10,16 +10,15 @@
 namespace crab::rtp {
 
 /// The gateway's own certificate as TLS shows it, in both directions: TLS 1.3, no session tickets.
-/// What the other side shows is accepted in the handshake and judged by whoever uses the
-/// connection, before a byte of a request. Thread-safe. Source: docs/protocols/rtp.md, sections 4
-/// and 6.
+/// The handshake accepts any certificate; the user of the connection verifies it before the first
+/// byte of a request. Thread-safe. Source: docs/protocols/rtp.md, sections 4 and 6.
 class GatewayTls {
 public:
     /// Must outlive this.
     GatewayTls(const trust::GatewayKeys& keys, const Clock& clock) : keys_(keys), clock_(clock) {}
 
     /// For dialling. The certificate is made when it is first needed and again when less than 30
-    /// days remain; a context that was given out shows the new one from then on. Errors:
+    /// days remain; contexts that were returned before use the new one from then on. Errors:
     /// kUnavailable when the authority is not valid now.
     Result<std::shared_ptr<net::TlsContext>> client() {
         return context(net::TlsContext::Role::kClient, client_);

@@ -15,15 +15,15 @@
 
 namespace crab::rtp {
 
-/// How a pairing came out.
+/// The result of a pairing.
 struct Paired {
     std::string pairing_id;
     trust::PeerRecord peer;
 };
 
-/// The gateway's side of pairings over real connections: plans, takes a slot, dials, lets
-/// GatewayPairing talk. One per gateway, on one loop; everything here runs on that loop's thread.
-/// Source: docs/protocols/rtp.md, sections 5.1, 5.8 and 6.
+/// The gateway's side of pairings over real connections: plans, takes a slot, dials, and drives
+/// GatewayPairing. One per gateway, used on one loop. Source: docs/protocols/rtp.md, sections 5.1,
+/// 5.8 and 6.
 class PairingDialer {
 public:
     /// What outlives the dialer and every pairing.
@@ -36,16 +36,16 @@ public:
         crypto::RandomSource& random;
         GatewayTls& tls;
         trust::PairingRules rules;
-        /// Shows the operator's certificate and demands a chain to the operator's CA and the host's
-        /// name; null: there is no such CA.
+        /// Presents the operator's certificate and requires a chain to the operator's CA and the
+        /// host's name; null: there is no such CA.
         std::shared_ptr<net::TlsContext> operator_tls = nullptr;
-        PairingWitness told = nullptr;  ///< is notified of every pairing that is dialled
+        PairingWitness told = nullptr;  ///< notified of every pairing that is dialled
     };
 
     explicit PairingDialer(Services services) : services_(std::move(services)) {}
 
-    /// From the request to the committed record; at most 15 s from the dial. A caller that hangs up
-    /// stops nothing: only cancelling the coroutine does. Errors: all of PairingCode.
+    /// From the request to the committed record; at most 15 s from the dial. A caller that
+    /// disconnects does not stop it; cancelling the coroutine does. Errors: all of PairingCode.
     Task<trust::PairingResult<Paired>> pair(
         trust::PairingRequest request, PairingInitiator initiator = PairingInitiator::kAdminSocket);
 

@@ -14,22 +14,22 @@
 
 namespace crab::rtp {
 
-/// One WebSocket of a pairing, as the texts that a coroutine takes from it; the same on both sides.
-/// Lives on its loop. Text and binary messages count alike (docs/protocols/rtp.md, section 5).
+/// One WebSocket of a pairing, whose texts a coroutine receives; the same on both sides. Lives on
+/// its loop. Text and binary messages count alike (docs/protocols/rtp.md, section 5).
 class PairingLink : public net::WebSocketHandler {
 public:
     enum class Event : std::uint8_t { kText, kClosed, kDeadline, kCancelled };
 
     explicit PairingLink(net::EventLoop& loop) : waiter_(loop.timers()) {}
 
-    /// What a session of a pairing may take and how long it may linger.
+    /// Size and time limits of a pairing's WebSocket.
     static net::WebSocketOptions options();
-    /// Waits for the next text, at most until `deadline`; texts that came before the end are given
-    /// first.
+    /// Waits for the next text, at most until `deadline`; texts that arrived before the end are
+    /// returned first.
     Task<Event> next(std::string& text, Deadline deadline);
-    /// Sends the texts, then closes if the step says so. Leads nowhere once the link is gone.
+    /// Sends the texts, then closes if the step says so. No effect once the link is closed.
     void send(const trust::PairingStep& step);
-    /// Drops the connection without a word.
+    /// Drops the connection without a close frame.
     void abort();
 
     void on_open(net::WebSocketSession& session) override { session_ = session.shared_from_this(); }
@@ -49,10 +49,10 @@ private:
     std::shared_ptr<net::WebSocketSession> session_;  // while it is open
     std::deque<std::string> texts_;
     bool closed_ = false;
-    bool excess_ = false;  ///< a message that is too long comes, and was told of
+    bool excess_ = false;  ///< an oversized message is arriving and has been reported
 };
 
-/// Takes one side of a pairing from its first `step` to its end. `machine` is a GatewayPairing or
+/// Drives one side of a pairing from its first `step` to its end. `machine` is a GatewayPairing or
 /// RemotePairing; it blocks on its store, so it runs on `pool`. Ends by `deadline`, or soon after
 /// it is cancelled.
 template <class Machine>

@@ -12,12 +12,12 @@
 
 namespace crab::rtp {
 
-/// Who wanted a pairing.
+/// Who started a pairing.
 enum class PairingInitiator : std::uint8_t { kAdminSocket, kRenewal };
 std::string_view to_text(PairingInitiator initiator);
 
-/// What happened to a pairing that was dialled: one kStarted, then one of the others. Source:
-/// docs/protocols/rtp.md, section 9.
+/// A step of a pairing: one kStarted, then one of the others. Source: docs/protocols/rtp.md,
+/// section 9.
 struct PairingNews {
     enum class Kind : std::uint8_t { kStarted, kCompleted, kFailed };
 
@@ -25,7 +25,7 @@ struct PairingNews {
     std::string pairing_id;
     std::string remote_uri;                      ///< the endpoint
     PairingInitiator initiator = PairingInitiator::kAdminSocket;
-    trust::PeerName remote;                      ///< as it was asked for
+    trust::PeerName remote;                      ///< as requested
     std::optional<trust::PeerRecord> peer;       ///< kCompleted
     std::optional<trust::PairingError> error;    ///< kFailed
 };

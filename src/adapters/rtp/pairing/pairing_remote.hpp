@@ -13,27 +13,26 @@
 namespace crab::rtp {
 
 /// The remote's side of pairings over real connections: the WebSocket on `/v1/pair` (or another
-/// path) and `/`, for the listener of whoever can be paired. Runs one handshake at a time, which
-/// counts from a pair.init that the gateway has signed: whoever says nothing, or cannot sign, holds
-/// nobody up. The next one waits a moment for its end, which may still be on its way to the disk,
-/// and any further one is BUSY. Lives on the loop of that listener. Source: docs/protocols/rtp.md,
-/// sections 1 and 5.
+/// path) and `/` of its listener. Runs one handshake at a time, counted from a pair.init that the
+/// gateway has signed, so that silent or unsigned connections block nobody. The next handshake
+/// waits briefly for the previous one to be stored; any further one is BUSY. Lives on the loop of
+/// that listener. Source: docs/protocols/rtp.md, sections 1 and 5.
 class PairingRemote {
 public:
     struct Options {
         std::string path = "/v1/pair";
-        /// Who this remote is now; asked as a handshake begins, because the certificate that it
-        /// shows changes with each pairing.
+        /// This remote's current identity; called when a handshake starts, because its certificate
+        /// changes with each pairing.
         std::function<trust::RemotePairing::Remote()> identity;
-        /// Hears how each handshake ended, BUSY ones excepted.
+        /// Called with the end of each handshake, except BUSY ones.
         std::function<void(const trust::PairingStep& end)> on_end = {};
-        /// How long the next handshake waits for the end of the one before.
+        /// How long the next handshake waits for the end of the previous one.
         Milliseconds longest_turn{2'000};
-        /// How long a connection may take to begin; a gateway does so at once.
+        /// How long a connection may take to start; a gateway does so immediately.
         Milliseconds longest_silence{5'000};
     };
 
-    /// `loop`, `pool` and what Options::identity() names outlive it.
+    /// `loop`, `pool` and what Options::identity() refers to must outlive it.
     PairingRemote(net::EventLoop& loop, BlockingPool& pool, Options options)
         : loop_(loop),
           pool_(pool),
@@ -47,7 +46,7 @@ public:
     bool owns(std::string_view path) const { return path == options_.path || path == "/"; }
     /// A handshake is in progress.
     bool running() const { return running_; }
-    /// Ends the handshake that runs, then calls `done`. Needed before it is destroyed.
+    /// Ends the running handshake, then calls `done`. Required before destruction.
     void stop(std::function<void()> done) { tasks_.stop(std::move(done)); }
 
 private:

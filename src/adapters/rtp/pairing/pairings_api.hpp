@@ -15,8 +15,8 @@
 namespace crab::rtp {
 
 /// The operator's routes that pair and renew: `/v1/pairings`, `/v1/pairings/ws`,
-/// `/v1/peers/{type}/{id}/renew`. For the admin socket only, on its loop; who asks has been found
-/// out before. Source: docs/protocols/rtp.md, section 7.
+/// `/v1/peers/{type}/{id}/renew`. For the admin socket only, on its loop; callers are authenticated
+/// by the listener. Source: docs/protocols/rtp.md, section 7.
 class PairingsApi {
 public:
     /// `dialer` runs on `loop`; all outlive this.
@@ -24,8 +24,8 @@ public:
         : dialer_(dialer), peers_(peers), tasks_(loop.executor()) {}
 
     void add_routes(net::Routes<core::PrincipalRef>& routes);
-    /// Begins no more pairings over WebSockets, ends those that run, then calls `done`. Needed
-    /// before it is destroyed.
+    /// Starts no more pairings over WebSockets, ends running ones, then calls `done`. Required
+    /// before destruction.
     void stop(std::function<void()> done) {
         stopping_ = true;
         tasks_.stop(std::move(done));

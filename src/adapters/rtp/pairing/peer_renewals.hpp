@@ -9,21 +9,21 @@
 
 namespace crab::rtp {
 
-/// Renews the certificates of active peers by itself when less than 30 days remain: looks once a
-/// day, and after a failure once an hour. Lives on the dialer's loop. Source:
-/// docs/protocols/rtp.md, section 6.
+/// Renews the certificates of active peers when less than 30 days remain: checks once a day, and
+/// after a failure once an hour. Lives on the dialer's loop. Source: docs/protocols/rtp.md, section
+/// 6.
 class PeerRenewals {
 public:
-    /// Renews one peer; its outcome is told elsewhere.
+    /// Renews one peer; the outcome is reported elsewhere.
     using Renew = std::function<Task<bool>(trust::PeerName)>;
 
     /// `peers` outlives this.
     PeerRenewals(net::EventLoop& loop, const trust::Peers& peers, Renew renew)
         : loop_(loop), peers_(peers), renew_(std::move(renew)), tasks_(loop.executor()) {}
 
-    /// Begins with a first look.
+    /// Starts with a check.
     void start() { tasks_.spawn("renewal of certificates", watch()); }
-    /// Ends what runs, then calls `done`. Needed before it is destroyed.
+    /// Ends running renewals, then calls `done`. Required before destruction.
     void stop(std::function<void()> done) { tasks_.stop(std::move(done)); }
 
 private:

@@ -11,9 +11,9 @@
 
 namespace crab::rtp {
 
-/// The operator's routes for peers that neither pair nor renew: `/v1/identity`, `/v1/peers`,
-/// `/v1/peers/{type}/{id}`, `.../revoke`. Who asks has been found out and may do it. One object
-/// serves all loops. Source: docs/protocols/rtp.md, section 7.
+/// The operator's routes for peers, except pairing and renewal: `/v1/identity`, `/v1/peers`,
+/// `/v1/peers/{type}/{id}`, `.../revoke`. Callers are authenticated and authorized by the listener.
+/// One object serves all loops. Source: docs/protocols/rtp.md, section 7.
 class PeersApi {
 public:
     /// Must outlive the routes.
