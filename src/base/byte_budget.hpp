@@ -11,8 +11,8 @@
 
 namespace crab {
 
-/// How many bytes somebody may make us hold at once, as a part of what a whole may: a principal's
-/// of the process's. Thread-safe.
+/// A limit on buffered bytes, nested in a larger one: a principal's within the process's.
+/// Thread-safe.
 class ByteBudget {
 public:
     explicit ByteBudget(std::size_t most, std::shared_ptr<ByteBudget> whole = nullptr)
@@ -20,7 +20,7 @@ public:
     ByteBudget(const ByteBudget&) = delete;
     ByteBudget& operator=(const ByteBudget&) = delete;
 
-    /// False when that would be too much; then nothing was taken.
+    /// False when that would exceed a limit; then nothing was taken.
     bool take(std::size_t bytes);
     void give(std::size_t bytes);
     std::size_t held() const { return held_.load(std::memory_order_relaxed); }
@@ -31,8 +31,7 @@ private:
     std::atomic<std::size_t> held_{0};
 };
 
-/// What one holder has taken of a budget; it is given back when this ends. Without a budget nothing
-/// is counted.
+/// Bytes taken from a budget, given back on destruction. Without a budget nothing is counted.
 class HeldBytes {
 public:
     HeldBytes() = default;
@@ -46,8 +45,8 @@ public:
     }
     ~HeldBytes() { shrink_to(0); }
 
-    /// Holds `bytes` in all from here on, if that is more than now. False: the budget does not
-    /// allow it, and nothing has changed.
+    /// Grows the total to `bytes` if it is less. False: the budget is exhausted, and nothing has
+    /// changed.
     bool grow_to(std::size_t bytes) {
         if (!budget_ || bytes <= bytes_) return true;
         if (!budget_->take(bytes - bytes_)) return false;
@@ -65,12 +64,12 @@ private:
     std::size_t bytes_ = 0;
 };
 
-/// The budgets of many under their names, each a part of one whole. Thread-safe.
+/// Named budgets within one common limit. Thread-safe.
 class ByteBudgets {
 public:
     ByteBudgets(std::size_t most_of_one, std::size_t most_in_all)
         : most_of_one_(most_of_one), whole_(std::make_shared<ByteBudget>(most_in_all)) {}
-    /// The budget of that name, the same for as long as somebody has it.
+    /// The budget of that name; the same object while anyone holds it.
     std::shared_ptr<ByteBudget> of(std::string_view name);
     const ByteBudget& whole() const { return *whole_; }
 

@@ -13,12 +13,11 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 using SystemTime = std::chrono::system_clock::time_point;
 using Milliseconds = std::chrono::milliseconds;
 
-/// A point on the steady clock after which nobody waits any more. Deadlines travel down a call,
-/// timeouts do not.
+/// A point on the steady clock at which a wait ends. Functions pass deadlines on, not timeouts.
 using Deadline = SteadyTime;
 inline constexpr Deadline kNoDeadline = Deadline::max();
 
-/// Where time comes from. Thread-safe. Tests give a FakeClock and move it by hand.
+/// Source of time. Thread-safe. Tests use a FakeClock and advance it by hand.
 class Clock {
 public:
     virtual ~Clock() = default;
@@ -32,8 +31,7 @@ public:
     SystemTime system_now() const override { return std::chrono::system_clock::now(); }
 };
 
-/// Stands still until advance(); starts at a fixed moment, so that what tests print is the same
-/// every day.
+/// Stands still until advance(); starts at a fixed time, so that test output is reproducible.
 class FakeClock final : public Clock {
 public:
     SteadyTime steady_now() const override { return SteadyTime(std::chrono::hours(1) + offset()); }
@@ -42,7 +40,7 @@ public:
                           std::chrono::nanoseconds(set_.load()));
     }
     void advance(std::chrono::nanoseconds by) { offset_ += by.count(); }
-    /// Somebody sets the system's clock: forward, or back by a negative time.
+    /// Moves the system clock; negative: backwards.
     void set_system_clock(std::chrono::nanoseconds by) { set_ += by.count(); }
 
 private:

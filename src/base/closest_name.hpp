@@ -6,8 +6,8 @@
 
 namespace crab {
 
-/// The candidate that a person who typed `name` most likely meant (few edits away, without case);
-/// empty when none is near.
+/// The candidate closest to a mistyped `name` (edit distance, ignoring case); empty when none is
+/// close.
 std::string_view closest_name(std::string_view name, std::span<const std::string> candidates);
 
 }  // namespace crab

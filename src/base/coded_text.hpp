@@ -5,8 +5,8 @@
 
 namespace crab {
 
-/// `CODE: message`, with the code said once: tools begin their own messages with `CODE: ` or
-/// `[CODE] `, and some say nothing more.
+/// `CODE: message`, without repeating the code for messages that start with `CODE: ` or `[CODE] `
+/// or consist of it.
 std::string coded_text(std::string_view code, std::string_view message);
 
 }  // namespace crab

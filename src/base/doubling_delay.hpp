@@ -7,13 +7,13 @@
 
 namespace crab {
 
-/// How long to wait before the next try of something that fails: the delay doubles with every
-/// failure, up to a bound. A pure value; the count of failures is its user's.
+/// Exponential backoff: the delay doubles with every failure, up to a bound. A pure value; the
+/// caller counts failures.
 struct DoublingDelay {
     Milliseconds first;    ///< after one failure; above zero
     Milliseconds longest;  ///< at least `first`
 
-    /// After that many failures in a row; nothing to wait for after none.
+    /// The delay after that many failures in a row; zero after none.
     constexpr Milliseconds after(std::uint64_t failures) const {
         if (failures == 0) return Milliseconds(0);
         Milliseconds delay = first;
@@ -23,8 +23,8 @@ struct DoublingDelay {
     }
 };
 
-/// A delay between half of `delay` and all of it, so that those who failed together do not come
-/// back as one. `random` is any 64 bits.
+/// Jitter: a delay between half of `delay` and all of it, so that clients do not retry in step.
+/// `random` is any 64 bits.
 constexpr Milliseconds in_upper_half(Milliseconds delay, std::uint64_t random) {
     const auto half = delay.count() / 2;
     const auto rest = static_cast<std::uint64_t>(delay.count() - half);

@@ -5,7 +5,7 @@
 
 namespace crab {
 
-/// What a caught exception says of itself, for logs. `failure` is not null.
+/// The text of a caught exception, for logs. `failure` is not null.
 inline std::string text_of(const std::exception_ptr& failure) {
     try {
         std::rethrow_exception(failure);

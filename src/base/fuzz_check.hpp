@@ -6,7 +6,7 @@
 
 namespace crab {
 
-/// Ends a fuzz target where `holds` does not.
+/// Aborts a fuzz target unless `holds`.
 inline void require(bool holds,
                     const std::source_location& where = std::source_location::current()) {
     if (holds) return;

@@ -12,9 +12,9 @@ inline std::uint64_t fold(std::uint64_t a, std::uint64_t b) {
     const Wide product = static_cast<Wide>(a) * b;
     return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
-/// Different in every process, so that nobody can prepare texts that collide.
+/// Random per process, to prevent prepared collisions.
 std::uint64_t hash_seed();
-/// Of hash_text(). No static of the function: that would cost a guard at every call.
+/// Seed of hash_text(). Not a function-local static, which would check a guard on every call.
 inline const std::uint64_t kHashSeed = hash_seed();
 }  // namespace detail
 
@@ -33,7 +33,7 @@ inline std::uint64_t hash_text(std::string_view text) {
     }
     std::uint64_t rest = 0;
     if (text.size() >= 8) {
-        // overlaps what was read before; the length tells texts apart
+        // overlaps the bytes read before; the length is hashed as well
         std::memcpy(&rest, text.data() + text.size() - 8, 8);
     } else {
         for (std::size_t i = 0; i < left; ++i) rest = rest << 8 | static_cast<unsigned char>(at[i]);

@@ -11,7 +11,7 @@
 
 namespace crab {
 
-/// An identifier that cannot be mistaken for another kind of identifier.
+/// A strongly typed identifier.
 template <class Tag>
 class Id {
 public:

@@ -31,7 +31,7 @@ public:
 
     /// UUID version 7 (RFC 9562, section 5.7): 48 bits of milliseconds, then random bits.
     UuidText uuid_v7();
-    /// UUID version 7 whose last 62 bits are `tag`, for ids that must lead back to a slot.
+    /// UUID version 7 whose last 62 bits are `tag`, for ids that encode a slot.
     UuidText uuid_v7(std::uint64_t tag);
     /// Random bits for jitter and sampling; not for secrets (crypto/random.hpp).
     std::uint64_t random();

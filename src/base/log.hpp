@@ -11,8 +11,7 @@ namespace crab::log {
 enum class Level { kDebug, kInfo, kWarn, kError, kOff };
 enum class Format { kText, kJson };
 
-/// One `key=value` of a log line. Values are text by the time they get here; a Secret has no way to
-/// become one.
+/// One `key=value` of a log line. Values are text; a Secret does not convert to one.
 struct Field {
     std::string_view key;
     std::string value;
@@ -21,7 +20,7 @@ struct Field {
     Field(std::string_view k, const T& v) : key(k), value(fmt::format("{}", v)) {}
 };
 
-/// Sets the threshold and form of all lines; they go to standard error. Call it once, before
+/// Sets the threshold and format of all lines, which go to standard error. Call it once, before
 /// threads start.
 void configure(Level level, Format format);
 bool enabled(Level level);

@@ -9,14 +9,13 @@
 
 namespace crab::log {
 
-/// Bounds the lines about something that others cause as often as they like: so many a minute, and
-/// then how many were left out. Thread-safe.
+/// Rate limit for log lines that peers can trigger: a number per minute, then the count of
+/// suppressed lines. Thread-safe.
 class Budget {
 public:
     explicit Budget(int lines_per_minute) : most_(lines_per_minute) {}
 
-    /// Whether a line may be written at `now`; the value: how many were not since the last one that
-    /// was.
+    /// If a line may be written at `now`: the number of lines suppressed since the last one.
     std::optional<std::uint64_t> take(SteadyTime now) {
         const std::scoped_lock lock(mutex_);
         if (!begun_ || now >= *begun_ + std::chrono::minutes(1)) {

@@ -8,7 +8,7 @@
 
 namespace crab {
 
-/// An immutable value that is replaced as a whole: writers set(), every reading thread keeps a
+/// An immutable value that is replaced as a whole: writers call set(), each reading thread keeps a
 /// Reader. Thread-safe.
 template <class T>
 class Published {

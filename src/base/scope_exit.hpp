@@ -4,7 +4,7 @@
 
 namespace crab {
 
-/// Runs a function on every way out of a scope.
+/// Runs a function when its scope ends.
 template <class F>
 class ScopeExit {
 public:

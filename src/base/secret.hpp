@@ -5,8 +5,8 @@
 
 namespace crab {
 
-/// A value that does not print: no stream, no formatter, no implicit conversion. Read it with
-/// reveal(), where it is used.
+/// A value that cannot be printed: no stream operator, formatter or implicit conversion. Read it
+/// with reveal(), where it is used.
 template <class T>
 class Secret {
 public:

@@ -23,22 +23,21 @@
 namespace crab::bridge {
 
 /// The bridge of one user: the providers of this machine on one side, a gateway on the other, to
-/// which it is one device. A loop of its own finds and calls providers; no thread waits for their
-/// answers. Source: docs/protocols/cetp.md, section 6.
+/// which it is one device. Finds and calls providers on an event loop of its own; no thread blocks
+/// on their answers. Source: docs/protocols/cetp.md, section 6.
 class Bridge {
 public:
-    /// A call ends this long before the gateway's deadline, so that its answer is the bridge's.
+    /// Calls end this long before the gateway's deadline, so that the bridge can still answer.
     static constexpr Milliseconds kMargin{500};
     static constexpr std::size_t kCallsAtOnce = 64;
 
-    /// `device`: where to dial and as whom; its events, and how many handlers it has, are the
-    /// bridge's affair.
+    /// `device`: where to dial and as whom; the bridge sets its events and number of handlers.
     Bridge(BridgePaths paths, crab::DeviceOptions device);
     Bridge(const Bridge&) = delete;
     Bridge& operator=(const Bridge&) = delete;
     ~Bridge();
 
-    /// Scans, connects, and serves until stop() or until the gateway wants no more.
+    /// Scans, connects, and serves until stop() or until the gateway closes for good reason (1000).
     DeviceEnd run();
     /// Thread-safe.
     void stop();

@@ -9,7 +9,7 @@
 
 namespace crab::bridge {
 
-/// What a running bridge tells `crab bridge status`, in a file of mode 0600.
+/// The status file (mode 0600) that a running bridge writes for `crab bridge status`.
 struct BridgeStatus {
     struct Link {
         bool connected = false;
@@ -17,7 +17,7 @@ struct BridgeStatus {
         std::string device{};   ///< the name in `<device>__<tool>`
         std::size_t tools = 0;  ///< registered
     };
-    /// A provider that wants the person to act; gone with its next success.
+    /// A provider's request that the user acts; removed by its next success.
     struct Wish {
         std::string tool{}, message{}, hint{}, intent{};
         SystemTime at{};

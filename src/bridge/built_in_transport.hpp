@@ -13,18 +13,18 @@ namespace crab::bridge {
 /// The providers inside the bridge. Source: docs/protocols/cetp.md, section 5.
 class BuiltInTransport final : public ProviderTransport {
 public:
-    /// `bus` outlives the transport's last call.
+    /// `bus` must outlive the transport's last call.
     BuiltInTransport(net::EventLoop& loop, BusTransport& bus, const BridgePaths& paths);
 
     Task<Delivery> send(const cetp::ProviderRecord& provider, const cetp::MethodCall& call,
                         Deadline deadline) override;
-    /// Nothing to do: the services behind them are started by their bus.
+    /// Does nothing: their services are started by the bus.
     Task<void> start_silently(const cetp::ProviderRecord& provider, Deadline deadline) override;
 
 private:
     BlockingPool blocking_{2};
     const Sources sources_;
-    // by id; made with their first call
+    // by id; created on first use
     std::map<std::string, BuiltInProvider, std::less<>> providers_;
 };
 

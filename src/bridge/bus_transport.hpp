@@ -12,7 +12,7 @@ namespace crab::bridge {
 /// Providers on the session bus and the system bus. Source: docs/protocols/cetp.md, section 2.
 class BusTransport final : public ProviderTransport {
 public:
-    /// `events` are those of the session bus; with a system bus nothing is watched.
+    /// `events` are those of the session bus; the system bus is not watched.
     BusTransport(net::EventLoop& loop, BusLink::Events events);
 
     /// Connects to the session bus; the system bus is dialled when a provider needs it.
@@ -25,7 +25,7 @@ public:
                         Deadline deadline) override;
     Task<void> start_silently(const cetp::ProviderRecord& provider, Deadline deadline) override;
 
-    /// The provider that once answered under this unique name; empty when none did.
+    /// The provider that has answered under this unique name; may be empty.
     std::string provider_of(const std::string& owner) const;
 
 private:

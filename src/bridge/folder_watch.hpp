@@ -11,23 +11,23 @@
 
 namespace crab::bridge {
 
-/// Says when files come, go or are rewritten in folders that may not exist yet: of a missing one
-/// the nearest parent is watched. Used on its loop's thread. Source: docs/protocols/cetp.md,
-/// section 2, watching.
+/// Reports when files are added, removed or rewritten in folders that may not exist yet: for a
+/// missing folder the nearest parent is watched. Used on its loop's thread. Source:
+/// docs/protocols/cetp.md, section 2, watching.
 class FolderWatch {
 public:
     struct Folder {
         std::filesystem::path path;
-        std::string ending;  ///< of the files that count; those that begin with a dot never do
+        std::string ending;  ///< of the watched files; hidden files are ignored
         std::function<void()> on_change;
     };
     FolderWatch(net::EventLoop& loop, std::vector<Folder> folders);
 
-    /// Watches until its chain is cancelled. What happened before it began is not told.
+    /// Watches until its chain is cancelled. Earlier changes are not reported.
     Task<void> run();
 
 private:
-    /// What a watch of the kernel is for.
+    /// The purpose of an inotify watch.
     struct Purpose {
         std::size_t folder;
         std::string next;  ///< the name below it that is waited for; empty: it is the folder itself

@@ -11,7 +11,7 @@
 
 namespace crab::bridge {
 
-/// Tells the person that a provider wants them to act, at most once a minute for each; a click
+/// Notifies the user that a provider needs them to act, at most once a minute for each; a click
 /// starts the action that the provider named, in its own app. Used on the loop's thread. Source:
 /// docs/protocols/cetp.md, rule 27 and section 2; Desktop Notifications Specification 1.2; Desktop
 /// Entry Specification, D-Bus activation.
@@ -19,16 +19,16 @@ class Notifications {
 public:
     static constexpr std::chrono::minutes kEvery{1};
 
-    /// `tasks` are stopped before any of this goes.
+    /// `tasks` must be stopped before destruction.
     Notifications(net::EventLoop& loop, BusLink& session, TaskGroup& tasks)
         : loop_(loop), session_(session), tasks_(tasks) {}
 
     void tell(const cetp::ProviderRecord& provider, const cetp::Envelope& wish);
-    /// `ActionInvoked`: the person clicked.
+    /// `ActionInvoked`: the user clicked.
     void on_click(std::uint32_t notification);
 
 private:
-    /// What a click starts: an action of an app.
+    /// The action of an app that a click starts.
     struct Action {
         std::string desktop_id{}, name{};
     };

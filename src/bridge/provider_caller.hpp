@@ -9,15 +9,15 @@
 
 namespace crab::bridge {
 
-/// Calls providers over whatever transport their record names, with the repeats that the ladder
-/// allows and at most eight calls to one provider at a time. Used on its loop's thread. Source:
+/// Calls providers over the transport that their record names, with the retries of the ladder and
+/// at most eight concurrent calls per provider. Used on its loop's thread. Source:
 /// docs/protocols/cetp.md, rules 28 and 43 to 48.
 class ProviderCaller {
 public:
     static constexpr Milliseconds kSilentWait{300};
     static constexpr std::size_t kMaxCallsOfProvider = 8;
 
-    /// How to reach providers; a transport that is missing here cannot be used.
+    /// The available transports.
     using Transports = std::map<cetp::Transport, std::unique_ptr<ProviderTransport>>;
 
     ProviderCaller(net::EventLoop& loop, Transports transports)
@@ -28,8 +28,8 @@ public:
         const auto found = running_.find(provider_id);
         return found != running_.end() && found->second > 0;
     }
-    /// The provider's answer; whatever goes wrong is an envelope too. `provider` and `call` are
-    /// kept until the end.
+    /// The provider's answer; failures are envelopes too. `provider` and `call` are kept until the
+    /// end.
     Task<cetp::Envelope> call(std::shared_ptr<const cetp::ProviderRecord> provider,
                               cetp::MethodCall call, cetp::Ladder::Purpose purpose,
                               Deadline deadline);

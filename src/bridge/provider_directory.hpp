@@ -21,11 +21,11 @@
 
 namespace crab::bridge {
 
-/// What the bridge knows of one provider.
+/// State of one provider.
 struct KnownProvider {
     enum class State : std::uint8_t {
-        kOff,        ///< until the user says yes
-        kListing,    ///< asked for its tools for the first time
+        kOff,        ///< until the user enables it
+        kListing,    ///< its tools are being listed for the first time
         kListed,
         kLeftOut,    ///< `problem` says why
     };
@@ -34,36 +34,35 @@ struct KnownProvider {
     std::vector<cetp::DeclaredTool> tools{};
     std::vector<std::string> diagnostics{};  ///< what of its list was dropped
     std::string problem{};                   ///< kLeftOut
-    bool queued = false, asked = false;      ///< for its list
-    bool broken = false;  ///< does not speak the protocol: not called until its record changes
+    bool queued = false, asked = false;      ///< waits for, or is in, a listing
+    bool broken = false;  ///< does not implement the protocol: not called until its record changes
     cetp::RefreshTimer refresh{};  ///< its own changes
 };
 std::string_view name_of(KnownProvider::State state);
 
-/// Finds providers, asks them for their tools, eight at a time, and gives out one set per refresh.
-/// One that hangs is left out after 5 s, and nobody waits for it. Used on its loop's thread.
-/// Source: docs/protocols/cetp.md, rules 3 to 13 and 34 to 42.
+/// Finds providers, lists their tools, eight at a time, and publishes one set per refresh. A
+/// provider that hangs is left out after 5 s and delays nothing. Used on its loop's thread. Source:
+/// docs/protocols/cetp.md, rules 3 to 13 and 34 to 42.
 class ProviderDirectory {
 public:
     static constexpr std::size_t kAtOnce = 8;
     static constexpr Milliseconds kListTimeout{5'000};
-    /// A set waits for lists that are still on their way: until none has come for kQuiet, since
-    /// then whoever is left hangs or is slow, and at most kGather.
+    /// A set waits for outstanding lists until none has arrived for kQuiet, and at most kGather.
     static constexpr Milliseconds kQuiet{100};
     static constexpr Milliseconds kGather{1'000};
 
     struct Services {
         net::EventLoop& loop;
         BlockingPool& blocking;
-        /// Where lists of tools are read and their schemas compiled, providers in turn
+        /// Parses lists and compiles schemas, round-robin between providers
         FairPool& lists;
         ProviderCaller& caller;
         const BridgePaths& paths;
     };
     using Providers = std::map<std::string, KnownProvider, std::less<>>;
-    /// Takes every new set, the first one even when it is empty.
+    /// Called with every new set, including an empty first one.
     using OnSet = std::function<void(const std::shared_ptr<const cetp::ToolSet>& set)>;
-    /// Further candidates, of lowest precedence, such as bus names; asked at each scan.
+    /// Further candidates, of lowest precedence, such as bus names; called at each scan.
     using MoreCandidates = std::function<Task<std::vector<cetp::Candidate>>()>;
 
     ProviderDirectory(const Services& services, OnSet on_set, std::function<void()> on_status,
@@ -73,15 +72,14 @@ public:
     void start();
     void stop(std::function<void()> done) { tasks_.stop(std::move(done)); }
 
-    /// A record, a choice or the bus has changed: one scan for a burst of them.
+    /// A record, a choice or the bus has changed; debounced to one scan.
     void on_change();
-    /// The file of choices was written, perhaps by this bridge: a scan only if the user decided
-    /// otherwise than before.
+    /// The file of choices was written, perhaps by this bridge: scans only if a decision has
+    /// changed.
     void on_choices_change();
-    /// This provider alone says that its tools have changed, or behaves as if: one question for a
-    /// burst of that.
+    /// The tools of this provider have changed or seem to have; debounced to one listing.
     void on_provider_change(std::string_view id);
-    /// A call has shown that it does not speak the protocol.
+    /// A call has shown that it does not implement the protocol.
     void on_not_spoken(std::string_view id, const cetp::Envelope& answer);
 
     const Providers& providers() const { return providers_; }
@@ -128,7 +126,7 @@ private:
     bool scanned_ = false;  // at least once
     SteadyTime scan_began_{};
     bool publish_waits_ = false;
-    SteadyTime last_news_{};  // the latest list that came while others were on their way
+    SteadyTime last_news_{};  // when the latest list arrived while others were outstanding
     TaskGroup tasks_;
 };
 

@@ -13,14 +13,13 @@ namespace crab::bridge {
 struct RecordFolder {
     std::filesystem::path path;
     bool manifests = true;  ///< else desktop entries
-    /// The ending of the files that count there.
+    /// The extension of its record files.
     std::string_view ending() const { return manifests ? ".ini" : ".desktop"; }
 };
 std::vector<RecordFolder> record_folders(const BridgePaths& paths);
 
 /// The built-in providers and everything that files declare, by precedence, for cetp::choose().
-/// Reads files and starts nothing. Blocks. Files of other endings, and those that begin with a dot,
-/// are passed over.
+/// Reads files and starts nothing. Blocks. Hidden files and other extensions are skipped.
 std::vector<cetp::Candidate> read_records(const BridgePaths& paths);
 
 }  // namespace crab::bridge

@@ -5,13 +5,13 @@
 
 namespace crab::bridge {
 
-/// Every way to reach providers that this machine offers. Without a working bubblewrap there is
-/// none for commands.
+/// The transports available on this machine. Without a working bubblewrap there is none for
+/// commands.
 struct MachineTransports {
     ProviderCaller::Transports all;
     BusTransport* bus;  ///< in `all`; its owner starts and stops it
 };
-/// Blocks for a trial of bubblewrap.
+/// Blocks while it tries bubblewrap.
 MachineTransports make_transports(net::EventLoop& loop, BusLink::Events events);
 
 }  // namespace crab::bridge

@@ -14,7 +14,7 @@ public:
 
     Task<Delivery> send(const cetp::ProviderRecord& provider, const cetp::MethodCall& call,
                         Deadline deadline) override;
-    /// Nothing to do: who listens on the socket is started by whoever made it.
+    /// Does nothing: the listener of a socket is not started by the bridge.
     Task<void> start_silently(const cetp::ProviderRecord& provider, Deadline deadline) override;
 
 private:

@@ -10,17 +10,17 @@
 
 namespace crab::bridge {
 
-/// What the user decided about providers, and the labels they once got; a file of mode 0600 that no
-/// manifest can write. Source: docs/protocols/cetp.md, section 2.
+/// The user's decisions about providers, and the labels assigned so far; a file of mode 0600,
+/// separate from manifests. Source: docs/protocols/cetp.md, section 2.
 struct UserChoices {
-    /// By provider id, where the user said yes or no
+    /// By provider id; absent: not decided
     std::map<std::string, bool, std::less<>> enabled{};
     cetp::LabelBook::Entries labels{};
 
     bool allows(const cetp::ProviderRecord& provider) const;
 
-    /// Nobody has decided anything when the file is missing. Errors: kInvalidArgs for a file that
-    /// is none, kForbidden, kUnavailable.
+    /// A missing file means no decisions. Errors: kInvalidArgs for an invalid file, kForbidden,
+    /// kUnavailable.
     static Result<UserChoices> load(const std::filesystem::path& file);
     Result<void> save(const std::filesystem::path& file) const;
     friend bool operator==(const UserChoices&, const UserChoices&) = default;

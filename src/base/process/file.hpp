@@ -19,12 +19,12 @@ namespace crab {
 Result<std::string> read_file(const std::filesystem::path& path,
                               std::size_t most = std::size_t{64} << 20);
 
-/// What is left in an open file. Nothing, with errno set, when it cannot be read or (EFBIG) has
+/// Reads the rest of an open file. Nothing, with errno set, when it cannot be read or (EFBIG) has
 /// more than `most` bytes. Blocks.
 std::optional<std::string> read_to_end(const Descriptor& file, std::size_t most);
 
-/// Replaces a file as a whole or not at all, and durably: written beside it (`.new`), synced,
-/// renamed over it, its folder synced. Blocks. Errors: kUnavailable, with the file and the reason.
+/// Replaces a file atomically and durably: writes a new file (`.new`), syncs it, renames it over
+/// the old one and syncs the folder. Blocks. Errors: kUnavailable, with the file and the reason.
 Result<void> replace_file(const std::filesystem::path& path, std::string_view content,
                           mode_t mode = 0600);
 

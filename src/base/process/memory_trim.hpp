@@ -4,17 +4,16 @@
 
 namespace crab {
 
-/// Gives back to the system what the allocator keeps of memory that is free again: after a burst a
-/// process would stay as large as it was then. Looks at little and does nothing unless much is
-/// kept. One at a time uses it.
+/// Returns free memory from the allocator to the system, so that a process shrinks after a burst.
+/// Cheap unless much memory is free. Not thread-safe.
 class MemoryTrim {
 public:
-    /// Call it now and then, where a pause of some milliseconds holds nobody up. True: something
-    /// was given back.
+    /// Call it periodically, where a pause of some milliseconds is harmless. True: memory was
+    /// returned.
     bool run();
 
 private:
-    /// Resident and not in use when it was last looked at: what cannot be given back
+    /// Resident but unused after the last run: memory that cannot be returned
     std::size_t left_ = 0;
 };
 

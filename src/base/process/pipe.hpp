@@ -14,15 +14,14 @@ namespace crab {
 struct Pipe {
     Descriptor read_end, write_end;
 
-    /// False with errno set when the system has none left.
+    /// False with errno set when the system is out of descriptors.
     bool open();
 };
 
-/// write(2) without the SIGPIPE that would end this process when the reader is gone: that is EPIPE,
-/// and no more. Thread-safe.
+/// write(2) that reports EPIPE instead of raising SIGPIPE. Thread-safe.
 ssize_t write_quietly(int fd, std::string_view bytes);
 
-/// `texts` as exec and posix_spawn take words and variables; holds as long as they do.
+/// `texts` as a null-terminated array for exec and posix_spawn; valid as long as they are.
 std::vector<char*> pointers_to(std::vector<std::string>& texts);
 
 }  // namespace crab

@@ -13,7 +13,8 @@ namespace crab {
 struct SubprocessOptions {
     std::vector<std::string> argv;  ///< program (looked up in PATH) and arguments; no shell
     std::string input;  ///< for its standard input
-    std::vector<std::pair<std::string, std::string>> environment;  ///< beside the inherited one
+    /// In addition to the inherited one
+    std::vector<std::pair<std::string, std::string>> environment;
     Deadline deadline = kNoDeadline;
     /// Of standard output; beyond it the program is killed
     std::size_t max_output_bytes = std::size_t{1} << 20;

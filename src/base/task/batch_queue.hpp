@@ -24,35 +24,36 @@
 
 namespace crab {
 
-/// Gathers the requests of many coroutines, so that one durable commit pays for all that came while
-/// the last one was written (group commit). At most one batch is written at a time, on one thread
-/// of the pool. Thread-safe. The destructor writes out what waits.
+/// Group commit: one durable commit for all requests that arrived while the previous one was
+/// written. At most one batch is written at a time, on one thread of the pool. Thread-safe. The
+/// destructor flushes the queue.
 template <class Request, class Value>
 class BatchQueue {
 public:
     using Answer = Result<Value>;
-    /// Writes a batch on a pool thread and returns one answer for each request, in their order.
-    /// What it throws, or too few answers, become kInternal for the whole batch.
+    /// Writes a batch on a pool thread and returns one answer for each request, in their order. An
+    /// exception, or too few answers, fail the whole batch with kInternal.
     using Write = std::function<std::vector<Answer>(std::vector<Request>& batch)>;
 
     struct Options {
         std::string name;  ///< what is written, in the plural, for messages and logs
         std::size_t max_waiting = 16'384;  ///< requests; more are refused
-        std::size_t max_waiting_bytes = std::size_t{64} << 20;  ///< by their own account
+        std::size_t max_waiting_bytes = std::size_t{64} << 20;  ///< as the requests state them
         std::size_t max_batch_weight = 2'000;  ///< of one batch, about
-        /// What takes back a request that was written although its asker had stopped waiting, if
-        /// anything has to; written before whatever waits. May be empty.
+        /// Makes a request that reverts one that was written after its caller had stopped waiting,
+        /// if that is needed; written before the queue. May be empty.
         std::function<std::optional<Request>(const Answer& written)> undo{};
     };
     enum class Entry : std::uint8_t {
-        kRefusable,  ///< refused when too much waits
-        kCertain,  ///< always taken in: something else bounds how many there are
+        kRefusable,  ///< refused when the queue is full
+        kCertain,  ///< always accepted: bounded elsewhere
     };
     struct Terms {
         std::size_t weight = 1, bytes = 0;
-        /// Once it has passed the request is not written any more
+        /// Requests are not written after it
         Deadline deadline = kNoDeadline;
-        /// Of the asker: it waits until `deadline`, or until it is cancelled; null: to the end
+        /// Timers of the caller, whose wait then ends at `deadline` or by cancellation; null: it
+        /// waits to the end
         TimerWheel* timers = nullptr;
         Entry entry = Entry::kRefusable;
     };
@@ -65,9 +66,8 @@ public:
     }
 
     /// Returns when the batch with this request is written, on the caller's executor. Errors: those
-    /// of the writer; kRateLimited when too much waits; kTimeout when the deadline passed first,
-    /// kCancelled (with `timers` only): then nothing was written, or it is taken back by
-    /// Options::undo.
+    /// of the writer; kRateLimited when the queue is full; kTimeout when the deadline passed first,
+    /// kCancelled (with `timers` only): then nothing was written, or Options::undo reverts it.
     Task<Answer> ask(Request request, Terms terms) {
         auto waiting = std::make_shared<Waiting>(std::move(request), terms);
         if (terms.timers != nullptr)
@@ -81,7 +81,7 @@ public:
         co_await suspend(begin);
         co_return std::move(*waiting->answer);
     }
-    /// Writes it in its turn; nobody waits for it, and it is never refused.
+    /// Enqueues a request without waiting for it; never refused.
     void post(Request request) {
         take_in(std::make_shared<Waiting>(std::move(request), Terms{.entry = Entry::kCertain}));
     }
@@ -119,7 +119,7 @@ private:
         co_return too_late();
     }
 
-    /// The asker waits no longer; false when its answer is there.
+    /// The caller stops waiting; false when its answer has arrived.
     bool leave(const std::shared_ptr<Waiting>& waiting) {
         const std::scoped_lock lock(mutex_);
         if (waiting->written) return false;
@@ -176,8 +176,8 @@ private:
         }
     }
 
-    /// What is written next; empty when nothing waits, and then this object is not referred to any
-    /// more.
+    /// Takes the next batch; empty when nothing waits, after which the pool task no longer uses
+    /// this object.
     Batch take_batch(std::size_t wanted, std::chrono::nanoseconds patience) {
         std::unique_lock lock(mutex_);
         wanted_ = wanted;
@@ -229,7 +229,7 @@ private:
             asked[i]->answer.emplace(std::move(answers[i]));
     }
 
-    /// What was written for those who have left is undone before anything else is written.
+    /// Requests written for callers that have left are reverted before anything else is written.
     void mark_written(const Batch& batch) {
         const std::scoped_lock lock(mutex_);
         for (const auto& waiting : batch) {
@@ -265,7 +265,7 @@ private:
     std::condition_variable idle_, enough_;
     std::deque<std::shared_ptr<Waiting>> waiting_;
     std::size_t waiting_bytes_ = 0;
-    std::size_t wanted_ = 0;  ///< how many waiting requests make the next batch worth its commit
+    std::size_t wanted_ = 0;  ///< queue length at which the next batch is committed without delay
     bool draining_ = false;  ///< a task on the pool refers to this object
 };
 

@@ -18,9 +18,9 @@
 
 namespace crab {
 
-/// Threads for work that blocks: SQLite, name resolution, file reads, process start. Never for
-/// anything on the path of a read-only call. Where cores are short its threads make way for event
-/// loops (a nice value of 5).
+/// Worker threads for work that blocks: SQLite, name resolution, file reads, process start. Never
+/// on the path of a read-only call. They run with a nice value of 5, so that event loops get the
+/// CPU first.
 class BlockingPool {
 public:
     explicit BlockingPool(std::size_t threads);
@@ -28,15 +28,15 @@ public:
     ~BlockingPool();
 
     /// To be awaited: runs `work()` on a pool thread and resumes the caller on its own executor
-    /// with the result, or with what it threw. Cancelling the caller does not stop the work and
-    /// does not end the wait: what blocks cannot be taken back.
+    /// with the result, or with what it threw. Cancelling the caller neither stops the work nor
+    /// ends the wait.
     template <class F>
     [[nodiscard]] auto run(F work) {
         return detail::PoolRun(std::move(work), [this](auto run) { this->post(std::move(run)); });
     }
-    /// run() for work that need not be done: nothing when `deadline` has passed, or the caller was
-    /// cancelled, before a thread was free. Work that has begun is waited for; it has its own eye
-    /// on the deadline.
+    /// run() for optional work: nothing when `deadline` has passed, or the caller was cancelled,
+    /// before a thread was free. Work that has started is waited for; it must check the deadline
+    /// itself.
     template <class F>
     Task<std::optional<std::invoke_result_t<F>>> run_by(F work, TimerWheel& timers,
                                                         Deadline deadline) {
@@ -54,19 +54,19 @@ public:
         if (cancelled) chain.cancel();
         co_return turn->work.take();
     }
-    /// Runs `work()` on a pool thread; nobody waits for it, but the destructor does.
+    /// Runs `work()` on a pool thread without waiting; the destructor waits for it.
     template <class F>
     void post(F work) {
         asio::post(pool_, std::move(work));
     }
 
-    /// Waits until what was posted before has ended. By one thread at a time, and none of the
+    /// Waits until all work posted before has ended. For one thread at a time, not one of the
     /// pool's.
     void settle();
 
 private:
-    /// Of run_by(): `begun` belongs to whoever sets it first, the thread or the caller who gives
-    /// up.
+    /// State of run_by(): `begun` is set by the pool thread or by the caller that gives up,
+    /// whichever is first.
     template <class F>
     struct Turn : RemoteWaiter {
         Turn(const Executor& home, TimerWheel& timers, F body)

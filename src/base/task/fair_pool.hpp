@@ -15,10 +15,9 @@
 
 namespace crab {
 
-/// Threads for work that takes a processor's time because somebody asked for it: everybody who asks
-/// has a line of its own, the lines take turns, and of one line one piece of work runs at a time,
-/// in order. Where cores are short its threads make way for event loops, as those of BlockingPool
-/// do. Thread-safe.
+/// Worker threads for CPU-bound work on behalf of principals. Each principal has a queue; queues
+/// are served round-robin, one item of a queue at a time, in order. Same nice value as
+/// BlockingPool. Thread-safe.
 class FairPool {
 public:
     explicit FairPool(std::size_t threads);
@@ -27,8 +26,8 @@ public:
     FairPool(const FairPool&) = delete;
     FairPool& operator=(const FairPool&) = delete;
 
-    /// Calls `work` on a thread of the pool until it returns false; between two calls the other
-    /// lines have their turn. It must not throw.
+    /// Calls `work` on a pool thread until it returns false; other queues run in between. It must
+    /// not throw.
     void post(std::string line, std::function<bool()> work);
     /// To be awaited: `work()`, once, as BlockingPool::run().
     template <class F>
@@ -40,7 +39,7 @@ public:
             });
         });
     }
-    /// Waits until nothing is left to do. By none of its own threads.
+    /// Waits until all queues are empty. Not from its own threads.
     void settle();
 
 private:
@@ -48,9 +47,9 @@ private:
 
     std::mutex mutex_;
     std::condition_variable_any changed_;
-    /// Those with work, that which runs included
+    /// Queues with work, running items included
     std::map<std::string, std::deque<std::function<bool()>>> lines_;
-    std::deque<std::string> turns_;  ///< lines of which nothing runs, who is next first
+    std::deque<std::string> turns_;  ///< queues without a running item, next first
     std::vector<std::jthread> threads_;
 };
 

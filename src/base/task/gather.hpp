@@ -14,7 +14,7 @@
 namespace crab {
 namespace detail {
 
-/// The tasks in progress; their ends come on the thread of the chain that waits.
+/// The running tasks; they end on the thread of the waiting chain.
 template <class T>
 class Gathering final : public Interruptible {
 public:
@@ -36,7 +36,7 @@ public:
         chain.waits(this);
         if (chain.cancelled()) interrupt();
     }
-    /// Cancels all of them; what they then give still counts.
+    /// Cancels all of them; their results still count.
     void interrupt() override {
         for (CancelSignal& signal : signals_) signal.emit();
     }
@@ -71,9 +71,8 @@ private:
 
 }  // namespace detail
 
-/// Runs all tasks at once on the caller's executor and gives what they returned, in their order;
-/// what one of them threw is thrown when all have ended. A cancellation cancels them all, and waits
-/// for them.
+/// Runs all tasks concurrently on the caller's executor and returns their results in order; an
+/// exception is rethrown when all have ended. A cancellation cancels them all and waits for them.
 template <class T>
 Task<std::vector<T>> gather(std::vector<Task<T>> tasks) {
     if (tasks.empty()) co_return std::vector<T>();

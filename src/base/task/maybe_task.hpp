@@ -10,10 +10,8 @@
 
 namespace crab {
 
-/// What a function gives that sometimes has to wait: the value at once, or a task that will give
-/// it. `co_await` of a value costs neither a coroutine's frame nor a suspension, so a function
-/// whose usual answer is known begins a coroutine only when there is something to wait for. Awaited
-/// once.
+/// The result of a function that only sometimes waits: a value or a task. `co_await` of a value
+/// costs neither a coroutine frame nor a suspension. Await it once.
 template <class T>
 class [[nodiscard]] MaybeTask {
 public:

@@ -7,9 +7,8 @@
 
 namespace crab {
 
-/// The place of a mutex in the one order in which a thread takes mutexes: from the first here to
-/// the last, never two of one rank. docs/lock_order.md says what each guards and why it stands
-/// where it stands; a mutex under which nothing else is taken needs no rank.
+/// The rank of a mutex in the lock order: a thread locks in ascending rank, never two of one rank.
+/// docs/lock_order.md says what each guards and why; a leaf mutex needs no rank.
 enum class LockRank : std::uint8_t {
     kPeersWriting,
     kTokensWriting,
@@ -27,7 +26,7 @@ enum class LockRank : std::uint8_t {
 std::string_view name_of(LockRank rank);
 
 namespace detail {
-/// What this thread holds; on a lock out of order the process ends with both names on stderr.
+/// Ends the process with both names on stderr when this thread locks out of order.
 void check_lock_order(LockRank rank);
 void forget_lock(LockRank rank);
 }  // namespace detail

@@ -13,8 +13,8 @@
 
 namespace crab::detail {
 
-/// Work for a thread of a pool, and what came of it. Shared, because it outlives a caller that is
-/// destroyed with its loop.
+/// Work for a pool thread and its result. Shared, because it may outlive a caller that is destroyed
+/// with its loop.
 template <class Work>
 class PoolWork {
 public:
@@ -29,7 +29,7 @@ public:
             failure_ = std::current_exception();
         }
     }
-    /// What it returned; throws what it threw.
+    /// Returns its result or rethrows its exception.
     Value take() {
         if (failure_) std::rethrow_exception(failure_);
         return std::move(*value_);

@@ -24,8 +24,8 @@ namespace detail {
 
 class TaskRoots;
 
-/// The first link of a chain. Those that still wait when their io_context goes are destroyed with
-/// it.
+/// The root of a chain. Chains that still wait when their io_context is destroyed are destroyed
+/// with it.
 class TaskRoot : public TaskChain {
 public:
     explicit TaskRoot(const Executor& executor);
@@ -73,7 +73,7 @@ public:
         return {coroutine};
     }
     std::suspend_always initial_suspend() const noexcept { return {}; }
-    /// The frame is gone before `on_end` hears of the end, which may destroy all that the task
+    /// The frame is destroyed before `on_end` is called, which may destroy everything that the task
     /// used.
     auto final_suspend() const noexcept {
         struct End {
@@ -105,7 +105,7 @@ private:
     std::optional<Value> value_;
 };
 
-/// `co_await promise_of<P>()` gives the promise of the coroutine that asks.
+/// `co_await promise_of<P>()` returns the promise of the awaiting coroutine.
 template <class Promise>
 class promise_of {
 public:

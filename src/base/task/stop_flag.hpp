@@ -7,8 +7,8 @@
 
 namespace crab {
 
-/// For work on another thread that a coroutine waits for: a flag that is set when the coroutine is
-/// cancelled. The wait itself goes on until the work has seen it.
+/// Cancellation flag for work on another thread: set when the waiting coroutine is cancelled. The
+/// wait itself continues until the work has ended.
 class StopFlag final : public Interruptible {
 public:
     explicit StopFlag(TaskChain& chain) : chain_(chain) { chain_.waits(this); }

@@ -16,7 +16,7 @@ class Task;
 
 namespace detail {
 
-/// What the frame of every coroutine holds beside its own state.
+/// Promise base of every Task.
 class TaskPromiseBase {
 public:
     static void* operator new(std::size_t size) { return FramePool::take(size); }
@@ -82,9 +82,9 @@ public:
 
 }  // namespace detail
 
-/// A lazily started coroutine: it begins when it is awaited, or given to spawn(), once. It ends by
-/// returning or by throwing, either of which its awaiter sees; a cancellation throws nothing
-/// (TaskChain). Destroying one that waits destroys what it awaits as well.
+/// A lazily started coroutine: it starts when it is awaited or passed to spawn(), once. Its awaiter
+/// gets the result or the exception; a cancellation throws nothing (TaskChain). Destroying a
+/// suspended task destroys what it awaits.
 template <class T>
 class [[nodiscard]] Task {
 public:

@@ -9,8 +9,7 @@ namespace crab {
 
 namespace asio = boost::asio;
 
-/// Where coroutines run: always an event loop's thread, so nothing is paid for hiding which kind of
-/// executor it is.
+/// Coroutines run on event loops only, so the executor type is concrete: no type erasure.
 using Executor = asio::io_context::executor_type;
 
 class CancelSignal;
@@ -19,12 +18,12 @@ class CancelSignal;
 class Interruptible {
 public:
     virtual ~Interruptible() = default;
-    /// Resumes the waiting coroutine before it returns; `this` may be gone then.
+    /// Resumes the waiting coroutine before it returns; `this` may be destroyed by then.
     virtual void interrupt() = 0;
 };
 
-/// What a spawned task and all the tasks it awaits, directly or not, have in common. Used on the
-/// thread of its executor. A task reaches it with `co_await this_chain()`.
+/// Shared state of a spawned task and all tasks that it awaits, directly or not. Used on the thread
+/// of its executor. `co_await this_chain()` returns it.
 class TaskChain {
 public:
     explicit TaskChain(const Executor& executor) : executor_(executor) {}
@@ -32,18 +31,17 @@ public:
     TaskChain& operator=(const TaskChain&) = delete;
 
     const Executor& executor() const { return executor_; }
-    /// Somebody wants this chain to end. Nothing is thrown: a wait in progress ends early and later
-    /// ones do not begin; what the tasks then do is their own affair.
+    /// Whether cancellation was requested. Nothing is thrown: the current wait ends early and later
+    /// ones do not start; the tasks decide how to finish.
     bool cancelled() const { return cancelled_; }
-    /// The cancellation was for something that has ended; what comes now runs as if there had been
-    /// none.
+    /// Clears a cancellation that has been handled.
     void forget_cancellation() { cancelled_ = false; }
     void cancel() {
         cancelled_ = true;
         if (waiting_ != nullptr) waiting_->interrupt();
     }
 
-    /// For whoever suspends the chain: what cancel() has to interrupt until `waits(nullptr)`.
+    /// Set by the code that suspends the chain: what cancel() interrupts, until `waits(nullptr)`.
     void waits(Interruptible* wait) { waiting_ = wait; }
 
 protected:
@@ -57,8 +55,8 @@ private:
     bool cancelled_ = false;
 };
 
-/// The other end of one chain, for whoever may want it cancelled; harmless before the chain was
-/// spawned and after it has ended. Used on the chain's thread.
+/// Cancels one chain; no effect before it was spawned and after it has ended. Used on the chain's
+/// thread.
 class CancelSignal {
 public:
     CancelSignal() = default;
@@ -66,7 +64,7 @@ public:
     CancelSignal& operator=(const CancelSignal&) = delete;
     ~CancelSignal() { detach(); }
 
-    /// Cancels the chain; its waiting task runs on before this returns, and may destroy this
+    /// Cancels the chain; its waiting task resumes before this returns, and may destroy this
     /// signal.
     void emit() {
         if (chain_ != nullptr) chain_->cancel();
@@ -90,7 +88,7 @@ inline TaskChain::~TaskChain() {
     if (signal_ != nullptr) signal_->chain_ = nullptr;
 }
 
-/// `co_await this_chain()` gives the chain of the task that asks, without suspending it.
+/// `co_await this_chain()` returns the awaiting task's chain, without suspending.
 class this_chain {
 public:
     bool await_ready() const noexcept { return false; }
@@ -106,8 +104,8 @@ private:
 };
 
 /// `co_await suspend(begin)` suspends the task and calls `begin(std::coroutine_handle<> asking,
-/// TaskChain& chain)`; whoever gets the handle there resumes it, once and on the chain's executor.
-/// A cancellation does not end this wait.
+/// TaskChain& chain)`; `begin` must have the handle resumed once, on the chain's executor. A
+/// cancellation does not end this wait.
 template <class F>
 class suspend {
 public:

@@ -9,8 +9,8 @@
 
 namespace crab {
 
-/// The tasks that somebody started and has to see ended. Used on one thread: that of its executor.
-/// Declare it last, so that all that a task uses outlives it; call stop() before it is destroyed.
+/// Owns spawned tasks and joins them. Used on its executor's thread. Declare it as the last member,
+/// so that everything a task uses outlives it; call stop() before destruction.
 class TaskGroup {
 public:
     explicit TaskGroup(const Executor& executor) : executor_(executor) {}
@@ -18,9 +18,9 @@ public:
     TaskGroup& operator=(const TaskGroup&) = delete;
     ~TaskGroup();
 
-    /// Runs `task` at once up to its first suspension. What it throws is logged under `name`.
-    /// `owner` is kept until the task has ended and been counted out: give the object that holds
-    /// this group if the task may be its last user.
+    /// Runs `task` up to its first suspension. An exception is logged under `name`. `owner` is kept
+    /// until the task has ended: pass the object that holds this group if the task may be its last
+    /// user.
     void spawn(std::string name, Task<void> task, std::shared_ptr<void> owner = nullptr);
     /// Asks every task to end; each ends at its current wait.
     void cancel();
@@ -37,7 +37,7 @@ private:
 
     Executor executor_;
     std::list<Running> running_;
-    std::list<Running>::iterator next_ = running_.end();  ///< whom cancel() comes to next
+    std::list<Running>::iterator next_ = running_.end();  ///< the next task for cancel()
     std::function<void()> on_empty_;
 };
 

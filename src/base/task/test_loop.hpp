@@ -15,7 +15,7 @@
 
 namespace crab {
 
-/// A coroutine that a test has started: what came of it so far, and how to cancel it.
+/// A coroutine that a test has started: its result so far, and how to cancel it.
 template <class T>
 struct Started {
     std::optional<T> result;
@@ -23,7 +23,7 @@ struct Started {
     CancelSignal signal;
 
     bool ended() const { return result.has_value() || failure != nullptr; }
-    /// What it returned; throws what it threw.
+    /// Returns its result or rethrows its exception.
     T& get() {
         if (failure) std::rethrow_exception(failure);
         return result.value();
@@ -58,13 +58,13 @@ public:
             co_return true;
         }(std::move(task)));
     }
-    /// The same for whatever else can be awaited, such as Waiter::wait() and BlockingPool::run().
+    /// The same for other awaitables, such as Waiter::wait() and BlockingPool::run().
     template <class A>
         requires requires(A wait) { wait.await_resume(); }
     auto start(A wait) {
         return start(as_task(std::move(wait)));
     }
-    /// Runs `task` to its end, in which other threads may have a part.
+    /// Runs `task` to its end, waiting for other threads if needed.
     template <class T>
     T run(Task<T> task) {
         auto started = start(std::move(task));

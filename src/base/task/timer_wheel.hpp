@@ -11,7 +11,7 @@
 
 namespace crab {
 
-/// One wait with a deadline. Place it in whatever waits; it leaves its wheel when destroyed.
+/// One wait with a deadline. Embed it in the waiting object; it leaves its wheel on destruction.
 class TimerNode {
 public:
     TimerNode() = default;
@@ -52,8 +52,8 @@ public:
     /// When run_expired() has to be called next; nothing while no node is armed. May be early,
     /// never late.
     std::optional<Deadline> next_wakeup() const;
-    /// Has `hook` called by arm() when a deadline comes before all those it was told of since the
-    /// last run_expired(): whoever drives the wheel then wakes up earlier.
+    /// Has arm() call `hook` with a deadline that is earlier than all reported since the last
+    /// run_expired(), so that the driver of the wheel wakes up earlier.
     void on_earlier_wakeup(std::function<void(Deadline)> hook) { on_earlier_ = std::move(hook); }
 
 private:
@@ -66,11 +66,11 @@ private:
     const Clock& clock_;
     SteadyTime origin_;
     std::int64_t done_ = 0;  ///< every tick up to this one has been run
-    /// The earliest tick on_earlier_ was told of
+    /// The earliest tick that was reported to on_earlier_
     std::int64_t announced_ = std::numeric_limits<std::int64_t>::max();
     std::function<void(Deadline)> on_earlier_;
     std::array<Anchor, kSlots> slots_;
-    /// May show emptied slots as occupied; next_wakeup() mends it
+    /// May show emptied slots as occupied; next_wakeup() corrects it
     mutable std::array<std::uint64_t, kSlots / 64> occupied_{};
 };
 

@@ -10,7 +10,7 @@ namespace crab {
 
 enum class WaitEnd : std::uint8_t { kWoken, kExpired, kCancelled };
 
-/// One coroutine waits here until somebody calls wake(), a deadline passes, or it is cancelled. It
+/// Suspends one coroutine until wake() is called, a deadline passes, or it is cancelled. It
 /// allocates nothing, and wake() resumes the coroutine before it returns. Used on one thread, that
 /// of `timers`.
 class Waiter final : private TimerNode, private Interruptible {
@@ -35,8 +35,8 @@ public:
         Deadline deadline_;
     };
 
-    /// To be awaited. A wake() that came before is not lost: then this returns at once, as it does,
-    /// with kCancelled, when the chain is cancelled already. At most one coroutine waits at a time.
+    /// To be awaited. An earlier wake() is not lost: then this returns immediately, as it does with
+    /// kCancelled when the chain is already cancelled. At most one coroutine waits at a time.
     [[nodiscard]] Wait wait(Deadline deadline) { return {*this, deadline}; }
     /// Without a waiting coroutine it is remembered for the next wait().
     void wake();
@@ -55,7 +55,7 @@ private:
     bool woken_ = false;
 };
 
-/// A Waiter that another thread may wake; held by both sides. wait() belongs to the thread of
+/// A Waiter that other threads may wake; owned by both sides. wait() belongs to the thread of
 /// `timers` and `home`.
 class RemoteWaiter : public std::enable_shared_from_this<RemoteWaiter> {
 public:
@@ -63,7 +63,7 @@ public:
     virtual ~RemoteWaiter() = default;
 
     [[nodiscard]] Waiter::Wait wait(Deadline deadline) { return waiter_.wait(deadline); }
-    /// From any thread; the coroutine resumes on its own.
+    /// Thread-safe; the coroutine resumes on its own thread.
     void wake();
     const Executor& home() const { return home_; }
 

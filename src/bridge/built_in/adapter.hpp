@@ -13,7 +13,7 @@
 
 namespace crab::bridge {
 
-/// What adapters read from. All of it outlives them.
+/// Data sources of adapters. Must outlive them.
 struct Sources {
     net::EventLoop& loop;
     BlockingPool& blocking;
@@ -28,8 +28,8 @@ struct Sources {
 class Adapter {
 public:
     virtual ~Adapter() = default;
-    /// Whether there is something to read here; it is asked whenever its tools are listed. Errors:
-    /// why not.
+    /// Whether its data source is available; called whenever tools are listed. Errors: why it is
+    /// not.
     virtual Task<Result<void>> check(Deadline deadline) = 0;
     /// Runs one of its card's tools with arguments that fit the schema. `tool` and `args` are kept
     /// by the caller.
@@ -37,7 +37,7 @@ public:
                                           Deadline deadline) = 0;
 };
 
-/// What is known of an adapter before any of its code has run.
+/// Static description of an adapter.
 struct AdapterCard {
     std::string_view label;
     std::string_view name;  ///< for people

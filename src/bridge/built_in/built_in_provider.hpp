@@ -17,7 +17,7 @@ class BuiltInProvider {
 public:
     BuiltInProvider(const AdapterCard& card, const Sources& sources);
 
-    /// Never without an envelope. `call` is kept by the caller until the end.
+    /// Always returns an envelope. `call` must stay valid until the end.
     Task<cetp::Envelope> answer(const cetp::MethodCall& call, Deadline deadline);
 
 private:
@@ -34,7 +34,7 @@ private:
 std::string built_in_id(const AdapterCard& card);
 /// The built-in providers as discovery sees them, before all others.
 std::vector<cetp::Candidate> built_in_candidates();
-/// Which labels they have.
+/// Their labels.
 cetp::LabelBook::Entries built_in_labels();
 
 }  // namespace crab::bridge

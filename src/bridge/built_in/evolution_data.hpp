@@ -8,7 +8,7 @@
 namespace crab::bridge {
 
 /// Address books or calendars of Evolution Data Server. Used on the loop's thread. Its backends
-/// live as long as the connection to the session bus. Source: the D-Bus interfaces of
+/// exist as long as the connection to the session bus. Source: the D-Bus interfaces of
 /// evolution-data-server 3.46.
 class EvolutionData {
 public:
@@ -20,7 +20,7 @@ public:
     EvolutionData(const Sources& sources, Kind kind)
         : session_(sources.bus(BusKind::kSession)), locale_(sources.locale), kind_(kind) {}
 
-    /// Those that the person has switched on. Errors: those of BusLink::call().
+    /// The collections that the user has enabled. Errors: those of BusLink::call().
     Task<Result<std::vector<Collection>>> collections(Deadline deadline);
     /// Whether there are any.
     Task<Result<void>> check(Deadline deadline);
@@ -29,8 +29,8 @@ public:
         std::string collection;          ///< its name
         std::vector<std::string> items;  ///< vCards or iCalendar components
     };
-    /// What each collection has for an expression of the data server's; those that do not answer
-    /// are left out.
+    /// The matches of each collection for an expression of the data server; collections that do not
+    /// answer are left out.
     Task<Result<std::vector<Found>>> query(std::string expression, Deadline deadline);
 
 private:

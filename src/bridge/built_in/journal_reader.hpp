@@ -10,14 +10,14 @@
 
 namespace crab::bridge {
 
-/// Which entries of the journal are wanted, the newest first.
+/// A query for journal entries, newest first.
 struct JournalQuery {
     std::string unit{};      ///< empty: all
     int priority = 7;        ///< at most this: 0 emergency, 3 error, 7 debug
-    std::string contains{};  ///< in the message, as it is written there; empty: anything
+    std::string contains{};  ///< substring of the message, case-sensitive; empty: any
     SystemTime since{};
     std::size_t limit = 50;
-    SteadyTime give_up{};    ///< what was found by then is the answer
+    SteadyTime give_up{};    ///< returns what was found by then
 };
 
 /// `{"entries":[{"time","unit","priority","message"}],"complete"}`, what this user may read of it;

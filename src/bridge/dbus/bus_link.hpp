@@ -24,30 +24,30 @@ struct BusCall {
     json::Value::Items args{};  ///< see append_values()
 };
 
-/// What came back: a message, which may be an error, or nothing when the deadline passed or there
-/// is no bus.
+/// The reply: a message, which may be an error, or nothing when the deadline passed or there is no
+/// bus.
 struct BusReply {
     std::shared_ptr<sd_bus_message> message{};
     bool timed_out = false;
 
     bool good() const;
     std::string error() const;   ///< the error's name; empty when there is none
-    std::string sender() const;  ///< the unique name of who answered
+    std::string sender() const;  ///< the unique name of the responder
 };
 
-/// A connection to a message bus, made again when it breaks. Used on its loop's thread. sd-bus
-/// stays inside. Source: docs/protocols/cetp.md, section 2.
+/// A connection to a message bus that reconnects automatically. Used on its loop's thread. Hides
+/// sd-bus. Source: docs/protocols/cetp.md, section 2.
 class BusLink {
 public:
     static constexpr Milliseconds kRedial{1'000};
 
-    /// What a bus tells by itself; each may be empty.
+    /// Signals of the bus; each may be empty.
     struct Events {
-        std::function<void()> on_connection{};                              ///< it came or went
+        std::function<void()> on_connection{};  ///< connected or disconnected
         std::function<void()> on_services{};  ///< names that can be activated have changed
         /// Unique name of the provider
         std::function<void(const std::string& owner)> on_tools_changed{};
-        /// Empty owner: nobody any more
+        /// Empty owner: the name was released
         std::function<void(const std::string& name, const std::string& owner)> on_owner{};
         /// `ActionInvoked` of the desktop's notifications
         std::function<void(std::uint32_t notification)> on_click{};
@@ -57,7 +57,7 @@ public:
     BusLink& operator=(const BusLink&) = delete;
     ~BusLink();
 
-    /// Connects now if it can, and stays connected until stop().
+    /// Connects, and reconnects until stop().
     void start();
     void stop(std::function<void()> done);
     bool connected() const;
@@ -73,7 +73,7 @@ public:
     Task<void> start_service(const std::string& name, Deadline deadline);
     /// `ListActivatableNames`; empty when it fails.
     Task<std::vector<std::string>> activatable_names(Deadline deadline);
-    /// `ListNames`: those that somebody has now; empty when it fails.
+    /// `ListNames`: the names that have an owner; empty when it fails.
     Task<std::vector<std::string>> owned_names(Deadline deadline);
 
 private:

@@ -10,7 +10,7 @@
 namespace crab::bridge {
 
 /// A descriptor on a loop and the one coroutine that waits for it. Edge-triggered: read or write
-/// until EAGAIN, then wait. Used on the loop's thread, and gone before the loop is.
+/// until EAGAIN, then wait. Used on the loop's thread; must be destroyed before the loop.
 class WatchedDescriptor {
 public:
     /// `events` are EPOLL* bits. is_open() is false when the kernel refuses.
@@ -21,7 +21,7 @@ public:
 
     int get() const { return descriptor_.get(); }
     bool is_open() const { return watch_ != nullptr; }
-    /// What to wait for from now on; what is ready already wakes ready().
+    /// Sets the events to wait for; events that are already ready wake ready().
     void set_events(std::uint32_t events);
     /// To be awaited: until it may be ready again, the deadline passes, or the chain is cancelled.
     [[nodiscard]] Waiter::Wait ready(Deadline deadline) { return ready_.wait(deadline); }
