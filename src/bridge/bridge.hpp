@@ -37,7 +37,8 @@ public:
     Bridge& operator=(const Bridge&) = delete;
     ~Bridge();
 
-    /// Scans, connects, and serves until stop() or until the gateway closes for good reason (1000).
+    /// Scans, connects, and serves until stop() or until the gateway closes the connection with
+    /// 1000.
     DeviceEnd run();
     /// Thread-safe.
     void stop();

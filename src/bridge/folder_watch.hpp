@@ -34,7 +34,7 @@ private:
     };
     void watch_all();
     void watch(std::size_t folder);
-    /// Takes what the kernel has to say; false when watches have to be created.
+    /// Reads inotify events; false when watches have to be recreated.
     bool take_events();
     bool take_event(int watch, std::uint32_t mask, std::string_view name);
 

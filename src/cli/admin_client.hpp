@@ -15,50 +15,50 @@ namespace crab::cli {
 /// An answer of the gateway.
 struct Reply {
     int status = 0;
-    json::Value body;   ///< null when there is none in JSON, as in errors of other programs
-    std::string words;  ///< of an HTTP error that is not JSON: its first line, cut
+    json::Value body;   ///< null if it is not JSON, as in errors of other programs
+    std::string words;  ///< the first line, truncated, of an HTTP error that is not JSON
 };
 
-/// One server-sent event; views hold during the call that gets it.
+/// One server-sent event; its views are valid during the callback.
 struct ServerEvent {
     std::string_view type, id, data;
 };
 
-/// Talks HTTP to a gateway: to its admin socket, or to a public listener with a token. Blocks. Not
-/// thread-safe: a second thread takes a second client.
+/// HTTP client of a gateway: its admin socket, or a public listener with a token. Blocks. Not
+/// thread-safe: use one per thread.
 class AdminClient {
 public:
-    /// Takes one server-sent event.
+    /// Handles one server-sent event.
     using OnEvent = std::function<void(std::string_view type, std::string_view data)>;
 
-    /// Finds the socket (config::client_socket()) or reads the URL; connects only with the first
-    /// request. Errors: kInvalidArgs for a URL that is none.
+    /// Finds the socket (config::client_socket()) or reads the URL; connects with the first
+    /// request. Errors: kInvalidArgs for an invalid URL.
     static Result<AdminClient> make(const Target& target);
     AdminClient(AdminClient&&) noexcept;
     ~AdminClient();
 
-    /// Goes out with every request from now on.
+    /// Added to every further request.
     void add_header(std::string name, std::string value);
 
-    /// Any status is an answer. Errors: kUnavailable (nobody there), kTimeout, kInternal (not HTTP,
-    /// not JSON).
+    /// Any status is an answer. Errors: kUnavailable (connection refused), kTimeout, kInternal (not
+    /// HTTP, not JSON).
     Result<Reply> get(const std::string& path, Deadline deadline = kNoDeadline);
     Result<Reply> post(const std::string& path, const json::Value& body,
                        Deadline deadline = kNoDeadline);
     Result<Reply> patch(const std::string& path, const json::Value& body,
                         Deadline deadline = kNoDeadline);
     Result<Reply> remove(const std::string& path, Deadline deadline = kNoDeadline);
-    /// Hands the body of an answer with any status to `on_body` as it comes, which ends it by
-    /// answering false.
+    /// Passes the body of an answer with any status to `on_body` as it arrives, until that returns
+    /// false.
     Result<int> download(const std::string& path,
                          const std::function<bool(std::string_view part)>& on_body);
-    /// Asks for an event stream; `on_event` gets its events. An answer that is not a stream comes
-    /// back as the reply.
+    /// Requests an event stream and passes its events to `on_event`. Any other answer is returned
+    /// as the reply.
     Result<Reply> stream(const std::string& path, const json::Value& body, const OnEvent& on_event,
                          Deadline deadline = kNoDeadline);
 
-    /// Follows an endless event stream until `on_event` answers false, or it ends. An answer that
-    /// is not a stream comes back as the reply.
+    /// Follows an endless event stream until `on_event` returns false, or it ends. Any other answer
+    /// is returned as the reply.
     Result<Reply> follow(const std::string& path,
                          const std::function<bool(const ServerEvent& event)>& on_event);
 
@@ -74,13 +74,13 @@ private:
     std::unique_ptr<State> state_;
 };
 
-/// A 2xx reply as it is; any other as the error its body tells (`{"error","code"}`, or an RTP
+/// The body of a 2xx reply; otherwise the error in its body (`{"error","code"}`, or an RTP
 /// response's `error`).
 Result<json::Value> accepted(Result<Reply> reply);
 
-/// What to do about it, where the error itself or its code says that for every cause; else empty.
+/// Advice for an error whose code, or the error itself, implies it for every cause; else empty.
 std::string hint_of(const Error& error);
-/// Says on standard error what failed and what to do next; returns the exit code.
+/// Prints on standard error what failed and what to do next; returns the exit code.
 int report(const Error& error);
 
 }  // namespace crab::cli

@@ -11,13 +11,11 @@ namespace crab::cli {
 /// Whether `url` names a gRPC listener (`grpc://host:port`, `grpcs://…`, `grpc+unix:/path`).
 bool is_grpc_url(std::string_view url);
 
-/// `crab call --url grpc://…`: the call as any client of sw4rm's ToolService makes it, through
-/// crab::ToolClient. Ctrl-C cancels it by its id. Returns the exit code. Source:
-/// docs/protocols/sw4rm.md, section 13.
+/// `crab call --url grpc://…`: calls sw4rm's ToolService through crab::ToolClient. Ctrl-C cancels
+/// the call by its id. Returns the exit code. Source: docs/protocols/sw4rm.md, section 13.
 int call_over_grpc(const CallTool& options, const json::Value& args, const std::string& call_id);
 
-/// What a summary (the JSON of a final frame) says of the run, in one line; empty for one that says
-/// nothing.
+/// A summary (the JSON of a final frame) in one line; may be empty.
 std::string summary_in_words(const json::Value& summary);
 
 }  // namespace crab::cli

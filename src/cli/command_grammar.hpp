@@ -17,7 +17,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-/// For the units of the command line alone: CLI11 is slow to compile, and its types stay with them.
+/// Only for the command line's own units: CLI11 is slow to compile.
 namespace crab::cli {
 
 /// The whole command line; parse() leaves the chosen command in `chosen`.
@@ -29,7 +29,7 @@ public:
     std::optional<Command> chosen;
 
 private:
-    /// A command that runs with options of type T, which live as long as this object.
+    /// Adds a command with options of type T, which live as long as this object.
     template <class T>
     std::pair<CLI::App*, T*> leaf(CLI::App& parent, const std::string& name,
                                   const std::string& description, const std::string& examples) {
@@ -57,7 +57,7 @@ private:
             ->type_name("FORM")
             ->check(one_of(words));
     }
-    /// Like CLI::IsMember, with the word that was meant, and without a place in the help.
+    /// Like CLI::IsMember, but suggests the closest word and does not appear in the help.
     static CLI::Validator one_of(std::vector<std::string> words) {
         CLI::Validator validator;
         validator.operation([words](std::string& given) {
@@ -79,7 +79,7 @@ private:
             ->type_name("PATH");
         configuration(command, target.config);
     }
-    /// What every command takes that asks the gateway of this machine and shows the answer.
+    /// The options of every command that queries this machine's gateway and prints the answer.
     template <class T>
     static void asks(CLI::App* command, T& options) {
         local(command, options.target);
@@ -128,13 +128,13 @@ private:
         };
         command->add_option_function<std::string>(name, take, description)->type_name("DURATION");
     }
-    /// Repeatable, one value each time, so that what follows stays what it is.
+    /// Repeatable with one value each time, so that following positionals are not consumed.
     static void repeated(CLI::App* command, const std::string& name, std::vector<std::string>& out,
                          const std::string& value, const std::string& description) {
         command->add_option(name, out, description)->type_name(value)->allow_extra_args(false);
     }
 
-    static constexpr std::string_view kUngrouped = "Subcommands";  ///< CLI11's word
+    static constexpr std::string_view kUngrouped = "Subcommands";  ///< CLI11's default
     void in_group(const std::string& name);
 
     // command_line_gateway.cpp
@@ -167,7 +167,7 @@ private:
     void bridge();
 
     // command_line_peers.cpp
-    /// What every `crab pair` takes.
+    /// The options of every `crab pair` command.
     template <class T>
     static void pairing(CLI::App* command, T& options);
     void pair();

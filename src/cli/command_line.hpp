@@ -8,17 +8,17 @@
 
 namespace crab::cli {
 
-/// There is nothing to run: what to print and how to end.
+/// Output and exit code of a command line that runs no command.
 struct Printed {
     std::string text;
     int exit_code = 0;
-    /// What was asked for, or what somebody who asks for nothing needs: to standard output whatever
-    /// the code
+    /// Requested help, or help for an empty command line: printed to standard output whatever the
+    /// code
     bool is_help = false;
 };
 
-/// Reads the arguments (without the program's name). Unknown commands and options come with the
-/// name that was meant.
+/// Reads the arguments (without the program's name). Errors for unknown commands and options
+/// suggest the closest name.
 std::variant<Command, Printed> parse_command_line(std::span<const char* const> arguments);
 
 /// The help of the command with that path (`{"gateway", "run"}`), the program's own for an empty

@@ -5,7 +5,7 @@
 
 namespace crab::cli {
 
-/// What a value of an option or a positional is, for completion.
+/// The kind of an option's or positional's value, for completion.
 enum class ValueKind : std::uint8_t {
     kNone,
     kText,
@@ -26,11 +26,11 @@ struct OptionNode {
     std::vector<std::string> choices;   ///< for kChoice
 };
 
-/// One command with what it takes, as help, completion scripts and docs/reference/cli.md need it.
+/// One command with its options, for help, completion scripts and docs/reference/cli.md.
 struct CommandNode {
     std::string name;
     std::string description;
-    std::string path;  ///< with those above it: `crab gateway run`
+    std::string path;  ///< with its parents: `crab gateway run`
     std::string examples;
     std::vector<OptionNode> options;
     std::vector<OptionNode> positionals;

@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-/// What each subcommand was asked to do, and the function that does it. command_line.cpp fills the
+/// The options of each subcommand, and the function that runs it. command_line.cpp fills the
 /// structs; every run() returns a process exit code (exit_codes.hpp), prints results to standard
 /// output and everything else to standard error.
 namespace crab::cli {
@@ -67,12 +67,12 @@ struct CallTool {
     std::string args;  ///< JSON, `@file` or `-`; empty: none
     std::vector<std::string> arg;  ///< --arg, each `k=v` or `k:=json`
     std::optional<Milliseconds> timeout;
-    /// For a device that is away and has the tool; nothing: not at all
+    /// How long to wait for a disconnected device that has the tool; nothing: do not wait
     std::optional<Milliseconds> away_wait;
     bool stream = false;
     std::string idempotency_key;
     std::vector<std::string> policy;  ///< --policy, each `field=value`; over gRPC only
-    bool summary = false;  ///< over gRPC: what the server says of the run goes to standard error
+    bool summary = false;  ///< over gRPC: print the server's summary of the run on standard error
     std::string call_id;  ///< empty: made here
     std::string tenant = "default";
     std::string agent = "cli";
@@ -86,7 +86,7 @@ struct ToolsCost {
 };
 struct AgentsList {
     Target target;
-    bool turns = false;  ///< the turns that events have started, in place of the agents
+    bool turns = false;  ///< list the turns that events have started, instead of the agents
     Output output = Output::kText;
 };
 struct AgentsShow {
@@ -126,10 +126,10 @@ struct EventsForward {
     Target target;
     std::string webhook;  ///< http:// or https://
     std::string types;  ///< globs, separated by commas; empty: all
-    /// The name under which the gateway remembers what was taken
+    /// The subscription that stores the position of acknowledged events
     std::string subscription = "webhook";
-    /// `earliest` or a cursor, whatever was taken; empty: behind what was taken, else what comes
-    /// next
+    /// `earliest` or a cursor, which overrides the stored position; empty: the stored position,
+    /// else new events
     std::string from;
     std::uint64_t count = 0;  ///< then it ends; 0: never
 };
@@ -150,10 +150,10 @@ struct DevicesPair {
     bool no_default_tenant = false;  ///< … or in its place
     std::optional<std::chrono::seconds> expires;
     bool token = false;
-    bool trust_annotations = false;  ///< believe what the device says of its tools
+    bool trust_annotations = false;  ///< trust the device's claims about its tools
     std::filesystem::path out;  ///< a new file for the token, mode 0600; empty: standard output
     bool qr = false;  ///< the address of the device page, code included, as a QR code
-    /// That address, when the gateway is known by another one; empty: as the gateway says
+    /// Overrides the address that the gateway reports; may be empty
     std::string page;
     Output output = Output::kText;
 };
@@ -174,13 +174,13 @@ struct PairRemote {
     std::string component_type;  ///< `tool_host`, `subscriber` or `operator`
     std::string endpoint;
     std::string name;
-    std::string remote_key;  ///< base64; empty: whoever is there, on first use
+    std::string remote_key;  ///< base64; empty: trust on first use
     bool replace = false;
     Milliseconds timeout{20'000};
 };
 struct PairTest {
     Target target;
-    std::string gateway_public_key;  ///< base64; empty: the gateway is asked
+    std::string gateway_public_key;  ///< base64; empty: queried from the gateway
     std::string component_id;  ///< empty: the host's name
     std::string listen_address = "ws://127.0.0.1:0/v1/pair";
     std::string listen_path;  ///< empty: that of the address
@@ -226,7 +226,7 @@ struct WorktreeStatus {
 
 struct ApprovalsList {
     Target target;
-    bool all = false;  ///< those that are over as well
+    bool all = false;  ///< include ended ones
     Output output = Output::kText;
 };
 struct ApprovalsShow {
@@ -282,18 +282,18 @@ struct PolicyTest {
     std::vector<std::string> question;  ///< an action, or `call TOOL`, or `register TOOL`
     std::vector<std::string> roles;  ///< empty: those that the principal has by default
     std::string tenant, agent, session;
-    std::string lease;  ///< asks the running gateway, which knows it
-    std::string args;  ///< of a call; empty: whichever it may be
+    std::string lease;  ///< if set, the running gateway is queried, which knows the lease
+    std::string args;  ///< of a call; empty: any
     std::string source;  ///< of a call's tool, such as `device/phone`
     std::string effects = "possible";  ///< of a call's tool: none or possible
-    bool bytes = false;  ///< a call's arguments are bytes, which no rule sees
+    bool bytes = false;  ///< a call's arguments are bytes, which rules cannot inspect
     Output output = Output::kText;
 };
 /// `crab tls init`
 struct TlsInit {
     std::vector<std::string> names;  ///< host names and addresses; none: this machine's
     std::filesystem::path directory;  ///< empty: `tls` in the state directory
-    std::filesystem::path cert, key;  ///< files that are there already, only checked; empty: made
+    std::filesystem::path cert, key;  ///< existing files, which are only checked; empty: created
     std::filesystem::path config;
     bool system = false;
     Output output = Output::kText;
@@ -314,7 +314,7 @@ struct AuditExport {
     std::optional<Milliseconds> since;  ///< nothing: all that is kept
 };
 struct Backup {
-    std::filesystem::path to;  ///< a folder that is not there yet
+    std::filesystem::path to;  ///< a folder that must not exist yet
     std::filesystem::path config;
     bool system = false;
     Output output = Output::kText;
@@ -336,7 +336,7 @@ struct Help {
 };
 struct Device {
     DeviceOptions options;
-    Target target;  ///< the admin socket that is told whose device this is
+    Target target;  ///< the admin socket on which the device is vouched for
     std::filesystem::path token_file;
     std::vector<std::string> exec;  ///< --exec, each `NAME=COMMAND`
     std::vector<std::string> schemas;  ///< --schema, each `NAME=JSON` or `NAME=@FILE`

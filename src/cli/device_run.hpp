@@ -22,18 +22,18 @@ struct DeviceOptions {
     /// authorities
     std::string ca_file;
     std::string pair_code;  ///< --pair; empty: none
-    /// With the key that the code is exchanged for; may block
+    /// Called with the key that the code is exchanged for; may block
     std::function<void(const std::string& public_key)> before_pairing;
     std::string name;  ///< for people; empty: the host's name
     std::string session_id;  ///< empty: kept in `state_file`, or created
     std::vector<sdk::CommandTool> exec_tools;
-    std::filesystem::path state_file;  ///< keeps the token that pairing gave; mode 0600
-    bool once = false;  ///< end with the first connection instead of reconnecting
+    std::filesystem::path state_file;  ///< stores the token from pairing; mode 0600
+    bool once = false;  ///< exit when the first connection ends instead of reconnecting
 };
 
 /// Serves the tools until SIGINT or SIGTERM. Returns a process exit code (exit_codes.hpp).
 int run_device(const DeviceOptions& options);
-/// How such an end of a device ends the process.
+/// The exit code for a device that ended for this reason.
 int exit_code_for(DeviceEnd::Reason reason);
 
 }  // namespace crab::cli

@@ -7,7 +7,7 @@
 
 namespace crab::cli {
 
-/// An audit record, or a running call, as a story: who called what, which rule decided, hooks,
+/// Explains an audit record or a running call: who called what, which rule decided, hooks,
 /// attempts, outcome, sizes, and when each stage was reached.
 std::string explanation_of(const json::Value& record, const Terminal& terminal);
 

@@ -10,25 +10,25 @@
 
 namespace crab::cli {
 
-/// Where a gateway is and how to speak to it.
+/// The address of a gateway and how to connect to it.
 struct GatewayPlace {
     net::Endpoint endpoint;
     std::string host = "localhost";          ///< the Host field
     std::shared_ptr<net::TlsContext> tls;    ///< null: plain
     std::string server_name;                 ///< for TLS
-    std::string prefix;                      ///< of every path: that of the URL
+    std::string prefix;                      ///< of every path, from the URL
     Secret<std::string> token;               ///< empty on the admin socket
     std::string text;                        ///< the address, for messages
 
     bool is_remote() const { return !endpoint.is_unix(); }
 };
 
-/// Finds the admin socket (config::client_socket()) or reads the URL. Errors: kInvalidArgs for a
-/// URL that is none.
+/// Finds the admin socket (config::client_socket()) or reads the URL. Errors: kInvalidArgs for an
+/// invalid URL.
 Result<GatewayPlace> find_gateway(const Target& target);
 
-/// Where the gateway that this configuration file describes keeps its state; empty: the usual file.
-/// `system`: that of the system service. Errors: those of config::load_first().
+/// The state folder of the gateway with this configuration file; empty: the default file. `system`:
+/// that of the system service. Errors: those of config::load_first().
 Result<std::filesystem::path> find_state_dir(const std::filesystem::path& config_file, bool system);
 
 }  // namespace crab::cli

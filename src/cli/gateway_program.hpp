@@ -4,14 +4,14 @@
 
 namespace crab::cli {
 
-/// The gateway as the command line knows it. main() hands it over, so that commands include nothing
-/// of the gateway's code.
+/// The gateway's entry points, injected by main(), so that commands do not depend on the gateway's
+/// code.
 struct GatewayProgram {
     /// Runs it until SIGINT or SIGTERM; SIGHUP reloads the configuration. Returns a process exit
     /// code (exit_codes.hpp).
     int (*run)(const config::Startup& startup);
-    /// Whether it could start with this, and do what it is asked for; opens what it opens, starts
-    /// and changes nothing. Blocks.
+    /// Checks whether it could start and work with this configuration; opens what it would open,
+    /// starts and changes nothing. Blocks.
     config::Findings (*check)(const config::Startup& startup);
 };
 

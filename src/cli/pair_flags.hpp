@@ -6,9 +6,9 @@
 
 namespace crab::cli {
 
-/// The flags of `crab pair` stand anywhere and begin with one or two dashes, as in the original's
-/// command line. This puts them last and gives them two; any other command's arguments stay as they
-/// are. Source: docs/protocols/rtp.md, section 7.
+/// The flags of `crab pair` may appear anywhere and start with one or two dashes, as in the
+/// original's command line. Moves them to the end with two dashes; other commands' arguments are
+/// unchanged. Source: docs/protocols/rtp.md, section 7.
 std::vector<std::string> pair_flags_last(std::span<const char* const> arguments);
 
 }  // namespace crab::cli

@@ -11,27 +11,26 @@
 
 namespace crab::cli {
 
-/// The remote that `crab pair test` plays: a tool host with fresh keys on loopback `ws`, which
-/// forgets everything when it ends. It has a thread of its own; everything here may be called from
-/// another one.
+/// The remote end of `crab pair test`: a tool host with fresh keys on loopback `ws` that stores
+/// nothing. Runs on a thread of its own; call it from another one.
 class PairTestRemote {
 public:
     struct Options {
         std::string component_id;
         crypto::Ed25519PublicKey gateway_key;  ///< the only one that may pair
-        /// Such as `ws://127.0.0.1:0/v1/pair` or `127.0.0.1:0`; port 0: the system chooses
+        /// Such as `ws://127.0.0.1:0/v1/pair` or `127.0.0.1:0`; port 0: chosen by the system
         std::string listen_address;
         std::string listen_path;  ///< begins with `/`; empty: that of the address, or `/v1/pair`
     };
 
-    /// Listens when it returns. Errors: kInvalidArgs for an address that is no `ws://` on loopback,
+    /// Listens when it returns. Errors: kInvalidArgs for anything but `ws://` on loopback,
     /// kUnavailable.
     static Result<std::unique_ptr<PairTestRemote>> start(Options options);
     PairTestRemote(const PairTestRemote&) = delete;
     PairTestRemote& operator=(const PairTestRemote&) = delete;
     ~PairTestRemote();
 
-    /// What the gateway is to dial.
+    /// The address that the gateway dials.
     std::string endpoint() const;
     const crypto::Ed25519PublicKey& public_key() const;
     /// Waits for the end of the first handshake, at most until `deadline`. Errors: kTimeout.

@@ -7,19 +7,19 @@
 
 namespace crab::cli {
 
-/// Where the tools of a gateway run, for people; asked for when somebody wants to know, and again
-/// for tools that are new. Blocks.
+/// Where the tools of a gateway run, for people; loaded on first use, and again for unknown tools.
+/// Blocks.
 class ToolPlaces {
 public:
     explicit ToolPlaces(const Target& target) : target_(target) {}
-    /// Such as `device/phone`; empty when it cannot be told.
+    /// Such as `device/phone`; empty if unknown.
     std::string of(const std::string& tool);
 
 private:
     void fetch();
 
     const Target& target_;
-    /// By plain and qualified name; empty where a plain one means several
+    /// By plain and qualified name; empty for an ambiguous plain name
     std::map<std::string, std::string, std::less<>> places_;
 };
 

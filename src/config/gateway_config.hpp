@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-/// What the configuration file says, as plain values. Every default here is also the `default` of
+/// The configuration file as plain values. Every default here is also the `default` of
 /// spec/config.schema.json; a test compares them. Globs use `*` and `?`.
 namespace crab::config {
 
@@ -24,7 +24,7 @@ struct HostPort {
     bool is_loopback() const;
     /// `host:port`, an IPv6 literal in brackets.
     std::string to_text() const;
-    /// Reads what to_text() writes; nothing for anything else.
+    /// The inverse of to_text(); nothing for any other text.
     static std::optional<HostPort> parse(std::string_view text);
     friend bool operator==(const HostPort&, const HostPort&) = default;
 };
@@ -105,7 +105,7 @@ struct DeviceOptions {
 /// `artifacts`: large results that devices upload.
 struct ArtifactOptions {
     std::size_t max_bytes = 67'108'864;  ///< of one
-    std::size_t inline_bytes = 262'144;  ///< results beyond are better uploaded
+    std::size_t inline_bytes = 262'144;  ///< above this, results should be uploaded
     std::size_t tenant_bytes = 1'073'741'824;  ///< of all of a tenant
     std::size_t total_bytes = 4'294'967'296;
     std::size_t uploads = 64;  ///< at once
@@ -130,7 +130,7 @@ struct RateRule {
     friend bool operator==(const RateRule&, const RateRule&) = default;
 };
 
-/// A condition on one place in the arguments; at least one test is set, and all that are set must
+/// A condition on one value in the arguments; at least one test is set, and all that are set must
 /// hold.
 struct ArgumentCondition {
     std::string pointer;  ///< RFC 6901
@@ -142,7 +142,7 @@ struct ArgumentCondition {
     friend bool operator==(const ArgumentCondition&, const ArgumentCondition&) = default;
 };
 
-/// What the principals of one glob may do; deny wins over allow, here and between rules.
+/// Rights of the principals that match a glob; deny wins over allow, within and across rules.
 struct PolicyRule {
     std::string principal;
     std::vector<std::string> roles;  ///< names as core::find_role() knows them; empty: any
@@ -156,7 +156,7 @@ struct PolicyRule {
     friend bool operator==(const PolicyRule&, const PolicyRule&) = default;
 };
 
-/// What one paired peer is and may, beside the defaults of its role.
+/// Role and rights of one paired peer, in addition to its role's defaults.
 struct PeerOptions {
     std::string id;  ///< `<component_type>/<component_id>`
     /// A name as core::find_role() knows it; unset: that of the component type
@@ -168,21 +168,21 @@ struct PeerOptions {
 
 /// Leases: scoped grants that peers ask for.
 struct LeaseOptions {
-    Milliseconds ttl = std::chrono::hours(1);  ///< of a lease that names none
+    Milliseconds ttl = std::chrono::hours(1);  ///< of a lease request without a TTL
     Milliseconds max_ttl = std::chrono::hours(24);
-    /// Before its end, in which it can be renewed
+    /// How long before its end it can be renewed
     Milliseconds renewal_window = std::chrono::minutes(5);
     std::size_t max_per_peer = 16;
     friend bool operator==(const LeaseOptions&, const LeaseOptions&) = default;
 };
 
-/// What becomes of a call that needs an approval while nobody can be asked.
+/// How to treat a call that needs an approval when nobody can be asked.
 enum class UnattendedRule : std::uint8_t { kRefuse, kWait };
-/// Who may decide about the calls of a chat from within it.
+/// Who may approve the calls of a chat within that chat.
 enum class ChatApprover : std::uint8_t { kOperator, kOwner };
-/// What becomes of tools that a known device had not offered before.
+/// How to treat tools that a known device has not offered before.
 enum class NewToolRule : std::uint8_t { kAllow, kAsk };
-/// Calls that a person has to approve.
+/// Settings of approvals.
 struct ApprovalOptions {
     Milliseconds wait = std::chrono::seconds(60);
     std::size_t max_waiting = 256;
@@ -195,11 +195,11 @@ struct ApprovalOptions {
 
 /// Which calls have events.
 enum class CallEventRule : std::uint8_t {
-    kEffects,  ///< those with side effects, and others while somebody wants them
+    kEffects,  ///< those with side effects, and others while there are subscribers
     kAll,
-    kWanted,  ///< none while nobody wants them
+    kWanted,  ///< only while there are subscribers
 };
-/// Events and the outbox that keeps them.
+/// Events and the outbox that stores them.
 struct EventOptions {
     Milliseconds retention = std::chrono::hours(24 * 7);
     std::size_t max_bytes = std::size_t{1} << 30;
@@ -208,7 +208,7 @@ struct EventOptions {
     friend bool operator==(const EventOptions&, const EventOptions&) = default;
 };
 
-/// The operator's word on the tools of one glob; what is not set stays as the tool says.
+/// The operator's overrides for tools that match a glob; unset members keep the tool's own claims.
 struct ToolOverride {
     std::string match;
     std::optional<Milliseconds> timeout, max_timeout;
@@ -225,8 +225,8 @@ struct HookRule {
     HookType type = HookType::kCommand;
     std::vector<std::string> tools{"*"};  ///< globs
     std::vector<std::string> run;  ///< command: program and arguments
-    Milliseconds timeout{5'000};  ///< command: longer counts as a denial
-    std::string reason;  ///< deny: what the caller is told
+    Milliseconds timeout{5'000};  ///< command: exceeding it denies the call
+    std::string reason;  ///< deny: the message for the caller
     std::string args_json;  ///< replace: a merge patch (RFC 7396) for the arguments
     friend bool operator==(const HookRule&, const HookRule&) = default;
 };
@@ -244,13 +244,13 @@ struct WorktreeOptions {
     std::string id;  ///< `<repo>/<worktree>`
     std::filesystem::path path;  ///< relative to the configuration file's folder, or absolute
     bool read_only = false;
-    /// What it may hold before commands that write in it are ended
+    /// Commands that write in it are ended beyond this size
     std::size_t max_bytes = 10'737'418'240;
     friend bool operator==(const WorktreeOptions&, const WorktreeOptions&) = default;
 };
 
 enum class ProviderKind : std::uint8_t { kCommand, kGrpc };
-/// What becomes of a label that cannot be kept here.
+/// How to treat a label that cannot be enforced.
 enum class LabelRule : std::uint8_t { kEnforce, kAdvisory, kTrust };
 
 /// A gRPC server that the gateway calls.
@@ -265,7 +265,7 @@ struct RemoteServiceOptions {
     friend bool operator==(const RemoteServiceOptions&, const RemoteServiceOptions&) = default;
 };
 
-/// What only providers of kind `grpc` have.
+/// Options of providers of kind `grpc`.
 struct RemoteProviderOptions {
     struct Ceilings {
         std::optional<std::chrono::milliseconds> timeout, cpu, wall;
@@ -288,15 +288,15 @@ struct ProviderOptions {
     std::string worktree;  ///< for callers bound nowhere else
     std::vector<std::string> egress;  ///< `host:port`, `*.host:port`
     LabelRule labels = LabelRule::kEnforce;
-    bool worktree_preset = false;  ///< the tools that every worktree can do with
+    bool worktree_preset = false;  ///< adds the built-in worktree tools
     bool run = false;  ///< with the preset: `run` as well
     std::vector<std::string> tools_json;  ///< each as JSON text; hosts/command reads them
     RemoteProviderOptions remote;
     friend bool operator==(const ProviderOptions&, const ProviderOptions&) = default;
 };
 
-/// A text that no log, audit record or answer may hold: where it is read from when the gateway
-/// starts.
+/// A secret that must not appear in any log, audit record or answer: where it is read from at
+/// start.
 struct SecretOptions {
     std::string name;
     std::string env;  ///< environment variable; empty: `file`
@@ -311,10 +311,10 @@ struct BuiltInHostOptions {
     friend bool operator==(const BuiltInHostOptions&, const BuiltInHostOptions&) = default;
 };
 
-/// The wire that a model's server speaks.
+/// The protocol of a model's server.
 enum class ModelApiKind : std::uint8_t { kOpenAi, kAnthropic };
 
-/// A model that turns may ask. The key itself is in no configuration value.
+/// A model for turns. The key itself is never a configuration value.
 struct ModelOptions {
     std::string model;  ///< as its server names it
     std::string name;  ///< what agents call it; empty: `model`
@@ -326,14 +326,14 @@ struct ModelOptions {
     std::filesystem::path ca;  ///< PEM of the authorities for https; empty: the system's
     std::size_t max_output_tokens = 0;  ///< 0: the vendor's limit
     std::size_t thinking_tokens = 0;  ///< anthropic: for thinking; 0: none
-    bool vision = false;  ///< it sees pictures
-    bool return_reasoning = false;  ///< openai: its reasoning goes back to it within a turn
+    bool vision = false;  ///< it accepts pictures
+    bool return_reasoning = false;  ///< openai: its reasoning is returned to it within a turn
     std::size_t max_retries = 3;
-    std::chrono::seconds silence{120};  ///< without a byte of an answer
+    std::chrono::seconds silence{120};  ///< longest time without a byte of an answer
     friend bool operator==(const ModelOptions&, const ModelOptions&) = default;
 };
 
-/// How turns are run.
+/// Options of turns.
 struct AgentOptions {
     std::string instructions;  ///< the system prompt; empty: crab's own
     std::size_t max_rounds = 25;
@@ -344,11 +344,11 @@ struct AgentOptions {
     std::size_t tool_tokens = 16'384;
     /// Globs; without an allow list: all that are not denied
     std::vector<std::string> tools_allow, tools_deny;
-    std::vector<std::string> tools_pinned;  ///< globs; offered even when not all tools are
+    std::vector<std::string> tools_pinned;  ///< globs; always offered
     friend bool operator==(const AgentOptions&, const AgentOptions&) = default;
 };
 
-/// The string at `pointer` of a payload is like `glob`.
+/// The string at `pointer` of a payload matches `glob`.
 struct PayloadCondition {
     std::string pointer, glob;
     friend bool operator==(const PayloadCondition&, const PayloadCondition&) = default;
@@ -357,7 +357,7 @@ struct PayloadCondition {
 /// Events that start turns of an agent.
 struct TriggerOptions {
     std::string event;  ///< globs of types, separated by commas
-    std::string agent_id, session_id;  ///< as they are routed; empty: any
+    std::string agent_id, session_id;  ///< of the event's routing; empty: any
     std::vector<PayloadCondition> where;  ///< all must hold
     std::string prompt;  ///< empty: crab's own
     bool one_session = false;
@@ -365,7 +365,7 @@ struct TriggerOptions {
     friend bool operator==(const TriggerOptions&, const TriggerOptions&) = default;
 };
 
-/// An agent beside the standard one; what is not set is that of AgentOptions.
+/// An agent in addition to the default one; unset members are those of AgentOptions.
 struct NamedAgentOptions {
     std::string name;
     std::optional<std::string> instructions;
@@ -379,7 +379,7 @@ struct NamedAgentOptions {
     friend bool operator==(const NamedAgentOptions&, const NamedAgentOptions&) = default;
 };
 
-/// How the gateway pairs.
+/// Options of pairing.
 struct PairingOptions {
     /// An operator-made CA, and the gateway's certificate and key from it; all or none
     std::filesystem::path ca, cert, key;
@@ -409,7 +409,7 @@ struct GatewayConfig {
     std::vector<HookRule> hooks;
     std::vector<ToolHostOptions> hosts;
     std::vector<WorktreeOptions> worktrees;
-    /// sw4rm's services that are asked
+    /// sw4rm services that the gateway queries
     std::optional<RemoteServiceOptions> worktree_service, hitl;
     std::vector<ProviderOptions> providers;
     std::vector<SecretOptions> secrets;
@@ -417,7 +417,7 @@ struct GatewayConfig {
     BuiltInHostOptions built_in_hosts;
     EventOptions events;
     ArtifactOptions artifacts;
-    std::vector<ModelOptions> models;  ///< in the order in which they are asked
+    std::vector<ModelOptions> models;  ///< in order of preference
     AgentOptions agent;
     std::vector<NamedAgentOptions> agents;
     AuditOptions audit;

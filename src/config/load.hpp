@@ -9,14 +9,13 @@
 
 namespace crab::config {
 
-/// Reads one file. What is not set keeps the default of its struct.
-/// Errors: kNotFound when there is no such file; kInvalidArgs for everything that is wrong in it,
-/// all at once: `message` has one line `file:line: key: what, and what to do` per problem,
-/// `details` is {"errors":[{"line","key","message"}]}.
+/// Reads one file. Unset keys have the defaults of the structs. Errors: kNotFound when there is no
+/// such file; kInvalidArgs with all problems of the file: `message` has one line `file:line: key:
+/// what, and what to do` per problem, `details` is {"errors":[{"line","key","message"}]}.
 Result<GatewayConfig> load_file(const std::filesystem::path& path,
                                 const Environment& environment = process_environment());
 
-/// The same for text; `name` stands for the file in messages, and `${file:…}` with a relative path
+/// The same for text; `name` is the file name in messages, and `${file:…}` with a relative path
 /// starts at its folder.
 Result<GatewayConfig> load_text(std::string_view text, const std::filesystem::path& name,
                                 const Environment& environment = process_environment());

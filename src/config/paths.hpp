@@ -13,7 +13,7 @@ namespace crab::config {
 
 struct GatewayConfig;
 
-/// Answers what an environment variable holds; nothing when it is not set.
+/// Returns the value of an environment variable; nothing when it is not set.
 using Environment = std::function<std::optional<std::string>(std::string_view name)>;
 Environment process_environment();
 
@@ -31,9 +31,9 @@ struct Paths {
 
     static Paths find(bool system_service, unsigned uid,
                       const Environment& environment = process_environment());
-    /// In the order in which they are looked for.
+    /// In order of precedence.
     std::vector<std::filesystem::path> config_candidates() const;
-    /// Those of the configuration where it names any, else these.
+    /// Those of the configuration if set, else these.
     std::filesystem::path state_dir_of(const GatewayConfig& config) const;
     std::filesystem::path runtime_dir_of(const GatewayConfig& config) const;
     std::filesystem::path admin_socket_of(const GatewayConfig& config) const;
@@ -45,9 +45,8 @@ std::filesystem::path client_socket(const std::filesystem::path& given, const Ga
                                     const Paths& paths,
                                     const Environment& environment = process_environment());
 
-/// Makes `directory` (and what is above it) with mode 0700 if it is missing.
-/// Errors: kForbidden when it is a link, belongs to somebody else than `uid`, or is open to others
-/// (fix: chmod 700).
+/// Creates `directory` (and its parents) with mode 0700 if it is missing. Errors: kForbidden when
+/// it is a link, belongs to another user than `uid`, or is accessible to others (fix: chmod 700).
 Result<void> ensure_private_directory(const std::filesystem::path& directory, unsigned uid);
 
 }  // namespace crab::config

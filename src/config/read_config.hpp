@@ -6,11 +6,11 @@
 
 namespace crab::config {
 
-/// Fills the structs from a document that fits the schema. Members of another type are skipped.
+/// Fills the structs from a document that matches the schema. Members of another type are skipped.
 GatewayConfig read_config(const json::Value& document);
 
-/// Adds a problem for what the schema cannot say: keys that contradict each other, a public address
-/// that needs TLS, and so on.
+/// Adds a problem for each violation that the schema cannot express: contradictory keys, a public
+/// address that needs TLS, and so on.
 void check_rules(const GatewayConfig& config, const YamlDocument& document, Problems& problems);
 
 }  // namespace crab::config

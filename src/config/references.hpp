@@ -8,12 +8,12 @@
 
 namespace crab::config {
 
-/// Replaces the references inside every string of the document (not inside keys):
-/// `${NAME}` by the environment variable, `${NAME:-default}` also when it is unset or empty,
-/// `${file:path}` by the content of a file of at most 64 KiB without the line end at its end
-/// (relative paths start at `folder`), `$${` by `${`. Replacements are not looked at again. What
-/// cannot be replaced is added to `problems`. Returns the pointers of the strings that were one
-/// reference and nothing else: what they stand for may be a number or a boolean.
+/// Replaces the references inside every string of the document (not inside keys): `${NAME}` by the
+/// environment variable, `${NAME:-default}` also when it is unset or empty, `${file:path}` by the
+/// content of a file of at most 64 KiB without the line end at its end (relative paths start at
+/// `folder`), `$${` by `${`. Replacements are not expanded again. Unresolved references are added
+/// to `problems`. Returns the pointers of strings that consisted of one reference: their values may
+/// be numbers or booleans.
 std::set<std::string, std::less<>> expand_references(YamlDocument& document,
                                                      const std::filesystem::path& folder,
                                                      const Environment& environment,

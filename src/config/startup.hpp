@@ -9,8 +9,7 @@
 
 namespace crab::config {
 
-/// What a gateway is started with: a configuration that is loaded and valid by itself, and where it
-/// came from.
+/// A loaded and valid configuration to start a gateway with, and its origin.
 struct Startup {
     GatewayConfig config;
     /// --config; empty: the first candidate of `paths`. For load_first() on SIGHUP
@@ -18,14 +17,14 @@ struct Startup {
     Paths paths;  ///< state, runtime and socket: paths.state_dir_of(config) and so on
 };
 
-/// What is wrong around a configuration that is valid by itself, found by opening what the gateway
-/// opens.
+/// Problems of a valid configuration that show only when the gateway's files and addresses are
+/// opened.
 struct Findings {
-    std::vector<std::string> problems;  ///< the gateway would not start, or a rule could never hold
-    /// It starts, and something that was asked for does not work
+    /// The gateway would not start, or a rule could never match
+    std::vector<std::string> problems;
+    /// It would start, but something that is configured would not work
     std::vector<std::string> warnings;
-    /// The keys that the file sets: those a reload takes over when they change, and those that wait
-    /// for a restart
+    /// The keys that the file sets: those that a reload applies, and those that need a restart
     std::vector<std::string> on_reload, on_restart;
 };
 

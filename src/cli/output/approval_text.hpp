@@ -8,18 +8,18 @@
 
 namespace crab::cli {
 
-/// What is asked, in the words of one line: who, which tool, with what, how far. `question` as the
-/// admin API or a chat frame tells it.
+/// An approval request in one line: who, which tool, which arguments, which policy. `question` is
+/// the object of the admin API or a chat frame.
 std::string approval_text(const json::Value& question);
 
-/// What a person answered at a terminal.
+/// A person's answer at a terminal.
 struct ApprovalAnswer {
     std::string_view decision;   ///< `allow`, `deny`
     std::string_view scope;      ///< `once`, `session`, `always`
 };
 inline constexpr std::string_view kApprovalChoices =
     "allow [o]nce, for this [s]ession, [a]lways, or [d]eny?";
-/// The first letter or the word, in any case; nothing for what is none of the choices.
+/// The first letter or the word, in any case; nothing for anything else.
 std::optional<ApprovalAnswer> parse_approval_answer(std::string_view line);
 
 }  // namespace crab::cli

@@ -8,7 +8,7 @@
 
 namespace crab::cli {
 
-/// As people say it: `850 µs`, `12.3 ms`, `4.0 s`, `3m 20s`, `2h 5m`, `4d 3h`.
+/// For people: `850 µs`, `12.3 ms`, `4.0 s`, `3m 20s`, `2h 5m`, `4d 3h`.
 std::string to_words(std::chrono::microseconds duration);
 /// `512 B`, `1.5 kB`, `3.2 MB`.
 std::string bytes_in_words(std::int64_t bytes);

@@ -7,7 +7,7 @@
 
 namespace crab::cli {
 
-/// What `crab` tells the shell. Documented by `crab help exit-codes` and docs/reference/cli.md.
+/// Exit codes of `crab`. Documented by `crab help exit-codes` and docs/reference/cli.md.
 enum ExitCode : int {
     kExitOk = 0,
     kExitFailed = 1,
@@ -27,10 +27,9 @@ struct ExitCodeText {
 /// Every code with its meaning, in order.
 std::span<const ExitCodeText> exit_code_texts();
 
-/// How a failure of that kind ends the process.
+/// The exit code for an error.
 ExitCode exit_code_of(ErrorCode code);
-/// The same for a code as a reply carries it; RTP's own words are known too, any other is
-/// kExitFailed.
+/// The same for a code in a reply; also knows RTP's codes; any other is kExitFailed.
 ExitCode exit_code_of(std::string_view token);
 
 }  // namespace crab::cli

@@ -13,11 +13,11 @@ namespace crab::cli {
 /// kOversize.
 Result<std::string> read_input(std::string_view path);
 
-/// A new file that only its owner may read and write; a file or link that is there already is left
-/// alone. Errors: kConflict, kForbidden.
+/// A new file that only its owner may read and write; an existing file or link is not touched.
+/// Errors: kConflict, kForbidden.
 Result<Descriptor> create_private_file(const std::filesystem::path& path);
 
-/// A word as a shell takes it back: in quotes where it has to be.
+/// A word quoted for a shell if needed.
 std::string shell_word(std::string_view word);
 
 }  // namespace crab::cli

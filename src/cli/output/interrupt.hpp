@@ -6,9 +6,9 @@
 
 namespace crab::cli {
 
-/// While it lives, the first Ctrl-C (or SIGTERM) runs `on_interrupt` on a thread of its own, and
-/// the second ends the process with 130. Make it before other threads: it blocks the signals for
-/// them too.
+/// During its lifetime the first Ctrl-C (or SIGTERM) runs `on_interrupt` on a thread of its own,
+/// and the second ends the process with 130. Create it before other threads, so that they inherit
+/// the signal mask.
 class Interrupt {
 public:
     explicit Interrupt(std::function<void()> on_interrupt);

@@ -7,20 +7,19 @@
 
 namespace crab::cli {
 
-/// Lines typed at a terminal: edited as in a shell (Emacs keys), with those before them a key away,
-/// also from one run to the next. Blocks. One at a time; the terminal is as it was between two
-/// lines.
+/// Line editor for a terminal with Emacs keys and a persistent history. Blocks. One at a time; the
+/// terminal is in its normal mode between lines.
 class LineEditor {
 public:
     enum class End { kLine, kInterrupt, kEnd };
     struct Line {
-        /// kInterrupt: Ctrl-C; kEnd: Ctrl-D on an empty line, or no terminal any more
+        /// kInterrupt: Ctrl-C; kEnd: Ctrl-D on an empty line, or the terminal is gone
         End end = End::kEnd;
         std::string text{};
     };
 
-    /// `file` keeps what was typed, mode 0600; empty, or one that cannot be written: only this run
-    /// remembers.
+    /// `file` holds the history, mode 0600; if empty or not writable, the history is kept in memory
+    /// only.
     LineEditor(std::string_view program, std::filesystem::path file);
     LineEditor(const LineEditor&) = delete;
     LineEditor& operator=(const LineEditor&) = delete;
@@ -28,7 +27,7 @@ public:
 
     /// `prompt` is plain text.
     Line read(std::string_view prompt);
-    /// A line that is worth a key.
+    /// Adds a line to the history.
     void remember(const std::string& line);
 
 private:

@@ -13,7 +13,7 @@ namespace crab::cli {
 /// by libqrencode.
 class QrCode {
 public:
-    /// What version 10 holds: 65 columns with its quiet zone, so that it fits a terminal.
+    /// Capacity of version 10: 65 columns with its quiet zone, which fits a terminal.
     static constexpr std::size_t kMostBytes = 213;
 
     /// The smallest code that holds `text`; nothing for an empty one or one of more than
@@ -25,9 +25,8 @@ public:
     bool is_dark(int row, int column) const {
         return modules_[static_cast<std::size_t>(row * size_ + column)];
     }
-    /// Lines of half blocks, two rows of modules to a line, with a quiet zone; dark modules are
-    /// left blank and light ones drawn, so that it reads on a dark terminal; most phones take it
-    /// inverted as well.
+    /// Lines of half blocks, two rows of modules to a line, with a quiet zone; light modules are
+    /// drawn and dark ones left blank, for dark terminals; most phones also read it inverted.
     std::string to_half_blocks() const;
 
 private:

@@ -11,7 +11,7 @@ namespace crab::cli {
 class Table {
 public:
     explicit Table(std::vector<std::string> head) : head_(std::move(head)) {}
-    /// One cell per column; control characters are made visible.
+    /// One cell per column; control characters are escaped.
     void add(std::vector<std::string> cells);
     bool empty() const { return rows_.empty(); }
     std::string to_text(const Terminal& terminal) const;

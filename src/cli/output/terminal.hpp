@@ -8,7 +8,7 @@ namespace crab::cli {
 
 enum class Colour : std::uint8_t { kPlain, kBold, kDim, kRed, kGreen, kYellow };
 
-/// What one output stream can show. Colour only on a terminal, unless NO_COLOR is set
+/// Capabilities of an output stream. Colour only on a terminal, unless NO_COLOR is set
 /// (no-color.org) or TERM is `dumb`.
 class Terminal {
 public:
@@ -26,8 +26,8 @@ private:
     std::size_t width_ = 0;
 };
 
-/// Text from elsewhere with its control characters made visible, so that it cannot steer a
-/// terminal. Line ends and tabs stay with `Lines::kKeep` and become spaces otherwise.
+/// Untrusted text with control characters escaped, so that it cannot control a terminal. Line ends
+/// and tabs stay with `Lines::kKeep` and become spaces otherwise.
 enum class Lines : std::uint8_t { kKeep, kJoin };
 std::string printable(std::string_view text, Lines lines = Lines::kJoin);
 
