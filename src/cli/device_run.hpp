@@ -25,7 +25,7 @@ struct DeviceOptions {
     /// Called with the key that the code is exchanged for; may block
     std::function<void(const std::string& public_key)> before_pairing;
     std::string name;  ///< for people; empty: the host's name
-    std::string session_id;  ///< empty: kept in `state_file`, or created
+    std::string session_id;  ///< empty: that of `state_file`, or a new one
     std::vector<sdk::CommandTool> exec_tools;
     std::filesystem::path state_file;  ///< stores the token from pairing; mode 0600
     bool once = false;  ///< exit when the first connection ends instead of reconnecting

@@ -8,15 +8,14 @@
 
 namespace crab::core {
 
-/// Where the decisions that hold always are kept. Every function may block and is atomic: it has
-/// happened in full, durably, or not at all. `Approvals` calls one at a time. Errors: kUnavailable
-/// (disk full, busy, I/O), kInternal.
+/// Store of decisions with scope kAlways. Every function may block and is atomic and durable.
+/// `Approvals` calls one at a time. Errors: kUnavailable (disk full, busy, I/O), kInternal.
 class ApprovalStore {
 public:
     virtual ~ApprovalStore() = default;
 
     virtual Result<std::vector<RememberedApproval>> load() = 0;
-    /// Keeps `decision` in the place of those named in `instead`.
+    /// Stores `decision` and removes those named in `instead`.
     virtual Result<void> keep(const RememberedApproval& decision,
                               const std::vector<std::string>& instead) = 0;
     virtual Result<void> forget(std::string_view id) = 0;

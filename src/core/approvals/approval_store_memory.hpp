@@ -6,7 +6,7 @@
 
 namespace crab::core {
 
-/// For tests: keeps decisions in memory; refuses to change anything while `failing`.
+/// For tests: keeps decisions in memory; every change fails while `failing`.
 class ApprovalStoreMemory final : public ApprovalStore {
 public:
     Result<std::vector<RememberedApproval>> load() override { return kept; }

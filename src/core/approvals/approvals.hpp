@@ -20,30 +20,28 @@
 
 namespace crab::core {
 
-/// The calls that wait until somebody allows them, and the decisions that hold for calls to come.
-/// Nobody waits when there is nobody to ask: an operator who watches, or the caller's own end
-/// (core::Approver). Thread-safe. Source: docs/protocols/sw4rm.md, section 9.
+/// Calls that wait for approval, and stored decisions for future calls. A call waits only if
+/// someone can be asked: a watching operator, or the caller's side (core::Approver). Thread-safe.
+/// Source: docs/protocols/sw4rm.md, section 9.
 class Approvals {
 public:
-    /// What becomes of a call that nobody can be asked about: refused at once, or parked until
-    /// somebody looks.
+    /// How to treat a call when nobody can be asked: refuse it, or keep it until someone watches.
     enum class Unattended : std::uint8_t { kRefuse, kWait };
     struct Options {
-        Milliseconds wait{60'000};              ///< a question is open for at most this long
-        /// How long one that is over can still be decided for its repeat
+        Milliseconds wait{60'000};  ///< how long a request stays open at most
+        /// How long an ended request can still be decided, for a repeat of its call
         Milliseconds reprieve = std::chrono::minutes(10);
         std::size_t max_parked = 256;
         std::size_t max_parked_per_principal = 16;
         Unattended unattended = Unattended::kRefuse;
     };
-    /// A question as it stands.
+    /// The current state of a request.
     struct Standing {
-        std::shared_ptr<const ApprovalQuestion> question;   ///< never null
+        std::shared_ptr<const ApprovalQuestion> question;  ///< never null
         ApprovalEnd end;
     };
-    /// Is notified of every question that was put to somebody, and of its end; also of decisions
-    /// about questions that were over. Quick; called from any thread, in the order of what happens,
-    /// and asks nothing of this object.
+    /// Notified of every open request and of its end, and of decisions on ended requests. Must be
+    /// quick; called from any thread, in order; must not call this object.
     class Witness {
     public:
         virtual ~Witness() = default;
@@ -51,48 +49,47 @@ public:
         virtual void on_end(const ApprovalQuestion& question, const ApprovalEnd& end) = 0;
     };
 
-    /// Reads what holds always. `store` and `witness` outlive it; `witness` may be null. Errors:
-    /// those of the store.
+    /// Loads stored decisions. `store` and `witness` must outlive it; `witness` may be null.
+    /// Errors: those of the store.
     static Result<std::unique_ptr<Approvals>> load(ApprovalStore& store, const Clock& clock,
                                                    Options options, Witness* witness = nullptr);
     ~Approvals();
-    /// For questions from now on.
+    /// Applies to future requests.
     void set_options(Options options);
 
-    /// Asks, and waits for the decision until `deadline` at most. Never fails: the end says what
-    /// came of it. `caller` may be null. Cancelling the coroutine takes the question back. On the
-    /// call's loop, whose `timers` these are.
+    /// Asks, and waits for the decision until `deadline` at most. Never fails: the result says how
+    /// it ended. `caller` may be null. Cancelling the coroutine withdraws the request. On the
+    /// call's loop, to which `timers` belongs.
     Task<ApprovalEnd> ask(ApprovalQuestion question, Deadline deadline, TimerWheel& timers,
                           Approver* caller);
 
-    /// Decides an open question, or one that is over, for its repeat; may block. Answers what is
-    /// decided now. Errors: kNotFound; kConflict when there is nothing left to decide; kInvalidArgs
-    /// for `session` without one; kRateLimited when too many decisions are remembered; those of the
-    /// store, and then nothing is decided.
+    /// Decides an open request, or an ended one for its repeat; may block. Returns the decided
+    /// request. Errors: kNotFound; kConflict when there is nothing left to decide; kInvalidArgs for
+    /// scope `session` without a session; kRateLimited when too many decisions are stored; those of
+    /// the store, and then nothing is decided.
     Result<Standing> decide(std::string_view id, ApprovalDecision decision);
-    /// The word of somebody who was asked at on_question(); it counts while the question is open.
-    /// False when it is not.
+    /// A decision by someone who was asked through on_question(). False when the request is no
+    /// longer open.
     bool answer(std::string_view id, bool allow, std::string_view by);
-    /// One of those who watch will not answer: a question that nobody else was asked is refused, as
-    /// one with nobody to ask.
+    /// A watcher will not answer: a request that nobody else can decide is refused as unattended.
     void pass(std::string_view id);
-    /// Open questions and those that ended lately, oldest first.
+    /// Open and recently ended requests, oldest first.
     std::vector<Standing> list() const;
     std::optional<Standing> find(std::string_view id) const;
     std::size_t pending() const;
 
-    /// The decisions that hold now, oldest first.
+    /// The stored decisions, oldest first.
     std::vector<RememberedApproval> remembered() const;
     /// Withdraws one; may block. Errors: kNotFound, those of the store.
     Result<RememberedApproval> forget(std::string_view id);
-    /// Withdraws what holds for a session of this principal that is over.
+    /// Withdraws the decisions for a deleted session of this principal.
     void end_session(std::string_view principal, std::string_view session);
-    /// The credential is gone: whatever it waits for is refused.
+    /// Refuses all requests of a revoked credential.
     void withdraw(std::string_view credential);
-    /// Refuses what waits, and all that comes.
+    /// Refuses all open and future requests.
     void stop();
 
-    /// For as long as it lives somebody watches who may decide.
+    /// During its lifetime an operator watches.
     class Watch {
     public:
         explicit Watch(Approvals& approvals) : approvals_(approvals) { approvals_.watch(1); }
@@ -105,7 +102,7 @@ public:
     };
 
     static constexpr std::size_t kStates = 9;
-    /// How many questions have ended so.
+    /// The number of requests that ended in this state.
     std::uint64_t ended(ApprovalState state) const;
 
 private:
@@ -135,9 +132,9 @@ private:
     ApprovalStore& store_;
     const Clock& clock_;
     Witness* const witness_;
-    /// Taken before mutex_, held across the store's work.
+    /// Taken before mutex_, held during store operations.
     OrderedMutex<LockRank::kApprovalsWriting> writing_;
-    mutable OrderedMutex<LockRank::kApprovals> mutex_;  ///< never held across the store's work
+    mutable OrderedMutex<LockRank::kApprovals> mutex_;  ///< never held during store operations
     Options options_;
     Entries entries_;  ///< oldest first
     std::vector<RememberedApproval> remembered_;

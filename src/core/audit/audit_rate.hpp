@@ -14,25 +14,25 @@ namespace crab::core {
 
 struct AuditEvent;
 
-/// How often what a principal does is recorded one by one, for each kind of event by itself; the
-/// rest is counted, and told in a record of its own. Not thread-safe.
+/// Rate limit of audit events per principal and kind; events above it are counted and summarized in
+/// a record. Not thread-safe.
 class AuditRate {
 public:
     struct Options {
         double per_second = 1;
-        std::chrono::seconds tell_after{10};  ///< since the first that was left out
-        std::size_t max_buckets = 8'192;  ///< beyond, newcomers share one for each kind
+        std::chrono::seconds tell_after{10};  ///< after the first suppressed event
+        std::size_t max_buckets = 8'192;  ///< beyond, new principals share one per kind
     };
-    /// What was left out, and is told now.
+    /// A summary of suppressed events.
     struct LeftOut {
         std::string kind, by;
         std::uint64_t count = 0;
     };
     explicit AuditRate(Options options) : options_(options) {}
 
-    /// Whether the event is to be recorded; else it is counted.
+    /// Whether to record the event; otherwise it is counted.
     bool take(const AuditEvent& event, SteadyTime now);
-    /// What has been left out for long enough; counted again from here on.
+    /// The summaries that are due; resets their counts.
     std::vector<LeftOut> take_left_out(SteadyTime now);
 
 private:
@@ -40,7 +40,7 @@ private:
         double burst = 0, tokens = 0;
         SteadyTime filled{};
         std::uint64_t left_out = 0;
-        SteadyTime since{};  ///< when the first of those was left out
+        SteadyTime since{};  ///< when the first of them was suppressed
     };
     using Key = std::pair<std::string, std::string>;  ///< kind and principal
     using Buckets = std::map<Key, Bucket>;
@@ -52,7 +52,7 @@ private:
     Buckets buckets_;
     std::size_t sweep_at_ = 0;
     SteadyTime swept_{};
-    std::vector<const Key*> owing_;  ///< of whom something was left out
+    std::vector<const Key*> owing_;  ///< with suppressed events
 };
 
 }  // namespace crab::core

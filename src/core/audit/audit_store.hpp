@@ -12,7 +12,7 @@
 
 namespace crab::core {
 
-/// Audit records that are stored together: one durable commit pays for all of them.
+/// Audit records that are stored in one durable commit.
 struct AuditBatch {
     SystemTime first;          ///< time of the oldest record
     SystemTime last;           ///< time of the newest record
@@ -21,27 +21,27 @@ struct AuditBatch {
     std::string records;
 };
 
-/// What verify_chain() found.
+/// The result of verify_chain().
 struct AuditCheck {
     bool intact = true;
     std::uint64_t batches = 0;  ///< batches whose hash is right, from the oldest kept one on
     std::uint64_t records = 0;  ///< records in them
     std::uint64_t first_sequence = 0;  ///< of the oldest kept batch; 0: none is kept
-    std::uint64_t last_sequence = 0;  ///< of the last right one
-    /// Its hash, hexadecimal: whoever notes it elsewhere can prove a later cut
+    std::uint64_t last_sequence = 0;  ///< of the last valid one
+    /// Its hash, hexadecimal; a copy elsewhere proves a later truncation
     std::string head_hash;
-    std::string problem;  ///< what is wrong first, with its sequence; empty when intact
+    std::string problem;  ///< the first error, with its sequence; empty when intact
 };
 
-/// Where audit records are kept: append-only, every batch chained to the one before it by a
-/// SHA-256. All functions may block (call them on BlockingPool) and are thread-safe; searching and
-/// verifying hold up no append.
+/// Append-only store of audit records, every batch chained to its predecessor by SHA-256. All
+/// functions may block (call them on BlockingPool) and are thread-safe; searching and verifying do
+/// not delay appends.
 class AuditStore {
 public:
     virtual ~AuditStore() = default;
 
-    /// Returns when the batch would survive a crash of the machine. Errors: kUnavailable (disk
-    /// full, busy, I/O), kInternal; then nothing of the batch is stored.
+    /// Returns when the batch is durable. Errors: kUnavailable (disk full, busy, I/O), kInternal;
+    /// then nothing of the batch is stored.
     virtual Result<void> append(const AuditBatch& batch) = 0;
     /// The newest `limit` records, newest first.
     virtual Result<std::vector<std::string>> latest(std::size_t limit) = 0;
@@ -49,8 +49,8 @@ public:
     /// compared as JSON writes them.
     virtual Result<std::optional<std::string>> find_call(std::string_view call_id,
                                                          SystemTime not_before) = 0;
-    /// Tells `take` the batches that end at or after `not_before`, oldest first, as they were
-    /// appended, until it returns false.
+    /// Passes the batches that end at or after `not_before` to `take`, oldest first, until it
+    /// returns false.
     virtual Result<void> read(SystemTime not_before,
                               const std::function<bool(std::string_view records)>& take) = 0;
     /// Recomputes every hash from the oldest kept batch on.

@@ -4,8 +4,8 @@
 
 namespace crab::core {
 
-/// Takes every record in and keeps none: for a tool host without a folder, whose callers have the
-/// record, and for tests.
+/// Accepts and discards records: for tool hosts without a state folder, whose callers keep the
+/// records, and for tests.
 class AuditStoreNone final : public AuditStore {
 public:
     Result<void> append(const AuditBatch&) override { return {}; }

@@ -15,8 +15,8 @@
 
 namespace crab::core {
 
-/// What the pipeline learned about a call beside its timeline: the answer to "who ran what, and why
-/// was it allowed".
+/// Facts about a call that the pipeline collects for its audit record: who ran what, and why it was
+/// allowed.
 struct CallFacts {
     struct HookNote {
         std::string hook, answer;
@@ -27,17 +27,17 @@ struct CallFacts {
         Status status = Status::kOk;
         ErrorCode code = ErrorCode::kInternal;  ///< when status is not kOk
     };
-    ToolRef tool;  ///< null when the name led nowhere
+    ToolRef tool;  ///< null when the name did not resolve
     Decision decision{Verdict::kDeny, {}};
     std::vector<HookNote> hooks;
-    std::optional<ApprovalEnd> approval;  ///< what came of it, when the call needed one
-    std::vector<Attempt> attempts;  ///< those before the last; the last is `last`
+    std::optional<ApprovalEnd> approval;  ///< if the call needed one
+    std::vector<Attempt> attempts;  ///< all but the last, which is `last`
     Attempt last;
-    std::shared_ptr<const EffectivePolicy> policy;  ///< null when nobody enforces one
+    std::shared_ptr<const EffectivePolicy> policy;  ///< null when none is enforced
     std::optional<FrameSink::Sent> sent;  ///< of a stream
-    /// Why it was ended from its caller's end, where that is more than its code says
+    /// Why its caller's side ended it, if that adds to the code
     std::string_view cause;
-    std::string_view cancelled_by;  ///< the principal who cancelled it by its id
+    std::string_view cancelled_by;  ///< the principal that cancelled it by id
     bool dispatched = false;
     bool replayed = false;
 };

@@ -16,8 +16,8 @@
 
 namespace crab::core {
 
-/// A counter with one writing thread and any number of readers: no locked instruction on the path
-/// of a call.
+/// A counter with one writing thread and any number of readers; incrementing needs no atomic
+/// read-modify-write.
 class Counter {
 public:
     void add(std::uint64_t by = 1) {
@@ -29,14 +29,14 @@ private:
     std::atomic<std::uint64_t> value_{0};
 };
 
-/// What one event loop counts about calls.
+/// One event loop's counters of calls.
 struct CallMetrics {
     static constexpr std::size_t kSources = 6;
     static constexpr std::size_t kStatuses = 6;
     static constexpr std::array<double, 14> kBounds{
         0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.25, 1, 5, 30, 120};
 
-    /// One call that has ended; `duration` from its arrival.
+    /// Counts a call that has ended; `duration` is from its arrival.
     void count(SourceKind source, Status status, std::chrono::nanoseconds duration,
                std::size_t args_bytes, std::size_t result_bytes);
 
@@ -45,11 +45,11 @@ struct CallMetrics {
     Counter duration_ns, args_bytes, result_bytes, refused, retries, replays;
 };
 
-/// All metrics of the process as Prometheus text (exposition format 0.0.4). Whoever counts
-/// registers once, at start.
+/// All metrics of the process as Prometheus text (exposition format 0.0.4). Writers register once,
+/// at start.
 class MetricsPage {
 public:
-    /// Adds a writer of lines; it is called from any thread while the page is made.
+    /// Adds a writer of lines, called from any thread when the page is rendered.
     void add(std::function<void(std::string& out)> writer);
     void add(const CallMetrics& metrics);
     std::string text() const;

@@ -13,10 +13,9 @@ namespace crab::core {
 
 class LateCall;
 
-// The stages of the pipeline (core/pipeline). What each has made sure of is a type, which only that
-// stage can make, out of the type that the stage before it has made: a stage left out, or passed in
-// another order, does not compile. All of them are views on one Call, valid while the pipeline
-// works on it.
+// The output types of the pipeline's stages (core/pipeline). Only a stage can construct its type,
+// from the type of the previous stage, so skipping or reordering stages does not compile. All are
+// views of one Call, valid while the pipeline runs it.
 class AuthorizeStage;
 class HookStage;
 class ValidateStage;
@@ -26,7 +25,7 @@ class LimitStage;
 class RecordStage;
 class DispatchStage;
 
-/// A call whose caller is known.
+/// A call with an authenticated caller.
 class AuthenticatedCall {
 public:
     AuthenticatedCall(Call& call, const PrincipalRef& principal)
@@ -39,7 +38,7 @@ private:
     const PrincipalRef* principal_;
 };
 
-/// A call that its principal may make to this tool.
+/// A call that the policy allows.
 class AuthorizedCall {
 public:
     Call& call() const { return authenticated_.call(); }
@@ -54,7 +53,7 @@ private:
     const Tool* tool_;
 };
 
-/// A call that every hook has let pass; its arguments are what the tool will get.
+/// A call that all hooks have passed; its arguments are final.
 class HookedCall {
 public:
     const AuthorizedCall& authorized() const { return authorized_; }
@@ -65,7 +64,7 @@ private:
     AuthorizedCall authorized_;
 };
 
-/// A call whose arguments fit the tool's schema.
+/// A call whose arguments match the tool's schema.
 class ValidatedCall {
 public:
     const AuthorizedCall& authorized() const { return authorized_; }
@@ -76,7 +75,7 @@ private:
     AuthorizedCall authorized_;
 };
 
-/// A call that repeats no other: of its id or key, nobody else runs while it does.
+/// A call that repeats no other: no other call with its id or key runs at the same time.
 class UniqueCall {
 public:
     const AuthorizedCall& authorized() const { return authorized_; }
@@ -87,7 +86,7 @@ private:
     AuthorizedCall authorized_;
 };
 
-/// A call that nobody has to approve, or that somebody has approved.
+/// A call that is approved or needs no approval.
 class ApprovedCall {
 public:
     const AuthorizedCall& authorized() const { return authorized_; }
@@ -95,12 +94,12 @@ public:
 private:
     friend class ApproveStage;
     explicit ApprovedCall(UniqueCall unique) : authorized_(unique.authorized()) {}
-    /// Judged again, for what it may do had to be looked at again
+    /// Authorized again after the wait
     explicit ApprovedCall(AuthorizedCall again) : authorized_(again) {}
     AuthorizedCall authorized_;
 };
 
-/// A call within all limits, with the deadline that binds everything from here on.
+/// A call within all limits, with its final deadline.
 class AdmittedCall {
 public:
     const Call& call() const { return authorized_.call(); }
@@ -110,23 +109,22 @@ public:
     std::string_view args() const { return call().args; }
     Deadline deadline() const { return deadline_; }
     int attempt() const { return attempt_; }
-    /// When the first attempt was sent; budgets run from here.
+    /// When the first attempt was sent; budgets start here.
     SteadyTime first_dispatch() const { return first_dispatch_; }
-    /// What binds the run beside the deadline; null when the tool has no PolicyLimits.
+    /// The execution policy; null when the tool has no PolicyLimits.
     const EffectivePolicy* policy() const { return policy_; }
     /// ToolHost::place_of() as it was approved; nothing when the call needed no approval.
     const std::optional<std::string>& approved_place() const { return *approved_place_; }
-    /// For hosts: what this attempt used, which the next one has less of.
+    /// For hosts: reports CPU time used by this attempt, which reduces the budget of the next.
     void spend_cpu(Milliseconds used) const { authorized_.call().cpu_spent += used; }
-    /// For a host that answers now although the tool goes on: asked right before run() returns. The
-    /// host finishes it later.
+    /// For a host that answers although its tool keeps running; called right before run() returns.
+    /// The host finishes the LateCall later.
     std::shared_ptr<LateCall> leave_running() const;
 
 private:
     friend class LimitStage;
     friend class DispatchStage;
-    /// `place` and `late` are the pipeline's: ToolHost::place_of(), and where it looks for what
-    /// leave_running() makes.
+    /// `place` is the approved ToolHost::place_of(), `late` receives the object of leave_running().
     AdmittedCall(ApprovedCall approved, Deadline deadline, const std::optional<std::string>& place,
                  std::shared_ptr<LateCall>& late)
         : authorized_(approved.authorized()),
@@ -135,7 +133,7 @@ private:
           approved_place_(&place),
           late_(&late) {}
     AuthorizedCall authorized_;
-    const Tool* tool_;  ///< of this attempt: a later registration may stand in
+    const Tool* tool_;  ///< of this attempt: possibly a later registration
     Deadline deadline_;
     const std::optional<std::string>* approved_place_;
     std::shared_ptr<LateCall>* late_;
@@ -144,7 +142,7 @@ private:
     const EffectivePolicy* policy_ = nullptr;
 };
 
-/// A call that is known on disk as far as it has to be. Only such a call goes to a tool's host.
+/// A call with the durable records that it needs. Only such a call is dispatched.
 class RecordedCall {
 public:
     const AdmittedCall& admitted() const { return admitted_; }

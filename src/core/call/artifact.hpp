@@ -9,14 +9,13 @@
 
 namespace crab::core {
 
-/// A result too large for a message: bytes that a tool's host has stored and that callers fetch.
-/// Immutable.
+/// A large result that a tool's host has stored and callers fetch. Immutable.
 struct Artifact {
-    /// 32 hexadecimal characters, random: it cannot be guessed, nor told from the content
+    /// 32 random hexadecimal characters; not derived from the content
     std::string id;
-    std::string tenant;          ///< of the call; whoever may act for it may read this
+    std::string tenant;          ///< of the call; principals that may act for it may read this
     std::string owner;           ///< principal that stored it, such as `device/kitchen`
-    std::string call_id;         ///< of the call it answers, as its caller named it
+    std::string call_id;         ///< of the call that it answers, as given by the caller
     std::string tool;            ///< unique name of the tool
     std::string content_type;
     std::string sha256;          ///< 64 lower-case hexadecimal characters
@@ -25,17 +24,16 @@ struct Artifact {
     SystemTime expires_at{};
 };
 
-/// Whether that can be an artifact's id.
+/// Whether `text` has the form of an artifact id.
 bool is_artifact_id(std::string_view text);
 
 /// The result of a call whose output is an artifact, the same JSON in every protocol:
 /// `{"artifact":{"id","href","content_type","bytes","sha256","expires_at"}}`. `href` is a path of
 /// the public listener. Source: docs/protocols/clawseed.md, section 9, "Large results".
 ToolResult to_reference(const Artifact& artifact);
-/// Whether a result is such a reference and not the tool's own JSON: it says so as its content
-/// type.
+/// Whether a result is such a reference and not a tool's own JSON, by its content type.
 bool is_reference(const ToolResult& result);
-/// The object inside of it, appended to `out`, with tenant, owner, call and tool when `whole`.
+/// Appends the inner object to `out`, with tenant, owner, call and tool if `whole`.
 void append_artifact(std::string& out, const Artifact& artifact, bool whole);
 
 }  // namespace crab::core

@@ -12,20 +12,20 @@
 
 namespace crab::core {
 
-/// An artifact that is being written. What was written and not finished is gone with this object.
-/// Used by one thread at a time.
+/// An artifact that is being written. Unfinished data is removed on destruction. Used by one thread
+/// at a time.
 class ArtifactUpload {
 public:
     virtual ~ArtifactUpload() = default;
     /// Errors: kOversize, kRateLimited (a quota is used up), kUnavailable (disk).
     virtual Result<void> append(std::string_view piece) = 0;
-    /// Makes it durable and visible; after an error nothing is kept. Errors: kInvalidArgs (another
-    /// hash or length than announced), kUnavailable.
+    /// Makes it durable and visible; after an error nothing is kept. Errors: kInvalidArgs (hash or
+    /// length do not match), kUnavailable.
     virtual Result<Artifact> finish() = 0;
 };
 
-/// The bytes of an artifact; they can be read to the end although it is removed meanwhile. Used by
-/// one thread at a time.
+/// The bytes of an artifact; readable to the end even if it is removed meanwhile. Used by one
+/// thread at a time.
 class ArtifactBytes {
 public:
     virtual ~ArtifactBytes() = default;
@@ -34,13 +34,13 @@ public:
     virtual Result<std::string> read(std::uint64_t offset, std::size_t most) = 0;
 };
 
-/// Where artifacts are kept. Every function may block; thread-safe.
-/// Errors of all: kUnavailable (disk), kInternal (damaged index).
+/// Store of artifacts. Every function may block; thread-safe. Errors of all: kUnavailable (disk),
+/// kInternal (damaged index).
 class ArtifactStore {
 public:
     struct Limits {
         std::uint64_t artifact_bytes = std::uint64_t{64} << 20;  ///< of one
-        /// Of all of a tenant, those being written included
+        /// Per tenant, unfinished ones included
         std::uint64_t tenant_bytes = std::uint64_t{1} << 30;
         std::uint64_t total_bytes = std::uint64_t{4} << 30;
         std::chrono::seconds ttl{std::chrono::hours(24)};
@@ -56,7 +56,7 @@ public:
     /// have; `bytes`, when not 0, is the length that they must have. Errors: kOversize,
     /// kRateLimited (a quota is used up).
     virtual Result<std::unique_ptr<ArtifactUpload>> begin(Artifact artifact) = 0;
-    /// Errors: kNotFound, for one that has expired too.
+    /// Errors: kNotFound, also for expired ones.
     virtual Result<std::unique_ptr<ArtifactBytes>> open(std::string_view id) = 0;
     /// Oldest first; of one tenant, or of all when `tenant` is empty.
     virtual Result<std::vector<Artifact>> list(std::string_view tenant) = 0;

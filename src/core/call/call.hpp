@@ -24,14 +24,13 @@ class Approver;
 class FirstCaller;
 class ToolScope;
 
-/// Whom and what a call belongs to, as its caller says. Empty where unsaid.
+/// The context of a call, as stated by its caller; empty where not stated.
 struct CallContext {
     std::string_view agent_id, session_id, platform, channel_id, actor_id, isolation_key, trace_id,
         request_origin;
 };
 
-/// What a caller asks of the execution; the effective values are made by the pipeline and the host,
-/// and only ever tighter.
+/// The caller's requested execution policy; pipeline and host may only tighten it.
 struct ExecutionPolicy {
     std::optional<std::uint32_t> max_retries;
     std::string_view backoff, network_policy, privilege_level;
@@ -39,68 +38,66 @@ struct ExecutionPolicy {
     std::uint64_t budget_cpu_ms = 0, budget_wall_ms = 0;
 };
 
-/// One request to run one tool, under one id. It lives in its front for as long as the pipeline is
-/// awaited; its views point into text that the front keeps alive for that time.
+/// One request to run one tool, under one id. Owned by its front while the pipeline is awaited; its
+/// views point into text that the front keeps alive.
 struct Call {
     Call() = default;
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
 
-    std::string_view id;  ///< the caller's; empty: the pipeline makes a UUIDv7 and sets it
-    std::string_view tool;  ///< as the caller named it
+    std::string_view id;  ///< the caller's; empty: the pipeline sets a UUIDv7
+    std::string_view tool;  ///< as named by the caller
     std::string_view provider_id;  ///< narrows `tool` to one source; empty: any
     std::string_view args;  ///< a JSON object, the bytes received; empty or `null` stand for `{}`
     /// Media type, in lower case, of `body`; empty: the arguments are `args`
     std::string_view body_type;
-    /// Arguments that are no JSON, for a tool that accepts them; `args` is `{}` then
+    /// Arguments that are not JSON, for a tool that accepts them; `args` is then `{}`
     std::string_view body;
-    /// What of it names an agent is settled by the pipeline (core/policy/agent_claim.hpp)
+    /// Its agent is resolved by the pipeline (core/policy/agent_claim.hpp)
     CallContext context;
-    /// `context.agent_id` is an agent that the principal acts for: the word of a front that knows,
-    /// else the pipeline's
+    /// Whether the principal may act for `context.agent_id`; set by the front or the pipeline
     bool acts_for_agent = false;
-    std::string_view claimed_agent;  ///< as the caller said it, to be shown and nothing else
+    std::string_view claimed_agent;  ///< as claimed by the caller; for display only
     std::string_view tenant;
     std::string_view idempotency_key;
     std::string_view traceparent;
-    std::optional<Milliseconds> timeout;  ///< the caller's wish, capped by the tool's maximum
+    std::optional<Milliseconds> timeout;  ///< requested by the caller, capped by the tool's maximum
     Deadline caller_deadline = kNoDeadline;
-    /// Called when `caller_deadline` has passed and the call goes on for others who have joined it:
-    /// the caller is answered with kTimeout now, and what the pipeline returns in the end is not
-    /// for it. Empty: the deadline is one of the call.
+    /// Called when `caller_deadline` has passed and the call continues for others that have joined
+    /// it: the front then answers kTimeout and ignores the pipeline's result. Empty: the deadline
+    /// applies to the call itself.
     std::function<void()> on_overtime;
     ExecutionPolicy policy;
     bool wants_stream = false;
-    std::string_view prefer_source;  ///< of several tools with the plain name, that of this source
-    ConnectionId prefer_connection{};  ///< and among the connections of one device this one
-    /// The caller's own narrowing of what it may reach; null: none
+    std::string_view prefer_source;  ///< resolves an ambiguous plain name to this source
+    ConnectionId prefer_connection{};  ///< and to this connection of a device
+    /// Restricts the tools further; null: no restriction
     const ToolScope* scope = nullptr;
-    std::string_view front;  ///< which accent it came in: `http`, `chat`, … (for the audit record)
+    /// The front it came through: `http`, `chat`, … (for the audit record)
+    std::string_view front;
 
-    /// What cancels the coroutine that awaits the pipeline; the front sets it, so that the call can
-    /// be cancelled by its id.
+    /// Cancels the coroutine that awaits the pipeline; set by the front, for cancellation by id.
     CancelSignal* canceller = nullptr;
 
-    /// Who at the caller's end can be asked for an approval; null: nobody. Outlives the call.
+    /// The person at the caller's side who can approve; null: nobody. Must outlive the call.
     Approver* approver = nullptr;
     /// Waiting for an approval does not count against the timeout (docs/protocols/sw4rm.md, section
     /// 4); `caller_deadline` holds.
     bool approval_stops_clock = false;
 
-    /// `args` parsed already by the front, with a parser that its other calls use too; it found no
-    /// name twice in them.
+    /// `args` if already parsed by the front, with a shared parser, and without duplicate names.
     std::optional<json::Borrowed> parsed_args;
 
-    /// Set by the pipeline while the call is out to its host and repeats may join it.
+    /// Set by the pipeline while the call is dispatched and repeats may join it.
     FirstCaller* first = nullptr;
 
     Timeline timeline;  ///< filled by the pipeline
-    Milliseconds cpu_spent{0};  ///< by attempts that have ended, as far as hosts say
+    Milliseconds cpu_spent{0};  ///< by ended attempts, as reported by hosts
 
-    /// Bytes of the arguments, as they came.
+    /// Size of the arguments in bytes, as received.
     std::size_t arguments_size() const { return body_type.empty() ? args.size() : body.size(); }
 
-    // What the pipeline had to make itself; `id`, `context.agent_id` and `args` may point here.
+    // Values created by the pipeline; `id`, `context.agent_id` and `args` may point here.
     UuidText made_id;
     std::array<char, 256> made_agent;
     std::string replaced_args;

@@ -12,25 +12,24 @@
 
 namespace crab::core {
 
-/// SHA-256 of what two calls, or two events, must agree in to be the same. Decides what an approval
-/// lets run and what is replayed after a restart, so nobody may be able to find two contents of one
-/// digest.
+/// SHA-256 of the content that identifies a call or an event. Decides what an approval covers and
+/// what is replayed after a restart, so it must be collision-resistant.
 using ContentDigest = crypto::Sha256Digest;
 
-/// As it is stored: `sha256:` and 64 hexadecimal digits. A text that begins otherwise is of another
-/// kind and equals none.
+/// As it is stored: `sha256:` and 64 hexadecimal digits. Text with another prefix is a different
+/// kind of digest and equals none.
 std::string to_stored(const ContentDigest& digest);
-/// Nothing for a text of another kind, which can be compared with none.
+/// Nothing for a digest of another kind.
 std::optional<ContentDigest> from_stored(std::string_view text);
 
-/// `value` so that equal values have equal texts and others have not: members in the order of their
-/// names, strings unescaped, numbers by their exact decimal value (`3`, `3.0` and `30e-1` are one).
-/// `text`, what `value` was parsed from, says numbers that no double holds; empty: they are taken
-/// as the parser rounded them.
+/// Appends a canonical form of `value`: equal values, and only those, have equal texts. Members are
+/// sorted by name, strings unescaped, numbers compared by exact decimal value (`3`, `3.0` and
+/// `30e-1` are equal). `text` is the source of `value`, for numbers that do not fit a double;
+/// empty: numbers count as the parser rounded them.
 void append_canonical(std::string& out, simdjson::dom::element value, std::string_view text = {});
 
-/// Of a call: tool and source, place, agent and memory scope, type and bytes of the body,
-/// arguments. `args` are those of `call`.
+/// The digest of a call: tool and source, place, agent and memory scope, type and bytes of the
+/// body, arguments. `args` are those of `call`.
 ContentDigest digest_of(const Call& call, const Tool& tool, std::string_view place,
                         simdjson::dom::element args);
 

@@ -13,19 +13,18 @@
 
 namespace crab::core {
 
-/// Cancels that came before their call: kept for 10 s, so that the call ends on arrival. A
-/// principal that sends more than kMostEach loses its own oldest ones, never those of another.
-/// Thread-safe; while there are none it costs one load. Source: docs/protocols/rtp.md, section 3,
-/// "Cancel".
+/// Cancels that arrived before their call: kept for 10 s, so that the call ends on arrival. A
+/// principal that exceeds kMostEach loses its own oldest ones, never another's. Thread-safe; costs
+/// one atomic load when empty. Source: docs/protocols/rtp.md, section 3, "Cancel".
 class EarlyCancels {
 public:
     static constexpr std::size_t kMostEach = 256;
-    /// Beyond it a principal without any gets none
+    /// Beyond it principals without entries get none
     static constexpr std::size_t kMostAltogether = 65'536;
 
     void remember(std::string_view tenant, std::string_view principal, std::string_view call_id,
                   SteadyTime now);
-    /// Whether this call was cancelled before it came; uses the cancel up.
+    /// Whether this call was cancelled before it arrived; consumes the cancel.
     bool take(std::string_view tenant, std::string_view principal, std::string_view call_id,
               SteadyTime now);
 
@@ -39,7 +38,7 @@ private:
 
     std::atomic<std::size_t> count_{0};
     std::mutex mutex_;
-    /// By principal, whatever tenants it names; none is empty
+    /// By principal, across tenants; no value is empty
     std::unordered_map<std::string, Own, TextHash, std::equal_to<>> kept_;
     SteadyTime swept_{};
 };

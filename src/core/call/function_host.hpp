@@ -7,9 +7,9 @@
 
 namespace crab::core {
 
-/// A built-in tool that answers at once: `function(args)` gets the arguments, a JSON object that
-/// fits the tool's schema, and gives the outcome. Called on any event loop; it must be quick and
-/// thread-safe.
+/// A built-in tool that answers synchronously: `function(args)` gets the arguments, a JSON object
+/// that matches the tool's schema, and returns the outcome. Called on any event loop; it must be
+/// quick and thread-safe.
 class FunctionHost final : public ToolHost {
 public:
     using Function = std::function<Outcome(std::string_view args, const Principal& caller)>;

@@ -18,11 +18,11 @@ struct Replace {
 };
 struct Deny {
     std::string reason;
-    ErrorCode code = ErrorCode::kForbidden;   ///< another one when the hook could not be asked
+    ErrorCode code = ErrorCode::kForbidden;   ///< another code when the hook could not run
 };
 using HookAnswer = std::variant<Proceed, Replace, Deny>;
 
-/// What a hook may look at; no credential and no policy among it. Holds while the hook is awaited.
+/// The data that a hook sees, without credentials or policy. Valid while the hook is awaited.
 struct HookView {
     const Call& call;
     const Tool& tool;
@@ -31,14 +31,14 @@ struct HookView {
     TimerWheel& timers;   ///< of the call's loop
 };
 
-/// Code that runs before and after a call. One object serves all event loops: keep it free of
-/// unguarded state.
+/// Code that runs before and after a call. One object serves all event loops and must be
+/// thread-safe.
 class Hook {
 public:
     virtual ~Hook() = default;
     virtual std::string_view name() const = 0;
     virtual bool applies_to(const Tool& tool) const = 0;
-    /// Before the call; awaited in the order of the configuration. What it throws denies the call.
+    /// Before the call; awaited in configuration order. An exception denies the call.
     virtual Task<HookAnswer> before(HookView) { co_return Proceed{}; }
     /// After it, whatever its outcome.
     virtual Task<void> after(HookView, const Outcome&) { co_return; }

@@ -8,24 +8,22 @@
 
 namespace crab::core {
 
-/// Keeps calls away from a host that does not answer. Three failures in a row open it: calls fail
-/// at once. When a pause is over, one call may try while the others still fail; its success closes
-/// the breaker, its failure makes the pause longer. Only what says something about the host counts:
-/// no connection, or one that broke. Thread-safe, without locks.
+/// Circuit breaker for a host. Three failures in a row open it: calls fail immediately. After a
+/// pause one call may try (half-open); its success closes the breaker, its failure lengthens the
+/// pause. Only failed or broken connections count. Thread-safe, lock-free.
 class HostBreaker {
 public:
     static constexpr int kOpensAfter = 3;
     static constexpr DoublingDelay kPause{.first = Milliseconds(1'000),
                                           .longest = Milliseconds(60'000)};
 
-    /// Whether a call may go out now. True for the one that tries an ailing host: then on_success()
-    /// or on_failure() should follow.
+    /// Whether a call may be sent now. Report its result with on_success() or on_failure().
     bool admits(SteadyTime now) {
         const int failures = failures_.load(std::memory_order_relaxed);
         if (failures < kOpensAfter) return true;
         SteadyTime::rep until = closed_until_.load(std::memory_order_relaxed);
         const auto at = now.time_since_epoch().count();
-        // Whoever moves the end of the pause is the one that tries.
+        // The thread that moves the end of the pause makes the trial call.
         return at >= until && closed_until_.compare_exchange_strong(
                                   until, at + pause_after(failures), std::memory_order_relaxed);
     }

@@ -13,7 +13,7 @@
 
 namespace crab::core {
 
-/// kTrustedDevice goes with kDevice: what the device claims of its tools is believed, also where
+/// kTrustedDevice accompanies kDevice: the device's claims about its tools are trusted, even if
 /// that makes the gateway less careful.
 enum class Role : std::uint8_t {
     kOperator,
@@ -61,22 +61,22 @@ enum class Proof : std::uint8_t {
 };
 std::string_view name_of(Proof proof);
 
-/// The tenant of tokens and peers for which no tenants are named.
+/// The tenant of tokens and peers without configured tenants.
 inline constexpr std::string_view kDefaultTenant = "default";
 
-/// The identity a call acts for. No anonymous one exists. Immutable; shared between threads.
+/// The identity that a call runs as; never anonymous. Immutable; shared between threads.
 struct Principal {
     std::string id;               ///< `local/<uid or addr>`, `device/<slug>`, `caller/<name>`, …
-    TenantId tenant;  ///< of its calls that name none; empty: it may act for any tenant
-    std::vector<TenantId> more_tenants{};  ///< that its calls may name beside `tenant`
+    TenantId tenant;  ///< default tenant of its calls; empty: it may act for any tenant
+    std::vector<TenantId> more_tenants{};  ///< further tenants that its calls may name
     Roles roles;
     Proof proof = Proof::kInternal;
     std::string device;  ///< slug of the device record behind the credential, or empty
     std::string credential_id;  ///< names the credential, never holds it
 
     bool may(Role role) const { return roles.has(role) || roles.has(Role::kOperator); }
-    /// Whether it may act for this tenant. What a peer may, its entry in the configuration says:
-    /// ask Policy::may_act_in() about calls.
+    /// Whether it may act for this tenant. For calls use Policy::may_act_in(), which includes the
+    /// configured tenants of peers.
     bool may_act_in(std::string_view name) const {
         const auto is_it = [&](const TenantId& its) { return its.text() == name; };
         return tenant.empty() || is_it(tenant) || std::ranges::any_of(more_tenants, is_it);

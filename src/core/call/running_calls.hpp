@@ -13,7 +13,7 @@
 
 namespace crab::core {
 
-/// What is known of a call that runs now.
+/// Information about a running call.
 struct RunningCallInfo {
     std::string call_id, tool, principal, tenant, front;
     Stage stage = Stage::kReceived;
@@ -21,22 +21,22 @@ struct RunningCallInfo {
     Milliseconds elapsed{0};
 };
 
-/// The calls that one event loop is working on. Entries are added and removed on that loop; listing
-/// and cancelling work from any thread.
+/// The calls that run on one event loop. Entries are added and removed on that loop; listing and
+/// cancelling are thread-safe.
 class RunningCalls {
 public:
     RunningCalls(const Executor& home, const Clock& clock) : home_(home), clock_(clock) {}
 
-    /// Keeps one call in the list for its lifetime.
+    /// Lists one call for its lifetime.
     class Entry {
     public:
         Entry(RunningCalls& list, const Call& call, const Principal& principal);
         ~Entry();
         Entry(const Entry&) = delete;
         Entry& operator=(const Entry&) = delete;
-        /// An operator or the owner asked for the end, by id.
+        /// Whether it was cancelled by id.
         bool cancelled_by_id() const { return cancelled_; }
-        /// The principal who asked; empty when nobody did, or it was not said.
+        /// The principal that cancelled it; may be empty.
         const std::string& cancelled_by() const { return cancelled_by_; }
         void reach(Stage stage) { stage_ = stage; }
 
@@ -54,8 +54,8 @@ public:
 
     std::vector<RunningCallInfo> list() const;
     std::size_t size() const;
-    /// Asks the calls with this id to end; `allowed` says whether the asker, the principal `by`,
-    /// may. Returns how many there were.
+    /// Cancels the calls with this id that `allowed` permits the principal `by` to cancel. Returns
+    /// how many.
     std::size_t cancel(
         std::string_view call_id,
         const std::function<bool(const Principal&, std::string_view tenant)>& allowed,

@@ -17,7 +17,7 @@
 
 namespace crab::core {
 
-/// For tests and benchmarks: what a call needs, in one line each.
+/// Factories for tests and benchmarks.
 inline PrincipalRef principal_of(std::string id, Roles roles = {Role::kCaller},
                                  std::string tenant = {}) {
     auto made = std::make_shared<Principal>();
@@ -50,7 +50,7 @@ inline std::shared_ptr<Tool> tool_of(std::string name, std::string slug = {},
     return tool;
 }
 
-/// Writes down what calls tell: `+id` when one is sent, `-id status` when it has ended.
+/// Records call events: `+id` when a call is sent, `-id status` when it has ended.
 class HeardCalls final : public CallEvents {
 public:
     bool wants(const Tool&) const override { return wanted; }
@@ -74,7 +74,7 @@ public:
         lines.push_back("-" + std::string(call.call().id) + " " +
                         std::string(name_of(status_of(outcome))));
     }
-    /// Each once, and nothing else.
+    /// Whether each call ended exactly once.
     bool all_ended() const { return open_.empty() && strays_ == 0; }
 
     bool wanted = true, refusing = false;

@@ -10,8 +10,7 @@
 
 namespace crab::core {
 
-/// The stages of a call, in their order. kAsked and kApproved are for calls that needed an
-/// approval.
+/// The stages of a call, in order. kAsked and kApproved apply to calls that needed an approval.
 enum class Stage : std::uint8_t {
     kReceived,
     kAuthorized,

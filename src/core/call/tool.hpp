@@ -22,27 +22,27 @@ namespace crab::core {
 
 class ToolHost;
 
-/// A claim of the tool's author about its behaviour. Untrusted claims can only make the gateway
-/// more careful.
+/// Claims of the tool's author about its behaviour. Untrusted claims can only make the gateway more
+/// careful.
 struct Annotations {
     std::optional<bool> read_only, destructive, idempotent, open_world;
     bool trusted = false;
 };
 
-/// Whether a tool changes something. kDeclared: its author, or the operator, said so. kUnknown:
-/// nobody whose word counts said anything. kNone: somebody who is trusted said that it only reads.
+/// Whether a tool has side effects. kDeclared: its author or the operator declared them. kUnknown:
+/// no trusted declaration. kNone: declared read-only by a trusted source.
 enum class Effects : std::uint8_t { kNone, kUnknown, kDeclared };
-std::string_view name_of(Effects effects);   ///< `none`, `unknown`, `declared`
+std::string_view name_of(Effects effects);  ///< `none`, `unknown`, `declared`
 
-/// A named operation: what it takes, gives and may do.
+/// A named operation: its input, output and permissions.
 struct ToolSpec {
-    std::string name;                        ///< `[A-Za-z0-9_.-]{1,128}`
+    std::string name;  ///< `[A-Za-z0-9_.-]{1,128}`
     std::string title;
     std::string description;
-    std::string input_schema;                ///< JSON Schema, compact text
-    std::string output_schema;               ///< empty: unchecked
+    std::string input_schema;  ///< JSON Schema, compact text
+    std::string output_schema;  ///< empty: unchecked
     std::string version;
-    /// Media types, in lower case, of arguments that it takes as bytes instead of a JSON object
+    /// Media types, in lower case, of arguments that it accepts as bytes instead of a JSON object
     std::vector<std::string> accepts;
     bool takes(std::string_view media_type) const {
         return std::ranges::find(accepts, media_type) != accepts.end();
@@ -52,17 +52,17 @@ struct ToolSpec {
     std::optional<std::uint32_t> max_concurrency;
     Annotations annotations;
     bool idempotent = false;  ///< a repeat has no second effect
-    /// Declared by the tool, whose word counts when it makes the gateway more careful
+    /// Declared by the tool; effective because it makes the gateway more careful
     bool side_effects = false;
-    bool effects_known = false;  ///< somebody who is trusted said whether there are any
-    /// The one meaning of "effects": lists and events tell it, rules ask for it, and calls of tools
-    /// that declare some are recorded before they run. An untrusted `read_only` says nothing.
+    bool effects_known = false;  ///< a trusted source declared whether there are any
+    /// The definition of "effects" for lists, events and rules; calls of tools that declare some
+    /// are recorded before they run. An untrusted `read_only` is ignored.
     Effects effects() const {
         return side_effects    ? Effects::kDeclared
                : effects_known ? Effects::kNone
                                : Effects::kUnknown;
     }
-    /// What whoever has to be careful asks.
+    /// Whether to treat the tool as one with side effects.
     bool may_have_effects() const { return effects() != Effects::kNone; }
     bool accepts_idempotency_key = false;
     bool needs_worktree = false;
@@ -92,28 +92,28 @@ struct Tool {
     std::shared_ptr<const json::Schema> output;  ///< null: unchecked
     std::shared_ptr<ToolHost> host;
     std::shared_ptr<ToolGate> gate;  ///< null: unlimited
-    /// Null: nobody here enforces execution policies for it
+    /// Null: execution policies are not enforced for it
     std::shared_ptr<const PolicyLimits> limits;
 
     std::string source_text;  ///< `built_in`, `device/kitchen-tablet`, … for policy and audit
-    /// `<source>__<name>`; of built-ins, whose plain names are reserved, the name
+    /// `<source>__<name>`; for built-ins the plain name, which is reserved
     std::string unique_name;
-    /// Its plain name is reserved for another and does not lead here
+    /// Its plain name is reserved for another tool
     bool unique_name_only = false;
 
     /// Sets the source and the unique name that follows from it; before the tool is registered.
     void set_source(ToolSource from);
-    /// Whether it has a name beside the plain one.
+    /// Whether it has a qualified name.
     bool is_qualified() const { return !source.name.empty(); }
     bool has_plain_name() const { return is_qualified() && !unique_name_only; }
 };
 using ToolRef = std::shared_ptr<const Tool>;
 
-/// Whether `name` is one that a tool may have.
+/// Whether `name` is a valid tool name.
 bool is_tool_name(std::string_view name);
 
-/// Checks `spec` (name, schemas, timeouts) and compiles its schemas; sources and the host are the
-/// caller's to set. Errors: kInvalidArgs with what is wrong.
+/// Checks `spec` (name, schemas, timeouts) and compiles its schemas; the caller sets source and
+/// host. Errors: kInvalidArgs with the reason.
 Result<std::shared_ptr<Tool>> make_tool(ToolSpec spec);
 
 }  // namespace crab::core

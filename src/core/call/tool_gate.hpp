@@ -13,18 +13,17 @@
 
 namespace crab::core {
 
-/// At most `limit` calls of one tool at a time, and a bounded line in front of it, first come first
-/// served. Thread-safe.
+/// Concurrency limit of one tool with a bounded FIFO queue. Thread-safe.
 class ToolGate : public std::enable_shared_from_this<ToolGate> {
 public:
     static constexpr std::size_t kDefaultQueue = 256;
     /// `outer`: a second gate to pass after this one, shared by all tools of a host; its queue
-    /// bounds both lines together.
+    /// limit covers both queues.
     explicit ToolGate(std::uint32_t limit, std::size_t queue = kDefaultQueue,
                       std::shared_ptr<ToolGate> outer = nullptr)
         : limit_(limit), queue_(queue), outer_(std::move(outer)) {}
 
-    /// The right to run one call; gives it back when destroyed.
+    /// The right to run one call; released on destruction.
     class Permit {
     public:
         Permit() = default;
@@ -40,10 +39,10 @@ public:
         std::shared_ptr<ToolGate> gate_, outer_;
     };
 
-    /// Waits for a free place until `deadline`. Errors: kRateLimited (with retry_after) when the
-    /// line is full or the deadline passes, kCancelled.
+    /// Waits for a free slot until `deadline`. Errors: kRateLimited (with retry_after) when the
+    /// queue is full or the deadline passes, kCancelled.
     Task<Result<Permit>> enter(TimerWheel& timers, Deadline deadline);
-    /// A place if one is free now and nobody waits.
+    /// A slot if one is free and nothing is queued.
     std::optional<Permit> try_enter();
     std::size_t running() const;
     std::size_t waiting() const;

@@ -9,18 +9,18 @@
 
 namespace crab::core {
 
-/// What runs calls: a built-in, a device's session, a paired service. run() is awaited on the event
-/// loop of the call's front.
+/// Runs calls: a built-in, a device's session, a paired service. run() is awaited on the event loop
+/// of the call's front.
 class ToolHost {
 public:
     virtual ~ToolHost() = default;
     /// Runs one call until it is answered or its deadline passes; cancelling the coroutine cancels
-    /// the call at the host. Errors of transport: kUnavailable when the request was surely not
+    /// the call at the host. Errors of transport: kUnavailable when the request was certainly not
     /// delivered, kOutcomeUnknown when it may have been; kTimeout, kCancelled; else the tool's own
     /// error. Hosts do not retry.
     virtual Task<Outcome> run(AdmittedCall call, FrameSink& sink) = 0;
-    /// Where the call would run, for whoever approves it: a worktree, for one. Empty: there is but
-    /// one place. Errors: kUnavailable when that cannot be found out now.
+    /// Where the call would run, for approvals: a worktree, for example. Empty: there is only one
+    /// place. Errors: kUnavailable when that cannot be determined now.
     virtual Task<Result<std::string>> place_of(const Call& call, const Principal& principal) const {
         static_cast<void>(call), static_cast<void>(principal);
         co_return std::string();

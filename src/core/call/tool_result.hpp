@@ -13,7 +13,7 @@ namespace crab::core {
 
 enum class ContentKind : std::uint8_t { kText, kJson, kBytes };
 
-/// What a run used, as far as its host can tell; 0 where it cannot.
+/// Resources used by a run; 0 where the host cannot tell.
 struct Usage {
     Milliseconds cpu{0};
     Milliseconds wall{0};
@@ -22,23 +22,23 @@ struct Usage {
     std::optional<int> exit_status;      ///< of a command
 };
 
-/// What few results come with, so that the others need not carry it.
+/// Rarely used parts of a result.
 struct ResultExtras {
-    /// Labels of the policy that it ran with and that nobody kept
+    /// Policy labels that were not enforced
     std::vector<std::string> unenforced;
-    /// Where it ran, as ToolHost::place_of() says; empty where that is not told
+    /// Where it ran (ToolHost::place_of()); may be empty
     std::string place;
-    std::string presentation;  ///< how a chat may show it to people, a JSON object; empty: as it is
+    std::string presentation;  ///< a JSON object that tells chats how to show it; may be empty
 };
 
-/// What a tool that succeeded gave back.
+/// The result of a successful call.
 struct ToolResult {
     ContentKind kind = ContentKind::kText;
     std::string content;  ///< UTF-8 text, compact JSON, or bytes, as `kind` says
     std::string content_type;  ///< for kBytes only
     std::vector<std::string> logs;
     Usage usage;
-    std::shared_ptr<const ResultExtras> extras;  ///< null for most; not kept for replays
+    std::shared_ptr<const ResultExtras> extras;  ///< usually null; not kept for replays
 };
 
 /// How a call ended: a result, or the error that took its place.
@@ -46,8 +46,8 @@ using Outcome = Result<ToolResult>;
 
 enum class Status : std::uint8_t { kOk, kError, kRetryableError, kTimeout, kCancelled, kUnknown };
 std::string_view name_of(Status status);
-/// kTimeout, kCancelled and kOutcomeUnknown have a status of their own; other errors are
-/// kRetryableError if they may_retry().
+/// kTimeout, kCancelled and kOutcomeUnknown have their own status; other errors are kRetryableError
+/// if they may_retry().
 Status status_of(const Outcome& outcome);
 
 /// One part of a streamed result.
@@ -59,7 +59,7 @@ struct ToolFrame {
     std::string_view summary;  ///< a JSON object, on the final frame only
 };
 
-/// News of a running call; every field is optional and none moves a deadline.
+/// Progress of a running call; every field is optional; deadlines are not affected.
 struct Progress {
     std::string message;
     std::optional<double> progress;

@@ -9,15 +9,15 @@
 
 namespace crab::core {
 
-/// Whether one of the globs is a name of the tool, which has a plain and a qualified one.
+/// Whether one of the globs matches the tool's plain or qualified name.
 inline bool names_tool(const std::vector<Glob>& globs, const Tool& tool) {
     return std::ranges::any_of(globs, [&](const Glob& glob) {
         return glob.matches(tool.spec.name) || glob.matches(tool.unique_name);
     });
 }
 
-/// Narrows a view to some tools, whatever its principal may call beside them: globs over names.
-/// Deny wins; without an allow list everything is held that is not denied. Immutable.
+/// Restricts a view to some tools by globs over names. Deny wins; without an allow list everything
+/// that is not denied is included. Immutable.
 class ToolScope {
 public:
     ToolScope() = default;

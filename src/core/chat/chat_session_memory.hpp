@@ -11,8 +11,7 @@
 
 namespace crab::core {
 
-/// Chat sessions that end with the process: for tests and for gateways that are told to remember
-/// nothing.
+/// Chat sessions in memory: for tests and for gateways configured without storage.
 class ChatSessionMemory final : public ChatSessionStore {
 public:
     Result<OpenedChatSession> open(const NewChatSession& wanted) override;
@@ -34,7 +33,7 @@ public:
     Result<std::uint64_t> close_unanswered(std::string_view note, SystemTime now) override;
     Result<std::optional<ReopenedQuestion>> reopen(const ChatSessionId& id) override;
 
-    /// For tests: what keep_draft() keeps of that session.
+    /// For tests: the draft of that session.
     std::string draft(const ChatSessionId& id) {
         const std::scoped_lock lock(mutex_);
         const auto found = entries_.find(id);

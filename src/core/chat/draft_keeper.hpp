@@ -12,23 +12,23 @@
 
 namespace crab::core {
 
-/// Stores what a turn says while it says it, so that a crash takes no more than the last half
-/// second. Lives on the turn's loop.
+/// Stores a turn's partial answer periodically, so that a crash loses at most half a second. Lives
+/// on the turn's loop.
 class DraftKeeper final : private TimerNode {
 public:
-    static constexpr Milliseconds kEvery{250};   ///< leaves as much for a commit
+    static constexpr Milliseconds kEvery{250};   ///< the same again for a commit
 
     struct Draft {
         NewChatSession session;
         ChatDraft said;
     };
-    /// Gives what was said so far; nothing when there is nothing to keep.
+    /// Returns the answer so far; nothing when there is nothing to store.
     using Read = std::function<std::optional<Draft>()>;
 
     struct Services {
         TimerWheel& timers;
         const Clock& clock;
-        /// The one that stores messages: what they end is not begun again
+        /// The pool that stores messages, so that a draft is not written after its message
         BlockingPool& store_pool;
         ChatSessionStore& chats;
     };
@@ -37,7 +37,7 @@ public:
     void on_words() {
         if (!armed()) services_.timers.arm(*this, services_.clock.steady_now() + kEvery);
     }
-    /// A message holds it all.
+    /// The answer has been stored as a message.
     void on_message() { disarm(); }
 
 private:

@@ -23,19 +23,19 @@ struct TurnRequest {
     std::string turn_id{};                  ///< a UUID; also the trace of the turn's calls
     std::string persona;
     std::string content;                    ///< empty when `regenerate`
-    std::string extra{};                    ///< what belongs to it, as in core::ChatMessage
+    std::string extra{};                    ///< further data, as in core::ChatMessage
     bool regenerate = false;
-    bool debug = false;                     ///< the first model request's prompt is wanted
-    std::string_view front = "chat";  ///< which accent it came in, for the audit log; a literal
-    std::string prefer_source;  ///< tools of this device win over equal names elsewhere
+    bool debug = false;                     ///< report the first model request's prompt
+    std::string_view front = "chat";  ///< the front it came through, for the audit log; a literal
+    std::string prefer_source;  ///< resolves ambiguous tool names to this device
     ConnectionId prefer_connection{};
-    /// Whoever can be asked about the turn's calls; outlives the turn
+    /// Can approve the turn's calls; outlives the turn
     Approver* approver = nullptr;
-    /// Whoever can be asked what the agent wants to know; outlives the turn
+    /// Can answer the agent's questions; outlives the turn
     Asker* asker = nullptr;
 };
 
-/// What a turn has cost, as far as the model's vendor says. Source: docs/protocols/clawseed.md,
+/// The cost of a turn, as reported by the model's vendor. Source: docs/protocols/clawseed.md,
 /// section 2, `done`.
 struct TurnMetrics {
     /// Of the last request to the model
@@ -45,7 +45,7 @@ struct TurnMetrics {
     Milliseconds elapsed{0};
 };
 
-/// What a turn tells while it runs. Called on the event loop that runs the turn.
+/// Receives the events of a running turn, on the loop that runs it.
 class TurnEvents {
 public:
     virtual ~TurnEvents() = default;
@@ -58,41 +58,40 @@ public:
                               std::string_view args) = 0;
     virtual void on_tool_result(std::string_view id, std::string_view name,
                                 std::string_view output) = 0;
-    /// How the result of `id`, which follows, may be shown to people: a JSON object.
+    /// A JSON object that tells how to show the result of `id`, which follows.
     virtual void on_presentation(std::string_view id, std::string_view presentation) {
         static_cast<void>(id), static_cast<void>(presentation);
     }
-    /// Which pictures of the conversation the model is not shown (any more); told when there are
+    /// The pictures of the conversation that the model does not get; called when there are
     /// pictures.
     virtual void on_pictures_left_out(std::span<const std::string> ids) { static_cast<void>(ids); }
-    /// Once, before a good turn ends.
+    /// Called once, before a successful turn ends.
     virtual void on_metrics(const TurnMetrics& metrics) { static_cast<void>(metrics); }
-    /// What belongs in the history beside the question and the text after the last of these: the
-    /// model's words with the calls it asked for (`assistant`), then each call's outcome (`tool`).
-    /// `extra` is a JSON object, as in core::ChatMessage.
+    /// A message for the history, between the question and the final text: the model's text with
+    /// its tool requests (`assistant`), then each call's outcome (`tool`). `extra` is a JSON
+    /// object, as in core::ChatMessage.
     virtual void on_message(std::string_view role, std::string_view content,
                             std::string_view extra) {
         static_cast<void>(role), static_cast<void>(content), static_cast<void>(extra);
     }
 };
 
-/// Who answers: an agent and, for people, the model that it asks first, empty while none is
-/// configured.
+/// The answering agent and the display name of its first model, empty while none is configured.
 struct TurnAgent {
     std::string name;
-    std::string tenant{};  ///< of turns whose principal may act for it; others have its own
+    std::string tenant{};  ///< for principals that may act for it; others use their own
     std::string provider{}, model{};
-    bool sees_pictures = false;  ///< a model of it does
-    /// What a message brings is read; whoever is there may be asked
+    bool sees_pictures = false;  ///< one of its models accepts pictures
+    /// Whether it reads attached files, and asks questions
     bool reads_files = false, asks = false;
 };
 
-/// Runs turns: messages to a model, tool calls through the pipeline, until there is an answer. One
+/// Runs turns: model requests, and tool calls through the pipeline, until there is an answer. One
 /// object per event loop.
 class TurnRunner {
 public:
     virtual ~TurnRunner() = default;
-    /// The agent of chats of this persona.
+    /// The agent for this persona.
     virtual TurnAgent agent_of(std::string_view persona) = 0;
     /// Runs one turn to its end; cancelling the coroutine cancels it and its calls. The result is
     /// the whole answer. Errors: kUnauthenticated (the model refused our credentials), kUnavailable
@@ -100,7 +99,7 @@ public:
     virtual Task<Result<std::string>> run(TurnRequest request, TurnEvents& events) = 0;
 };
 
-/// The runner of a gateway without a model: says so.
+/// The runner of a gateway without a model: answers that there is none.
 class NoModel final : public TurnRunner {
 public:
     TurnAgent agent_of(std::string_view persona) override { return {.name = std::string(persona)}; }

@@ -6,24 +6,24 @@
 
 namespace crab::core {
 
-/// A turn as others hear of it.
+/// The description of a turn for events.
 struct TurnStory {
     std::string turn_id, tenant, agent, session, principal;
-    /// Of the event that started it; empty: somebody in a chat did
+    /// Of the event that started it; empty for chats
     std::string event_id{}, event_type{};
-    std::string target{};  ///< where the answer belongs, a JSON object; empty: nowhere else
+    std::string target{};  ///< the target of the answer, a JSON object; may be empty
     SystemTime begun;
 };
 
 struct TurnEnd {
     SystemTime at;
     std::string outcome;  ///< `answer`, or the token of the error that ended it
-    std::string text;  ///< the answer, or for people why there is none
+    std::string text;  ///< the answer, or the error message
 };
 
-/// Is notified of every turn and of its end: exactly one ended() follows each begun(), once the
-/// turn's last words are stored, so that what a crash takes can be made up for from there. Returns
-/// at once. Thread-safe; shared by all loops.
+/// Notified of every turn: exactly one ended() follows each begun(), after the turn's last message
+/// is stored, so that lost events can be reconstructed after a crash. Must not block. Thread-safe;
+/// shared by all loops.
 class TurnLog {
 public:
     virtual ~TurnLog() = default;
