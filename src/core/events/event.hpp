@@ -11,7 +11,7 @@
 
 namespace crab::core {
 
-/// What an event is about; the list is closed.
+/// The types of events; a closed list.
 enum class EventType : std::uint8_t {
     kChannelMessageReceived,
     kChannelMessageEdited,
@@ -41,24 +41,23 @@ std::optional<EventType> find_event_type(std::string_view name);
 /// All of them, in the order of the enum.
 const std::array<EventType, kEventTypes>& all_event_types();
 
-/// Where an event stands in the outbox: 1, 2, 3, …; 0 is before the first. Grows for the lifetime
-/// of the outbox.
+/// The position of an event in the outbox: 1, 2, 3, …; 0 is before the first. Never decreases.
 using EventPosition = std::int64_t;
 
-/// What has happened, for whoever may hear of it.
+/// A fact for subscribers.
 struct Event {
     EventType type = EventType::kHeartbeatTick;
     std::string event_id, tenant, agent_id, session_id;
-    /// Of the gateway's `tool.call.*`: principal id of the paired host that the call was sent to;
-    /// else empty
+    /// For `tool.call.*` of the gateway: principal id of the paired host that got the call; else
+    /// empty
     std::string addressee;
-    std::string envelope;  ///< the JSON object that subscribers get, which tells all of this again
+    std::string envelope;  ///< the JSON object for subscribers, which repeats all of this
 };
 
 /// An event of the outbox.
 struct StoredEvent {
     EventPosition position = 0;
-    SystemTime at;  ///< when the outbox took it
+    SystemTime at;  ///< when the outbox accepted it
     Event event;
 };
 

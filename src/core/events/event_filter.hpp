@@ -9,12 +9,12 @@
 
 namespace crab::core {
 
-/// A set of event types, as globs name them.
+/// A set of event types, given by globs.
 class EventTypes {
 public:
     /// All of them.
     EventTypes() { bits_.set(); }
-    /// `a,b.*`; empty stands for all. Errors: kInvalidArgs when an item matches no type.
+    /// `a,b.*`; empty means all. Errors: kInvalidArgs when an item matches no type.
     static Result<EventTypes> parse(std::string_view globs);
 
     bool has(EventType type) const { return bits_.test(static_cast<std::size_t>(type)); }
@@ -30,7 +30,7 @@ private:
     std::bitset<kEventTypes> bits_;
 };
 
-/// Which events somebody asked for; what is empty is not asked.
+/// The filter of a subscription; empty members match everything.
 struct EventFilter {
     EventTypes types;
     std::string tenant, agent_id, session_id;

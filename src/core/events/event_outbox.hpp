@@ -12,8 +12,7 @@
 
 namespace crab::core {
 
-/// Who wants to know when the outbox has grown: one coroutine that sleeps until there is more. Held
-/// by both sides.
+/// Wakes one coroutine when the outbox has new events. Owned by both sides.
 class EventBell final : public RemoteWaiter {
 public:
     using RemoteWaiter::RemoteWaiter;
@@ -23,21 +22,21 @@ private:
     std::atomic<bool> listening_{false};
 };
 
-/// The durable line of all events. Publishers share commits (group commit) off the event loops; the
-/// newest events stay in memory, so that streams which keep up read no disk. Thread-safe. Source:
-/// docs/protocols/rtp.md, section 9.
+/// The durable queue of all events. Publishers share commits (group commit) on a worker thread; the
+/// newest events are cached in memory, so that streams which keep up read no disk. Thread-safe.
+/// Source: docs/protocols/rtp.md, section 9.
 class EventOutbox {
 public:
     struct Options {
         Milliseconds keep = std::chrono::hours(24 * 7);
         std::uint64_t max_bytes = std::uint64_t{1} << 30;
         std::size_t recent_bytes = std::size_t{8} << 20;  ///< of envelopes in memory
-        /// Not written yet; then publishers are refused
+        /// Backlog of unwritten events; beyond it publishers are refused
         std::size_t max_waiting_bytes = std::size_t{32} << 20;
     };
     using EventRef = std::shared_ptr<const StoredEvent>;
 
-    /// Reads what the store holds. `writer` should have a thread for this alone, `pool` is for
+    /// Opens the outbox of the store. `writer` should have a thread of its own, `pool` is for
     /// reading. Errors: those of the store.
     static Result<std::unique_ptr<EventOutbox>> open(EventStore& store, BlockingPool& writer,
                                                      BlockingPool& pool, const Clock& clock,
@@ -47,33 +46,31 @@ public:
         return open(store, writer, pool, clock, Options{});
     }
 
-    /// Returns when the event is durable, or known not to be taken. Errors: those of the store;
-    /// kRateLimited when too much waits; kTimeout when `deadline` passes first (then it is not
-    /// written).
+    /// Returns when the event is durable or refused. Errors: those of the store; kRateLimited when
+    /// the backlog is full; kTimeout when `deadline` passes first (then it is not written).
     Task<Result<EventReceipt>> publish(NewEvent event, Deadline deadline);
-    /// Has it written soon, in order with all others; nobody waits. False, and nothing happens,
-    /// when too much waits.
+    /// Enqueues an event without waiting. False, and nothing happens, when the backlog is full.
     bool post(NewEvent event);
-    /// The same for one that is owed to an event before it; never refused.
+    /// The same for the end of an event pair; never refused.
     void post_owed(NewEvent event);
 
-    /// Position of the oldest event that is kept, and of the newest; nothing is kept when first()
-    /// is last() + 1.
+    /// Position of the oldest stored event, and of the newest; the outbox is empty when first() is
+    /// last() + 1.
     EventPosition first() const { return first_.load(std::memory_order_acquire); }
     EventPosition last() const { return last_.load(std::memory_order_acquire); }
 
-    /// Events after `after`, oldest first, at most `most` of them; none when there are none yet.
-    /// `after` is at least first() - 1. Errors: kNotFound when it is older; those of the store.
+    /// Events after `after`, oldest first, at most `most`; empty if there are none yet. `after` is
+    /// at least first() - 1. Errors: kNotFound when it is older; those of the store.
     Task<Result<std::vector<EventRef>>> read(EventPosition after, std::size_t most);
 
-    /// Wakes whoever sleeps at `bell` with each commit, until it is gone.
+    /// Rings `bell` after each commit, until it is destroyed.
     void add(const std::shared_ptr<EventBell>& bell);
-    /// Sleeps until there is something after `after`, somebody else wakes the bell, or `until`. On
-    /// the bell's thread.
+    /// Sleeps until there is an event after `after`, the bell is rung, or `until`. On the bell's
+    /// thread.
     Task<WaitEnd> sleep(EventBell& bell, EventPosition after, Deadline until);
 
-    /// Drops what is too old or too much, a thousand events at most; called every second, blocking.
-    /// False when it failed.
+    /// Removes events beyond the age or size limit, at most a thousand; called every second,
+    /// blocking. False on failure.
     bool forget_old();
 
     /// For metrics.
@@ -81,7 +78,7 @@ public:
     /// The last commit failed
     bool failing() const { return failing_.load(std::memory_order_relaxed); }
     std::uint64_t accepted() const { return accepted_.load(std::memory_order_relaxed); }
-    /// Posted ones that were refused or not written
+    /// Posted events that were refused or not written
     std::uint64_t lost() const { return lost_.load(std::memory_order_relaxed); }
     std::uint64_t commits() const { return commits_.load(std::memory_order_relaxed); }
 
@@ -105,7 +102,7 @@ private:
     std::size_t recent_bytes_ = 0;
     EventBounds bounds_;
     std::vector<std::weak_ptr<EventBell>> bells_;
-    /// Last: it writes out what waits while the rest still stands
+    /// Last: its destructor flushes the queue using the other members
     BatchQueue<NewEvent, EventReceipt> queue_;
 };
 

@@ -12,8 +12,7 @@
 
 namespace crab::core {
 
-/// For tests: keeps events in memory, and refuses them while it is told to. No call is ever in
-/// doubt here.
+/// For tests: keeps events in memory, and fails on demand. Does not track unknown outcomes.
 class EventStoreMemory final : public EventStore {
 public:
     std::vector<Result<EventReceipt>> append(const std::vector<NewEvent>& events,
@@ -66,7 +65,7 @@ public:
         for (const SubscriptionState& state : states) states_[{state.peer, state.name}] = state;
         return {};
     }
-    /// Forgets by age alone.
+    /// Removes by age only.
     Result<EventBounds> forget(SystemTime before, std::uint64_t) override {
         const std::scoped_lock lock(mutex_);
         std::erase_if(events_, [&](const StoredEvent& event) { return event.at < before; });
@@ -81,7 +80,7 @@ public:
         const std::scoped_lock lock(mutex_);
         return events_;
     }
-    /// What each event that came in did to the account of calls.
+    /// The CallStep of each appended event.
     std::vector<CallStep> steps() const {
         const std::scoped_lock lock(mutex_);
         return steps_;

@@ -17,35 +17,36 @@
 
 namespace crab::core {
 
-/// Up to where subscribers have acknowledged, from one stream and one run of the gateway to the
-/// next, and whether anybody waits for the events of calls. Acknowledgements are written as fast as
-/// the disk takes them, many at a time; a crash may lose the latest, and then their events come
-/// again. Thread-safe. Source: docs/protocols/rtp.md, section 9, "Receiving".
+/// Acknowledged positions of subscribers, stored across streams and restarts, and whether there are
+/// subscribers to events of calls. Acknowledgements are written in batches; a crash may lose the
+/// latest, and their events are then delivered again. Thread-safe. Source: docs/protocols/rtp.md,
+/// section 9, "Receiving".
 class EventSubscriptions {
 public:
     static constexpr std::size_t kMostPerPeer = 64;
 
-    /// Reads what is remembered. Errors: those of the store.
+    /// Loads the stored positions. Errors: those of the store.
     static Result<std::unique_ptr<EventSubscriptions>> load(EventStore& store, BlockingPool& pool,
                                                             const Clock& clock);
     EventSubscriptions(const EventSubscriptions&) = delete;
     EventSubscriptions& operator=(const EventSubscriptions&) = delete;
-    /// Writes what waits.
+    /// Writes pending acknowledgements.
     ~EventSubscriptions();
 
     std::optional<EventPosition> acknowledged(std::string_view peer, std::string_view name) const;
-    /// A stream begins after `start`, which is remembered when the subscription is new: what it is
-    /// sent comes again until it is acknowledged. Errors: kRateLimited when the peer has
+    /// A stream starts after `start`, which is stored for a new subscription: its events are
+    /// delivered again until they are acknowledged. Errors: kRateLimited when the peer has
     /// kMostPerPeer others.
     Result<void> begin(std::string_view peer, std::string_view name, std::string_view types,
                        EventPosition start);
-    /// Everything up to `position` has arrived. Never goes back; unknown subscriptions are ignored.
+    /// Acknowledges everything up to `position`. Never moves back; unknown subscriptions are
+    /// ignored.
     void acknowledge(std::string_view peer, std::string_view name, EventPosition position);
     std::vector<SubscriptionState> list() const;
 
-    /// A stream that is not remembered wants events of calls, or does no longer.
+    /// A stream without a stored subscription starts or stops wanting events of calls.
     void want_calls(bool wants);
-    /// Whether a stream or a remembered subscription wants `tool.call.*`.
+    /// Whether a stream or a stored subscription wants `tool.call.*`.
     bool wants_calls() const { return calls_wanted_.load(std::memory_order_relaxed) > 0; }
 
 private:

@@ -13,31 +13,30 @@
 
 namespace crab::core {
 
-/// A turn that an event has started.
+/// A turn that was started by an event.
 struct EventTurn {
     std::string turn_id, agent, event_id, event_type;
-    ChatSessionId session;           ///< where its words are
+    ChatSessionId session;           ///< with its messages
     SystemTime begun;
     std::optional<SystemTime> ended{};
     std::string end{};               ///< `answer`, or the token of an error; empty while it runs
 };
 
-/// Which events have started turns, so that none starts two, whatever crashes in between. All
+/// Records which events have started turns, so that none starts two, even across crashes. All
 /// functions may block (call them on BlockingPool) and are thread-safe. Errors of all: kUnavailable
 /// and kInternal of the store.
 class EventTurnStore {
 public:
     virtual ~EventTurnStore() = default;
 
-    /// Up to where the agent has looked at the outbox; nothing for one that is new.
+    /// The agent's position in the outbox; nothing for a new agent.
     virtual Result<std::optional<EventPosition>> position(std::string_view agent) = 0;
     virtual Result<void> advance(std::string_view agent, EventPosition position) = 0;
-    /// Before a turn runs: its event, at `position`, belongs to it, durably. False, and only the
-    /// position moves, when the agent has had a turn for this event.
+    /// Claims the event at `position` durably before its turn runs. False, and only the position
+    /// moves, when the agent has already had a turn for it.
     virtual Result<bool> claim(const EventTurn& turn, EventPosition position) = 0;
     virtual Result<void> finish(std::string_view turn_id, std::string_view end, SystemTime at) = 0;
-    /// Turns without an end, the oldest first; after a start those that an earlier run of the
-    /// gateway left.
+    /// Turns without an end, oldest first; at start those left by an earlier run of the gateway.
     virtual Result<std::vector<EventTurn>> open_turns() = 0;
     /// The newest first.
     virtual Result<std::vector<EventTurn>> latest(std::size_t most) = 0;

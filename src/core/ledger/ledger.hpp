@@ -17,19 +17,18 @@
 
 namespace crab::core {
 
-/// What the ledger says of a call that wants in. kCrowded: as many repeats as may wait do so
-/// already.
+/// The ledger's decision on a call. kCrowded: too many repeats are waiting already.
 enum class Admission : std::uint8_t { kNew, kJoin, kReplay, kConflict, kBusy, kCrowded };
-/// What a repeat of a call that still runs gets: its outcome, or kBusy.
+/// How to treat a repeat of a running call: wait for its outcome, or kBusy.
 enum class WhileRunning : std::uint8_t { kJoin, kBusy };
 
-/// Remembers calls so that a repeat joins or replays the first instead of running twice: in memory,
-/// 10 minutes, at most 48 MiB; an outcome above 6 MiB is not kept. Calls with side effects or a key
-/// are in the LedgerJournal as well. Thread-safe; each lock is held inside one function.
+/// Records calls in memory, so that a repeat joins or replays the first instead of running twice:
+/// for 10 minutes, at most 48 MiB; outcomes above 6 MiB are not kept. Calls with side effects or a
+/// key are in the LedgerJournal as well. Thread-safe; no lock is held across functions.
 class Ledger {
 public:
     struct Options {
-        /// A quarter of it, by key, keeps outcomes up to an eighth
+        /// Split by key into quarters, each of which keeps outcomes up to an eighth of it
         std::size_t max_bytes = std::size_t{48} << 20;
         std::chrono::minutes keep{10};
         std::size_t max_joins = 64;  ///< repeats that wait for one call
@@ -37,12 +36,12 @@ public:
     };
     using OutcomeRef = std::shared_ptr<const Outcome>;
 
-    /// A repeat that waits for the first; `outcome` is set before it is woken.
+    /// A repeat that waits for the first call; `outcome` is set before it is woken.
     struct Joiner : RemoteWaiter {
         using RemoteWaiter::RemoteWaiter;
-        OutcomeRef outcome;  ///< null: the first ended without one that serves repeats; run again
+        OutcomeRef outcome;  ///< null: the first left no outcome to replay; run again
     };
-    /// A place among those who wait, given back when it is destroyed, whatever ended the wait.
+    /// A place among the waiting repeats, released on destruction.
     class Join {
     public:
         Join();
@@ -58,15 +57,15 @@ public:
         std::unique_ptr<const Place> place_;
         std::shared_ptr<Joiner> joiner_;
     };
-    /// The right to run; finish() it. A ticket that is only destroyed counts as finish(nothing).
+    /// The right to run. Destroying it without finish() counts as finish(null).
     class Ticket {
     public:
         Ticket() = default;
         Ticket(Ticket&& other) noexcept;
         Ticket& operator=(Ticket&& other) noexcept;
         ~Ticket();
-        /// Stores what repeats will get, and wakes joiners. Null: a repeat runs again (nothing
-        /// happened).
+        /// Stores the outcome for repeats and wakes joiners. Null: nothing happened, a repeat runs
+        /// again.
         void finish(OutcomeRef outcome, std::chrono::nanoseconds duration = {});
 
     private:
@@ -85,18 +84,18 @@ public:
     Ledger(const Clock& clock, Options options);
     ~Ledger();
 
-    /// `content` says what a repeat must agree in (ledger_content.hpp). `home` and `timers` are the
-    /// caller's, for kJoin. `repeats` is what others get while this call runs.
+    /// `content` is what a repeat must match (ledger_content.hpp). `home` and `timers` are the
+    /// caller's, for kJoin. `repeats`: how repeats are treated while this call runs.
     Answer admit(const LedgerKey& key, std::uint64_t content, const Executor& home,
                  TimerWheel& timers, WhileRunning repeats = WhileRunning::kJoin);
-    /// Whoever began the call that runs under this key has left: whether repeats wait for it all
-    /// the same. Then `deserted` is called once the last of them has left while it still runs; on
-    /// any thread, it must be quick.
+    /// Called when the first caller of a running call leaves: whether repeats still wait for it. If
+    /// so, `deserted` is called when the last of them has left while it runs; on any thread, must
+    /// be quick.
     bool goes_on_for_others(const LedgerKey& key, std::function<void()> deserted);
-    /// Whether a call under this key has finished and is kept.
+    /// Whether a finished call with this key is stored.
     bool has_finished(const LedgerKey& key) const;
     std::size_t entries() const;
-    /// Repeats that wait now.
+    /// The number of waiting repeats.
     std::size_t joins() const;
 
 private:
@@ -114,10 +113,10 @@ private:
 
     const Clock& clock_;
     const Options options_;
-    /// Slices of the keys, each with its own lock
+    /// Shards by key, each with its own lock
     std::array<std::unique_ptr<Stripe>, kStripes> stripes_;
     mutable std::mutex joins_mutex_;  ///< taken last
-    /// Those who wait, by tenant and principal
+    /// Waiting repeats by tenant and principal
     std::unordered_map<std::string, std::size_t> joins_;
 };
 

@@ -8,11 +8,9 @@
 
 namespace crab::core {
 
-/// What a repeat must agree in, for calls that memory alone knows: tool, parsed arguments (the
-/// order of members does not count), agent and memory scope. Quick, for every such call pays it; it
-/// tells a caller's mistakes from repeats of its own calls, which have no effects, and differs in
-/// every process, so that nobody can prepare two contents. Whatever has effects, is stored or is
-/// approved is compared by its ContentDigest.
+/// Hash of what a repeat must match, for calls in memory only: tool, parsed arguments (regardless
+/// of member order), agent and memory scope. Fast and seeded per process; not collision-resistant.
+/// Calls that have side effects, are stored or are approved use ContentDigest instead.
 std::uint64_t content_of(const Call& call, const Tool& tool, simdjson::dom::element args);
 /// For Ledger::admit, of a call whose digest is needed anyway.
 std::uint64_t content_of(const ContentDigest& digest);

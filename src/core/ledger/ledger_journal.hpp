@@ -9,46 +9,44 @@
 
 namespace crab::core {
 
-/// The durable half of the ledger, for calls with side effects or a key: admitted on disk before
-/// they are dispatched, ended on disk before their answer leaves. All that waits shares a commit,
-/// admissions and ends alike. Whoever asks has been admitted by the Ledger in memory first, so a
-/// key is asked about by one call at a time. An entry that is neither ended nor released stays
-/// open: its outcome is unknown to whoever repeats it. Thread-safe. Source:
-/// docs/decisions/0009-durable-ledger.md.
+/// Durable part of the ledger, for calls with side effects or a key: their admission is on disk
+/// before they are dispatched, their end before they are answered. Waiting changes share a commit.
+/// The in-memory Ledger admits calls first, so only one call per key gets here at a time. An entry
+/// that is neither ended nor released stays open: its outcome is unknown to repeats. Thread-safe.
+/// Source: docs/decisions/0009-durable-ledger.md.
 class LedgerJournal {
 public:
     struct Options {
-        /// Older entries do not count; LedgerStore::forget() removes them
+        /// Older entries are ignored; LedgerStore::forget() removes them
         std::chrono::hours keep{24};
     };
-    /// `pool` should have a thread for this alone: what waits for the disk must not wait for other
-    /// work.
+    /// `pool` should have a thread of its own.
     LedgerJournal(LedgerStore& store, BlockingPool& pool, const Clock& clock, Options options);
     LedgerJournal(LedgerStore& store, BlockingPool& pool, const Clock& clock)
         : LedgerJournal(store, pool, clock, Options{}) {}
 
     struct Admission {
         ContentDigest content{};
-        bool may_run_again = false;  ///< after a crash a repeat runs again: it has no second effect
+        bool may_run_again = false;  ///< idempotent: after a crash a repeat runs again
         std::string_view tool, source;  ///< unique name and source_text
         bool side_effects = true;
         std::string record;  ///< the audit record of the call, for calls with side effects
-        std::string event, addressee;  ///< of the call's request, if somebody wants that
+        std::string event, addressee;  ///< of the call's request event; may be empty
     };
     /// Returns when the admission is durable, or what is known of an earlier call with this key.
     /// Errors: those of the store; kRateLimited; kTimeout when `deadline` passes first, kCancelled.
-    /// Then nothing is written, or it is released again. `timers` of the caller's loop; null: it is
-    /// looked at when the admission is written.
+    /// Then nothing is written, or it is released again. `timers` belongs to the caller's loop;
+    /// null: the deadline is checked when the admission is written.
     Task<Result<LedgerEntry>> admit(const LedgerKey& key, Admission admission, Deadline deadline,
                                     TimerWheel* timers = nullptr);
-    /// What is known of the key; nothing is written. Errors: as of admit().
+    /// The entry of the key; writes nothing. Errors: those of admit().
     Task<Result<LedgerEntry>> find(const LedgerKey& key, Deadline deadline,
                                    TimerWheel* timers = nullptr);
     /// Returns when the outcome is durable. Errors: those of the store; then the entry stays open.
     Task<Result<LedgerEntry>> end(std::int64_t number, std::shared_ptr<const Outcome> outcome,
                                   std::chrono::nanoseconds duration);
-    /// Forgets an entry whose call certainly had no effect. Nobody waits: if it is lost, a repeat
-    /// is refused, not run twice.
+    /// Removes an entry whose call certainly had no effect, without waiting. If the removal is
+    /// lost, a repeat is refused, not run twice.
     void release(std::int64_t number);
 
     /// Whether the last commit failed.
@@ -67,7 +65,7 @@ private:
     const Options options_;
     std::atomic<bool> failing_{false};
     std::atomic<std::uint64_t> commits_{0}, changes_{0}, refused_{0};
-    /// Last: it writes out what waits while the rest still stands
+    /// Last: its destructor flushes the queue using the other members
     BatchQueue<LedgerChange, LedgerEntry> queue_;
 };
 

@@ -4,7 +4,7 @@
 
 namespace crab::core {
 
-/// Whose call it is and by which name it would be repeated.
+/// Identifies a call for repeats.
 struct LedgerKey {
     std::string_view tenant, principal, key;   ///< `key`: the idempotency key, else the call id
 };

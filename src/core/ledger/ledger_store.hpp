@@ -14,44 +14,42 @@
 
 namespace crab::core {
 
-/// A call that wants to be dispatched. If its key (tenant, principal, key) is known already,
-/// nothing is written and the answer says what is known; entries admitted before `forgotten_before`
-/// do not count.
+/// Admits a call. If its key (tenant, principal, key) exists, nothing is written and the answer is
+/// the existing entry; entries admitted before `forgotten_before` are ignored.
 struct LedgerAdmission {
     std::string tenant, principal, key;
     ContentDigest content{};  ///< of the call
     SystemTime at, forgotten_before;
-    /// A repeat has no second effect: an open entry of the same content is taken over
+    /// Idempotent: an open entry with the same content is taken over
     bool may_run_again = false;
-    /// Unique name and source_text of the tool, for repeats that come while it is not there
+    /// Unique name and source_text of the tool, for repeats while it is not registered
     std::string tool, source;
-    bool side_effects = true;  ///< of the tool, for the same
-    /// The audit record that unfinished() hands out after a crash; may be empty
+    bool side_effects = true;  ///< of the tool, for the same purpose
+    /// The audit record that unfinished() returns after a crash; may be empty
     std::string record;
-    std::string event;  ///< the envelope of the call's request, for the same; may be empty
+    std::string event;  ///< the envelope of the call's request event, likewise; may be empty
     std::string addressee;  ///< of that event
 };
-/// The outcome of an admitted call; repeats get it.
+/// Records the outcome of an admitted call for repeats.
 struct LedgerEnd {
     std::int64_t number = 0;
     std::shared_ptr<const Outcome> outcome;
     std::chrono::nanoseconds duration{0};
 };
-/// Nothing happened: the entry goes, a repeat runs as if there had been no call.
+/// Removes the entry: nothing happened, a repeat runs as a new call.
 struct LedgerRelease {
     std::int64_t number = 0;
 };
-/// Changes nothing: asks, in its turn among the changes, what is known of a key.
+/// Reads the entry of a key, in order with the changes.
 struct LedgerQuestion {
     std::string tenant, principal, key;
     SystemTime forgotten_before;  ///< as in LedgerAdmission
 };
 using LedgerChange = std::variant<LedgerAdmission, LedgerEnd, LedgerRelease, LedgerQuestion>;
 
-/// How an entry stands. kOpen: it was admitted in an earlier run of the gateway and never ended, so
-/// its outcome is unknown. kAbsent: there is none (the answer to a question). kIncomparable: it was
-/// recorded by an older program, with a digest of another kind, so nobody can say whether it is the
-/// same call.
+/// The state of an entry. kOpen: admitted in an earlier run of the gateway and never ended, so its
+/// outcome is unknown. kAbsent: no such entry. kIncomparable: recorded by an older version with a
+/// digest of another kind, so it cannot be compared.
 enum class Standing : std::uint8_t {
     kAdmitted,
     kFinished,
@@ -61,22 +59,21 @@ enum class Standing : std::uint8_t {
     kIncomparable
 };
 
-/// The answer to a change; to ends and releases only that they are durable.
+/// The answer to a change. For ends and releases it only confirms durability.
 struct LedgerEntry {
     Standing standing = Standing::kAdmitted;
-    std::int64_t number = 0;  ///< names the entry in later changes
-    /// As in LedgerAdmission, in answers to questions, as are the next four; nothing: of another
+    std::int64_t number = 0;  ///< identifies the entry in later changes
+    /// As in LedgerAdmission, as are the next four, in answers to questions; nothing: of another
     /// kind
     std::optional<ContentDigest> content{};
-    std::string tool{}, source{};  ///< empty in entries that older versions have written
+    std::string tool{}, source{};  ///< empty in entries of older versions
     bool side_effects = true, may_run_again = false;
     std::shared_ptr<const Outcome> outcome;  ///< for kFinished
     std::chrono::nanoseconds duration{0};  ///< for kFinished: of the first call
     SystemTime admitted_at;
 };
 
-/// A call of an earlier run, of which the audit log and the outbox of events may lack what was
-/// not written when that ended.
+/// A call of an earlier run whose audit record and events may be missing.
 struct UnfinishedCall {
     std::string record, event, addressee;
     SystemTime admitted_at;
@@ -84,20 +81,19 @@ struct UnfinishedCall {
     std::chrono::nanoseconds duration{0};
 };
 
-/// Where calls are recorded that must not run twice. All functions may block (call them on
-/// BlockingPool) and are thread-safe.
+/// Store of calls that must not run twice. All functions may block (call them on BlockingPool) and
+/// are thread-safe.
 class LedgerStore {
 public:
     virtual ~LedgerStore() = default;
 
-    /// All changes in one durable commit, in their order; one answer each. When the commit fails
-    /// nothing is written and every answer is its error: kUnavailable (disk full, busy, I/O),
-    /// kInternal.
+    /// Writes all changes in order in one durable commit; one answer each. On failure nothing is
+    /// written and every answer is the error: kUnavailable (disk full, busy, I/O), kInternal.
     virtual std::vector<Result<LedgerEntry>> write(const std::vector<LedgerChange>& changes) = 0;
-    /// The entries of earlier runs that never ended, and at most 1,000 that ended within the last 5
-    /// s of the last one, in their order; all again until mark_told().
+    /// The entries of earlier runs that never ended, and at most 1,000 that ended in the last 5 s
+    /// of the previous run, in order; the same until mark_told().
     virtual Result<std::vector<UnfinishedCall>> unfinished() = 0;
-    /// Everybody has what unfinished() gave.
+    /// The result of unfinished() has been processed.
     virtual Result<void> mark_told() = 0;
     /// Removes the oldest entries, those admitted before `before`, 1,000 at most so that calls are
     /// not held up; returns how many.

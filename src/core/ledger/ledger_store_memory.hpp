@@ -8,7 +8,7 @@
 
 namespace crab::core {
 
-/// For tests: keeps entries in memory, and refuses changes as it is told.
+/// For tests: keeps entries in memory, and fails on demand.
 class LedgerStoreMemory final : public LedgerStore {
 public:
     std::vector<Result<LedgerEntry>> write(const std::vector<LedgerChange>& changes) override {
@@ -30,7 +30,7 @@ public:
         const std::scoped_lock lock(mutex_);
         refuse_ = what;
     }
-    /// As if an older program had recorded all there is.
+    /// Makes all entries look like those of an older version.
     void forget_contents() {
         const std::scoped_lock lock(mutex_);
         for (auto& [key, kept] : entries_) kept.entry.content.reset();

@@ -7,15 +7,15 @@
 
 namespace crab::core {
 
-/// Whether the call is new: the ledger in memory is asked by its id or key and its content. A
-/// repeat ends here with what the first call ended with.
+/// Checks the in-memory ledger for the call's id or key and its content. A repeat ends here with
+/// the first call's outcome.
 class AdmitStage {
 public:
     AdmitStage(LoopServices& loop, Repeats& repeats, Recall& recall)
         : loop_(loop), repeats_(repeats), recall_(recall) {}
 
-    /// Ends with kConflict, kAlreadyInProgress, kRateLimited; a repeat that waits with kTimeout,
-    /// kCancelled as well.
+    /// Ends with kConflict, kAlreadyInProgress, kRateLimited; waiting repeats also with kTimeout,
+    /// kCancelled.
     Step<UniqueCall> pass(ValidatedCall validated, CallInProgress& progress);
 
 private:

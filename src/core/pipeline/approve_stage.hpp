@@ -7,15 +7,15 @@
 
 namespace crab::core {
 
-/// Somebody's word, if a rule or the tool's labels ask for it. What was approved is what runs: what
-/// may have changed during the wait is looked at again.
+/// Waits for an approval if a rule or the call's labels require one. Afterwards it checks again
+/// what may have changed, so that the approved call is the one that runs.
 class ApproveStage {
 public:
     ApproveStage(LoopServices& loop, AuthorizeStage& authorize)
         : loop_(loop), authorize_(authorize) {}
 
-    /// Ends with what became of the question when that is not an allowance (its details name it),
-    /// and with kUnavailable when the tool or the rules changed meanwhile.
+    /// Ends with an error naming the approval request unless it was allowed, and with kUnavailable
+    /// when the tool or the rules have changed meanwhile.
     Step<ApprovedCall> pass(UniqueCall unique, CallInProgress& progress);
 
 private:

@@ -4,23 +4,21 @@
 
 namespace crab::core {
 
-/// From a name to a tool that this caller may call: resolve, then the policy's verdict on this call
-/// with these arguments. Nothing here waits.
+/// Resolves the name and applies the policy to this call with these arguments. Never waits.
 class AuthorizeStage {
 public:
     explicit AuthorizeStage(LoopServices& loop) : loop_(loop) {}
 
-    /// Before anything is looked up: whether the gateway can take a call now, and for which agent
-    /// it is. Errors: kUnavailable, kCancelled when its end was asked for before it came,
-    /// kInvalidArgs.
+    /// Runs first: whether the gateway can accept a call now, and for which agent it is. Errors:
+    /// kUnavailable, kCancelled when the cancel arrived before the call, kInvalidArgs.
     Result<void> arrive(CallInProgress& progress);
     /// Errors: those of the registry; kForbidden, kInvalidArgs. `facts.tool` is null when the name
-    /// led nowhere.
+    /// did not resolve.
     Result<AuthorizedCall> pass(AuthenticatedCall authenticated, CallInProgress& progress);
-    /// The verdict alone, for `tool`.
+    /// Applies the policy only, for `tool`.
     static Result<AuthorizedCall> decide(const ToolRef& tool, CallInProgress& progress);
-    /// The verdict once more, by the rules of now and for the tool of now: while somebody thought
-    /// about the call, both may have changed. Errors: kUnavailable, kForbidden.
+    /// Applies the current policy to the current tool again: both may have changed during an
+    /// approval. Errors: kUnavailable, kForbidden.
     Result<AuthorizedCall> decide_again(const AuthorizedCall& before, CallInProgress& progress);
 
 private:

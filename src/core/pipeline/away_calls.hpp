@@ -19,14 +19,13 @@
 
 namespace crab::core {
 
-/// Calls that wait, before they begin, for a device which is away, because their caller wants that.
-/// Waited for are only tools that say that they change nothing and that a device offered before it
-/// left; a caller learns of them what it could learn while they were there. Bounded in devices and
-/// in calls. Thread-safe.
+/// Calls that wait for a disconnected device to return, if their caller requested it. Only for
+/// read-only tools that the device had registered, with the visibility rules that applied to them.
+/// Bounded in devices and calls. Thread-safe.
 class AwayCalls {
 public:
     struct Options {
-        /// Connections whose tools are remembered; the oldest is forgotten
+        /// Disconnected devices to remember; the oldest is dropped
         std::size_t devices = 4'096;
         std::size_t waiting = 256;  ///< calls at once
     };
@@ -34,18 +33,18 @@ public:
         : rules_(rules), options_(options) {}
     explicit AwayCalls(const Published<CallRules>& rules) : AwayCalls(rules, Options{}) {}
 
-    /// The connection is gone, and these were its tools.
+    /// A connection with these tools has closed.
     void left(ConnectionId connection, std::span<const ToolRef> tools);
-    /// These have been registered.
+    /// These tools have been registered.
     void came(std::span<const ToolRef> tools);
 
-    /// A call that waits, among those that came() looks through for as long as this lives. Its tool
-    /// may have come before: look again before the first wait().
+    /// A waiting call, which came() may wake during its lifetime. Its tool may have returned
+    /// already: resolve again before the first wait().
     class Place {
     public:
         ~Place();
         [[nodiscard]] Waiter::Wait wait(Deadline deadline) { return waiter_->wait(deadline); }
-        /// Somebody who may asked for the end of this call, by its id.
+        /// Whether it was cancelled by id.
         bool cancelled() const { return cancelled_; }
 
     private:
@@ -58,13 +57,12 @@ public:
         const std::shared_ptr<RemoteWaiter> waiter_;
         std::atomic<bool> cancelled_ = false;
     };
-    /// A place for `call`. Errors: kToolNotFound when nothing is worth waiting for, kRateLimited
-    /// when too many calls wait.
+    /// Registers `call`. Errors: kToolNotFound when no disconnected device had the tool,
+    /// kRateLimited when too many calls wait.
     Result<std::unique_ptr<Place>> enter(const Call& call, const PrincipalRef& principal,
                                          const Executor& home, TimerWheel& timers);
 
-    /// Asks the calls with this id to wait no longer; `allowed` says whether the asker may. Returns
-    /// how many there were.
+    /// Cancels the waiting calls with this id that `allowed` permits. Returns how many.
     std::size_t cancel(
         std::string_view call_id,
         const std::function<bool(const Principal& owner, std::string_view tenant)>& allowed);
@@ -74,7 +72,8 @@ public:
 private:
     const Published<CallRules>& rules_;
     const Options options_;
-    Registry away_;  ///< read-only tools of devices that left, judged as those that are there
+    /// Read-only tools of disconnected devices, under the same rules as registered ones
+    Registry away_;
     mutable std::mutex mutex_;
     std::deque<ConnectionId> gone_;
     std::list<Place*> places_;

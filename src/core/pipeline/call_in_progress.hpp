@@ -18,74 +18,73 @@ namespace crab::core {
 
 class LateCall;
 
-/// One call from its arrival to its end: what its stages learn of it, hold for it and leave to the
-/// stages after them. Lives in Pipeline::run.
+/// State of one call from its arrival to its end, shared by the stages. Lives in Pipeline::run.
 struct CallInProgress {
-    /// Begins the timeline, gives the call an id and a tenant if it has none, and lists it among
-    /// those that run. `tasks`: of the coroutine that runs the call.
+    /// Starts the timeline, sets missing id and tenant, and lists the call as running. `tasks` is
+    /// the chain of the coroutine that runs it.
     CallInProgress(AuthenticatedCall authenticated, LoopServices& loop, WhileRunning repeats,
                    TaskChain& tasks);
 
     Call& call() const { return authenticated.call(); }
-    /// The call is at this stage since `now`, which is the last time that anybody looked.
+    /// Records that the call reached this stage at `now`.
     void reach(Stage stage);
     void reach_now(Stage stage);
     void look_at_the_clock() { now = loop.now(); }
-    /// What the caller sees by these rules.
+    /// The caller's view under this policy.
     View view(const Policy& policy) const;
-    /// From the tool's labels and the caller's wishes. Errors: kForbidden, kInvalidArgs.
+    /// Computes the execution policy from the tool's limits and the caller's request. Errors:
+    /// kForbidden, kInvalidArgs.
     Result<void> bind_policy();
-    /// Counts the time that an approval took if that does not count against the call.
+    /// Extends the deadline by `waited` if approvals do not count against it.
     void set_deadline(std::chrono::nanoseconds waited);
     bool needs_approval() const;
-    /// The durable entry, if there is one: the call certainly had no effect.
+    /// Releases the durable entry, if any: the call certainly had no effect.
     void forget_record() const;
-    /// The call was cancelled because its caller's own deadline passed.
+    /// Whether it was cancelled because its caller's own deadline passed.
     bool out_of_time() const { return first && first->out_of_time(); }
-    /// Why a call ends that was cancelled.
+    /// The error of a cancelled call.
     Error given_up() const;
 
     LoopServices& loop;
     TaskChain& chain;
     const AuthenticatedCall authenticated;
     const PrincipalRef principal;
-    const std::shared_ptr<const CallRules> rules;  ///< one set of rules from beginning to end …
-    /// … but for the policy after an approval, which `facts.decision` views
+    const std::shared_ptr<const CallRules> rules;  ///< fixed for the whole call …
+    /// … except for the policy after an approval, which `facts.decision` views
     std::shared_ptr<const CallRules> newer;
     CallFacts facts;
     RunningCalls::Entry entry;
     ParsedArguments args;
     SteadyTime now{};
     bool hooked = false;  ///< a hook applies to the call
-    bool counted = false;  ///< by the rates
+    bool counted = false;  ///< by the rate limits
 
-    /// As the call was judged; `facts.tool` may be a later registration of it, after a retry
+    /// As authorized; after a retry `facts.tool` may be a later registration
     ToolRef tool;
     std::shared_ptr<const EffectivePolicy> policy;  ///< of tools with limits
     Milliseconds allowed{0};
     Deadline limit{};  ///< of the tool
-    Deadline deadline{};  ///< of all waits from here on: the limit, or the caller's before that
+    Deadline deadline{};  ///< of all waits: the earlier of the limit and the caller's deadline
 
     // In the ledger
     const WhileRunning repeats;
     const LedgerKey key;
-    /// A call whose id we made ourselves cannot be repeated by anybody, so the ledger in memory
-    /// need not know it
+    /// False for a generated id, which nobody can repeat: the call needs no ledger entry
     const bool repeatable;
-    bool durable = false;  ///< the journal has to know it as well
+    bool durable = false;  ///< needs a journal entry
     ContentDigest digest{};  ///< of calls with side effects or a key
-    std::uint64_t content = 0;  ///< what a repeat must agree in
+    std::uint64_t content = 0;  ///< what a repeat must match
     Ledger::Ticket ticket;
     std::int64_t journal_number = 0;  ///< of the durable entry; 0: there is none
-    /// As the first answer tells it, and every replay after it
+    /// Reported in the first answer and in every replay
     std::optional<std::chrono::nanoseconds> first_duration;
 
-    std::optional<std::string> place;  ///< where an approval lets the call run
+    std::optional<std::string> place;  ///< the approved place
     ToolGate::Permit permit;  ///< of the gate of `facts.tool`
-    UuidText request_id;  ///< of the event that tells of the dispatch
-    std::unique_ptr<NewEvent> request;  ///< that event, until it is told; null: nobody wants it
-    std::optional<FirstCaller> first;  ///< while the call is out to its host and can be repeated
-    std::shared_ptr<LateCall> late;  ///< the host answered and its tool goes on
+    UuidText request_id;  ///< of the request event
+    std::unique_ptr<NewEvent> request;  ///< that event until it is sent; null: not wanted
+    std::optional<FirstCaller> first;  ///< while the call is dispatched and can be joined
+    std::shared_ptr<LateCall> late;  ///< the host answered while its tool keeps running
 
 private:
     static std::shared_ptr<const CallRules> arrive(AuthenticatedCall authenticated,

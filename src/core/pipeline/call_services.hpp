@@ -28,14 +28,14 @@ namespace crab::core {
 
 class Approvals;
 
-/// What the operator's configuration says about calls; replaced as a whole when it is reloaded.
+/// The configuration of calls; replaced as a whole by a reload.
 struct CallRules {
     std::shared_ptr<const Policy> policy;                ///< never null
     std::vector<std::shared_ptr<Hook>> hooks;            ///< in their order
     std::shared_ptr<RateLimits> rates;                   ///< never null
     std::uint32_t max_retries = 2;
     std::size_t max_result_bytes = std::size_t{8} << 20;
-    /// Agents and tenants are as they say: they have decided about their callers
+    /// Callers are gateways: their agent and tenant claims are trusted
     bool callers_are_gateways = false;
     /// Results of tools with side effects get an `operation_id` (docs/protocols/rtp.md, section 3)
     bool operation_ids = false;
@@ -46,7 +46,7 @@ struct CallRules {
     }
 };
 
-/// What all event loops share. Each member is thread-safe by itself.
+/// Services shared by all event loops. Each member is thread-safe.
 struct CallServices {
     const Clock& clock;
     Registry& registry;
@@ -54,14 +54,14 @@ struct CallServices {
     Ledger& ledger;
     EarlyCancels& early_cancels;
     AuditLog& audit;
-    /// Null: the ledger lives in memory only, and side effects wait for their audit record
+    /// Null: the ledger is in memory only, and calls with side effects wait for their audit record
     LedgerJournal* journal = nullptr;
-    CallEvents* events = nullptr;  ///< null: nobody hears of calls
-    /// Null: there is nobody to ask, and calls that need an approval are refused
+    CallEvents* events = nullptr;  ///< null: no call events
+    /// Null: calls that need an approval are refused
     Approvals* approvals = nullptr;
 };
 
-/// What the stages of one event loop's pipeline share; used on that loop only.
+/// Services of one event loop's pipeline; used on that loop only.
 struct LoopServices {
     LoopServices(CallServices services, const Executor& executor, TimerWheel& wheel,
                  IdSource& source)

@@ -8,16 +8,17 @@
 
 namespace crab::core {
 
-/// The call goes to the tool's host, again if that is safe and there is time; nobody else retries.
+/// Sends the call to the tool's host and retries if that is safe and there is time; the only place
+/// that retries.
 class DispatchStage {
 public:
     DispatchStage(LoopServices& loop, ResultCheck& results) : loop_(loop), results_(results) {}
 
-    /// Gives the checked result of the last attempt, never null.
+    /// Returns the checked result of the last attempt, never null.
     Task<OutcomeRef> pass(RecordedCall recorded, FrameSink& sink, CallInProgress& progress);
 
 private:
-    /// What is to be done after an attempt that failed.
+    /// What to do after a failed attempt.
     enum class Next : std::uint8_t { kTryAgain, kGiveUp, kCancelled };
 
     Task<OutcomeRef> between_events(AdmittedCall admitted, FrameSink& sink,

@@ -5,17 +5,16 @@
 
 namespace crab::core {
 
-/// Code that the operator put around calls: asked before a call, in the order of the configuration,
-/// and told of its end.
+/// Runs the operator's hooks before a call, in configuration order, and after it.
 class HookStage {
 public:
-    /// Calls that no hook applies to pass at once. A hook that fails denies; new arguments are
-    /// judged by the policy again.
+    /// Calls without a matching hook pass immediately. A hook that fails denies the call; replaced
+    /// arguments are authorized again.
     static Step<HookedCall> pass(AuthorizedCall authorized, CallInProgress& progress);
-    /// The hooks alone, which apply to the tool of the call.
+    /// Runs the hooks that match the call's tool.
     static Task<Reached<HookedCall>> ask(AuthorizedCall authorized, CallInProgress& progress);
     static bool apply(const CallRules& rules, const Tool& tool);
-    /// After the call, whatever its outcome. What a hook throws is a fact of the call.
+    /// After the call, whatever its outcome. Exceptions of hooks are recorded with the call.
     static Task<void> tell(const Outcome& outcome, CallInProgress& progress);
 
 private:

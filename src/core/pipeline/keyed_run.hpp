@@ -12,9 +12,9 @@
 
 namespace crab::core {
 
-/// One run, under a key, of work that is no call of a tool but has effects as well. The ledger
-/// decides about it as about calls, in memory and on disk: repeats join the run, replay its outcome
-/// or hear that this is unknown. Used on the loop of `home`.
+/// One run, under an idempotency key, of work with side effects that is not a tool call. Uses the
+/// ledger like calls, in memory and on disk: repeats join the run, replay its outcome or get an
+/// unknown outcome. Used on the loop of `home`.
 class KeyedRun {
 public:
     struct Services {
@@ -24,24 +24,23 @@ public:
         Executor home;
         TimerWheel& timers;
     };
-    /// What a repeat is told. Without `replayed` an error of the ledger: kConflict,
+    /// The answer to a repeat. Without `replayed` an error of the ledger: kConflict,
     /// kOutcomeUnknown, kTimeout, kCancelled, kRateLimited, kUnavailable; nothing was run.
     struct Known {
-        /// Null: there is none, and the work is to be done now
+        /// Null: the caller must do the work now
         std::shared_ptr<const Outcome> outcome;
         bool replayed = false;  ///< the outcome is that of the first run
     };
 
     explicit KeyedRun(Services services) : services_(services) {}
 
-    /// Takes the work on, or waits for and tells what is known of it. `what` names the kind of
-    /// work, as no tool is named.
+    /// Claims the work, or waits for and returns its known outcome. `what` names the kind of work.
     Task<Known> begin(LedgerKey key, std::string_view what, ContentDigest content,
                       Deadline deadline);
-    /// The work that was taken on ended so; returns when repeats will get that, after a crash too.
+    /// Records the outcome; returns when it is durable.
     Task<void> end(Outcome outcome);
-    /// Nothing has happened: a repeat may do it. Without this or end() it is unknown to repeats.
-    /// After end(): nothing.
+    /// Nothing has happened: a repeat may run it. Without this or end() the outcome is unknown to
+    /// repeats. No effect after end().
     void release();
 
 private:

@@ -11,19 +11,19 @@ namespace crab::core {
 class SettleStage;
 struct CallRules;
 
-/// A call that is answered (its deadline passed, it was cancelled) while its tool goes on. Until
-/// the tool ends, the call keeps its place at the tool's gate and repeats join it; what it ends
-/// with serves repeats only. A host gets it from AdmittedCall::leave_running() and finishes it, on
-/// the same loop; one that is only destroyed leaves an unknown outcome. Source:
-/// docs/protocols/rtp.md, section 3, "Deadline".
+/// A call that was answered (deadline passed or cancelled) while its tool keeps running. Until the
+/// tool ends, the call keeps its slot at the tool's gate and repeats join it; its outcome serves
+/// repeats only. A host gets it from AdmittedCall::leave_running() and finishes it on the same
+/// loop; destroying it unfinished leaves an unknown outcome. Source: docs/protocols/rtp.md, section
+/// 3, "Deadline".
 class LateCall {
 public:
-    /// The tool has ended so. Returns when repeats will get it, after a restart too.
+    /// Records the tool's outcome. Returns when it is durable.
     Task<void> finish(Outcome outcome);
 
 private:
     friend class SettleStage;
-    SettleStage* settle_ = nullptr;  ///< null until run() of the host has returned; outlives this
+    SettleStage* settle_ = nullptr;  ///< null until the host's run() has returned; outlives this
     ToolRef tool_;
     std::shared_ptr<const CallRules> rules_;
     ToolGate::Permit permit_;

@@ -5,16 +5,16 @@
 
 namespace crab::core {
 
-/// How many calls: of one principal in a time, by the rates, and of one tool at once, by its gate.
+/// Applies rate limits per principal and the concurrency limit (gate) of the tool.
 class LimitStage {
 public:
-    /// Takes the call's place at the tool's gate, in a bounded line if need be. Ends with
-    /// kRateLimited, kCancelled.
+    /// Takes a slot at the tool's gate, queueing if needed. Ends with kRateLimited, kCancelled.
     static Step<AdmittedCall> pass(ApprovedCall approved, CallInProgress& progress);
-    /// By the rates, once for each call; repeats that wait count as well. Errors: kRateLimited.
+    /// Counts the call once against the rate limits; waiting repeats count as well. Errors:
+    /// kRateLimited.
     static Result<void> count(CallInProgress& progress);
-    /// A registration has a gate of its own: the place at the gate of the one before is given back
-    /// for one at that of `next`. False: there was none in time.
+    /// Exchanges the slot at the old registration's gate for one at that of `next`. False: none
+    /// became free in time.
     static MaybeTask<bool> move_permit(const Tool& next, CallInProgress& progress);
 
 private:

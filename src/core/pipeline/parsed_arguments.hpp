@@ -9,18 +9,18 @@
 
 namespace crab::core {
 
-/// The arguments of one call, read with a parser that all calls of a loop share. Another call may
-/// use the parser during any wait, so nothing that was read outlives one: read() is the only way to
-/// the arguments, and reads again what is gone. What it gives refuses to be used later than that.
+/// The arguments of one call, parsed with a parser that all calls of a loop share. Any suspension
+/// may invalidate them, so access is through read() only, which parses again if needed; stale
+/// results throw.
 class ParsedArguments {
 public:
-    /// Takes what the front has read, if it holds. Both outlive this.
+    /// Uses the front's parse result if it is still valid. Both must outlive this.
     ParsedArguments(json::Parser& shared, Call& call);
 
-    /// The arguments, an object in which no name is there twice; parsed now unless they are still
-    /// there. Sets `args` of the call to `{}` if it has none. Errors: kInvalidArgs.
+    /// The arguments, an object without duplicate names, parsed if needed. Sets `args` of the call
+    /// to `{}` if it has none. Errors: kInvalidArgs.
     Result<json::Borrowed> read();
-    /// The call gets these arguments instead, and no body; they are not read yet.
+    /// Replaces the arguments and removes the body; does not parse.
     void replace(std::string args);
 
 private:
@@ -29,7 +29,7 @@ private:
     json::Parser& parser_;
     Call& call_;
     std::optional<json::Borrowed> read_;
-    bool names_checked_;  ///< of this text; the front's were
+    bool names_checked_;  ///< for this text; true for the front's
 };
 
 }  // namespace crab::core

@@ -22,44 +22,43 @@ struct CallEnd {
     std::shared_ptr<const Outcome> outcome;  ///< never null
     std::chrono::nanoseconds duration{0};  ///< from arrival; of the first call when replayed
     bool replayed = false;
-    ToolRef tool;  ///< null when the name led nowhere
-    /// What bound the run; null when the tool has no PolicyLimits
+    ToolRef tool;  ///< null when the name did not resolve
+    /// The applied policy; null when the tool has no PolicyLimits
     std::shared_ptr<const EffectivePolicy> policy;
-    std::uint32_t attempts = 0;  ///< that were dispatched
-    std::string approval_id;  ///< of the question that it needed, if it was put
-    std::string cancelled_by;  ///< the principal who cancelled it by its id; empty: nobody did
+    std::uint32_t attempts = 0;  ///< number of dispatches
+    std::string approval_id;  ///< of its approval request, if there was one
+    std::string cancelled_by;  ///< the principal that cancelled it by id; may be empty
 };
 
-/// The one path that every call takes: authorize, hooks, validate, admit, approve, limit, record,
-/// dispatch, settle. One per event loop, used on that loop only. Each stage has a file of its own;
-/// their order is carried by the stage types of core/call/admitted_call.hpp.
+/// The path of every call: authorize, hooks, validate, admit, approve, limit, record, dispatch,
+/// settle. One per event loop, used on that loop only. The stage types of
+/// core/call/admitted_call.hpp enforce the order.
 class Pipeline {
 public:
     Pipeline(CallServices services, const Executor& home, TimerWheel& timers, IdSource& ids);
     ~Pipeline();
 
     /// Runs one call to its end; `call` and what it views must live until then. Sets `call.id` if
-    /// it was empty. Cancelling the coroutine (the caller went away, somebody cancelled the id)
-    /// cancels the call; the cancellation is used up here, so that the front can go on. Never
-    /// throws for reasons that lie in the call. `repeats` is what a repeat of it gets while it
-    /// runs: its outcome, or kAlreadyInProgress.
+    /// it was empty. Cancelling the coroutine (caller gone, cancelled by id) cancels the call; the
+    /// cancellation is cleared here, so that the front can continue. Never throws because of the
+    /// call. `repeats`: whether repeats wait for its outcome or get kAlreadyInProgress.
     Task<CallEnd> run(AuthenticatedCall call, FrameSink& sink,
                       WhileRunning repeats = WhileRunning::kJoin);
 
-    /// The caller of `call`, which run() works on here, has left. Whether the call goes on all the
-    /// same, because repeats wait for what it has begun; it is cancelled when the last of them has
-    /// left too. A call that was not sent is no loss: they begin it again.
+    /// The caller of the running `call` has left: whether it continues because repeats wait for it;
+    /// it is cancelled when the last of them has left. An unsent call does not continue: repeats
+    /// start it again.
     static bool goes_on_for_others(const Call& call) {
         return call.first != nullptr && call.first->leave();
     }
 
-    /// The tools that `principal` may call, as it would name them.
+    /// The tools that `principal` may call, with the names to call them by.
     std::vector<RegistrySnapshot::Listed> list(const Principal& principal,
                                                std::string_view tenant = {},
                                                std::string_view after = {},
                                                std::size_t limit = SIZE_MAX);
-    /// The same as a turn sees them: plain names mean the tools of the view's device and
-    /// connection, if it has them. The policy of `view` is set here.
+    /// The same for a turn: plain names prefer the tools of the view's device and connection. Sets
+    /// the policy of `view`.
     std::vector<RegistrySnapshot::Listed> list_for(View view);
     Result<ToolRef> resolve(const Principal& principal, std::string_view tenant,
                             std::string_view name);

@@ -6,19 +6,18 @@
 
 namespace crab::core {
 
-/// What the durable ledger knows of a call whose name leads nowhere now, or to a tool that is not
-/// the one that it was made to: that one has left, or its source has not told its tools since the
-/// start. The caller learns of its own calls only, as far as the rules would let it make them, and
-/// hooks are asked as ever.
+/// Looks up the durable ledger for a repeat whose name does not resolve, or resolves to another
+/// tool than the first call's, because the tool was removed or its source has not listed its tools
+/// since the start. Callers find only their own calls that the rules would allow; hooks run as
+/// usual.
 class Recall {
 public:
     Recall(LoopServices& loop, Repeats& repeats) : loop_(loop), repeats_(repeats) {}
 
-    /// The end of a call that was not authorized: the ledger is asked before the catalogue has the
-    /// last word, `why`. Never null.
+    /// The end of a call that was not authorized: the stored outcome, otherwise `why`. Never null.
     MaybeTask<OutcomeRef> last_word(Error why, CallInProgress& progress);
-    /// `there`: what the name leads to now; null: nowhere. `why`: what the caller is told
-    /// otherwise. Null: there is nothing to tell.
+    /// `there`: what the name resolves to, may be null. `why`: the error if nothing is stored.
+    /// Null: nothing is stored.
     MaybeTask<OutcomeRef> known_of(ToolRef there, Error why, CallInProgress& progress);
 
 private:

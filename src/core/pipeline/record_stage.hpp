@@ -6,16 +6,16 @@
 
 namespace crab::core {
 
-/// What has to be durable before a call may run: with a journal the admission of calls with side
-/// effects or a key, else the audit record of those with side effects. And the last look at the
-/// clock before the tool gets the call.
+/// Makes durable what must precede the run: with a journal, the admission of calls with side
+/// effects or a key; otherwise the audit record of those with side effects. Checks the deadline a
+/// last time.
 class RecordStage {
 public:
     RecordStage(LoopServices& loop, Recall& recall) : loop_(loop), recall_(recall) {}
 
     /// Ends with kUnavailable when it cannot be recorded, with kTimeout or kCancelled when it is
-    /// too late, and with what an earlier run of the gateway, or memory that was since reused, knew
-    /// of the call: its outcome, or the reason why it must not run.
+    /// too late, and for a call that an earlier run of the gateway or a dropped ledger entry has
+    /// seen, with its outcome or the reason why it must not run.
     Step<RecordedCall> pass(AdmittedCall admitted, CallInProgress& progress);
 
 private:

@@ -5,15 +5,15 @@
 
 namespace crab::core {
 
-/// What the ledger in memory says of a call: it is new, or what it repeats is told, now or when it
-/// has ended.
+/// Asks the in-memory ledger about a call: it is new, or the outcome of the call it repeats, now or
+/// when that has ended.
 class Repeats {
 public:
     explicit Repeats(LoopServices& loop) : loop_(loop) {}
 
     Ledger::Answer ask(std::uint64_t content, const CallInProgress& progress);
-    /// What a repeat gets of the first call, which runs or has ended; null: that left nothing, so
-    /// this one may ask() again. `first` is not kNew.
+    /// The outcome for a repeat of `first`, which runs or has ended and is not kNew; null: there is
+    /// none to replay, so ask() again.
     MaybeTask<OutcomeRef> outcome_of(Ledger::Answer first, Deadline deadline,
                                      CallInProgress& progress);
 

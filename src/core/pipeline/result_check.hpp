@@ -8,16 +8,15 @@
 
 namespace crab::core {
 
-/// Whether a result is what its tool promises: its size, and its form by the output schema. Used on
-/// one loop.
+/// Checks a result's size and output schema. Used on one loop.
 class ResultCheck {
 public:
     explicit ResultCheck(IdSource& ids) : ids_(ids) {}
 
-    /// The outcome as callers get it. Errors besides its own: kOversize; kInternal for what breaks
-    /// the tool's own schema.
+    /// The outcome for callers. Errors besides its own: kOversize; kInternal for a violation of the
+    /// tool's schema.
     Outcome check(const Tool& tool, Outcome outcome, const CallRules& rules);
-    /// Gives back what a large result took.
+    /// Releases memory of large results.
     void shrink() { parser_.shrink(); }
 
 private:

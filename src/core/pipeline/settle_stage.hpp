@@ -7,15 +7,15 @@
 
 namespace crab::core {
 
-/// What is kept of a call that was dispatched: what its repeats will get, in memory and durably, or
-/// nothing if one of them may run again. Gives back what the call occupied.
+/// Stores the outcome of a dispatched call for repeats, in memory and durably, or releases its
+/// entry if a repeat may run again. Releases the call's slots.
 class SettleStage {
 public:
     SettleStage(LoopServices& loop, ResultCheck& results) : loop_(loop), results_(results) {}
 
-    /// Gives `outcome` back once it is kept.
+    /// Returns `outcome` once it is stored.
     MaybeTask<OutcomeRef> pass(OutcomeRef outcome, CallInProgress& progress);
-    /// The tool of a call that was answered has ended so.
+    /// Records the late outcome of an answered call.
     Task<void> finish(LateCall& late, Outcome given);
 
 private:

@@ -10,15 +10,15 @@
 
 namespace crab::core {
 
-/// What a call ended with; shared by everybody who waits for it. Null where it says so.
+/// The outcome of a call, shared by all that wait for it. Null only where documented.
 using OutcomeRef = std::shared_ptr<const Outcome>;
 
-/// What a stage of the pipeline gives: the call as the next stage takes it, or what the call ends
-/// with, which may well be a success (a repeat's).
+/// The result of a stage: the call for the next stage, or the outcome with which it ends, which may
+/// be a success (a replay).
 template <class T>
 using Reached = std::expected<T, OutcomeRef>;
 
-/// The same of a stage that sometimes has to wait.
+/// The same for a stage that may wait.
 template <class T>
 using Step = MaybeTask<Reached<T>>;
 
@@ -29,7 +29,7 @@ inline OutcomeRef ended(ErrorCode code, std::string message) {
     return std::make_shared<const Outcome>(fail(code, std::move(message)));
 }
 
-/// `return end_with(...)` from a stage: the call goes no further.
+/// `return end_with(...)` from a stage ends the call.
 inline std::unexpected<OutcomeRef> end_with(OutcomeRef outcome) {
     return std::unexpected(std::move(outcome));
 }

@@ -5,11 +5,11 @@
 
 namespace crab::core {
 
-/// The arguments against the tool's schema; then what binds the run: its policy and its deadline.
+/// Validates the arguments against the tool's schema, then computes execution policy and deadline.
 class ValidateStage {
 public:
-    /// Ends with kInvalidArgs, whose details name each place and rule, and what bind_policy()
-    /// fails with.
+    /// Ends with kInvalidArgs, whose details name each pointer and rule, and with the errors of
+    /// bind_policy().
     static Reached<ValidatedCall> pass(HookedCall hooked, CallInProgress& progress);
 };
 

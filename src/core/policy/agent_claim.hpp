@@ -6,12 +6,11 @@
 
 namespace crab::core {
 
-/// Decides once, before anything is looked up, for which agent a call is. A caller only says a
-/// name: if `policy` lets `principal` act for that agent, or the front knows
-/// (Call::acts_for_agent), it is the agent's call. Else the name counts within the principal's own
-/// names, `caller/ci/planner`, which no agent has and no other principal gets: its worktree,
-/// memory, jobs and events are its own. Without a name the call is the principal's. Errors:
-/// kInvalidArgs for a name that is too long for that.
+/// Resolves the agent of a call, before anything else. A claimed agent is accepted if `policy` lets
+/// `principal` act for it, or the front vouches for it (Call::acts_for_agent). Otherwise the name
+/// is qualified by the principal, `caller/ci/planner`, which cannot collide with an agent or
+/// another principal, so its worktree, memory, jobs and events are separate. Without a claim the
+/// agent is the principal itself. Errors: kInvalidArgs for a name that is too long.
 Result<void> settle_agent(Call& call, const Principal& principal, const Policy& policy);
 
 }  // namespace crab::core

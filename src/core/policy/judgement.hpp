@@ -7,9 +7,9 @@
 
 namespace crab::core {
 
-/// What roles and rules say about one question, gathered in any order; the one place where they are
-/// weighed. Deny wins. What the role gives stays unless an allow list confines it; what the role
-/// does not give, an allowance adds only where rules may widen it.
+/// Combines role defaults and rules, in any order, to one decision; the only place that does. Deny
+/// wins. A right of the role holds unless an allow list restricts it; a rule grants further rights
+/// only where rules may widen the role.
 class Judgement {
 public:
     enum class Rules : std::uint8_t { kNarrow, kWiden };
@@ -19,8 +19,8 @@ public:
     void deny(std::string_view rule) { keep(denied_, rule); }
     void allow(std::string_view rule) { keep(allowed_, rule); }
     void ask_for_approval(std::string_view rule) { keep(approval_, rule); }
-    /// An allow list speaks of this principal: what none allows is refused.
-    /// `rule` says which list, and lives as long as the decision.
+    /// An allow list names this principal: what no list allows is denied. `rule` describes the list
+    /// and must outlive the decision.
     void confine(std::string_view rule) { keep(confined_, rule); }
     bool is_denied() const { return !denied_.empty(); }
 

@@ -20,13 +20,13 @@ namespace crab::core {
 enum class Verdict : std::uint8_t { kAllow, kDeny, kNeedsApproval };
 std::string_view name_of(Verdict verdict);
 
-/// What was decided and by which rule. `rule` views text of the Policy that decided.
+/// A decision and the rule that made it. `rule` views text of the Policy.
 struct Decision {
     Verdict verdict = Verdict::kDeny;
     std::string_view rule;
 };
 
-/// Holds for arguments whose value at `pointer` is as said; every condition that is set must hold.
+/// Matches arguments by the value at `pointer`; every test that is set must hold.
 struct ArgumentCondition {
     std::string pointer;                       ///< RFC 6901
     std::optional<std::string> equals;         ///< a JSON value as text
@@ -35,8 +35,8 @@ struct ArgumentCondition {
     std::optional<double> min, max;            ///< for numbers
 };
 
-/// The arguments that a decision is about: those of a call; bytes that are no JSON, into which no
-/// rule can look; or any at all, which is what a listing asks.
+/// The arguments to decide on: those of a call; bytes that are not JSON, which rules cannot
+/// inspect; or any, for listings.
 class CallArguments {
 public:
     CallArguments(simdjson::dom::element seen) : seen_(seen), sight_(Sight::kSeen) {}
@@ -61,36 +61,37 @@ private:
     Sight sight_;
 };
 
-/// One entry of the operator's policy. Unset patterns stand for "any". Of the names a tool has,
-/// plain and qualified, each counts.
+/// One entry of the operator's policy. Unset patterns stand for "any". A tool matches by its plain
+/// or its qualified name.
 struct PolicyRule {
     Glob principal, tenant;
     Roles roles;                               ///< empty: any
     std::vector<Glob> sources;                 ///< `device/kitchen-*`, `built_in/*`, …
     std::vector<Glob> call_allow, call_deny, call_needs_approval;
     std::vector<Glob> register_allow, register_deny;
-    /// Narrows the call lists to tools that may have effects (ToolSpec::effects()), or have none
-    /// for sure
+    /// Restricts the call lists to tools that may have side effects (ToolSpec::effects()), or
+    /// certainly have none
     std::optional<bool> effects;
-    std::vector<ArgumentCondition> where;  ///< narrows the call lists to calls with such arguments
+    /// Restricts the call lists to calls with such arguments
+    std::vector<ArgumentCondition> where;
     std::vector<Glob> act_for{};  ///< agents that the principal may act for
 };
 
-/// What the operator says of one paired peer: what it is, for whom it works, and what it may beside
-/// the defaults of its role.
+/// The operator's settings for one paired peer: its role, its tenants, and rights in addition to
+/// its role's defaults.
 struct PeerRule {
     std::string id;  ///< principal id, `<component_type>/<component_id>`; no other rule has it
-    std::optional<Role> role;  ///< in place of the one of its component type
+    std::optional<Role> role;  ///< replaces the role of its component type
     std::vector<Glob> tenants;  ///< empty: the default tenant
     std::vector<Glob> allow, deny;  ///< of actions
 };
 
-/// Who may do what; calls, registrations and actions are weighed alike (core/policy/judgement.hpp).
-/// Role defaults first: `caller` and `operator` may call, `device` and `tool_host` may register,
-/// actions have the tables of core/call/action.hpp. Then the rules: deny wins; for calls and
-/// registrations, once an allow list speaks of a principal, what none of them lists is refused; for
-/// actions an allowance widens the role. The verdict does not depend on the order of the rules.
-/// Immutable; thread-safe.
+/// The access policy; calls, registrations and actions are decided alike
+/// (core/policy/judgement.hpp). Role defaults first: `caller` and `operator` may call, `device` and
+/// `tool_host` may register, actions have the tables of core/call/action.hpp. Then the rules: deny
+/// wins; for calls and registrations, if an allow list names a principal, what no list allows is
+/// denied; for actions a rule may widen the role. The order of rules does not matter. Immutable;
+/// thread-safe.
 class Policy {
 public:
     /// Errors: kInvalidArgs naming the rule whose pattern or value does not compile.
@@ -99,27 +100,27 @@ public:
     ~Policy();
 
     /// May `principal` call `tool` with these arguments, for `tenant`? Without a tenant: for any of
-    /// its own. A rule with conditions that nobody can see whether they hold denies and asks for an
-    /// approval as if they did, and allows nothing.
+    /// its own. A rule whose conditions cannot be evaluated denies and requires approval as if they
+    /// held, and allows nothing.
     Decision decide_call(const Principal& principal, const Tool& tool, CallArguments args,
                          std::string_view tenant = {}) const;
     bool may_call(const Principal& principal, const Tool& tool,
                   std::string_view tenant = {}) const {
         return decide_call(principal, tool, std::nullopt, tenant).verdict != Verdict::kDeny;
     }
-    /// May `principal` act for this agent: work where it works, with what it remembers? Operators
-    /// may, anybody else needs a rule. A name with a slash is not an agent's: it belongs to a
-    /// principal (core/policy/agent_claim.hpp).
+    /// May `principal` act for this agent, with its worktree and memory? Operators may, others need
+    /// a rule. A name with a slash is not an agent's but a principal's
+    /// (core/policy/agent_claim.hpp).
     bool may_act_for(const Principal& principal, std::string_view agent) const;
-    /// May calls of `principal` name this tenant? The one answer for tokens, peers and operators.
+    /// May calls of `principal` name this tenant? For tokens, peers and operators alike.
     bool may_act_in(const Principal& principal, std::string_view tenant) const;
-    /// The tenant of its calls that name none; empty: that of no tenant in particular.
+    /// The default tenant of its calls; empty: no particular tenant.
     std::string_view home_tenant(const Principal& principal) const;
     /// May `principal` register a tool of this name?
     Decision decide_registration(const Principal& principal, std::string_view name) const;
-    /// May `principal` do `action` (core/call/action.hpp) for `tenant`? Empty: for no tenant in
-    /// particular. A pattern asks for all that it stands for. A principal proven by a certificate
-    /// is a peer, whose tenants and rights its PeerRule says.
+    /// May `principal` do `action` (core/call/action.hpp) for `tenant`? Empty: no particular
+    /// tenant. A pattern must be allowed as a whole. A principal authenticated by a certificate is
+    /// a peer, with the tenants and rights of its PeerRule.
     Decision decide_action(const Principal& principal, std::string_view action,
                            std::string_view tenant) const;
 

@@ -12,8 +12,8 @@
 
 namespace crab::core {
 
-/// At most `per_second` calls a second on average, `burst` at once, by each principal that fits,
-/// over all tools that fit.
+/// At most `per_second` calls a second on average with bursts of `burst`, per matching principal,
+/// over all matching tools.
 struct RateRule {
     Glob principal, tool;   ///< unset: any
     double per_second = 0;
@@ -26,16 +26,14 @@ struct RateRule {
     }
 };
 
-/// Token buckets, counted per principal at admission, so that neither parallel calls nor a
-/// reconnect outrun them. A bucket is forgotten only when it is full again, when it says nothing.
-/// Of each rule at most kMostBuckets are kept: whoever comes beyond them shares one bucket with all
-/// others who do, and no bucket is given up for another. Thread-safe; costs nothing without rules.
+/// Token buckets per principal, taken at admission, so that neither parallel calls nor a reconnect
+/// evade them. A bucket is dropped only when it is full. At most kMostBuckets per rule: further
+/// principals share one bucket. Thread-safe; no cost without rules.
 class RateLimits {
 public:
     static constexpr std::size_t kMostBuckets = 65'536;
 
-    /// A rule that was in force in `before` as well goes on with its buckets, shared with calls
-    /// that still use those. `before` may be null.
+    /// Rules that are unchanged from `before`, which may be null, keep their buckets.
     explicit RateLimits(std::vector<RateRule> rules, const RateLimits* before = nullptr);
 
     /// Takes one call from every bucket that applies, or from none. Errors: kRateLimited with
@@ -51,7 +49,7 @@ private:
         RateRule rule;
         std::shared_ptr<Buckets> buckets;
     };
-    std::shared_ptr<std::mutex> mutex_;  ///< of all buckets, shared as they are
+    std::shared_ptr<std::mutex> mutex_;  ///< guards all buckets and is shared like them
     std::vector<Counted> rules_;
 };
 

@@ -8,21 +8,21 @@
 
 namespace crab::core {
 
-/// What is known of an absent tool other than its name.
+/// Known properties of an absent tool.
 struct AbsentClaims {
     bool side_effects = false, idempotent = false;
 };
 
-/// A tool that is not there, as far as names and source tell: rules and hooks can judge it, nobody
-/// can run it.
+/// A placeholder for an unregistered tool, made from its names and source: rules and hooks can
+/// evaluate it, but it cannot run.
 std::shared_ptr<Tool> absent_tool(const ToolSource& source, std::string_view plain_name,
                                   AbsentClaims claims);
-/// The same from what a ledger keeps, `Tool::unique_name` and `Tool::source_text`. Nothing when
-/// that is not a tool's.
+/// The same from a ledger entry's `Tool::unique_name` and `Tool::source_text`. Nothing when they
+/// are invalid.
 std::shared_ptr<Tool> absent_tool(std::string_view unique_name, std::string_view source_text,
                                   AbsentClaims claims);
 
-/// Whether a caller who says `name`, of `provider` if that is not empty, may mean this tool.
+/// Whether `name`, of `provider` if not empty, may refer to this tool.
 bool may_mean(std::string_view name, std::string_view provider, const Tool& tool);
 
 }  // namespace crab::core

@@ -8,19 +8,17 @@
 
 namespace crab::core {
 
-/// A plain name that means more than one tool, so that callers of it have to say which.
+/// A plain name that several tools share, so that callers must qualify it.
 struct AmbiguousName {
     std::string name;
-    std::string error;   ///< what such a caller reads, choices included
+    std::string error;   ///< the error for callers, with the choices
 };
 
-/// Those of the plain names of `tools` that are ambiguous for somebody who may call everything. For
-/// the operator's log: whoever registers or chains a tool may so take a name from callers that knew
-/// it.
+/// The plain names of `tools` that are ambiguous to a caller with all rights. For the log: a
+/// registration may thereby break callers of the plain name.
 std::vector<AmbiguousName> ambiguous_names(const RegistrySnapshot& registry,
                                            std::span<const ToolRef> tools);
-/// Logs each of them that `told` does not hold, and keeps it there. `by` is whose registration it
-/// was.
+/// Logs each of them that is not in `told`, and adds it. `by` names the registering source.
 void log_ambiguous_names(const RegistrySnapshot& registry, std::span<const ToolRef> tools,
                          std::string_view by, std::vector<std::string>& told);
 

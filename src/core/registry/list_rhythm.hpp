@@ -8,9 +8,9 @@
 
 namespace crab::core {
 
-/// When a remote source of tools is asked for its list: every minute while it answers, after pauses
-/// from 1 s to a minute while it is silent, which costs it its tools after five. Pure; times are
-/// those of the steady clock.
+/// When to poll a remote source of tools: every minute while it answers, with backoff from 1 s to a
+/// minute while it does not; after five minutes its tools are removed. Pure; times are of the
+/// steady clock.
 class ListRhythm {
 public:
     struct Times {
@@ -25,15 +25,15 @@ public:
 
     struct Next {
         Deadline ask;  ///< again
-        bool changed = false;  ///< it has fallen silent, or answers again
-        bool withdraw = false;  ///< it has been silent for too long to keep its tools
+        bool changed = false;  ///< it has stopped answering, or answers again
+        bool withdraw = false;  ///< its tools must be removed
     };
     Next on_answer(SteadyTime now) {
         heard_ = now;
         pause_ = times_.first_pause;
         return {.ask = now + times_.every, .changed = !std::exchange(answered_, true)};
     }
-    /// `has_tools`: there are some to be lost.
+    /// `has_tools`: whether it has registered tools.
     Next on_silence(SteadyTime now, bool has_tools) {
         const SteadyTime too_long = heard_ + times_.listed_for;
         Next next{.ask = now + pause_,

@@ -60,7 +60,7 @@ private:
         std::string key;
         V value;
     };
-    /// Its items in one piece, so that finding one costs one look at memory that is not at hand.
+    /// Its items are contiguous, so that a lookup costs one cache miss.
     struct Bucket {
         std::shared_ptr<const Item[]> items;
         std::size_t size = 0;

@@ -24,23 +24,23 @@ namespace crab::core {
 
 class Policy;
 
-/// What one caller may see. Listing and calling go through the same view and the same decision.
+/// The tools that one caller may see. Listing and calling use the same view and decision.
 struct View {
     const Principal* principal = nullptr;    ///< never null when used
     const Policy* policy = nullptr;          ///< never null when used
     std::string_view tenant;                 ///< empty: that of the principal
-    std::string_view prefer_source;  ///< a plain name means this source's tool, if it has one
-    ConnectionId prefer{};  ///< among the connections of one device this one wins, not the latest
-    const ToolScope* scope = nullptr;  ///< narrows the view further; null: not
+    std::string_view prefer_source;  ///< a plain name prefers this source's tool
+    ConnectionId prefer{};  ///< prefers this connection of a device to the latest one
+    const ToolScope* scope = nullptr;  ///< restricts the view further; null: no restriction
 };
 
 /// The tools at one moment; immutable.
 class RegistrySnapshot {
 public:
-    /// The tool that `name` means to this caller: a qualified name first, then a plain one.
-    /// Errors: kToolNotFound (with a suggestion), kAmbiguousTool (with the choices), kUnavailable
-    /// while a source that may have it has not told its tools; kForbidden never: what may not be
-    /// called is not found.
+    /// Resolves `name` for this caller: as a qualified name first, then as a plain one. Errors:
+    /// kToolNotFound (with a suggestion), kAmbiguousTool (with the choices), kUnavailable while a
+    /// source that may have it has not listed its tools; never kForbidden: tools that may not be
+    /// called are not found.
     Result<ToolRef> resolve(const View& view, std::string_view name,
                             std::string_view provider = {}) const;
 
@@ -56,15 +56,14 @@ public:
 
 private:
     friend class Registry;
-    /// What one name leads to.
+    /// The registrations behind one name.
     struct Entry {
-        /// Registrations with this unique name (usually one; one for each connection of a device),
-        /// oldest first
+        /// Registrations with this unique name (one per connection of a device), oldest first
         std::vector<ToolRef> own;
-        PersistentOrder plain_of;  ///< unique names of the tools whose plain name this is
+        PersistentOrder plain_of;  ///< unique names of the tools with this plain name
     };
     struct Name {
-        /// The registration, when this name can mean just one: no other memory is touched then
+        /// The registration if there is just one: a fast path
         ToolRef only;
         std::shared_ptr<const Entry> entry;  ///< never null
     };
@@ -92,35 +91,34 @@ private:
 };
 using SnapshotRef = std::shared_ptr<const RegistrySnapshot>;
 
-/// The one place that answers "who runs this tool for this caller?". Thread-safe: changes lock
-/// inside, readers take the current snapshot, which never changes under them.
+/// Resolves names to tools for a caller; the only place that does. Thread-safe: changes lock
+/// internally, readers use immutable snapshots.
 class Registry {
 public:
     Registry();
 
-    /// Adds tools of `owner` and drops others of its, in one atomic step. Of one owner's equal
-    /// names the last wins.
+    /// Adds and removes tools of `owner` atomically. Of duplicate names the last wins.
     void change(ConnectionId owner, std::span<const ToolRef> add,
                 std::span<const std::string> drop);
-    /// Drops all tools of `owner` but those in `keep_and_add`, which become its whole set.
+    /// Makes `keep_and_add` the complete set of `owner`'s tools.
     void replace(ConnectionId owner, std::span<const ToolRef> tools);
-    /// Drops everything of `owner`: its connection is gone.
+    /// Removes all tools of `owner`, whose connection has closed.
     void remove_owner(ConnectionId owner) { replace(owner, {}); }
     /// The tools of `owner`, sorted by name.
     std::vector<ToolRef> owned_by(ConnectionId owner) const;
 
-    /// A source whose tools are not known yet: until settle(), what may be one of them is
-    /// unavailable instead of unknown.
+    /// Announces a source whose tools are not known yet: until settle(), names that may be its
+    /// tools are unavailable instead of unknown.
     void expect(const ToolSource& source);
-    /// The source has told its tools, or is gone.
+    /// The source has listed its tools, or is removed.
     void settle(const ToolSource& source);
 
-    /// Names of built-in and configured tools: no device can take them, in any case of letters.
+    /// Reserves a name of a built-in or configured tool against devices, ignoring case.
     void reserve(std::string_view name);
     bool is_reserved(std::string_view name) const;
 
     SnapshotRef snapshot() const { return current_.get(); }
-    /// For threads that resolve often: make one Reader for each.
+    /// For threads that resolve often: create one Reader per thread.
     const Published<RegistrySnapshot>& published() const { return current_; }
 
 private:

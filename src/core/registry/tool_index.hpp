@@ -10,7 +10,7 @@
 
 namespace crab::core {
 
-/// The tools that somebody may search, by the names under which they would be called.
+/// A set of searchable tools, by the names to call them by.
 struct ToolCatalog {
     struct Entry {
         std::string name, description;
@@ -19,13 +19,13 @@ struct ToolCatalog {
     std::vector<Entry> entries;
 };
 
-/// Finds tools by words. Functions may block (call them on BlockingPool) and are thread-safe.
+/// Full-text search over tools. Functions may block (call them on BlockingPool) and are
+/// thread-safe.
 class ToolIndex {
 public:
     virtual ~ToolIndex() = default;
-    /// Names of the tools of `catalog` that go best with `words`, the best first, at most `most`;
-    /// any text is a query, and one without a word finds nothing. Equal catalogs are indexed once
-    /// while they are in use. Errors: kInternal.
+    /// Names of the tools of `catalog` that match `words`, best first, at most `most`; any text is
+    /// a valid query. Equal catalogs share an index while in use. Errors: kInternal.
     virtual Result<std::vector<std::string>> find(const std::shared_ptr<const ToolCatalog>& catalog,
                                                   std::string_view words, std::size_t most) = 0;
 };

@@ -15,19 +15,19 @@
 
 namespace crab::core {
 
-/// What a remote source offers, as far as it can be used.
+/// The usable tools of a remote source.
 struct ToolList {
     struct Dropped {
         std::string name;                         ///< shortened; empty if it had none
         std::string reason;
     };
     std::vector<std::shared_ptr<Tool>> tools;     ///< without source and host
-    std::vector<Dropped> dropped;                 ///< not more than a log can bear
+    std::vector<Dropped> dropped;                 ///< bounded, for the log
 };
 
-/// The list of tools of one remote source: asked for in a rhythm, and sooner when somebody wakes
-/// it; what came is in the registry until the source has been silent for too long or is taken away.
-/// All is used on the home loop, but for wake() and status().
+/// Polls the tool list of one remote source, periodically and on wake(), and keeps it in the
+/// registry until the source has not answered for too long or is removed. Used on the home loop,
+/// except wake() and status().
 class ToolListing : public RemoteWaiter {
 public:
     struct Home {
@@ -38,21 +38,21 @@ public:
     };
     struct Status {
         std::string name;
-        bool answers = false;  ///< its last list came, and calls reach it
+        bool answers = false;  ///< its last list arrived, and calls reach it
         std::size_t tools = 0;
-        std::string problem;  ///< why its last list did not come
+        std::string problem;  ///< why its last list failed
     };
 
-    /// `kind` is the log's word for such a source, as in "tool host"; `owner` that of its tools in
-    /// the registry, which expects them from now on until a list has come.
+    /// `kind` names such sources in logs, as in "tool host"; `owner` is the owner id in the
+    /// registry, where its tools are expected until a list has arrived.
     ToolListing(const Home& home, std::string_view kind, ToolSource source, ConnectionId owner);
     ToolListing(const ToolListing&) = delete;
     ToolListing& operator=(const ToolListing&) = delete;
 
-    /// Asks until its chain is cancelled or withdraw() was called; soon after wake(), but at most
+    /// Polls until its chain is cancelled or withdraw() was called; soon after wake(), but at most
     /// once a second.
     static Task<void> watch(std::shared_ptr<ToolListing> listing, ListRhythm::Times times);
-    /// The source is gone: its tools are, at once, and it is not asked any more.
+    /// Removes the source's tools immediately and stops polling.
     void withdraw();
     /// Thread-safe.
     Status status() const;
@@ -61,19 +61,19 @@ public:
     ConnectionId owner() const { return owner_; }
 
 protected:
-    /// Asks for the list until `deadline` and gives what came to offer(), or calls unchanged().
-    /// Errors: why no list came, or why it is none.
+    /// Requests the list until `deadline` and calls offer() or unchanged(). Errors: why there is no
+    /// valid list.
     virtual Task<Result<void>> refresh(Deadline deadline) = 0;
-    /// What the last list said counts no more: the tools were taken out of the registry.
+    /// Discards the last list: its tools were removed from the registry.
     virtual void forget() = 0;
-    /// Whether calls reach the source; from any thread.
+    /// Whether calls reach the source. Thread-safe.
     virtual bool is_reachable() const = 0;
 
-    /// Makes the tools of `list` all that the registry has of this source. `keep_names`: they may
-    /// have plain names that are reserved.
+    /// Replaces this source's tools in the registry by those of `list`. `keep_names`: they may have
+    /// reserved plain names.
     void offer(const ToolList& list, const std::shared_ptr<ToolHost>& host,
                bool keep_names = false);
-    /// The list came, and is the one that counts already.
+    /// The list has not changed.
     void unchanged() { set_status(true, std::nullopt, {}); }
     const Home& place() const { return home_; }
 
