@@ -15,12 +15,12 @@ using AesKey = Secret<std::array<std::uint8_t, 32>>;
 using AesGcmNonce = std::array<std::uint8_t, 12>;
 inline constexpr std::size_t kAesGcmTagSize = 16;
 
-/// AES-256-GCM (NIST SP 800-38D). A nonce serves one text per key, ever. Returns the ciphertext and
-/// then the 16-byte tag.
+/// AES-256-GCM (NIST SP 800-38D). Never reuse a nonce with a key. Returns the ciphertext followed
+/// by the 16-byte tag.
 std::string aes_gcm_seal(const AesKey& key, const AesGcmNonce& nonce,
                          std::string_view additional_data, std::string_view plaintext);
-/// The plaintext; nothing when key, nonce, additional data or any bit of `sealed` (ciphertext, then
-/// tag) is not the sealer's.
+/// The plaintext; nothing when authentication fails. `sealed` is the ciphertext followed by the
+/// tag.
 std::optional<std::string> aes_gcm_open(const AesKey& key, const AesGcmNonce& nonce,
                                         std::string_view additional_data, std::string_view sealed);
 

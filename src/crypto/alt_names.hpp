@@ -11,7 +11,7 @@ struct AltNames {
     std::vector<std::string> uris;
     std::vector<std::string> dns_names;
     std::vector<std::string> ip_addresses;  ///< in their usual text form
-    bool others = false;                    ///< names of further kinds were there; never written
+    bool others = false;                    ///< names of other types were present; never written
 
     friend bool operator==(const AltNames&, const AltNames&) = default;
 };

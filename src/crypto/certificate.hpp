@@ -31,11 +31,11 @@ public:
     const std::string& common_name() const { return common_name_; }
     const AltNames& alt_names() const { return alt_names_; }
     const PublicKey& public_key() const { return public_key_; }
-    /// Basic constraints say CA.
+    /// Whether basic constraints have CA:TRUE.
     bool is_ca() const { return is_ca_; }
-    /// Issuer and subject are the same name.
+    /// Whether issuer and subject are equal.
     bool is_self_issued() const { return is_self_issued_; }
-    /// Whether `at` lies between both dates, each stretched by `slack`.
+    /// Whether `at` is within the validity period, extended by `slack` at both ends.
     bool is_valid_at(SystemTime at, std::chrono::seconds slack = {}) const {
         return at >= not_before_ - slack && at <= not_after_ + slack;
     }
@@ -49,16 +49,16 @@ private:
     bool is_self_issued_ = false;
 };
 
-/// Whether `leaf` chains to `ca`, by way of `between` if need be: signatures, basic constraints,
-/// dates at `at`, no weak digest or key (RFC 5280, section 6). Names are not compared. Errors:
-/// kInvalidArgs, saying what is wrong.
+/// Checks that `leaf` chains to `ca`, via `between` if needed: signatures, basic constraints, dates
+/// at `at`, no weak digest or key (RFC 5280, section 6). Names are not compared. Errors:
+/// kInvalidArgs with the reason.
 Result<void> check_chain(const Certificate& leaf, std::span<const Certificate> between,
                          const Certificate& ca, SystemTime at);
 inline Result<void> check_chain(const Certificate& leaf, const Certificate& ca, SystemTime at) {
     return check_chain(leaf, {}, ca, at);
 }
 
-/// Whether two texts name the same certificate: compared without case.
+/// Compares two fingerprints, ignoring case.
 bool same_fingerprint(std::string_view left, std::string_view right);
 
 }  // namespace crab::crypto

@@ -10,13 +10,13 @@
 
 namespace crab::crypto {
 
-/// A certificate signing request (PKCS #10, RFC 2986): proof that somebody holds a private key, and
-/// what they would like to be called.
+/// A certificate signing request (PKCS #10, RFC 2986): a proof of possession of a private key, with
+/// requested names.
 struct CertificateRequest {
     static constexpr std::size_t kMostPem = 16 << 10;
 
     PublicKey public_key;
-    std::string common_name;  ///< as asked for; an issuer that knows better ignores it
+    std::string common_name;  ///< as requested; issuers may ignore it
     AltNames alt_names;  ///< likewise
 
     /// One PEM block of at most 16 KiB with a valid self-signature and a key that is P-256, P-384,

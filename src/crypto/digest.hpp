@@ -23,22 +23,21 @@ inline Sha256Digest sha256(std::string_view text) { return sha256(bytes_of(text)
 /// 64 lower-case hexadecimal characters.
 std::string sha256_hex(std::string_view text);
 
-/// FIPS 180-4. Broken as a signature; only for protocols that name it, such as the handshake of RFC
-/// 6455, section 4.2.2.
+/// FIPS 180-4. Not collision-resistant; only for protocols that require it, such as the handshake
+/// of RFC 6455, section 4.2.2.
 Sha1Digest sha1(std::span<const std::uint8_t> bytes);
 inline Sha1Digest sha1(std::string_view text) { return sha1(bytes_of(text)); }
 
 /// RFC 2104 with SHA-256.
 Sha256Digest hmac_sha256(std::span<const std::uint8_t> key, std::span<const std::uint8_t> bytes);
 
-/// Whether both hold the same bytes, in a time that depends on their length alone. Other lengths
-/// are never equal.
+/// Constant-time comparison. Different lengths are never equal.
 bool constant_time_equal(std::span<const std::uint8_t> left, std::span<const std::uint8_t> right);
 inline bool constant_time_equal(std::string_view left, std::string_view right) {
     return constant_time_equal(bytes_of(left), bytes_of(right));
 }
 
-/// SHA-256 of bytes that come in parts.
+/// Incremental SHA-256.
 class Sha256 {
 public:
     Sha256();
@@ -48,10 +47,10 @@ public:
 
     Sha256& update(std::span<const std::uint8_t> bytes);
     Sha256& update(std::string_view text) { return update(bytes_of(text)); }
-    /// Eight bytes, most significant first: frames a number so that no two sequences of parts look
-    /// alike.
+    /// Adds a number as eight bytes, big-endian, so that different sequences of parts cannot
+    /// collide.
     Sha256& update_number(std::uint64_t number);
-    /// The digest of everything so far; the object then starts again.
+    /// The digest so far; resets the object.
     Sha256Digest finish();
 
 private:

@@ -34,8 +34,7 @@ private:
     Ed25519PublicKey public_key_;
 };
 
-/// Whether `signature` is one of `message` under `key`. False for anything malformed, keys that are
-/// no curve point included.
+/// Verifies a signature. False for anything malformed, including keys that are not curve points.
 bool ed25519_verify(const Ed25519PublicKey& key, std::span<const std::uint8_t> message,
                     const Ed25519Signature& signature);
 inline bool ed25519_verify(const Ed25519PublicKey& key, std::string_view message,

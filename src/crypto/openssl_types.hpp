@@ -13,7 +13,7 @@ struct bignum_st;
 
 namespace crab::crypto {
 
-/// Gives OpenSSL's objects back to it.
+/// Deleter for OpenSSL objects.
 struct FreeOpenssl {
     void operator()(evp_pkey_st* object) const;
     void operator()(evp_pkey_ctx_st* object) const;
@@ -25,14 +25,13 @@ struct FreeOpenssl {
     void operator()(bignum_st* object) const;
 };
 
-/// An OpenSSL object with one owner; headers name it without OpenSSL's own.
+/// An owned OpenSSL object, usable without OpenSSL's headers.
 template <class T>
 using Owned = std::unique_ptr<T, FreeOpenssl>;
 
-/// Throws when OpenSSL fails where only a broken library or a lack of memory can be the reason.
+/// Throws when OpenSSL fails for a reason that only a broken library or lack of memory can explain.
 void require_openssl(bool ok, const char* what);
-/// Forgets the errors of a refused input, which OpenSSL would otherwise show to whoever asks next
-/// on this thread.
+/// Clears OpenSSL's error queue of this thread after a refused input.
 void forget_openssl_errors();
 
 }  // namespace crab::crypto

@@ -16,7 +16,7 @@ namespace crab::crypto {
 enum class KeyKind : std::uint8_t { kP256, kP384, kEd25519, kRsa, kOther };
 
 /// The public half of a certificate's key, as the DER of its SubjectPublicKeyInfo (RFC 5280,
-/// section 4.1), always in the same form: equal keys have equal bytes.
+/// section 4.1), in canonical form: equal keys have equal bytes.
 struct PublicKey {
     KeyKind kind = KeyKind::kOther;
     int bits = 0;
@@ -33,7 +33,7 @@ class PrivateKey {
 public:
     static PrivateKey generate_p256();
     static PrivateKey generate_ed25519();
-    /// PKCS #8 or the older forms of one kind of key, not encrypted. Errors: kInvalidArgs.
+    /// PKCS #8 or the older key-specific forms, not encrypted. Errors: kInvalidArgs.
     static Result<PrivateKey> from_pem(const Secret<std::string>& pem);
 
     /// PKCS #8, not encrypted.

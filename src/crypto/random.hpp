@@ -6,8 +6,7 @@
 
 namespace crab::crypto {
 
-/// Fills `bytes` from the secure generator. Throws when it fails, which ends whatever needed the
-/// secret.
+/// Fills `bytes` from the secure generator. Throws on failure.
 void fill_random(std::span<std::uint8_t> bytes);
 /// `bytes` random bytes as 2 * `bytes` lower-case hexadecimal characters.
 std::string random_hex(std::size_t bytes);

@@ -9,12 +9,12 @@
 
 namespace crab::crypto {
 
-/// Where secrets come from. Programs give SystemRandom; tests of published vectors give the bytes
-/// of the vector.
+/// Source of random bytes for secrets. Programs use SystemRandom; tests of published vectors supply
+/// the vector's bytes.
 class RandomSource {
 public:
     virtual ~RandomSource() = default;
-    /// Fills `bytes`; throws when it cannot, which ends whatever needed the secret.
+    /// Fills `bytes`; throws on failure.
     virtual void fill(std::span<std::uint8_t> bytes) = 0;
 
     template <std::size_t N>

@@ -8,14 +8,13 @@
 
 namespace crab::crypto {
 
-/// A public key that can check signatures: Ed25519 (RFC 8032) or P-256, as the DER of its
+/// Reads a public key for signatures: Ed25519 (RFC 8032) or P-256, as the DER of its
 /// SubjectPublicKeyInfo in the usual form (uncompressed point, named curve), which is what
 /// WebCrypto exports as `spki`. Errors: kInvalidArgs for anything else.
 Result<PublicKey> read_signing_key(std::string_view der);
 
-/// Whether `signature` is one of `message` under `key`. Signatures have 64 bytes: Ed25519's own, or
-/// for P-256 with SHA-256 the numbers r and s one after the other (IEEE P1363), as WebCrypto makes
-/// them. False for anything malformed.
+/// Verifies a signature of 64 bytes: Ed25519, or for P-256 with SHA-256 the numbers r and s
+/// concatenated (IEEE P1363), as WebCrypto makes them. False for anything malformed.
 bool verify(const PublicKey& key, std::string_view message, std::string_view signature);
 
 /// A signature in that form. `key` is Ed25519 or P-256.

@@ -10,7 +10,7 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 
-/// For tests: keys that crab never makes and others may send.
+/// For tests: keys that crab never creates but may receive.
 namespace crab::crypto::test {
 
 inline PrivateKey key_of(EVP_PKEY* made) {

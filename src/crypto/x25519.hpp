@@ -24,8 +24,8 @@ public:
 
     const X25519PublicKey& public_key() const { return public_key_; }
     const Secret<Scalar>& scalar() const { return scalar_; }
-    /// What both sides compute; nothing when it would be all zero, as with a `peer` of small order
-    /// (RFC 7748, section 6.1).
+    /// The shared secret; nothing when it would be all zero, as with a `peer` of small order (RFC
+    /// 7748, section 6.1).
     std::optional<X25519SharedSecret> agree(const X25519PublicKey& peer) const;
 
 private:

@@ -17,8 +17,8 @@
 
 namespace crab::gateway {
 
-/// Rights other than calls: the leases in trust.db, the answer from policy and leases, and the
-/// routes that both have. What happens to leases is in the audit log.
+/// Access to actions: the leases in trust.db, decisions from policy and leases, and the routes of
+/// both. Changes of leases are in the audit log.
 class AccessRights final : public Component {
 public:
     AccessRights(const GatewayContext& context, Workers& workers, AuditTrail& audit,
@@ -27,19 +27,19 @@ public:
 
     std::string_view name() const override { return "rights and leases"; }
     std::span<const ConfigKey> keys() const override;
-    /// The file has been checked before. Errors: those of the store.
+    /// The file has already been checked. Errors: those of the store.
     Result<void> start() override;
     Result<Change> prepare(const config::GatewayConfig& next) override;
     void add_metrics(core::MetricsPage& page) override;
     void stop(Deadline deadline) override;
 
-    /// Stores the ends of leases every second, and forgets old ones; for as long as what it returns
-    /// lives, on `loop`.
+    /// Stores ended leases every second and removes old ones, on `loop`, during the lifetime of the
+    /// returned object.
     std::unique_ptr<net::Periodic> keep(net::EventLoop& loop);
     /// Ends the leases of a session; may block.
     std::function<void(const core::Principal& owner, const std::string& session_id)>
     on_session_deleted();
-    /// Ends the leases of a peer that is not trusted any more; may block.
+    /// Ends the leases of a peer that is no longer trusted; may block.
     std::function<void(const trust::PeerChange&)> on_peer_changed();
 
     trust::PeerAccess& access() { return *access_; }
@@ -58,7 +58,7 @@ private:
     std::optional<trust::PeerAccess> access_;
     std::optional<rtp::LeasesApi> leases_api_;
     std::optional<admin::PolicyApi> policy_api_;
-    std::unique_ptr<BlockingPool> housekeeping_;  ///< last: what it was given refers to the rest
+    std::unique_ptr<BlockingPool> housekeeping_;  ///< last: its work refers to the other members
 };
 
 }  // namespace crab::gateway

@@ -11,7 +11,8 @@
 
 namespace crab::gateway {
 
-/// The admin socket: the operator's API, and all that he may do besides, on the first event loop.
+/// The admin socket: the operator's API and all other routes that operators may use, on the first
+/// event loop.
 class AdminListener final : public Component {
 public:
     struct Uses {

@@ -13,11 +13,11 @@
 namespace crab::gateway {
 
 /// Agents on the admin socket. Used on one loop.
-/// - `GET /v1/admin/agents`: {`agents`, `turns`}, the latest turns that events have started.
-/// - `GET /v1/admin/agents/turns/{turn_id}`: {`turn`, `messages`}, what was said in its chat
-/// session.
-/// - `GET /v1/admin/agents/tools?agent`: {`tools` of {`name`, `tokens`, `offered`}, …}, what a
-/// model of that agent would be told of.
+/// - `GET /v1/admin/agents`: {`agents`, `turns`}, with the latest turns started by events.
+/// - `GET /v1/admin/agents/turns/{turn_id}`: {`turn`, `messages`}, with the messages of its chat
+///   session.
+/// - `GET /v1/admin/agents/tools?agent`: {`tools` of {`name`, `tokens`, `offered`}, …}, the tools
+///   that a model of that agent would be offered.
 class AgentsApi {
 public:
     struct Services {

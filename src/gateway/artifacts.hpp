@@ -10,8 +10,8 @@
 
 namespace crab::gateway {
 
-/// Large results: their store in `<state_dir>/artifacts`, the threads that read and write it, and
-/// the routes that callers fetch them by. Devices upload through clawseed::Front.
+/// Large results: their store in `<state_dir>/artifacts`, its worker threads, and the routes for
+/// callers. Devices upload through clawseed::Front.
 class Artifacts final : public Component {
 public:
     Artifacts(const GatewayContext& context, AuditTrail& audit)
@@ -25,7 +25,8 @@ public:
     void add_metrics(core::MetricsPage& page) override;
     void stop(Deadline deadline) override;
 
-    /// Removes what has expired, every minute; for as long as what it returns lives, on `loop`.
+    /// Removes expired artifacts every minute, on `loop`, during the lifetime of the returned
+    /// object.
     std::unique_ptr<net::Periodic> keep(net::EventLoop& loop);
     core::ArtifactStore& store() { return *store_; }
     BlockingPool& pool() { return *pool_; }
@@ -35,7 +36,7 @@ private:
     const GatewayContext& context_;
     AuditTrail& audit_;
     std::unique_ptr<store::sqlite::ArtifactStoreSqlite> store_;
-    /// Apart from the others, so that a slow disk delays only artifacts
+    /// Separate, so that a slow disk delays only artifacts
     std::unique_ptr<BlockingPool> pool_;
     std::optional<rtp::ArtifactsApi> api_;
 };

@@ -24,12 +24,12 @@ public:
 
     core::AuditLog& log() { return *log_; }
     store::sqlite::AuditStoreSqlite& store() { return *store_; }
-    /// Drops records that are older than they are kept; blocks.
+    /// Removes records beyond the retention time; blocks.
     void forget_old();
 
 private:
     const GatewayContext& context_;
-    std::unique_ptr<BlockingPool> pool_;  ///< what waits for the trail waits for nothing else
+    std::unique_ptr<BlockingPool> pool_;  ///< for the audit log only
     std::shared_ptr<store::sqlite::AuditStoreSqlite> store_;
     std::unique_ptr<core::AuditLog> log_;
 };

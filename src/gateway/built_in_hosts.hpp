@@ -9,8 +9,8 @@
 
 namespace crab::gateway {
 
-/// The built-in tool hosts that the configuration wants inside this process: memory, and cron,
-/// whose jobs fire on the first event loop.
+/// The configured built-in tool hosts in this process: memory, and cron, whose jobs fire on the
+/// first event loop.
 class BuiltInHosts final : public Component {
 public:
     BuiltInHosts(const GatewayContext& context, EventLoops& loops, EventLog& events)

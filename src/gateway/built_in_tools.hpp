@@ -10,18 +10,18 @@
 
 namespace crab::gateway {
 
-/// What the gateway's own tools know, asked again by every call, on any thread.
+/// Data sources of the gateway's own tools, queried by every call, on any thread.
 struct KnownDevices {
     std::function<std::vector<clawseed::ConnectedDevice>()> connected;
-    std::function<std::vector<trust::DeviceRecord>()> paired;   ///< those that may connect
+    std::function<std::vector<trust::DeviceRecord>()> paired;   ///< devices that may connect
 };
-/// Devices that have a credential with which they may connect, by slug.
+/// Devices with a valid credential, by slug.
 std::vector<trust::DeviceRecord> devices_that_may_connect(const trust::Tokens& tokens,
                                                           SystemTime now);
-/// Registers the gateway's own tools, whose names are reserved from here on: `list_devices`.
+/// Registers the gateway's own tools and reserves their names: `list_devices`.
 void register_built_in_tools(core::Registry& registry, KnownDevices devices);
 
-/// `crab_allocations_total`, when CRAB_COUNT_ALLOCATIONS asked for counting at the start.
+/// `crab_allocations_total`, if CRAB_COUNT_ALLOCATIONS was set at start.
 void append_allocation_metric(std::string& out);
 
 }  // namespace crab::gateway

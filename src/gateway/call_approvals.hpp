@@ -18,8 +18,8 @@
 
 namespace crab::gateway {
 
-/// Approvals of calls and of devices' new tools: what holds is in trust.db, what happens is told to
-/// who watches, the audit log and the events.
+/// Approvals of calls and of devices' new tools. Stored decisions are in trust.db; changes go to
+/// watchers, the audit log and events.
 class CallApprovals final : public Component, private core::Approvals::Witness {
 public:
     CallApprovals(const GatewayContext& context, Workers& workers, AuditTrail& audit,
@@ -33,14 +33,15 @@ public:
 
     std::string_view name() const override { return "approvals"; }
     std::span<const ConfigKey> keys() const override;
-    /// The file has been checked before. Errors: those of the store.
+    /// The file has already been checked. Errors: those of the store.
     Result<void> start() override;
     Result<Change> prepare(const config::GatewayConfig& next) override;
     void add_metrics(core::MetricsPage& page) override;
-    /// Ends every question: whoever waits for a person does not hold the end up.
+    /// Ends every request, so that calls waiting for a person do not delay shutdown.
     void drain() override { approvals_->stop(); }
 
-    /// Asks sw4rm's HitlService too; before calls come. It outlives the last question.
+    /// Also asks sw4rm's HitlService. Call it before calls arrive; it must outlive the last
+    /// request.
     void also_ask(HitlClient& service) { hitl_ = &service; }
     core::Approvals& approvals() { return *approvals_; }
     admin::ApprovalsApi& api() { return *api_; }

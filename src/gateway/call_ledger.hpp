@@ -12,8 +12,7 @@
 
 namespace crab::gateway {
 
-/// Which calls run and which have ended: the ledger, and its journal in `ledger.db`, which says
-/// after a crash what had begun.
+/// The ledger, and its journal in `ledger.db`, which records started calls across crashes.
 class CallLedger final : public Component {
 public:
     CallLedger(const GatewayContext& context, AuditTrail& audit)
@@ -24,17 +23,16 @@ public:
     Result<void> start() override;
     Health health() const override;
     void add_metrics(core::MetricsPage& page) override;
-    /// Writes what waits; while the loops that asked for it still exist, and run no more.
+    /// Flushes the journal; the event loops must have stopped but still exist.
     void stop(Deadline deadline) override;
 
     core::Ledger& ledger() { return ledger_; }
     core::LedgerJournal& journal() { return *journal_; }
     core::EarlyCancels& early_cancels() { return early_cancels_; }
-    /// Calls of earlier runs that have no end, until told() says that all who owe something for
-    /// them have it.
+    /// Unfinished calls of earlier runs, until told() confirms that they have been processed.
     const std::vector<core::UnfinishedCall>& unfinished() const { return unfinished_; }
     Result<void> told();
-    /// Drops what no repeat can ask for any more; blocks.
+    /// Removes entries that are too old to be repeated; blocks.
     void forget_old();
 
 private:

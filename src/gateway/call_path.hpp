@@ -16,7 +16,7 @@
 
 namespace crab::gateway {
 
-/// The one path that calls take: on every event loop a pipeline and the credentials seen there.
+/// The path of calls: on every event loop a pipeline and a credential cache.
 class CallPath final : public Component {
 public:
     struct Uses {
@@ -29,7 +29,7 @@ public:
         CallApprovals& approvals;
         Credentials& credentials;
     };
-    /// What one event loop has of it.
+    /// The part of one event loop.
     struct Lane {
         Lane(net::EventLoop& event_loop, const core::CallServices& services, trust::Tokens& tokens)
             : loop(event_loop),
@@ -45,21 +45,21 @@ public:
     Result<void> start() override;
     void add_metrics(core::MetricsPage& page) override;
 
-    /// By event loop, in their order.
+    /// By event loop, in order.
     const std::vector<std::unique_ptr<Lane>>& lanes() const { return lanes_; }
     Lane& first() { return *lanes_.front(); }
     /// Calls that wait for devices.
     core::AwayCalls& away() { return uses_.rules.away(); }
     /// Thread-safe.
     std::vector<core::RunningCallInfo> running() const;
-    /// From any thread: how many calls it found. Callers reach only their own calls of that tenant,
-    /// operators any.
+    /// Thread-safe. Returns how many calls it cancelled. Callers reach only their own calls in that
+    /// tenant, operators any.
     std::size_t cancel(const core::Principal& asker, std::string_view tenant,
                        std::string_view call_id);
     bool has_finished(const core::Principal& asker, std::string_view tenant,
                       std::string_view call_id) const;
     std::string home_tenant(const core::Principal& principal) const;
-    /// Waits until no call runs that came in by `front` (empty: any), at most until `deadline`.
+    /// Waits until no call of `front` (empty: any) runs, at most until `deadline`.
     void wait_for_end(Deadline deadline, std::string_view front) const;
 
 private:

@@ -9,13 +9,13 @@
 
 namespace crab::gateway {
 
-/// The configuration's policy, rates, hooks and limits as core types. Rates that are those of
-/// `before` go on counting from there. Errors: kInvalidArgs naming the entry that cannot be used.
+/// The configuration's policy, rates, hooks and limits as core types. Rates that are unchanged from
+/// `before` keep their counts. Errors: kInvalidArgs naming the invalid entry.
 Result<std::shared_ptr<const core::CallRules>> make_call_rules(
     const config::GatewayConfig& config, BlockingPool& pool,
     const core::CallRules* before = nullptr);
 
-/// What the ClawSeed adapter needs of the configuration.
+/// The options of the ClawSeed adapter.
 std::shared_ptr<const clawseed::Options> make_clawseed_options(const config::GatewayConfig& config);
 
 }  // namespace crab::gateway

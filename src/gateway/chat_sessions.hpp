@@ -9,13 +9,14 @@
 
 namespace crab::gateway {
 
-/// What was said in chat sessions (`sessions.db`), and the turns that events started (`agents.db`).
+/// Stores of chat sessions (`sessions.db`) and of turns started by events (`agents.db`).
 class ChatSessions final : public Component {
 public:
     explicit ChatSessions(const GatewayContext& context) : context_(context) {}
 
     std::string_view name() const override { return "chat sessions"; }
-    /// Ends what an earlier run of the gateway left without an answer. Errors: those of the stores.
+    /// Closes turns that an earlier run of the gateway left unanswered. Errors: those of the
+    /// stores.
     Result<void> start() override;
 
     core::ChatSessionStore& chats() { return *chats_; }

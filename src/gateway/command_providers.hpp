@@ -11,7 +11,7 @@
 
 namespace crab::gateway {
 
-/// The providers of commands, and the worktrees that commands work in.
+/// The command providers and their worktrees.
 class CommandProviders final : public Component {
 public:
     CommandProviders(const GatewayContext& context, EventLoops& loops, Workers& workers,
@@ -20,20 +20,20 @@ public:
 
     std::string_view name() const override { return "command providers"; }
     std::span<const ConfigKey> keys() const override;
-    /// Nothing of the sandbox is looked for when there are no commands. Errors: kInvalidArgs naming
-    /// the worktree, or the provider and the tool.
+    /// Does not probe the sandbox when there are no commands. Errors: kInvalidArgs naming the
+    /// worktree, or the provider and the tool.
     Result<void> start() override;
     void begin() override;
     void stop(Deadline deadline) override;
 
     const std::shared_ptr<command::Worktrees>& worktrees() const { return worktrees_; }
-    /// The file with which agent is bound to which worktree.
+    /// The file with the worktree bindings.
     std::filesystem::path bindings_file() const {
         return context_.paths.state_dir / "worktrees.json";
     }
 
 private:
-    /// Null, and then the bindings count, when no service is configured.
+    /// Null if no service is configured; then the bindings apply.
     Result<command::CommandServices::BoundWorktree> ask_worktree_service();
 
     const GatewayContext& context_;

@@ -12,17 +12,17 @@
 
 namespace crab::gateway {
 
-/// How a component is, for whoever watches the gateway.
+/// Health of a component.
 struct Health {
     bool ok = true;
-    std::string reason;  ///< what does not work; empty when all does
+    std::string reason;  ///< what does not work; empty when healthy
 };
 
 /// One part of a running gateway. Components start in the order of the list in gateway.cpp and stop
 /// in reverse. Each owns what it starts, declares the keys of the configuration that it reads, and
-/// knows others only by the references that its constructor takes. A constructor only remembers
-/// them: what it needs of others it asks for in start(). All functions but health() and metrics are
-/// called by one thread, which no event loop needs and which may block.
+/// knows others only by the references that its constructor takes. A constructor only stores them;
+/// they are used from start() on. All functions except health() and metrics are called on one
+/// thread, which may block.
 class Component {
 public:
     Component() = default;
@@ -30,37 +30,37 @@ public:
     Component& operator=(const Component&) = delete;
     virtual ~Component() = default;
 
-    /// Unique, for logs and metrics: `tool hosts`.
+    /// Unique name for logs and metrics, such as `tool hosts`.
     virtual std::string_view name() const = 0;
-    /// The keys whose reader this is. Every key of the schema has one.
+    /// The configuration keys that this component reads. Every key of the schema has one reader.
     virtual std::span<const ConfigKey> keys() const { return {}; }
 
-    /// Opens, builds and binds; nobody is served yet, for event loops stand still. After an error
-    /// stop() is not called: the destructor takes back what had been done.
+    /// Opens, builds and binds; nothing is served yet, because the event loops do not run. After an
+    /// error stop() is not called: the destructor cleans up.
     virtual Result<void> start() = 0;
-    /// Begins what it does by itself, once everything has started.
+    /// Starts background work, once all components have started.
     virtual void begin() {}
 
-    /// What makes `next` count; empty when there is nothing to do. It must not fail.
+    /// Applies a new configuration; empty when there is nothing to do. Must not fail.
     using Change = std::function<void()>;
-    /// The first half of a reload: checks and compiles, and changes nothing. `next` outlives the
-    /// change. Errors: kInvalidArgs, and then no component changes anything.
+    /// First phase of a reload: validates `next`, which outlives the change, and changes nothing.
+    /// Errors: kInvalidArgs, and then no component changes anything.
     virtual Result<Change> prepare(const config::GatewayConfig& next) {
         (void)next;
         return Change();
     }
 
-    /// From any thread, while it runs.
+    /// Thread-safe while it runs.
     virtual Health health() const { return {}; }
-    /// After the last start, before anybody is served.
+    /// Called after the last start, before anything is served.
     virtual void add_metrics(core::MetricsPage& page) { (void)page; }
 
-    /// Lets nothing new in from here on; what is in progress goes on. Does not block.
+    /// Accepts no new work; work in progress continues. Does not block.
     virtual void drain() {}
     /// How long stop() may take.
     virtual Milliseconds stop_limit() const { return std::chrono::seconds(10); }
-    /// Ends what start() and begin() began and waits for it, at most until `deadline` (steady
-    /// clock). All that started later has stopped.
+    /// Stops everything that start() and begin() started, at most until `deadline` (steady clock).
+    /// Components that started later have already stopped.
     virtual void stop(Deadline deadline) { (void)deadline; }
 };
 

@@ -10,7 +10,7 @@
 namespace crab::gateway {
 
 /// The components of a gateway, in the order in which they start; they stop and are destroyed in
-/// reverse. Used by one thread at a time, but for the metrics.
+/// reverse. Used by one thread at a time, except for metrics.
 class Components {
 public:
     explicit Components(const Clock& clock) : clock_(clock) {}
@@ -19,7 +19,7 @@ public:
     /// stop().
     ~Components();
 
-    /// Appends a T made of `needs`, which lives as long as the list.
+    /// Appends a T constructed from `needs`; it lives as long as the list.
     template <class T, class... Needs>
     T& add(Needs&&... needs) {
         auto made = std::make_unique<T>(std::forward<Needs>(needs)...);
@@ -28,15 +28,15 @@ public:
         return component;
     }
 
-    /// Starts one after the other. When one fails, those before it are stopped, the last first.
-    /// Errors: that of the one which failed.
+    /// Starts them in order. If one fails, those before it are stopped in reverse. Errors: that of
+    /// the failed component.
     Result<void> start();
-    /// Has every component begin, after start(), and lists their metrics in `page`.
+    /// Calls begin() of every component, after start(), and registers their metrics with `page`.
     void begin(core::MetricsPage& page);
-    /// Has every component take `next` over, or none. Errors: that of the first which refuses it.
+    /// Applies `next` to all components or none. Errors: the first refusal.
     Result<void> reload(const config::GatewayConfig& next);
-    /// Drains all that has started, then stops it, both in reverse order. One that needs longer
-    /// than it may is named in the log when its time is over. Idempotent.
+    /// Drains, then stops all started components, both in reverse order. Components that exceed
+    /// their stop limit are logged. Idempotent.
     void stop();
 
     /// What every component declares, in the order of the list.
@@ -45,7 +45,7 @@ public:
     void append_health(std::string& out) const;
 
     std::vector<std::string_view> names() const;
-    /// For tests: has the start of the component of that name fail.
+    /// For tests: makes the start of the named component fail.
     void fail_start_of(std::string_view name) { failing_ = name; }
 
 private:
@@ -53,7 +53,7 @@ private:
 
     const Clock& clock_;
     std::vector<std::unique_ptr<Component>> all_;
-    std::size_t started_ = 0;  ///< of them, counted from the first
+    std::size_t started_ = 0;  ///< number of started components
     std::string_view failing_;
 };
 

@@ -11,15 +11,15 @@ namespace crab::gateway {
 
 /// The keys in which two configurations differ, as the file names them.
 struct ConfigChanges {
-    std::vector<std::string_view> now;           ///< a reload takes them over
-    std::vector<std::string_view> at_next_start; ///< a running gateway keeps its own
+    std::vector<std::string_view> now;           ///< applied by a reload
+    std::vector<std::string_view> at_next_start; ///< need a restart
 };
 
-/// `keys` are those that the components declare.
+/// `keys` are declared by the components.
 ConfigChanges config_changes(std::span<const ConfigKey> keys, const config::GatewayConfig& before,
                              const config::GatewayConfig& after);
 
-/// Says in the log what a reload of `file` has changed, and what waits for the next start.
+/// Logs what a reload of `file` has changed, and what needs a restart.
 void log_reload(const std::filesystem::path& file, std::span<const std::string_view> changed,
                 std::span<const std::string_view> waiting);
 

@@ -7,20 +7,20 @@
 
 namespace crab::gateway {
 
-/// When a changed key counts.
+/// When a changed key takes effect.
 enum class KeyEffect : std::uint8_t {
-    kReload,   ///< as soon as a reload has read it
-    kRestart,  ///< with the next start; a running gateway keeps its own
+    kReload,   ///< with a reload
+    kRestart,  ///< with the next start
 };
 
-/// A key of the configuration, with all below it, as the component that reads it declares it.
+/// A configuration key, including everything below it, as declared by the component that reads it.
 struct ConfigKey {
-    std::string_view name;  ///< as the file has it: `listen.tls`
+    std::string_view name;  ///< as in the file: `listen.tls`
     KeyEffect effect;
     bool (*differs)(const config::GatewayConfig&, const config::GatewayConfig&);
 };
 
-/// `Get` is a lambda without captures: what the key has become in a configuration.
+/// `Get` is a captureless lambda that returns the key's value in a configuration.
 template <class Get>
 constexpr ConfigKey config_key(std::string_view name, KeyEffect effect, Get) {
     return {.name = name,

@@ -11,7 +11,7 @@
 
 namespace crab::gateway {
 
-/// Tokens in `trust.db`, and how devices get theirs: by pairing codes and by keys.
+/// Tokens in `trust.db`, pairing codes and device keys.
 class Credentials final : public Component {
 public:
     explicit Credentials(const GatewayContext& context) : context_(context) {}
@@ -24,7 +24,7 @@ public:
     trust::Tokens& tokens() { return *tokens_; }
     trust::PairingCodes& codes() { return *codes_; }
     trust::DeviceKeys& keys_of_devices() { return *keys_; }
-    /// Stores when tokens were used; blocks.
+    /// Stores when tokens were last used; blocks.
     void flush();
 
 private:

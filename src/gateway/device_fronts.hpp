@@ -10,8 +10,8 @@
 
 namespace crab::gateway {
 
-/// Devices and chat clients: the hub of all that are connected, and on every event loop the front
-/// that they come in by. Registers the gateway's own tools, which list devices.
+/// Devices and chat clients: the hub of all connections, and a front per event loop. Registers the
+/// gateway's own tools, which list devices.
 class DeviceFronts final : public Component {
 public:
     struct Uses {
@@ -39,9 +39,9 @@ public:
     void add_metrics(core::MetricsPage& page) override;
 
     clawseed::Hub& hub() { return *hub_; }
-    /// Of the event loop at that place.
+    /// The front of the event loop with that index.
     clawseed::Front& front(std::size_t i) { return *fronts_[i]; }
-    /// What status answers say; the public listener sets its port before anybody asks.
+    /// Data for status answers; the public listener sets its port before it serves.
     clawseed::StatusFacts& facts() { return facts_; }
 
 private:

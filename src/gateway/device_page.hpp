@@ -13,14 +13,14 @@
 namespace crab::gateway {
 
 /// The routes of the page that makes a browser a device (web/device), at `/device/` below the path
-/// prefix. Its files are part of the program.
+/// prefix. Its files are embedded in the program.
 void add_device_page(net::Routes<core::PrincipalRef>& routes);
 
-/// Where a browser finds the page: the first of `host_names`, else the address that is listened on,
-/// with the port that was bound. Empty when there is no page or nothing is listened on.
+/// The page's URL: the first of `host_names`, else the listener's address, with the bound port.
+/// Empty when there is no page or no listener.
 std::string device_page_address(const config::ListenOptions& listen, std::uint16_t port);
 
-/// What scripts/embed_site.py made of the built page; empty in a build without it (CRAB_WEB=OFF).
+/// The page as embedded by scripts/embed_site.py; empty in a build without it (CRAB_WEB=OFF).
 std::span<const net::EmbeddedFile> device_page_files();
 
 }  // namespace crab::gateway

@@ -9,20 +9,19 @@
 
 namespace crab::gateway {
 
-/// Turns that an earlier run of the gateway left without an end: what became of them, as far as
-/// their chat sessions tell. Blocking.
+/// Turns that an earlier run of the gateway left open, and their outcomes according to their chat
+/// sessions. Blocking.
 class EarlierTurns {
 public:
-    /// Reads which turns of events are open. Errors: those of the stores.
+    /// Loads the open turns of events. Errors: those of the stores.
     static Result<EarlierTurns> find(core::EventTurnStore& turns, core::ChatSessionStore& chats,
                                      const config::GatewayConfig& config, const Clock& clock);
 
-    /// The turns of events among them; those of chats only the outbox knows.
+    /// The turns started by events; those of chats are only in the outbox.
     const std::vector<core::TurnStory>& of_events() const { return of_events_; }
-    /// How a turn ended: as its last words say, or else OUTCOME_UNKNOWN.
+    /// How a turn ended: by its last message, else OUTCOME_UNKNOWN.
     Result<core::TurnEnd> end_of(const core::TurnStory& story) const;
-    /// Records the ends of those of events. After everybody else has been told: until then they
-    /// count as open.
+    /// Records the ends of turns of events. Call it last: until then they count as open.
     Result<void> record_ends();
 
 private:

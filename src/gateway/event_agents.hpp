@@ -14,7 +14,7 @@
 
 namespace crab::gateway {
 
-/// The agents that events start. Their turns run on the first event loop.
+/// Agents with event triggers. Their turns run on the first event loop.
 class EventAgents final : public Component {
 public:
     EventAgents(const GatewayContext& context, EventLoops& loops, Turns& turns, ChatSessions& chats,
@@ -26,8 +26,8 @@ public:
           workers_(workers),
           events_(events) {}
 
-    /// The agents that the configuration has events start. Errors: kInvalidArgs naming the key of
-    /// the configuration for types of events that are none or start no turns.
+    /// The configured agents with triggers. Errors: kInvalidArgs naming the configuration key of an
+    /// event type that is unknown or cannot start turns.
     static Result<std::vector<agent::EventAgent>> read_agents(const config::GatewayConfig& config);
 
     std::string_view name() const override { return "agents of events"; }
@@ -40,8 +40,7 @@ public:
     void stop(Deadline deadline) override;
 
 private:
-    /// On the loop: new agents begin to watch, those that are gone start nothing any more; turns
-    /// that run go on as they began.
+    /// On the loop: starts new agents and stops removed ones; running turns continue unchanged.
     void set_agents(std::vector<agent::EventAgent> agents);
     void stop_all(std::function<void()> done);
     void append_metrics(std::string& out) const;
@@ -52,7 +51,7 @@ private:
     ChatSessions& chats_;
     SessionWorkers& workers_;
     EventLog& events_;
-    std::vector<agent::EventAgent> first_;  ///< to begin with
+    std::vector<agent::EventAgent> first_;  ///< at start
     agent::EventTurnCounts counts_;
     std::map<std::string, std::unique_ptr<agent::EventTurns>, std::less<>> agents_;
     bool stopped_ = false;

@@ -28,12 +28,12 @@ public:
     Result<void> start() override;
     Health health() const override;
     void add_metrics(core::MetricsPage& page) override;
-    /// Writes what waits; all that tells events has ended, but for the objects of event loops.
+    /// Flushes the outbox; all publishers must have stopped, except objects of event loops.
     void stop(Deadline deadline) override;
 
     core::CallEvents& calls() { return *calls_; }
     core::TurnLog& turns() { return *turns_; }
-    /// Publishes what happens to pairings. For one event loop.
+    /// Publishes the events of pairings. For one event loop.
     rtp::PairingWitness pairing_witness();
     core::EventOutbox& outbox() { return *outbox_; }
     /// For every listener's EventsApi.
@@ -60,7 +60,7 @@ private:
     std::unique_ptr<core::EventOutbox> outbox_;
     std::unique_ptr<rtp::CallEventLog> calls_;
     std::unique_ptr<rtp::TurnEventLog> turns_;
-    std::unique_ptr<BlockingPool> housekeeping_;  ///< last: what it was given refers to the rest
+    std::unique_ptr<BlockingPool> housekeeping_;  ///< last: its work refers to the other members
 };
 
 }  // namespace crab::gateway

@@ -12,8 +12,7 @@
 
 namespace crab::gateway {
 
-/// The event loops. They stand still until all components have started, so that nobody is served by
-/// half a gateway.
+/// The event loops. They do not run until all components have started.
 class EventLoops final : public Component {
 public:
     explicit EventLoops(const GatewayContext& context) : context_(context) {}
@@ -28,18 +27,18 @@ public:
     net::EventLoop& first() { return loops_->at(0); }
     std::vector<net::EventLoop*> all();
 
-    /// Has them run, if they do not yet. begin() does so, and whoever stops something on a loop:
-    /// a start may have failed before.
+    /// Starts the loops' threads unless they run. Called by begin(), and before stopping something
+    /// on a loop, since start-up may have failed earlier.
     void run();
 
-    /// Lets `begin(done)` run on the loop and waits until it has called `done`, or until
-    /// `deadline`. The loops run from here on.
+    /// Runs `begin(done)` on the loop and waits until it has called `done`, or until `deadline`.
+    /// Starts the loops if needed.
     template <class Begin>
     void finish(net::EventLoop& loop, Deadline deadline, Begin begin) {
         run();
         post(loop, std::move(begin)).wait_until(deadline);
     }
-    /// The same on every loop at once; `begin(i, done)` gets the loop's place.
+    /// The same on all loops in parallel; `begin(i, done)` gets the loop's index.
     template <class Begin>
     void finish_on_each(Deadline deadline, Begin begin) {
         run();

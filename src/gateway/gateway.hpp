@@ -13,22 +13,22 @@
 
 namespace crab::gateway {
 
-/// The whole gateway, wired and running: the list of its components. Made and stopped by one
-/// thread, which is none of its own; reloaded by any.
+/// A running gateway: the list of its components. Create and stop it on one thread that is not its
+/// own; reload() is thread-safe.
 class Gateway {
 public:
     using ReadConfig = std::function<Result<config::GatewayConfig>()>;
 
-    /// Starts everything; all listeners answer when it returns. `read_config` is asked again for
-    /// every reload. `fail_start_of` is for tests: the component whose start is to fail. Errors:
-    /// kUnavailable (address in use, store damaged), kInvalidArgs (configuration), kForbidden
-    /// (modes); what had started has stopped then.
+    /// Starts everything; all listeners serve when it returns. `read_config` is called for every
+    /// reload. `fail_start_of` is for tests: the component whose start fails. Errors: kUnavailable
+    /// (address in use, store damaged), kInvalidArgs (configuration), kForbidden (modes);
+    /// components that had started are stopped then.
     static Result<std::unique_ptr<Gateway>> start(config::GatewayConfig config, GatewayPaths paths,
                                                   ReadConfig read_config,
                                                   std::string_view fail_start_of = {});
-    /// What every component reads of the configuration, and when a change of it counts.
+    /// The configuration keys of all components, and when changes take effect.
     static std::vector<ConfigKey> config_keys();
-    /// The components' names, in the order in which they start.
+    /// The components' names, in start order.
     static std::vector<std::string_view> component_names();
 
     Gateway(const Gateway&) = delete;
@@ -44,12 +44,11 @@ public:
     /// The same of the peer listener.
     std::string peer_endpoint() const;
     std::string admin_socket() const;
-    /// Takes over what may change while it runs, which the components declare; the log says what
-    /// has changed and what waits for a restart. Connections and turns that run stay. Errors:
-    /// kInvalidArgs, and then nothing has changed.
+    /// Applies the keys that components can reload, and logs what has changed and what needs a
+    /// restart. Connections and running turns are kept. Errors: kInvalidArgs, and then nothing has
+    /// changed.
     Result<void> reload();
-    /// Ends calls, closes connections with 1001, stores what is to be stored, joins all threads.
-    /// Idempotent.
+    /// Ends calls, closes connections with 1001, flushes stores, joins all threads. Idempotent.
     void stop();
 
 private:

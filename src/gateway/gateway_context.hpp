@@ -9,19 +9,19 @@
 
 namespace crab::gateway {
 
-/// Where a gateway keeps what it keeps, and where its operator finds it.
+/// The paths of a gateway's state and admin socket.
 struct GatewayPaths {
     std::filesystem::path state_dir, admin_socket;
 };
 
-/// What components are made of beside each other; all of it outlives them.
+/// Common dependencies of components; outlives them.
 struct GatewayContext {
-    const config::GatewayConfig& config;  ///< of the start
+    const config::GatewayConfig& config;  ///< at start
     const GatewayPaths& paths;
     const Clock& clock;
     core::Registry& registry;
     core::MetricsPage& metrics;
-    ByteBudgets& budgets;  ///< by principal: what it has sent and nobody has dealt with yet
+    ByteBudgets& budgets;  ///< received bytes that are not processed yet, by principal
 };
 
 }  // namespace crab::gateway

@@ -4,9 +4,9 @@
 
 namespace crab::gateway {
 
-/// Whether a gateway could start with this, and do what it is asked for: compiles the policy's
-/// patterns, rates and hooks, reads the models' keys, opens the worktrees and what look_around()
-/// opens; starts and changes nothing. Blocks.
+/// Checks whether a gateway could start and work with this configuration: compiles policy, rates
+/// and hooks, reads the models' keys, opens the worktrees and runs look_around(); starts and
+/// changes nothing. Blocks.
 config::Findings check_gateway(const config::Startup& startup);
 
 /// Runs the gateway until SIGINT or SIGTERM; SIGHUP reloads the configuration. Returns the process

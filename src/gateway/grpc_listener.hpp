@@ -24,14 +24,14 @@ public:
 
     std::string_view name() const override { return "gRPC listener"; }
     std::span<const ConfigKey> keys() const override;
-    /// Binds and listens, on TCP, on a Unix socket or both, if the configuration wants it. Errors:
-    /// those of TlsContext::make() and Listener::bind().
+    /// Binds and listens, on TCP, on a Unix socket or both, if configured. Errors: those of
+    /// TlsContext::make() and Listener::bind().
     Result<void> start() override;
-    /// Health says NOT_SERVING, and new calls are refused; connections stay.
+    /// Reports NOT_SERVING and refuses new calls; connections stay open.
     void drain() override;
     Milliseconds stop_limit() const override;
-    /// Calls have time to end, then they are cancelled and answered as the end of a gateway
-    /// demands, and connections are closed. Source: docs/protocols/sw4rm.md, section 2.
+    /// Gives calls time to end, then cancels and answers them as shut down, and closes connections.
+    /// Source: docs/protocols/sw4rm.md, section 2.
     void stop(Deadline deadline) override;
 
     /// `127.0.0.1:50063`, with the port that the system chose; `unix:/path` when there is no other;
@@ -54,7 +54,7 @@ private:
     GrpcProviders& providers_;
     std::vector<std::unique_ptr<net::Listener>> listeners_;
     std::vector<std::unique_ptr<LoopServer>> servers_;
-    Deadline drained_ = kNoDeadline;  ///< when calls have had their time
+    Deadline drained_ = kNoDeadline;  ///< when the time for calls has passed
 };
 
 }  // namespace crab::gateway

@@ -17,7 +17,7 @@ public:
         : context_(context), loops_(loops), workers_(workers), session_workers_(session_workers) {}
 
     std::string_view name() const override { return "gRPC providers"; }
-    /// Errors: kInvalidArgs that names the provider and what of it cannot be used.
+    /// Errors: kInvalidArgs naming the provider and the invalid part.
     Result<void> start() override;
     void begin() override { directory_->start(); }
     void add_metrics(core::MetricsPage& page) override;

@@ -11,20 +11,20 @@
 
 namespace crab::gateway {
 
-/// Asks sw4rm's HitlService about every call that needs an approval, beside the operators who
-/// watch: `approve` allows it once, any other answer denies it, and none is as if nobody had been
-/// there. Source: docs/protocols/sw4rm.md, section 9.
+/// Asks sw4rm's HitlService about every call that needs an approval, in addition to watching
+/// operators: `approve` allows it once, any other answer denies it, no answer counts as unattended.
+/// Source: docs/protocols/sw4rm.md, section 9.
 class HitlClient {
 public:
-    /// Watches from here on. `approvals` and `loop` outlive it; RPCs run on the loop.
+    /// Starts watching. `approvals` and `loop` must outlive it; RPCs run on the loop.
     HitlClient(core::Approvals& approvals, net::EventLoop& loop,
                sw4rm::ServiceClient::Options service);
 
-    /// From any thread; neither blocks, nor asks anything of `approvals`.
+    /// Thread-safe; neither blocks nor calls `approvals`.
     void on_question(const core::ApprovalQuestion& question);
-    /// Whatever was decided: the service need not say any more.
+    /// The request has ended: cancels the RPC.
     void on_end(const core::ApprovalQuestion& question);
-    /// Gives up what is being asked, and waits for its end; from another thread than the loop's.
+    /// Cancels all RPCs and waits; not on the loop's thread.
     void stop();
 
 private:
@@ -34,7 +34,7 @@ private:
     net::EventLoop& loop_;
     sw4rm::ServiceClient client_;  // on the loop
     core::Approvals::Watch watch_;
-    std::map<std::string, TaskChain*, std::less<>> asked_;  // by question, on the loop
+    std::map<std::string, TaskChain*, std::less<>> asked_;  // by approval request, on the loop
     TaskGroup tasks_;  // on the loop
 };
 

@@ -8,8 +8,7 @@
 
 namespace crab::gateway {
 
-/// sw4rm's HitlService, asked about every call that needs an approval, if the configuration names
-/// one; otherwise operators and chats only.
+/// sw4rm's HitlService, which decides on approvals besides operators and chats, if configured.
 class HitlService final : public Component {
 public:
     HitlService(const GatewayContext& context, EventLoops& loops, Workers& workers,

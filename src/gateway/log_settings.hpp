@@ -5,7 +5,7 @@
 
 namespace crab::gateway {
 
-/// The level and the form of the log.
+/// The level and format of the log.
 class LogSettings final : public Component {
 public:
     explicit LogSettings(const GatewayContext& context) : context_(context) {}

@@ -17,8 +17,8 @@
 
 namespace crab::gateway {
 
-/// What is done again and again: stores written and cleared of what is old, memory given back. Its
-/// timers are on the first event loop, its work on the workers.
+/// Periodic work: flushes and prunes stores, returns memory. Its timers are on the first event
+/// loop, its work on the worker threads.
 class Maintenance final : public Component {
 public:
     struct Uses {

@@ -14,8 +14,8 @@
 
 namespace crab::gateway {
 
-/// Which paired peer a client certificate is of. Remembers good ones while the peer's record is the
-/// same; one for each event loop. Source: docs/protocols/rtp.md, section 1;
+/// Maps client certificates to paired peers. Caches valid ones while the peer's record is
+/// unchanged; one per event loop. Source: docs/protocols/rtp.md, section 1;
 /// docs/protocols/sw4rm.md, section 2.
 class PeerCertificates {
 public:
@@ -25,20 +25,19 @@ public:
         const crypto::Certificate& ca;  ///< of pairing
         const Clock& clock;
         BlockingPool& pool;
-        /// Hears of certificates that name a peer and are not its, and why.
+        /// Notified of certificates that name a peer but are not valid for it, and why.
         std::function<void(const trust::PeerName& peer, std::string_view problem)> on_mismatch;
     };
     explicit PeerCertificates(Services services) : services_(std::move(services)) {}
 
-    /// Errors: kUnauthenticated (none, unreadable, of another CA, out of date), kForbidden (not
+    /// Errors: kUnauthenticated (missing, malformed, of another CA, expired), kForbidden (not
     /// paired, revoked, not the peer's).
     Result<core::PrincipalRef> find(const std::string& certificate_der);
-    /// Whether find() would find somebody; tells nobody and remembers nothing.
+    /// Whether find() would succeed; without notification or caching.
     bool proves(const std::string& certificate_der) const;
 
 private:
-    /// A certificate that was found good; it stays so while the peer's record is this one and the
-    /// date is not reached.
+    /// A valid certificate, cached until the peer's record changes or the certificate expires.
     struct Known {
         trust::PeerRef record;
         core::PrincipalRef principal;

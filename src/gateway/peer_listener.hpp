@@ -20,8 +20,8 @@
 
 namespace crab::gateway {
 
-/// The gateway's side of being paired: it pairs, renews, calls the tool hosts among its peers, and
-/// serves them on the peer listener. All of it runs on the first event loop.
+/// Pairing and peers: pairs and renews, calls the tool hosts among the peers, and serves the peer
+/// listener. Runs on the first event loop.
 class PeerListener final : public Component {
 public:
     struct Uses {

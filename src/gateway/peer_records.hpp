@@ -14,8 +14,8 @@
 
 namespace crab::gateway {
 
-/// Who the gateway is and which peers are paired with it: the keys beside `trust.db`, the records
-/// in it, certificates. What happens to peers is in the audit log.
+/// The gateway's identity and its paired peers: the key files next to `trust.db`, the records in
+/// it, certificates. Changes of peers are in the audit log.
 class PeerRecords final : public Component {
 public:
     PeerRecords(const GatewayContext& context, Workers& workers, AuditTrail& audit)
@@ -23,9 +23,9 @@ public:
 
     std::string_view name() const override { return "peer records"; }
     std::span<const ConfigKey> keys() const override;
-    /// Opens the records in `trust.db`, which has been checked before, and reads or makes the keys
-    /// beside it. Errors: those of the store and of the keys' files; kInvalidArgs for an
-    /// operator-made CA that cannot be used.
+    /// Opens the records in `trust.db`, which has already been checked, and reads or creates the
+    /// key files. Errors: those of the store and of the keys' files; kInvalidArgs for an invalid
+    /// operator-made CA.
     Result<void> start() override;
     void stop(Deadline deadline) override;
 
@@ -33,17 +33,17 @@ public:
     trust::Peers& peers() { return *peers_; }
     crypto::RandomSource& random() { return random_; }
     rtp::GatewayTls& tls() { return *tls_; }
-    /// What the gateway shows and demands with an operator-made CA; null without one.
+    /// The TLS context of an operator-made CA; null without one.
     const std::shared_ptr<net::TlsContext>& operator_tls() const { return operator_tls_; }
     rtp::PeersApi& api() { return *api_; }
-    /// For whoever lets paired peers in by their certificates; what it names lives as long as this.
+    /// For listeners that authenticate peers by certificate; valid as long as this.
     PeerCertificates::Services certificates();
-    /// Tells the log and the audit log of connections that are not their peer's.
+    /// Logs and audits connections that fail peer authentication.
     std::function<void(const trust::PeerName&, std::string_view)> mismatch_recorder();
-    /// Appends an audit record; false when the trail leaves it out, as there are too many.
+    /// Appends an audit record; false when the rate limit suppresses it.
     bool record(std::string_view kind, const trust::PeerName& peer,
                 const std::function<void(json::Writer&)>& members);
-    /// Stores when peers were seen; blocks.
+    /// Stores when peers were last seen; blocks.
     void flush();
 
 private:

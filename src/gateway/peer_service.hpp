@@ -12,10 +12,10 @@
 
 namespace crab::gateway {
 
-/// What the peer listener serves: events and leases to paired peers, and the operator's routes that
-/// neither pair nor renew to those whose policy grants them. Who calls is found out from the
-/// certificate before a byte of a body is read. On one event loop. Source: docs/protocols/rtp.md,
-/// sections 1, 6 and 8.
+/// The peer listener's service: events and leases for paired peers, and the operator's routes,
+/// except pairing and renewal, for peers whose policy grants them. Callers are authenticated by
+/// certificate before a body is read. On one event loop. Source: docs/protocols/rtp.md, sections 1,
+/// 6 and 8.
 class PeerService final : public net::HttpService {
 public:
     /// Must outlive the service.
@@ -41,7 +41,7 @@ public:
     net::RequestBodyLimits limits_for(const net::HttpRequest& request) override;
     void refusal_body(const net::HttpRequest* request, int status, std::string_view reason,
                       std::string& body) override;
-    /// From here on `/healthz` says that the gateway is stopping.
+    /// From now on `/healthz` reports that the gateway is stopping.
     void stop() { stopping_ = true; }
 
 private:

@@ -28,7 +28,7 @@ public:
     std::span<const ConfigKey> keys() const override;
     /// Errors: those of the certificate and of the listener.
     Result<void> start() override;
-    /// Reads the certificate again; one that cannot be used is logged, and the old one stays.
+    /// Reloads the certificate; an invalid one is logged, and the old one is kept.
     Result<Change> prepare(const config::GatewayConfig& next) override;
     void drain() override;
     void stop(Deadline deadline) override;
@@ -37,11 +37,11 @@ public:
     std::string endpoint() const {
         return listener_ ? listener_->endpoint().text() : std::string();
     }
-    /// What cancels calls for a rtp::ToolsApi.
+    /// Cancels calls for a rtp::ToolsApi.
     rtp::ToolsApi::Cancel canceller();
 
 private:
-    /// What one event loop has of it.
+    /// The part of one event loop.
     struct LoopServer {
         net::EventLoop& loop;
         std::unique_ptr<rtp::ToolsApi> tools;

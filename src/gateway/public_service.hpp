@@ -25,11 +25,11 @@
 
 namespace crab::gateway {
 
-/// What the public listener serves on one event loop: devices and chat (adapters/clawseed), callers
+/// The public listener's service on one event loop: devices and chat (adapters/clawseed), callers
 /// (adapters/rtp), health, the device page.
 class PublicService final : public net::HttpService {
 public:
-    /// The APIs outlive it.
+    /// The APIs must outlive it.
     PublicService(clawseed::Front& front, rtp::ToolsApi& tools, rtp::ArtifactsApi& artifacts,
                   trust::CredentialCache& credentials, const core::MetricsPage& metrics,
                   const config::ListenOptions& listen, std::size_t max_body_bytes,
@@ -40,21 +40,20 @@ public:
                                         const net::WebSocketOffer& offer) override;
     net::RequestBodyLimits limits_for(const net::HttpRequest& request) override;
     bool streams_body(const net::HttpRequest& request) override;
-    /// Of callers that have proven who they are, and the few bytes with which one becomes such a
-    /// caller.
+    /// Admits bodies of authenticated callers, and the few bytes needed to authenticate.
     net::BodyAdmission admit_body(const net::HttpRequest& request) override;
     void refusal_body(const net::HttpRequest* request, int status, std::string_view reason,
                       std::string& body) override;
-    /// From here on `/readyz` says that the gateway is stopping.
+    /// From now on `/readyz` reports that the gateway is stopping.
     void stop() { stopping_ = true; }
 
 private:
-    /// Bytes of a body from whoever has no credential yet
+    /// Body limit without a credential
     static constexpr std::size_t kMostOfGuests = 4096;
 
     void add_health_routes();
     void add_metrics_route(const core::MetricsPage& metrics);
-    /// `told`: a bad token is logged
+    /// `told`: log an invalid token
     Result<core::PrincipalRef> authenticate(const net::HttpRequest& request, bool told = true);
     bool is_operator(const net::HttpRequest& request);
     bool may_know_path(const net::RouteMatch& match, const net::HttpRequest& request);
@@ -65,15 +64,15 @@ private:
     const std::size_t max_body_bytes_;
     ByteBudgets& budgets_;  ///< by principal
     net::Routes<core::PrincipalRef> routes_;
-    std::string known_host_;  ///< the last Host that was found good
+    std::string known_host_;  ///< the last Host that was accepted
     bool stopping_ = false;
 };
 
-/// What the local admin socket serves: the operator's API, pairing and peers, events, chat, and the
-/// callers' front, as the user behind the socket.
+/// The admin socket's service: the operator's API, pairing and peers, events, chat and calls, as
+/// the user behind the socket.
 class AdminService final : public net::HttpService {
 public:
-    /// What is served, and outlives the service.
+    /// The APIs to serve; must outlive the service.
     struct Apis {
         admin::AdminApi& admin;
         rtp::ToolsApi& tools;
@@ -91,8 +90,8 @@ public:
     explicit AdminService(const Apis& apis);
     bool knows(const net::Connection& connection) override;
     Task<void> serve(net::HttpExchange& exchange) override;
-    /// Other people's web pages do not get here, also when the socket is forwarded to a port that
-    /// browsers reach.
+    /// Refuses requests of other origins, in case the socket is forwarded to a port that browsers
+    /// reach.
     std::optional<net::Refusal> refuse_head(const net::HttpRequest& request) override;
     std::optional<net::Upgrade> upgrade(const net::HttpRequest& request,
                                         const net::WebSocketOffer& offer) override;

@@ -10,8 +10,8 @@
 
 namespace crab::gateway {
 
-/// The rules of calls as they are now: policy, rates and hooks, and what waits for devices that are
-/// away. A reload publishes new rules; a call that runs keeps those it began with.
+/// The current rules of calls: policy, rates and hooks, and calls that wait for disconnected
+/// devices. A reload publishes new rules; running calls keep theirs.
 class RulesInForce final : public Component {
 public:
     explicit RulesInForce(const GatewayContext& context) : context_(context) {}
@@ -28,7 +28,7 @@ public:
 
 private:
     const GatewayContext& context_;
-    std::unique_ptr<BlockingPool> hook_pool_;  ///< programs that may hang
+    std::unique_ptr<BlockingPool> hook_pool_;  ///< for programs, which may hang
     std::unique_ptr<Published<core::CallRules>> rules_;
     std::unique_ptr<core::AwayCalls> away_;
 };

@@ -4,8 +4,8 @@
 
 namespace crab::gateway {
 
-/// Calls and turns that run. Last in the list, so that they end by themselves, or are ended, before
-/// the connections that carry them are closed.
+/// Running calls and turns. Last in the list, so that they finish or are cancelled before their
+/// connections are closed.
 class RunningWork final : public Component {
 public:
     RunningWork(CallPath& calls, DeviceFronts& devices) : calls_(calls), devices_(devices) {}

@@ -2,8 +2,7 @@
 
 namespace crab::gateway {
 
-/// Tells systemd, when it asked to be told (NOTIFY_SOCKET), how this process stands; see
-/// sd_notify(3). Otherwise nothing happens.
+/// Reports the state of this process to systemd if NOTIFY_SOCKET is set; see sd_notify(3).
 enum class ServiceState : unsigned char { kReady, kReloading, kStopping };
 void tell_service_manager(ServiceState state);
 

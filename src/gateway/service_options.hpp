@@ -6,8 +6,8 @@
 
 namespace crab::gateway {
 
-/// How a gRPC server that the configuration names is reached. `names` finds it and outlives the
-/// client. Errors: kInvalidArgs for an address, a token file or a certificate that cannot be used.
+/// The client options for a configured gRPC server. `names` resolves it and must outlive the
+/// client. Errors: kInvalidArgs for an invalid address, token file or certificate.
 Result<sw4rm::ServiceClient::Options> service_options(const config::RemoteServiceOptions& service,
                                                       net::NameLookups& names);
 

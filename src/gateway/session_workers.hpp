@@ -8,8 +8,8 @@
 
 namespace crab::gateway {
 
-/// Worker threads for what sessions wait for: what is said in chats is stored, schemas of tools are
-/// compiled. Their results are taken in on event loops, so these stop before the loops do.
+/// Worker threads for sessions: they store chat messages and compile tool schemas. Results are
+/// delivered to event loops, so these threads stop first.
 class SessionWorkers final : public Component {
 public:
     std::string_view name() const override { return "session workers"; }
@@ -27,7 +27,7 @@ public:
     FairPool& schemas() { return *schemas_; }
 
 private:
-    // for the tools of peers, whose schemas take time to compile
+    // for compiling the schemas of peers' tools
     static constexpr std::size_t kSchemaThreads = 2;
 
     std::unique_ptr<BlockingPool> chats_;

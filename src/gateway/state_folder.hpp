@@ -6,8 +6,8 @@
 
 namespace crab::gateway {
 
-/// The folder with the gateway's state, held for this process: two gateways on one folder would
-/// each take the other's running calls for lost ones.
+/// The gateway's state folder, locked by this process: two gateways on one folder would each treat
+/// the other's running calls as lost.
 class StateFolder final : public Component {
 public:
     explicit StateFolder(const GatewayContext& context) : context_(context) {}

@@ -10,7 +10,7 @@
 namespace crab::gateway {
 
 /// The configured tool hosts as options of the RTP adapter. Errors: kInvalidArgs naming the host
-/// whose socket cannot be used.
+/// with the invalid socket.
 Result<std::vector<rtp::RtpHost::Options>> make_tool_host_options(
     const config::GatewayConfig& config);
 

@@ -14,20 +14,20 @@
 
 namespace crab::gateway {
 
-/// What the configuration says about models and turns, ready for use: keys are read, addresses and
-/// authorities checked.
+/// The configuration of models and turns, ready for use: keys are loaded, addresses and CAs
+/// checked.
 struct TurnSetup {
-    std::shared_ptr<const config::GatewayConfig> config;           ///< that it was made of
+    std::shared_ptr<const config::GatewayConfig> config;           ///< its source
     std::vector<std::shared_ptr<const agent::HttpModel>> models;   ///< as they are configured
     std::shared_ptr<const agent::AgentBook> agents;
 };
 
-/// Errors: kInvalidArgs, naming the key of the configuration, for an address that is none, a
-/// variable that is not set, a file that cannot be read.
+/// Errors: kInvalidArgs, naming the configuration key, for an invalid address, an unset variable,
+/// an unreadable file.
 Result<std::shared_ptr<const TurnSetup>> make_turn_setup(const config::GatewayConfig& config);
 
-/// The runner of one event loop: the agent, or without a model the one that says so, as the setup
-/// is when a turn begins. A turn that runs goes on with what it began with.
+/// The turn runner of one event loop: the agent, or Offline without a model, according to the setup
+/// when a turn starts. Running turns keep theirs.
 class CurrentRunner final : public core::TurnRunner {
 public:
     struct Services {
@@ -55,7 +55,7 @@ private:
 
     Published<TurnSetup>::Reader setup_;
     Services services_;
-    agent::AgentMetrics metrics_;                ///< of all that have run here
+    agent::AgentMetrics metrics_;  ///< of all turns of this loop
     std::shared_ptr<const TurnSetup> made_of_;
     std::shared_ptr<core::TurnRunner> runner_;
 };

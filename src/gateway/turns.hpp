@@ -14,7 +14,7 @@
 
 namespace crab::gateway {
 
-/// Models and agents as they are configured now, and on every event loop the runner of turns.
+/// The current models and agents, and a turn runner per event loop.
 class Turns final : public Component {
 public:
     struct Uses {
@@ -35,9 +35,9 @@ public:
     void add_metrics(core::MetricsPage& page) override;
 
     const Published<TurnSetup>& setup() const { return *setup_; }
-    /// Of the event loop at that place.
+    /// The runner of the event loop with that index.
     core::TurnRunner& runner(std::size_t i) { return *runners_[i]; }
-    /// Null when the loop is none of the gateway's.
+    /// Null for a loop that is not the gateway's.
     core::TurnRunner* runner_of(const net::EventLoop& loop);
 
 private:

@@ -9,15 +9,14 @@
 
 namespace crab::gateway {
 
-/// Worker threads that many components use: for what blocks, and for names of servers, whose
-/// lookups may hang.
+/// Shared worker threads: for blocking work, and for name lookups, which may hang.
 class Workers final : public Component {
 public:
     explicit Workers(const GatewayContext& context) : context_(context) {}
 
     std::string_view name() const override { return "workers"; }
     Result<void> start() override;
-    /// Waits for all that was given to them.
+    /// Waits for all posted work.
     void stop(Deadline deadline) override;
 
     BlockingPool& pool() { return *pool_; }

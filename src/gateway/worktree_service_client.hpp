@@ -9,17 +9,16 @@
 
 namespace crab::gateway {
 
-/// sw4rm's WorktreeService, asked on every event loop which worktree an agent is bound to. Source:
-/// docs/protocols/sw4rm.md, section 8.
+/// Client of sw4rm's WorktreeService, which knows the worktree of an agent; usable on every event
+/// loop. Source: docs/protocols/sw4rm.md, section 8.
 class WorktreeServiceClient {
 public:
     WorktreeServiceClient(net::LoopGroup& loops, const sw4rm::ServiceClient::Options& service);
 
-    /// `<repo>/<worktree>`, empty for none; the answer has 2 s, and a call that got none in that
-    /// time does not wait for it again when it is repeated. Errors: kUnavailable. On any of the
-    /// loops.
+    /// `<repo>/<worktree>`, or empty; waits up to 2 s, once per call, even if the call is retried.
+    /// Errors: kUnavailable. On any of the loops.
     Task<Result<std::string>> bound_worktree(std::string agent, std::string call);
-    /// Ends the connections; while the loops run and nobody asks.
+    /// Closes the connections; call it while the loops run and no query is pending.
     void stop();
 
 private:
