@@ -14,8 +14,8 @@
 
 namespace crab::gateway {
 
-/// The gateway's events: the outbox on `events.db`, what is remembered of subscriptions, what calls
-/// and turns tell. What an earlier life left open is ended by its start.
+/// The gateway's events: the outbox on `events.db`, stored subscriptions, and the events of calls
+/// and turns. What an earlier life left open is ended by its start.
 class EventLog final : public Component {
 public:
     EventLog(const GatewayContext& context, Workers& workers, ChatSessions& chats,

@@ -13,19 +13,18 @@ namespace crab::hosting {
 enum class HostKind : std::uint8_t { kMemory, kCron, kExec };
 std::string_view name_of(HostKind kind);
 
-/// What a kind needs beside a place.
+/// The options of a built-in host.
 struct BuiltInHost {
     HostKind kind = HostKind::kMemory;
-    /// Of cron: the gateway that takes what jobs fire, its admin socket, or for a host that is
-    /// paired its peer listener; nothing: events wait
+    /// For cron: the gateway that accepts fired events: its admin socket, or for a paired host its
+    /// peer listener; nothing: events stay queued
     std::optional<net::Endpoint> events_to;
-    config::GatewayConfig commands;           ///< of exec: its worktrees and providers count
+    config::GatewayConfig commands;  ///< of exec: its worktrees and providers count
 };
 
-/// A built-in host for a process of its own: `where` says how it listens and where its state lies;
-/// its name and its tools, with the store
-/// `<kind>.db` beside the engine's, are set here. Errors: kInvalidArgs, kUnavailable for an address
-/// that leads nowhere.
+/// The options for a built-in host in a process of its own: `where` sets listener and state folder;
+/// this adds its name and its tools, with the store `<kind>.db` beside the engine's, are set here.
+/// Errors: kInvalidArgs, kUnavailable for an address that does not resolve.
 Result<sdk::HostEngine::Options> built_in_host(const BuiltInHost& host,
                                                sdk::HostEngine::Options where);
 

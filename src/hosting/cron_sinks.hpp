@@ -7,7 +7,7 @@
 
 namespace crab::hosting {
 
-/// Puts events into the gateway's outbox: accepted once they are durable there.
+/// Publishes events to the gateway's outbox: accepted once they are durable there.
 class OutboxEventSink final : public cron::CronEventSink {
 public:
     OutboxEventSink(core::EventOutbox& outbox, const Clock& clock)
@@ -21,10 +21,10 @@ private:
     json::Parser parser_;
 };
 
-/// Takes nothing: events wait in the store of their jobs.
+/// Accepts nothing: events stay in the cron store.
 class NoEventSink final : public cron::CronEventSink {
 public:
-    /// Always kUnavailable, to be asked again in a minute.
+    /// Always kUnavailable, with a retry after a minute.
     Task<Result<void>> publish(std::string envelope) override;
 };
 

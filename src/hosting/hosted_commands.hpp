@@ -13,21 +13,20 @@
 
 namespace crab::hosting {
 
-/// The configured worktrees, their folders held open. `places` are the folders of this process, of
-/// state and sockets, beside what the configuration names. Errors: kInvalidArgs for one that is not
-/// a folder, overlaps another, or meets what is crab's own.
+/// Opens the configured worktrees. `places` are this process's state and socket folders that the
+/// configuration does not name. Errors: kInvalidArgs for one that is not a folder, overlaps
+/// another, or overlaps crab's own files.
 Result<std::shared_ptr<command::Worktrees>> make_worktrees(
     const config::GatewayConfig& config, const std::vector<std::filesystem::path>& places);
 
-/// The configured providers of commands: all their tools, with the threads that they run on.
+/// The configured command providers: their tools and worker threads.
 class HostedCommands final : public sdk::HostedTools {
 public:
-    /// Finds out what this host can enforce, and moves this process into a control group where that
-    /// helps. Blocks for some milliseconds. The proxies of providers with an egress list run on
-    /// `home`, and tell `audit` what they refuse. `places` are those of make_worktrees(); no
-    /// command sees them, nor files of the configuration that are secret. `bound_worktree` stands
-    /// in for the bindings of `worktrees`; null: those count. Errors: kInvalidArgs that names the
-    /// provider, the tool and what is wrong.
+    /// Detects what this machine can enforce, and moves this process into a control group if that
+    /// helps. Blocks for some milliseconds. Egress proxies run on `home` and report refusals to
+    /// `audit`. `places` as in make_worktrees(); they and secret files of the configuration are
+    /// hidden from commands. `bound_worktree` overrides the bindings of `worktrees` unless null.
+    /// Errors: kInvalidArgs that names the provider, the tool and what is wrong.
     static Result<std::unique_ptr<HostedCommands>> open(
         const config::GatewayConfig& config, std::shared_ptr<const command::Worktrees> worktrees,
         net::EventLoop& home, core::AuditLog& audit,
@@ -41,7 +40,7 @@ private:
     explicit HostedCommands(std::size_t threads)
         : names_(std::clamp<std::size_t>(threads, 2, 16)), threads_(threads) {}
 
-    net::NameLookups names_;  ///< that commands want to reach
+    net::NameLookups names_;  ///< for the egress proxies
     BlockingPool threads_;
     std::vector<std::shared_ptr<command::CommandHost>> hosts_;
 };
@@ -49,13 +48,13 @@ private:
 /// Whether the configuration has providers of commands.
 bool has_commands(const config::GatewayConfig& config);
 
-/// What open() and register_in() would say of the configuration; runs nothing. Errors: theirs and
+/// Checks the configuration as open() and register_in() would; runs nothing. Errors: theirs and
 /// those of make_worktrees().
 Result<void> check_commands(const config::GatewayConfig& config,
                             const std::vector<std::filesystem::path>& places);
 
-/// For each tool of commands that this host, as this process may use it, cannot run by the tool's
-/// own defaults: one line that says why.
+/// For each command tool that this process cannot run with the tool's default policy: one line with
+/// the reason.
 std::vector<std::string> commands_not_offered(const config::GatewayConfig& config,
                                               const command::SandboxAbilities& abilities);
 

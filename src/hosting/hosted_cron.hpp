@@ -13,9 +13,8 @@ namespace crab::hosting {
 /// cron.create, cron.list and cron.remove on one SQLite file, and what fires the jobs.
 class HostedCron final : public sdk::HostedTools {
 public:
-    /// Opens or makes the store at `file`; jobs fire on `home` from start() on, and their events,
-    /// which name `component_id` as their source, go to `sink`. Errors: those of
-    /// CronStoreSqlite::open().
+    /// Opens or creates the store at `file`; jobs fire on `home` from start() on, and their events,
+    /// with `component_id` as source, go to `sink`. Errors: those of CronStoreSqlite::open().
     static Result<std::unique_ptr<sdk::HostedTools>> open(const std::filesystem::path& file,
                                                           net::EventLoop& home,
                                                           std::unique_ptr<cron::CronEventSink> sink,

@@ -12,7 +12,7 @@ namespace crab::hosting {
 /// memory.append, memory.query and memory.delete on one SQLite file.
 class HostedMemory final : public sdk::HostedTools {
 public:
-    /// Opens or makes the store at `file`. Errors: those of MemoryStoreSqlite::open().
+    /// Opens or creates the store at `file`. Errors: those of MemoryStoreSqlite::open().
     static Result<std::unique_ptr<sdk::HostedTools>> open(const std::filesystem::path& file,
                                                           const Clock& clock);
 

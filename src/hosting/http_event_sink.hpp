@@ -11,7 +11,7 @@ namespace crab::hosting {
 /// Source: docs/protocols/rtp.md, section 9, "Publishing".
 class HttpEventSink final : public cron::CronEventSink {
 public:
-    /// Takes nothing before connect_to().
+    /// Accepts nothing before connect_to().
     explicit HttpEventSink(net::EventLoop& loop) : loop_(loop) {}
     ~HttpEventSink() override;
     /// Once, before the first event: the admin socket of a gateway on this machine, or a peer
@@ -19,8 +19,7 @@ public:
     void connect_to(net::HttpAuthority authority);
 
     /// Waits at most 10 s. Errors: kConflict, kInvalidArgs, kForbidden, kOversize as the gateway
-    /// says; kUnauthenticated; kRateLimited and kUnavailable with the time that it asks for;
-    /// kTimeout.
+    /// says; kUnauthenticated; kRateLimited and kUnavailable with retry_after; kTimeout.
     Task<Result<void>> publish(std::string envelope) override;
 
 private:

@@ -21,7 +21,7 @@ enum class EndReason : std::uint8_t {
     kNotStarted,   ///< `failure` says why
 };
 
-/// How a command ended, before it becomes a result. No process of it is left.
+/// The end of a command. None of its processes is left.
 struct CommandEnd {
     EndReason reason = EndReason::kExited;
     int status = 0;                    ///< of exit(), or 128 plus the signal

@@ -19,53 +19,52 @@
 
 namespace crab::command {
 
-/// What all commands of a process share.
+/// Services shared by all commands of a process.
 struct CommandServices {
     const Clock& clock;
-    BlockingPool& threads;               ///< one is taken for as long as a command runs
-    /// As many as threads: commands wait there, under their deadlines; null: there are always
-    /// enough
+    BlockingPool& threads;               ///< each running command occupies one
+    /// A gate with as many slots as threads, where commands queue under their deadlines; null:
+    /// unlimited
     std::shared_ptr<core::ToolGate> places{};
     SandboxAbilities abilities;
     std::shared_ptr<const Worktrees> worktrees;
-    /// Says in place of the bindings which worktree an agent or principal is bound to, empty for
-    /// none; null: the bindings count. Errors: kUnavailable. On the event loop of the call.
-    // the same `call` for every attempt of one
+    /// Overrides the bindings: the worktree of an agent or principal, empty for none; null: the
+    /// bindings apply. Errors: kUnavailable. On the event loop of the call.
+    // `call` is the same for all attempts
     using BoundWorktree =
         std::function<Task<Result<std::string>>(std::string agent, std::string call)>;
     BoundWorktree bound_worktree{};
     /// For `env: {NAME: {secret: name}}`
     std::map<std::string, Secret<std::string>, std::less<>> secrets{};
-    /// Which no command sees
+    /// Hidden from commands
     std::shared_ptr<const OwnFiles> own = std::make_shared<const OwnFiles>();
-    /// Which no command writes
+    /// Read-only for commands
     std::shared_ptr<const OwnFiles> relied_on = std::make_shared<const OwnFiles>();
 };
 
-/// One provider of commands: its tools run under bubblewrap, within the call's effective policy, or
-/// not at all. Source: docs/protocols/sw4rm.md, sections 4, 8, 10 and 11.
+/// Runs the tools of one command provider under bubblewrap within the call's effective policy, or
+/// refuses them. Source: docs/protocols/sw4rm.md, sections 4, 8, 10 and 11.
 class CommandHost final : public core::ToolHost, public std::enable_shared_from_this<CommandHost> {
 public:
     struct Options {
         std::string id;  ///< the provider's
-        std::string worktree;  ///< for callers bound nowhere else; empty: none
-        std::shared_ptr<Egress> egress;  ///< the way to the hosts that are listed; null: none are
-        bool advisory = false;  ///< labels that cannot be kept are told, not refused
+        std::string worktree;  ///< default for callers without a binding; may be empty
+        std::shared_ptr<Egress> egress;  ///< proxy to the listed hosts; null: none are listed
+        bool advisory = false;  ///< labels that cannot be enforced are reported, not refused
     };
     CommandHost(CommandServices services, Options options, std::vector<CommandTool> tools);
 
-    /// Errors: kInvalidArgs (arguments that no command can be made of, worktree paths),
-    /// kWorktreeNotBound, kPolicyUnenforceable, kTimeout, kWallTimeout, kCpuBudgetExceeded,
-    /// kCancelled, kOversize, kToolFailed with exit status and the end of standard error;
-    /// kUnavailable when the sandbox did not start. Returns when no process of the command is left.
+    /// Errors: kInvalidArgs (arguments that cannot be expanded, worktree paths), kWorktreeNotBound,
+    /// kPolicyUnenforceable, kTimeout, kWallTimeout, kCpuBudgetExceeded, kCancelled, kOversize,
+    /// kToolFailed with exit status and the end of standard error; kUnavailable when the sandbox
+    /// did not start. Returns when all processes of the command have ended.
     Task<core::Outcome> run(core::AdmittedCall call, core::FrameSink& sink) override;
     /// The worktree that the call would run in.
     Task<Result<std::string>> place_of(const core::Call& call,
                                        const core::Principal& principal) const override;
 
-    /// What the configuration names and this process does not have, or may not have:
-    /// `elevated_paths` that meet a worktree or what is crab's own. Errors: kInvalidArgs that names
-    /// the tool.
+    /// Checks the configured `elevated_paths`: they must exist and must not overlap a worktree or
+    /// crab's own files. Errors: kInvalidArgs that names the tool.
     Result<void> check() const;
     const Options& options() const { return options_; }
     const std::shared_ptr<core::ToolGate>& places() const { return services_.places; }
@@ -91,15 +90,15 @@ private:
     CommandServices services_;
     Options options_;
     std::map<std::string, CommandTool, std::less<>> tools_;
-    TimerWheel no_timers_;  ///< never used: the threads keep the clocks
-    /// The elevated_paths of all tools, and where they led at the start
+    TimerWheel no_timers_;  ///< unused: the threads watch the time
+    /// The elevated_paths of all tools, and their targets at start
     std::map<std::string, std::filesystem::path, std::less<>> elevated_;
     std::array<Descriptor, 4> filters_;  ///< by filter_index()
 };
 
-/// The tools of `host` as the registry takes them: source kind command, named after the provider.
-/// Errors: kInvalidArgs that names the tool (a schema that does not compile, a program that is not
-/// in the sandbox).
+/// The tools of `host` for the registry, with source kind command, named after the provider.
+/// Errors: kInvalidArgs naming the tool (a schema that does not compile, a program that is not in
+/// the sandbox).
 Result<std::vector<core::ToolRef>> make_command_tools(const std::shared_ptr<CommandHost>& host);
 
 }  // namespace crab::command

@@ -9,7 +9,7 @@
 
 namespace crab::command {
 
-/// One command to run, and what ends it.
+/// One command to run, with its limits.
 struct CommandOrder {
     SandboxRequest request;
     std::string input;
@@ -18,20 +18,19 @@ struct CommandOrder {
     SteadyTime deadline = kNoDeadline;
     SteadyTime wall_deadline = kNoDeadline;
     int filter = -1;                     ///< of make_seccomp_filter(); outlives the run
-    std::shared_ptr<Egress> egress;      ///< null: no way out; else `request.proxy` is set
+    std::shared_ptr<Egress> egress;      ///< null: no egress; else `request.proxy` is set
     EgressUser user;                     ///< whose command it is
-    std::shared_ptr<DiskQuota> quota;    ///< of a worktree that it may write in; null: none
-    /// Hidden where the whole host is seen; nothing else that is shown may meet them. Null: none
+    std::shared_ptr<DiskQuota> quota;    ///< of a writable worktree; null: none
+    /// Hidden when the whole host is visible; other bound files must not overlap them. Null: none
     std::shared_ptr<const OwnFiles> own;
 };
 
-/// Runs a command in its sandbox, from its start until no process of it is left, on the calling
-/// thread, which it blocks. Output goes to `talk`, which may hold it back and may ask for the end.
-/// What ends it early is told by SIGTERM to its process group first, and by SIGKILL to all of its
-/// PID namespace 2 s later. CPU, memory and processes are looked at every 50 ms. Nothing starts
-/// when what it would be shown has come to contain crab's own files, or is no longer what the
-/// gateway holds. The sandbox dies with this thread. Source: docs/protocols/sw4rm.md, sections 4
-/// and 10.
+/// Runs a command in its sandbox until all its processes have ended; blocks the calling thread.
+/// Output goes to `talk`, which applies back-pressure and can stop the command. To end it early,
+/// SIGTERM goes to its process group, and SIGKILL to its PID namespace 2 s later. CPU, memory and
+/// processes are checked every 50 ms. Refuses to start when a bound file contains crab's own files
+/// or has been replaced. The sandbox is killed when this thread ends. Source:
+/// docs/protocols/sw4rm.md, sections 4 and 10.
 CommandEnd run_command(const SandboxAbilities& abilities, const CommandOrder& order,
                        CommandTalk& talk);
 

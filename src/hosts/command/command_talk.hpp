@@ -12,14 +12,14 @@
 
 namespace crab::command {
 
-/// Between the coroutine that awaits a command, on its loop, and the thread that runs it: output in
-/// one direction, the wish to end in the other. Output that is not taken holds the command back.
-/// Thread-safe; both sides hold it.
+/// Channel between the coroutine that awaits a command, on its loop, and the thread that runs it:
+/// output in one direction, the stop request in the other. Output that is not taken blocks the
+/// command. Thread-safe; owned by both sides.
 class CommandTalk {
 public:
     static constexpr std::size_t kMostWaiting = std::size_t{1} << 20;  ///< bytes
 
-    /// `no_timers` is only there for the form: the thread keeps the clocks.
+    /// `no_timers` is required by RemoteWaiter but unused: the thread watches the time.
     CommandTalk(const Executor& home, TimerWheel& no_timers);
 
     // The loop's side.
@@ -28,23 +28,23 @@ public:
         std::string output;
         std::optional<CommandEnd> end;  ///< set once, with the last output
     };
-    /// What has come since the last time.
+    /// The output since the last take().
     Part take();
     /// Waits for the next part; kCancelled when the awaiting chain is cancelled.
     [[nodiscard]] Waiter::Wait wait() { return news_->wait(kNoDeadline); }
-    /// Asks the thread to end the command; true when it has not begun with it and never will.
+    /// Stops the command; true if it was never started.
     bool stop();
 
     // The thread's side.
 
-    /// False when stop() came first: there is nothing to do then.
+    /// False if stop() came first: then the command must not start.
     bool begin();
-    /// How many more bytes put() may be given now.
+    /// How many bytes put() accepts now.
     std::size_t room() const;
     void put(std::string_view output);
     void end(CommandEnd end);
     bool stopped() const;
-    /// Becomes readable when stop() is called or room is made.
+    /// Becomes readable when stop() is called or output was taken.
     int wakeup() const { return wakeup_.get(); }
     void clear_wakeup() const;
 

@@ -11,24 +11,23 @@
 
 namespace crab::command {
 
-/// What the command reads on its standard input.
+/// The standard input of the command.
 enum class Input : std::uint8_t { kNone, kArguments, kArgument };
-/// How output is handed on while the command runs.
+/// How output is streamed while the command runs.
 enum class Streams : std::uint8_t { kNone, kLines, kBytes };
-/// What becomes of its standard error.
+/// The handling of standard error.
 enum class Errors : std::uint8_t { kLog, kMerge, kDiscard };
 
-/// A variable in the environment of a command.
+/// An environment variable of a command.
 struct Variable {
     enum class Kind : std::uint8_t { kText, kSecret, kArgument };
     std::string name;
     Kind kind = Kind::kText;
-    /// The text, or the name of the secret or argument; an argument that is not there sets no
-    /// variable
+    /// The text, or the name of the secret or argument; an absent argument sets no variable
     std::string value;
 };
 
-/// One tool that is a program. Source: docs/protocols/sw4rm.md, section 11.
+/// A tool that runs a program. Source: docs/protocols/sw4rm.md, section 11.
 struct CommandTool {
     core::ToolSpec spec;
     core::PolicyLimits limits;
@@ -45,11 +44,11 @@ struct CommandTool {
     std::uint32_t processes = 256;
     std::vector<int> ok_exit{0}, retryable_exit{75};
     std::vector<std::string> path_arguments;       ///< of the format `worktree-path`
-    std::size_t queue = 16;                        ///< calls waiting beyond max_concurrency
+    std::size_t queue = 16;  ///< length of the queue behind max_concurrency
 };
 
 /// Reads one item of `providers[].tools`, whose keys and types the configuration's schema has
-/// checked. Errors: kInvalidArgs that names the tool and what is wrong with it.
+/// checked. Errors: kInvalidArgs naming the tool and the problem.
 Result<CommandTool> read_command_tool(const json::Value& item);
 
 /// `4096`, `64KiB`, `512MiB`, `2GiB`; nothing for other text.

@@ -5,29 +5,28 @@
 
 namespace crab::command {
 
-/// What a worktree may hold of its disk. The file systems of worktrees seldom have quotas, so it is
-/// measured: all files are added up when the free space of the file system has become noticeably
-/// less since they were last. Thread-safe; it may block for a moment. Source:
+/// Size limit of a worktree. File systems seldom have quotas, so files are added up whenever the
+/// free space has noticeably decreased since the last time. Thread-safe; may block briefly. Source:
 /// docs/protocols/sw4rm.md, section 10.
 class DiskQuota {
-    /// Of the file system.
+    /// Free space of the file system.
     struct Free {
         std::uint64_t bytes = 0, files = 0;
     };
 
 public:
-    /// `folder`: an open directory that outlives this; O_PATH suffices.
+    /// `folder`: an open directory (O_PATH suffices) that must outlive this.
     DiskQuota(int folder, std::uint64_t most_bytes) : folder_(folder), most_(most_bytes) {}
 
     std::uint64_t most_bytes() const { return most_; }
 
-    /// Looks during one call that may write in the worktree.
+    /// Checks the quota during one call that may write in the worktree.
     class Watch {
     public:
         explicit Watch(DiskQuota& quota);
-        /// Whether the worktree holds more than it may, or cannot be measured because a folder in
-        /// it shuts its owner out. What has no name any more, and what is beyond the first half
-        /// million files, is found by what the file system lost during this call.
+        /// Whether the worktree exceeds its limit, or contains a folder that its owner cannot read.
+        /// Deleted open files, and files beyond the first half million, are accounted by the
+        /// decrease of free space during this call.
         bool exceeded();
 
     private:
@@ -43,8 +42,8 @@ private:
     const std::uint64_t most_;
     std::mutex mutex_;
     bool measured_ = false;
-    std::uint64_t used_ = 0;  ///< when it was last measured, with …
-    std::uint64_t free_then_ = 0;  ///< … so much free
+    std::uint64_t used_ = 0;  ///< at the last measurement, …
+    std::uint64_t free_then_ = 0;  ///< … and the free space then
 };
 
 }  // namespace crab::command

@@ -8,18 +8,17 @@
 
 namespace crab::command {
 
-/// Where a sandbox finds its proxy, on the loopback of its own network namespace, which nobody else
-/// uses.
+/// The proxy's port on the loopback of the sandbox's own network namespace.
 constexpr std::uint16_t kProxyPort = 3128;
 
-/// Which call a command belongs to, for log and audit.
+/// The call of a command, for log and audit.
 struct EgressUser {
     std::string call_id, trace_id, principal, provider, tool;
 };
 
-/// The proxy socket of one sandbox. Process 1 inside sends a listening socket of its namespace
-/// through `inside`; whoever connects there is served until this object is gone. Used on the
-/// command's thread.
+/// The proxy socket of one sandbox. Process 1 in the sandbox sends a listening socket of its
+/// namespace through `inside`; its connections are served during the lifetime of this object. Used
+/// on the command's thread.
 class EgressDoor {
 public:
     EgressDoor() = default;
@@ -27,17 +26,17 @@ public:
     EgressDoor& operator=(const EgressDoor&) = delete;
     virtual ~EgressDoor() = default;
 
-    /// The end for process 1, to be inherited and then closed here.
+    /// The descriptor for process 1, to be inherited and then closed here.
     virtual int inside() const = 0;
     virtual void close_inside() = 0;
-    /// Becomes readable when take() has something to do; -1 afterwards.
+    /// Becomes readable when take() is due; -1 afterwards.
     virtual int outside() const = 0;
-    /// Takes the listening socket and begins to serve it.
+    /// Receives the listening socket and starts to serve it.
     virtual void take() = 0;
 };
 
-/// What the commands of one provider reach under EGRESS_RESTRICTED. Thread-safe.
-/// Source: docs/protocols/sw4rm.md, section 10, "Proxy".
+/// The network access of one provider's commands under EGRESS_RESTRICTED. Thread-safe. Source:
+/// docs/protocols/sw4rm.md, section 10, "Proxy".
 class Egress {
 public:
     virtual ~Egress() = default;

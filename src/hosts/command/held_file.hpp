@@ -11,40 +11,40 @@
 
 namespace crab::command {
 
-/// What makes a file or folder this one and no other, whatever its names are.
+/// The identity of a file or folder, independent of its names.
 struct FileIdentity {
     dev_t device = 0;
     ino_t number = 0;
 
-    /// That of what lies at `path`, a link itself and not where it leads; one that equals none but
-    /// itself when nothing is there.
+    /// The identity of the file at `path`, without following a link; if there is none, an identity
+    /// that equals no file.
     static FileIdentity of(const std::filesystem::path& path);
     bool is_known() const { return number != 0; }
     friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
 };
 
-/// A file or folder of the host, opened once and held by descriptor (O_PATH): it stays the one that
-/// was looked at, whoever renames it, or puts a link at its old name. Copies share the descriptor.
+/// A file or folder held by descriptor (O_PATH): it stays the one that was checked, even if it is
+/// renamed or replaced by a link. Copies share the descriptor.
 class HeldFile {
 public:
     HeldFile() = default;  ///< nothing
 
-    /// Links on the way to `path` are followed now and never again. Errors: kNotFound,
-    /// kUnavailable, both with the reason alone.
+    /// Follows links in `path` now and never again. Errors: kNotFound, kUnavailable, both with the
+    /// reason only.
     static Result<HeldFile> open(const std::filesystem::path& path);
-    /// Follows no link at all: what was resolved before must be what it was. Errors: the same.
+    /// Follows no links: a previously resolved path must not have changed. Errors: the same.
     static Result<HeldFile> open_exactly(const std::filesystem::path& path);
-    /// As open(), for a folder. Errors: also kInvalidArgs for what is none.
+    /// As open(), for a folder. Errors: also kInvalidArgs for anything else.
     static Result<HeldFile> open_folder(const std::filesystem::path& path);
 
     bool is_open() const { return file_ != nullptr; }
     int fd() const { return file_ ? file_->get() : -1; }
     const FileIdentity& identity() const { return identity_; }
     bool is_folder() const { return folder_; }
-    /// A path that leads to it in this process, and in those that inherit the descriptor under its
-    /// number, before they restrict what they see.
+    /// A /proc path to it for this process, and for children that inherit the descriptor under its
+    /// number, before they restrict their view.
     std::string link() const;
-    /// Where it is at this moment; empty when it has no name any more.
+    /// Its current path; empty if it was deleted.
     std::filesystem::path place() const;
 
 private:

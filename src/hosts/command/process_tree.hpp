@@ -10,12 +10,11 @@
 
 namespace crab::command {
 
-/// What a process and all that descend from it use at one moment; of those that have ended, what
-/// their parents have collected.
+/// Resource use of a process and its descendants; of ended ones, what their parents have reaped.
 struct TreeUsage {
     std::chrono::microseconds cpu{0};  ///< user and system time
     std::uint64_t memory_bytes = 0;  ///< resident or in swap, shared pages counted once per process
-    /// What the pipes that they have open can hold, which is in no process; 0 where nobody asked
+    /// Capacity of their open pipes, which no process accounts for; 0 unless requested
     std::uint64_t pipe_bytes = 0;
     std::uint32_t processes = 0;
 };
@@ -26,13 +25,13 @@ enum class WithPipes : std::uint8_t { kNo, kYes };
 /// process is `root`, nobody can leave the tree.
 TreeUsage look_at_tree(pid_t root, WithPipes with_pipes = WithPipes::kNo);
 
-/// What bubblewrap becomes in a sandbox of ours, as it is named there.
+/// The path of crab-sandbox-init inside a sandbox.
 inline constexpr std::string_view kInitInside = "/run/crab/sandbox-init";
-/// Ends what waits for ever since its bubblewrap was killed, with its gateway, before it could tell
-/// it to begin. Returns how many.
+/// Kills sandboxes that wait forever because their gateway was killed before it started them.
+/// Returns how many.
 std::size_t end_orphaned_sandboxes();
 
-/// How many tasks, threads counted, run as this user; for RLIMIT_NPROC, which counts them all.
+/// The number of tasks (threads) of this user, which RLIMIT_NPROC counts.
 std::uint32_t tasks_of_this_user();
 
 }  // namespace crab::command

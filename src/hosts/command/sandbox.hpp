@@ -13,14 +13,14 @@
 
 namespace crab::command {
 
-/// How a command is kept apart from everything else.
+/// How a command is isolated.
 enum class Confinement : std::uint8_t {
-    kNone,         ///< not at all: nothing may run
+    kNone,         ///< not available: nothing may run
     kNamespaces,   ///< bubblewrap's namespaces, and Landlock and seccomp inside
     kLandlock,     ///< Landlock and seccomp alone
 };
 
-/// The ways out of a sandbox.
+/// Network access of a sandbox.
 enum class WayOut : std::uint8_t {
     kNone,
     kProxy,        ///< a proxy socket on its loopback, kProxyPort
@@ -28,30 +28,30 @@ enum class WayOut : std::uint8_t {
     kHost,         ///< the host's network
 };
 
-/// `crab-sandbox-init`: in the folder of the program or above it, as far as nobody but root and
-/// this user may write there, else where it is installed. Empty: it is nowhere.
+/// `crab-sandbox-init`: in the program's folder or its parents, if only root and this user may
+/// write there, else the installed one. Empty: not found.
 std::filesystem::path find_init_from(const std::filesystem::path& beside);
 
-/// What this host can enforce; found out once, at the start.
+/// What this machine can enforce; detected once, at start.
 struct SandboxAbilities {
     std::filesystem::path bubblewrap;    ///< empty: not installed
     std::filesystem::path init;          ///< crab-sandbox-init; empty: not found
     /// slirp4netns; empty: not installed, or without a device to work with
     std::filesystem::path slirp;
-    bool namespaces = false;             ///< bubblewrap can make its namespaces here
+    bool namespaces = false;             ///< bubblewrap can create namespaces here
     int landlock_abi = 0;                ///< 0: none
     bool seccomp = false;
-    /// None: rlimits and polling alone; detect() leaves it so, for CgroupPlaces::find() may move
+    /// Empty: rlimits and polling only; not set by detect(), since CgroupPlaces::find() may move
     /// this process
     CgroupPlaces cgroups;
-    /// /tmp of the host, which commands without namespaces write to, is made of memory
+    /// /tmp, which commands without namespaces write to, is a tmpfs
     bool scratch_is_memory = false;
 
-    /// Looks for programs, asks the kernel, and makes one empty sandbox. Blocks for some
+    /// Looks for programs, queries the kernel, and creates one empty sandbox. Blocks for some
     /// milliseconds.
     static SandboxAbilities detect();
     Confinement confinement() const;
-    /// Why the label cannot be kept here and what would help; nothing when it can.
+    /// Why the label cannot be enforced here and what would help; nothing when it can.
     std::optional<std::string> missing(core::Network network) const;
     std::optional<std::string> missing(core::Privilege privilege) const;
 
@@ -60,13 +60,13 @@ private:
     std::optional<std::string> why_unlimited() const;
 };
 
-/// Something of the host that a sandbox shows at `at`.
+/// A host file that is bound at `at` in the sandbox.
 struct Bind {
     HeldFile file;
     std::filesystem::path at;
 };
 
-/// One command as it has to run.
+/// The sandbox of one command.
 struct SandboxRequest {
     std::vector<std::string> argv;
     std::vector<std::pair<std::string, std::string>> environment;
@@ -77,45 +77,44 @@ struct SandboxRequest {
     Milliseconds budget_cpu{0};  ///< 0: none
     bool landlock = true;
     WayOut way_out = WayOut::kNone;
-    std::vector<Bind> writable;  ///< of the host, beside the worktree
-    /// All files of this user, but `hidden`; the worktree is where it is, for nothing is mounted
-    /// new
+    std::vector<Bind> writable;  ///< of the host, in addition to the worktree
+    /// All files of this user except `hidden`; nothing is remounted, so the worktree keeps its path
     bool whole_host = false;
-    /// With `whole_host`: out of sight, and neither they nor a folder above them can be moved
+    /// With `whole_host`: hidden, and neither they nor their parent folders can be moved
     std::vector<std::filesystem::path> hidden;
-    std::filesystem::path scratch;  ///< without namespaces: its folder for what does not last
+    std::filesystem::path scratch;  ///< without namespaces: its folder for temporary files
 };
 
-/// The descriptors that bubblewrap and crab-sandbox-init find open, by number, beside those of the
-/// request's files.
+/// Descriptors that bubblewrap and crab-sandbox-init inherit, in addition to those of the request's
+/// files.
 struct SandboxDescriptors {
     int info = -1, block = -1, status = -1, control = -1, filter = -1, proxy = -1, resolver = -1;
 };
 
-/// Bubblewrap's options, those that may be read by everybody and those that may not being the same
-/// list: it goes through a descriptor (`--args`), never onto a command line. User, PID, IPC, UTS,
-/// cgroup, mount and network namespaces, a read-only system, private /proc, /tmp of a limited size,
-/// and a /dev without terminals that nobody can write to. What is bound of the host is named by its
-/// descriptor. Source: docs/protocols/sw4rm.md, section 10.
+/// Bubblewrap's options, passed through a descriptor (`--args`) instead of the command line,
+/// because they contain secrets. User, PID, IPC, UTS, cgroup, mount and network namespaces, a
+/// read-only system, private /proc, /tmp of a limited size, and a /dev without terminals that
+/// nobody can write to. Host files are bound by descriptor. Source: docs/protocols/sw4rm.md,
+/// section 10.
 std::vector<std::string> bubblewrap_options(const SandboxAbilities& abilities,
                                             const SandboxRequest& request,
                                             const SandboxDescriptors& descriptors);
-/// The words after bubblewrap's options: crab-sandbox-init with its orders, then the command.
-/// bubblewrap finds a descriptor's path and mounts that, so crab-sandbox-init is told which file
-/// has to be there, and starts nothing when somebody put another one there in between.
+/// The words after bubblewrap's options: crab-sandbox-init with its options, then the command.
+/// bubblewrap mounts by the descriptor's path, so crab-sandbox-init verifies each file's identity
+/// and refuses to start if one was replaced in between.
 std::vector<std::string> sandbox_command(const SandboxAbilities& abilities,
                                          const SandboxRequest& request,
                                          const SandboxDescriptors& descriptors);
-/// crab-sandbox-init with its orders and the command where there are no namespaces: it keeps its
-/// descendants by itself.
+/// crab-sandbox-init with its options and the command, where there are no namespaces: it supervises
+/// its descendants itself.
 std::vector<std::string> bare_command(const SandboxAbilities& abilities,
                                       const SandboxRequest& request,
                                       const SandboxDescriptors& descriptors);
 
-/// Where commands are looked for inside the sandbox.
+/// PATH inside the sandbox.
 constexpr std::string_view kSandboxPath = "/usr/local/bin:/usr/bin:/bin";
-/// Whether the sandbox has the program: by name on kSandboxPath, or by a path in what it shows of
-/// the system.
+/// Whether the sandbox has the program: by name on kSandboxPath, or by a path in the visible system
+/// folders.
 bool has_program(std::string_view program);
 
 }  // namespace crab::command

@@ -7,14 +7,13 @@
 
 namespace crab::command {
 
-/// A folder under /tmp for the scratch files of one command, which only this user may enter;
-/// removed with the object. It is locked (flock) while it is in use, so that the folders of a
-/// gateway that was killed can be told from those of one that runs.
+/// A private folder under /tmp for the temporary files of one command; removed on destruction.
+/// Locked (flock) while in use, so that folders of a killed gateway can be recognised.
 class ScratchFolder {
 public:
-    /// Nothing with errno set when it cannot be made.
+    /// Nothing with errno set on failure.
     static std::optional<ScratchFolder> make(const std::filesystem::path& parent = "/tmp");
-    /// Removes the folders of this user in `parent` that nobody holds; to be called at start.
+    /// Removes unlocked folders of this user in `parent`; call it at start.
     static void remove_leftovers(const std::filesystem::path& parent = "/tmp");
 
     ScratchFolder(ScratchFolder&&) noexcept = default;

@@ -12,13 +12,13 @@
 
 namespace crab::command {
 
-/// The name server that slirp4netns shows a sandbox, as /etc/resolv.conf names it.
+/// The content of /etc/resolv.conf for slirp4netns's name server.
 constexpr std::string_view kSlirpResolver = "nameserver 10.0.2.3\n";
 
-/// All outbound and nothing inbound for one sandbox: slirp4netns, a network stack in user mode,
-/// joined to its network namespace. The host's loopback is not to be reached through it. It ends
-/// with this object, and with this process. Used on one thread. Source: docs/protocols/sw4rm.md,
-/// section 10, `EGRESS_UNRESTRICTED`; slirp4netns(1).
+/// Outbound-only network of one sandbox: slirp4netns, a user-mode network stack, attached to its
+/// network namespace. The host's loopback is not reachable. Ends with this object and with this
+/// process. Used on one thread. Source: docs/protocols/sw4rm.md, section 10, `EGRESS_UNRESTRICTED`;
+/// slirp4netns(1).
 class SlirpNetwork {
 public:
     /// Starts it for the namespace of `process`. Errors: kUnavailable.
@@ -28,8 +28,8 @@ public:
     SlirpNetwork& operator=(const SlirpNetwork&) = delete;
     ~SlirpNetwork();
 
-    /// Becomes readable when the network is up, or will never be; is_up() tells which and closes
-    /// it. -1 afterwards.
+    /// Becomes readable when the network is up or has failed; is_up() returns which and closes it.
+    /// -1 afterwards.
     int ready() const { return ready_.read_end.get(); }
     bool is_up();
 

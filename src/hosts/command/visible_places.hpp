@@ -8,25 +8,25 @@
 
 namespace crab::command {
 
-/// Under which names this process sees files, by its table of mounts: a bind mount shows one folder
-/// at two places. Source: proc_pid_mountinfo(5).
+/// Maps a path to all paths of the same file in this process's mount table: bind mounts show a
+/// folder at several paths. Source: proc_pid_mountinfo(5).
 class VisiblePlaces {
 public:
     explicit VisiblePlaces(const std::filesystem::path& table = "/proc/self/mountinfo");
 
-    /// `path`, which is absolute and without links, and all other places of what lies there. It
+    /// `path`, which is absolute and without links, and all other paths of the same file, which
     /// need not exist.
     std::vector<std::filesystem::path> of(const std::filesystem::path& path) const;
 
 private:
     struct Mount {
         std::string device;  ///< `major:minor`
-        std::filesystem::path root, point;  ///< which folder of the filesystem is seen where
+        std::filesystem::path root, point;  ///< folder of the file system, and its mount point
     };
     std::vector<Mount> mounts_;
 };
 
-/// Whether `path` is `folder` or lies in it, by the identity of what it passes through.
+/// Whether `path` is `folder` or below it, by the identity of its parents.
 bool is_within(const std::filesystem::path& path, const FileIdentity& folder);
 
 }  // namespace crab::command

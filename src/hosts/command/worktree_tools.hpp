@@ -6,10 +6,10 @@
 
 namespace crab::command {
 
-/// The tools that every worktree can do with: read_file, list_dir, find_files, search_text,
-/// git_status, git_diff, git_log, all of them MINIMAL, without network and without effects; with
-/// `with_run` also run, which gives a shell line to `sh` and writes. Left out are those whose
-/// program this host lacks. Each works in the caller's worktree.
+/// The predefined tools for worktrees: read_file, list_dir, find_files, search_text, git_status,
+/// git_diff, git_log, all of them MINIMAL, without network and without effects; with `with_run`
+/// also run, which passes a shell line to `sh` and may write. Tools whose program is not installed
+/// are left out. Each works in the caller's worktree.
 std::vector<CommandTool> worktree_tools(bool with_run);
 
 }  // namespace crab::command

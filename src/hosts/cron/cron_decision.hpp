@@ -8,9 +8,9 @@
 
 namespace crab::cron {
 
-/// A firing that comes no later than this after its minute began is on time.
+/// A firing up to this long after the start of its minute is on time.
 inline constexpr std::chrono::seconds kOnTime{60};
-/// Missed minutes are counted up to here.
+/// Upper bound for counting missed minutes.
 inline constexpr std::uint32_t kMostCounted = 10'000;
 
 struct CronDecision {
@@ -18,9 +18,9 @@ struct CronDecision {
     SystemTime next_run_at;  ///< after now
 };
 
-/// What a job does at `now` that has been due since `due`, one of its occurrences: every occurrence
-/// that is on time fires; of those that are late the last fires with kRunOnce, none with kSkip.
-/// Source: docs/protocols/rtp.md, section 11, "Firing".
+/// Decides what a job that has been due since the occurrence `due` does at `now`: every occurrence
+/// on time fires; of the late ones the last fires with kRunOnce, none with kSkip. Source:
+/// docs/protocols/rtp.md, section 11, "Firing".
 CronDecision decide(const CronOccurrences& occurrences, MissedTickPolicy policy, SystemTime due,
                     SystemTime now);
 

@@ -12,13 +12,13 @@ namespace crab::cron {
 /// One firing of a job.
 struct CronTick {
     SystemTime scheduled_for;        ///< the minute that matched
-    /// How many missed minutes it stands for, up to kMostCounted; 0: it is on time
+    /// The number of missed minutes it replaces, up to kMostCounted; 0: on time
     std::uint32_t missed_count = 0;
 
     friend bool operator==(const CronTick&, const CronTick&) = default;
 };
 
-/// `cron:<job_id>:<scheduled_for>`: the same for one firing whoever sends it, however often.
+/// `cron:<job_id>:<scheduled_for>`: stable across repeats of one firing.
 std::string idempotency_key_of(const CronJob& job, const CronTick& tick);
 
 /// The event of this firing as JSON. `event_id` is a UUIDv7; `component_id` is the cron host's

@@ -7,14 +7,13 @@
 
 namespace crab::cron {
 
-/// Where events go: the gateway's outbox in the same process, or its POST /v1/events.
+/// Publishes events: to the gateway's outbox in the same process, or by POST /v1/events.
 class CronEventSink {
 public:
     virtual ~CronEventSink() = default;
-    /// Success means that the sink has taken over (its answer is durable), also for an event that
-    /// it had already. It ends by a deadline of its own. Errors: kConflict when it has another
-    /// event under the key; kInvalidArgs, kForbidden, kOversize, kNotFound when it does not want
-    /// this one; any other when it takes nothing now.
+    /// Success means that the event is durable at the sink, also for a repeat. Has a deadline of
+    /// its own. Errors: kConflict for another event under the same key; kInvalidArgs, kForbidden,
+    /// kOversize, kNotFound when it rejects this event; any other when it is not available.
     virtual Task<Result<void>> publish(std::string envelope) = 0;
 };
 

@@ -15,7 +15,7 @@ namespace crab::cron {
 
 /// Runs cron.create, cron.list and cron.remove (cron_tools.hpp), in the gateway or in a process of
 /// its own. Tenant, agent and session come from the call, never from its arguments. Called on any
-/// event loop; all that it is given outlives it, and nobody else uses `ids`. Source:
+/// event loop; its arguments must outlive it, and `ids` is not shared. Source:
 /// docs/protocols/rtp.md, section 11.
 class CronHost final : public core::ToolHost {
 public:

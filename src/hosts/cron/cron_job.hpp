@@ -14,18 +14,18 @@ class Writer;
 
 namespace crab::cron {
 
-/// What a job's events are called.
+/// The event type of a job.
 enum class CronEventType : std::uint8_t { kTriggered, kHeartbeat };
 std::string_view name_of(CronEventType type);
 std::optional<CronEventType> find_event_type(std::string_view name);
 
-/// What becomes of minutes that passed while nobody could fire.
+/// How to treat minutes that were missed.
 enum class MissedTickPolicy : std::uint8_t { kSkip, kRunOnce };
 std::string_view name_of(MissedTickPolicy policy);
 std::optional<MissedTickPolicy> find_missed_tick_policy(std::string_view name);
 
-/// Something to be said at certain minutes, to the agent and session of the call that created it.
-/// Times are whole milliseconds. Source: docs/protocols/rtp.md, section 11, "Job".
+/// A scheduled event for the agent and session of the call that created it. Times are whole
+/// milliseconds. Source: docs/protocols/rtp.md, section 11, "Job".
 struct CronJob {
     std::string job_id;                      ///< UUIDv7
     std::string name, schedule, timezone;
@@ -37,13 +37,13 @@ struct CronJob {
     MissedTickPolicy missed_ticks = MissedTickPolicy::kSkip;
     bool enabled = true;
     SystemTime created_at, updated_at;
-    SystemTime next_run_at;                  ///< of a disabled job: when it would run
+    SystemTime next_run_at;                  ///< for a disabled job: when it would run
     std::optional<SystemTime> last_run_at;   ///< when its latest event was triggered
 
     friend bool operator==(const CronJob&, const CronJob&) = default;
 };
 
-/// The members of a job as callers see it, into an object that is open.
+/// Appends a job's public members to an open object.
 void write_members(json::Writer& writer, const CronJob& job);
 
 }  // namespace crab::cron

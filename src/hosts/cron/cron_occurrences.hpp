@@ -11,8 +11,7 @@ namespace crab::cron {
 
 using SysMinutes = std::chrono::sys_time<std::chrono::minutes>;
 
-/// The minutes of real time in which a schedule fires in a time zone, changes of the clock
-/// included:
+/// The minutes in which a schedule fires in a time zone, including DST changes:
 /// - a schedule whose hour field begins with `*` fires in each minute that reads as a match;
 /// - any other goes by the highest reading of the clock so far: it fires in a minute whose reading
 /// passes a match. So a repeated
@@ -26,8 +25,8 @@ public:
     /// The first one that begins after `time`. Nothing only when the calendar ends (no two
     /// occurrences are 12 years apart).
     std::optional<SysMinutes> next_after(SystemTime time) const;
-    /// The last one from `first`, which is one, to `until`. Costs about 20 times next_after(),
-    /// however many lie between.
+    /// The last occurrence from the occurrence `first` to `until`. Costs about 20 times
+    /// next_after(), however many lie between.
     SysMinutes latest(SysMinutes first, SysMinutes until) const;
 
 private:

@@ -11,9 +11,9 @@
 namespace crab::cron {
 
 struct CronPassOptions {
-    std::string component_id = "cron";      ///< what events name as their source
+    std::string component_id = "cron";      ///< the source of events
     std::size_t batch = 256;                ///< jobs per commit
-    /// A job with so many events that nobody has accepted fires no more until then
+    /// A job with this many unpublished events does not fire
     std::uint64_t most_unpublished = 64;
 };
 
@@ -23,17 +23,16 @@ struct CronPass {
     std::optional<SystemTime> next_wake;    ///< unless there are more
 };
 
-/// Decides upon jobs that are due at `now`, a batch of them, and stores what came of it. A job
-/// whose time zone cannot be read, or whose events nobody accepts, is looked at again a minute
-/// later; what it misses then falls under its policy. Blocks.
+/// Fires a batch of jobs that are due at `now` and stores the results. A job whose time zone cannot
+/// be read, or with too many unpublished events, is retried a minute later; its missed-tick policy
+/// applies. Blocks.
 Result<CronPass> fire_due_jobs(CronStore& store, TimeZones& zones, IdSource& ids,
                                const CronPassOptions& options, SystemTime now);
 
-/// A clock that has been set back further than this was wrong before.
+/// If the clock is set back further than this, it was wrong before.
 inline constexpr std::chrono::hours kClockWasWrong{24};
 
-/// Lets jobs that were decided upon while the clock was far ahead run again by the right time, from
-/// `now` on. Blocks.
+/// Reschedules jobs that were processed while the clock was far ahead, from `now` on. Blocks.
 Result<void> forget_wrong_times(CronStore& store, TimeZones& zones, SystemTime now);
 
 }  // namespace crab::cron

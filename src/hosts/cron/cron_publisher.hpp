@@ -10,16 +10,15 @@
 
 namespace crab::cron {
 
-/// Hands fired events to the sink in the order of firing until each is accepted: at least once,
-/// always with the same content. While the sink takes nothing it waits, 1 s at first and 60 s at
-/// most; an event that is refused by itself waits alone, up to an hour. Used on the thread of
-/// `timers`.
+/// Publishes fired events to the sink in order, at least once, always with the same content. Backs
+/// off from 1 s to 60 s while the sink is not available; a rejected event is retried separately,
+/// with delays up to an hour. Used on the thread of `timers`.
 class CronPublisher {
 public:
     CronPublisher(CronStore& store, BlockingPool& pool, const Clock& clock, TimerWheel& timers,
                   CronEventSink& sink);
 
-    /// Until it is cancelled.
+    /// Runs until it is cancelled.
     Task<void> run();
     /// There are new events.
     void wake() { bell_.wake(); }
@@ -38,8 +37,8 @@ private:
     const Clock& clock_;
     CronEventSink& sink_;
     Waiter bell_;
-    std::uint32_t failures_ = 0;  ///< in a row, of a sink or store that is away
-    Milliseconds asked_{0};       ///< the pause that the sink asked for
+    std::uint32_t failures_ = 0;  ///< consecutive failures of sink or store
+    Milliseconds asked_{0};       ///< the sink's retry_after
 };
 
 }  // namespace crab::cron

@@ -9,24 +9,24 @@
 
 namespace crab::cron {
 
-/// What a clock on the wall reads, to the minute.
+/// Local wall-clock time, in minutes.
 using LocalMinutes = std::chrono::local_time<std::chrono::minutes>;
 
-/// Minutes of a wall clock by five fields (minute, hour, day, month, weekday) or an alias such as
-/// `@daily`. It knows no time zone: cron_occurrences.hpp says what a change of the clock does to
-/// it. Immutable. Source: docs/protocols/rtp.md, section 11, "Schedule".
+/// A schedule of five fields (minute, hour, day, month, weekday) or an alias such as `@daily`, in
+/// local time. CronOccurrences applies time zones. Immutable. Source: docs/protocols/rtp.md,
+/// section 11, "Schedule".
 class CronSchedule {
 public:
     static constexpr std::size_t kMostBytes = 512;
 
-    /// Errors: kInvalidArgs with the field and what is wrong in it; also for dates that never come
-    /// (30 February).
+    /// Errors: kInvalidArgs naming the field and the problem; also for impossible dates (30
+    /// February).
     static Result<CronSchedule> parse(std::string_view text);
 
     /// The first matching minute at or after `from` and before `until`.
     std::optional<LocalMinutes> next_match(LocalMinutes from, LocalMinutes until) const;
-    /// Whether the hour field begins with `*`: such a job follows real time when the clock is
-    /// changed, others the date.
+    /// Whether the hour field starts with `*`: such jobs follow elapsed time across DST changes,
+    /// others the date.
     bool runs_every_hour() const { return hour_begins_with_star_; }
 
 private:

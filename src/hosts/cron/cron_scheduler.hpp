@@ -18,11 +18,10 @@
 
 namespace crab::cron {
 
-/// Fires jobs when they are due and has their events published. All state is in the store, which
-/// finds due jobs by an index: a new scheduler goes on where the last one stopped, and what is not
-/// due costs nothing. One per store, used on the thread of `home` and `timers`; all that it is
-/// given outlives it and the pool's work, and nobody else uses `ids`. Source:
-/// docs/protocols/rtp.md, section 11, "Firing".
+/// Fires due jobs and publishes their events. All state is in the store, so a new scheduler
+/// continues where the last one stopped; jobs that are not due cost nothing. One per store, used on
+/// the thread of `home` and `timers`; its arguments must outlive it and the pool's work, and `ids`
+/// is not shared. Source: docs/protocols/rtp.md, section 11, "Firing".
 class CronScheduler {
 public:
     using Options = CronPassOptions;
@@ -42,9 +41,9 @@ public:
         : CronScheduler(services, home, Options{}) {}
 
     void start();
-    /// A job has been created. From any thread.
+    /// A job has been created. Thread-safe.
     void wake() { bell_->wake(); }
-    /// Calls `done` when nothing runs here any more; call it before the scheduler is destroyed.
+    /// Stops and then calls `done`. Required before destruction.
     void stop(std::function<void()> done) { tasks_.stop(std::move(done)); }
 
 private:
@@ -57,7 +56,7 @@ private:
     Options options_;
     std::shared_ptr<RemoteWaiter> bell_;
     CronPublisher publisher_;
-    /// The latest time seen; at first it makes sure that the store is asked
+    /// The latest time seen; the initial value forces a store query
     SystemTime latest_ = SystemTime::max();
     TaskGroup tasks_;
 };

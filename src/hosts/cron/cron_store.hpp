@@ -14,21 +14,20 @@
 
 namespace crab::cron {
 
-/// One change that a caller asks for. A repeat within a day changes nothing and gets the first
-/// one's answer.
+/// A change requested by a caller. A repeat within a day changes nothing and gets the first answer.
 struct CronRequest {
     TenantId tenant;
-    /// With the tenant they name the request; `key`: the idempotency key, else the call id
+    /// With the tenant they identify the request; `key`: the idempotency key, else the call id
     std::string principal, key;
-    std::string content;             ///< what a repeat must agree in
-    std::string operation_id;        ///< counts only if this is not a repeat
+    std::string content;  ///< what a repeat must match
+    std::string operation_id;  ///< used only if this is not a repeat
     SystemTime at;
 };
 inline constexpr std::chrono::hours kKeepRequests{24};
 
 struct CronCreated {
     std::string operation_id;
-    CronJob job;                     ///< as it was when it was created
+    CronJob job;  ///< as created
 };
 
 struct CronPage {
@@ -36,25 +35,25 @@ struct CronPage {
     bool more = false;
 };
 
-/// A job with what its firing needs beside it.
+/// A job with the data needed to fire it.
 struct DueJob {
-    std::int64_t number = 0;         ///< the store's own name for it
+    std::int64_t number = 0;  ///< the store's id
     CronJob job;
-    std::uint64_t unpublished = 0;   ///< how many of its events nobody has accepted yet
+    std::uint64_t unpublished = 0;  ///< the number of its unpublished events
 };
 
-/// What became of a due job: the events it sends, and when it is due again.
+/// The result for a due job: the events it sends, and when it is due again.
 struct CronFiring {
     std::int64_t number = 0;
-    /// Its next_run_at when it was read: else somebody was faster, and nothing happens
+    /// Its next_run_at when it was read; if it has changed, the firing is ignored
     SystemTime was_due;
     SystemTime decided_at;
     SystemTime next_run_at;
-    SystemTime wake_at;  ///< when to look at it again; next_run_at unless it could not fire now
+    SystemTime wake_at;  ///< when to check it again; next_run_at unless it could not fire now
     std::vector<std::string> envelopes;
 };
 
-/// An event that nobody has accepted yet.
+/// An event that is not published yet.
 struct UnpublishedEvent {
     std::int64_t number = 0;  ///< ascending in the order of firing
     std::uint32_t refusals = 0;
@@ -66,9 +65,9 @@ struct EventDelay {
     SystemTime until;
 };
 
-/// Where jobs, and the events they have fired, are kept. All functions may block (call them on
-/// BlockingPool), are thread-safe and return when what they changed is durable. Errors of all:
-/// kUnavailable and kInternal of the store.
+/// Store of jobs and their fired events. All functions may block (call them on BlockingPool), are
+/// thread-safe, and return when changes are durable. Errors of all: kUnavailable and kInternal of
+/// the store.
 class CronStore {
 public:
     virtual ~CronStore() = default;
@@ -85,14 +84,13 @@ public:
     virtual Result<CronPage> list(const TenantId& tenant, std::string_view after, std::size_t limit,
                                   std::size_t max_bytes) = 0;
 
-    /// Enabled jobs whose time has come, the longest waiting first.
+    /// Enabled jobs that are due, the longest waiting first.
     virtual Result<std::vector<DueJob>> due(SystemTime now, std::size_t limit) = 0;
-    /// Enabled jobs that were last decided upon after `time`.
+    /// Enabled jobs that were last processed after `time`.
     virtual Result<std::vector<DueJob>> decided_after(SystemTime time, std::size_t limit) = 0;
     /// When the next job is due.
     virtual Result<std::optional<SystemTime>> next_wake() = 0;
-    /// Stores, all in one commit, the jobs' new times and their events. Returns how many events
-    /// that are.
+    /// Stores the jobs' new times and their events in one commit. Returns the number of events.
     virtual Result<std::size_t> fire(std::span<const CronFiring> firings) = 0;
 
     /// Events that may be published at `now`, in the order of firing.
@@ -100,7 +98,7 @@ public:
                                                               std::size_t limit) = 0;
     /// When the next event may be published.
     virtual Result<std::optional<SystemTime>> next_publish() = 0;
-    /// Forgets the accepted events, and puts off the refused ones.
+    /// Removes accepted events and postpones refused ones.
     virtual Result<void> settle(std::span<const std::int64_t> accepted,
                                 std::span<const EventDelay> refused) = 0;
 };

@@ -8,7 +8,7 @@
 
 namespace crab::cron {
 
-/// For tests: keeps everything in memory, looks at everything, and refuses all while `failing`.
+/// For tests: keeps everything in memory, and fails while `failing`.
 class CronStoreMemory final : public CronStore {
 public:
     Result<CronCreated> create(const CronRequest& request, const CronJob& job,

@@ -6,7 +6,7 @@
 
 namespace crab::cron {
 
-/// From some moment on, local time differs from UTC by one offset.
+/// A period with a constant offset from UTC.
 struct ZoneSpan {
     std::chrono::sys_seconds end = std::chrono::sys_seconds::max();  ///< the first second after it
     std::chrono::seconds offset{0};  ///< local time minus UTC
@@ -14,8 +14,8 @@ struct ZoneSpan {
     friend bool operator==(const ZoneSpan&, const ZoneSpan&) = default;
 };
 
-/// How a place's clocks differ from UTC at any time: a zone of cctz, which knows what follows the
-/// last change of a zone's file as well (RFC 8536, section 3.3). A cheap value; thread-safe.
+/// A time zone of cctz, including the rule for times after a zone file's last change (RFC 8536,
+/// section 3.3). Cheap to copy; thread-safe.
 class TimeZone {
 public:
     /// UTC, for which no file is needed.

@@ -18,7 +18,7 @@ public:
     explicit TimeZones(std::filesystem::path folder = "/usr/share/zoneinfo")
         : folder_(std::move(folder)) {}
 
-    /// `UTC` and `Etc/UTC` are always there. Errors: kInvalidArgs for a name that is none;
+    /// `UTC` and `Etc/UTC` are always available. Errors: kInvalidArgs for an unknown name;
     /// kUnavailable when the machine has no time zone data (package tzdata) or it cannot be read.
     Result<TimeZone> find(std::string_view name);
 

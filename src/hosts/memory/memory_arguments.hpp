@@ -7,11 +7,11 @@
 
 namespace crab::memory {
 
-// The arguments of the three tools as values. They fit the schemas of memory_tools.hpp already;
-// what schemas cannot say is checked here. Errors: kInvalidArgs with the JSON pointer, also in the
+// Converts the arguments of the three tools, which already match the schemas of memory_tools.hpp;
+// checks what schemas cannot express. Errors: kInvalidArgs with the JSON pointer, also in the
 // details.
 
-/// The entries' ids are the caller's to set.
+/// The caller sets the entries' ids.
 Result<MemoryAppend> read_append(json::Element args);
 
 struct QueryArguments {

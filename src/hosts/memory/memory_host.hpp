@@ -13,8 +13,8 @@ namespace crab::memory {
 
 /// Runs memory.append, memory.query and memory.delete (memory_tools.hpp), in the gateway or in a
 /// process of its own. Scopes come from the call, never from its arguments. Called on any event
-/// loop; all that it is given outlives it, and nobody else uses `ids`. Source:
-/// docs/protocols/rtp.md, "Memory host".
+/// loop; its arguments must outlive it, and `ids` is not shared. Source: docs/protocols/rtp.md,
+/// "Memory host".
 class MemoryHost final : public core::ToolHost {
 public:
     MemoryHost(MemoryStore& store, BlockingPool& pool, const Clock& clock, IdSource& ids);

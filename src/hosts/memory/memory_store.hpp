@@ -15,9 +15,9 @@
 
 namespace crab::memory {
 
-/// Whose memories: nothing that is asked in one scope reads or changes another. An empty isolation
-/// key is the global scope of the agent; a key spelled `global` is a scope like any other. Source:
-/// docs/protocols/rtp.md, "Memory host".
+/// The scope of memories; scopes are isolated from each other. An empty isolation key is the
+/// agent's global scope; the key `global` is an ordinary scope. Source: docs/protocols/rtp.md,
+/// "Memory host".
 struct MemoryScope {
     TenantId tenant;
     std::string agent_id;
@@ -25,15 +25,15 @@ struct MemoryScope {
     friend auto operator<=>(const MemoryScope&, const MemoryScope&) = default;
 };
 
-/// How many entries a scope holds at most.
+/// Limit of entries per scope.
 inline constexpr std::uint64_t kMostEntriesPerScope = 100'000;
-/// How long a change is remembered, so that its repeat changes nothing.
+/// How long a change is remembered to detect repeats.
 inline constexpr std::chrono::hours kChangeMemory{24};
 
 struct NewMemory {
     std::string entry_id;        ///< unique among all entries
     std::string text;            ///< UTF-8
-    std::string tags = "[]";     ///< a JSON array of strings, no NUL in them
+    std::string tags = "[]";     ///< a JSON array of strings without NUL
     std::string metadata = "{}"; ///< a JSON object
     std::optional<SystemTime> occurred_at = {};   ///< absent: when it is appended
 };
@@ -42,8 +42,8 @@ struct MemoryAppend {
     std::vector<NewMemory> entries;   ///< in their order
 };
 
-/// What a delete is about: entries by id, those that occurred before a time (and have all of some
-/// tags), or all of a scope.
+/// What to delete: entries by id, those that occurred before a time (and have all given tags), or
+/// all of a scope.
 struct DeleteIds {
     std::vector<std::string> entry_ids;
 };
@@ -54,17 +54,18 @@ struct DeleteBefore {
 struct DeleteAll {};
 using MemoryDelete = std::variant<DeleteIds, DeleteBefore, DeleteAll>;
 
-/// One change of one scope, which happens as a whole or not at all.
+/// One atomic change of one scope.
 struct MemoryWrite {
     MemoryScope scope;
-    std::string principal;  ///< with tenant and `key` it names the change: a repeat changes nothing
+    /// With tenant and `key` it identifies the change: a repeat changes nothing
+    std::string principal;
     std::string key;  ///< the idempotency key, else the call id
-    std::string operation_id;  ///< of the change, if this is not a repeat
+    std::string operation_id;  ///< used only if this is not a repeat
     SystemTime at;  ///< whole milliseconds; `created_at` of what it adds
     std::variant<MemoryAppend, MemoryDelete> change;
 };
 
-/// What came of a change; a repeat gets what the first one got.
+/// The result of a change; a repeat gets the first result.
 struct MemoryWritten {
     std::string operation_id;
     SystemTime at;
@@ -77,14 +78,14 @@ struct MemoryWritten {
 enum class MemoryOrder : std::uint8_t { kRelevance, kNewest, kOldest };
 
 struct MemoryQuery {
-    /// All must hold; without a word to look for the order kRelevance is kNewest
+    /// All must match; without a search word the order kRelevance is kNewest
     std::vector<QueryTerm> terms;
     std::string tags = "[]";  ///< a JSON array of strings; an entry must have them all
     std::optional<SystemTime> since;  ///< occurred then or later
     std::optional<SystemTime> until;  ///< occurred earlier
     MemoryOrder order = MemoryOrder::kRelevance;
     std::size_t limit = 20;
-    /// Of text, tags and metadata together; at least one entry is given
+    /// Of text, tags and metadata together; at least one entry is returned
     std::size_t max_bytes = std::size_t{1} << 20;
     /// MemoryPage::next of the page before, of the same query in the same scope
     std::string after;
@@ -102,25 +103,25 @@ struct MemoryEntry {
 
 struct MemoryPage {
     std::vector<MemoryEntry> entries;
-    std::string next;  ///< bytes that lead to the next page; empty: this is the last
+    std::string next;  ///< cursor of the next page; empty: this is the last
 };
 
-/// Where memories are kept. All functions may block (call them on BlockingPool) and are
-/// thread-safe. Errors of all: kUnavailable and kInternal of the store.
+/// Store of memories. All functions may block (call them on BlockingPool) and are thread-safe.
+/// Errors of all: kUnavailable and kInternal of the store.
 class MemoryStore {
 public:
     virtual ~MemoryStore() = default;
 
-    /// Makes all changes with one durable commit and returns what came of each, in order. Deletes
-    /// come before appends. When the commit fails, nothing has changed and every answer says so.
-    /// Errors of single changes, which leave the others alone: kConflict (the key was used for
+    /// Makes all changes in one durable commit and returns one result each, in order. Deletes
+    /// precede appends. If the commit fails, nothing has changed and every result is the error.
+    /// Errors of single changes, which do not affect the others: kConflict (the key was used for
     /// another change), kRateLimited (the scope is full; not retryable).
     virtual std::vector<Result<MemoryWritten>> write(std::span<const MemoryWrite> writes) = 0;
 
-    /// One page of the matching entries. Later pages show what was there when the first was asked,
-    /// less what has been deleted since: no entry twice, none left out. Entries of equal rank or
-    /// time come in the order of appending, the newest first (with kOldest the oldest). Errors:
-    /// kInvalidArgs when `after` is not from a page of this query.
+    /// One page of the matching entries. Later pages show the state of the first page's query, less
+    /// deleted entries: no entry twice, none left out. Entries of equal rank or time come in the
+    /// order of appending, the newest first (with kOldest the oldest). Errors: kInvalidArgs when
+    /// `after` is not from a page of this query.
     virtual Result<MemoryPage> query(const MemoryScope& scope, const MemoryQuery& query) = 0;
 };
 

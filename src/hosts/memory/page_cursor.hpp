@@ -12,8 +12,8 @@ namespace crab::memory {
 inline constexpr std::chrono::hours kCursorLife{1};
 
 /// The `next_cursor` of memory.query: where the page ended, when, and a digest of query and scope.
-/// It is no secret and no grant: the scope always comes from the call, so a forged cursor leads to
-/// other pages of one's own entries at most.
+/// Not a secret: the scope always comes from the call, so a forged cursor only reaches other pages
+/// of the caller's own entries.
 std::string to_cursor(std::string_view next, const MemoryScope& scope, const MemoryQuery& query,
                       SystemTime now);
 

@@ -5,8 +5,8 @@
 
 namespace crab::memory {
 
-/// The group commit (base/task/batch_queue.hpp) of memories: one durable commit pays for the
-/// changes of many callers. Thread-safe. The destructor writes out what waits.
+/// The group commit (base/task/batch_queue.hpp) of memories: one durable commit for the changes of
+/// many callers. Thread-safe. The destructor flushes the queue.
 class WriteQueue {
 public:
     struct Options {
@@ -19,9 +19,9 @@ public:
     WriteQueue(MemoryStore& store, BlockingPool& pool, const Clock& clock)
         : WriteQueue(store, pool, clock, Options{}) {}
 
-    /// Returns when the change is durable, on the caller's executor. Cancelling does not take a
-    /// change back. Errors: those of MemoryStore::write(); kRateLimited when too many wait;
-    /// kTimeout when `deadline` passed before its turn came (nothing was written).
+    /// Returns when the change is durable, on the caller's executor. Cancelling does not undo a
+    /// change. Errors: those of MemoryStore::write(); kRateLimited when too many wait; kTimeout
+    /// when `deadline` passed before its turn came (nothing was written).
     Task<Result<MemoryWritten>> write(MemoryWrite change, Deadline deadline);
 
 private:

@@ -15,16 +15,16 @@ namespace crab::command {
 /// An IPv6 address, or an IPv4 one as its mapped form.
 using IpAddress = std::array<std::uint8_t, 16>;
 
-/// The address that `text` spells in numbers, brackets allowed; nothing for names and for short or
-/// octal forms.
+/// Parses a numeric address, with or without brackets; nothing for names and for short or octal
+/// forms.
 std::optional<IpAddress> parse_ip_address(std::string_view text);
 IpAddress ip_address_of(const net::SocketAddress& address);
-/// Whether an address is one of the open Internet: not private, loopback, link-local, shared,
-/// multicast or reserved, nor an IPv6 form that carries such an IPv4 address. Source: the
-/// special-purpose registries of IANA (RFC 6890).
+/// Whether an address is public: not private, loopback, link-local, shared, multicast or reserved,
+/// nor an IPv6 form that carries such an IPv4 address. Source: the special-purpose registries of
+/// IANA (RFC 6890).
 bool is_public(const IpAddress& address);
 
-/// What commands of one provider may reach: `host:port`, `*.host:port` for all names below,
+/// The allowed destinations of one provider: `host:port`, `*.host:port` for all names below,
 /// `address:port`, `[v6]:port`. Immutable. Source: docs/protocols/sw4rm.md, sections 10 and 11.
 class EgressList {
 public:
@@ -32,9 +32,9 @@ public:
     static Result<EgressList> parse(const std::vector<std::string>& items);
 
     bool empty() const { return items_.empty(); }
-    /// Whether this host, a name in any case or an address, may be asked for.
+    /// Whether this host, a name in any case or an address, may be requested.
     bool allows(std::string_view host, std::uint16_t port) const;
-    /// Whether an address that an allowed host has may be dialled: it is public, or listed itself.
+    /// Whether an address of an allowed host may be dialled: it is public, or listed itself.
     bool allows_address(const IpAddress& address, std::uint16_t port) const;
 
 private:

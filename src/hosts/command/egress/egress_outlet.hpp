@@ -11,8 +11,8 @@
 
 namespace crab::command {
 
-/// The proxy socket of one command on the loop. Made on any thread, used on the loop's; it lives
-/// until close() and the end of its connections.
+/// The proxy server of one command. Created on any thread, used on the loop's; lives until close()
+/// and the end of its connections.
 class EgressOutlet : public std::enable_shared_from_this<EgressOutlet> {
 public:
     EgressOutlet(EgressServices services, std::shared_ptr<const EgressList> list,
@@ -21,18 +21,18 @@ public:
 
     /// Serves whoever connects to `listening`.
     void listen(Descriptor listening);
-    /// Ends all at once.
+    /// Closes all connections.
     void close();
 
     net::EventLoop& loop() const { return services_.loop; }
     const EgressList& list() const { return *list_; }
     net::NameLookups& names() const { return services_.names; }
     const command::EgressUser& user() const { return user_; }
-    /// A connection from either side that ends with this outlet.
+    /// Registers a connection, of either side, to be closed with this.
     void add(net::Connection& connection) { open_.insert(&connection); }
     void remove(net::Connection& connection) { open_.erase(&connection); }
     bool closed() const { return closed_; }
-    /// Tells log and audit that `target` was refused.
+    /// Logs and audits that `target` was refused.
     void refused(std::string_view target, std::string_view why);
 
 private:

@@ -7,16 +7,16 @@
 
 namespace crab::command {
 
-/// What all proxied connections of a process share.
+/// Services shared by all proxied connections of a process.
 struct EgressServices {
     net::EventLoop& loop;
     net::NameLookups& names;
     core::AuditLog& audit;
 };
 
-/// The forward proxy of one provider, on one event loop: CONNECT and absolute-form HTTP to what
-/// `list` allows, 403 and an audit record for the rest. Source: docs/protocols/sw4rm.md, section
-/// 10, "Proxy".
+/// The forward proxy of one provider, on one event loop: CONNECT and absolute-form HTTP to
+/// destinations that `list` allows, 403 and an audit record otherwise. Source:
+/// docs/protocols/sw4rm.md, section 10, "Proxy".
 class EgressProxy final : public command::Egress {
 public:
     EgressProxy(EgressServices services, EgressList list)

@@ -13,9 +13,8 @@ namespace crab::command {
 class EgressOutlet;
 
 /// One connection of a command to its proxy: one request, CONNECT or absolute-form HTTP, then bytes
-/// both ways. Pipelined requests go where the first one went, as the server was told that it is the
-/// last. On the loop's thread. It handles both its ends. Source: RFC 9110, section 9.3.6; RFC 9112,
-/// section 3.2.
+/// both ways. Pipelined requests go to the same server, which was told that the first is the last.
+/// On the loop's thread. Handles both ends. Source: RFC 9110, section 9.3.6; RFC 9112, section 3.2.
 class ProxiedConnection final : public net::ConnectionHandler,
                                 public std::enable_shared_from_this<ProxiedConnection> {
 public:
@@ -44,7 +43,7 @@ private:
     net::Connection* server_ = nullptr;  ///< from the end of the dial until it is closed
     std::string host_;  ///< where it wants to go
     std::uint16_t port_ = 0;
-    std::string request_;  ///< what the server gets of it; empty for CONNECT
+    std::string request_;  ///< rewritten for the server; empty for CONNECT
     bool asked_ = false;  ///< the request has been read
     bool client_ended_ = false, server_ended_ = false;
 };

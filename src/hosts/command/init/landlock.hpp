@@ -6,15 +6,15 @@
 namespace crab::sandbox {
 
 struct LandlockOrders {
-    /// To be read and run; files that do not exist are left out
+    /// Readable and executable; missing files are left out
     std::vector<const char*> readable;
-    std::vector<const char*> writable;   ///< and written; devices cannot be made there
+    std::vector<const char*> writable;   ///< also writable; devices cannot be created there
     /// No TCP where the kernel can (ABI 4), but for connecting to `proxy_port`
     bool no_network = false;
     std::uint16_t proxy_port = 0;        ///< 0: none
 };
 
-/// Restricts this process and its children to what `orders` name. Needs no_new_privs. False with
+/// Restricts this process and its children to the files in `orders`. Needs no_new_privs. False with
 /// errno set when the kernel refuses; a kernel without Landlock refuses.
 bool restrict_by_landlock(const LandlockOrders& orders);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-/// What runs between bubblewrap and a tool: process 1 of the tool's PID namespace. It needs std and
-/// Linux only, so that it is also a small static program, crab-sandbox-init. Source:
+/// What runs between bubblewrap and a tool: process 1 of the tool's PID namespace. Depends on std
+/// and Linux only, so that it is also a small static program, crab-sandbox-init. Source:
 /// docs/protocols/sw4rm.md, section 10.
 namespace crab::sandbox {
 

@@ -5,7 +5,7 @@
 namespace crab::command {
 
 /// What crab-sandbox-init (hosts/command/init) writes on its status descriptor: how the tool ended,
-/// or first why it never began. Std only, for that program has nothing else.
+/// or why it did not start. Std only.
 struct ToolRecord {
     /// kWaiting: for its network
     enum class Kind : std::uint32_t { kExited = 1, kNotStarted = 2, kWaiting = 3 };
