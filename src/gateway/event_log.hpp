@@ -15,7 +15,7 @@
 namespace crab::gateway {
 
 /// The gateway's events: the outbox on `events.db`, stored subscriptions, and the events of calls
-/// and turns. What an earlier life left open is ended by its start.
+/// and turns. Its start ends what an earlier run left open.
 class EventLog final : public Component {
 public:
     EventLog(const GatewayContext& context, Workers& workers, ChatSessions& chats,

@@ -9,12 +9,11 @@
 
 namespace crab::json {
 
-/// Writes a JSON text of known greatest length into room that is made once: what is fixed in it
-/// costs a few stores. For hot paths that write the same few members again and again; everything
-/// else uses Writer. The room is cut to what was written when the writer goes.
+/// Writes a JSON text of bounded length into a buffer that is reserved once. For hot paths that
+/// write the same few members; everything else uses Writer. The destructor trims the buffer.
 class BoundedWriter {
 public:
-    /// What a quoted text of `size` bytes can take at most.
+    /// Upper bound for a quoted text of `size` bytes.
     static constexpr std::size_t room_for(std::size_t size) { return 6 * size + 2; }
 
     BoundedWriter(std::string& out, std::size_t room) : out_(out) {

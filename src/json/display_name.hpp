@@ -12,7 +12,7 @@ inline constexpr std::size_t kMostDisplayName = 128;  ///< characters, however m
 
 /// A name that people give and read, in any script, without the white space around it. Errors:
 /// kInvalidArgs for one that is empty, too long or not UTF-8, or that holds control characters:
-/// line breaks, C0 and C1, and those that turn the direction of the text around it.
+/// line breaks, C0 and C1, and those that change text direction.
 Result<std::string> read_display_name(std::string_view given);
 
 }  // namespace crab::json

@@ -7,9 +7,9 @@
 
 namespace crab::json {
 
-/// The JSON pointer of a member whose object, at any depth of `value`, has another one of the same
-/// name; nothing when all names are unique. Programs disagree on which of the two counts, so what
-/// one has judged may not be what another one uses. Allocates only if it finds one.
+/// The JSON pointer of a duplicate member at any depth of `value`; nothing when all names are
+/// unique. Parsers disagree on which duplicate counts, so a checked value may differ from the one
+/// that is used. Allocates only if it finds one.
 std::optional<std::string> find_duplicate(Element value);
 
 }  // namespace crab::json

@@ -18,7 +18,7 @@ using Array = simdjson::dom::array;
 /// The member `key` of `object`; of several with that name the first. Nothing when absent or when
 /// `object` is not an object.
 std::optional<Element> get(Element object, std::string_view key);
-/// The member `key` when it has the asked type, otherwise nothing. The text is a view into the
+/// The member `key` if it has the requested type, otherwise nothing. The text is a view into the
 /// parse result.
 std::optional<std::string_view> get_string(Element object, std::string_view key);
 std::optional<bool> get_bool(Element object, std::string_view key);
@@ -29,7 +29,7 @@ std::optional<double> get_double(Element object, std::string_view key);
 std::optional<Object> get_object(Element object, std::string_view key);
 std::optional<Array> get_array(Element object, std::string_view key);
 
-/// Whether two members of this object (not of those inside it) have one name. False for anything
+/// Whether two members of this object (not of nested ones) have the same name. False for anything
 /// but an object.
 bool has_duplicate_members(Element object);
 

@@ -13,11 +13,10 @@
 
 namespace crab::json {
 
-/// simdjson counts the items of an array in 24 bits, and in more bytes than this there may be more
-/// of them.
+/// simdjson counts array items in 24 bits; a larger text could have more.
 constexpr std::size_t kMostBytes = std::size_t{32} << 20;
 
-/// What one text may cost.
+/// Limits of one text.
 struct Limits {
     std::size_t max_bytes = std::size_t{8} << 20;  ///< at most kMostBytes, which larger values mean
     /// Arrays and objects inside each other, empty ones not counted: `[[1]]` is 2 deep
@@ -48,13 +47,12 @@ private:
 
 class Parser;
 
-/// An element of a parser that others use too: it holds until the parser parses another text or
-/// gives its memory back, and knows when that has happened. Whoever may have waited since it was
-/// lent asks holds(), and reads the text again if it does not. The parser outlives it.
+/// An element of a shared parser: valid until the parser parses another text or releases its
+/// memory, which holds() detects. Check holds() after any suspension. The parser must outlive it.
 class Borrowed {
 public:
     bool holds() const;
-    /// Throws std::logic_error when it holds no longer: what it viewed is another text by now.
+    /// Throws std::logic_error when it is no longer valid.
     Element element() const;
 
 private:
@@ -80,10 +78,9 @@ public:
     /// Errors: kOversize above `max_bytes`; kInvalidArgs for what is not JSON or UTF-8, too deep,
     /// or a number beyond a double.
     Result<Root> parse(std::string_view text);
-    /// Gives the memory back that a large text has left behind, and makes every earlier Root
-    /// invalid if there was any.
+    /// Releases the memory of a large text; if there was any, all earlier Roots become invalid.
     void shrink();
-    /// For whoever keeps an element of the last text while others use this parser.
+    /// For keeping an element of the last text while others use this parser.
     Borrowed lend(Element element) const { return {element, *this, turn_}; }
 
 private:

@@ -16,14 +16,14 @@
 
 namespace crab::sdk {
 
-/// Whom a call belongs to, as far as its wire says.
+/// The tenant, agent and session of a call, as received.
 struct CallOrigin {
     std::string tenant_id{};
     CallContext context{.agent_id = {}, .session_id = {}};
 };
 
-/// What stands behind a ToolRequest: one call, shared by the link, the handler's thread and whoever
-/// the handler gave it to.
+/// The shared state of a ToolRequest: one call, used by the link, the handler's thread and copies
+/// of the request.
 class CallState {
 public:
     /// Takes progress from any thread.

@@ -20,7 +20,7 @@
 
 namespace crab::sdk {
 
-/// Gives a DeviceLink its sockets, threads and time: one life of a device, from start to end.
+/// Provides sockets, threads and time to a DeviceLink, for one run of a device.
 class DeviceDriver final : private DevicePorts {
 public:
     static constexpr Milliseconds kDialTimeout{15'000};

@@ -26,12 +26,12 @@ struct UploadTerms {
     std::uint64_t max_bytes = 0;    ///< of one upload
 };
 
-/// What the gateway said it understands, in `connected`. Until then: the plain protocol.
+/// The gateway's capabilities from `connected`; until then, none.
 struct GatewayTerms {
     bool replaces_lists = false;
     bool takes_accepted = false;
     bool takes_progress = false;
-    bool resumes = false;         ///< asks again what it heard no answer to
+    bool resumes = false;         ///< sends unanswered requests again
     bool takes_presence = false;
     std::size_t max_message_bytes = std::size_t{8} << 20;
     std::optional<UploadTerms> uploads{};
@@ -39,7 +39,7 @@ struct GatewayTerms {
 };
 GatewayTerms read_terms(json::Element connected);
 
-/// `instance` names the process that remembers what it was asked; another one knows nothing of it.
+/// `instance` identifies this process, which remembers the requests it has seen.
 std::string connect_frame(std::string_view device_name, std::string_view session_id,
                           std::string_view instance);
 enum class ListMode { kMerge, kReplace };

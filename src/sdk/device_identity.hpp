@@ -19,9 +19,8 @@ struct GatewayRoute {
     std::shared_ptr<net::TlsContext> tls;
 };
 
-/// A device's key and the name that the gateway gave it. By signing a challenge it gets bearer
-/// tokens; nothing else of worth is kept. Source: docs/protocols/clawseed.md, section 9, "Device
-/// keys".
+/// A device's key and the name that the gateway gave it. Signs challenges to get bearer tokens; no
+/// other secret is stored. Source: docs/protocols/clawseed.md, section 9, "Device keys".
 class DeviceIdentity {
 public:
     DeviceIdentity(std::string key_id, crypto::PrivateKey key)

@@ -22,8 +22,8 @@
 
 namespace crab::sdk {
 
-/// What a device does on its link, as a state machine without sockets or threads: token, dial,
-/// register, answer calls, lose the link, wait, dial again. Used on one thread. Source:
+/// State machine of a device's connection, without sockets or threads: fetch a token, dial,
+/// register, answer calls, and reconnect with backoff. Used on one thread. Source:
 /// docs/protocols/clawseed.md, section 10.
 class DeviceLink {
 public:
@@ -44,7 +44,7 @@ public:
         /// Given to the calls; takes it to progress() on the link's thread
         CallState::OnProgress on_progress;
     };
-    /// Where time and chance come from.
+    /// Sources of time and randomness.
     struct Surroundings {
         const Clock& clock;
         TimerWheel& timers;
@@ -55,11 +55,11 @@ public:
                DevicePorts& ports);
 
     void start();
-    /// The owner's wish: says goodbye and ends.
+    /// Requested by the owner: closes cleanly and ends.
     void stop();
     /// DeviceTools has changed.
     void tools_changed();
-    /// How the device is; told to gateways that want to know, now and on every link to come.
+    /// Sets the device's state; sent to gateways that support it, now and after every reconnect.
     void set_presence(const DevicePresence& presence);
 
     void on_token(std::expected<std::string, DeviceEnd> token);

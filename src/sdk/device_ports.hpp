@@ -18,11 +18,11 @@ namespace crab::sdk {
 
 enum class TokenNeed : std::uint8_t {
     kFirst,   ///< from the options, a pairing code or the token file
-    kRefused  ///< the last one is no good any more
+    kRefused  ///< the last one was refused
 };
 
-/// What a DeviceLink asks of the world around it. Called on the link's thread, and answers come on
-/// it, never from inside a call.
+/// The environment of a DeviceLink. Called on the link's thread; results are delivered on it, never
+/// synchronously.
 class DevicePorts {
 public:
     virtual ~DevicePorts() = default;
@@ -33,7 +33,7 @@ public:
     virtual void send(std::string_view frame) = 0;
     /// Ends in on_closed(), soon.
     virtual void close(std::uint16_t code, std::string_view reason) = 0;
-    /// Drops a link that is dead; on_closed() may come from inside.
+    /// Drops a dead connection; may call on_closed() synchronously.
     virtual void abort() = 0;
     /// When bytes last came in.
     virtual SteadyTime last_heard() const = 0;

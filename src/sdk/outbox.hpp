@@ -9,9 +9,8 @@
 
 namespace crab::sdk {
 
-/// The replies that the gateway has not acknowledged yet, oldest first. After a break they are
-/// worth sending again only within the gateway's grace period. Bounded: beyond the limits the
-/// oldest is forgotten.
+/// Unacknowledged replies, oldest first. After a broken connection they are sent again within the
+/// gateway's grace period. Bounded: beyond the limits the oldest is dropped.
 class Outbox {
 public:
     static constexpr std::size_t kMaxReplies = 256;

@@ -15,12 +15,11 @@ struct Handled {
     std::string complaint;  ///< for the log of the device or host; empty when all went well
 };
 
-/// Runs the handler of the call's tool on this thread. What it throws, and JSON that is none,
-/// becomes `INTERNAL`: what exactly went wrong is the business of the device or host, not the
-/// caller's.
+/// Runs the handler of the call's tool on this thread. What it throws, and invalid JSON, becomes
+/// `INTERNAL`: details are logged by the device or host and not sent to the caller.
 Handled run_handler(const ToolHandler& handler, std::shared_ptr<CallState> call);
 
-/// An answer as it may leave: JSON that is none, and a file that cannot be read, become `INTERNAL`.
+/// Checks an answer before it is sent: invalid JSON and unreadable files become `INTERNAL`.
 Handled checked(std::string_view tool, ToolAnswer answer);
 
 }  // namespace crab::sdk

@@ -8,8 +8,7 @@
 namespace crab::sdk {
 
 /// The ids of the calls that a device has begun, so that none runs twice although the gateway may
-/// ask again. Bounded: the oldest is forgotten, by when its deadline is long over and nobody asks
-/// for it.
+/// ask again. Bounded: the oldest is dropped, long after its deadline.
 class SeenCalls {
 public:
     static constexpr std::size_t kMost = 16'384;

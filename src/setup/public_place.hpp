@@ -9,7 +9,7 @@
 
 namespace crab::setup {
 
-/// How a gateway's public listener is reached: what lines that are meant to be pasted say.
+/// The address of a gateway's public listener for clients, used in lines that people paste.
 struct PublicPlace {
     std::string authority;   ///< `host:port`
     std::string prefix;      ///< of every path

@@ -11,15 +11,14 @@
 
 namespace crab::trust {
 
-/// The good bearer tokens of one event loop, for as long as each is good: a known one costs a
-/// look-up. Every front of the loop asks it. What it has learned ends with the credential's expiry,
-/// a key's session's own, and with every revocation. Not thread-safe.
+/// Cache of valid bearer tokens for one event loop and all its fronts. Entries end with the expiry
+/// of the credential or session, and with every revocation. Not thread-safe.
 class CredentialCache {
 public:
     static constexpr std::size_t kMost = 1024;
 
     CredentialCache(Tokens& tokens, const Clock& clock) : tokens_(tokens), clock_(clock) {}
-    /// Whom `token` proves. Errors: those of Tokens::prove().
+    /// Authenticates `token`. Errors: those of Tokens::prove().
     Result<Proven> find(std::string_view token);
     std::size_t size() const { return known_.size(); }
 

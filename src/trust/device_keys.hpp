@@ -15,10 +15,10 @@
 
 namespace crab::trust {
 
-/// Devices that prove who they are by a key: each signs a challenge and gets a bearer token that
-/// ends with the process, so that nothing worth stealing is kept on the device or sent twice. A
-/// challenge costs no memory until it was answered rightly, and is good once. Source:
-/// docs/protocols/clawseed.md, section 9, "Device keys". Thread-safe; never blocks.
+/// Authentication of devices by key: a device signs a challenge and gets a bearer token that is
+/// valid until the gateway restarts, so that no long-lived secret is sent. A challenge needs no
+/// memory until it is answered correctly, and is valid once. Source: docs/protocols/clawseed.md,
+/// section 9, "Device keys". Thread-safe; never blocks.
 class DeviceKeys {
 public:
     static constexpr Milliseconds kChallengeLifetime{60'000};

@@ -48,7 +48,7 @@ public:
     /// (nothing asked for, longer than max_ttl), kRateLimited (too many at once), those of the
     /// store.
     Result<Lease> make(std::string_view owner, LeaseRequest request);
-    /// Gives a lease its life again, counted from now. Errors: kNotFound, kConflict before the
+    /// Renews a lease: its TTL starts again from now. Errors: kNotFound, kConflict before the
     /// renewal window, those of the store.
     Result<Lease> renew(std::string_view lease_id);
     /// Errors: kNotFound; those of the store, and then it has ended all the same.
@@ -65,9 +65,9 @@ public:
     /// Removes what ended long ago from the store.
     Result<void> forget(SystemTime before);
 
-    /// A lease that lives.
+    /// An active lease.
     std::optional<Lease> find(std::string_view lease_id) const;
-    /// The living leases of `owner`, or of all when it is empty, oldest first.
+    /// The active leases of `owner`, or of all when it is empty, oldest first.
     std::vector<Lease> list(std::string_view owner) const;
     /// Why this lease does not cover `action` for `principal` in `scope`; nothing if it does.
     /// Asking names the lease.
@@ -108,7 +108,7 @@ private:
     OrderedMutex<LockRank::kLeasesWriting> writing_;
     mutable OrderedMutex<LockRank::kLeases> mutex_;  ///< never held across the store's work
     Options options_;
-    Entries entries_;  ///< the living, and those that expired since the last flush()
+    Entries entries_;  ///< active ones, and those that expired since the last flush()
     std::vector<LeaseEnd> unsaved_;  ///< ended, not stored yet
 };
 

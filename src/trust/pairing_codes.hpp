@@ -30,9 +30,9 @@ struct DeviceCode {
     SystemTime expires_at;
 };
 
-/// Codes that a person carries from the operator to a device, once. They live in memory: a restart
-/// closes them. Source: docs/protocols/clawseed.md, "REST surface". Thread-safe; redeem() blocks on
-/// the token store.
+/// One-time codes that a person takes from the operator to a device. In memory: a restart revokes
+/// them. Source: docs/protocols/clawseed.md, "REST surface". Thread-safe; redeem() blocks on the
+/// token store.
 class PairingCodes {
 public:
     struct Options {

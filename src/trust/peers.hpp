@@ -38,15 +38,14 @@ struct PeerChange {
     }
 };
 
-/// All peers in memory, for whoever has to know at once whether one is still trusted: the listener,
-/// the hosts, the operator's routes. It is the store that everybody writes through, so every change
-/// passes here and is told. Reads of the view never block; writes do, as those of the store below.
-/// Thread-safe. Source: docs/protocols/rtp.md, section 6.
+/// In-memory view of all peers in front of their store, for the listener, the hosts and the
+/// operator's routes. All writes go through it, so it can notify of every change. Reads never
+/// block; writes do. Thread-safe. Source: docs/protocols/rtp.md, section 6.
 class Peers final : public PeerStore {
 public:
     /// A peer as operators see it.
     struct Known {
-        PeerRecord record;  ///< with the latest sign of life, stored or not
+        PeerRecord record;  ///< with the latest activity, stored or not
         /// Why its last connection was not accepted as its own; empty when it was
         std::string problem;
     };
@@ -70,8 +69,8 @@ public:
     /// A connection that should have been the peer's was not, says `problem`; forgotten when the
     /// peer proves itself.
     void mistrust(const PeerName& name, std::string problem);
-    /// Stores the signs of life that are not stored yet; blocks. Errors: those of the store, and
-    /// the rest is tried next time.
+    /// Stores pending last-seen times; blocks. Errors: those of the store, and the rest is tried
+    /// next time.
     Result<void> store_seen();
 
     Result<std::optional<PeerRecord>> find_peer(const PeerName& name) override {
@@ -113,7 +112,7 @@ private:
 
     PeerStore& store_;
     std::vector<std::function<void(const PeerChange&)>> told_;
-    /// Held over a write and what is told of it, so that both have one order.
+    /// Held during a write and its notification, to keep their order.
     OrderedMutex<LockRank::kPeersWriting> writing_;
     mutable OrderedMutex<LockRank::kPeers> mutex_;
     std::map<std::string, Entry> entries_;  // by PeerName::text(), under mutex_

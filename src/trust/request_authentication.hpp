@@ -20,9 +20,9 @@ struct RequestPeer {
     std::string text;      ///< address, for `local/<addr>`
 };
 
-/// Who makes a request on the public listener: the bearer of its token, or on a listener that was
-/// configured open for loopback `local/<address>`. A token that is present decides alone, even if
-/// it is bad. Used on the cache's event loop.
+/// Authenticates requests on the public listener: by bearer token, or on a listener configured open
+/// for loopback as `local/<address>`. An invalid token is refused even then. Used on the cache's
+/// event loop.
 class RequestAuthentication {
 public:
     RequestAuthentication(CredentialCache& credentials, bool open_loopback)

@@ -62,8 +62,8 @@ public:
     /// others get new ones. Errors: those of the store; kInternal for a record that makes no sense.
     static Result<std::unique_ptr<Tokens>> load(TokenStore& store, const Clock& clock);
 
-    /// Who the bearer of `token` is: the same pointer for the same token for the lifetime of the
-    /// process. Errors: kUnauthenticated, with what to do about it.
+    /// Authenticates `token`: the same pointer for the same token for the lifetime of the process.
+    /// Errors: kUnauthenticated, with advice.
     Result<core::PrincipalRef> authenticate(std::string_view token);
     /// The same, and until when: a session of a key ends by its own expiry. Whoever remembers it
     /// asks a CredentialCache.
@@ -105,9 +105,9 @@ public:
     std::vector<TokenRecord> list() const;
     /// All devices by slug.
     std::vector<DeviceRecord> devices() const;
-    /// Whoever holds this credential was there until now: its connection has ended.
+    /// Updates last_seen: a connection with this credential has ended.
     void seen(const std::string& credential_id);
-    /// Stores when tokens were used since the last flush. Call it now and then, and before the end.
+    /// Stores the last-used times since the last flush. Call it periodically and at shutdown.
     Result<void> flush();
 
 private:

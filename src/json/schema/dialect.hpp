@@ -24,8 +24,8 @@ struct Vocabularies {
     bool format_assertion = false;  ///< `format` is checked, not only noted
 
     static Vocabularies none() { return {false, false, false, false}; }
-    /// Takes the vocabulary with this URI into the set. False when the URI is unknown.
-    /// A vocabulary of pure annotations (core, meta-data, content) is known and changes nothing.
+    /// Adds the vocabulary with this URI. False when the URI is unknown. A vocabulary of pure
+    /// annotations (core, meta-data, content) is known and changes nothing.
     bool add(std::string_view uri, bool required);
 };
 

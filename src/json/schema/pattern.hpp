@@ -10,9 +10,9 @@
 
 namespace crab::json {
 
-/// A compiled regular expression of JSON Schema; immutable, so that threads may share it.
-/// RE2 runs it in linear time. What RE2 has not (look-around, back-references), and what would be a
-/// large program for it, PCRE2 runs step by step under the caller's budget.
+/// A compiled regular expression of JSON Schema; immutable, so that threads may share it. RE2 runs
+/// it in linear time. PCRE2 runs what RE2 does not support (look-around, back-references) and what
+/// would be a large program for it, under the caller's budget.
 class Pattern {
 public:
     /// Errors: kInvalidArgs when it is not an ECMA-262 pattern or too large.
@@ -22,10 +22,10 @@ public:
     Pattern& operator=(Pattern&&) noexcept;
     ~Pattern();
 
-    /// Whether the pattern occurs anywhere in `text`, which is valid UTF-8. Takes what the search
-    /// costs from `budget`, in steps of about 50 ns; nothing when there is not enough of it.
+    /// Whether the pattern occurs anywhere in `text`, which is valid UTF-8. Charges the search to
+    /// `budget`, in steps of about 50 ns; nothing when that is exhausted.
     std::optional<bool> search(std::string_view text, std::uint64_t& budget) const;
-    /// The memory that it takes, about, with what searches add.
+    /// Approximate memory use, including that of searches.
     std::size_t bytes() const;
 
 private:

@@ -8,10 +8,10 @@
 
 namespace crab::json {
 
-/// The patterns that nearly all tool schemas use, run without an automaton: an optional `^`, ASCII
-/// characters and classes with optional quantifiers, an optional `$`; no alternatives, no groups.
-/// Of the patterns that need no backtracking, that is: everything is fixed to the start, and
-/// whatever a repeated class can take, the next one cannot.
+/// A fast path for the patterns of nearly all tool schemas, without an automaton: an optional `^`,
+/// ASCII characters and classes with optional quantifiers, an optional `$`; no alternatives, no
+/// groups. Only patterns without backtracking: anchored at the start, and no repeated class
+/// overlaps the next one.
 class PlainPattern {
 public:
     /// The pattern in this form; nothing when it is not one of them. `ecma` is a valid ECMA-262

@@ -21,9 +21,9 @@ struct SchemaOptions {
     bool assert_formats = false;           ///< check `format` instead of only noting it
     std::size_t max_bytes = std::size_t{1} << 20;  ///< of the schema and of each remote
     std::size_t max_depth = 128;           ///< of the schema's own nesting
-    /// Of what it becomes, patterns above all; looked at as it grows
+    /// Of the compiled program, mainly patterns; checked while it grows
     std::size_t max_program_bytes = std::size_t{64} << 20;
-    /// Gets what compile() used of `max_program_bytes`, also when it fails
+    /// Set to the bytes used of `max_program_bytes`, even on failure
     std::size_t* spent = nullptr;
     /// Documents that `$ref` may lead to, text by URI without a fragment. Read during compile()
     /// only; nothing is ever fetched.
@@ -50,16 +50,16 @@ public:
     /// ordinary sizes. A schema that refers to itself without end, or costs too many steps for this
     /// instance (about 100,000, and some for each of its values), counts as violated.
     bool is_valid(Element instance) const;
-    /// What is wrong with the instance, in its order, at most `max_errors` of it; empty when it is
+    /// The violations of the instance, in document order, at most `max_errors`; empty when it is
     /// valid.
     std::vector<SchemaViolation> validate(Element instance, std::size_t max_errors = 16) const;
-    /// is_valid(), and validate() only if it is not; what costs too much is not looked at twice.
+    /// is_valid(), then validate() if it is not; an instance that is too costly is not checked
+    /// twice.
     std::vector<SchemaViolation> check(Element instance, std::size_t max_errors = 16) const;
 
-    /// The memory that it takes, about.
+    /// Approximate memory use.
     std::size_t program_bytes() const;
-    /// Whether there may be an object that it accepts. No means that there is none; yes is not
-    /// proven.
+    /// Whether it may accept an object. False is certain, true is not.
     bool may_accept_objects() const;
 
 private:

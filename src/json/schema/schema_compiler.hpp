@@ -50,8 +50,7 @@ private:
     const Value* find(const Reading& at, std::string_view keyword) const {
         return at.schema.find(keyword);
     }
-    /// Counts what the program takes; beyond what the options allow the compilation ends with an
-    /// error.
+    /// Counts the program's memory; compilation fails beyond the options' limit.
     void spend(std::size_t bytes);
     std::optional<Pattern> pattern(const Reading& at, std::string_view keyword,
                                    std::string_view ecma);

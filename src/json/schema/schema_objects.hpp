@@ -4,8 +4,8 @@
 
 namespace crab::json {
 
-/// Whether the root may accept an object. What rules about members come to is not looked at: no is
-/// certain, yes is not.
+/// Whether the root may accept an object. Ignores rules about members: false is certain, true is
+/// not.
 bool may_accept_objects(const SchemaProgram& program);
 
 }  // namespace crab::json

@@ -5,7 +5,7 @@
 
 #include <string>
 
-// The words of violations: short, with the values that matter in them, and bounded in length.
+// Texts of violations: short, with the relevant values, bounded in length.
 namespace crab::json {
 
 /// `text` cut to at most `limit` bytes, at a code point, with `…` behind it when cut.

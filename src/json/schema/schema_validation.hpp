@@ -12,7 +12,7 @@
 
 namespace crab::json {
 
-/// What is said of a value when a run over it ended because it would have cost too much.
+/// The violation for a value whose validation exceeded the budget.
 SchemaViolation too_costly(const SchemaProgram& program);
 
 /// One run of a program over one instance; made for it and used once.
@@ -27,12 +27,11 @@ public:
           max_violations_(max_violations),
           budget_(kBudget) {}
 
-    /// What any run may cost, in steps of about 50 ns: a schema applied to a value, a member looked
-    /// at.
+    /// Budget of a run, in steps of about 50 ns: a schema applied to a value, a member visited.
     static constexpr std::uint64_t kBudget = 100'000;
 
     bool run(Element instance);
-    /// Whether run() ended because it would have cost too much.
+    /// Whether run() exceeded its budget.
     bool exhausted() const { return exhausted_; }
 
 private:
@@ -86,13 +85,12 @@ private:
     template <class Say>
     bool violated(NodeId id, const char* rule, const Path* path, Say say);
     void note(NodeId id, const char* rule, const Path* path, std::string text);
-    /// Whether to go on after a violation. Never once the budget is used up: what is said then
-    /// would be no more than a guess.
+    /// Whether to continue after a violation. Never after the budget is exhausted, because results
+    /// are then unreliable.
     bool keep_going() const {
         return violations_ && !exhausted_ && violations_->size() < max_violations_;
     }
-    /// Takes `steps` from what this run may cost; false, and exhausted from here on, when that is
-    /// used up.
+    /// Takes `steps` from the budget; false, and exhausted from now on, when it is used up.
     bool spend(std::uint64_t steps) {
         if (steps <= budget_) {
             budget_ -= steps;
@@ -114,7 +112,7 @@ private:
     std::uint32_t depth_ = 0;
     std::uint64_t budget_;
     Element instance_;
-    bool extended_ = false;  // the budget has got what the size of the instance is worth
+    bool extended_ = false;  // the budget was extended for the size of the instance
     bool exhausted_ = false;
 };
 

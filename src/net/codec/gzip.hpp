@@ -11,12 +11,12 @@ namespace crab::net {
 
 enum class GunzipOutcome : std::uint8_t { kDone, kTooBig, kBroken };
 
-/// Unpacks one member into `out`, which it replaces. Stops at `most_bytes`: a small text that would
-/// become a large one costs no more.
+/// Decompresses one member into `out`, which it replaces. Stops at `most_bytes`, which bounds
+/// decompression bombs.
 GunzipOutcome gunzip(std::string_view packed, std::size_t most_bytes, std::string& out);
 
-/// Packs `text` into `out`, which it replaces, fast rather than tight. False, and `out` means
-/// nothing, when that takes more than `most_bytes`.
+/// Compresses `text` into `out`, which it replaces, for speed rather than size. False, with `out`
+/// undefined, when that takes more than `most_bytes`.
 bool gzip(std::string_view text, std::size_t most_bytes, std::string& out);
 
 }  // namespace crab::net

@@ -8,8 +8,8 @@
 
 namespace crab::net {
 
-/// What a head may cost its reader. `max_headers` above HeaderList::kCapacity and heads above
-/// 65,535 bytes are cut to those.
+/// Limits of a head. `max_headers` above HeaderList::kCapacity and heads above 65,535 bytes are cut
+/// to those.
 struct HttpLimits {
     /// Start line, fields and the empty line, with their line ends
     std::size_t max_head_bytes = 16 * 1024;
@@ -18,7 +18,7 @@ struct HttpLimits {
 };
 
 struct HttpHeader {
-    std::string_view name;   ///< as received
+    std::string_view name;  ///< as received
     std::string_view value;  ///< without surrounding white space
 };
 
@@ -68,14 +68,13 @@ private:
 
 enum class BodyFraming : std::uint8_t { kNone, kLength, kChunked, kUntilClose };
 
-/// What requests and responses have in common. All views point into the parsed buffer and die with
-/// it.
+/// Common part of requests and responses. All views point into the parsed buffer.
 struct MessageHead {
     int minor_version = 1;  ///< of HTTP/1.x; a minor version above 1 counts as 1
     bool chunked = false;
     /// By version and Connection; a body until close ends the connection all the same
     bool keep_alive = true;
-    bool connection_upgrade = false; ///< Connection names `upgrade`
+    bool connection_upgrade = false;  ///< Connection names `upgrade`
     std::optional<std::uint64_t> content_length;
     HeaderList headers;
 
@@ -88,8 +87,8 @@ struct RequestHead : MessageHead {
     std::string_view method;  ///< any token of at most 32 bytes; case matters
     /// As received: `/path?query`, `http://host/path?query`, or `*` with OPTIONS
     std::string_view target;
-    std::string_view path;    ///< of the target, still percent-encoded, `/` at least
-    std::string_view query;   ///< after the first `?`, still encoded; empty when there is none
+    std::string_view path;  ///< of the target, still percent-encoded, `/` at least
+    std::string_view query;  ///< after the first `?`, still encoded; empty when there is none
     /// Value of Host, its characters checked; empty when an HTTP/1.0 request has none
     std::string_view host;
     bool expect_continue = false;
@@ -98,7 +97,7 @@ struct RequestHead : MessageHead {
 };
 
 struct ResponseHead : MessageHead {
-    int status = 0;           ///< 100..599
+    int status = 0;  ///< 100..599
     std::string_view reason;  ///< may be empty
 
     /// How long the body is, which depends on the method that was asked (RFC 9112 section 6.3). A
@@ -106,7 +105,7 @@ struct ResponseHead : MessageHead {
     BodyFraming framing(std::string_view request_method) const;
 };
 
-/// What became of the bytes so far.
+/// The result of parsing the bytes so far.
 struct HeadOutcome {
     enum class Kind : std::uint8_t { kNeedMore, kComplete, kRefused };
 

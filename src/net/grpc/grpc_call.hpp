@@ -15,7 +15,7 @@
 
 namespace crab::net {
 
-/// How a call ends when it does not end well.
+/// A failed end of a call.
 struct GrpcFailure {
     GrpcStatus status = GrpcStatus::kInternal;
     std::string message;
@@ -39,7 +39,7 @@ public:
     EventLoop& loop() const { return stream_->loop(); }
     /// By `grpc-timeout`; kNoDeadline when the caller set none.
     Deadline deadline() const { return deadline_; }
-    /// The caller set a `grpc-timeout` that is none.
+    /// Whether the caller sent an invalid `grpc-timeout`.
     bool has_broken_timeout() const { return broken_timeout_; }
     bool gone() const { return stream_->gone(); }
     Http2Stream& stream() const { return *stream_; }
@@ -58,8 +58,8 @@ public:
     /// between.
     std::string& begin_message();
     void end_message();
-    /// Waits until less than `most` bytes wait for the caller to take them, where a packed message
-    /// counts as what it unpacks to.
+    /// Waits until less than `most` bytes are queued for the caller, counting compressed messages
+    /// by their uncompressed size.
     Task<WaitEnd> drained(std::size_t most, Deadline deadline);
     std::size_t queued_bytes() const { return stream_->queued_bytes(); }
 

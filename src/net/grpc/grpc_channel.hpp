@@ -13,14 +13,13 @@
 
 namespace crab::net {
 
-/// Calls of gRPC methods at one server, from one event loop: one HTTP/2 connection, made when a
-/// call needs it and made again when it is gone. It repeats nothing. Source: RFC 9113, "gRPC over
-/// HTTP2".
+/// gRPC client of one server, on one event loop: one HTTP/2 connection, opened on demand and
+/// reopened after it closes. Never retries. Source: RFC 9113, "gRPC over HTTP2".
 class GrpcChannel {
 public:
     struct Options {
-        /// Asked before every connection where it leads. Its error is the call's, and nothing is
-        /// dialled.
+        /// Resolves the server before every connection. On error nothing is dialled and the call
+        /// fails with it.
         std::function<Task<Result<DialTarget>>(Deadline deadline)> find_server;
         std::string authority = "localhost";  ///< of every call
         std::string user_agent = "crab";
@@ -42,7 +41,7 @@ public:
 
     /// The next call makes a new connection; calls in progress keep theirs.
     void retire();
-    /// Ends the connection and all calls; later ones fail.
+    /// Closes the connection and fails all calls, later ones included.
     void close();
     bool is_connected() const { return session_ && session_->accepts_streams(); }
 

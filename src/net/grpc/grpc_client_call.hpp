@@ -15,16 +15,17 @@ namespace crab::net {
 struct GrpcEnd {
     GrpcStatus status = GrpcStatus::kUnknown;
     std::string message;
-    bool answered = false;  ///< the other side said so itself; else it is what its silence means
-    bool unseen = false;    ///< surely nobody has begun to serve it
+    /// Reported by the server; otherwise derived from the broken connection
+    bool answered = false;
+    bool unseen = false;    ///< the server has certainly not started it
 };
 
 /// The client's side of one gRPC call with one request: messages come in, then one status. It
-/// belongs to one coroutine, on its connection's loop. One that is destroyed before its end is
-/// cancelled at the other side.
+/// belongs to one coroutine, on its connection's loop. Destroying it before its end cancels it at
+/// the server.
 class GrpcClientCall {
 public:
-    /// What is known of the other side of a channel.
+    /// What is known about the server of a channel.
     struct Server {
         bool takes_gzip = false;
     };
@@ -38,14 +39,14 @@ public:
     void send(std::string_view message);
 
     enum class Next : std::uint8_t { kMessage, kEnd, kExpired, kCancelled };
-    /// Waits for the next message, or for the call's end: then end() says how. The other side is
-    /// held back while nobody waits here.
+    /// Waits for the next message, or for the call's end: then end() says how. Flow control stops
+    /// the server while nobody waits here.
     Task<Next> next(Deadline deadline);
     /// Of kMessage; holds until the next wait.
     std::string_view message() const { return reader_.message(); }
     /// After kEnd.
     const GrpcEnd& end() const { return end_; }
-    /// What came with the status, by its name in lower case.
+    /// A trailer by its name in lower case.
     std::optional<std::string_view> trailer(std::string_view name) const;
 
     /// Ends it now, if it has not ended.

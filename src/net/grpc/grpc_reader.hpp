@@ -11,7 +11,7 @@
 
 namespace crab::net {
 
-/// What can be said of the next message on a stream.
+/// The result of reading the next message of a stream.
 enum class GrpcNews : std::uint8_t {
     kMessage,
     kNothing,     ///< not yet: wait for more()
@@ -22,16 +22,16 @@ enum class GrpcNews : std::uint8_t {
     kGone,        ///< the stream
 };
 
-/// Takes the messages that come on one stream out of it, on either side of a call.
+/// Extracts messages from one stream, on either side of a call.
 class GrpcReader {
 public:
     static constexpr std::size_t kMostMessageBytes = 4 * 1024 * 1024;
 
-    /// Gives up the message of before, and looks for the next one.
+    /// Releases the previous message and looks for the next one.
     GrpcNews look(Http2Stream& stream);
     /// Of kMessage; holds until the next look() and the stream's next wait.
     std::string_view message() const { return message_; }
-    /// Of kTooLarge: what the message was to have.
+    /// Of kTooLarge: the announced size.
     std::size_t wanted_bytes() const { return wanted_; }
     /// Of kMessage: whether more than this message has come.
     bool more_behind(const Http2Stream& stream) const { return stream.body().size() > size_; }

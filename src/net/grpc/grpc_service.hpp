@@ -5,8 +5,7 @@
 
 namespace crab::net {
 
-/// An Http2Service that speaks gRPC: what is not a gRPC call is refused here, as the protocol
-/// demands.
+/// An Http2Service for gRPC: refuses other requests as the protocol requires.
 class GrpcService : public Http2Service {
 public:
     Task<void> serve(std::shared_ptr<Http2Stream> stream) final;

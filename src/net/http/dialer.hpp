@@ -35,7 +35,7 @@ struct WebSocketTarget {
     std::vector<std::string> subprotocols;  ///< offered
     bool offer_deflate = false;
     WebSocketOptions options;               ///< its role becomes kClient
-    /// Where the body of an answer that is not an upgrade goes, as far as it came; may be null
+    /// Receives the body, possibly truncated, of an answer that is not an upgrade; may be null
     std::shared_ptr<std::string> refusal{};
 };
 
@@ -44,10 +44,10 @@ struct WebSocketLink {
     std::string subprotocol;  ///< chosen by the server
 };
 
-/// Connects and upgrades; `handler` hears on_open() before this returns. A refusal by HTTP has
+/// Connects and upgrades; `handler.on_open()` runs before this returns. A refusal by HTTP has
 /// `details` {"status":401} and, if the server sent one, retry_after. Errors: kUnavailable,
 /// kTimeout, kUnauthenticated (401), kForbidden (403), kNotFound (404), kRateLimited (429),
-/// kInternal for an answer that is no good handshake.
+/// kInternal for an invalid handshake.
 Task<Result<WebSocketLink>> websocket_connect(EventLoop& loop, WebSocketTarget target,
                                               std::shared_ptr<WebSocketHandler> handler,
                                               Deadline deadline);

@@ -13,16 +13,15 @@
 
 namespace crab::net {
 
-/// Whom an HttpClient talks to.
+/// The server of an HttpClient.
 struct HttpAuthority {
     DialTarget server;
     std::string host = "localhost";   ///< the Host field
-    /// Asked before every new connection where it leads; null: to `server`. Its error is the
-    /// request's, and nothing is dialled.
+    /// Resolves the address of every new connection; null: `server`. On error nothing is dialled
+    /// and the request fails with it.
     std::function<Task<Result<DialTarget>>(Deadline deadline)> find_server;
-    /// Judges the certificate that the other side showed (DER) once the handshake is complete and
-    /// before a byte of a request is written; null: whatever the TLS context accepts. Its error is
-    /// the request's.
+    /// Verifies the server's certificate (DER) after the handshake and before any request; null:
+    /// the TLS context decides. On error the request fails with it.
     std::function<Task<Result<void>>(std::string certificate_der)> check_certificate;
 };
 
@@ -35,8 +34,8 @@ struct HttpClientOptions {
 };
 
 /// Asynchronous HTTP/1.1 for one authority and one event loop: a bounded pool of kept connections,
-/// one request on each at a time. It follows no redirect, repeats nothing, and says of every
-/// failure whether the request may have been seen. Source: RFC 9112; docs/protocols/rtp.md,
+/// one request on each at a time. Follows no redirects, never retries, and reports with every
+/// failure whether the server may have seen the request. Source: RFC 9112; docs/protocols/rtp.md,
 /// section 4.
 class HttpClient final : private HttpLink::Keeper {
 public:
@@ -57,8 +56,8 @@ public:
     /// Closes the kept connections, and those in use when their answer is there; requests that wait
     /// are refused.
     void close();
-    /// No connection that is there now carries another request: what proved the other side then
-    /// proves nothing now.
+    /// Stops using open connections for new requests, because their authentication is no longer
+    /// valid.
     void retire();
     /// Closes every connection now; requests in progress fail as if the link had been lost.
     void abort();

@@ -22,7 +22,7 @@ namespace crab::net {
 
 /// One request and the answer to it. Lives on its connection's loop; answers exactly once:
 /// respond(), or begin_response() and finish_response(), or start_stream() … end_stream(). Once the
-/// caller is gone all of these lead nowhere.
+/// caller has disconnected these have no effect.
 class HttpExchange {
 public:
     const HttpRequest& request() const { return request_; }
@@ -32,33 +32,31 @@ public:
     /// The other side closed its connection or its half of it; serve() is being cancelled, unless
     /// it asked not to be.
     bool caller_gone() const { return caller_gone_; }
-    /// From here on serve() goes on when the caller leaves; its answer then leads nowhere, or to
-    /// one that has ended only its half of the stream. A server that stops cancels it all the same.
+    /// From now on serve() continues when the caller disconnects; its answer is then dropped,
+    /// unless the caller has only closed its half. A stopping server still cancels it.
     void keep_running_when_caller_leaves() { keeps_running_ = true; }
-    /// The same for one that goes on for others: `question` is asked when the caller leaves. While
-    /// it says true, serve() is not cancelled, and whoever said so handles that later. Empty: no.
+    /// The same conditionally: `question` is called when the caller disconnects; if it returns
+    /// true, serve() is not cancelled and its owner must cancel it later. Empty: never.
     void goes_on_when_caller_leaves(std::function<bool()> question) {
         goes_on_ = std::move(question);
     }
 
-    /// The caller has proven who it is: its connection does not have to make way for others when
-    /// there are too many.
+    /// Marks the caller as authenticated: its connection is not evicted when there are too many.
     void prove_caller() {
         if (place_ != nullptr) place_->prove();
     }
 
-    /// What cancels serve(), for whoever wants this exchange to end although its caller is still
-    /// there.
+    /// Cancels serve() while the caller is still connected.
     CancelSignal& canceller() { return *canceller_; }
 
     /// The next piece of a body that the service streams, never empty until its end, which is an
-    /// empty piece. At most kBodyWindow and one read wait here; then nothing more is taken from the
-    /// caller, and the time that passes is not the caller's. An answer before the end closes the
-    /// connection after it. Errors: kOversize, kInvalidArgs (broken chunks), kTimeout (the caller
-    /// fell silent, or drips), kCancelled.
+    /// empty piece. At most kBodyWindow and one read are buffered; then reading stops, and the
+    /// caller's timeout is suspended. Answering before the end closes the connection afterwards.
+    /// Errors: kOversize, kInvalidArgs (broken chunks), kTimeout (the caller is silent or too
+    /// slow), kCancelled.
     Task<Result<std::string>> read_body();
     static constexpr std::size_t kBodyWindow = 128 * 1024;
-    /// What a caller has to send on the average, once its patience for silence is used up.
+    /// Minimum average rate of a body once the allowed silence is used up.
     static constexpr std::size_t kLeastBytesPerSecond = 1024;
 
     /// The whole answer. For HEAD only its head is sent. `content_type` may be empty when `body`
@@ -95,7 +93,7 @@ public:
                       std::initializer_list<HttpHeader> extra) {
         start_stream(status, content_type, std::span(extra.begin(), extra.size()));
     }
-    /// A body of that many bytes, in pieces; fewer of them end in a broken connection.
+    /// A body of that many bytes, in pieces; sending fewer closes the connection.
     void start_sized_stream(int status, std::string_view content_type, std::uint64_t length,
                             std::span<const HttpHeader> extra = {});
     void write_chunk(std::string_view bytes);

@@ -16,7 +16,7 @@ namespace crab::net {
 /// thread only.
 class HttpLink final : public ConnectionHandler {
 public:
-    /// Keeps links for later and wants to know when one of them closes.
+    /// Pools idle links and is notified when one of them closes.
     class Keeper {
     public:
         virtual void on_kept_link_closed(HttpLink& link) = 0;
@@ -35,10 +35,10 @@ public:
 
     /// Nothing is in progress, and another exchange may follow.
     bool is_idle() const;
-    /// is_idle(), and the other side has neither closed nor said anything unasked meanwhile; asks
-    /// the kernel.
+    /// is_idle(), and the server has neither closed nor sent anything unexpected; checks the
+    /// socket.
     bool is_still_good() const;
-    /// `keeper` keeps it from `now` on; null: it is in somebody's hands again.
+    /// `keeper` pools it from `now` on; null: it is in use again.
     void keep_for(Keeper* keeper, SteadyTime now) {
         keeper_ = keeper;
         kept_since_ = now;
@@ -49,7 +49,7 @@ public:
     }
     /// No exchange follows the one that is in progress.
     void retire() { spent_ = true; }
-    /// Closes now; nobody is told but an exchange that is in progress, which fails.
+    /// Closes now; an exchange in progress fails.
     void close();
 
     void on_open(Connection& connection) override { connection_ = connection.shared_from_this(); }

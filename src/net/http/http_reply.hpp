@@ -12,7 +12,7 @@
 
 namespace crab::net {
 
-/// 1xx answers before the one that counts; a server that sends more of them means no good.
+/// Limit of 1xx answers before the final one.
 constexpr int kMostInterimAnswers = 8;
 
 /// One request of an HttpClient; its views must hold until the answer is there. Host and

@@ -17,16 +17,16 @@
 
 namespace crab::net {
 
-/// What a request's body may cost.
+/// Limits of a request's body.
 struct RequestBodyLimits {
     std::size_t max_bytes = 1024 * 1024;  ///< beyond: 413, the rest unread
     Milliseconds timeout{10'000};         ///< for the whole body; beyond: 408
 };
 
-/// Whether a body is taken, and on whose account it is held.
+/// Whether a body is accepted, and which budget it is charged to.
 struct BodyAdmission {
     bool admitted = true;
-    std::shared_ptr<ByteBudget> budget;   ///< null: nobody's
+    std::shared_ptr<ByteBudget> budget;   ///< null: not limited
 };
 
 using OwnedHeaders = std::vector<std::pair<std::string, std::string>>;
@@ -34,7 +34,7 @@ using OwnedHeaders = std::vector<std::pair<std::string, std::string>>;
 /// A valid WebSocket handshake, or the status and sentence to refuse it with.
 using WebSocketOffer = std::expected<WebSocketUpgrade, HttpRefusal>;
 
-/// No, and why. Without a content type, `body` is the sentence for refusal_body().
+/// A refusal. Without a content type, `body` is the message for refusal_body().
 struct Refusal {
     int status = 403;
     std::string content_type = "application/json";
@@ -46,7 +46,7 @@ struct AcceptUpgrade {
     std::shared_ptr<WebSocketHandler> handler;
     std::string subprotocol;      ///< echoed; empty: none
     bool allow_deflate = false;   ///< honour an offer of permessage-deflate
-    bool proven = true;  ///< the caller has proven who it is; one that has not makes way for others
+    bool proven = true;  ///< the caller is authenticated; others may be evicted
     OwnedHeaders headers;
     WebSocketOptions options;
 };
@@ -58,9 +58,8 @@ class HttpService {
 public:
     virtual ~HttpService() = default;
 
-    /// Whether a connection that has just opened shows by itself who made it, before any request:
-    /// by its certificate or its user. Others are newcomers until serve() calls
-    /// HttpExchange::prove_caller().
+    /// Whether a new connection is authenticated by itself, by its certificate or user. Others can
+    /// be evicted until serve() calls HttpExchange::prove_caller().
     virtual bool knows(const Connection&) { return false; }
     /// Answers one request. Cancelled when the caller goes away. Returning without an answer, or
     /// throwing, is a 500.
@@ -74,8 +73,8 @@ public:
         static_cast<void>(request), static_cast<void>(offer);
         return std::nullopt;
     }
-    /// Judges a request whose head is complete, upgrades too, before a byte of its body is read;
-    /// nothing: it may go on. A refused one is answered and its connection closed.
+    /// Checks a request whose head is complete, upgrades included, before its body is read;
+    /// nothing: it continues. A refused request is answered and its connection closed.
     virtual std::optional<Refusal> refuse_head(const HttpRequest&) { return std::nullopt; }
     /// Limits for the body of a request whose head is complete; only the head is set.
     virtual RequestBodyLimits limits_for(const HttpRequest&) { return {}; }
@@ -83,8 +82,8 @@ public:
     /// begins as soon as its head is complete; only the head is set. Of its limits, `timeout` is
     /// then how long the caller may be silent.
     virtual bool streams_body(const HttpRequest&) { return false; }
-    /// Judges, by its head, a body that has not come with it, before a byte of it is kept. Not
-    /// admitted: serve() answers the request as if it had none, and its connection is closed.
+    /// Decides, by the head, whether to accept a body that did not arrive with it. If not admitted,
+    /// serve() runs without a body, and the connection is closed.
     virtual BodyAdmission admit_body(const HttpRequest&) { return {}; }
     /// Appends the JSON body of a refusal by the HTTP layer itself: 413, 408, 431, 400, 503, a 500
     /// in place of a missing answer, a broken WebSocket handshake. `request` is null while its head

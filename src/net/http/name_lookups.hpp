@@ -14,20 +14,20 @@
 
 namespace crab::net {
 
-/// Looks up names on threads of its own: the system's resolver hangs for as long as it likes, and
-/// nothing else is to wait for it. Of each line one name is looked up at a time, the lines take
-/// turns, and who asks for what is being looked up shares it. Thread-safe.
+/// Resolves names on threads of its own, because the system's resolver may hang. Each `line`
+/// (queue) resolves one name at a time, queues are served round-robin, and concurrent requests for
+/// one name share a lookup. Thread-safe.
 class NameLookups {
 public:
     using Resolve = std::function<Result<std::vector<SocketAddress>>(const Endpoint&)>;
 
-    /// As many names as may hang without holding up others. `resolve` blocks.
+    /// `threads`: how many lookups may hang without delaying others. `resolve` blocks.
     explicit NameLookups(std::size_t threads, Resolve resolve = net::resolve)
         : resolve_(std::move(resolve)), threads_(threads) {}
 
-    /// Where `endpoint` is: at once for an address, else within `deadline`, also while no thread is
-    /// free. On `loop`'s thread. An empty `line`: that of the name. Errors: those of resolve();
-    /// kTimeout, kCancelled.
+    /// The addresses of `endpoint`: immediately for a numeric address, else within `deadline`, even
+    /// if no thread is free. On `loop`'s thread. An empty `line`: that of the name. Errors: those
+    /// of resolve(); kTimeout, kCancelled.
     Task<Result<std::vector<SocketAddress>>> find(EventLoop& loop, Endpoint endpoint,
                                                   Deadline deadline, std::string line = {});
     /// The same as a target for dial(), on the thread's own loop; `tls` null for a plain one.

@@ -16,13 +16,14 @@ namespace crab::net {
 enum class Method : std::uint8_t { kGet, kPost, kPut, kPatch, kDelete };
 std::string_view name_of(Method method);
 
-/// Who may use a route. What proves a caller is the listener's matter: a token, a certificate, the
-/// user behind a local socket.
+/// Who may use a route. The listener authenticates callers: by a token, a certificate, or the user
+/// behind a local socket.
 enum class Caller : std::uint8_t {
-    kAnyone,    ///< no credential is asked for, and any Host and Origin is as good as another
-    kGuest,  ///< nor here, but Host and Origin are; a few bytes are taken, such as a pairing code
+    kAnyone,    ///< no credential needed; Host and Origin are not checked
+    /// No credential needed; Host and Origin are checked; small bodies, such as a pairing code
+    kGuest,
     kProven,  ///< one with a credential
-    kOperator,  ///< one with an operator's; for others there is no such path
+    kOperator,  ///< an operator's credential; for others the path does not exist
 };
 
 /// Appends the body of an error in the form that a route's answers have.
@@ -40,8 +41,7 @@ struct QueryParameter {
     std::string_view name, meaning;
 };
 
-/// The declaration of one route: what is matched, who may, what a body may cost, what documents
-/// say. Texts are literals.
+/// The declaration of one route: matching, access, body limits, documentation. Texts are literals.
 struct Route {
     Method method = Method::kGet;
     /// Literal segments, `{name}` for one segment of any text, `{name...}` at the end for the rest,
@@ -49,7 +49,7 @@ struct Route {
     std::string_view path;
     Caller who = Caller::kProven;
     std::string_view summary;  ///< one sentence for people
-    std::string_view action{};  ///< what a listener with a policy decides about
+    std::string_view action{};  ///< the action for listeners with a policy
     bool head = false;  ///< HEAD is answered like GET
     bool not_while_stopping = false;  ///< 503 from when the listener stops
     bool websocket = false;  ///< opened by an upgrade

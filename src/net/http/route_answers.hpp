@@ -5,7 +5,7 @@
 
 #include <initializer_list>
 
-/// The answers that follow from a route table alone, the same on every listener.
+/// Answers common to all listeners with a route table.
 namespace crab::net {
 
 /// 404.
@@ -15,7 +15,7 @@ void refuse(HttpExchange& exchange, const Route* route, int status, const Error&
             std::initializer_list<HttpHeader> headers = {});
 /// The body of that.
 void append_route_error(std::string& body, const Route* route, const Error& error);
-/// Whether the match is a route that may go on; has answered with 404, or 405 and Allow, otherwise.
+/// Whether the match is a route; otherwise answers with 404, or 405 and Allow.
 bool found_or_refused(HttpExchange& exchange, const RouteMatch& match);
 /// `{"ok":true}`, or 503 and false once it is stopping.
 void respond_health(HttpExchange& exchange, bool stopping);

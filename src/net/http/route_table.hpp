@@ -12,8 +12,7 @@
 
 namespace crab::net {
 
-/// The texts that stood where a route's path has names, percent-decoded once; those of `{name...}`
-/// as they came.
+/// The values of a route's path parameters, percent-decoded once; those of `{name...}` raw.
 class PathArguments {
 public:
     /// Throws std::logic_error for a name that the route's path does not have.
@@ -25,7 +24,7 @@ private:
     std::vector<std::string> values_;
 };
 
-/// What a table has for a method and a path. Holds as long as the table does.
+/// The lookup result for a method and a path. Valid as long as the table.
 struct RouteMatch {
     enum class Kind : std::uint8_t { kUnknownPath, kOtherMethod, kFound };
     Kind kind = Kind::kUnknownPath;
@@ -51,8 +50,8 @@ public:
     RouteTable(const RouteTable&) = delete;
     RouteTable& operator=(const RouteTable&) = delete;
 
-    /// Gives its index. Throws std::logic_error for a path that is none, and for a method that the
-    /// path has already.
+    /// Returns its index. Throws std::logic_error for an invalid path, and for a method that the
+    /// path already has.
     std::size_t add(Route route);
     /// `path` as the request has it: encoded, with the prefix. A segment that is `.` or `..`, does
     /// not decode, or is empty or too long stands for no name.

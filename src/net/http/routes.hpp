@@ -12,13 +12,13 @@
 
 namespace crab::net {
 
-/// A route table and what answers each of its routes. `Principal` is how a listener knows its
-/// callers; empty where nobody had to prove anything. An API declares its routes in a function
-/// `add_routes(Routes<...>&)`, and outlives the table.
+/// A route table with handlers. `Principal` identifies callers to this listener; empty on routes
+/// without authentication. An API declares its routes in a function `add_routes(Routes<...>&)`, and
+/// outlives the table.
 template <class Principal>
 class Routes {
 public:
-    /// A request that has been matched, and whose caller may go on. Lives until it is answered.
+    /// A matched and authorized request. Lives until it is answered.
     struct Request {
         HttpExchange& exchange;
         const Principal& principal;

@@ -15,13 +15,13 @@ struct nghttp2_session;
 
 namespace crab::net {
 
-/// What one HTTP/2 connection may cost us.
+/// Limits of one HTTP/2 connection.
 struct Http2Limits {
     std::size_t header_list_bytes = 16 * 1024;   ///< beyond: the stream is reset
     std::uint32_t concurrent_streams = 512;      ///< advertised, and refused beyond
-    std::uint32_t stream_window = 256 * 1024;    ///< bytes of a body that nobody has taken yet
+    std::uint32_t stream_window = 256 * 1024;    ///< bytes of a body that are not consumed yet
     std::uint32_t connection_window = 1024 * 1024;
-    /// Of bodies, received and not dealt with; beyond: the stream is reset
+    /// Of bodies, received and not consumed; beyond: the stream is reset
     std::size_t held_bytes = std::size_t{32} << 20;
     /// Handed to the connection and not taken by the kernel
     std::size_t queued_bytes = 256 * 1024;
@@ -35,14 +35,14 @@ struct Http2Limits {
 };
 
 /// HTTP/2 on one connection (RFC 9113), either side of it; plain connections begin with prior
-/// knowledge, TLS with ALPN `h2`. What streams have to say is framed when the turn ends, and leaves
-/// in one write.
+/// knowledge, TLS with ALPN `h2`. Output of all streams is framed at the end of a turn and written
+/// at once.
 class Http2Session final : public ConnectionHandler,
                            public Pollable,
                            private TimerNode,
                            public std::enable_shared_from_this<Http2Session> {
 public:
-    /// What a server hears of; called on the loop, outside of nghttp2.
+    /// Events for a server; called on the loop, outside of nghttp2.
     struct Events {
         /// A request's head is here, its body perhaps not
         std::function<void(const std::shared_ptr<Http2Stream>&)> on_stream;
@@ -55,9 +55,9 @@ public:
     Http2Session(EventLoop& loop, Role role, const Http2Limits& limits, Events events);
     ~Http2Session() override;
 
-    /// Keeps a server's place until the connection is gone.
+    /// Keeps a server's slot until the connection closes.
     void hold(std::shared_ptr<ConnectionPlaces::Place> place) { place_ = std::move(place); }
-    /// Whoever made the connection has proven who it is.
+    /// Marks the connection's owner as authenticated.
     void prove_caller() {
         if (place_) place_->prove();
     }
@@ -68,8 +68,7 @@ public:
     void finish();
     /// Cancels whoever serves a stream that has no end yet; they may still answer.
     void cancel_streams();
-    /// Ends now: GOAWAY, what streams still have to say is dropped, and those who serve them are
-    /// cancelled.
+    /// Closes now with GOAWAY: drops unsent output and cancels the streams' coroutines.
     void stop();
     bool is_open() const { return connection_ != nullptr; }
     const std::shared_ptr<Http2Account>& account() const { return account_; }

@@ -20,9 +20,8 @@ namespace crab::net {
 
 class Http2Session;
 
-/// The bytes of request bodies that one connection makes us hold: what has come and was not
-/// consumed, and messages in hand. Beyond a limit of its own, a budget pays for them, in steps so
-/// large that small messages cost nothing.
+/// Accounts for buffered request bodies of one connection: unconsumed bytes and messages being
+/// processed. Beyond a fixed allowance they are charged to a budget, in large steps.
 class Http2Account {
 public:
     explicit Http2Account(std::size_t most) : most_(most) {}
@@ -51,7 +50,7 @@ enum class Http2Error : std::uint32_t {
 
 /// One request and its answer on an HTTP/2 connection, seen from either side: what comes in
 /// (fields, body, trailers) and what goes out. Used on its connection's loop, by one coroutine at a
-/// time. Once it is gone, what is sent leads nowhere.
+/// time. After it is closed, sending has no effect.
 class Http2Stream final : public std::enable_shared_from_this<Http2Stream> {
 public:
     Http2Stream(Http2Session& session, EventLoop& loop);
@@ -69,10 +68,9 @@ public:
     const Http2Fields& fields() const { return fields_; }
     const Http2Fields& trailers() const { return trailers_; }
 
-    /// The caller has proven who it is: its connection does not have to make way for others when
-    /// there are too many.
+    /// Marks the caller as authenticated: its connection is not evicted when there are too many.
     void prove_caller();
-    /// Who pays for what its connection makes us hold; the first caller that is known does.
+    /// The budget for bytes buffered by its connection: that of the first authenticated caller.
     bool has_budget() const { return account_->has_budget(); }
     void charge(std::shared_ptr<ByteBudget> budget) { account_->charge(std::move(budget)); }
     /// Counts bytes that were made of this stream's, until it ends. False when they are too many.
@@ -116,8 +114,8 @@ public:
 
     /// What cancels the coroutine that serves this stream; it is emitted when the stream is gone.
     CancelSignal& canceller() { return cancel_; }
-    /// Asked when the stream is gone: while it says true nothing is cancelled, and whoever said so
-    /// handles that later. Empty: no.
+    /// Called when the stream is closed: if it returns true nothing is cancelled, and its owner
+    /// must cancel later. Empty: never.
     void goes_on_when_gone(std::function<bool()> question) { goes_on_ = std::move(question); }
 
 private:

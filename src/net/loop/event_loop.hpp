@@ -58,7 +58,7 @@ public:
     const Clock& clock() const { return clock_; }
     TimerWheel& timers() { return timers_; }
     IdSource& ids() { return ids_; }
-    /// The time at which this turn began, or now outside of turns. For deadlines and signs of life,
+    /// The start time of this turn, or now outside of turns. For deadlines and activity timestamps,
     /// not for measuring.
     SteadyTime now() const { return in_turn_ ? turn_began_ : clock_.steady_now(); }
     bool in_this_thread() const { return current() == this; }
@@ -70,12 +70,13 @@ public:
     bool watch(int fd, std::uint32_t events, Pollable& pollable);
     bool rewatch(int fd, std::uint32_t events, Pollable& pollable);
     void unwatch(int fd, Pollable& pollable);
-    /// Has on_turn_end() called once when the current turn ends, or soon when there is none.
+    /// Schedules one call of on_turn_end() for the end of the current turn, or soon outside of
+    /// turns.
     void mark_dirty(Pollable& pollable);
-    /// Has on_ready(events) called in a later turn, for one that stopped before its descriptor was
-    /// empty.
+    /// Schedules on_ready(events) for a later turn, for a pollable that stopped before its
+    /// descriptor was drained.
     void call_again(std::shared_ptr<Pollable> pollable, std::uint32_t events);
-    /// Keeps `object` until the current turn is over.
+    /// Destroys `object` after the current turn.
     void bury(std::shared_ptr<void> object);
 
     /// kScratchBytes for reading into, with kSlack bytes behind; valid until the next read.

@@ -6,8 +6,8 @@
 
 namespace crab::net {
 
-/// Whether the user behind a local socket is the one who runs this process, or root. The socket's
-/// mode keeps others out; this holds even if somebody widens it.
+/// Whether the user behind a local socket is the one who runs this process, or root. Defence in
+/// depth, in case the socket's mode is changed.
 inline bool is_own_user(const PeerAddress& peer) {
     return peer.is_unix() && (peer.uid() == ::getuid() || peer.uid() == 0);
 }

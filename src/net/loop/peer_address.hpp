@@ -8,8 +8,7 @@
 
 namespace crab::net {
 
-/// Who is at the other end of a connection, as the kernel knows it. 28 bytes; texts are made when
-/// asked for.
+/// The remote end of a connection according to the kernel. 28 bytes; texts are created on demand.
 class PeerAddress {
 public:
     PeerAddress() = default;
@@ -24,8 +23,8 @@ public:
     uid_t uid() const { return uid_; }
     pid_t pid() const { return pid_; }
     std::uint16_t port() const { return port_; }
-    /// Stands for the address as far as others may be taken for the same party: an IPv4 address,
-    /// the /64 network of an IPv6 one, a user.
+    /// Identifies the party for limits: an IPv4 address, the /64 network of an IPv6 address, or a
+    /// user.
     std::uint64_t network() const;
     /// `192.0.2.7` or `2001:db8::1`, mapped IPv4 as IPv4; empty for a Unix peer.
     std::string ip() const;

@@ -23,9 +23,9 @@ struct SocketAddress;
 /// Why a connection is gone.
 enum class CloseReason : std::uint8_t {
     kPeerClosed,     ///< the other side ended its stream cleanly
-    kReset,          ///< the link broke
+    kReset,          ///< the connection broke
     kLocal,          ///< this side closed it
-    kSlowReader,  ///< the other side took nothing for too long, or too much was waiting for it
+    kSlowReader,  ///< the other side read nothing for too long, or too much was queued
     kTimeout,  ///< connecting or the TLS handshake took too long
     kConnectFailed,  ///< refused, unreachable
     kTlsFailed,  ///< the handshake failed or the TLS stream is broken
@@ -49,10 +49,10 @@ public:
     virtual void on_end_of_stream(Connection& connection);
     /// All output has been handed to the kernel.
     virtual void on_drained(Connection&) {}
-    /// The other side is a slow reader. True: the handler has said farewell and called
-    /// close_after_flush(); false: the connection closes at once.
+    /// The other side reads too slowly. True: the handler has sent a last message and called
+    /// close_after_flush(); false: the connection closes immediately.
     virtual bool on_slow_reader(Connection&) { return false; }
-    /// It is over; called exactly once, and nothing is called after it.
+    /// The connection is closed; called exactly once, as the last callback.
     virtual void on_closed(Connection& connection, CloseReason reason) = 0;
 };
 
@@ -137,8 +137,8 @@ public:
     /// Closes now; on_closed() is called before this returns, once.
     void close_now(CloseReason reason);
 
-    /// Replaces the handler, as an upgrade does; the old one lives until the turn ends and hears
-    /// nothing any more.
+    /// Replaces the handler, as an upgrade does; the old one lives until the turn ends and gets no
+    /// more callbacks.
     void set_handler(std::shared_ptr<ConnectionHandler> handler);
     const std::shared_ptr<ConnectionHandler>& handler() const { return handler_; }
 

@@ -14,25 +14,24 @@
 
 namespace crab::net {
 
-/// The connections of one server, from accept on. Each holds a Place, and the count is that of the
-/// places there are, so that no way of ending, a handshake that never does included, leaves one
-/// counted. Those that have not proven who they are, newcomers, are the first to go: when there is
-/// no room the oldest of them makes way, and one address has a quarter of the places for them at
-/// most. Used on the server's loop; the count may be shared by servers of several loops.
+/// Connection limit of one server. Each connection holds a Place from accept on. Unauthenticated
+/// connections (newcomers) are evicted first: when the limit is reached the oldest newcomer is
+/// closed, and newcomers of one address get at most a quarter of the places. Used on the server's
+/// loop; the count may be shared by servers of several loops.
 class ConnectionPlaces {
 public:
     using Count = std::shared_ptr<std::atomic<std::size_t>>;
     class Place;
 
-    /// `on_left` is called whenever a place is free again.
+    /// `on_left` is called whenever a place is released.
     ConnectionPlaces(std::size_t most, Count count, std::function<void()> on_left);
     ConnectionPlaces(const ConnectionPlaces&) = delete;
     ConnectionPlaces& operator=(const ConnectionPlaces&) = delete;
 
-    /// A place for a socket that was accepted; it is free when the last owner lets go of it. When
-    /// all are taken a newcomer is closed for it; without any, this one is beyond the limit.
+    /// A place for an accepted socket, released with its last reference. At the limit a newcomer is
+    /// evicted; without newcomers, this place is beyond the limit.
     std::shared_ptr<Place> take();
-    /// The place's connection, once it is made.
+    /// Sets the place's connection.
     void seat(const std::shared_ptr<Place>& place, const std::shared_ptr<Connection>& connection);
 
     std::size_t size() const { return places_.size(); }
@@ -59,7 +58,7 @@ public:
     Place& operator=(const Place&) = delete;
     ~Place();
 
-    /// Of all places that were taken before this one.
+    /// The number of places taken before this one.
     std::size_t before() const { return before_; }
     /// Its connection is no newcomer from here on.
     void prove() {

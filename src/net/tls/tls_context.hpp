@@ -17,10 +17,10 @@ class TlsContext {
 public:
     enum class Role : std::uint8_t { kServer, kClient };
     enum class Versions : std::uint8_t { k12AndNewer, k13Only };
-    /// What is asked of the other side's certificate during the handshake.
+    /// How the other side's certificate is verified in the handshake.
     enum class PeerCheck : std::uint8_t {
-        kNone,            ///< server: none is asked for
-        /// Asked for and not judged: whoever uses the connection judges it before sending anything
+        kNone,            ///< server: none is requested
+        /// Requested and not verified: the connection's user verifies it before sending anything
         kAcceptAny,
         kChain,  ///< must be there, in time and chain to `ca`; names are not compared
         kChainIfPresent,  ///< server: a client without one is let in, one with a bad one is not
@@ -49,8 +49,8 @@ public:
     /// Reads the files again; new connections use what they hold. On failure everything stays as it
     /// was.
     Result<void> reload();
-    /// Shows another certificate on new connections. Errors as for make(); then everything stays as
-    /// it was.
+    /// Presents another certificate on new connections. Errors as for make(); then everything stays
+    /// as it was.
     Result<void> show(Pem certificate, Pem key);
     Role role() const { return options_.role; }
     PeerCheck peer_check() const { return options_.peer_check; }

@@ -24,7 +24,7 @@ struct CloseInfo {
     bool peer_initiated = false;  ///< the peer's close frame came before ours
 };
 
-/// What talks over a WebSocket. Called on the loop's thread; may send from any of its callbacks.
+/// Callbacks of a WebSocket. Called on the loop's thread; may send from any callback.
 class WebSocketHandler {
 public:
     virtual ~WebSocketHandler() = default;
@@ -44,16 +44,16 @@ public:
     }
     /// All output has been handed to the kernel.
     virtual void on_drained(WebSocketSession&) {}
-    /// The session is over, exactly once; sending leads nowhere from here on. With a slow reader, a
-    /// silent peer or broken framing it comes at once, while the close frame may still be on its
-    /// way.
+    /// The session has ended; called exactly once; sending has no effect from now on. After a slow
+    /// reader, a silent peer or broken framing it is called immediately, possibly before the close
+    /// frame is sent.
     virtual void on_closed(WebSocketSession& session, const CloseInfo& info) = 0;
 };
 
 struct WebSocketOptions {
     WebSocketDecoder::Role role = WebSocketDecoder::Role::kServer;
     std::size_t max_message_bytes = 8 * 1024 * 1024;
-    /// Whose account messages are held on until they are whole; null: nobody's
+    /// The budget for incomplete messages; null: not limited
     std::shared_ptr<ByteBudget> budget;
     Milliseconds ping_after{20'000};  ///< of silence; zero: never
     /// Then, after one more `ping_after`, the link is dropped with 4408
@@ -88,7 +88,7 @@ public:
     /// Starts the closing handshake; on_closed() follows within `close_timeout`. 1000 for a good
     /// end; at most 123 bytes of reason.
     void close(std::uint16_t code, std::string_view reason);
-    /// Drops the link without a word; on_closed() is called before this returns.
+    /// Closes the connection without a close frame; on_closed() is called before this returns.
     void abort();
 
     /// When bytes last came.

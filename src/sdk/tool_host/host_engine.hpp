@@ -13,23 +13,22 @@
 
 namespace crab::sdk {
 
-/// A tool host as a process sees it, wired and running: one event loop, the stores, the pipeline
-/// that every call takes, and one listener: a Unix socket, or TLS for the gateway that pairs with
-/// it. Made and stopped by one thread, which is not its loop's. Source: docs/protocols/rtp.md,
-/// sections 1 to 3 and 6.
+/// A running tool host process: one event loop, the stores, the pipeline that every call takes, and
+/// one listener: a Unix socket, or TLS for the gateway that pairs with it. Create and stop it on
+/// one thread that is not its loop's. Source: docs/protocols/rtp.md, sections 1 to 3 and 6.
 class HostEngine {
 public:
     /// Behind mutual TLS.
     struct Paired {
-        net::Endpoint endpoint;                 ///< port 0: the system chooses
+        net::Endpoint endpoint;  ///< port 0: the system chooses
         std::string component_id;
         crypto::Ed25519PublicKey gateway_key;
         std::string pair_path = "/v1/pair";
         std::optional<OperatorFiles> operator_made = {};
     };
     struct Options {
-        std::string service;                    ///< a name for people
-        std::filesystem::path socket;           ///< mode 0600; empty: `paired` is there
+        std::string service;  ///< a name for people
+        std::filesystem::path socket;  ///< mode 0600; empty: `paired` is there
         std::optional<Paired> paired;
         /// Made if need be; `ledger.db`, `audit.db` and the folder `pairing` are there; on a Unix
         /// socket it may be empty: then keys hold as long as the process

@@ -11,9 +11,8 @@
 
 namespace crab::sdk {
 
-/// A built-in tool host with all that it needs: store, threads, tasks. The same object serves in
-/// the gateway and in a process of its own. Destroyed after stop() has finished, or when start()
-/// was never called.
+/// A built-in tool host with its store, threads and tasks, for use in the gateway or in a process
+/// of its own. Destroyed after stop() has finished, or when start() was never called.
 class HostedTools {
 public:
     HostedTools() = default;

@@ -24,18 +24,18 @@ struct OperatorFiles {
     std::filesystem::path ca, cert, key;
 };
 
-/// Who a host behind mutual TLS is, what it shows, and whom it lets call: before any pairing it
-/// shows a certificate of its own making and lets nobody; then it shows the one that its gateway
-/// issued and lets that gateway alone. A pairing changes both at once, for new connections and for
-/// requests on kept ones. Belongs to one loop's thread, except where it says otherwise. Source:
-/// docs/protocols/rtp.md, sections 3 (rows 1 and 2), 5.8 and 6.
+/// Identity, certificate and access control of a host behind mutual TLS. Before pairing it presents
+/// a self-signed certificate and admits no callers; afterwards it presents the certificate issued
+/// by its gateway and admits only that gateway. A pairing changes both immediately, also for open
+/// connections. Used on one loop's thread, except where noted. Source: docs/protocols/rtp.md,
+/// sections 3 (rows 1 and 2), 5.8 and 6.
 class RemoteTrust {
 public:
     struct Options {
         /// Made with mode 0700; keys, certificates and nonces lie there
         std::filesystem::path folder;
         std::string component_id;
-        crypto::Ed25519PublicKey gateway_key;   ///< the one gateway that may pair
+        crypto::Ed25519PublicKey gateway_key;  ///< the one gateway that may pair
         net::Endpoint endpoint;  ///< where it listens: a name or address for its certificate
         /// Shown before any pairing; then pairing too takes a client certificate of that CA
         std::optional<OperatorFiles> operator_made = {};

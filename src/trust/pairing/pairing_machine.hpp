@@ -12,9 +12,9 @@
 
 namespace crab::trust {
 
-/// What both sides of a pairing do alike: take one message after the other until it succeeds,
-/// fails, is over its deadline or loses its connection. After the end each function repeats how it
-/// ended, and sends nothing. Not thread-safe.
+/// Common part of both sides of a pairing: handles messages until it succeeds, fails, times out or
+/// loses its connection. After the end each function repeats how it ended, and sends nothing. Not
+/// thread-safe.
 class PairingMachine {
 public:
     virtual ~PairingMachine() = default;
@@ -33,8 +33,8 @@ protected:
 
     bool ended() const { return ended_; }
     PairingStep end(PairingStep step);
-    /// What `who` complains of, as an error of this side; `code` is nothing when that side does not
-    /// send such a code.
+    /// Converts a pair.error of `who` to an error; `code` is nothing when that side may not send
+    /// the code.
     static PairingError told(std::optional<PairingCode> code, const PairError& complaint,
                              std::string_view who);
 
@@ -44,7 +44,7 @@ private:
     virtual Texts next(const MessageText& text) = 0;
     /// The other side sent pair.error.
     virtual PairingError on_complaint(const PairError& complaint) = 0;
-    /// next() has just ended the pairing well.
+    /// Whether next() has completed the pairing.
     virtual bool is_complete() const = 0;
     virtual std::string_view what_a_lost_connection_means() const = 0;
     PairingStep over() const;

@@ -17,8 +17,8 @@
 namespace crab::trust {
 
 /// The remote's side of one pairing, without a socket: it waits for the gateway's first text. Not
-/// thread-safe; on_message() blocks on the store. A stranger, or a message that is old or came
-/// before, is told nothing about this remote. Source: docs/protocols/rtp.md, sections 5.3 to 5.8.
+/// thread-safe; on_message() blocks on the store. Unknown, expired or replayed messages get no
+/// information about this remote. Source: docs/protocols/rtp.md, sections 5.3 to 5.8.
 class RemotePairing final : public PairingMachine {
 public:
     /// Who this remote is and what outlives the handshake.
@@ -39,9 +39,9 @@ public:
     RemotePairing(Remote remote, Deadline deadline)
         : PairingMachine(remote.clock, deadline), remote_(std::move(remote)) {}
 
-    /// What a second connection hears while a handshake is running: a remote runs one.
+    /// The step for a second connection while a handshake is running.
     static PairingStep busy();
-    /// What a connection hears that did not begin in time.
+    /// The step for a connection that did not start in time.
     static PairingStep silent();
     /// Whether this text begins a handshake and was signed with that gateway's key; whether it is
     /// fresh, only on_message() knows.

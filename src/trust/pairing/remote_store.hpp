@@ -32,8 +32,8 @@ struct RemoteCertificates {
     }
 };
 
-/// Where a remote keeps what pairing gave it. Every function may block, is atomic, and durable when
-/// it returns. Errors: kUnavailable, kInternal.
+/// A remote's store of pairing results. Every function may block, is atomic, and durable when it
+/// returns. Errors: kUnavailable, kInternal.
 class RemoteStore {
 public:
     /// How long a nonce must not come again.
