@@ -2,8 +2,8 @@
 
 A row of a table is `| numbers | tests |`. Tests are in backticks: `Suite.Name` is a unit test,
 `test_file.Class.test_name` (or without the class) a test with real processes; `*` or `…` at the end
-stands for any rest, and a name without its file is in the file named before it. Of a page that is being
-built, numbers may have no row yet; the tests that its rows name exist all the same.
+stands for any rest, and a name without its file is in the file named before it. Of a page that is
+being built, numbers may have no row yet; the tests that its rows name exist all the same.
 """
 import re
 import unittest

@@ -79,7 +79,7 @@ SseEvent SseParser::next(std::string_view& in) {
             return {.kind = SseEvent::Kind::kEvent,
                     .type = type_.empty() ? "message" : std::string_view(type_),
                     .data = data_,
-                    .id = id_};
+                    .id = last_id_};
         }
     }
     if (!refused_) return {};
@@ -92,6 +92,7 @@ bool SseParser::end_line(std::string_view line) {
     if (std::exchange(first_line_, false) && line.starts_with(kByteOrderMark))
         line.remove_prefix(kByteOrderMark.size());
     if (line.empty()) {
+        last_id_ = id_;
         if (data_.empty()) {
             type_.clear();
             return false;

@@ -41,8 +41,9 @@ public:
     SseEvent next(std::string_view& in);
     /// The delay before reconnecting that the sender asked for, if it did.
     std::optional<std::chrono::milliseconds> retry() const { return retry_; }
-    /// For `Last-Event-ID` when reconnecting.
-    const std::string& last_id() const { return id_; }
+    /// For `Last-Event-ID` when reconnecting: of the last event that ended, with data or without.
+    /// An event that was cut off does not count, for it has to come again.
+    const std::string& last_id() const { return last_id_; }
 
 private:
     bool end_line(std::string_view line);
@@ -52,7 +53,8 @@ private:
     std::string line_;  // so far, of a line that is not complete
     std::string type_;
     std::string data_;  // each line with its LF
-    std::string id_;
+    std::string id_;  // what an `id` line set, for the event that it is in and later ones
+    std::string last_id_;  // the same when an event last ended
     std::optional<std::chrono::milliseconds> retry_;
     bool first_line_ = true;
     bool after_cr_ = false;

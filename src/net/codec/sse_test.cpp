@@ -100,6 +100,15 @@ TEST(Sse, RetryIsADelayOfDigitsOnly) {
     EXPECT_EQ(parser.last_id(), "x");
 }
 
+TEST(Sse, TheIdToResumeAfterIsThatOfTheLastWholeEvent) {
+    SseParser parser;
+    read(parser, "id: 1\ndata: a\n\nid: 2\ndata: cut off");
+    EXPECT_EQ(parser.last_id(), "1") << "the second event has to come again";
+    SseParser without_data;
+    read(without_data, "id: 7\n\n");
+    EXPECT_EQ(without_data.last_id(), "7");
+}
+
 TEST(Sse, AnEventBeyondTheLimitIsRefused) {
     const auto last = [](std::string_view bytes, std::size_t limit) {
         SseParser parser(limit);
