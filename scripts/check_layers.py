@@ -85,6 +85,7 @@ LAYERS = {
     | NET
     | CORE
     | {"adapters/rtp/calls", "adapters/rtp/pairing", "adapters/rtp/hosts", "trust", "crypto"},
+    "adapters/mcp/wire": VALUES | {"net/codec", "crypto"},
     "hosts/memory": TASKS | SCHEMAS | {"core/call"},
     "hosts/cron": TASKS | SCHEMAS | {"core/call"},
     "hosts/command/init": set(),
@@ -139,6 +140,7 @@ LAYERS = {
         "agent",
         "adapters/*",
         "adapters/rtp/*",
+        "adapters/mcp/*",
         "hosts/command",
         "store/*",
         "bus/*",
@@ -188,7 +190,7 @@ LAYERS = {
     "apps/sandbox_init": {"hosts/command/init"},
     "apps/crab": {"cli", "cli/output", "gateway", "hosts/command/init"},
 }
-ROOMS = ("base", "json", "net", "core", "adapters/rtp")
+ROOMS = ("base", "json", "net", "core", "adapters/rtp", "adapters/mcp")
 # What tests take beside what their folder may, and beside the rest of each room that it looks into.
 TESTS = {
     "adapters/rtp/*": {"core/*", "net/*"},
@@ -211,7 +213,8 @@ LIBRARIES = {
     "zlib.h": ({"net/codec"}, False),
     "pcre2.h": ({"json/schema"}, False),
     "idn2.h": ({"json/schema"}, False),
-    "unictype.h": ({"json/schema"}, False),
+    "unictype.h": ({"json/schema", "adapters/mcp/wire"}, False),
+    "uninorm.h": ({"adapters/mcp/wire"}, False),
     "cctz": ({"hosts/cron"}, True),
     "seccomp.h": ({"hosts/*"}, False),
     "histedit.h": ({"cli/output"}, False),
@@ -225,6 +228,7 @@ LIBRARIES = {
             "net/codec",
             "adapters/*",
             "adapters/rtp/*",
+            "adapters/mcp/*",
             "admin",
             "sdk",
             "sdk/*",

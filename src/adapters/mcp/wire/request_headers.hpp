@@ -1,0 +1,35 @@
+#pragma once
+
+#include "adapters/mcp/wire/header_params.hpp"
+#include "json/element.hpp"
+
+#include <expected>
+#include <optional>
+#include <string>
+#include <string_view>
+
+/// The headers of a modern request that repeat its method and what it is about.
+/// Source: docs/protocols/mcp.md, section 2.3.
+namespace crab::mcp {
+
+inline constexpr std::string_view kVersionHeader = "MCP-Protocol-Version";
+inline constexpr std::string_view kMethodHeader = "Mcp-Method";
+inline constexpr std::string_view kNameHeader = "Mcp-Name";
+
+/// The member of `params` that `Mcp-Name` repeats; empty for methods that need no such header.
+std::string_view named_param(std::string_view method);
+
+/// `Mcp-Method`, and `Mcp-Name` if the method has one, of a request to send.
+HeaderLines make_request_headers(std::string_view method, std::optional<json::Element> params);
+
+/// Errors: a sentence for -32020 when `Mcp-Method` is missing, malformed, or not `method` in the
+/// same case.
+std::expected<void, std::string> check_method_header(std::optional<std::string_view> header,
+                                                     std::string_view method);
+/// The same for `Mcp-Name`; methods without one ignore it, and so it is when `params` have no such
+/// string, which the method itself refuses.
+std::expected<void, std::string> check_name_header(std::optional<std::string_view> header,
+                                                   std::string_view method,
+                                                   std::optional<json::Element> params);
+
+}  // namespace crab::mcp
