@@ -157,4 +157,20 @@ void append_one_line(std::string& out, std::string_view json) {
     }
 }
 
+void append_compact(std::string& out, std::string_view json) {
+    while (!json.empty()) {
+        if (is_space(json.front())) {
+            json.remove_prefix(1);
+            continue;
+        }
+        std::size_t size = string_size(json);
+        if (size == 0) {
+            size = 1;
+            while (size < json.size() && json[size] != '"' && !is_space(json[size])) ++size;
+        }
+        out += json.substr(0, size);
+        json.remove_prefix(size);
+    }
+}
+
 }  // namespace crab::json

@@ -41,5 +41,7 @@ std::optional<std::string> find_raw_string(std::string_view object, std::string_
 /// Appends a JSON text without its line ends, which can only stand between its tokens: for wires
 /// that take a line as a message. Everything else stays as it came.
 void append_one_line(std::string& out, std::string_view json);
+/// Appends a JSON text without any white space between its tokens.
+void append_compact(std::string& out, std::string_view json);
 
 }  // namespace crab::json

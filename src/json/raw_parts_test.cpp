@@ -58,6 +58,13 @@ TEST(RawParts, ALineHasNoLineEndsOfItsOwn) {
     EXPECT_TRUE(Parser().parse(std::string_view(out).substr(2)).has_value());
 }
 
+TEST(RawParts, CompactTextKeepsStringsAndNumbersAsTheyCame) {
+    std::string out;
+    append_compact(out,
+                   " { \"a b\" :\t[ 1.50 , \"x \\\" y\" ] ,\r\n \"c\": 12345678901234567890123 } ");
+    EXPECT_EQ(out, R"({"a b":[1.50,"x \" y"],"c":12345678901234567890123})");
+}
+
 TEST(RawParts, ATextThatIsNoJsonEndsTheWalk) {
     for (const std::string_view text :
          {"{", "{\"", "{\"a", "{\"a\"", "{\"a\":", "{\"a\\", "{:::", "[,,", "[\"\\", "{a:1}", "[}]",
