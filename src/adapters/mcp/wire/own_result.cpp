@@ -1,0 +1,67 @@
+#include "adapters/mcp/wire/own_result.hpp"
+
+#include "adapters/mcp/wire/content.hpp"
+#include "base/encoding.hpp"
+#include "json/raw_parts.hpp"
+#include "json/writer.hpp"
+
+#include <fmt/format.h>
+
+namespace crab::mcp {
+namespace {
+
+std::string with_blocks(std::string_view blocks) {
+    return fmt::format(R"({{"content":[{}]}})", blocks);
+}
+
+}  // namespace
+
+std::string text_result(std::string_view text) {
+    std::string block;
+    append_text_block(block, text);
+    return with_blocks(block);
+}
+
+std::string json_result(std::string_view json) {
+    std::string compact, block;
+    json::append_compact(compact, json);
+    append_text_block(block, compact);
+    return fmt::format(R"({{"content":[{}],"structuredContent":{}}})", block, json);
+}
+
+std::string bytes_result(std::string_view bytes, std::string_view media_type,
+                         std::string_view call_id) {
+    const std::string base64 =
+        to_base64({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
+    std::string block;
+    json::Writer writer(block);
+    writer.begin_object();
+    if (media_type.starts_with("image/") || media_type.starts_with("audio/")) {
+        writer.key("type").string(media_type.substr(0, media_type.find('/')));
+        writer.key("data").string(base64).key("mimeType").string(media_type);
+    } else {
+        writer.key("type").string("resource").key("resource").begin_object();
+        writer.key("uri").string(fmt::format("crab://call/{}/result", call_id));
+        if (!media_type.empty()) writer.key("mimeType").string(media_type);
+        writer.key("blob").string(base64).end_object();
+    }
+    writer.end_object();
+    return with_blocks(block);
+}
+
+std::string artifact_result(const ArtifactLink& artifact) {
+    const std::string uri = fmt::format("crab://artifact/{}", artifact.id);
+    std::string blocks;
+    json::Writer writer(blocks);
+    writer.begin_object().key("type").string("resource_link").key("uri").string(uri);
+    writer.key("name").string(artifact.name);
+    if (!artifact.media_type.empty()) writer.key("mimeType").string(artifact.media_type);
+    writer.key("size").unsigned_integer(artifact.size).end_object();
+    blocks += ',';
+    append_text_block(blocks,
+                      fmt::format("The result, {} bytes, is kept as {}: read that resource.",
+                                  artifact.size, uri));
+    return with_blocks(blocks);
+}
+
+}  // namespace crab::mcp

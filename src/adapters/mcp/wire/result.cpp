@@ -1,0 +1,175 @@
+#include "adapters/mcp/wire/result.hpp"
+
+#include "adapters/mcp/wire/content.hpp"
+#include "json/raw_parts.hpp"
+#include "json/writer.hpp"
+
+namespace crab::mcp {
+namespace {
+
+bool is_frame_member(std::string_view name) {
+    return name == "resultType" || name == "ttlMs" || name == "cacheScope" || name == "_meta";
+}
+
+/// `_meta`: what the object has, what the form sets, and the server's identity for modern clients.
+/// Empty when there is nothing to say.
+std::string merged_meta(std::string_view result, const ResultForm& form) {
+    std::string out;
+    json::Writer writer(out);
+    writer.begin_object();
+    const auto theirs = json::find_raw(result, "_meta").value_or("{}");
+    for (json::RawParts parts(theirs); parts.next();) {
+        if (parts.name() == kServerInfoKey || json::find_raw(form.meta, parts.name())) continue;
+        writer.key(parts.name()).raw(parts.value());
+    }
+    for (json::RawParts parts(form.meta); parts.next();)
+        writer.key(parts.name()).raw(parts.value());
+    if (features_of(form.revision).result_type && !form.server_info.empty())
+        writer.key(kServerInfoKey).raw(form.server_info);
+    writer.end_object();
+    return out == "{}" ? "" : out;
+}
+
+/// Ends the object with what every result of the revision has.
+void end_result(json::Writer& writer, std::string_view result, const ResultForm& form) {
+    const Features& has = features_of(form.revision);
+    if (has.result_type) writer.key("resultType").string(form.type);
+    if (has.cache_hints && form.ttl)
+        writer.key("ttlMs").integer(form.ttl->count()).key("cacheScope").string("private");
+    if (const std::string meta = merged_meta(result, form); !meta.empty())
+        writer.key("_meta").raw(meta);
+    writer.end_object();
+}
+
+/// An array whose items `append(out, item)` writes.
+template <class Append>
+std::string mapped_array(std::string_view array, Append append) {
+    std::string out = "[";
+    for (json::RawParts items(array); items.next();) {
+        if (out.size() > 1) out += ',';
+        append(out, items.value());
+    }
+    out += ']';
+    return out;
+}
+
+/// A result of which the array `member` is mapped item by item.
+template <class Append>
+void append_with_array(std::string& out, std::string_view result, const ResultForm& form,
+                       std::string_view member, Append append) {
+    json::Writer writer(out);
+    writer.begin_object();
+    for (json::RawParts parts(result); parts.next();) {
+        if (is_frame_member(parts.name())) continue;
+        writer.key(parts.name());
+        if (parts.name() == member)
+            writer.raw(mapped_array(parts.value(), append));
+        else
+            writer.raw(parts.value());
+    }
+    end_result(writer, result, form);
+}
+
+bool has_text(std::string_view blocks) {
+    for (json::RawParts items(blocks); items.next();) {
+        if (json::find_raw_string(items.value(), "type") == "text") return true;
+    }
+    return false;
+}
+
+/// The content of a call's result with the text that stands for a bare structured one.
+std::string call_content(std::string_view result, Revision revision) {
+    const std::string_view blocks = json::find_raw(result, "content").value_or("[]");
+    std::string content = mapped_array(blocks, [&](std::string& out, std::string_view block) {
+        append_content(out, block, revision);
+    });
+    const auto structured = json::find_raw(result, "structuredContent");
+    if (!structured || has_text(blocks)) return content;
+    content.pop_back();
+    if (content.size() > 1) content += ',';
+    std::string text;
+    json::append_compact(text, *structured);
+    append_text_block(content, text);
+    content += ']';
+    return content;
+}
+
+bool has_structured(Revision revision, std::string_view value) {
+    switch (features_of(revision).structured) {
+        case Structured::kNone: return false;
+        case Structured::kObject: return value.starts_with('{');
+        case Structured::kAny: return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+void append_plain_result(std::string& out, std::string_view result, const ResultForm& form) {
+    append_with_array(out, result, form, {},
+                      [](std::string& to, std::string_view item) { to += item; });
+}
+
+void append_call_result(std::string& out, std::string_view result, const ResultForm& form) {
+    json::Writer writer(out);
+    writer.begin_object().key("content").raw(call_content(result, form.revision));
+    for (json::RawParts parts(result); parts.next();) {
+        const std::string_view name = parts.name();
+        if (is_frame_member(name) || name == "content") continue;
+        if (name == "structuredContent" && !has_structured(form.revision, parts.value())) continue;
+        writer.key(name).raw(parts.value());
+    }
+    end_result(writer, result, form);
+}
+
+void append_prompt_result(std::string& out, std::string_view result, const ResultForm& form) {
+    const auto append_message = [&](std::string& to, std::string_view message) {
+        json::Writer writer(to);
+        writer.begin_object();
+        for (json::RawParts parts(message); parts.next();) {
+            std::string content;
+            if (parts.name() == "content") append_content(content, parts.value(), form.revision);
+            writer.key(parts.name()).raw(content.empty() ? parts.value() : content);
+        }
+        writer.end_object();
+    };
+    append_with_array(out, result, form, "messages", append_message);
+}
+
+void append_read_result(std::string& out, std::string_view result, const ResultForm& form) {
+    const auto append_one = [&](std::string& to, std::string_view contents) {
+        append_resource_contents(to, contents, form.revision);
+    };
+    append_with_array(out, result, form, "contents", append_one);
+}
+
+std::string core_result(std::string_view result) {
+    std::string out;
+    json::Writer writer(out);
+    writer.begin_object();
+    for (json::RawParts parts(result); parts.next();) {
+        if (parts.name() == "_meta" || parts.name() == "resultType") continue;
+        writer.key(parts.name()).raw(parts.value());
+    }
+    writer.end_object();
+    return out;
+}
+
+std::optional<std::string> result_type(std::string_view result) {
+    const auto raw = json::find_raw(result, "resultType");
+    return raw ? json::read_raw_string(*raw) : "complete";
+}
+
+bool is_error_result(std::string_view result) {
+    return json::find_raw(result, "isError") == "true";
+}
+
+std::string first_text(std::string_view result) {
+    for (json::RawParts items(json::find_raw(result, "content").value_or("[]")); items.next();) {
+        if (json::find_raw_string(items.value(), "type") == "text")
+            return json::find_raw_string(items.value(), "text").value_or("");
+    }
+    return {};
+}
+
+}  // namespace crab::mcp

@@ -1,0 +1,93 @@
+#include "adapters/mcp/wire/upstream_error.hpp"
+
+#include "json/raw_parts.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace crab::mcp {
+namespace {
+
+// Codes of the transport and of servers' own inventions, which mean nothing to another client.
+constexpr std::int64_t kServerErrorFirst = -32019;
+constexpr std::int64_t kServerErrorLast = -32000;
+
+/// The names of the capabilities that a -32021 asks for, joined.
+std::string capabilities_of(const RpcError& error) {
+    std::string names;
+    const auto required = json::find_raw(error.data, "requiredCapabilities").value_or("{}");
+    for (json::RawParts parts(required); parts.next();) {
+        if (!names.empty()) names += ", ";
+        names += parts.name();
+    }
+    return names.empty() ? "a capability" : names;
+}
+
+/// The URLs of a -32042, a line each.
+std::string urls_of(const RpcError& error) {
+    std::string lines;
+    const auto all = json::find_raw(error.data, "elicitations").value_or("[]");
+    for (json::RawParts items(all); items.next();) {
+        if (const auto url = json::find_raw_string(items.value(), "url")) lines += "\n" + *url;
+    }
+    return lines;
+}
+
+BridgedError missing_capability(RpcError error, const UpstreamErrorSight& sight) {
+    if (era_of(sight.client) == Era::kModern) {
+        const auto use =
+            sight.client_has_capability ? UpstreamErrorUse::kOwnAffair : UpstreamErrorUse::kPass;
+        return {.use = use, .error = std::move(error), .text = {}};
+    }
+    std::string text =
+        fmt::format("The tool needs a client with {}, and this one does not say that it has it.",
+                    capabilities_of(error));
+    return {.use = UpstreamErrorUse::kTellText, .error = std::move(error), .text = std::move(text)};
+}
+
+BridgedError needs_urls(RpcError error, const UpstreamErrorSight& sight) {
+    if (sight.client == Revision::k2025_11_25)
+        return {.use = UpstreamErrorUse::kPass, .error = std::move(error), .text = {}};
+    if (era_of(sight.client) == Era::kModern)
+        return {.use = UpstreamErrorUse::kAskForUrls, .error = std::move(error), .text = {}};
+    std::string text =
+        fmt::format("{}\nOpen this first, then call again:{}", error.message, urls_of(error));
+    return {.use = UpstreamErrorUse::kTellText, .error = std::move(error), .text = std::move(text)};
+}
+
+/// Whether it says that a resource is not there: with a code of its own in legacy revisions, with
+/// the URI in modern ones, whose code has other meanings, too.
+bool is_resource_not_found(const RpcError& error, const UpstreamErrorSight& sight) {
+    if (error.code == rpc_code::kResourceNotFound) return true;
+    return error.code == rpc_code::kInvalidParams && sight.upstream == Era::kModern &&
+           sight.method == "resources/read" && json::find_raw(error.data, "uri").has_value();
+}
+
+bool is_own_affair(std::int64_t code) {
+    switch (code) {
+        case rpc_code::kHeaderMismatch:
+        case rpc_code::kUnsupportedVersion:
+        case rpc_code::kParseError:
+        case rpc_code::kInvalidRequest:
+        case rpc_code::kMethodNotFound: return true;
+        default: return code >= kServerErrorFirst && code <= kServerErrorLast;
+    }
+}
+
+}  // namespace
+
+BridgedError bridge_error(RpcError error, const UpstreamErrorSight& sight) {
+    if (is_resource_not_found(error, sight)) {
+        error.code = features_of(sight.client).resource_not_found;
+        return {.use = UpstreamErrorUse::kPass, .error = std::move(error), .text = {}};
+    }
+    if (error.code == rpc_code::kMissingClientCapability)
+        return missing_capability(std::move(error), sight);
+    if (error.code == rpc_code::kUrlElicitationRequired) return needs_urls(std::move(error), sight);
+    const auto use =
+        is_own_affair(error.code) ? UpstreamErrorUse::kOwnAffair : UpstreamErrorUse::kPass;
+    return {.use = use, .error = std::move(error), .text = {}};
+}
+
+}  // namespace crab::mcp
