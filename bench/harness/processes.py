@@ -32,12 +32,12 @@ def start(command, core=None, **options):
     )
 
 
-def stop(process):
-    """Ends a child: asks, waits three seconds, then kills."""
+def stop(process, patience=3):
+    """Ends a child: asks, waits that many seconds, then kills."""
     if process.poll() is None:
         process.terminate()
         try:
-            process.wait(3)
+            process.wait(patience)
         except subprocess.TimeoutExpired:
             process.kill()
     process.wait()

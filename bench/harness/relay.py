@@ -3,6 +3,7 @@ run, interleaved."""
 
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 
 from . import http_client, load, machine
 from .processes import Unavailable
@@ -35,9 +36,19 @@ def variants_of(servers):
             Variant(f"{server.name} {transport}", server, transport)
             for transport in server.transports
         ]
-        if server.name in ("floor", "gateway"):
+        if server.name in ("floor", Gateway.name):
             found.append(Variant(f"{server.name} healthz", server, "tcp", ("--get", "/healthz")))
     return found
+
+
+class OtherGateway(Gateway):
+    """The gateway of another commit, for what a change costs: the ratio in one run."""
+
+    name = "other gateway"
+
+    def __init__(self, build, core, program):
+        super().__init__(build, core)
+        self.program = Path(program).resolve()
 
 
 class RelayBench:
@@ -78,7 +89,11 @@ class RelayBench:
             lambda: Nats(core),
             lambda: Nginx(core),
         )
-        for name, make in zip(("floor", "gateway", "nats", "nginx"), makers):
+        names = ("floor", "gateway", "nats", "nginx")
+        if self.options.against:
+            makers += (lambda: OtherGateway(self.build, core, self.options.against),)
+            names += (OtherGateway.name,)
+        for name, make in zip(names, makers):
             try:
                 servers.append(stack.enter_context(make()))
             except (Unavailable, RuntimeError) as reason:
@@ -179,6 +194,10 @@ class RelayBench:
             cpu("nats N connections"),
             0.6,
         )
+        if self.options.against:
+            for transport in Gateway.transports:
+                this, other = (cpu(f"{one.name} {transport}") for one in (Gateway, OtherGateway))
+                goal(f"gateway's CPU per call over the other's, {transport}", this, other, 1.0)
         whole, front = cpu("gateway tcp"), cpu("gateway healthz")
         goal(
             "device link alone, multiplexed (gateway tcp less healthz), over nats-server "

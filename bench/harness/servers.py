@@ -75,6 +75,7 @@ class Relay(Server):
     WebSocket."""
 
     transports = ("tcp", "unix")
+    start_seconds = 10
     token = ""
 
     def connect(self, transport):
@@ -95,7 +96,7 @@ class Relay(Server):
         ], ()
 
     def read_ready_line(self):
-        line = processes.line_with(self.process, " ready ", 10)
+        line = processes.line_with(self.process, " ready ", self.start_seconds)
         self.public = "tcp:" + re.search(r"public=(\S+)", line).group(1)
         self.admin = re.search(r"admin=(\S+)", line).group(1)
 
@@ -156,15 +157,17 @@ class Gateway(Relay):
     def spawn(self):
         self.admin = str(self.folder / "run" / "admin.sock")
         with open(self.folder / "stderr", "ab") as errors:
-            command = [self.program, "gateway", "run", "--config", self.folder / "gateway.yaml"]
             self.process = processes.start(
-                command,
+                self.command(),
                 self.core,
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 text=True,
                 env=self.environment,
             )
+
+    def command(self):
+        return [self.program, "gateway", "run", "--config", self.folder / "gateway.yaml"]
 
     def errors(self):
         return (self.folder / "stderr").read_text(errors="replace")[-2000:]
