@@ -1,0 +1,1 @@
+"""Runs the official MCP conformance suite: `tests/conformance/mcp/run --help`."""

@@ -1,0 +1,95 @@
+"""What the suite's server scenarios are pointed at: the fixture itself, or a gateway with the
+fixture behind it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(FOLDER.parents[1] / "harness"), str(FOLDER.parent)]
+from mcp_client import McpError, ModernClient  # noqa: E402
+from mcp_fixture import Fixture, command  # noqa: E402
+from mcp_links import HttpLink, HttpRefusal  # noqa: E402
+from support.gateway import Gateway  # noqa: E402
+
+from .suite import ROOT, Unusable  # noqa: E402
+
+#: way → (era of the upstream, its transport, baseline); the fourth to come are the plain tools on
+#: a device, an RTP host and a command, which need no upstream.
+WAYS: Mapping[str, tuple[str, str, str]] = {
+    "stdio-modern": ("modern", "stdio", "baseline.yml"),
+    "http-modern": ("modern", "http", "baseline.yml"),
+    "stdio-legacy": ("legacy", "stdio", "baseline.legacy_upstream.yml"),
+    "http-legacy": ("legacy", "http", "baseline.legacy_upstream.yml"),
+}
+
+
+@contextlib.contextmanager
+def fixture() -> Iterator[str]:
+    """The URL of a fixture of both eras."""
+    with Fixture() as server:
+        yield f"http://localhost:{server.port}/mcp"
+
+
+def find_gateway() -> str:
+    """The executable: $CRAB_BIN, else that of the preset `dev`."""
+    path = os.environ.get("CRAB_BIN") or str(ROOT / "build" / "dev" / "crab")
+    if shutil.which(path) is None:
+        raise Unusable(f"{path} is no executable; build crab, or name one in CRAB_BIN")
+    os.environ["CRAB_BIN"] = path
+    return path
+
+
+def gateway_config(server: Mapping[str, Any]) -> dict[str, Any]:
+    """A gateway with this one MCP server behind it, whose tools keep their names."""
+    return {
+        "listen": {"open_loopback": True},
+        "mcp": {"enabled": True, "servers": {"fixture": dict(server)}},
+    }
+
+
+def open_gateway(server: Mapping[str, Any]) -> Gateway:
+    """Not started yet; a context manager."""
+    find_gateway()
+    return Gateway(gateway_config(server))
+
+
+def url_of(gateway: Gateway) -> str:
+    """Where the gateway serves MCP. Errors: Unusable when it does not."""
+    url = f"http://localhost:{gateway.public[1]}/mcp"
+    try:
+        ModernClient(HttpLink(url)).request("server/discover")
+    except (HttpRefusal, McpError) as error:
+        raise Unusable(f"this crab does not serve MCP at {url}: {error}") from None
+    return url
+
+
+@contextlib.contextmanager
+def behind_gateway(way: str) -> Iterator[str]:
+    """The URL of a gateway with the fixture behind it in this way. Its state is new."""
+    era, transport, _ = WAYS[way]
+    ask = {"ask": {"elicitation": True, "sampling": True, "roots": True}}
+    with contextlib.ExitStack() as stack:
+        if transport == "http":
+            server = stack.enter_context(Fixture("--era", era))
+            upstream: dict[str, Any] = {"url": server.url}
+        else:
+            program, *words = command("--era", era)
+            upstream = {"command": program, "args": words, "interactive": True}
+        try:
+            gateway = stack.enter_context(open_gateway({**upstream, "era": era, **ask}))
+        except AssertionError as error:
+            raise Unusable(f"crab does not start with mcp.servers: {error}") from None
+        yield url_of(gateway)
+
+
+def new_folder() -> Path:
+    """For the results of one run; it stays, so that they can be read."""
+    return Path(tempfile.mkdtemp(prefix="crab-mcp-suite-"))
