@@ -164,6 +164,14 @@ class AnswerFaultsTest(FaultCase):
         with self.assertRaises(ConnectionError):
             self.on_http("drop_mid_call").call("test_simple_text")
 
+    def test_http_asks_on_the_stream_of_no_call(self) -> None:
+        fixture = self.enterContext(Fixture("--fault", "ask_apart"))
+        client = self.enterContext(LegacyClient(fixture.link(), {"roots": {}}))
+        client.answers["roots/list"] = lambda params: {"roots": []}
+        client.stream()
+        listed = client.call("test_input_required_result_list_roots")
+        self.assertEqual(listed["content"][0]["text"], "Roots: []")
+
     def test_http_wants_a_token_and_its_own_host(self) -> None:
         fixture = self.enterContext(Fixture("--token", "secret"))
         link: Any = fixture.link()

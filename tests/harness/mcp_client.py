@@ -9,15 +9,14 @@ usage: mcp_client.py [--legacy] URL|-- list | call NAME [ARGUMENTS] | read URI |
 from __future__ import annotations
 
 import argparse
-import base64
 import json
-import re
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from mcp_headers import has_valid_headers, header_value, parameter_headers
 from mcp_links import PATIENCE, HttpLink, HttpPending, Link, Message, Pending, SharedLink, StdioLink
 
 MODERN = "2026-07-28"
@@ -38,30 +37,6 @@ class McpError(Exception):
 
 class LinkEnded(Exception):
     """The link or stream ended without an answer."""
-
-
-def header_value(value: Any) -> str:
-    """A value as it stands in a Mcp-* header."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    text = str(value)
-    is_plain = all(" " <= letter <= "~" or letter == "\t" for letter in text)
-    if is_plain and text == text.strip() and not re.fullmatch(r"=\?base64\?.*\?=", text):
-        return text
-    return f"=?base64?{base64.b64encode(text.encode()).decode()}?="
-
-
-def parameter_headers(schema: Any, arguments: Any) -> dict[str, str]:
-    """The Mcp-Param-* headers of a call."""
-    found: dict[str, str] = {}
-    properties = schema.get("properties") if isinstance(schema, dict) else None
-    for name, member in (properties or {}).items():
-        value = arguments.get(name) if isinstance(arguments, dict) else None
-        if isinstance(member, dict) and value is not None:
-            if "x-mcp-header" in member:
-                found[f"Mcp-Param-{member['x-mcp-header']}"] = header_value(value)
-            found |= parameter_headers(member, value)
-    return found
 
 
 class Client:
@@ -182,9 +157,12 @@ class ModernClient(Client):
         return self.finish(self.start(method, params, meta))
 
     def tools(self) -> dict[str, Message]:
+        """All but, over HTTP, those whose x-mcp-header break the rules."""
         found = super().tools()
         self.schemas = {name: tool.get("inputSchema") for name, tool in found.items()}
-        return found
+        if not self.link.is_http:
+            return found
+        return {name: tool for name, tool in found.items() if has_valid_headers(self.schemas[name])}
 
     def ask(self, method: str, params: Message, meta: Message | None = None) -> Message:
         """As request(), with rounds of input answered from `answers`."""
