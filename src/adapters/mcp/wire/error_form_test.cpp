@@ -1,6 +1,11 @@
 #include "adapters/mcp/wire/error_form.hpp"
 
+#include "json/value.hpp"
+
 #include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
 
 namespace crab::mcp {
 namespace {
@@ -13,18 +18,25 @@ std::string result_of(const Error& error, Revision revision = Revision::k2025_11
     return out;
 }
 
-TEST(McpErrorForm, EveryCodeHasTheFormOfThePage) {
-    for (const ErrorCode code : all_error_codes()) {
-        const ErrorForm form = form_of(code);
-        if (code == ErrorCode::kToolNotFound || code == ErrorCode::kNotFound) {
-            EXPECT_EQ(form.shape, ErrorShape::kRpcError) << token_of(code);
-        } else if (code == ErrorCode::kUnauthenticated || code == ErrorCode::kPairingRequired) {
-            EXPECT_EQ(form.shape, ErrorShape::kHttpStatus) << token_of(code);
-            EXPECT_EQ(form.http_status, code == ErrorCode::kUnauthenticated ? 401 : 403);
-        } else {
-            EXPECT_EQ(form.shape, ErrorShape::kToolResult) << token_of(code);
-            EXPECT_EQ(form.http_status, 200);
+TEST(McpErrorForm, EveryCodeHasTheFormThatSpecErrorsSays) {
+    const std::ifstream file(CRAB_SOURCE_DIR "/spec/errors.json");
+    std::stringstream text;
+    text << file.rdbuf();
+    const json::Value spec = json::Value::parse(text.str()).value();
+    const auto name_of_form = [](const ErrorForm& form) -> std::string {
+        switch (form.shape) {
+            case ErrorShape::kRpcError: return std::to_string(rpc_code::kInvalidParams);
+            case ErrorShape::kHttpStatus: return "HTTP " + std::to_string(form.http_status);
+            case ErrorShape::kToolResult: return "isError result";
         }
+        return {};
+    };
+    const auto& codes = *spec.find("codes")->as_array();
+    EXPECT_EQ(codes.size(), all_error_codes().size());
+    for (const json::Value& entry : codes) {
+        const std::string& token = *entry.find("token")->as_string();
+        EXPECT_EQ(name_of_form(form_of(*find_error_code(token))), *entry.find("mcp")->as_string())
+            << token;
     }
 }
 

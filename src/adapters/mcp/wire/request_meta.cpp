@@ -1,0 +1,99 @@
+#include "adapters/mcp/wire/request_meta.hpp"
+
+#include "json/parser.hpp"
+#include "json/raw_parts.hpp"
+#include "json/writer.hpp"
+#include "net/codec/http_text.hpp"
+
+#include <fmt/format.h>
+
+namespace crab::mcp {
+namespace {
+
+constexpr std::size_t kMaxKeyBytes = 256;
+
+/// A string or an integer. Scalars are read with a parser of their own, for they are few and short.
+std::optional<RequestId> read_token(std::string_view raw) {
+    if (raw.starts_with('{') || raw.starts_with('[')) return std::nullopt;
+    json::Parser parser;
+    const auto root = parser.parse(raw);
+    return root ? RequestId::read(root->element(), raw) : std::nullopt;
+}
+
+std::string_view object_or_none(std::string_view raw) {
+    return raw.starts_with('{') ? raw : std::string_view{};
+}
+
+void read_member(RequestMeta& meta, std::string_view name, std::string_view raw) {
+    const auto text = [&] { return json::read_raw_string(raw).value_or(""); };
+    if (name == kVersionKey) {
+        meta.names_version = true;
+        meta.version = json::read_raw_string(raw);
+    } else if (name == kCapabilitiesKey) {
+        meta.capabilities = object_or_none(raw);
+    } else if (name == kClientInfoKey) {
+        meta.client_info = object_or_none(raw);
+    } else if (name == kLogLevelKey) {
+        meta.log_level = text();
+    } else if (name == "progressToken") {
+        meta.progress_token = read_token(raw);
+    } else if (name == "traceparent") {
+        meta.traceparent = text();
+    } else if (name == "tracestate") {
+        meta.tracestate = text();
+    } else if (name == "baggage") {
+        meta.baggage = text();
+    } else if (name == "crab/idempotencyKey") {
+        if (std::string key = text(); key.size() <= kMaxKeyBytes) meta.idempotency_key = key;
+    } else if (name == "crab/timeoutMs") {
+        const auto number = read_token(raw);
+        if (number && number->number() != nullptr && *number->number() >= 1)
+            meta.timeout_ms = *number->number();
+    }
+}
+
+RpcError unsupported(std::string_view requested, const RevisionSet& enabled) {
+    RpcError error{.code = rpc_code::kUnsupportedVersion, .message = {}, .data = {}};
+    const auto known = find_revision(requested);
+    const bool legacy = known && enabled.contains(*known) && era_of(*known) == Era::kLegacy;
+    error.message = legacy ? fmt::format("version {} is opened by `initialize`", requested)
+                           : "this protocol version is not spoken here: use one of `supported`";
+    json::Writer writer(error.data);
+    writer.begin_object().key("supported").raw(enabled.to_json());
+    writer.key("requested").string(requested).end_object();
+    return error;
+}
+
+}  // namespace
+
+RequestMeta read_request_meta(std::string_view params) {
+    RequestMeta meta;
+    for (json::RawParts parts(json::find_raw(params, "_meta").value_or("")); parts.next();)
+        read_member(meta, parts.name(), parts.value());
+    return meta;
+}
+
+std::expected<Revision, RpcError> check_modern_request(
+    const RequestMeta& meta, Carrier carrier, std::optional<std::string_view> version_header,
+    const RevisionSet& enabled) {
+    const auto wrong = [](std::int64_t code, std::string_view why) {
+        return std::unexpected(RpcError{.code = code, .message = std::string(why), .data = {}});
+    };
+    if (!meta.version) return wrong(rpc_code::kInvalidParams, "`_meta` names no protocolVersion");
+    if (carrier == Carrier::kHttp) {
+        if (!version_header)
+            return wrong(rpc_code::kHeaderMismatch, "header MCP-Protocol-Version is missing");
+        if (net::trim(*version_header) != *meta.version) {
+            return wrong(rpc_code::kHeaderMismatch,
+                         "header MCP-Protocol-Version is not what `_meta` says");
+        }
+    }
+    const auto revision = find_revision(*meta.version);
+    if (!revision || !enabled.contains(*revision) || era_of(*revision) != Era::kModern)
+        return std::unexpected(unsupported(*meta.version, enabled));
+    if (meta.capabilities.empty())
+        return wrong(rpc_code::kInvalidParams, "`_meta` has no object clientCapabilities");
+    return *revision;
+}
+
+}  // namespace crab::mcp
