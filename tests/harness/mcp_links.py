@@ -16,7 +16,7 @@ from urllib.parse import urljoin, urlsplit
 from sse import Event, EventParser
 
 Message = dict[str, Any]
-PATIENCE = 10.0  #: seconds that anything may take which should come soon
+PATIENCE = 20.0  #: seconds that anything may take which should come soon
 SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId"
 
 
