@@ -112,7 +112,7 @@ MessageReading read_root(const json::Root& root) {
         return refuse(rpc_code::kInvalidRequest, "a message is a JSON object");
     const Envelope envelope(object);
     std::optional<RequestId> id;
-    if (envelope.id) id = RequestId::read(*envelope.id, *root.raw_member("id"));
+    if (envelope.id) id = RequestId::read(*root.raw_member("id"));
     if (json::has_duplicate_members(root.element()))
         return refuse(rpc_code::kInvalidRequest, "a member of the message is there twice");
     if (!says_two_point_zero(envelope.jsonrpc))

@@ -1,6 +1,8 @@
 #include "adapters/mcp/wire/request_id.hpp"
 
+#include "adapters/mcp/wire/number_text.hpp"
 #include "base/hash.hpp"
+#include "json/raw_parts.hpp"
 #include "json/writer.hpp"
 
 #include <functional>
@@ -14,25 +16,25 @@ RequestId::RequestId(std::string text) : value_(std::move(text)) {
     json::append_quoted(json_, std::get<std::string>(value_));
 }
 
-std::optional<RequestId> RequestId::read(json::Element element, std::string_view raw) {
-    std::string_view text;
-    if (element.get(text) == simdjson::SUCCESS) {
-        if (text.size() > kMaxIdBytes) return std::nullopt;
-        RequestId id{std::string(text)};
+std::optional<RequestId> RequestId::read(std::string_view raw) {
+    if (auto text = json::read_raw_string(raw)) {
+        if (text->size() > kMaxIdBytes) return std::nullopt;
+        RequestId id(std::move(*text));
         id.json_ = raw;
         return id;
     }
+    const auto number = read_number(raw);
+    constexpr json::Number kLimit = kMaxSafeInteger;
+    constexpr json::Number kNegativeLimit = -kMaxSafeInteger;
+    if (!number || json::compare(*number, kLimit) > 0 || json::compare(*number, kNegativeLimit) < 0)
+        return std::nullopt;
     std::int64_t whole = 0;
-    double real = 0;
-    if (element.get(whole) != simdjson::SUCCESS) {
-        constexpr double kLimit = kMaxSafeInteger;
-        if (element.type() != simdjson::dom::element_type::DOUBLE ||
-            element.get(real) != simdjson::SUCCESS || !(real >= -kLimit && real <= kLimit))
-            return std::nullopt;
-        whole = static_cast<std::int64_t>(real);
-        if (static_cast<double>(whole) != real) return std::nullopt;
+    if (const auto* real = std::get_if<double>(&*number)) {
+        if (!json::is_whole(*real)) return std::nullopt;
+        whole = static_cast<std::int64_t>(*real);
+    } else {
+        whole = std::get<std::int64_t>(*number);
     }
-    if (whole > kMaxSafeInteger || whole < -kMaxSafeInteger) return std::nullopt;
     RequestId id(whole);
     id.json_ = raw;
     return id;

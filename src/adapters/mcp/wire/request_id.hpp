@@ -1,7 +1,5 @@
 #pragma once
 
-#include "json/element.hpp"
-
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -23,9 +21,9 @@ public:
     explicit RequestId(std::int64_t number);
     explicit RequestId(std::string text);
 
-    /// Nothing for null, a fraction, an integer beyond ±(2^53 - 1), a text above 256 bytes, and
-    /// every other value. `raw` are the bytes of `element`.
-    static std::optional<RequestId> read(json::Element element, std::string_view raw);
+    /// From the bytes of a JSON value that a parser has accepted. Nothing for null, a fraction, an
+    /// integer beyond ±(2^53 - 1), a text above 256 bytes, and every other value.
+    static std::optional<RequestId> read(std::string_view raw);
 
     /// As JSON, in the bytes that came.
     const std::string& json() const { return json_; }

@@ -1,6 +1,5 @@
 #include "adapters/mcp/wire/request_meta.hpp"
 
-#include "json/parser.hpp"
 #include "json/raw_parts.hpp"
 #include "json/writer.hpp"
 #include "net/codec/http_text.hpp"
@@ -11,14 +10,6 @@ namespace crab::mcp {
 namespace {
 
 constexpr std::size_t kMaxKeyBytes = 256;
-
-/// A string or an integer. Scalars are read with a parser of their own, for they are few and short.
-std::optional<RequestId> read_token(std::string_view raw) {
-    if (raw.starts_with('{') || raw.starts_with('[')) return std::nullopt;
-    json::Parser parser;
-    const auto root = parser.parse(raw);
-    return root ? RequestId::read(root->element(), raw) : std::nullopt;
-}
 
 std::string_view object_or_none(std::string_view raw) {
     return raw.starts_with('{') ? raw : std::string_view{};
@@ -36,7 +27,7 @@ void read_member(RequestMeta& meta, std::string_view name, std::string_view raw)
     } else if (name == kLogLevelKey) {
         meta.log_level = text();
     } else if (name == "progressToken") {
-        meta.progress_token = read_token(raw);
+        meta.progress_token = RequestId::read(raw);
     } else if (name == "traceparent") {
         meta.traceparent = text();
     } else if (name == "tracestate") {
@@ -46,7 +37,7 @@ void read_member(RequestMeta& meta, std::string_view name, std::string_view raw)
     } else if (name == "crab/idempotencyKey") {
         if (std::string key = text(); key.size() <= kMaxKeyBytes) meta.idempotency_key = key;
     } else if (name == "crab/timeoutMs") {
-        const auto number = read_token(raw);
+        const auto number = RequestId::read(raw);
         if (number && number->number() != nullptr && *number->number() >= 1)
             meta.timeout_ms = *number->number();
     }
