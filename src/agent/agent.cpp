@@ -26,7 +26,7 @@ constexpr std::string_view kInstructions =
     "person's devices and services; use "
     "them when they help, several at once where they do not depend on each other. An output that "
     "begins with `Error:` says why a "
-    "call failed and what to do about it: mend the arguments, or say plainly what did not work. "
+    "call failed and what to do about it: fix the arguments, or say plainly what did not work. "
     "Never make up what a tool would say.";
 
 /// Passes an answer on while it is being made.

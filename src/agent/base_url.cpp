@@ -22,7 +22,7 @@ Result<BaseUrl> parse_base_url(std::string_view text) {
     if (!known || rest.find_first_of("?# \t\r\n") != std::string_view::npos) {
         return fail(
             ErrorCode::kInvalidArgs,
-            fmt::format("{} is no address of a model; it has the form https://host:port/path",
+            fmt::format("{} is not an address of a model; it has the form https://host:port/path",
                         text));
     }
     std::string_view host = origin->host;

@@ -154,7 +154,7 @@ Task<void> EventTurns::watch() {
     while (!chain.cancelled()) {
         const auto events = co_await services_.outbox.read(position_, kMostAtOnce);
         if (!events && events.error().code == ErrorCode::kNotFound) {
-            log::warn("an agent has missed events that are not kept any more",
+            log::warn("an agent has missed events that were already removed",
                       {{"agent_id", agent_->name}, {"after", position_}});
             services_.counts.late.add();
             position_ = services_.outbox.first() - 1;

@@ -72,7 +72,7 @@ std::string_view next_step(ErrorCode code) {
     switch (code) {
         case ErrorCode::kInvalidArgs:
             return
-                "Mend the value that the message names by JSON pointer, then call again.";
+                "Fix the value that the message names by JSON pointer, then call again.";
         case ErrorCode::kToolNotFound:
             return
                 "List the tools (crab tools list) and use a name from there; a device's tools "

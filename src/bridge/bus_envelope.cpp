@@ -48,7 +48,7 @@ Envelope read_data_fd(int fd) {
 Envelope read_bus_envelope(sd_bus_message* message) {
     if (sd_bus_message_has_signature(message, "a{sv}") == 0 ||
         sd_bus_message_enter_container(message, 'a', "{sv}") < 0) {
-        return broken("the provider's reply is no a{sv}");
+        return broken("the provider's reply is not an a{sv}");
     }
     cetp::Fields fields;
     std::optional<int> data_fd;
@@ -63,7 +63,7 @@ Envelope read_bus_envelope(sd_bus_message* message) {
         if (kind == "s" && sd_bus_message_read(message, "v", "s", &text) > 0) {
             fields.insert_or_assign(std::string(name), std::string(text));
         } else if (name == "data") {
-            return broken("the provider's `data` is no string");
+            return broken("the provider's `data` is not a string");
         } else if (kind == "u" && sd_bus_message_read(message, "v", "u", &number) > 0) {
             fields.insert_or_assign(std::string(name), number);
         } else if (kind == "h" && name == "data_fd" &&

@@ -19,8 +19,8 @@ Result<UserChoices> UserChoices::load(const std::filesystem::path& file) {
     const auto kept = json::Value::parse(*text);
     const json::Value* providers = kept ? kept->find("providers") : nullptr;
     if (providers == nullptr || !providers->is_object()) {
-        return fail(ErrorCode::kInvalidArgs, fmt::format("{} holds no choices; mend or remove it",
-                                                         file.filename().string()));
+        return fail(ErrorCode::kInvalidArgs,
+                    fmt::format("{} holds no choices; fix or remove it", file.filename().string()));
     }
     UserChoices choices;
     for (const auto& [id, entry] : *providers->as_object()) {

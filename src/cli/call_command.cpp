@@ -130,7 +130,7 @@ int run(const CallTool& options) {
     if (!response.find("status")) {
         const Result<json::Value> refused = accepted(std::move(reply));
         return report(refused ? Error{.code = ErrorCode::kInternal,
-                                      .message = "the gateway's answer is no tool response"}
+                                      .message = "the gateway's answer is not a tool response"}
                               : refused.error());
     }
     if (options.output == Output::kJson) {

@@ -53,7 +53,7 @@ int run(const CallsShow& options) {
     if (options.output == Output::kJson) return print_json(*record), kExitOk;
     if (!record->is_object())
         return report(
-            {.code = ErrorCode::kInternal, .message = "the gateway's answer is no record"});
+            {.code = ErrorCode::kInternal, .message = "the gateway's answer is not a record"});
     for (const auto& [name, value] : *record->as_object()) {
         print_line(fmt::format("{:<14}{}", printable(name),
                                printable(value.as_string() ? *value.as_string() : value.dump())));

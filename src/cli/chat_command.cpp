@@ -188,7 +188,7 @@ private:
         } else if (word == "/again") {
             return std::optional<std::string>(R"({"type":"regenerate"})");
         } else if (word == "/session" || (space == std::string::npos && is_mistyped(word))) {
-            complain(printable(fmt::format("{} is no command here; /help lists them", line)));
+            complain(printable(fmt::format("{} is not a command here; /help lists them", line)));
         } else {
             return std::optional(message_frame(line));
         }

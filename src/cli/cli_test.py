@@ -1273,7 +1273,7 @@ class Checks(CliTest):
             timeout=60,
             env=self.environment,
         )
-        self.assertIn("crab-sandbox-init was not found beside crab", done.stderr)
+        self.assertIn("crab-sandbox-init was not found next to crab", done.stderr)
         self.assertIn("shell: date is not offered", done.stderr)
 
     def test_gateway_check_compiles_what_the_rules_hold(self):

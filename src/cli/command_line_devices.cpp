@@ -19,7 +19,7 @@ void CommandLine::devices() {
         ->delimiter(',')
         ->allow_extra_args(false);
     repeated(pair, "--tenant", pair_options->tenants, "NAME",
-             "A tenant that it may act for beside `default`, repeatable");
+             "A tenant that it may act for in addition to `default`, repeatable");
     pair->add_flag("--no-default-tenant", pair_options->no_default_tenant,
                    "Only for the tenants of --tenant, not for `default`");
     duration(pair, "--expires", pair_options->expires, "How long the code, or the token, is valid");
@@ -160,7 +160,7 @@ void CommandLine::bridge() {
     run->add_option("--name", run_options->name, "Name for people (default: the host's name)")
         ->type_name("NAME");
     auto [list, list_options] = leaf<BridgeList>(
-        parent, "list", "List the providers that this machine declares; starts none",
+        parent, "list", "List the providers declared on this machine, without starting them",
         "  crab bridge list");
     choose_output(list, list_options->output);
     auto [status, status_options] = leaf<BridgeStatusShow>(

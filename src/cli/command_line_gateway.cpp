@@ -54,7 +54,7 @@ void CommandLine::host() {
             ->needs(remote);
         command
             ->add_option("--pair-path", options->pair_path,
-                         "Where it is paired, beside / (default: /v1/pair)")
+                         "Path of the pairing endpoint, in addition to / (default: /v1/pair)")
             ->type_name("PATH")
             ->needs(remote);
         CLI::Option* const ca =
@@ -142,7 +142,7 @@ void CommandLine::policy() {
         ->type_name("SOURCE");
     test->add_option(
             "--effects", options->effects,
-            "Whether the tool has effects, for rules that ask: none, or possible (the default)")
+            "Side effects of the tool, for rules about them: none, or possible (the default)")
         ->type_name("WORD")
         ->check(CLI::IsMember({"none", "possible"}));
     test->add_flag("--bytes", options->bytes,

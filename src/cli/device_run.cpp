@@ -50,7 +50,7 @@ Result<DeviceState> load_state(const std::filesystem::path& file, const std::str
     if (!kept)
         return fail(
             ErrorCode::kInvalidArgs,
-            fmt::format("{} is no state of a device; remove it and pair again", file.string()));
+            fmt::format("{} is not a state of a device; remove it and pair again", file.string()));
     const std::string of = text_of(*kept, "gateway");
     if (of.empty() || (!gateway.empty() && of != gateway)) return state;
     state.gateway = of;

@@ -101,7 +101,7 @@ private:
             return say(name, Finding::kWarn,
                        path.string() + " is missing; the gateway makes it when it starts");
         if (!S_ISDIR(status.st_mode))
-            return say(name, Finding::kFail, path.string() + " is no directory; remove it");
+            return say(name, Finding::kFail, path.string() + " is not a directory; remove it");
         if ((status.st_mode & 077) != 0)
             return say(name, Finding::kFail,
                        fmt::format("others may enter {0}; run chmod 700 {0}", path.string()));
@@ -130,7 +130,7 @@ private:
         const json::Value* storage = status->find("storage");
         const bool sound = storage && (*storage == json::Value("ok") || flag_of(*storage, "ok"));
         if (!storage)
-            say("storage", Finding::kWarn, "the gateway does not tell; see its log");
+            say("storage", Finding::kWarn, "the gateway does not say why; see its log");
         else
             say("storage", sound ? Finding::kOk : Finding::kFail,
                 sound ? "intact"

@@ -60,7 +60,7 @@ public:
         const std::string name = fs::relative(file, directory_).generic_string();
         simdjson::dom::array groups;
         if (root->element().get_array().get(groups) != simdjson::SUCCESS)
-            return fail(ErrorCode::kInvalidArgs, name + ": is no file of the suite");
+            return fail(ErrorCode::kInvalidArgs, name + ": is not a file of the suite");
         for (const json::Element group : groups) run_group(name, group);
         return {};
     }

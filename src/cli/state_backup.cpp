@@ -95,7 +95,7 @@ Result<std::vector<SavedFile>> back_up_state(const fs::path& state_dir, const fs
     if (!fs::is_directory(state_dir, problem))
         return fail(
             ErrorCode::kNotFound,
-            fmt::format("{} is no folder: this gateway has no state yet", state_dir.string()));
+            fmt::format("{} is not a folder: this gateway has no state yet", state_dir.string()));
     const fs::path target = fs::weakly_canonical(fs::absolute(to), problem);
     const fs::path source = fs::canonical(state_dir, problem);
     if (problem) return failed(to, problem);

@@ -104,14 +104,15 @@ void check_remote_provider(const ProviderOptions& provider, const std::string& a
         rules.expect(none, at,
                      "address, tls, token_file, provider_id, principal, ceilings and descriptors "
                      "are only for kind: grpc");
-        rules.expect(provider.labels != LabelRule::kTrust, at + "/labels",
-                     "can be trust only for kind: grpc; a command has nobody else to keep them");
+        rules.expect(
+            provider.labels != LabelRule::kTrust, at + "/labels",
+            "can be trust only for kind: grpc; only the gateway can enforce them for commands");
         return;
     }
     rules.expect(!remote.service.address.empty(), at, "kind: grpc needs the key address");
     rules.expect(
         provider.tools_json.empty(), at + "/tools",
-        "is only for kind: command; use descriptors, or nothing if it can tell them itself");
+        "is only for kind: command; use descriptors, or nothing if the provider lists its tools");
     rules.expect(provider.egress.empty() && provider.worktree.empty() && !provider.worktree_preset,
                  at, "worktree, egress and preset are only for kind: command");
     check_remote_service(remote.service, at, rules);
@@ -131,7 +132,7 @@ void check_providers(const GatewayConfig& config, Rules& rules) {
         const ProviderOptions& provider = config.providers[i];
         const std::string at = fmt::format("/providers/{}", i);
         rules.expect(provider.worktree.empty() || has_worktree(config, provider.worktree),
-                     at + "/worktree", "is no id of worktrees");
+                     at + "/worktree", "is not an id of worktrees");
         rules.expect(provider.worktree_preset || !provider.run, at + "/run",
                      "is only for preset: worktree");
         rules.expect(provider.id != "builtin", at + "/id", "is the name of the built-in tools");
@@ -200,7 +201,7 @@ void check_agents(const GatewayConfig& config, Rules& rules) {
         for (std::size_t k = 0; k < agent.models.size(); ++k) {
             rules.expect(
                 std::ranges::find(config.models, agent.models[k], name_of) != config.models.end(),
-                fmt::format("{}/models/{}", at, k), "is no name of models");
+                fmt::format("{}/models/{}", at, k), "is not a name of models");
         }
     }
 }

@@ -439,7 +439,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"agents: [{name: \"a\\nb\"}]",
                 "agents[0].name: a name holds no control characters"},
         BadCase{"agents: [{name: 'a*'}]", "agents[0].name: holds none of * ? /"},
-        BadCase{"agents: [{name: a, models: [x]}]", "agents[0].models[0]: is no name of models"},
+        BadCase{"agents: [{name: a, models: [x]}]", "agents[0].models[0]: is not a name of models"},
         BadCase{"agents: [{name: a, at_once: 2, on: [{event: cron.triggered, session: agent}]}]",
                 "agents[0].at_once: has to be 1"},
         BadCase{"agent: {max_rounds: 0}", "agent.max_rounds: has to be at least 1"},
@@ -462,7 +462,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"policy: [{principal: a, where: [{pointer: x, min: 1}]}]",
                 "policy[0].where[0].pointer: has to be a JSON pointer such as /path"},
         BadCase{"gateway: {name: 'a${'}", "gateway.name: a ${ has no } after it"},
-        BadCase{"gateway: {name: '${not a name}'}", "is no reference"},
+        BadCase{"gateway: {name: '${not a name}'}", "is not a reference"},
         BadCase{"gateway: {name: '${file:/nowhere/at/all}'}",
                 "gateway.name: cannot read the file /nowhere/at/all"}));
 

@@ -66,11 +66,9 @@ private:
         const std::size_t fallback = reference.find(":-");
         const std::string_view name = reference.substr(0, fallback);
         if (!is_name(name)) {
-            problem(
-                pointer,
-                fmt::format(
-                    "${{{}}} is no reference; use ${{NAME}}, ${{NAME:-default}} or ${{file:path}}",
-                    reference));
+            problem(pointer, fmt::format("${{{}}} is not a reference; use ${{NAME}}, "
+                                         "${{NAME:-default}} or ${{file:path}}",
+                                         reference));
             return {};
         }
         std::optional<std::string> value = environment_(name);

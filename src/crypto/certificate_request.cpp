@@ -58,7 +58,7 @@ Result<CertificateRequest> CertificateRequest::parse(std::string_view pem) {
     const Owned<EVP_PKEY_CTX> context(EVP_PKEY_CTX_new(key, nullptr));
     require_openssl(context != nullptr, "checking a key failed");
     if (EVP_PKEY_public_check(context.get()) != 1)
-        return refuse("has a key that is no valid one of its kind");
+        return refuse("has a key that is not a valid one of its kind");
     if (X509_REQ_verify(parsed.get(), key) != 1) return refuse("is not signed with its own key");
     request.common_name = common_name_of(X509_REQ_get_subject_name(parsed.get()));
     request.alt_names = alt_names_of(Extensions(X509_REQ_get_extensions(parsed.get())).get());

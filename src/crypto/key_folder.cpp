@@ -66,7 +66,7 @@ Result<std::optional<std::string>> KeyFolder::read(std::string_view name, Access
     struct stat status{};
     if (::fstat(file.get(), &status) != 0) return unavailable(name, "cannot be looked at");
     if (!S_ISREG(status.st_mode))
-        return fail(ErrorCode::kForbidden, fmt::format("{} is no plain file", name));
+        return fail(ErrorCode::kForbidden, fmt::format("{} is not a plain file", name));
     if (is_foreign(status))
         return fail(ErrorCode::kForbidden, fmt::format("{} belongs to another user", name));
     if ((status.st_mode & 0777 & ~mode_of(access)) != 0) {

@@ -58,7 +58,8 @@ Result<PrivateKey> PrivateKey::from_pem(const Secret<std::string>& pem) {
     Owned<EVP_PKEY> key(PEM_read_bio_PrivateKey(bio.get(), nullptr, no_passphrase, nullptr));
     if (!key) {
         forget_openssl_errors();
-        return fail(ErrorCode::kInvalidArgs, "the text is no unencrypted private key in PEM form");
+        return fail(ErrorCode::kInvalidArgs,
+                    "the text is not an unencrypted private key in PEM form");
     }
     return PrivateKey(std::shared_ptr<EVP_PKEY>(key.release(), FreeOpenssl{}));
 }

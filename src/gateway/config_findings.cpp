@@ -64,10 +64,10 @@ private:
             if (hook.type != config::HookType::kCommand || hook.run.empty() ||
                 is_program(hook.run.front()))
                 continue;
-            problem(
-                fmt::format("hooks: {}: {} is no program that can be run; every call it looks at "
-                            "would be denied",
-                            hook.name, hook.run.front()));
+            problem(fmt::format(
+                "hooks: {}: {} is not a program that can be run; every call it looks at "
+                "would be denied",
+                hook.name, hook.run.front()));
         }
     }
 
@@ -95,7 +95,7 @@ private:
             struct stat status{};
             if (::lstat(path.c_str(), &status) != 0) continue;  // it will be made
             if (!S_ISDIR(status.st_mode))
-                problem(fmt::format("{} {} is no directory", what, path.string()));
+                problem(fmt::format("{} {} is not a directory", what, path.string()));
             else if (status.st_uid != uid_)
                 warning(
                     fmt::format("{} {} belongs to another user; the gateway has to run as that one",
@@ -118,7 +118,7 @@ private:
                     "hosts: {}: nothing is at {} yet; its tools appear when the host listens there",
                     host.name, host.unix_socket.string()));
             } else if (!S_ISSOCK(status.st_mode)) {
-                problem(fmt::format("hosts: {}: {} is no socket", host.name,
+                problem(fmt::format("hosts: {}: {} is not a socket", host.name,
                                     host.unix_socket.string()));
             } else if (::access(host.unix_socket.c_str(), R_OK | W_OK) != 0) {
                 problem(fmt::format("hosts: {}: {} may not be opened by this user", host.name,

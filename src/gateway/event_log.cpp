@@ -38,15 +38,13 @@ Result<void> EventLog::end_earlier_life(const std::string& gateway_id,
         rtp::CallEventLog::end_open_calls(*store_, ledger_.unfinished(), clock, gateway_id);
     if (!calls) return fail(calls.error());
     if (*calls > 0)
-        log::warn("calls of an earlier life of the gateway were without an end",
-                  {{"calls", *calls}});
+        log::warn("ended calls that an earlier run of the gateway left open", {{"calls", *calls}});
     const auto end_of = [&](const core::TurnStory& story) { return earlier->end_of(story); };
     const auto turns =
         rtp::TurnEventLog::end_open_turns(*store_, earlier->of_events(), end_of, clock, options);
     if (!turns) return fail(turns.error());
     if (*turns > 0)
-        log::warn("turns of an earlier life of the gateway were without an end",
-                  {{"turns", *turns}});
+        log::warn("ended turns that an earlier run of the gateway left open", {{"turns", *turns}});
     return earlier->record_ends();
 }
 

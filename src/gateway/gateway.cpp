@@ -214,7 +214,7 @@ Result<std::unique_ptr<Gateway>> Gateway::start(config::GatewayConfig config, Ga
     list->all.begin(list->metrics);
     const std::filesystem::path& source = list->config.source;
     log::info("started", {{"version", CRAB_VERSION},
-                          {"config", source.empty() ? "none, the defaults count" : source.string()},
+                          {"config", source.empty() ? "none (defaults)" : source.string()},
                           {"state_dir", list->paths.state_dir.string()},
                           {"admin", list->paths.admin_socket.string()},
                           {"pid", ::getpid()}});

@@ -40,9 +40,8 @@ Task<Result<std::string>> WorktreeServiceClient::bound_worktree(std::string agen
         throw std::logic_error("worktrees are asked for on a loop of the gateway");
     Lane& lane = **here;
     if (std::ranges::find(lane.waited, call) != lane.waited.end())
-        co_return fail(
-            ErrorCode::kUnavailable,
-            fmt::format("the worktree service does not tell where {} works: it is silent", agent));
+        co_return fail(ErrorCode::kUnavailable,
+                       fmt::format("the worktree service did not answer for {}", agent));
     const SteadyTime asked = lane.loop.clock().steady_now();
     auto bound = co_await sw4rm::bound_worktree(lane.client, agent, asked + kAnswerWithin);
     if (bound) co_return std::move(*bound);
@@ -56,7 +55,7 @@ Task<Result<std::string>> WorktreeServiceClient::bound_worktree(std::string agen
     lane.client.retire();
     co_return fail(
         ErrorCode::kUnavailable,
-        fmt::format("the worktree service does not tell where {} works: {}", agent, error.message));
+        fmt::format("the worktree service refused the worktree of {}: {}", agent, error.message));
 }
 
 void WorktreeServiceClient::stop() {

@@ -23,7 +23,7 @@ int run_host(const BuiltInHost& what, const sdk::HostEngine::Options& where) {
     const auto host = built_in_host(what, where);
     if (!host) return complain(host.error());
     if (what.kind == HostKind::kCron && !what.events_to)
-        log::warn("nobody takes events of this process; what fires waits in its store");
+        log::warn("no gateway takes events from this process; fired events stay in its store");
     return sdk::serve_until_signal(*host);
 }
 

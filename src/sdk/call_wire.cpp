@@ -117,7 +117,8 @@ CallResult read_call_response(const json::Value& body, std::string_view call_id)
     // What could not be read of a request is "" in its answer.
     const std::string answered = text_of(body, "call_id");
     if (!status || (answered != call_id && !answered.empty())) {
-        result.error = {.code = "INTERNAL", .message = "the gateway's answer is none to this call"};
+        result.error = {.code = "INTERNAL",
+                        .message = "the gateway's answer does not belong to this call"};
         return result;
     }
     result.status = *status;

@@ -23,7 +23,7 @@ std::string compact_schema(const std::string& tool, std::string_view what, std::
     const auto schema = json::Value::parse(text);
     if (!schema)
         throw std::invalid_argument("tool " + tool + ": its " + std::string(what) +
-                                    " is no JSON: " + schema.error().message);
+                                    " is not JSON: " + schema.error().message);
     if (!schema->is_object())
         throw std::invalid_argument("tool " + tool + ": its " + std::string(what) +
                                     " must be a JSON object");

@@ -29,7 +29,7 @@ Handled checked(std::string_view tool, ToolAnswer answer) {
     json::Parser parser({.max_bytes = answer.content().size(), .max_depth = kMaxDepth});
     if (const auto parsed = parser.parse(answer.content()); !parsed) {
         return {internal(tool),
-                fmt::format("{}: the answer is no JSON: {}", tool, parsed.error().message)};
+                fmt::format("{}: the answer is not JSON: {}", tool, parsed.error().message)};
     }
     return {std::move(answer), {}};
 }
@@ -42,7 +42,7 @@ Handled run_handler(const ToolHandler& handler, std::shared_ptr<CallState> call)
         return {internal(tool), fmt::format("{}: the handler threw: {}", tool, error.what())};
     } catch (...) {
         return {internal(tool),
-                fmt::format("{}: the handler threw something that is no std::exception", tool)};
+                fmt::format("{}: the handler threw an object that is not a std::exception", tool)};
     }
 }
 

@@ -19,7 +19,7 @@ Result<core::PolicyRule> make_rule(const config::PolicyRule& rule, std::size_t i
         const auto role = core::find_role(name);
         if (!role)
             return fail(ErrorCode::kInvalidArgs,
-                        fmt::format("policy[{}].roles: {} is no role", index, name));
+                        fmt::format("policy[{}].roles: {} is not a role", index, name));
         made.roles.add(*role);
     }
     made.sources = globs(rule.sources);

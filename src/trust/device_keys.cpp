@@ -87,7 +87,7 @@ Result<KeySession> DeviceKeys::judge(std::string_view key_id, std::string_view n
     const SteadyTime now = clock_.steady_now();
     const auto refused = [] {
         return fail(ErrorCode::kUnauthenticated,
-                    "this challenge is not good any more: ask for a new one");
+                    "this challenge is no longer valid: ask for a new one");
     };
     if (nonce.size() != kNonceChars ||
         !crypto::constant_time_equal(seal(nonce.substr(0, kNonceChars - kSealChars)),

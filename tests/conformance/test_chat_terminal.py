@@ -97,7 +97,7 @@ class TerminalTest(ChatCase):
         terminal.wait_for("/sessions")
         self.at_prompt(terminal)
         terminal.type("/sesions\n")
-        terminal.wait_for("is no command here")
+        terminal.wait_for("is not a command here")
         terminal.type("/etc/passwd is what?\n")
         terminal.wait_for("a file")
         self.assertEqual(self.asked(), "/etc/passwd is what?")

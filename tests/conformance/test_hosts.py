@@ -230,7 +230,7 @@ class CronTest(HostCase):
             self.assertEqual(self.jobs(), ["hourly"])
 
     def test_it_says_that_nobody_takes_its_events(self) -> None:
-        self.assertIn("nobody takes events", self.host.log())
+        self.assertIn("no gateway takes events", self.host.log())
 
 
 class InsideTest(unittest.TestCase):

@@ -29,7 +29,7 @@ Result<void> check_version(const std::optional<std::string>& text) {
     int version = 0;
     const auto [end, failed] = std::from_chars(text->data(), text->data() + text->size(), version);
     if (failed != std::errc() || end != text->data() + text->size())
-        return wrong(fmt::format("its protocol version `{}` is no integer", *text));
+        return wrong(fmt::format("its protocol version `{}` is not an integer", *text));
     if (version > kVersion)
         return wrong(
             fmt::format("it speaks protocol version {}, and {} is understood", version, kVersion));
@@ -65,11 +65,11 @@ Result<void> read_address(const KeyFile& file, const ManifestContext& context,
         record.transport = Transport::kDbus;
         record.bus_name = file.get(kGroup, "BusName").value_or(record.id);
         if (!is_bus_name(record.bus_name))
-            return wrong(fmt::format("BusName: `{}` is no bus name", record.bus_name));
+            return wrong(fmt::format("BusName: `{}` is not a bus name", record.bus_name));
         record.object_path =
             file.get(kGroup, "ObjectPath").value_or(default_object_path(record.bus_name));
         if (!is_object_path(record.object_path))
-            return wrong(fmt::format("ObjectPath: `{}` is no object path", record.object_path));
+            return wrong(fmt::format("ObjectPath: `{}` is not an object path", record.object_path));
     } else if (*transport == "exec") {
         record.transport = Transport::kExec;
         record.exec = file.get(kGroup, "Exec").value_or("");
@@ -165,12 +165,12 @@ std::optional<Reading> read_desktop_entry(std::string_view id, std::string_view 
     ProviderRecord record{
         .id = std::string(id), .found_by = FoundBy::kDesktopEntry, .bus_name = std::string(id)};
     if (!is_bus_name(record.bus_name))
-        return Reading(wrong(fmt::format("its file name `{}` is no bus name", id)));
+        return Reading(wrong(fmt::format("its file name `{}` is not a bus name", id)));
     record.object_path = file->get(kDesktopGroup, "X-Cetp-ObjectPath")
                              .value_or(default_object_path(record.bus_name));
     if (!is_object_path(record.object_path))
-        return Reading(
-            wrong(fmt::format("X-Cetp-ObjectPath: `{}` is no object path", record.object_path)));
+        return Reading(wrong(
+            fmt::format("X-Cetp-ObjectPath: `{}` is not an object path", record.object_path)));
     record.desktop_id = fmt::format("{}.desktop", id);
     record.name = file->get_localized(kDesktopGroup, "Name", context.locale).value_or("");
     if (record.name.empty()) record.name = record.id;

@@ -69,7 +69,7 @@ void ToolListReader::begin() {
     begun_ = true;
     const auto root = parser_.parse(data_);
     if (!root) {
-        problem_.message = "the list of tools is no JSON: " + root.error().message;
+        problem_.message = "the list of tools is not JSON: " + root.error().message;
         return;
     }
     elements_ = json::get_array(root->element(), "tools");
@@ -148,7 +148,8 @@ Result<ProviderInfo> parse_provider_info(std::string_view data) {
     json::Parser parser;
     const auto root = parser.parse(data);
     if (!root || !root->element().is_object())
-        return fail(ErrorCode::kInvalidArgs, "the answer to get_provider_info is no JSON object");
+        return fail(ErrorCode::kInvalidArgs,
+                    "the answer to get_provider_info is not a JSON object");
     const auto text = [](json::Element object, std::string_view name) {
         return clean_text(json::get_string(object, name).value_or(""));
     };

@@ -347,8 +347,8 @@ bool Chat::find_asker(Turn& turn) {
         turn.wait_for_return(empty_until_);
     } else {
         if (turn.question.on_end)
-            turn.question.on_end(fail(ErrorCode::kCancelled, "nobody is there to hear the answer"),
-                                 false);
+            turn.question.on_end(
+                fail(ErrorCode::kCancelled, "no client is connected to receive the answer"), false);
         return false;
     }
     return true;

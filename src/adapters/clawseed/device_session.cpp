@@ -282,7 +282,7 @@ void DeviceSession::handle(std::string_view text, bool first) {
     }
     if (*type == "presence") return on_presence(frame);
     error("UNKNOWN_MESSAGE_TYPE",
-          fmt::format("`{}` is no frame of this protocol", type->substr(0, 64)));
+          fmt::format("`{}` is not a frame of this protocol", type->substr(0, 64)));
 }
 
 void DeviceSession::on_connect(Element frame, bool first) {

@@ -72,7 +72,7 @@ Result<Hub::ChatOpening> Hub::open_chat(const core::PrincipalRef& principal,
                                         std::string_view persona) {
     const auto mismatch = [] {
         return fail(ErrorCode::kForbidden,
-                    "this chat session belongs to somebody else; use another session_id");
+                    "this chat session belongs to another principal; use another session_id");
     };
     net::EventLoop& loop = *net::EventLoop::current();
     core::ChatSession session{.id = ChatSessionId(std::string(session_id)),

@@ -24,7 +24,7 @@ Task<std::expected<std::string, CallFailure>> decide(ServiceClient& service,
     const auto decision = parse_hitl_decision(*answer);
     if (!decision)
         co_return std::unexpected(
-            local_failure(ErrorCode::kInternal, "the answer is no HitlDecision"));
+            local_failure(ErrorCode::kInternal, "the answer is not a HitlDecision"));
     co_return std::string(decision->action);
 }
 
@@ -39,7 +39,7 @@ Task<std::expected<std::string, CallFailure>> bound_worktree(ServiceClient& serv
     const auto status = parse_worktree_status(*answer);
     if (!status)
         co_return std::unexpected(
-            local_failure(ErrorCode::kInternal, "the answer is no StatusResponse"));
+            local_failure(ErrorCode::kInternal, "the answer is not a StatusResponse"));
     if (std::ranges::find(kBound, status->state) == kBound.end()) co_return std::string();
     co_return fmt::format("{}/{}", status->repo_id, status->worktree_id);
 }

@@ -38,9 +38,10 @@ Result<void> read_policy(const ExecutionPolicy& wire, core::Call& call) {
     if (wire.timeout) {
         const auto timeout = wire.timeout->value();
         if (!timeout || timeout->count() < 0) {
-            return fail(ErrorCode::kInvalidArgs,
-                        fmt::format("policy.timeout is no duration of 0 s or more: {} s and {} ns",
-                                    wire.timeout->seconds, wire.timeout->nanos));
+            return fail(
+                ErrorCode::kInvalidArgs,
+                fmt::format("policy.timeout is not a duration of 0 s or more: {} s and {} ns",
+                            wire.timeout->seconds, wire.timeout->nanos));
         }
         if (timeout->count() > 0) call.timeout = std::chrono::ceil<Milliseconds>(*timeout);
     }
@@ -96,7 +97,7 @@ Result<void> parse_call(const ToolCall& wire, CallTexts& texts, core::Call& call
         auto text = struct_to_json(wire.args);
         if (!text)
             return fail(ErrorCode::kInvalidArgs,
-                        "args is no serialized google.protobuf.Struct, as content_type says");
+                        "args is not a serialized google.protobuf.Struct, as content_type says");
         texts.args = std::move(*text);
         call.args = texts.args;
     } else if (!texts.body_type.empty() && texts.body_type != "application/json") {

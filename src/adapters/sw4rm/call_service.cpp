@@ -63,7 +63,7 @@ bool CallService::prepare(Rpc& rpc, std::string_view message, const core::Princi
     core::Call& call = request.call;
     const auto wire = parse_tool_call(message);
     if (!wire) {
-        rpc.fail(form_of(ErrorCode::kInvalidArgs), "the request is no ToolCall");
+        rpc.fail(form_of(ErrorCode::kInvalidArgs), "the request is not a ToolCall");
         return false;
     }
     request.provider_stated = !wire->provider_id.empty();

@@ -42,7 +42,7 @@ Task<void> ConnectorService::describe_tools(Rpc rpc, core::PrincipalRef principa
     }
     const auto provider = parse_name(*message);
     if (!provider) {
-        rpc.fail(form_of(ErrorCode::kInvalidArgs), "the request is no DescribeToolsRequest");
+        rpc.fail(form_of(ErrorCode::kInvalidArgs), "the request is not a DescribeToolsRequest");
         co_return;
     }
     std::string answer;
@@ -79,7 +79,7 @@ Task<void> ConnectorService::register_provider(Rpc rpc, core::PrincipalRef princ
     }
     const auto registration = parse_provider_registration(*message);
     if (!registration) {
-        rpc.fail(form_of(ErrorCode::kInvalidArgs), "the request is no ProviderRegisterRequest");
+        rpc.fail(form_of(ErrorCode::kInvalidArgs), "the request is not a ProviderRegisterRequest");
         co_return;
     }
     std::vector<OfferedTool> tools;

@@ -37,7 +37,7 @@ Result<core::PrincipalRef> Front::caller_of(const net::GrpcCall& call) const {
     // The first credential that is present decides alone, even if it is bad.
     const auto authorization = call.metadata("authorization");
     if (authorization && trust::bearer_of(*authorization).empty()) {
-        return fail(ErrorCode::kUnauthenticated, "the authorization is no bearer token");
+        return fail(ErrorCode::kUnauthenticated, "the authorization is not a bearer token");
     }
     auto principal = services_.authenticate(authorization.value_or(""), call);
     if (!principal) return principal;

@@ -61,7 +61,7 @@ Task<Result<void>> ProviderDirectory::Watched::refresh(Deadline deadline) {
         const auto descriptors = parse_descriptors(*body);
         if (!descriptors)
             return fail(ErrorCode::kInternal,
-                        "the answer of DescribeTools is no DescribeToolsResponse");
+                        "the answer of DescribeTools is not a DescribeToolsResponse");
         std::vector<OfferedTool> offered;
         for (const ToolDescriptor& descriptor : *descriptors)
             offered.push_back(offered_tool(descriptor));

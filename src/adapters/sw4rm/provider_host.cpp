@@ -92,7 +92,7 @@ ProviderHost::Lane& ProviderHost::lane() const {
     for (const auto& lane : lanes_) {
         if (&lane->loop == here) return *lane;
     }
-    throw std::logic_error("a call runs on a loop that its provider was not told of");
+    throw std::logic_error("a call runs on a loop that its provider does not know");
 }
 
 /// The effective policy with the time left and no retries: one side repeats.

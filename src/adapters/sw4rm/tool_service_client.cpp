@@ -47,7 +47,7 @@ Task<ToolServiceClient::Ended> ToolServiceClient::call(Order order) {
         if (!frame || answer.frames > 0)
             co_return std::unexpected(
                 local_failure(ErrorCode::kInternal, frame ? "the answer has more than one frame"
-                                                          : "the answer is no ToolFrame"));
+                                                          : "the answer is not a ToolFrame"));
         if (!frame->call_id.empty() && frame->call_id != order.call.call_id)
             co_return std::unexpected(
                 local_failure(ErrorCode::kInternal, "the answer is that of another call"));
@@ -88,7 +88,7 @@ Task<ToolServiceClient::Ended> ToolServiceClient::call_stream(Order order, core:
                 give_up(std::move(*begun), order.call.call_id, next, answer.frames));
         if (next == Next::kEnd) break;
         const auto frame = parse_tool_frame(begun->message());
-        if (!frame) co_return broken("a message is no ToolFrame");
+        if (!frame) co_return broken("a message is not a ToolFrame");
         if (frame->call_id != order.call.call_id)
             co_return broken("a frame is that of another call");
         if (final || (last_number && frame->frame_no <= *last_number))
@@ -135,7 +135,7 @@ CallFailure ToolServiceClient::give_up(net::GrpcClientCall call, std::string_vie
         why == Next::kExpired
             ? local_failure(ErrorCode::kTimeout, "no answer came before the deadline", frames)
             : local_failure(ErrorCode::kCancelled,
-                            "the call was cancelled, and the other side told", frames);
+                            "the call was cancelled, and the server was notified", frames);
     failure.status =
         why == Next::kExpired ? net::GrpcStatus::kDeadlineExceeded : net::GrpcStatus::kCancelled;
     return failure;
@@ -155,7 +155,7 @@ Task<std::expected<std::string, CallFailure>> ToolServiceClient::cancel(std::str
     const auto said = parse_tool_error(*answer);
     if (!said)
         co_return std::unexpected(
-            local_failure(ErrorCode::kInternal, "the answer is no ToolError"));
+            local_failure(ErrorCode::kInternal, "the answer is not a ToolError"));
     co_return std::string(said->error_code == "CANCELED" ? "CANCELLED" : said->error_code);
 }
 

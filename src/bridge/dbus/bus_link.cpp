@@ -214,7 +214,7 @@ Task<void> BusLink::keep_connected() {
             co_await connection->serve();
             if (chain.cancelled()) break;
             connection_.reset();
-            log::warn("the message bus is gone");
+            log::warn("the message bus has disconnected");
             if (events_.on_connection) events_.on_connection();
         }
         Waiter pause(loop_.timers());

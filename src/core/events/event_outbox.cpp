@@ -139,7 +139,7 @@ Task<WaitEnd> EventOutbox::sleep(EventBell& bell, EventPosition after, Deadline 
 Task<Result<std::vector<EventOutbox::EventRef>>> EventOutbox::read(EventPosition after,
                                                                    std::size_t most) {
     if (after + 1 < first())
-        co_return fail(ErrorCode::kNotFound, "these events are not kept any more");
+        co_return fail(ErrorCode::kNotFound, "these events were already removed");
     std::vector<EventRef> events;
     {
         const std::scoped_lock lock(mutex_);

@@ -36,14 +36,14 @@ bool is_same(const ToolSource& one, const ToolSource& other) {
 }
 
 Error not_told_yet(const ToolSource& source) {
-    return Error{
-        .code = ErrorCode::kUnavailable,
-        .message = fmt::format("{} has not told its tools since this gateway started, and this may "
-                               "be one of them; nothing was run, call again in a moment",
-                               source.name),
-        .details = {},
-        .retryable = true,
-        .retry_after = Milliseconds(1'000)};
+    return Error{.code = ErrorCode::kUnavailable,
+                 .message = fmt::format(
+                     "{} has not listed its tools since this gateway started, and this may "
+                     "be one of them; nothing was run, call again in a moment",
+                     source.name),
+                 .details = {},
+                 .retryable = true,
+                 .retry_after = Milliseconds(1'000)};
 }
 
 Error ambiguous(std::string_view name, std::span<const ToolRef> choices, bool more) {

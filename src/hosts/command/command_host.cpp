@@ -242,8 +242,9 @@ Task<Result<const Worktree*>> CommandHost::worktree_of(const core::Call& call,
     if (worktree == nullptr)
         co_return fail(
             ErrorCode::kWorktreeNotBound,
-            fmt::format("{} is bound to {}, which is no worktree of this gateway's configuration",
-                        who, *bound));
+            fmt::format(
+                "{} is bound to {}, which is not a worktree of this gateway's configuration", who,
+                *bound));
     co_return worktree;
 }
 

@@ -215,7 +215,7 @@ Result<CommandTool> read_command_tool(const json::Value& item) {
     }
     for (const std::string& name : names) {
         if (!properties || !properties->find(name))
-            return refused(fmt::format("{} is used, but is no property of input_schema", name));
+            return refused(fmt::format("{} is used, but is not a property of input_schema", name));
     }
     root("elevated_paths", tool.elevated_paths)("accepts", spec.accepts);
     if (!spec.accepts.empty() && tool.input != Input::kArguments)

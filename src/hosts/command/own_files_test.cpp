@@ -100,7 +100,7 @@ TEST_F(OwnFilesTest, AWorktreeMayNotMeetWhatIsCrabsOwnNorHoldWhatItRuns) {
     EXPECT_THAT(said({"work"}, {}, OwnFiles({folder / "work/inner/hook.py"})),
                 HasSubstr("replace it"));
     EXPECT_THAT(said({"nowhere"}), HasSubstr("make it first"));
-    EXPECT_THAT(said({"secret"}), HasSubstr("no folder"));
+    EXPECT_THAT(said({"secret"}), HasSubstr("not a folder"));
 }
 
 TEST_F(OwnFilesTest, AHeldFolderStaysItselfWhateverItsNameBecomes) {

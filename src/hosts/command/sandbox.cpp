@@ -121,7 +121,7 @@ Confinement SandboxAbilities::confinement() const {
 }
 
 std::string SandboxAbilities::why_not() const {
-    if (init.empty()) return "crab-sandbox-init was not found beside crab";
+    if (init.empty()) return "crab-sandbox-init was not found next to crab";
     if (!seccomp) return "this kernel or libseccomp makes no seccomp filters";
     if (!namespaces && landlock_abi >= kLeastLandlock && confinement() == Confinement::kNone) {
         return fmt::format(

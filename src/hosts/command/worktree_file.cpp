@@ -14,7 +14,7 @@ Result<Worktrees::Bindings> load_bindings(const std::filesystem::path& file) {
     const auto wrong = [&] {
         return fail(
             ErrorCode::kInternal,
-            fmt::format("{} is no list of worktree bindings; mend or remove it", file.string()));
+            fmt::format("{} is not a list of worktree bindings; fix or remove it", file.string()));
     };
     const auto value = json::Value::parse(*text);
     if (!value || !value->as_object()) return wrong();

@@ -14,8 +14,8 @@ Result<std::vector<Worktree>> hold_worktrees(std::vector<Worktree> configured, c
     for (Worktree& worktree : configured) {
         auto folder = HeldFile::open_folder(worktree.path);
         if (!folder)
-            return refused(worktree,
-                           fmt::format("{} is no folder; make it first", worktree.path.string()));
+            return refused(
+                worktree, fmt::format("{} is not a folder; make it first", worktree.path.string()));
         worktree.folder = std::move(*folder);
         worktree.path = worktree.folder.place();
         if (worktree.max_bytes > 0 && !worktree.read_only)

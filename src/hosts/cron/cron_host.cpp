@@ -154,7 +154,7 @@ Task<core::Outcome> CronHost::list(core::AdmittedCall call) {
     const std::string cursor = text_or(*args, "cursor");
     if (!cursor.empty() && !json::formats::is_uuid(cursor))
         co_return fail(ErrorCode::kInvalidArgs,
-                       "/cursor: not a next_cursor of cron.list; leave it out to begin anew");
+                       "/cursor: not a next_cursor of cron.list; leave it out to start over");
     auto look = [&store = store_, tenant = TenantId(std::string(call.call().tenant)), cursor,
                  limit] { return store.list(tenant, cursor, limit, kMostPageBytes); };
     const auto page = co_await pool_.run(std::move(look));

@@ -313,7 +313,7 @@ private:
             default: break;
         }
         if (is_letter(c) || is_digit(c))
-            return error(fmt::format("'\\{}' is no escape of ECMA-262", static_cast<char>(c))),
+            return error(fmt::format("'\\{}' is not an escape of ECMA-262", static_cast<char>(c))),
                    std::nullopt;
         return c;
     }
@@ -373,7 +373,7 @@ private:
         }
         const auto found = find_unicode_property(name);
         if (!found)
-            return error(fmt::format("'{}' is no Unicode property that is known here", name));
+            return error(fmt::format("'{}' is not a Unicode property that is known here", name));
         backtracking_ = backtracking_ || found->only_pcre;
         fmt::format_to(std::back_inserter(inside), "\\{}{{{}}}", negated ? 'P' : 'p', found->name);
     }

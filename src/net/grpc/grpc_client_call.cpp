@@ -83,7 +83,7 @@ void GrpcClientCall::note_end(GrpcNews news) {
             } else {
                 const std::string_view http = stream_->fields().find(":status").value_or("none");
                 end_ = {.status = status_of_http(http),
-                        .message = fmt::format("the answer is no gRPC, its HTTP status {}", http),
+                        .message = fmt::format("the answer is not gRPC, its HTTP status {}", http),
                         .answered = true};
             }
             return;

@@ -39,7 +39,7 @@ Task<void> GrpcService::serve(std::shared_ptr<Http2Stream> stream) {
     if (made.has_broken_timeout()) {
         made.finish(
             GrpcStatus::kInvalidArgument,
-            "grpc-timeout is no number of at most 8 digits with a unit of H, M, S, m, u or n");
+            "grpc-timeout is not a number of at most 8 digits with a unit of H, M, S, m, u or n");
         return nothing();
     }
     return call(std::move(made));

@@ -85,7 +85,7 @@ Result<std::unique_ptr<BlockingClient::Stream>> BlockingClient::Stream::connect(
     if (!addresses) return fail(addresses.error());
     const Deadline until = std::min(deadline, now() + options.connect_timeout);
     Error last{.code = ErrorCode::kUnavailable,
-               .message = fmt::format("nobody answers at {}", endpoint.text())};
+               .message = fmt::format("no answer from {}", endpoint.text())};
     for (const SocketAddress& address : *addresses) {
         const int fd = ::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
         if (fd < 0) return fail(ErrorCode::kUnavailable, std::strerror(errno));
@@ -293,11 +293,11 @@ Result<ClientResponse> BlockingClient::exchange(const ClientRequest& request,
         outcome = parse_response_head(received, head);
         if (outcome.kind == HeadOutcome::Kind::kRefused)
             return fail(ErrorCode::kInternal,
-                        fmt::format("the answer is no HTTP: {}", outcome.reason));
+                        fmt::format("the answer is not HTTP: {}", outcome.reason));
         if (outcome.kind == HeadOutcome::Kind::kComplete) {
             if (head.status >= 200 || head.status == 101) break;
             if (++interim > kMostInterimAnswers)
-                return fail(ErrorCode::kInternal, "the answer is no HTTP: too many 1xx");
+                return fail(ErrorCode::kInternal, "the answer is not HTTP: too many 1xx");
             received.erase(0, outcome.consumed);
             continue;
         }
@@ -334,7 +334,7 @@ Result<ClientResponse> BlockingClient::exchange(const ClientRequest& request,
                 if (event.status == 413)
                     return fail(ErrorCode::kOversize, "the answer is larger than the limit");
                 return fail(ErrorCode::kInternal,
-                            fmt::format("the answer is no HTTP: {}", event.reason));
+                            fmt::format("the answer is not HTTP: {}", event.reason));
             case BodyEvent::Kind::kNeedMore: break;
         }
         received.clear();

@@ -130,7 +130,7 @@ public:
             case HeadOutcome::Kind::kRefused:
                 fail_with(connection,
                           {.code = ErrorCode::kInternal,
-                           .message = "the answer is no HTTP: " + std::string(outcome.reason)});
+                           .message = "the answer is not HTTP: " + std::string(outcome.reason)});
                 return bytes.size();
             case HeadOutcome::Kind::kComplete: break;
         }
@@ -147,7 +147,7 @@ public:
         const auto accepted = check_upgrade_response(head, request_);
         if (!accepted) {
             fail_with(connection, {.code = ErrorCode::kInternal,
-                                   .message = "the answer is no WebSocket handshake: " +
+                                   .message = "the answer is not a WebSocket handshake: " +
                                               std::string(accepted.error())});
             return bytes.size();
         }

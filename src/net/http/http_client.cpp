@@ -58,7 +58,7 @@ Task<Result<std::shared_ptr<HttpLink>>> HttpClient::connect(Deadline deadline) {
     Result<void> good =
         co_await connect(link, std::min(deadline, loop_.clock().steady_now() + options_.connect));
     if (good && (era != era_ || closed_))
-        good = fail(ErrorCode::kUnavailable, "the connection is not wanted any more");
+        good = fail(ErrorCode::kUnavailable, "the client was closed");
     if (good) co_return link;
     link->close();
     free_place();

@@ -75,7 +75,7 @@ std::string& HttpExchange::begin_head(int status, std::string_view content_type,
     append_status_line(out, status);
     out += date_->line(loop_.now());
     if (!content_type.empty() && !append_header(out, "Content-Type", content_type))
-        log::error("content type is no header value");
+        log::error("content type is not a header value");
     for (const HttpHeader& header : extra) {
         if (!append_header(out, header.name, header.value))
             log::error("response header left out", {{"name", header.name}});

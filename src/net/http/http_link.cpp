@@ -110,9 +110,9 @@ std::size_t HttpLink::read_heads(std::string_view bytes) {
         if (outcome.kind == HeadOutcome::Kind::kRefused || head.status == 101 ||
             (interim && ++exchange_->interim > kMostInterimAnswers)) {
             end(Error{.code = ErrorCode::kInternal,
-                      .message = fmt::format("the answer is no HTTP: {}", outcome.reason.empty()
-                                                                              ? "an unexpected 1xx"
-                                                                              : outcome.reason)});
+                      .message = fmt::format("the answer is not HTTP: {}", outcome.reason.empty()
+                                                                               ? "an unexpected 1xx"
+                                                                               : outcome.reason)});
             return bytes.size();
         }
         read += outcome.consumed;
@@ -152,7 +152,7 @@ void HttpLink::read_body(std::string_view& bytes) {
                                                             max_body_bytes_)});
                 return end(
                     Error{.code = ErrorCode::kInternal,
-                          .message = fmt::format("the answer is no HTTP: {}", event.reason)});
+                          .message = fmt::format("the answer is not HTTP: {}", event.reason)});
         }
     }
 }

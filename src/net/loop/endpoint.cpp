@@ -23,7 +23,7 @@ Result<Endpoint> parse_endpoint(std::string_view text) {
     if (text.starts_with('/')) return Endpoint::unix_socket(std::string(text));
     const auto wrong = [&] {
         return fail(ErrorCode::kInvalidArgs,
-                    fmt::format("`{}` is no endpoint; write host:port or unix:/path", text));
+                    fmt::format("`{}` is not an endpoint; write host:port or unix:/path", text));
     };
     const std::size_t colon = text.rfind(':');
     if (colon == std::string_view::npos) return wrong();
@@ -72,7 +72,8 @@ Result<SocketAddress> to_socket_address(const Endpoint& endpoint) {
         address.size = sizeof v6;
         return address;
     }
-    return fail(ErrorCode::kInvalidArgs, fmt::format("`{}` is no numeric address", endpoint.host));
+    return fail(ErrorCode::kInvalidArgs,
+                fmt::format("`{}` is not a numeric address", endpoint.host));
 }
 
 Result<std::vector<SocketAddress>> resolve(const Endpoint& endpoint) {

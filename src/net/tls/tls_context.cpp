@@ -139,10 +139,11 @@ Result<std::shared_ptr<SSL_CTX>> build(const TlsContext::Options& options) {
         return fail(ErrorCode::kInvalidArgs, "a TLS server needs a certificate and a key");
     if (!certificate->empty()) {
         if (!use_chain(context.get(), *certificate))
-            return fail(ErrorCode::kInvalidArgs, "the TLS certificate is no PEM certificate chain");
+            return fail(ErrorCode::kInvalidArgs,
+                        "the TLS certificate is not a PEM certificate chain");
         if (!use_key(context.get(), *key))
             return fail(ErrorCode::kInvalidArgs,
-                        "the TLS key is no PEM key or does not fit the certificate");
+                        "the TLS key is not a PEM key or does not fit the certificate");
     }
     if (!anchors->empty()) {
         if (!use_anchors(context.get(), *anchors, server))

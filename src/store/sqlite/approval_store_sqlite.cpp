@@ -35,9 +35,8 @@ Result<RememberedApproval> approval_of(const Statement& row) {
     const auto network = core::find_network(row.text_view(8));
     const auto privilege = core::find_privilege(row.text_view(9));
     if (!network || !privilege)
-        return fail(
-            ErrorCode::kInternal,
-            fmt::format("approval {} is stored with labels that nobody knows", row.text(0)));
+        return fail(ErrorCode::kInternal,
+                    fmt::format("approval {} is stored with unknown labels", row.text(0)));
     return RememberedApproval{.id = row.text(0),
                               .allow = row.integer(1) != 0,
                               .scope = core::ApprovalScope::kAlways,

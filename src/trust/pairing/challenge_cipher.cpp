@@ -50,7 +50,7 @@ PairingResult<std::string> open_challenge(const crypto::X25519Key& key, std::str
                                           const SealedChallenge& challenge) {
     const auto aad = json::Value::parse(challenge.aad);
     if (!aad || !aad->is_object())
-        return failed("the challenge's additional data is no JSON object");
+        return failed("the challenge's additional data is not a JSON object");
     const auto member = [&](std::string_view name) {
         const json::Value* const value = aad->find(name);
         const std::string* const text = value == nullptr ? nullptr : value->as_string();

@@ -85,7 +85,7 @@ PairingResult<PairingEndpoint> PairingEndpoint::parse(std::string_view text) {
     const bool has_port =
         colon != std::string_view::npos && authority.find(']', colon) == std::string_view::npos;
     if (!read_host(authority.substr(0, has_port ? colon : authority.size()), endpoint))
-        return invalid("its host is no DNS name or IP address");
+        return invalid("its host is not a DNS name or IP address");
     endpoint.port = endpoint.tls ? 443 : 80;
     if (has_port && !read_port(authority.substr(colon + 1), endpoint.port))
         return invalid("its port is a number from 1 to 65535");

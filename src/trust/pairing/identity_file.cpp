@@ -26,7 +26,7 @@ Result<json::Value> parse_object(const Secret<std::string>& text) {
     auto value = json::Value::parse(text.reveal());
     // The parser's own message could show a piece of the key.
     if (!value || !value->is_object())
-        return fail(ErrorCode::kInvalidArgs, "the identity file is no JSON object");
+        return fail(ErrorCode::kInvalidArgs, "the identity file is not a JSON object");
     return std::move(*value);
 }
 

@@ -203,7 +203,7 @@ PairingResult<MessageText> MessageText::parse(std::string_view text) {
     if (text.size() > kMostMessageBytes) return violation("the message has more than 65536 bytes");
     auto value = json::Value::parse(text);
     if (!value) return violation(value.error().message);
-    if (!value->is_object()) return violation("the message is no JSON object");
+    if (!value->is_object()) return violation("the message is not a JSON object");
     if (const auto flaw = flaw_in(*value); !flaw.empty()) return violation(std::string(flaw));
     return MessageText(std::move(*value));
 }

@@ -29,7 +29,7 @@ Result<std::optional<PemPair>> read_pair(const KeyFolder& folder, std::string_vi
     if (key->has_value() != certificate->has_value()) {
         return fail(ErrorCode::kConflict,
                     fmt::format("{} and {} belong together and one is missing; restore it, or "
-                                "remove the other to start anew",
+                                "remove the other to start over",
                                 key_file, certificate_file));
     }
     if (!*key) return std::optional<PemPair>();
@@ -114,9 +114,10 @@ Result<GatewayKeys> GatewayKeys::load_or_make(const KeyFolder& folder, std::stri
     } else {
         // A new key would lock out every remote that is configured with the old one.
         if (*files)
-            return fail(ErrorCode::kConflict, fmt::format("{} is missing beside {}; restore it, or "
-                                                          "remove the authority too to start anew",
-                                                          kGatewayFile, kCaFile));
+            return fail(ErrorCode::kConflict,
+                        fmt::format("{} is missing next to {}; restore it, or "
+                                    "remove the authority too to start over",
+                                    kGatewayFile, kCaFile));
         if (!is_gateway_id(gateway_id))
             return fail(ErrorCode::kInvalidArgs,
                         "gateway id: 1-48 characters of letters, digits, `.`, `_` and `-`, the "

@@ -33,7 +33,7 @@ PairingResult<void> check_existing(PairingStore& store, const PairingPlan& plan)
     if (previous && previous->status == PeerStatus::kRevoked) {
         return refuse(
             PairingCode::kPeerExists,
-            fmt::format("{} was revoked; pair it anew with --replace", previous->name.text()));
+            fmt::format("{} was revoked; pair it again with --replace", previous->name.text()));
     }
     if (is_active(previous) && previous->endpoint != endpoint &&
         !both_on_loopback(*previous, plan.endpoint)) {

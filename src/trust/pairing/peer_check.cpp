@@ -21,7 +21,7 @@ std::string not_active(const PeerRecord& peer) {
             return says(fmt::format("crab peers enable {} uses it again", peer.name.text()));
         case PeerStatus::kRevoked:
             return says(
-                "its certificate is good no longer; pair it anew with crab pair and --replace");
+                "its certificate is no longer valid; pair it again with crab pair and --replace");
         case PeerStatus::kPending:
         case PeerStatus::kActive: break;
     }

@@ -12,7 +12,7 @@ constexpr std::string_view kFile = "remote_state.json";
 
 std::unexpected<Error> malformed() {
     return fail(ErrorCode::kInvalidArgs,
-                "remote_state.json cannot be read; remove it to be paired anew");
+                "remote_state.json cannot be read; remove it and pair again");
 }
 
 json::Value to_json(const InstalledCertificate& one) {

@@ -131,7 +131,7 @@ Task<EventPump::Step> EventPump::send_some(EventReceiver& receiver) {
                       {{"peer_id", principal_->id}, {"reason", events.error().message}});
         receiver.close(
             too_old ? kPolicyViolation : kInternalError,
-            too_old ? "the next events are not kept any more" : "the outbox cannot be read");
+            too_old ? "the next events were already removed" : "the outbox cannot be read");
         co_return Step::kEnd;
     }
     if (events->empty()) {

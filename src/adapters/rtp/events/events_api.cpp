@@ -178,7 +178,7 @@ std::expected<EventsApi::Opening, EventsApi::Refusal> EventsApi::open(
     if (after < first - 1 || after > last)
         return std::unexpected(Refusal{
             410, "CURSOR_GONE",
-            "the events after this cursor are not kept any more; begin anew with cursor=earliest"});
+            "the events after this cursor were already removed; start over with cursor=earliest"});
     if (request->remember) {
         if (auto begun = services_.subscriptions.begin(principal.id, request->subscription,
                                                        request->types, after);
@@ -269,7 +269,7 @@ void EventsApi::acknowledge(net::HttpExchange& exchange, const core::Principal& 
         return exchange.respond_error(400, "INVALID_ARGS", "/cursor: no event has it yet");
     if (!services_.subscriptions.acknowledged(principal.id, request->subscription))
         return exchange.respond_error(404, "NOT_FOUND",
-                                      "there is no such subscription; a stream begins one");
+                                      "there is no such subscription; opening a stream creates it");
     services_.subscriptions.acknowledge(principal.id, request->subscription, request->cursor);
     services_.streams.acknowledge(principal.id, request->subscription, request->cursor);
     exchange.respond(200, "application/json", R"({"acknowledged":true})");

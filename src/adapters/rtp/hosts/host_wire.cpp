@@ -88,7 +88,7 @@ struct Parts {
 /// What is wrong with the form, or nothing.
 std::string_view read_parts(Element root, Parts& parts) {
     simdjson::dom::object object, error;
-    if (root.get(object) != simdjson::SUCCESS) return "it is no JSON object";
+    if (root.get(object) != simdjson::SUCCESS) return "it is not a JSON object";
     static constexpr auto kMembers = {"version",     "call_id", "tool_name", "status",
                                       "duration_ms", "result",  "error",     "logs"};
     if (!has_only(object, kMembers)) return "it has a member that the schema does not know";
@@ -98,28 +98,28 @@ std::string_view read_parts(Element root, Parts& parts) {
     const auto tool = json::get_string(root, "tool_name");
     const auto status = json::get_string(root, "status");
     const auto duration = json::get_int64(root, "duration_ms");
-    if (!id) return "call_id is no string";
-    if (!tool) return "tool_name is no string";
-    if (!status) return "status is no string";
-    if (!duration || *duration < 0) return "duration_ms is no integer from 0";
+    if (!id) return "call_id is not a string";
+    if (!tool) return "tool_name is not a string";
+    if (!status) return "status is not a string";
+    if (!duration || *duration < 0) return "duration_ms is not an integer from 0";
     constexpr std::array<std::string_view, 4> kStatuses{"ok", "error", "retryable_error",
                                                         "timeout"};
     if (std::ranges::find(kStatuses, *status) == kStatuses.end())
         return "status is none of ok, error, retryable_error, timeout";
     if (const auto result = json::get(root, "result"); result && !result->is_object())
-        return "result is no object";
+        return "result is not an object";
     if (const auto logs = json::get(root, "logs")) {
         simdjson::dom::array lines;
-        if (logs->get(lines) != simdjson::SUCCESS) return "logs is no array";
+        if (logs->get(lines) != simdjson::SUCCESS) return "logs is not an array";
         for (const Element line : lines) {
             std::string_view text;
-            if (line.get(text) != simdjson::SUCCESS) return "logs holds what is no string";
+            if (line.get(text) != simdjson::SUCCESS) return "logs holds what is not a string";
             if (parts.logs.size() < kMostLogLines) parts.logs.emplace_back(text);
         }
     }
     parts.error = json::get(root, "error");
     if (parts.error) {
-        if (parts.error->get(error) != simdjson::SUCCESS) return "error is no object";
+        if (parts.error->get(error) != simdjson::SUCCESS) return "error is not an object";
         if (!has_only(error, {"code", "message", "details", "retryable"}))
             return "error has a member that the schema does not know";
         const auto wrong = [&](std::string_view name, auto fits) {
@@ -127,13 +127,13 @@ std::string_view read_parts(Element root, Parts& parts) {
             return member && !fits(*member);
         };
         if (wrong("code", [](Element e) { return e.is_string(); }))
-            return "error.code is no string";
+            return "error.code is not a string";
         if (wrong("message", [](Element e) { return e.is_string(); }))
-            return "error.message is no string";
+            return "error.message is not a string";
         if (wrong("details", [](Element e) { return e.is_object(); }))
-            return "error.details is no object";
+            return "error.details is not an object";
         if (wrong("retryable", [](Element e) { return e.is_bool(); }))
-            return "error.retryable is no boolean";
+            return "error.retryable is not a boolean";
     }
     parts.call_id = *id;
     parts.tool = *tool;
@@ -174,14 +174,14 @@ Result<std::shared_ptr<core::Tool>> read_tool(Element element, core::SchemaBudge
     const auto output = json::get(element, "output_schema");
     if (!name || !core::is_tool_name(*name))
         return fail(ErrorCode::kInvalidArgs, "a name is 1 to 128 of A-Z a-z 0-9 _ . -");
-    if (!description) return fail(ErrorCode::kInvalidArgs, "description is no string");
+    if (!description) return fail(ErrorCode::kInvalidArgs, "description is not a string");
     if (description->size() > kMaxDescription)
         return fail(ErrorCode::kInvalidArgs,
                     fmt::format("the description has more than {} bytes", kMaxDescription));
     if (!input || !input->is_object())
-        return fail(ErrorCode::kInvalidArgs, "input_schema is no object");
+        return fail(ErrorCode::kInvalidArgs, "input_schema is not an object");
     if (output && !output->is_object())
-        return fail(ErrorCode::kInvalidArgs, "output_schema is no object");
+        return fail(ErrorCode::kInvalidArgs, "output_schema is not an object");
     const auto number = [&](std::string_view member, std::int64_t otherwise) {
         return std::clamp<std::int64_t>(json::get_int64(element, member).value_or(otherwise), 1,
                                         kMaxTimeoutMs);

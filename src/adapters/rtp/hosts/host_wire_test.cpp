@@ -70,7 +70,7 @@ TEST_F(HostWireTest, AnAnswerThatBreaksARuleIsInternalNamesItAndIsNotRepeated) {
         {with("result", "null"), "result"},
         {with("logs", R"([1])"), "logs"},
         {with("extra", "1"), "does not know"},
-        {"[]", "no JSON object"},
+        {"[]", "not a JSON object"},
         {"not json", "not JSON"},
         {"", "not JSON"},
         {R"({"version":"v1","version":"v1","call_id":"c7","tool_name":"echo","status":"ok",)"

@@ -55,7 +55,7 @@ RtpHost::Lane& RtpHost::lane() const {
     for (const auto& lane : lanes_) {
         if (&lane->loop == here) return *lane;
     }
-    throw std::logic_error("a call runs on a loop that its host was not told of");
+    throw std::logic_error("a call runs on a loop that its host does not know");
 }
 
 Task<core::Outcome> RtpHost::run(core::AdmittedCall call, core::FrameSink&) {
@@ -104,7 +104,7 @@ core::Outcome RtpHost::on_failure(Lane& here, const core::AdmittedCall& call,
     const std::string& why = failure.error.message;
     if (code == ErrorCode::kCancelled)
         return fail(ErrorCode::kCancelled,
-                    fmt::format("the call was cancelled; {} has been told", name()));
+                    fmt::format("the call was cancelled; {} was notified", name()));
     if (code == ErrorCode::kForbidden || code == ErrorCode::kPairingRequired ||
         code == ErrorCode::kRateLimited)
         return fail(std::move(failure.error));

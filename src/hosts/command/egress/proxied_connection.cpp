@@ -124,7 +124,8 @@ std::size_t ProxiedConnection::read_request(net::Connection& connection, std::st
         return refuse(400,
                       "this is a proxy: ask with CONNECT host:port or with a whole http:// URL");
     const auto where = net::parse_host(tunnel ? authority : head.host);
-    if (!where || (tunnel && !where->port)) return refuse(400, "the target is no host with a port");
+    if (!where || (tunnel && !where->port))
+        return refuse(400, "the target is not a host with a port");
     host_ = where->host;
     port_ = where->port.value_or(kHttpPort);
     const std::string target = fmt::format("{}:{}", host_, port_);
