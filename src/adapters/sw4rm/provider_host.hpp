@@ -1,7 +1,7 @@
 #pragma once
 
 #include "adapters/sw4rm/tool_service_client.hpp"
-#include "core/call/host_breaker.hpp"
+#include "core/call/circuit_breaker.hpp"
 #include "core/call/tool_host.hpp"
 
 #include <functional>
@@ -45,7 +45,7 @@ public:
     /// Set before calls run.
     void on_unknown_tool(std::function<void()> told) { told_of_unknown_tool_ = std::move(told); }
     const std::string& id() const { return options_.id; }
-    const core::HostBreaker& breaker() const { return breaker_; }
+    const core::CircuitBreaker& breaker() const { return breaker_; }
 
     /// Ends everything on `loop` and then calls `done`; called on its thread.
     void stop(net::EventLoop& loop, std::function<void()> done);
@@ -59,7 +59,7 @@ private:
                              Lane& here, bool wall_ended);
 
     const Options options_;
-    core::HostBreaker breaker_;
+    core::CircuitBreaker breaker_;
     std::vector<std::unique_ptr<Lane>> lanes_;  ///< one for each loop
     std::function<void()> told_of_unknown_tool_;
 };

@@ -2,7 +2,7 @@
 
 #include "adapters/rtp/hosts/host_wire.hpp"
 #include "base/task/task_group.hpp"
-#include "core/call/host_breaker.hpp"
+#include "core/call/circuit_breaker.hpp"
 #include "core/call/tool_host.hpp"
 #include "net/http/http_client.hpp"
 
@@ -43,7 +43,7 @@ public:
     /// before calls run.
     void on_unknown_tool(std::function<void()> told) { told_of_unknown_tool_ = std::move(told); }
     const std::string& name() const { return options_.name; }
-    const core::HostBreaker& breaker() const { return breaker_; }
+    const core::CircuitBreaker& breaker() const { return breaker_; }
 
     /// Stops using the open connections of `loop` for new requests; called on its thread.
     void retire(net::EventLoop& loop);
@@ -61,7 +61,7 @@ private:
 
     const Options options_;
     const std::string call_target_, cancel_target_, list_target_;
-    core::HostBreaker breaker_;
+    core::CircuitBreaker breaker_;
     std::vector<std::unique_ptr<Lane>> lanes_;  ///< one for each loop
     std::function<void()> told_of_unknown_tool_;
 };

@@ -11,7 +11,7 @@ namespace crab::core {
 /// Circuit breaker for a host. Three failures in a row open it: calls fail immediately. After a
 /// pause one call may try (half-open); its success closes the breaker, its failure lengthens the
 /// pause. Only failed or broken connections count. Thread-safe, lock-free.
-class HostBreaker {
+class CircuitBreaker {
 public:
     static constexpr int kOpensAfter = 3;
     static constexpr DoublingDelay kPause{.first = Milliseconds(1'000),

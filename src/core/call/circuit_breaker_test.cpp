@@ -1,4 +1,4 @@
-#include "core/call/host_breaker.hpp"
+#include "core/call/circuit_breaker.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ protected:
     bool admits() { return breaker.admits(clock.steady_now()); }
 
     FakeClock clock;
-    HostBreaker breaker;
+    CircuitBreaker breaker;
 };
 
 TEST_F(HostBreakerTest, TwoFailuresChangeNothingAndASuccessForgetsThem) {
