@@ -1,7 +1,7 @@
 #include "core/policy/policy.hpp"
 
 #include "core/call/action.hpp"
-#include "core/policy/judgement.hpp"
+#include "core/policy/decision_builder.hpp"
 #include "json/value.hpp"
 
 #include <algorithm>
@@ -263,11 +263,11 @@ Decision Policy::decide_call(const Principal& principal, const Tool& tool, CallA
     }
     if (rules_.empty()) return {Verdict::kAllow, by_role};
     const std::string& qualified = tool.unique_name;
-    Judgement judgement({Verdict::kAllow, by_role}, Judgement::Rules::kNarrow);
+    DecisionBuilder decision_builder({Verdict::kAllow, by_role}, DecisionBuilder::Rules::kNarrow);
     for (const auto& rule : rules_) {
         if (!rule->speaks_of(principal, tenant)) continue;
         // An allow list confines its principal even where its sources or arguments do not match.
-        if (!rule->call_allow.globs.empty()) judgement.confine(rule->call_allow.whole);
+        if (!rule->call_allow.globs.empty()) decision_builder.confine(rule->call_allow.whole);
         if (!rule->speaks_of(tool) || !rule->may_hold(args)) continue;
         // What is not seen may be what the rule is about: then it refuses and asks, and gives
         // nothing. A listing shows what some call may do.
@@ -275,31 +275,33 @@ Decision Policy::decide_call(const Principal& principal, const Tool& tool, CallA
         const bool denies = !args.are_any() || rule->where.empty();
         if (const std::string* denied = rule->call_deny.find(tool.spec.name, qualified, unseen);
             denied != nullptr && denies)
-            judgement.deny(*denied);
-        if (judgement.is_denied()) break;
+            decision_builder.deny(*denied);
+        if (decision_builder.is_denied()) break;
         if (const std::string* allowed =
                 unseen ? nullptr : rule->call_allow.find(tool.spec.name, qualified))
-            judgement.allow(*allowed);
+            decision_builder.allow(*allowed);
         if (const std::string* approval =
                 rule->call_needs_approval.find(tool.spec.name, qualified, unseen))
-            judgement.ask_for_approval(*approval);
+            decision_builder.ask_for_approval(*approval);
     }
-    return judgement.decision();
+    return decision_builder.decision();
 }
 
 Decision Policy::decide_registration(const Principal& principal, std::string_view name) const {
     const bool may = principal.may(Role::kDevice) || principal.may(Role::kToolHost);
-    Judgement judgement(
+    DecisionBuilder decision_builder(
         may ? Decision{Verdict::kAllow, kDeviceRole} : Decision{Verdict::kDeny, kNoDeviceRole},
-        Judgement::Rules::kNarrow);
+        DecisionBuilder::Rules::kNarrow);
     for (const auto& rule : rules_) {
         if (!rule->speaks_of(principal)) continue;
-        if (!rule->register_allow.globs.empty()) judgement.confine(rule->register_allow.whole);
-        if (const std::string* denied = rule->register_deny.find(name, {})) judgement.deny(*denied);
+        if (!rule->register_allow.globs.empty())
+            decision_builder.confine(rule->register_allow.whole);
+        if (const std::string* denied = rule->register_deny.find(name, {}))
+            decision_builder.deny(*denied);
         if (const std::string* allowed = rule->register_allow.find(name, {}))
-            judgement.allow(*allowed);
+            decision_builder.allow(*allowed);
     }
-    return judgement.decision();
+    return decision_builder.decision();
 }
 
 bool Policy::may_act_for(const Principal& principal, std::string_view agent) const {
@@ -343,19 +345,19 @@ Decision Policy::decide_action(const Principal& principal, std::string_view acti
         return {Verdict::kDeny, named ? std::string_view(peer->other_tenant) : kOnlyDefaultTenant};
     }
     const Glob asked{std::string(action)};
-    Judgement judgement(
+    DecisionBuilder decision_builder(
         action_by_roles(peer != nullptr && peer->role ? Roles{*peer->role} : principal.roles,
                         asked),
-        Judgement::Rules::kWiden);
+        DecisionBuilder::Rules::kWiden);
     if (peer != nullptr) {
         if (const std::string* denied =
                 peer->deny.find_if([&](const Glob& glob) { return glob.overlaps(asked); }))
-            judgement.deny(*denied);
+            decision_builder.deny(*denied);
         if (const std::string* allowed =
                 peer->allow.find_if([&](const Glob& glob) { return glob.covers(asked); }))
-            judgement.allow(*allowed);
+            decision_builder.allow(*allowed);
     }
-    return judgement.decision();
+    return decision_builder.decision();
 }
 
 }  // namespace crab::core

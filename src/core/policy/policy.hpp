@@ -87,11 +87,11 @@ struct PeerRule {
 };
 
 /// The access policy; calls, registrations and actions are decided alike
-/// (core/policy/judgement.hpp). Role defaults first: `caller` and `operator` may call, `device` and
-/// `tool_host` may register, actions have the tables of core/call/action.hpp. Then the rules: deny
-/// wins; for calls and registrations, if an allow list names a principal, what no list allows is
-/// denied; for actions a rule may widen the role. The order of rules does not matter. Immutable;
-/// thread-safe.
+/// (core/policy/decision_builder.hpp). Role defaults first: `caller` and `operator` may call,
+/// `device` and `tool_host` may register, actions have the tables of core/call/action.hpp. Then the
+/// rules: deny wins; for calls and registrations, if an allow list names a principal, what no list
+/// allows is denied; for actions a rule may widen the role. The order of rules does not matter.
+/// Immutable; thread-safe.
 class Policy {
 public:
     /// Errors: kInvalidArgs naming the rule whose pattern or value does not compile.

@@ -10,11 +10,11 @@ namespace crab::core {
 /// Combines role defaults and rules, in any order, to one decision; the only place that does. Deny
 /// wins. A right of the role holds unless an allow list restricts it; a rule grants further rights
 /// only where rules may widen the role.
-class Judgement {
+class DecisionBuilder {
 public:
     enum class Rules : std::uint8_t { kNarrow, kWiden };
     /// `role` is the default of the principal's roles.
-    Judgement(Decision role, Rules rules) : role_(role), rules_(rules) {}
+    DecisionBuilder(Decision role, Rules rules) : role_(role), rules_(rules) {}
 
     void deny(std::string_view rule) { keep(denied_, rule); }
     void allow(std::string_view rule) { keep(allowed_, rule); }
