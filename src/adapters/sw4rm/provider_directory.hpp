@@ -31,7 +31,7 @@ public:
         core::PolicyCeilings ceilings;
     };
     using Status = core::ToolListing::Status;
-    using Times = core::ListRhythm::Times;
+    using Times = core::PollSchedule::Times;
 
     /// Errors: kInvalidArgs, naming the provider and the invalid tool.
     static Result<std::unique_ptr<ProviderDirectory>> make(Services services,

@@ -25,17 +25,17 @@ ToolListing::ToolListing(const Home& home, std::string_view kind, ToolSource sou
     home_.registry.expect(source_);
 }
 
-Task<void> ToolListing::watch(std::shared_ptr<ToolListing> listing, ListRhythm::Times times) {
+Task<void> ToolListing::watch(std::shared_ptr<ToolListing> listing, PollSchedule::Times times) {
     ToolListing& self = *listing;
     const Clock& clock = self.home_.clock;
-    ListRhythm rhythm(times, clock.steady_now());
+    PollSchedule rhythm(times, clock.steady_now());
     const auto ended = [&self](TaskChain& chain) { return chain.cancelled() || self.gone_; };
     for (;;) {
         const SteadyTime asked = clock.steady_now();
         const Result<void> refreshed = co_await self.refresh(asked + times.answer_within);
         if (ended(co_await this_chain())) co_return;
         const SteadyTime now = clock.steady_now();
-        const ListRhythm::Next next =
+        const PollSchedule::Next next =
             refreshed ? rhythm.on_answer(now) : rhythm.on_silence(now, self.status().tools > 0);
         if (refreshed && next.changed)
             log::info(fmt::format("{} answers again", self.kind_), {{"name", self.name()}});

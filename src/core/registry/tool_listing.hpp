@@ -4,7 +4,7 @@
 #include "base/task/task.hpp"
 #include "base/task/timer_wheel.hpp"
 #include "base/task/waiter.hpp"
-#include "core/registry/list_rhythm.hpp"
+#include "core/registry/poll_schedule.hpp"
 #include "core/registry/registry.hpp"
 
 #include <atomic>
@@ -51,7 +51,7 @@ public:
 
     /// Polls until its chain is cancelled or withdraw() was called; soon after wake(), but at most
     /// once a second.
-    static Task<void> watch(std::shared_ptr<ToolListing> listing, ListRhythm::Times times);
+    static Task<void> watch(std::shared_ptr<ToolListing> listing, PollSchedule::Times times);
     /// Removes the source's tools immediately and stops polling.
     void withdraw();
     /// Thread-safe.

@@ -24,7 +24,7 @@ public:
         net::EventLoop& home;  ///< polls for lists; one of `loops`
         std::vector<net::EventLoop*> loops;
     };
-    using Times = core::ListRhythm::Times;
+    using Times = core::PollSchedule::Times;
     using Status = core::ToolListing::Status;
 
     HostDirectory(Services services, std::vector<RtpHost::Options> hosts, Times times);

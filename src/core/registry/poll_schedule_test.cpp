@@ -1,4 +1,4 @@
-#include "core/registry/list_rhythm.hpp"
+#include "core/registry/poll_schedule.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,14 +10,14 @@ using namespace std::chrono_literals;
 constexpr SteadyTime kStart{1h};
 
 TEST(ListRhythmTest, WhoAnswersIsAskedEveryMinute) {
-    ListRhythm rhythm({}, kStart);
+    PollSchedule rhythm({}, kStart);
     const auto next = rhythm.on_answer(kStart + 1s);
     EXPECT_EQ(next.ask, kStart + 61s);
     EXPECT_FALSE(next.changed);
 }
 
 TEST(ListRhythmTest, WhoIsSilentIsAskedSoonAndThenLessOften) {
-    ListRhythm rhythm({}, kStart);
+    PollSchedule rhythm({}, kStart);
     SteadyTime now = kStart;
     std::chrono::nanoseconds longest{0};
     for (int i = 0; i < 12; ++i) {
@@ -34,7 +34,7 @@ TEST(ListRhythmTest, WhoIsSilentIsAskedSoonAndThenLessOften) {
 }
 
 TEST(ListRhythmTest, FiveMinutesOfSilenceCostTheToolsToTheMoment) {
-    ListRhythm rhythm({}, kStart);
+    PollSchedule rhythm({}, kStart);
     SteadyTime now = kStart;
     for (bool has_tools = true; has_tools;) {
         const auto next = rhythm.on_silence(now, has_tools);

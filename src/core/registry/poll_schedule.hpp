@@ -11,7 +11,7 @@ namespace crab::core {
 /// When to poll a remote source of tools: every minute while it answers, with backoff from 1 s to a
 /// minute while it does not; after five minutes its tools are removed. Pure; times are of the
 /// steady clock.
-class ListRhythm {
+class PollSchedule {
 public:
     struct Times {
         std::chrono::nanoseconds every = std::chrono::seconds(60);
@@ -20,7 +20,7 @@ public:
         std::chrono::nanoseconds longest_pause = std::chrono::seconds(60);
         std::chrono::nanoseconds listed_for = std::chrono::minutes(5);  ///< of silence
     };
-    ListRhythm(const Times& times, SteadyTime now)
+    PollSchedule(const Times& times, SteadyTime now)
         : times_(times), heard_(now), pause_(times.first_pause) {}
 
     struct Next {
