@@ -43,7 +43,7 @@ public:
     };
     /// There is at least one model.
     Agent(Services services, std::vector<std::unique_ptr<ModelClient>> models,
-          std::shared_ptr<const AgentBook> agents)
+          std::shared_ptr<const AgentCatalog> agents)
         : services_(services),
           models_(services.loop.clock(), std::move(models), services.metrics.fallbacks),
           agents_(std::move(agents)) {}
@@ -68,7 +68,7 @@ private:
 
     Services services_;
     Models models_;
-    const std::shared_ptr<const AgentBook> agents_;
+    const std::shared_ptr<const AgentCatalog> agents_;
     ToolOffers offers_;
     json::Parser parser_;
 };

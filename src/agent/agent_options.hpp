@@ -36,7 +36,7 @@ struct AgentOptions {
 };
 
 /// All agents of a gateway. Immutable once turns run.
-struct AgentBook {
+struct AgentCatalog {
     AgentOptions standard;  ///< of chats without a persona
     std::map<std::string, AgentOptions, std::less<>> named;
 

@@ -16,7 +16,8 @@ namespace crab::agent {
 /// every call. One for each event loop.
 class Offline final : public core::TurnRunner {
 public:
-    Offline(net::EventLoop& loop, core::Pipeline& pipeline, std::shared_ptr<const AgentBook> agents)
+    Offline(net::EventLoop& loop, core::Pipeline& pipeline,
+            std::shared_ptr<const AgentCatalog> agents)
         : loop_(loop), pipeline_(pipeline), agents_(std::move(agents)) {}
 
     core::TurnAgent agent_of(std::string_view persona) override {
@@ -34,7 +35,7 @@ private:
 
     net::EventLoop& loop_;
     core::Pipeline& pipeline_;
-    const std::shared_ptr<const AgentBook> agents_;
+    const std::shared_ptr<const AgentCatalog> agents_;
 };
 
 }  // namespace crab::agent

@@ -164,7 +164,7 @@ public:
     core::EarlyCancels early_cancels;
     core::PrincipalRef owner;
     FunctionModel::Say say;
-    std::shared_ptr<AgentBook> agents = std::make_shared<AgentBook>();
+    std::shared_ptr<AgentCatalog> agents = std::make_shared<AgentCatalog>();
     AgentOptions& options = agents->standard;
     core::Pipeline pipeline{{.clock = clock,
                              .registry = registry,

@@ -117,8 +117,8 @@ std::vector<std::size_t> places_of(const std::vector<config::ModelOptions>& mode
     return places;
 }
 
-std::shared_ptr<const agent::AgentBook> make_agents(const config::GatewayConfig& config) {
-    auto book = std::make_shared<agent::AgentBook>();
+std::shared_ptr<const agent::AgentCatalog> make_agents(const config::GatewayConfig& config) {
+    auto book = std::make_shared<agent::AgentCatalog>();
     const config::AgentOptions& base = config.agent;
     agent::AgentOptions& standard = book->standard;
     standard.instructions = base.instructions;

@@ -19,7 +19,7 @@ namespace crab::gateway {
 struct TurnSetup {
     std::shared_ptr<const config::GatewayConfig> config;           ///< its source
     std::vector<std::shared_ptr<const agent::HttpModel>> models;   ///< as they are configured
-    std::shared_ptr<const agent::AgentBook> agents;
+    std::shared_ptr<const agent::AgentCatalog> agents;
 };
 
 /// Errors: kInvalidArgs, naming the configuration key, for an invalid address, an unset variable,
