@@ -107,7 +107,7 @@ Task<void> ProviderDirectory::scan() {
     for (const std::string& diagnostic : diagnostics_)
         log::warn("a record of a provider is skipped", {{"why", diagnostic}});
     if (!std::exchange(scanned_, true))
-        labels_ = cetp::LabelBook(choices_.labels, built_in_labels());
+        labels_ = cetp::LabelTable(choices_.labels, built_in_labels());
     take_records(std::move(discovery.records));
     ask_next();
     publish_soon();

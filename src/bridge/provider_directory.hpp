@@ -115,7 +115,7 @@ private:
     const std::function<void()> on_status_;
     const MoreCandidates more_;
     UserChoices choices_;
-    cetp::LabelBook labels_;
+    cetp::LabelTable labels_;
     Providers providers_;
     std::vector<std::string> diagnostics_;
     std::deque<std::string> to_ask_;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "adapters/cetp/label_book.hpp"
+#include "adapters/cetp/label_table.hpp"
 #include "adapters/cetp/provider_record.hpp"
 #include "base/result.hpp"
 
@@ -15,7 +15,7 @@ namespace crab::bridge {
 struct UserChoices {
     /// By provider id; absent: not decided
     std::map<std::string, bool, std::less<>> enabled{};
-    cetp::LabelBook::Entries labels{};
+    cetp::LabelTable::Entries labels{};
 
     bool allows(const cetp::ProviderRecord& provider) const;
 

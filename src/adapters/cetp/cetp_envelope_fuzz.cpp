@@ -18,7 +18,7 @@ void check_tools(std::string_view text) {
     auto list = cetp::parse_tool_list(std::string(text));
     if (!list) return;
     require(!list->tools.empty() && list->tools.size() <= cetp::kMaxToolsOfProvider);
-    cetp::LabelBook labels;
+    cetp::LabelTable labels;
     const std::size_t declared = list->tools.size();
     const auto set = cetp::ToolSet::build({{"a.p", "P", "", std::move(list->tools)}}, labels);
     require(set->routes().size() == declared);

@@ -137,7 +137,7 @@ TEST(CetpToolSet, TheExcessIsLeftOutByProviderId) {
     std::vector<ListedProvider> providers;
     for (const char* id : {"e", "d", "c", "b", "a"})
         providers.push_back({id, id, "", parse_tool_list(list_of(64))->tools});
-    LabelBook labels;
+    LabelTable labels;
     const auto set = ToolSet::build(providers, labels);
     EXPECT_EQ(set->routes().size(), kMaxToolsOfBridge);
     EXPECT_NE(set->find("d__t63"), nullptr);
@@ -147,7 +147,7 @@ TEST(CetpToolSet, TheExcessIsLeftOutByProviderId) {
 }
 
 TEST(CetpToolSet, ASetIsTheSameExactlyWhenTheGatewaySeesNoDifference) {
-    LabelBook labels;
+    LabelTable labels;
     const auto set_of = [&](std::string_view description) {
         return ToolSet::build({{"a", "A", "", {{"t", std::string(description), "{}"}}}}, labels);
     };

@@ -9,7 +9,7 @@
 namespace crab::cetp {
 
 std::shared_ptr<const ToolSet> ToolSet::build(std::vector<ListedProvider> providers,
-                                              LabelBook& labels) {
+                                              LabelTable& labels) {
     auto set = std::make_shared<ToolSet>();
     std::ranges::sort(providers, {}, &ListedProvider::id);
     for (const ListedProvider& provider : providers) {

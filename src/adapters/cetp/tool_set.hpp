@@ -1,6 +1,6 @@
 #pragma once
 
-#include "adapters/cetp/label_book.hpp"
+#include "adapters/cetp/label_table.hpp"
 #include "adapters/cetp/tool_list.hpp"
 
 #include <cstddef>
@@ -40,7 +40,7 @@ public:
     /// Assigns names in the order of provider ids and records labels in `labels`. Tools beyond 256
     /// are left out.
     static std::shared_ptr<const ToolSet> build(std::vector<ListedProvider> providers,
-                                                LabelBook& labels);
+                                                LabelTable& labels);
 
     /// nullptr when no tool has that name. A map lookup; names are never split at `__`.
     const Route* find(std::string_view name) const;

@@ -45,10 +45,10 @@ TEST(CetpVectors, LabelsComeFromTheLastPartOfAnId) {
 TEST(CetpVectors, ToolSetsNameEveryToolAndKeepLabels) {
     const Value cases = read_cases("tool_sets.json");
     for (const Value& c : *cases.as_array()) {
-        LabelBook::Entries kept;
+        LabelTable::Entries kept;
         for (const auto& [id, label] : *c.find("kept")->as_object())
             kept.emplace(id, *label.as_string());
-        LabelBook labels(kept);
+        LabelTable labels(kept);
         std::vector<ListedProvider> providers;
         for (const Value& p : *c.find("providers")->as_array()) {
             ListedProvider provider{

@@ -86,8 +86,8 @@ std::vector<cetp::Candidate> built_in_candidates() {
     return candidates;
 }
 
-cetp::LabelBook::Entries built_in_labels() {
-    cetp::LabelBook::Entries labels;
+cetp::LabelTable::Entries built_in_labels() {
+    cetp::LabelTable::Entries labels;
     for (const AdapterCard& card : adapter_cards()) labels.emplace(built_in_id(card), card.label);
     return labels;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "adapters/cetp/envelope.hpp"
-#include "adapters/cetp/label_book.hpp"
+#include "adapters/cetp/label_table.hpp"
 #include "adapters/cetp/manifest.hpp"
 #include "adapters/cetp/method_call.hpp"
 #include "bridge/built_in/adapter.hpp"
@@ -35,6 +35,6 @@ std::string built_in_id(const AdapterCard& card);
 /// The built-in providers as discovery sees them, before all others.
 std::vector<cetp::Candidate> built_in_candidates();
 /// Their labels.
-cetp::LabelBook::Entries built_in_labels();
+cetp::LabelTable::Entries built_in_labels();
 
 }  // namespace crab::bridge

@@ -10,15 +10,15 @@ namespace crab::cetp {
 
 /// The labels of providers. A label stays with its provider across scans, and across restarts if
 /// entries() are stored. Source: docs/protocols/cetp.md, rule 34.
-class LabelBook {
+class LabelTable {
 public:
     using Entries = std::map<std::string, std::string, std::less<>>;  ///< provider id → label
 
-    LabelBook() = default;
+    LabelTable() = default;
     /// Restores stored entries; one whose label is already taken is dropped.
-    explicit LabelBook(const Entries& kept) : LabelBook(kept, {}) {}
+    explicit LabelTable(const Entries& kept) : LabelTable(kept, {}) {}
     /// Labels in `fixed` are reserved and not among entries() (section 5).
-    LabelBook(const Entries& kept, Entries fixed);
+    LabelTable(const Entries& kept, Entries fixed);
 
     /// The label of this provider; a new one is made from `suggested`, or from the id when that is
     /// empty, with `_2`, `_3` and so on when it is taken. Call it for new providers in the order of

@@ -1,4 +1,4 @@
-#include "adapters/cetp/label_book.hpp"
+#include "adapters/cetp/label_table.hpp"
 
 #include "adapters/cetp/names.hpp"
 
@@ -6,14 +6,14 @@
 
 namespace crab::cetp {
 
-LabelBook::LabelBook(const Entries& kept, Entries fixed) : fixed_(std::move(fixed)) {
+LabelTable::LabelTable(const Entries& kept, Entries fixed) : fixed_(std::move(fixed)) {
     for (const auto& [id, label] : fixed_) taken_.insert(label);
     for (const auto& [id, label] : kept) {
         if (taken_.insert(label).second) entries_.emplace(id, label);
     }
 }
 
-std::string LabelBook::find(std::string_view provider_id) const {
+std::string LabelTable::find(std::string_view provider_id) const {
     for (const Entries* entries : {&fixed_, &entries_}) {
         if (const auto found = entries->find(provider_id); found != entries->end())
             return found->second;
@@ -21,8 +21,8 @@ std::string LabelBook::find(std::string_view provider_id) const {
     return "";
 }
 
-const std::string& LabelBook::label_for(const std::string& provider_id,
-                                        std::string_view suggested) {
+const std::string& LabelTable::label_for(const std::string& provider_id,
+                                         std::string_view suggested) {
     if (const auto found = fixed_.find(provider_id); found != fixed_.end()) return found->second;
     if (const auto found = entries_.find(provider_id); found != entries_.end())
         return found->second;
