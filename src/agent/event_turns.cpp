@@ -247,15 +247,15 @@ Task<void> EventTurns::run_turn(core::EventTurn turn, core::PrincipalRef princip
                                 std::string title, std::string question, std::string target) {
     TaskChain& chain = co_await this_chain();
     services_.counts.begun.add();
-    const core::TurnStory story{.turn_id = turn.turn_id,
-                                .tenant = principal->tenant.text(),
-                                .agent = turn.agent,
-                                .session = turn.session.text(),
-                                .principal = principal->id,
-                                .event_id = turn.event_id,
-                                .event_type = turn.event_type,
-                                .target = std::move(target),
-                                .begun = turn.begun};
+    const core::TurnSummary story{.turn_id = turn.turn_id,
+                                  .tenant = principal->tenant.text(),
+                                  .agent = turn.agent,
+                                  .session = turn.session.text(),
+                                  .principal = principal->id,
+                                  .event_id = turn.event_id,
+                                  .event_type = turn.event_type,
+                                  .target = std::move(target),
+                                  .begun = turn.begun};
     services_.log.begun(story);
     Record record(*this,
                   {.id = turn.session,

@@ -48,11 +48,11 @@ private:
 
 /// What was told of turns.
 struct ToldTurns final : core::TurnLog {
-    void begun(const core::TurnStory& story) override {
+    void begun(const core::TurnSummary& story) override {
         lines.push_back("begun " + story.event_id);
         targets.push_back(story.target);
     }
-    void ended(const core::TurnStory& story, const core::TurnEnd& end) override {
+    void ended(const core::TurnSummary& story, const core::TurnEnd& end) override {
         lines.push_back(end.outcome + " " + story.event_id);
     }
     std::vector<std::string> lines, targets;

@@ -29,7 +29,7 @@ Result<EarlierTurns> EarlierTurns::find(core::EventTurnStore& turns, core::ChatS
     return found;
 }
 
-Result<core::TurnEnd> EarlierTurns::end_of(const core::TurnStory& story) const {
+Result<core::TurnEnd> EarlierTurns::end_of(const core::TurnSummary& story) const {
     const auto stored = chats_->find_turn(ChatSessionId(story.session), story.turn_id);
     if (!stored) return fail(stored.error());
     if (*stored)
@@ -42,7 +42,7 @@ Result<core::TurnEnd> EarlierTurns::end_of(const core::TurnStory& story) const {
 }
 
 Result<void> EarlierTurns::record_ends() {
-    for (const core::TurnStory& story : of_events_) {
+    for (const core::TurnSummary& story : of_events_) {
         const auto end = end_of(story);
         if (!end) return fail(end.error());
         if (auto recorded = turns_->finish(story.turn_id, end->outcome, end->at); !recorded)

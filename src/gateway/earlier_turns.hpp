@@ -18,9 +18,9 @@ public:
                                      const config::GatewayConfig& config, const Clock& clock);
 
     /// The turns started by events; those of chats are only in the outbox.
-    const std::vector<core::TurnStory>& of_events() const { return of_events_; }
+    const std::vector<core::TurnSummary>& of_events() const { return of_events_; }
     /// How a turn ended: by its last message, else OUTCOME_UNKNOWN.
-    Result<core::TurnEnd> end_of(const core::TurnStory& story) const;
+    Result<core::TurnEnd> end_of(const core::TurnSummary& story) const;
     /// Records the ends of turns of events. Call it last: until then they count as open.
     Result<void> record_ends();
 
@@ -31,7 +31,7 @@ private:
     core::EventTurnStore* turns_;
     core::ChatSessionStore* chats_;
     const Clock* clock_;
-    std::vector<core::TurnStory> of_events_;
+    std::vector<core::TurnSummary> of_events_;
 };
 
 }  // namespace crab::gateway

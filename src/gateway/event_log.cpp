@@ -39,7 +39,7 @@ Result<void> EventLog::end_earlier_life(const std::string& gateway_id,
     if (!calls) return fail(calls.error());
     if (*calls > 0)
         log::warn("ended calls that an earlier run of the gateway left open", {{"calls", *calls}});
-    const auto end_of = [&](const core::TurnStory& story) { return earlier->end_of(story); };
+    const auto end_of = [&](const core::TurnSummary& story) { return earlier->end_of(story); };
     const auto turns =
         rtp::TurnEventLog::end_open_turns(*store_, earlier->of_events(), end_of, clock, options);
     if (!turns) return fail(turns.error());

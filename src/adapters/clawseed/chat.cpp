@@ -221,7 +221,7 @@ public:
     std::optional<Deadline> gone_until;
     Waiter returned;
     std::string full_response;
-    core::TurnStory story;
+    core::TurnSummary story;
     bool aborted = false, called_tools = false;
     std::optional<core::TurnMetrics> metrics;
 

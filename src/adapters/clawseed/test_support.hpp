@@ -69,15 +69,15 @@ public:
 /// Records the log of turns: `begun s1`, `answer s1 text`.
 class ToldTurns final : public core::TurnLog {
 public:
-    void begun(const core::TurnStory& story) override {
+    void begun(const core::TurnSummary& story) override {
         lines.push_back("begun " + story.session);
         stories.push_back(story);
     }
-    void ended(const core::TurnStory& story, const core::TurnEnd& end) override {
+    void ended(const core::TurnSummary& story, const core::TurnEnd& end) override {
         lines.push_back(end.outcome + " " + story.session + " " + end.text);
     }
     std::vector<std::string> lines;
-    std::vector<core::TurnStory> stories;
+    std::vector<core::TurnSummary> stories;
 };
 
 /// A chat connection without a socket that records what it is sent.

@@ -138,7 +138,7 @@ TEST_F(Turns, EveryTurnIsToldToHaveBegunAndThenOnceHowItEnded) {
     EXPECT_THAT(world.told_turns.lines,
                 ElementsAre("begun s1", "answer s1 Yes, it is.", "begun s1",
                             StartsWith("UNAVAILABLE s1"), "begun s1", "answer s1 ok"));
-    const core::TurnStory& story = world.told_turns.stories.front();
+    const core::TurnSummary& story = world.told_turns.stories.front();
     EXPECT_EQ(std::tie(story.agent, story.tenant, story.principal),
               std::tuple("crab", "default", "device/phone"));
     EXPECT_EQ(world.runner.requests.front().turn_id, story.turn_id);

@@ -7,7 +7,7 @@
 namespace crab::core {
 
 /// The description of a turn for events.
-struct TurnStory {
+struct TurnSummary {
     std::string turn_id, tenant, agent, session, principal;
     /// Of the event that started it; empty for chats
     std::string event_id{}, event_type{};
@@ -27,8 +27,8 @@ struct TurnEnd {
 class TurnLog {
 public:
     virtual ~TurnLog() = default;
-    virtual void begun(const TurnStory& story) = 0;
-    virtual void ended(const TurnStory& story, const TurnEnd& end) = 0;
+    virtual void begun(const TurnSummary& story) = 0;
+    virtual void ended(const TurnSummary& story, const TurnEnd& end) = 0;
 };
 
 }  // namespace crab::core

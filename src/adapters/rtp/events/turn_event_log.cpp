@@ -21,7 +21,7 @@ constexpr std::string_view kPublisher = "gateway/turns";
 
 using Payload = std::function<void(json::Writer& payload)>;
 
-core::NewEvent make_event(EventType type, std::string_view event_id, const core::TurnStory& story,
+core::NewEvent make_event(EventType type, std::string_view event_id, const core::TurnSummary& story,
                           SystemTime at, std::string_view gateway_id, const Payload& more) {
     core::NewEvent made;
     core::Event& event = made.event;
@@ -62,14 +62,14 @@ core::NewEvent make_event(EventType type, std::string_view event_id, const core:
 }
 
 /// The start's own id is the turn's, so that everybody who has the turn can name it.
-core::NewEvent start_of(const core::TurnStory& story, std::string_view gateway_id) {
+core::NewEvent start_of(const core::TurnSummary& story, std::string_view gateway_id) {
     core::NewEvent start = make_event(EventType::kAgentTurnStarted, story.turn_id, story,
                                       story.begun, gateway_id, [](json::Writer&) {});
     start.step = CallStep::kRequested;
     return start;
 }
 
-std::vector<core::NewEvent> ends_of(const core::TurnStory& story, const core::TurnEnd& end,
+std::vector<core::NewEvent> ends_of(const core::TurnSummary& story, const core::TurnEnd& end,
                                     const TurnEventOptions& options, IdSource& ids) {
     const bool answered = end.outcome == kAnswer;
     std::vector<core::NewEvent> events;
@@ -114,7 +114,7 @@ std::vector<core::NewEvent> ends_of(const core::TurnStory& story, const core::Tu
 }
 
 /// The turn that a start tells of.
-Result<core::TurnStory> story_of(const core::StoredEvent& start) {
+Result<core::TurnSummary> story_of(const core::StoredEvent& start) {
     const auto envelope = json::Value::parse(start.event.envelope);
     if (!envelope) return fail(ErrorCode::kInternal, "the start event of a turn is not JSON");
     const auto text = [&](std::string_view pointer) {
@@ -122,36 +122,36 @@ Result<core::TurnStory> story_of(const core::StoredEvent& start) {
         return std::string(value != nullptr && value->as_string() ? *value->as_string() : "");
     };
     const json::Value* const target = envelope->resolve("/routing/target");
-    return core::TurnStory{.turn_id = start.event.event_id,
-                           .tenant = start.event.tenant,
-                           .agent = start.event.agent_id,
-                           .session = start.event.session_id,
-                           .principal = text("/payload/cause/principal"),
-                           .event_id = text("/payload/cause/event_id"),
-                           .event_type = text("/payload/cause/event_type"),
-                           .target = target != nullptr ? target->dump() : std::string(),
-                           .begun = start.at};
+    return core::TurnSummary{.turn_id = start.event.event_id,
+                             .tenant = start.event.tenant,
+                             .agent = start.event.agent_id,
+                             .session = start.event.session_id,
+                             .principal = text("/payload/cause/principal"),
+                             .event_id = text("/payload/cause/event_id"),
+                             .event_type = text("/payload/cause/event_type"),
+                             .target = target != nullptr ? target->dump() : std::string(),
+                             .begun = start.at};
 }
 
 }  // namespace
 
-void TurnEventLog::begun(const core::TurnStory& story) {
+void TurnEventLog::begun(const core::TurnSummary& story) {
     outbox_.post_owed(start_of(story, options_.gateway_id));
 }
 
-void TurnEventLog::ended(const core::TurnStory& story, const core::TurnEnd& end) {
+void TurnEventLog::ended(const core::TurnSummary& story, const core::TurnEnd& end) {
     const std::scoped_lock lock(mutex_);
     for (core::NewEvent& event : ends_of(story, end, options_, ids_))
         outbox_.post_owed(std::move(event));
 }
 
 Result<std::size_t> TurnEventLog::end_open_turns(core::EventStore& store,
-                                                 const std::vector<core::TurnStory>& recorded,
+                                                 const std::vector<core::TurnSummary>& recorded,
                                                  const EndOf& end_of, const Clock& clock,
                                                  const TurnEventOptions& options) {
     std::vector<core::NewEvent> starts;
     SystemTime oldest = SystemTime::max();
-    for (const core::TurnStory& story : recorded) {
+    for (const core::TurnSummary& story : recorded) {
         oldest = std::min(oldest, story.begun);
         starts.push_back(start_of(story, options.gateway_id));
     }

@@ -25,16 +25,16 @@ public:
     TurnEventLog(core::EventOutbox& outbox, const Clock& clock, TurnEventOptions options)
         : outbox_(outbox), clock_(clock), options_(std::move(options)), ids_(clock) {}
 
-    void begun(const core::TurnStory& story) override;
-    void ended(const core::TurnStory& story, const core::TurnEnd& end) override;
+    void begun(const core::TurnSummary& story) override;
+    void ended(const core::TurnSummary& story, const core::TurnEnd& end) override;
 
     /// Finds how a turn of an earlier run ended.
-    using EndOf = std::function<Result<core::TurnEnd>(const core::TurnStory& story)>;
+    using EndOf = std::function<Result<core::TurnEnd>(const core::TurnSummary& story)>;
     /// Writes the events that an earlier run of the gateway did not: starts of the turns `recorded`
     /// as open that the outbox lacks, and the ends of all that it left open. Returns how many it
     /// ended. Blocking; before the outbox is opened. Errors: those of the store and of `end_of`.
     static Result<std::size_t> end_open_turns(core::EventStore& store,
-                                              const std::vector<core::TurnStory>& recorded,
+                                              const std::vector<core::TurnSummary>& recorded,
                                               const EndOf& end_of, const Clock& clock,
                                               const TurnEventOptions& options);
 

@@ -19,7 +19,7 @@ using testing::IsEmpty;
 
 class TurnEventLogTest : public testing::Test {
 protected:
-    core::TurnStory story(std::string id, std::string event_id = {}) {
+    core::TurnSummary story(std::string id, std::string event_id = {}) {
         return {.turn_id = id,
                 .tenant = "default",
                 .agent = "butler",
@@ -44,8 +44,8 @@ protected:
         work(log);
     }
     /// What the next life makes up for, and how many turns it ended.
-    std::size_t repair(const std::vector<core::TurnStory>& recorded = {}) {
-        const auto end_of = [this](const core::TurnStory& about) -> Result<core::TurnEnd> {
+    std::size_t repair(const std::vector<core::TurnSummary>& recorded = {}) {
+        const auto end_of = [this](const core::TurnSummary& about) -> Result<core::TurnEnd> {
             const auto known = ends.find(about.turn_id);
             return known != ends.end() ? known->second
                                        : end("OUTCOME_UNKNOWN", "the gateway stopped");
@@ -176,7 +176,7 @@ TEST_F(TurnEventLogTest, AnAnswerThatWasToldBeforeTheCrashIsNotToldAgain) {
     ends["t1"] = end("answer");
     EXPECT_EQ(
         TurnEventLog::end_open_turns(
-            torn, {}, [&](const core::TurnStory&) -> Result<core::TurnEnd> { return ends["t1"]; },
+            torn, {}, [&](const core::TurnSummary&) -> Result<core::TurnEnd> { return ends["t1"]; },
             clock, options)
             .value(),
         1u);
