@@ -2,7 +2,7 @@
 
 #include "adapters/rtp/events/pairing_event.hpp"
 #include "base/log.hpp"
-#include "gateway/earlier_turns.hpp"
+#include "gateway/interrupted_turns.hpp"
 #include "json/writer.hpp"
 
 #include <fmt/format.h>
@@ -32,7 +32,8 @@ std::span<const ConfigKey> EventLog::keys() const {
 Result<void> EventLog::end_earlier_life(const std::string& gateway_id,
                                         const rtp::TurnEventOptions& options) {
     const Clock& clock = context_.clock;
-    auto earlier = EarlierTurns::find(chats_.event_turns(), chats_.chats(), context_.config, clock);
+    auto earlier =
+        InterruptedTurns::find(chats_.event_turns(), chats_.chats(), context_.config, clock);
     if (!earlier) return fail(std::move(earlier.error()));
     const auto calls =
         rtp::CallEventLog::end_open_calls(*store_, ledger_.unfinished(), clock, gateway_id);

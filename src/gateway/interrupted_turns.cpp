@@ -1,4 +1,4 @@
-#include "gateway/earlier_turns.hpp"
+#include "gateway/interrupted_turns.hpp"
 
 #include "agent/event_turns.hpp"
 #include "core/policy/policy.hpp"
@@ -7,11 +7,13 @@
 
 namespace crab::gateway {
 
-Result<EarlierTurns> EarlierTurns::find(core::EventTurnStore& turns, core::ChatSessionStore& chats,
-                                        const config::GatewayConfig& config, const Clock& clock) {
+Result<InterruptedTurns> InterruptedTurns::find(core::EventTurnStore& turns,
+                                                core::ChatSessionStore& chats,
+                                                const config::GatewayConfig& config,
+                                                const Clock& clock) {
     const auto open = turns.open_turns();
     if (!open) return fail(open.error());
-    EarlierTurns found(turns, chats, clock);
+    InterruptedTurns found(turns, chats, clock);
     for (const core::EventTurn& turn : *open) {
         const auto agent =
             std::ranges::find(config.agents, turn.agent, &config::NamedAgentOptions::name);
@@ -29,7 +31,7 @@ Result<EarlierTurns> EarlierTurns::find(core::EventTurnStore& turns, core::ChatS
     return found;
 }
 
-Result<core::TurnEnd> EarlierTurns::end_of(const core::TurnSummary& story) const {
+Result<core::TurnEnd> InterruptedTurns::end_of(const core::TurnSummary& story) const {
     const auto stored = chats_->find_turn(ChatSessionId(story.session), story.turn_id);
     if (!stored) return fail(stored.error());
     if (*stored)
@@ -41,7 +43,7 @@ Result<core::TurnEnd> EarlierTurns::end_of(const core::TurnSummary& story) const
         .text = "the gateway stopped before the turn's end; it is not begun again"};
 }
 
-Result<void> EarlierTurns::record_ends() {
+Result<void> InterruptedTurns::record_ends() {
     for (const core::TurnSummary& story : of_events_) {
         const auto end = end_of(story);
         if (!end) return fail(end.error());

@@ -11,11 +11,11 @@ namespace crab::gateway {
 
 /// Turns that an earlier run of the gateway left open, and their outcomes according to their chat
 /// sessions. Blocking.
-class EarlierTurns {
+class InterruptedTurns {
 public:
     /// Loads the open turns of events. Errors: those of the stores.
-    static Result<EarlierTurns> find(core::EventTurnStore& turns, core::ChatSessionStore& chats,
-                                     const config::GatewayConfig& config, const Clock& clock);
+    static Result<InterruptedTurns> find(core::EventTurnStore& turns, core::ChatSessionStore& chats,
+                                         const config::GatewayConfig& config, const Clock& clock);
 
     /// The turns started by events; those of chats are only in the outbox.
     const std::vector<core::TurnSummary>& of_events() const { return of_events_; }
@@ -25,7 +25,7 @@ public:
     Result<void> record_ends();
 
 private:
-    EarlierTurns(core::EventTurnStore& turns, core::ChatSessionStore& chats, const Clock& clock)
+    InterruptedTurns(core::EventTurnStore& turns, core::ChatSessionStore& chats, const Clock& clock)
         : turns_(&turns), chats_(&chats), clock_(&clock) {}
 
     core::EventTurnStore* turns_;
