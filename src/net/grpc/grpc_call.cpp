@@ -27,23 +27,23 @@ GrpcCall::GrpcCall(std::shared_ptr<Http2Stream> stream) : stream_(std::move(stre
 Task<GrpcCall::Message> GrpcCall::read(Deadline deadline) {
     for (;;) {
         switch (reader_.look(*stream_)) {
-            case GrpcNews::kMessage: co_return reader_.message();
-            case GrpcNews::kEnd: co_return std::nullopt;
-            case GrpcNews::kHalf:
+            case GrpcReadResult::kMessage: co_return reader_.message();
+            case GrpcReadResult::kEnd: co_return std::nullopt;
+            case GrpcReadResult::kHalf:
                 co_return std::unexpected(
                     GrpcFailure{GrpcStatus::kInvalidArgument, "the request ends within a message"});
-            case GrpcNews::kPacking:
+            case GrpcReadResult::kPacking:
                 co_return std::unexpected(GrpcFailure{
                     GrpcStatus::kInvalidArgument, "a message is not packed as grpc-encoding says"});
-            case GrpcNews::kTooLarge:
+            case GrpcReadResult::kTooLarge:
                 co_return std::unexpected(
                     GrpcFailure{GrpcStatus::kResourceExhausted,
                                 fmt::format("the message has {} bytes, more than the {} allowed",
                                             reader_.wanted_bytes(), kMostMessageBytes)});
-            case GrpcNews::kGone:
+            case GrpcReadResult::kGone:
                 co_return std::unexpected(
                     GrpcFailure{GrpcStatus::kCancelled, "the caller is gone"});
-            case GrpcNews::kNothing: break;
+            case GrpcReadResult::kNothing: break;
         }
         switch (co_await stream_->more(deadline)) {
             case WaitEnd::kWoken: break;

@@ -56,12 +56,12 @@ void GrpcClientCall::send(std::string_view message) {
 
 Task<GrpcClientCall::Next> GrpcClientCall::next(Deadline deadline) {
     for (;;) {
-        const GrpcNews news = reader_.look(*stream_);
+        const GrpcReadResult news = reader_.look(*stream_);
         if (!server_->takes_gzip)
             server_->takes_gzip =
                 accepts_gzip(stream_->fields().find("grpc-accept-encoding").value_or(""));
-        if (news == GrpcNews::kMessage) co_return Next::kMessage;
-        if (news != GrpcNews::kNothing) {
+        if (news == GrpcReadResult::kMessage) co_return Next::kMessage;
+        if (news != GrpcReadResult::kNothing) {
             note_end(news);
             co_return Next::kEnd;
         }
@@ -73,9 +73,9 @@ Task<GrpcClientCall::Next> GrpcClientCall::next(Deadline deadline) {
     }
 }
 
-void GrpcClientCall::note_end(GrpcNews news) {
+void GrpcClientCall::note_end(GrpcReadResult news) {
     switch (news) {
-        case GrpcNews::kEnd:
+        case GrpcReadResult::kEnd:
             if (const auto status = trailer("grpc-status")) {
                 end_ = {.status = parse_grpc_status(*status),
                         .message = parse_grpc_message(trailer("grpc-message").value_or("")),
@@ -87,21 +87,21 @@ void GrpcClientCall::note_end(GrpcNews news) {
                         .answered = true};
             }
             return;
-        case GrpcNews::kGone: end_ = end_of_reset(stream_->reset_code()); return;
-        case GrpcNews::kTooLarge:
+        case GrpcReadResult::kGone: end_ = end_of_reset(stream_->reset_code()); return;
+        case GrpcReadResult::kTooLarge:
             end_ = {.status = GrpcStatus::kResourceExhausted,
                     .message = fmt::format("the answer has {} bytes, more than the {} allowed",
                                            reader_.wanted_bytes(), GrpcReader::kMostMessageBytes)};
             break;
-        case GrpcNews::kPacking:
+        case GrpcReadResult::kPacking:
             end_ = {.status = GrpcStatus::kInternal,
                     .message = "the answer is not packed as its grpc-encoding says"};
             break;
-        case GrpcNews::kHalf:
+        case GrpcReadResult::kHalf:
             end_ = {.status = GrpcStatus::kInternal, .message = "the answer ends within a message"};
             break;
-        case GrpcNews::kMessage:
-        case GrpcNews::kNothing: return;
+        case GrpcReadResult::kMessage:
+        case GrpcReadResult::kNothing: return;
     }
     cancel();
 }

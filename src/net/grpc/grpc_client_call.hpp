@@ -53,7 +53,7 @@ public:
     void cancel();
 
 private:
-    void note_end(GrpcNews news);
+    void note_end(GrpcReadResult news);
 
     std::shared_ptr<Http2Stream> stream_;
     std::shared_ptr<Server> server_;

@@ -5,7 +5,7 @@
 
 namespace crab::net {
 
-GrpcNews GrpcReader::look(Http2Stream& stream) {
+GrpcReadResult GrpcReader::look(Http2Stream& stream) {
     stream.consume(std::exchange(size_, 0));
     message_ = {};
     if (unpacked_) {
@@ -16,32 +16,33 @@ GrpcNews GrpcReader::look(Http2Stream& stream) {
     switch (frame.kind) {
         case GrpcFrame::Kind::kMessage:
             if (frame.compressed) {
-                if (const GrpcNews news = unpack(stream, frame.message); news != GrpcNews::kMessage)
+                if (const GrpcReadResult news = unpack(stream, frame.message);
+                    news != GrpcReadResult::kMessage)
                     return news;
             }
             size_ = frame.size;
             message_ = frame.compressed ? std::string_view(*unpacked_) : frame.message;
-            return GrpcNews::kMessage;
-        case GrpcFrame::Kind::kNoFlag: return GrpcNews::kPacking;
+            return GrpcReadResult::kMessage;
+        case GrpcFrame::Kind::kNoFlag: return GrpcReadResult::kPacking;
         case GrpcFrame::Kind::kTooLarge:
             wanted_ = frame.size - kGrpcPrefix;
-            return GrpcNews::kTooLarge;
+            return GrpcReadResult::kTooLarge;
         case GrpcFrame::Kind::kNeedMore: break;
     }
-    if (stream.ended()) return stream.body().empty() ? GrpcNews::kEnd : GrpcNews::kHalf;
-    return stream.gone() ? GrpcNews::kGone : GrpcNews::kNothing;
+    if (stream.ended()) return stream.body().empty() ? GrpcReadResult::kEnd : GrpcReadResult::kHalf;
+    return stream.gone() ? GrpcReadResult::kGone : GrpcReadResult::kNothing;
 }
 
-GrpcNews GrpcReader::unpack(Http2Stream& stream, std::string_view packed) {
-    if (stream.fields().find("grpc-encoding") != kGrpcGzip) return GrpcNews::kPacking;
+GrpcReadResult GrpcReader::unpack(Http2Stream& stream, std::string_view packed) {
+    if (stream.fields().find("grpc-encoding") != kGrpcGzip) return GrpcReadResult::kPacking;
     std::string text;
     const GunzipOutcome outcome = gunzip(packed, kMostMessageBytes, text);
     if (outcome == GunzipOutcome::kDone && stream.hold(text.size())) {
         unpacked_ = std::move(text);
-        return GrpcNews::kMessage;
+        return GrpcReadResult::kMessage;
     }
     wanted_ = kMostMessageBytes + 1;
-    return outcome == GunzipOutcome::kBroken ? GrpcNews::kPacking : GrpcNews::kTooLarge;
+    return outcome == GunzipOutcome::kBroken ? GrpcReadResult::kPacking : GrpcReadResult::kTooLarge;
 }
 
 std::string_view GrpcReader::take(Http2Stream& stream, std::string& kept) {

@@ -12,7 +12,7 @@
 namespace crab::net {
 
 /// The result of reading the next message of a stream.
-enum class GrpcNews : std::uint8_t {
+enum class GrpcReadResult : std::uint8_t {
     kMessage,
     kNothing,     ///< not yet: wait for more()
     kEnd,         ///< the other side has sent all
@@ -28,7 +28,7 @@ public:
     static constexpr std::size_t kMostMessageBytes = 4 * 1024 * 1024;
 
     /// Releases the previous message and looks for the next one.
-    GrpcNews look(Http2Stream& stream);
+    GrpcReadResult look(Http2Stream& stream);
     /// Of kMessage; holds until the next look() and the stream's next wait.
     std::string_view message() const { return message_; }
     /// Of kTooLarge: the announced size.
@@ -39,7 +39,7 @@ public:
     std::string_view take(Http2Stream& stream, std::string& kept);
 
 private:
-    GrpcNews unpack(Http2Stream& stream, std::string_view packed);
+    GrpcReadResult unpack(Http2Stream& stream, std::string_view packed);
 
     std::string_view message_;
     std::optional<std::string> unpacked_;
