@@ -88,9 +88,9 @@ void EventLog::stop(Deadline) {
     store_.reset();
 }
 
-rtp::PairingWitness EventLog::pairing_witness() {
+rtp::PairingObserver EventLog::pairing_witness() {
     return [this, gateway_id = peers_.keys_of_gateway().identity.gateway_id,
-            ids = std::make_shared<IdSource>(context_.clock)](const rtp::PairingNews& news) {
+            ids = std::make_shared<IdSource>(context_.clock)](const rtp::PairingUpdate& news) {
         outbox_->post_owed(rtp::pairing_event(news, ids->uuid_v7().view(), gateway_id,
                                               context_.clock.system_now()));
     };

@@ -3,7 +3,7 @@
 #include "adapters/rtp/events/call_event_log.hpp"
 #include "adapters/rtp/events/events_api.hpp"
 #include "adapters/rtp/events/turn_event_log.hpp"
-#include "adapters/rtp/pairing/pairing_news.hpp"
+#include "adapters/rtp/pairing/pairing_update.hpp"
 #include "gateway/call_ledger.hpp"
 #include "gateway/chat_sessions.hpp"
 #include "gateway/peer_records.hpp"
@@ -34,7 +34,7 @@ public:
     core::CallEvents& calls() { return *calls_; }
     core::TurnLog& turns() { return *turns_; }
     /// Publishes the events of pairings. For one event loop.
-    rtp::PairingWitness pairing_witness();
+    rtp::PairingObserver pairing_witness();
     core::EventOutbox& outbox() { return *outbox_; }
     /// For every listener's EventsApi.
     rtp::EventServices services(trust::Access& access) {

@@ -46,7 +46,8 @@ Result<void> PeerListener::start() {
 void PeerListener::make_pairing() {
     PeerRecords& records = uses_.records;
     net::EventLoop& loop = uses_.loops.first();
-    const auto told = [this, also = uses_.events.pairing_witness()](const rtp::PairingNews& news) {
+    const auto told = [this,
+                       also = uses_.events.pairing_witness()](const rtp::PairingUpdate& news) {
         uses_.records.record(rtp::event_type_of(news.kind), news.remote, [&](json::Writer& writer) {
             writer.key("pairing");
             rtp::append_pairing_payload(writer, news);

@@ -5,18 +5,18 @@
 namespace crab::rtp {
 namespace {
 
-core::EventType type_of(PairingNews::Kind kind) {
+core::EventType type_of(PairingUpdate::Kind kind) {
     switch (kind) {
-        case PairingNews::Kind::kStarted: return core::EventType::kPairingStarted;
-        case PairingNews::Kind::kCompleted: return core::EventType::kPairingCompleted;
-        case PairingNews::Kind::kFailed: return core::EventType::kPairingFailed;
+        case PairingUpdate::Kind::kStarted: return core::EventType::kPairingStarted;
+        case PairingUpdate::Kind::kCompleted: return core::EventType::kPairingCompleted;
+        case PairingUpdate::Kind::kFailed: return core::EventType::kPairingFailed;
     }
     return core::EventType::kPairingFailed;
 }
 
 }  // namespace
 
-core::NewEvent pairing_event(const PairingNews& news, std::string_view event_id,
+core::NewEvent pairing_event(const PairingUpdate& news, std::string_view event_id,
                              std::string_view gateway_id, SystemTime now) {
     core::NewEvent made;
     core::Event& event = made.event;

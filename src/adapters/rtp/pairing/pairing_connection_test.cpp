@@ -127,7 +127,7 @@ protected:
     net::NameLookups names{1};
     net::LoopGroup loops{1, clock};
     GatewayTls gateway_tls{keys, clock};
-    std::vector<PairingNews> news;
+    std::vector<PairingUpdate> news;
     PairingDialer dialer{{.loop = loops.at(0),
                           .pool = pool,
                           .names = names,
@@ -136,7 +136,7 @@ protected:
                           .random = random,
                           .tls = gateway_tls,
                           .rules = {},
-                          .told = [this](const PairingNews& one) { news.push_back(one); }}};
+                          .told = [this](const PairingUpdate& one) { news.push_back(one); }}};
     PairingRemote remote{loops.at(0),
                          pool,
                          {.path = "/v1/pair",

@@ -80,13 +80,13 @@ Task<trust::PairingResult<Paired>> PairingDialer::pair_planned(trust::PairingPla
                                                                PairingInitiator initiator) {
     const Clock& clock = services_.loop.clock();
     const Deadline deadline = clock.steady_now() + trust::kPairingTimeout;
-    PairingNews news{.pairing_id = {},
-                     .remote_uri = plan.endpoint.text(),
-                     .initiator = initiator,
-                     .remote = plan.request.name,
-                     .peer = {},
-                     .error = {}};
-    const auto tell = [&](PairingNews::Kind kind) {
+    PairingUpdate news{.pairing_id = {},
+                       .remote_uri = plan.endpoint.text(),
+                       .initiator = initiator,
+                       .remote = plan.request.name,
+                       .peer = {},
+                       .error = {}};
+    const auto tell = [&](PairingUpdate::Kind kind) {
         news.kind = kind;
         if (services_.told) services_.told(news);
     };
@@ -100,15 +100,15 @@ Task<trust::PairingResult<Paired>> PairingDialer::pair_planned(trust::PairingPla
         std::make_shared<trust::GatewayPairing>(std::move(gateway), std::move(plan), deadline);
 
     news.pairing_id = machine->pairing_id();
-    tell(PairingNews::Kind::kStarted);
+    tell(PairingUpdate::Kind::kStarted);
     auto peer = co_await shake_hands(machine, deadline);
     if (!peer) {
         news.error = peer.error();
-        tell(PairingNews::Kind::kFailed);
+        tell(PairingUpdate::Kind::kFailed);
         co_return std::unexpected(std::move(peer.error()));
     }
     news.peer = *peer;
-    tell(PairingNews::Kind::kCompleted);
+    tell(PairingUpdate::Kind::kCompleted);
     co_return Paired{machine->pairing_id(), std::move(*peer)};
 }
 

@@ -2,7 +2,7 @@
 
 #include "adapters/rtp/pairing/gateway_tls.hpp"
 #include "adapters/rtp/pairing/pairing_link.hpp"
-#include "adapters/rtp/pairing/pairing_news.hpp"
+#include "adapters/rtp/pairing/pairing_update.hpp"
 #include "net/http/dialer.hpp"
 #include "net/http/name_lookups.hpp"
 #include "trust/pairing/gateway_pairing.hpp"
@@ -39,7 +39,7 @@ public:
         /// Presents the operator's certificate and requires a chain to the operator's CA and the
         /// host's name; null: there is no such CA.
         std::shared_ptr<net::TlsContext> operator_tls = nullptr;
-        PairingWitness told = nullptr;  ///< notified of every pairing that is dialled
+        PairingObserver told = nullptr;  ///< notified of every pairing that is dialled
     };
 
     explicit PairingDialer(Services services) : services_(std::move(services)) {}

@@ -1,4 +1,4 @@
-#include "adapters/rtp/pairing/pairing_news.hpp"
+#include "adapters/rtp/pairing/pairing_update.hpp"
 
 #include "base/encoding.hpp"
 
@@ -12,26 +12,26 @@ std::string_view to_text(PairingInitiator initiator) {
     return {};
 }
 
-std::string_view event_type_of(PairingNews::Kind kind) {
+std::string_view event_type_of(PairingUpdate::Kind kind) {
     switch (kind) {
-        case PairingNews::Kind::kStarted: return "pairing.started";
-        case PairingNews::Kind::kCompleted: return "pairing.completed";
-        case PairingNews::Kind::kFailed: return "pairing.failed";
+        case PairingUpdate::Kind::kStarted: return "pairing.started";
+        case PairingUpdate::Kind::kCompleted: return "pairing.completed";
+        case PairingUpdate::Kind::kFailed: return "pairing.failed";
     }
     return {};
 }
 
-void append_pairing_payload(json::Writer& writer, const PairingNews& news) {
+void append_pairing_payload(json::Writer& writer, const PairingUpdate& news) {
     writer.begin_object().key("pairing_id").string(news.pairing_id);
     switch (news.kind) {
-        case PairingNews::Kind::kStarted:
+        case PairingUpdate::Kind::kStarted:
             writer.key("remote_uri")
                 .string_lossy(news.remote_uri)
                 .key("initiated_via")
                 .string(to_text(news.initiator));
             writer.key("remote_component_type").string(to_text(news.remote.type));
             break;
-        case PairingNews::Kind::kCompleted:
+        case PairingUpdate::Kind::kCompleted:
             writer.key("remote_component_id")
                 .string(news.peer->name.id)
                 .key("remote_component_type")
@@ -41,7 +41,7 @@ void append_pairing_payload(json::Writer& writer, const PairingNews& news) {
             writer.key("remote_public_key_x25519").string(to_base64(news.peer->public_key_x25519));
             writer.key("mtls_cert_fingerprint").string(news.peer->mtls_cert_fingerprint);
             break;
-        case PairingNews::Kind::kFailed:
+        case PairingUpdate::Kind::kFailed:
             writer.key("remote_uri")
                 .string_lossy(news.remote_uri)
                 .key("initiated_via")

@@ -18,7 +18,7 @@ std::string_view to_text(PairingInitiator initiator);
 
 /// A step of a pairing: one kStarted, then one of the others. Source: docs/protocols/rtp.md,
 /// section 9.
-struct PairingNews {
+struct PairingUpdate {
     enum class Kind : std::uint8_t { kStarted, kCompleted, kFailed };
 
     Kind kind = Kind::kStarted;
@@ -29,11 +29,11 @@ struct PairingNews {
     std::optional<trust::PeerRecord> peer;       ///< kCompleted
     std::optional<trust::PairingError> error;    ///< kFailed
 };
-using PairingWitness = std::function<void(const PairingNews&)>;
+using PairingObserver = std::function<void(const PairingUpdate&)>;
 
 /// The event's type, such as `pairing.completed`.
-std::string_view event_type_of(PairingNews::Kind kind);
+std::string_view event_type_of(PairingUpdate::Kind kind);
 /// The payload of that event, an object.
-void append_pairing_payload(json::Writer& writer, const PairingNews& news);
+void append_pairing_payload(json::Writer& writer, const PairingUpdate& news);
 
 }  // namespace crab::rtp
