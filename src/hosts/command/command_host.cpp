@@ -458,7 +458,7 @@ Task<core::Outcome> CommandHost::run(core::AdmittedCall call, core::FrameSink& s
     }
 
     TaskChain& chain = co_await this_chain();
-    const auto talk = std::make_shared<CommandTalk>(chain.executor(), no_timers_);
+    const auto talk = std::make_shared<CommandChannel>(chain.executor(), no_timers_);
     // a loop that ends drops this coroutine where it waits
     const ScopeExit leave([&] { talk->stop(); });
     services_.threads.post([talk, order = std::move(*order), self = shared_from_this()] {
@@ -469,7 +469,7 @@ Task<core::Outcome> CommandHost::run(core::AdmittedCall call, core::FrameSink& s
     std::string output;
     bool kept = true;
     for (bool cancelled = false;;) {
-        CommandTalk::Part part = talk->take();
+        CommandChannel::Part part = talk->take();
         if (!part.output.empty() && !cancelled) {
             if (streams) frames.put(part.output);
             kept = kept && (!streams || output.size() + part.output.size() <= kMostKept);

@@ -70,7 +70,7 @@ std::string next_group_name() {
 /// The run of one command.
 class Run {
 public:
-    Run(const SandboxAbilities& abilities, const CommandOrder& order, CommandTalk& talk)
+    Run(const SandboxAbilities& abilities, const CommandOrder& order, CommandChannel& talk)
         : abilities_(abilities),
           order_(order),
           request_(order.request),
@@ -504,7 +504,7 @@ private:
     const SandboxAbilities& abilities_;
     const CommandOrder& order_;
     SandboxRequest request_;  ///< of the order, with what is known only now
-    CommandTalk& talk_;
+    CommandChannel& talk_;
     const bool bare_;  ///< no namespaces
     const SteadyTime began_;
     const CommandCgroup group_;
@@ -529,7 +529,7 @@ private:
 }  // namespace
 
 CommandEnd run_command(const SandboxAbilities& abilities, const CommandOrder& order,
-                       CommandTalk& talk) {
+                       CommandChannel& talk) {
     return Run(abilities, order, talk)();
 }
 

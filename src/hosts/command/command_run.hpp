@@ -1,6 +1,6 @@
 #pragma once
 
-#include "hosts/command/command_talk.hpp"
+#include "hosts/command/command_channel.hpp"
 #include "hosts/command/command_tool.hpp"
 #include "hosts/command/disk_quota.hpp"
 #include "hosts/command/egress.hpp"
@@ -32,6 +32,6 @@ struct CommandOrder {
 /// or has been replaced. The sandbox is killed when this thread ends. Source:
 /// docs/protocols/sw4rm.md, sections 4 and 10.
 CommandEnd run_command(const SandboxAbilities& abilities, const CommandOrder& order,
-                       CommandTalk& talk);
+                       CommandChannel& talk);
 
 }  // namespace crab::command

@@ -83,7 +83,7 @@ void run_commands(benchmark::State& state, const SandboxAbilities& abilities, Si
     order.max_output_bytes = 1 << 20;
     order.filter = filter->get();
     for (auto _ : state) {
-        CommandTalk talk(io.get_executor(), timers);
+        CommandChannel talk(io.get_executor(), timers);
         const CommandEnd end = run_command(abilities, order, talk);
         if (end.status != 0 || end.reason != EndReason::kExited)
             state.SkipWithError(end.failure.c_str());

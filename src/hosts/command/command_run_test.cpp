@@ -59,7 +59,7 @@ protected:
     /// Runs sh to its end and keeps what it wrote.
     CommandEnd run(std::string script) {
         order.request.argv = {"sh", "-c", std::move(script)};
-        auto talk = std::make_shared<CommandTalk>(loop.executor(), loop.timers);
+        auto talk = std::make_shared<CommandChannel>(loop.executor(), loop.timers);
         std::jthread taking([&, talk](const std::stop_token& stop) {
             while (!stop.stop_requested()) {
                 take(*talk);
@@ -72,7 +72,7 @@ protected:
         take(*talk);
         return end;
     }
-    void take(CommandTalk& talk) { output += talk.take().output; }
+    void take(CommandChannel& talk) { output += talk.take().output; }
 
     TestLoop loop;
     Descriptor filter;
@@ -109,7 +109,7 @@ TEST_F(CommandRunTest, ACommandEndsWithItsStatusAndAllItsOutput) {
 
 TEST_F(CommandRunTest, AProgramThatIsNotThereDoesNotStart) {
     order.request.argv = {"/usr/bin/no-such-program"};
-    CommandTalk talk(loop.executor(), loop.timers);
+    CommandChannel talk(loop.executor(), loop.timers);
     const CommandEnd end = run_command(abilities(), order, talk);
     EXPECT_EQ(end.reason, EndReason::kNotStarted);
     EXPECT_THAT(end.failure, HasSubstr("could not be started"));
@@ -178,14 +178,14 @@ TEST_F(CommandRunTest, OutputThatNobodyTakesHoldsTheCommandBack) {
     order.request.argv = {"sh", "-c", "head -c 50000000 /dev/zero"};
     order.max_output_bytes = 100'000'000;
     order.deadline = std::chrono::steady_clock::now() + 1s;
-    CommandTalk talk(loop.executor(), loop.timers);
+    CommandChannel talk(loop.executor(), loop.timers);
     const CommandEnd end = run_command(abilities(), order, talk);
     EXPECT_EQ(end.reason, EndReason::kDeadline) << "the clocks run while it waits";
-    EXPECT_LE(end.output_bytes, CommandTalk::kMostWaiting);
+    EXPECT_LE(end.output_bytes, CommandChannel::kMostWaiting);
 }
 
 TEST_F(CommandRunTest, AStopBeforeTheStartRunsNothing) {
-    CommandTalk talk(loop.executor(), loop.timers);
+    CommandChannel talk(loop.executor(), loop.timers);
     EXPECT_TRUE(talk.stop());
     EXPECT_FALSE(talk.begin());
 }

@@ -15,12 +15,12 @@ namespace crab::command {
 /// Channel between the coroutine that awaits a command, on its loop, and the thread that runs it:
 /// output in one direction, the stop request in the other. Output that is not taken blocks the
 /// command. Thread-safe; owned by both sides.
-class CommandTalk {
+class CommandChannel {
 public:
     static constexpr std::size_t kMostWaiting = std::size_t{1} << 20;  ///< bytes
 
     /// `no_timers` is required by RemoteWaiter but unused: the thread watches the time.
-    CommandTalk(const Executor& home, TimerWheel& no_timers);
+    CommandChannel(const Executor& home, TimerWheel& no_timers);
 
     // The loop's side.
 
