@@ -3,7 +3,7 @@
 #include "base/coded_text.hpp"
 #include "base/cut_text.hpp"
 #include "base/error_kind.hpp"
-#include "cli/gateway_place.hpp"
+#include "cli/gateway_endpoint.hpp"
 #include "cli/output/exit_codes.hpp"
 #include "cli/output/pretty_json.hpp"
 #include "cli/output/terminal.hpp"
@@ -29,7 +29,7 @@ std::string hint_details(std::string_view hint) {
 }
 
 /// The place is said once, as the person wrote it.
-std::unexpected<Error> not_reached(const GatewayPlace& place, const Error& error) {
+std::unexpected<Error> not_reached(const GatewayEndpoint& place, const Error& error) {
     std::string_view why = error.message;
     for (const std::string& said : {fmt::format("cannot connect to {}: ", place.endpoint.text()),
                                     fmt::format("{}: ", place.endpoint.text())}) {
@@ -54,10 +54,10 @@ std::unexpected<Error> not_trusted(Error error) {
 }  // namespace
 
 struct AdminClient::State {
-    State(GatewayPlace found, net::BlockingClient::Options options)
+    State(GatewayEndpoint found, net::BlockingClient::Options options)
         : place(std::move(found)), http(place.endpoint, std::move(options)) {}
 
-    const GatewayPlace place;
+    const GatewayEndpoint place;
     net::BlockingClient http;
     std::vector<std::pair<std::string, std::string>> headers{};
 

@@ -1,6 +1,6 @@
 #include "cli/admin_client.hpp"
 #include "cli/commands.hpp"
-#include "cli/gateway_place.hpp"
+#include "cli/gateway_endpoint.hpp"
 #include "cli/output/exit_codes.hpp"
 #include "cli/output/pretty_json.hpp"
 #include "cli/output/terminal.hpp"

@@ -81,7 +81,7 @@ private:
 /// A person's conversation, or one question of a script.
 class Talk {
 public:
-    Talk(const Chat& options, GatewayPlace place)
+    Talk(const Chat& options, GatewayEndpoint place)
         : options_(options), place_(std::move(place)), places_(options.target) {}
 
     Result<void> open(const std::string& session) {
@@ -217,7 +217,7 @@ private:
     }
 
     const Chat& options_;
-    const GatewayPlace place_;
+    const GatewayEndpoint place_;
     ToolPlaces places_;
     std::unique_ptr<ChatLink> link_;
     std::string session_, greeting_;

@@ -126,7 +126,7 @@ struct ChatLink::State {
 ChatLink::ChatLink(std::unique_ptr<State> state) : state_(std::move(state)) {}
 ChatLink::~ChatLink() = default;
 
-Result<std::unique_ptr<ChatLink>> ChatLink::open(const GatewayPlace& place,
+Result<std::unique_ptr<ChatLink>> ChatLink::open(const GatewayEndpoint& place,
                                                  const std::string& session_id,
                                                  const std::string& agent) {
     auto addresses = net::resolve(place.endpoint);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cli/gateway_place.hpp"
+#include "cli/gateway_endpoint.hpp"
 #include "json/value.hpp"
 
 #include <memory>
@@ -16,7 +16,7 @@ public:
     /// Connects; the first frame is `session_start`. `session_id` empty: the gateway makes one;
     /// `agent` is the persona of a new session. Errors: those of net::websocket_connect(), with
     /// messages for people.
-    static Result<std::unique_ptr<ChatLink>> open(const GatewayPlace& place,
+    static Result<std::unique_ptr<ChatLink>> open(const GatewayEndpoint& place,
                                                   const std::string& session_id,
                                                   const std::string& agent);
     ChatLink(const ChatLink&) = delete;

@@ -1,7 +1,7 @@
 #include "base/doubling_delay.hpp"
 #include "cli/admin_client.hpp"
 #include "cli/commands.hpp"
-#include "cli/gateway_place.hpp"
+#include "cli/gateway_endpoint.hpp"
 #include "cli/output/exit_codes.hpp"
 #include "cli/output/pretty_json.hpp"
 #include "cli/output/terminal.hpp"
@@ -59,7 +59,8 @@ public:
     }
 
 private:
-    Webhook(GatewayPlace place, std::string url) : place_(std::move(place)), url_(std::move(url)) {
+    Webhook(GatewayEndpoint place, std::string url)
+        : place_(std::move(place)), url_(std::move(url)) {
         net::BlockingClient::Options options{
             .io_timeout = kPostTime, .tls = place_.tls, .host_header = place_.host};
         http_ = std::make_unique<net::BlockingClient>(place_.endpoint, std::move(options));
@@ -68,7 +69,7 @@ private:
         complain(fmt::format("{}: {}", url_, printable(what)));
     }
 
-    GatewayPlace place_;
+    GatewayEndpoint place_;
     std::string url_;
     std::unique_ptr<net::BlockingClient> http_;
 };

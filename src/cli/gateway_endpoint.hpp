@@ -11,7 +11,7 @@
 namespace crab::cli {
 
 /// The address of a gateway and how to connect to it.
-struct GatewayPlace {
+struct GatewayEndpoint {
     net::Endpoint endpoint;
     std::string host = "localhost";          ///< the Host field
     std::shared_ptr<net::TlsContext> tls;    ///< null: plain
@@ -25,7 +25,7 @@ struct GatewayPlace {
 
 /// Finds the admin socket (config::client_socket()) or reads the URL. Errors: kInvalidArgs for an
 /// invalid URL.
-Result<GatewayPlace> find_gateway(const Target& target);
+Result<GatewayEndpoint> find_gateway(const Target& target);
 
 /// The state folder of the gateway with this configuration file; empty: the default file. `system`:
 /// that of the system service. Errors: those of config::load_first().

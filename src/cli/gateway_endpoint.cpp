@@ -1,4 +1,4 @@
-#include "cli/gateway_place.hpp"
+#include "cli/gateway_endpoint.hpp"
 
 #include "config/load.hpp"
 #include "config/paths.hpp"
@@ -32,8 +32,8 @@ Result<std::filesystem::path> find_socket(const Target& target) {
 
 }  // namespace
 
-Result<GatewayPlace> find_gateway(const Target& target) {
-    GatewayPlace place;
+Result<GatewayEndpoint> find_gateway(const Target& target) {
+    GatewayEndpoint place;
     if (target.url.empty()) {
         const auto socket = find_socket(target);
         if (!socket) return fail(socket.error());
