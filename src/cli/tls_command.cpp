@@ -6,7 +6,7 @@
 #include "cli/output/terminal.hpp"
 #include "config/load.hpp"
 #include "config/paths.hpp"
-#include "setup/public_place.hpp"
+#include "setup/public_address.hpp"
 #include "setup/tls_certificates.hpp"
 
 #include <unistd.h>
@@ -114,7 +114,7 @@ int run(const TlsInit& options) {
     if (!made) return report(made.error());
     const std::vector<std::string> names = names_of(made->leaf);
     const config::ListenOptions listen = listener_with(options, *made);
-    const auto place = setup::public_place(listen, listen.public_address->port);
+    const auto place = setup::public_address(listen, listen.public_address->port);
     const std::string gateway = place->url("ws", "wss"), ca_file = place->ca_file;
     if (options.output == Output::kJson) {
         json::Value answer = json::Value::object({{"cert", made->certificate.string()},

@@ -1,7 +1,7 @@
 #include "gateway/admin_listener.hpp"
 
 #include "gateway/device_page.hpp"
-#include "setup/public_place.hpp"
+#include "setup/public_address.hpp"
 
 namespace crab::gateway {
 
@@ -107,7 +107,7 @@ void AdminListener::fill_places(admin::Gateway& view) {
     const clawseed::StatusFacts& facts = uses_.devices.facts();
     view.public_endpoint = uses_.public_listener.endpoint();
     if (!view.public_endpoint.empty()) {
-        if (const auto place = setup::public_place(config.listen, facts.port))
+        if (const auto place = setup::public_address(config.listen, facts.port))
             view.reach = {.url = place->url("ws", "wss"),
                           .ca_file = place->ca_file,
                           .only_here = place->loopback,

@@ -1,4 +1,4 @@
-#include "setup/public_place.hpp"
+#include "setup/public_address.hpp"
 
 #include "setup/tls_certificates.hpp"
 
@@ -53,18 +53,19 @@ std::string authority_of(const std::filesystem::path& certificate,
 
 }  // namespace
 
-std::string PublicPlace::url(std::string_view plain, std::string_view secure) const {
+std::string PublicAddress::url(std::string_view plain, std::string_view secure) const {
     return fmt::format("{}://{}{}", tls ? secure : plain, authority, prefix);
 }
 
-std::optional<PublicPlace> public_place(const config::ListenOptions& listen, std::uint16_t port) {
+std::optional<PublicAddress> public_address(const config::ListenOptions& listen,
+                                            std::uint16_t port) {
     if (!listen.public_address) return std::nullopt;
     const auto leaf = listen.tls ? read_certificate(listen.tls->cert) : std::nullopt;
-    PublicPlace place{.authority = fmt::format("{}:{}", host_in_url(host_of(listen, leaf)), port),
-                      .prefix = listen.path_prefix,
-                      .tls = listen.tls.has_value(),
-                      .loopback = listen.public_address->is_loopback(),
-                      .ca_file = {}};
+    PublicAddress place{.authority = fmt::format("{}:{}", host_in_url(host_of(listen, leaf)), port),
+                        .prefix = listen.path_prefix,
+                        .tls = listen.tls.has_value(),
+                        .loopback = listen.public_address->is_loopback(),
+                        .ca_file = {}};
     if (leaf) place.ca_file = authority_of(listen.tls->cert, *leaf);
     return place;
 }

@@ -10,7 +10,7 @@
 namespace crab::setup {
 
 /// The address of a gateway's public listener for clients, used in lines that people paste.
-struct PublicPlace {
+struct PublicAddress {
     std::string authority;   ///< `host:port`
     std::string prefix;      ///< of every path
     bool tls = false;
@@ -23,7 +23,8 @@ struct PublicPlace {
 };
 
 /// The listener of this configuration, with the port that was bound; nothing when it is off.
-std::optional<PublicPlace> public_place(const config::ListenOptions& listen, std::uint16_t port);
+std::optional<PublicAddress> public_address(const config::ListenOptions& listen,
+                                            std::uint16_t port);
 
 /// `https://host:port` of the peer listener; empty when it is off, or on a port that the system
 /// chooses.
