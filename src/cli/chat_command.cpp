@@ -218,7 +218,7 @@ private:
 
     const Chat& options_;
     const GatewayEndpoint place_;
-    ToolPlaces places_;
+    ToolLocations places_;
     std::unique_ptr<ChatLink> link_;
     std::string session_, greeting_;
 };

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cli/commands.hpp"
-#include "cli/tool_places.hpp"
+#include "cli/tool_locations.hpp"
 #include "json/value.hpp"
 
 #include <chrono>
@@ -13,7 +13,7 @@ namespace crab::cli {
 /// Shows the frames of one turn: the answer on standard output, everything else on standard error.
 class ChatView {
 public:
-    ChatView(const Chat& options, ToolPlaces& places) : options_(options), places_(places) {}
+    ChatView(const Chat& options, ToolLocations& places) : options_(options), places_(places) {}
 
     /// False when the turn is over.
     bool show(const json::Value& frame);
@@ -27,7 +27,7 @@ private:
     void show_result(const json::Value& frame);
 
     const Chat& options_;
-    ToolPlaces& places_;
+    ToolLocations& places_;
     std::map<std::string, std::chrono::steady_clock::time_point> started_;
     std::string failure_;
     int code_ = 0;

@@ -1,4 +1,4 @@
-#include "cli/tool_places.hpp"
+#include "cli/tool_locations.hpp"
 
 #include "cli/admin_client.hpp"
 #include "cli/output/pretty_json.hpp"
@@ -16,7 +16,7 @@ std::string place_of(const json::Value& tool) {
 
 }  // namespace
 
-void ToolPlaces::fetch() {
+void ToolLocations::fetch() {
     Result<AdminClient> client = AdminClient::make(target_);
     if (!client) return;
     const auto reply = accepted(client->get(client->is_remote() ? "/api/tools" : "/v1/admin/tools",
@@ -35,7 +35,7 @@ void ToolPlaces::fetch() {
     }
 }
 
-std::string ToolPlaces::of(const std::string& tool) {
+std::string ToolLocations::of(const std::string& tool) {
     if (!places_.contains(tool)) {
         fetch();
         places_.try_emplace(tool);  // not asked for again when nobody knows it

@@ -9,9 +9,9 @@ namespace crab::cli {
 
 /// Where the tools of a gateway run, for people; loaded on first use, and again for unknown tools.
 /// Blocks.
-class ToolPlaces {
+class ToolLocations {
 public:
-    explicit ToolPlaces(const Target& target) : target_(target) {}
+    explicit ToolLocations(const Target& target) : target_(target) {}
     /// Such as `device/phone`; empty if unknown.
     std::string of(const std::string& tool);
 
