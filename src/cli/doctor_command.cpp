@@ -184,7 +184,7 @@ private:
     void sandbox() {
         using core::Network, core::Privilege;
         auto abilities = command::SandboxAbilities::detect();
-        abilities.cgroups = command::CgroupPlaces::look("/sys/fs/cgroup", membership_);
+        abilities.cgroups = command::CgroupPaths::look("/sys/fs/cgroup", membership_);
         std::string kept, not_kept;
         const auto add = [&](std::string_view label, const std::optional<std::string>& missing) {
             if (!missing)

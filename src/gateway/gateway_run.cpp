@@ -35,7 +35,7 @@ Result<void> check_rules(const config::GatewayConfig& config, const config::Path
 std::vector<std::string> commands_not_offered_here(const config::GatewayConfig& config) {
     if (!hosting::has_commands(config)) return {};
     auto abilities = command::SandboxAbilities::detect();
-    abilities.cgroups = command::CgroupPlaces::look();
+    abilities.cgroups = command::CgroupPaths::look();
     return hosting::commands_not_offered(config, abilities);
 }
 

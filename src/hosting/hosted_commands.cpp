@@ -238,7 +238,7 @@ Result<std::unique_ptr<HostedCommands>> HostedCommands::open(
         .secrets = std::move(*secrets),
         .own = std::make_shared<const command::OwnFiles>(own_files(config, places)),
         .relied_on = std::make_shared<const command::OwnFiles>(relied_on(config))};
-    services.abilities.cgroups = command::CgroupPlaces::find();
+    services.abilities.cgroups = command::CgroupPaths::find();
     command::ScratchFolder::remove_leftovers();
     command::end_orphaned_sandboxes();
     const command::EgressServices egress{.loop = home, .names = made->names_, .audit = audit};

@@ -89,8 +89,8 @@ fs::path make_group(const fs::path& parent, const std::string& name) {
 namespace {
 
 /// All groups of a process that could be of use; `unified` may still refuse to hand anything down.
-CgroupPlaces places_of(const fs::path& root, const fs::path& membership) {
-    CgroupPlaces places;
+CgroupPaths places_of(const fs::path& root, const fs::path& membership) {
+    CgroupPaths places;
     std::istringstream lines(read_file(membership));
     for (std::string line; std::getline(lines, line);) {
         const std::size_t first = line.find(':'), second = line.find(':', first + 1);
@@ -115,7 +115,7 @@ CgroupPlaces places_of(const fs::path& root, const fs::path& membership) {
     return places;
 }
 
-CgroupPlaces without_old_ones(CgroupPlaces places) {
+CgroupPaths without_old_ones(CgroupPaths places) {
     if (places.unified.empty()) return places;
     places.pids.clear();
     places.memory.clear();
@@ -124,8 +124,8 @@ CgroupPlaces without_old_ones(CgroupPlaces places) {
 
 }  // namespace
 
-CgroupPlaces CgroupPlaces::find(const fs::path& root, const fs::path& membership) {
-    CgroupPlaces places = places_of(root, membership);
+CgroupPaths CgroupPaths::find(const fs::path& root, const fs::path& membership) {
+    CgroupPaths places = places_of(root, membership);
     if (!places.unified.empty() && !hand_down(places.unified)) places.unified.clear();
     places = without_old_ones(std::move(places));
     for (const fs::path& parent : {places.unified, places.pids, places.memory}) {
@@ -134,8 +134,8 @@ CgroupPlaces CgroupPlaces::find(const fs::path& root, const fs::path& membership
     return places;
 }
 
-CgroupPlaces CgroupPlaces::look(const fs::path& root, const fs::path& membership) {
-    CgroupPlaces places = places_of(root, membership);
+CgroupPaths CgroupPaths::look(const fs::path& root, const fs::path& membership) {
+    CgroupPaths places = places_of(root, membership);
     // Controllers are handed down already, or can be: by a group that holds one process, which
     // moves.
     const fs::path& group = places.unified;
@@ -146,7 +146,7 @@ CgroupPlaces CgroupPlaces::look(const fs::path& root, const fs::path& membership
     return without_old_ones(std::move(places));
 }
 
-CommandCgroup::CommandCgroup(const CgroupPlaces& places, const std::string& name, Limits limits)
+CommandCgroup::CommandCgroup(const CgroupPaths& places, const std::string& name, Limits limits)
     : unified_(make_group(places.unified, name)),
       pids_(make_group(places.pids, name)),
       memory_(make_group(places.memory, name)) {

@@ -13,7 +13,7 @@
 namespace crab::command {
 
 /// The parents of control groups for commands; empty paths where none can be created.
-struct CgroupPlaces {
+struct CgroupPaths {
     std::filesystem::path unified;   ///< v2, with the controllers memory and pids delegated
     /// v1; joining further controllers would cost milliseconds each
     std::filesystem::path pids, memory;
@@ -26,11 +26,11 @@ struct CgroupPlaces {
     /// group that delegates controllers must not contain processes, and back if that fails (the
     /// group contains other processes). Empty groups of commands whose gateway was killed are
     /// removed.
-    static CgroupPlaces find(const std::filesystem::path& root = "/sys/fs/cgroup",
-                             const std::filesystem::path& membership = "/proc/self/cgroup");
+    static CgroupPaths find(const std::filesystem::path& root = "/sys/fs/cgroup",
+                            const std::filesystem::path& membership = "/proc/self/cgroup");
     /// The result of find() for a process with that membership; changes nothing.
-    static CgroupPlaces look(const std::filesystem::path& root = "/sys/fs/cgroup",
-                             const std::filesystem::path& membership = "/proc/self/cgroup");
+    static CgroupPaths look(const std::filesystem::path& root = "/sys/fs/cgroup",
+                            const std::filesystem::path& membership = "/proc/self/cgroup");
 };
 
 /// Advice for an operator when find() finds no memory controller.
@@ -48,7 +48,7 @@ public:
         std::uint32_t processes = 0;
     };
     /// `name` is unique among the commands of this machine.
-    CommandCgroup(const CgroupPlaces& places, const std::string& name, Limits limits);
+    CommandCgroup(const CgroupPaths& places, const std::string& name, Limits limits);
     /// False when memory limits could not be set although they are available: then nothing may run.
     bool is_good() const { return good_; }
     CommandCgroup(const CommandCgroup&) = delete;

@@ -26,9 +26,9 @@ protected:
         std::ifstream stream(root / file);
         return {std::istreambuf_iterator<char>(stream), {}};
     }
-    CgroupPlaces find(std::string_view membership) const {
+    CgroupPaths find(std::string_view membership) const {
         put("membership", membership);
-        return CgroupPlaces::find(root, root / "membership");
+        return CgroupPaths::find(root, root / "membership");
     }
     const TestFolder made;
     const fs::path root = made.path();
@@ -39,7 +39,7 @@ TEST_F(CommandCgroupTest, ADelegatedUnifiedGroupHandsItsControllersDown) {
     for (const char* file : {"cgroup.procs", "cgroup.subtree_control", "crab-gateway/cgroup.procs"})
         put(fs::path("crab.service") / file, "");
     put("crab.service/cgroup.controllers", "cpu io memory pids\n");
-    const CgroupPlaces places = find("0::/crab.service\n");
+    const CgroupPaths places = find("0::/crab.service\n");
     EXPECT_EQ(places.unified, root / "crab.service");
     EXPECT_EQ(get("crab.service/crab-gateway/cgroup.procs"), "0");
     EXPECT_TRUE(places.any());
@@ -55,21 +55,21 @@ TEST_F(CommandCgroupTest, AUnifiedTreeWithoutControllersAndTheRootGroupAreLeftAl
 
 TEST_F(CommandCgroupTest, TheOldTreeOfProcessNumbersIsFoundToo) {
     fs::create_directories(root / "pids/a");
-    const CgroupPlaces places = find("8:pids:/a\n3:cpu,cpuacct:/b\n0::/\n");
+    const CgroupPaths places = find("8:pids:/a\n3:cpu,cpuacct:/b\n0::/\n");
     EXPECT_EQ(places.pids, root / "pids/a");
 }
 
 TEST_F(CommandCgroupTest, TheOldTreeOfMemoryCountsAndTheNewOneComesFirst) {
     fs::create_directories(root / "memory/a");
     fs::create_directories(root / "pids/a");
-    const CgroupPlaces places = find("8:pids:/a\n4:memory:/a\n0::/\n");
+    const CgroupPaths places = find("8:pids:/a\n4:memory:/a\n0::/\n");
     EXPECT_EQ(places.memory, root / "memory/a");
     EXPECT_TRUE(places.count_memory());
     EXPECT_FALSE(find("8:pids:/a\n0::/\n").count_memory());
     for (const char* file : {"cgroup.procs", "cgroup.subtree_control", "crab-gateway/cgroup.procs"})
         put(fs::path("unified/x") / file, "");
     put("unified/x/cgroup.controllers", "memory pids\n");
-    const CgroupPlaces both = find("8:pids:/a\n4:memory:/a\n0::/x\n");
+    const CgroupPaths both = find("8:pids:/a\n4:memory:/a\n0::/x\n");
     EXPECT_EQ(both.unified, root / "unified/x");
     EXPECT_TRUE(both.memory.empty() && both.pids.empty());
 }
@@ -81,14 +81,14 @@ TEST_F(CommandCgroupTest, LookingFindsTheSameAndChangesNothing) {
     put("crab.service/cgroup.controllers", "cpu io memory pids\n");
     put("membership", "0::/crab.service\n");
     put("crab.service/cgroup.procs", "7\n");
-    EXPECT_EQ(CgroupPlaces::look(root, root / "membership").unified, root / "crab.service");
+    EXPECT_EQ(CgroupPaths::look(root, root / "membership").unified, root / "crab.service");
     EXPECT_FALSE(fs::exists(root / "crab.service/crab-gateway"));
     put("crab.service/cgroup.procs", "7\n8\n");
-    EXPECT_FALSE(CgroupPlaces::look(root, root / "membership").count_memory())
+    EXPECT_FALSE(CgroupPaths::look(root, root / "membership").count_memory())
         << "another process is in the group, which cannot hand down then";
     put("crab.service/cgroup.subtree_control", "memory pids\n");
     put("membership", "0::/crab.service/crab-gateway\n");
-    EXPECT_EQ(CgroupPlaces::look(root, root / "membership").unified, root / "crab.service")
+    EXPECT_EQ(CgroupPaths::look(root, root / "membership").unified, root / "crab.service")
         << "a gateway that runs there";
 }
 

@@ -92,7 +92,7 @@ void run_commands(benchmark::State& state, const SandboxAbilities& abilities, Si
 
 void BM_Command(benchmark::State& state) {
     SandboxAbilities abilities = SandboxAbilities::detect();
-    if (state.range(0) != 0) abilities.cgroups = CgroupPlaces::find();
+    if (state.range(0) != 0) abilities.cgroups = CgroupPaths::find();
     run_commands(state, abilities, SignalScope::kNamespace);
 }
 BENCHMARK(BM_Command)

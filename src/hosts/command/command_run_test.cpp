@@ -51,7 +51,7 @@ protected:
     static const SandboxAbilities& abilities() {
         static const SandboxAbilities found = [] {
             SandboxAbilities made = SandboxAbilities::detect();
-            made.cgroups = CgroupPlaces::find();
+            made.cgroups = CgroupPaths::find();
             return made;
         }();
         return found;

@@ -1,6 +1,6 @@
 #include "hosts/command/own_files.hpp"
 
-#include "hosts/command/visible_places.hpp"
+#include "hosts/command/mounted_paths.hpp"
 
 #include <algorithm>
 
@@ -17,7 +17,7 @@ void add_new(std::vector<fs::path>& list, fs::path path) {
 }
 
 /// Whether `inner` can be seen anywhere within `outer`.
-bool contains(const VisiblePlaces& visible, const FileIdentity& outer, const fs::path& inner) {
+bool contains(const MountedPaths& visible, const FileIdentity& outer, const fs::path& inner) {
     return std::ranges::any_of(visible.of(inner),
                                [&](const fs::path& place) { return is_within(place, outer); });
 }
@@ -45,7 +45,7 @@ std::vector<fs::path> OwnFiles::Own::names() const {
 }
 
 std::vector<fs::path> OwnFiles::places() const {
-    const VisiblePlaces visible;
+    const MountedPaths visible;
     std::vector<fs::path> all;
     for (const Own& own : all_) {
         for (const fs::path& name : own.names()) {
@@ -56,7 +56,7 @@ std::vector<fs::path> OwnFiles::places() const {
 }
 
 std::optional<fs::path> OwnFiles::met_by(const HeldFile& folder) const {
-    const VisiblePlaces visible;
+    const MountedPaths visible;
     const fs::path place = folder.place();
     for (const Own& own : all_) {
         for (const fs::path& name : own.names()) {
@@ -93,7 +93,7 @@ std::optional<fs::path> OwnFiles::linked_in(const HeldFile& folder) const {
 }
 
 bool overlap(const HeldFile& one, const HeldFile& other) {
-    const VisiblePlaces visible;
+    const MountedPaths visible;
     return contains(visible, one.identity(), other.place()) ||
            contains(visible, other.identity(), one.place());
 }

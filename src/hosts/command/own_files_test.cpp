@@ -2,7 +2,7 @@
 
 #include "base/process/test_folder.hpp"
 #include "base/scope_exit.hpp"
-#include "hosts/command/visible_places.hpp"
+#include "hosts/command/mounted_paths.hpp"
 #include "hosts/command/worktrees.hpp"
 
 #include <gmock/gmock.h>
@@ -122,9 +122,8 @@ TEST_F(OwnFilesTest, PlacesAreFoundThroughTheTableOfMounts) {
         << "23 1 8:2 /x/state " << (folder / "state/inner").string() << " rw - ext4 /dev/b rw\n";
     // Of the second place the table tells that it is the first; here, where nothing is mounted, it
     // is another and does not count.
-    EXPECT_THAT(VisiblePlaces(folder / "table").of(folder / "state"),
-                ElementsAre(folder / "state"));
-    EXPECT_THAT(VisiblePlaces().of("/"), Contains(fs::path("/")));
+    EXPECT_THAT(MountedPaths(folder / "table").of(folder / "state"), ElementsAre(folder / "state"));
+    EXPECT_THAT(MountedPaths().of("/"), Contains(fs::path("/")));
 }
 
 }  // namespace

@@ -41,9 +41,9 @@ struct SandboxAbilities {
     bool namespaces = false;             ///< bubblewrap can create namespaces here
     int landlock_abi = 0;                ///< 0: none
     bool seccomp = false;
-    /// Empty: rlimits and polling only; not set by detect(), since CgroupPlaces::find() may move
+    /// Empty: rlimits and polling only; not set by detect(), since CgroupPaths::find() may move
     /// this process
-    CgroupPlaces cgroups;
+    CgroupPaths cgroups;
     /// /tmp, which commands without namespaces write to, is a tmpfs
     bool scratch_is_memory = false;
 

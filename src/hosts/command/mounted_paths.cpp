@@ -1,4 +1,4 @@
-#include "hosts/command/visible_places.hpp"
+#include "hosts/command/mounted_paths.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -43,7 +43,7 @@ fs::path joined(const fs::path& folder, std::string_view rest) {
 
 }  // namespace
 
-VisiblePlaces::VisiblePlaces(const fs::path& table) {
+MountedPaths::MountedPaths(const fs::path& table) {
     std::ifstream lines(table);
     for (std::string line; std::getline(lines, line);) {
         std::istringstream words(line);
@@ -54,7 +54,7 @@ VisiblePlaces::VisiblePlaces(const fs::path& table) {
     }
 }
 
-std::vector<fs::path> VisiblePlaces::of(const fs::path& path) const {
+std::vector<fs::path> MountedPaths::of(const fs::path& path) const {
     std::vector<fs::path> places{path};
     const Mount* covering = nullptr;   // the longest, and of those the last: it lies on top
     for (const Mount& mount : mounts_) {

@@ -10,9 +10,9 @@ namespace crab::command {
 
 /// Maps a path to all paths of the same file in this process's mount table: bind mounts show a
 /// folder at several paths. Source: proc_pid_mountinfo(5).
-class VisiblePlaces {
+class MountedPaths {
 public:
-    explicit VisiblePlaces(const std::filesystem::path& table = "/proc/self/mountinfo");
+    explicit MountedPaths(const std::filesystem::path& table = "/proc/self/mountinfo");
 
     /// `path`, which is absolute and without links, and all other paths of the same file, which
     /// need not exist.
