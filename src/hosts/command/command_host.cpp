@@ -190,7 +190,7 @@ CommandHost::CommandHost(CommandServices services, Options options, std::vector<
                                     : SignalScope::kNobody;
     for (const core::Privilege level : {core::Privilege::kMinimal, core::Privilege::kDefault}) {
         for (const core::Network network : {core::Network::kDenyAll, core::Network::kFullAccess}) {
-            const SeccompOrders orders{
+            const SeccompOptions orders{
                 .level = level,
                 .signals = signals,
                 .unix_sockets = network == core::Network::kFullAccess,
@@ -398,14 +398,14 @@ Result<SandboxRequest> CommandHost::request_of(const core::AdmittedCall& call,
     return request;
 }
 
-Result<CommandOrder> CommandHost::order_of(const core::AdmittedCall& call, const CommandTool& tool,
-                                           const Worktree* worktree,
-                                           std::vector<std::string>& unenforced) const {
+Result<CommandRequest> CommandHost::order_of(const core::AdmittedCall& call,
+                                             const CommandTool& tool, const Worktree* worktree,
+                                             std::vector<std::string>& unenforced) const {
     const core::EffectivePolicy& policy = *call.policy();
     if (auto refused = refusal(policy, unenforced)) return fail(std::move(*refused));
     auto request = request_of(call, tool, worktree);
     if (!request) return fail(std::move(request.error()));
-    CommandOrder order;
+    CommandRequest order;
     order.request = std::move(*request);
     order.errors = tool.errors;
     order.max_output_bytes = tool.max_output_bytes;

@@ -73,9 +73,9 @@ public:
 private:
     Task<Result<const Worktree*>> worktree_of(const core::Call& call,
                                               const core::Principal& principal) const;
-    Result<CommandOrder> order_of(const core::AdmittedCall& call, const CommandTool& tool,
-                                  const Worktree* worktree,
-                                  std::vector<std::string>& unenforced) const;
+    Result<CommandRequest> order_of(const core::AdmittedCall& call, const CommandTool& tool,
+                                    const Worktree* worktree,
+                                    std::vector<std::string>& unenforced) const;
     Result<std::vector<std::pair<std::string, std::string>>> environment_of(
         const core::AdmittedCall& call, const CommandTool& tool, json::Element arguments) const;
     Result<void> grant(const core::EffectivePolicy& policy, const CommandTool& tool,

@@ -70,7 +70,7 @@ std::string next_group_name() {
 /// The run of one command.
 class Run {
 public:
-    Run(const SandboxAbilities& abilities, const CommandOrder& order, CommandChannel& talk)
+    Run(const SandboxAbilities& abilities, const CommandRequest& order, CommandChannel& talk)
         : abilities_(abilities),
           order_(order),
           request_(order.request),
@@ -502,7 +502,7 @@ private:
     }
 
     const SandboxAbilities& abilities_;
-    const CommandOrder& order_;
+    const CommandRequest& order_;
     SandboxRequest request_;  ///< of the order, with what is known only now
     CommandChannel& talk_;
     const bool bare_;  ///< no namespaces
@@ -528,7 +528,7 @@ private:
 
 }  // namespace
 
-CommandEnd run_command(const SandboxAbilities& abilities, const CommandOrder& order,
+CommandEnd run_command(const SandboxAbilities& abilities, const CommandRequest& order,
                        CommandChannel& talk) {
     return Run(abilities, order, talk)();
 }

@@ -10,7 +10,7 @@
 namespace crab::command {
 
 /// One command to run, with its limits.
-struct CommandOrder {
+struct CommandRequest {
     SandboxRequest request;
     std::string input;
     Errors errors = Errors::kLog;
@@ -31,7 +31,7 @@ struct CommandOrder {
 /// processes are checked every 50 ms. Refuses to start when a bound file contains crab's own files
 /// or has been replaced. The sandbox is killed when this thread ends. Source:
 /// docs/protocols/sw4rm.md, sections 4 and 10.
-CommandEnd run_command(const SandboxAbilities& abilities, const CommandOrder& order,
+CommandEnd run_command(const SandboxAbilities& abilities, const CommandRequest& order,
                        CommandChannel& talk);
 
 }  // namespace crab::command

@@ -78,7 +78,7 @@ void run_commands(benchmark::State& state, const SandboxAbilities& abilities, Si
     asio::io_context io;
     const RealClock clock;
     TimerWheel timers(clock);
-    CommandOrder order;
+    CommandRequest order;
     order.request = request_of(abilities);
     order.max_output_bytes = 1 << 20;
     order.filter = filter->get();

@@ -76,7 +76,7 @@ protected:
 
     TestLoop loop;
     Descriptor filter;
-    CommandOrder order;
+    CommandRequest order;
     std::string output;
     SandboxAbilities with = abilities();
 };

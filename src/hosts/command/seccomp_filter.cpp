@@ -303,7 +303,7 @@ void refuse_processes(Rules& rules) {
 
 }  // namespace
 
-Result<Descriptor> make_seccomp_filter(const SeccompOrders& orders) {
+Result<Descriptor> make_seccomp_filter(const SeccompOptions& orders) {
     const scmp_filter_ctx context = seccomp_init(SCMP_ACT_ALLOW);
     if (context == nullptr)
         return fail(ErrorCode::kUnavailable, "no seccomp filter can be made here");

@@ -15,7 +15,7 @@ enum class SignalScope : std::uint8_t {
     kNobody,      ///< nothing: the filter allows signals to its own group only
 };
 
-struct SeccompOrders {
+struct SeccompOptions {
     core::Privilege level = core::Privilege::kMinimal;
     SignalScope signals = SignalScope::kNamespace;
     /// Only with the host's network: Unix sockets bypass network namespaces through the file system
@@ -34,6 +34,6 @@ struct SeccompOrders {
 /// namespaces also no sockets at all, no changes of modes, owners and times of files by name, no
 /// System V memory, no watching of files, and no access to other processes by pid. Errors:
 /// kUnavailable when libseccomp or the kernel fails. Source: docs/protocols/sw4rm.md, section 10.
-Result<Descriptor> make_seccomp_filter(const SeccompOrders& orders);
+Result<Descriptor> make_seccomp_filter(const SeccompOptions& orders);
 
 }  // namespace crab::command

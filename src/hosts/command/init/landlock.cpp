@@ -48,7 +48,7 @@ bool allow(int ruleset, const char* path, std::uint64_t access) {
 
 }  // namespace
 
-bool restrict_by_landlock(const LandlockOrders& orders) {
+bool restrict_by_landlock(const LandlockRules& orders) {
     const long abi = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, kAskVersion);
     if (abi < 1) return false;
     RulesetAttr rules;

@@ -5,7 +5,7 @@
 
 namespace crab::sandbox {
 
-struct LandlockOrders {
+struct LandlockRules {
     /// Readable and executable; missing files are left out
     std::vector<const char*> readable;
     std::vector<const char*> writable;   ///< also writable; devices cannot be created there
@@ -16,6 +16,6 @@ struct LandlockOrders {
 
 /// Restricts this process and its children to the files in `orders`. Needs no_new_privs. False with
 /// errno set when the kernel refuses; a kernel without Landlock refuses.
-bool restrict_by_landlock(const LandlockOrders& orders);
+bool restrict_by_landlock(const LandlockRules& orders);
 
 }  // namespace crab::sandbox

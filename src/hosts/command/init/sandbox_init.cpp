@@ -47,7 +47,7 @@ struct Orders {
     rlim_t memory = RLIM_INFINITY, processes = RLIM_INFINITY, cpu = RLIM_INFINITY,
            file_size = RLIM_INFINITY;
     bool landlock = false, bare = false, waits = false;
-    LandlockOrders view;
+    LandlockRules view;
     std::vector<Expected> expected;
     const char* place = nullptr;
     char** program = nullptr;
