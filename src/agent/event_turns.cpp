@@ -93,7 +93,8 @@ EventTurns::EventTurns(Services services, EventAgent agent)
     : services_(std::move(services)),
       agent_(std::make_shared<const EventAgent>(std::move(agent))),
       principal_(principal_of(*agent_)),
-      bell_(std::make_shared<core::EventBell>(services_.loop.executor(), services_.loop.timers())),
+      bell_(std::make_shared<core::EventNotifier>(services_.loop.executor(),
+                                                  services_.loop.timers())),
       room_(services_.loop.timers()),
       tasks_(services_.loop.executor()) {}
 

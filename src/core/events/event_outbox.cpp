@@ -111,10 +111,10 @@ void EventOutbox::remember(std::vector<EventRef> events) {
 }
 
 void EventOutbox::ring() {
-    std::vector<std::shared_ptr<EventBell>> awake;
+    std::vector<std::shared_ptr<EventNotifier>> awake;
     {
         const std::scoped_lock lock(mutex_);
-        std::erase_if(bells_, [&](const std::weak_ptr<EventBell>& weak) {
+        std::erase_if(bells_, [&](const std::weak_ptr<EventNotifier>& weak) {
             auto bell = weak.lock();
             if (!bell) return true;
             if (bell->listening_.exchange(false)) awake.push_back(std::move(bell));
@@ -124,12 +124,12 @@ void EventOutbox::ring() {
     for (const auto& bell : awake) bell->wake();
 }
 
-void EventOutbox::add(const std::shared_ptr<EventBell>& bell) {
+void EventOutbox::add(const std::shared_ptr<EventNotifier>& bell) {
     const std::scoped_lock lock(mutex_);
     bells_.push_back(bell);
 }
 
-Task<WaitEnd> EventOutbox::sleep(EventBell& bell, EventPosition after, Deadline until) {
+Task<WaitEnd> EventOutbox::sleep(EventNotifier& bell, EventPosition after, Deadline until) {
     bell.listening_ = true;
     // What was committed before the bell listened would ring it no more.
     if (last() > after) co_return WaitEnd::kWoken;

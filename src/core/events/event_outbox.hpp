@@ -13,7 +13,7 @@
 namespace crab::core {
 
 /// Wakes one coroutine when the outbox has new events. Owned by both sides.
-class EventBell final : public RemoteWaiter {
+class EventNotifier final : public RemoteWaiter {
 public:
     using RemoteWaiter::RemoteWaiter;
 
@@ -64,10 +64,10 @@ public:
     Task<Result<std::vector<EventRef>>> read(EventPosition after, std::size_t most);
 
     /// Rings `bell` after each commit, until it is destroyed.
-    void add(const std::shared_ptr<EventBell>& bell);
+    void add(const std::shared_ptr<EventNotifier>& bell);
     /// Sleeps until there is an event after `after`, the bell is rung, or `until`. On the bell's
     /// thread.
-    Task<WaitEnd> sleep(EventBell& bell, EventPosition after, Deadline until);
+    Task<WaitEnd> sleep(EventNotifier& bell, EventPosition after, Deadline until);
 
     /// Removes events beyond the age or size limit, at most a thousand; called every second,
     /// blocking. False on failure.
@@ -101,7 +101,7 @@ private:
     std::deque<EventRef> recent_;  ///< the newest, without a gap
     std::size_t recent_bytes_ = 0;
     EventBounds bounds_;
-    std::vector<std::weak_ptr<EventBell>> bells_;
+    std::vector<std::weak_ptr<EventNotifier>> bells_;
     /// Last: its destructor flushes the queue using the other members
     BatchQueue<NewEvent, EventReceipt> queue_;
 };

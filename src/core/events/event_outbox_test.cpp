@@ -69,7 +69,7 @@ TEST_F(EventOutboxTest, OlderEventsAreReadFromTheStoreAfterAStartToo) {
 }
 
 TEST_F(EventOutboxTest, ASleeperWakesWithTheNextCommitAndDoesNotMissTheOneBefore) {
-    const auto bell = std::make_shared<EventBell>(loop.executor(), loop.timers);
+    const auto bell = std::make_shared<EventNotifier>(loop.executor(), loop.timers);
     outbox->add(bell);
     auto sleeping = loop.start(outbox->sleep(*bell, 0, kNoDeadline));
     EXPECT_FALSE(sleeping->ended());

@@ -20,10 +20,10 @@ struct LiveStream {
                TimerWheel& timers)
         : peer(std::move(of_peer)),
           subscription(std::move(of_subscription)),
-          bell(std::make_shared<core::EventBell>(home, timers)) {}
+          bell(std::make_shared<core::EventNotifier>(home, timers)) {}
 
     const std::string peer, subscription;
-    const std::shared_ptr<core::EventBell> bell;
+    const std::shared_ptr<core::EventNotifier> bell;
     std::atomic<core::EventPosition> sent{0};           ///< the last that left
     std::atomic<core::EventPosition> acknowledged{0};
     std::atomic<bool> displaced{false};                 ///< a newer stream has its subscription
