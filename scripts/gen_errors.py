@@ -44,7 +44,7 @@ def header(codes: list) -> str:
         "",
         "namespace crab {",
         "",
-        "/// What can go wrong, in plain words; every protocol gives each of them its own form.",
+        "/// What can go wrong; every protocol maps each code to its own form.",
         "enum class ErrorCode : std::uint8_t {",
     ]
     for code in codes:
@@ -184,7 +184,7 @@ def typescript(codes: list) -> str:
     lines += [
         "] as const;",
         "",
-        "/** What can go wrong, in plain words; docs/reference/errors.md says what each means. */",
+        "/** What can go wrong; docs/reference/errors.md says what each means. */",
         "export type ErrorCode = (typeof errorCodes)[number];",
         "",
     ]

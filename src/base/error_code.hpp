@@ -9,7 +9,7 @@
 
 namespace crab {
 
-/// What can go wrong, in plain words; every protocol gives each of them its own form.
+/// What can go wrong; every protocol maps each code to its own form.
 enum class ErrorCode : std::uint8_t {
     /// The arguments or a field of the request are not what the tool or the protocol accepts.
     kInvalidArgs,

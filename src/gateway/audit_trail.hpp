@@ -15,7 +15,7 @@ class AuditTrail final : public Component {
 public:
     explicit AuditTrail(const GatewayContext& context) : context_(context) {}
 
-    std::string_view name() const override { return "audit trail"; }
+    std::string_view name() const override { return "audit log"; }
     std::span<const ConfigKey> keys() const override;
     /// Errors: those of the store.
     Result<void> start() override;

@@ -67,8 +67,8 @@ public:
     /// The member of that name; nullptr when absent or when this is not an object.
     const Value* find(std::string_view key) const;
     Value* find(std::string_view key);
-    /// What an RFC 6901 pointer leads to; "" is the value itself. nullptr when it leads nowhere or
-    /// is malformed.
+    /// Resolves an RFC 6901 pointer; "" is the value itself. nullptr when it does not resolve or is
+    /// malformed.
     const Value* resolve(std::string_view pointer) const;
 
     /// Sets a member, in place when the name exists; null becomes an object first. Returns the

@@ -14,7 +14,7 @@
 /// them.
 namespace crab::sdk {
 
-/// `args` is one JSON object. Nothing for args that are none.
+/// `args` is one JSON object. Nothing for invalid args.
 std::optional<std::string> call_request(std::string_view tool, std::string_view args,
                                         std::string_view call_id, const CallOptions& options);
 std::string cancel_request(std::string_view call_id, std::string_view tenant_id);

@@ -28,5 +28,5 @@ export const errorCodes = [
   "INTERNAL",
 ] as const;
 
-/** What can go wrong, in plain words; docs/reference/errors.md says what each means. */
+/** What can go wrong; docs/reference/errors.md says what each means. */
 export type ErrorCode = (typeof errorCodes)[number];

@@ -36,9 +36,8 @@ struct SchemaOptions {
 class Schema {
 public:
     /// Errors: kInvalidArgs with the schema pointer and the reason (not JSON, a keyword of the
-    /// wrong type, a bad pattern, a
-    /// `$ref` that leads nowhere, an unknown dialect); kOversize above `max_bytes` or
-    /// `max_program_bytes`, or when it has too many subschemas.
+    /// wrong type, a bad pattern, a `$ref` that does not resolve, an unknown dialect); kOversize
+    /// above `max_bytes` or `max_program_bytes`, or when it has too many subschemas.
     static Result<std::shared_ptr<const Schema>> compile(std::string_view text,
                                                          const SchemaOptions& options = {});
 

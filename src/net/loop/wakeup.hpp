@@ -47,8 +47,8 @@ public:
     private:
         Wakeup& wakeup_;
     };
-    /// To be awaited. Ends with the next notify(), or when the chain is cancelled, at once if it is
-    /// already: what the task then does is its own affair.
+    /// To be awaited. Ends with the next notify(), or when the chain is cancelled, immediately if
+    /// it already is.
     [[nodiscard]] Wait wait() { return Wait(*this); }
 
 private:

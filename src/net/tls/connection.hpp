@@ -101,8 +101,8 @@ public:
         return state_ == State::kConnecting || state_ == State::kHandshaking;
     }
 
-    /// The outgoing queue: append, then mark_dirty(). Written at the end of the turn. After close
-    /// it leads nowhere.
+    /// The outgoing queue: append, then mark_dirty(). Written at the end of the turn. Discarded
+    /// after close.
     std::string& out();
     void mark_dirty() { loop_.mark_dirty(*this); }
     /// Bytes that the kernel has not taken yet.
