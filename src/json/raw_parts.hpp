@@ -31,7 +31,7 @@ private:
 };
 
 /// The value of the first member of that name, as it came; nothing when absent or when the text is
-/// no object.
+/// not an object.
 std::optional<std::string_view> find_raw(std::string_view object, std::string_view name);
 /// The text that a JSON string stands for, without quotes and escapes; nothing for another value.
 std::optional<std::string> read_raw_string(std::string_view raw);

@@ -378,7 +378,9 @@ class Replies(BusCase):
 
     def test_cetp_57_data_of_another_type_and_unsealed_memory_are_refused(self) -> None:
         self.ready()
-        self.assertIn("[INTERNAL_ERROR] the provider's `data` is not a string", self.refusal("number"))
+        self.assertIn(
+            "[INTERNAL_ERROR] the provider's `data` is not a string", self.refusal("number")
+        )
         self.assertIn(
             "[INTERNAL_ERROR] the provider's data_fd is not sealed", self.refusal("unsealed")
         )
