@@ -94,7 +94,7 @@ std::unexpected<Error> cancelled() { return fail(ErrorCode::kCancelled, "the tur
 
 }  // namespace
 
-/// What one turn knows while it runs.
+/// State of a running turn.
 struct Agent::Turn {
     /// A call that the model wants, and why it is not made, if it is not.
     struct Wanted {
@@ -244,7 +244,7 @@ Task<std::string> Agent::ask_person(Turn& turn, const ToolRequest& request) {
     co_return co_await turn.request.asker->ask(std::move(asked), until);
 }
 
-/// Reads as much of what was said before as has room in the context.
+/// Loads as much history as fits the context.
 Task<Result<void>> Agent::begin(Turn& turn) {
     const std::size_t most_bytes = turn.options.context_tokens * kBytesPerToken;
     auto read = [&store = services_.chats, id = ChatSessionId(turn.request.session_id),
@@ -276,7 +276,7 @@ Task<Result<void>> Agent::begin(Turn& turn) {
     co_return Result<void>();
 }
 
-/// What the model may know of the tools that there are now.
+/// The tools to offer to the model now.
 void Agent::offer_tools(Turn& turn) {
     const auto listed = services_.pipeline.list_for(turn.access.view());
     const bool searched = turn.offer.searched;
@@ -322,8 +322,7 @@ Task<std::string> Agent::find_tools(Turn& turn, std::string_view args) {
     co_return found_text(*turn.catalog, *found);
 }
 
-/// Makes what the model wants fit for the conversation: every id is there once, all arguments are
-/// objects.
+/// Normalizes the model's requests for the conversation: ids are unique, arguments are objects.
 void Agent::take_requests(Turn& turn, ModelAnswer& answer) {
     turn.wanted.clear();
     for (ToolRequest& request : answer.requests) {
@@ -357,7 +356,7 @@ void Agent::take_requests(Turn& turn, ModelAnswer& answer) {
     }
 }
 
-/// Tells of the batch, runs it, tells the outcomes in the model's order. False when the turn was
+/// Reports the batch, runs it, reports the outcomes in the model's order. False when the turn was
 /// cancelled.
 Task<bool> Agent::run_tools(Turn& turn) {
     std::vector<const ToolRequest*> to_make;
@@ -410,8 +409,8 @@ Task<bool> Agent::run_tools(Turn& turn) {
     co_return !chain.cancelled();
 }
 
-/// What people are told that a turn cost: of input what the last request had, of output all;
-/// nothing that the vendor did not say.
+/// The reported cost of a turn: the input of the last request, the output of all; only what the
+/// vendor reported.
 void Agent::count(Turn& turn, const ModelUsage& usage, Milliseconds generating) {
     core::TurnMetrics& metrics = turn.metrics;
     const bool first = turn.rounds == 0;

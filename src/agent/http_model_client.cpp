@@ -64,10 +64,10 @@ private:
 
 }  // namespace
 
-/// What became of one request.
+/// The result of one request.
 struct HttpModelClient::Attempt {
     Result<ModelAnswer> answer;
-    bool may_repeat = false;                 ///< nothing was heard, and it may go better
+    bool may_repeat = false;                 ///< nothing received; a retry may succeed
     std::optional<Milliseconds> asked{};     ///< Retry-After
 };
 
@@ -130,7 +130,7 @@ Task<HttpModelClient::Attempt> HttpModelClient::attempt(const net::HttpCall& cal
     if (body.took() && reader->whole()) co_return Attempt{.answer = reader->take()};
     if (!reply) {
         const Error& error = reply.error().error;
-        // nobody there: perhaps the name leads elsewhere by now
+        // unreachable: the name may resolve to another address by now
         if (!reply.error().written && client_ == http) {
             client_->close();
             client_ = nullptr;

@@ -15,8 +15,7 @@ namespace {
 
 std::string error_text(const Error& error) {
     const std::string_view code = token_of(error.code);
-    // A tool may have put its code in front already, in one form or the other or in both; it is
-    // said once.
+    // A tool may have prefixed its code already, in either form or both; it is not repeated.
     std::string_view text = error.message;
     for (const std::string& said :
          {fmt::format("{}: ", code), fmt::format("[{}] ", code), fmt::format("{}: ", code)}) {

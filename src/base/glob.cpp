@@ -19,7 +19,7 @@ bool matches_by(std::string_view pattern, std::string_view text, auto takes) {
             ++t;
         } else if (star != std::string_view::npos) {
             p = star + 1;
-            t = ++resume;  // let the last star take one character more
+            t = ++resume;  // let the last star match one more character
         } else {
             return false;
         }
@@ -34,8 +34,7 @@ bool Glob::matches(std::string_view text) const {
     return matches_by(pattern_, text, [](char) { return true; });
 }
 
-/// The narrower pattern is matched as a text, in which a star is one letter that only our stars can
-/// take.
+/// The narrower pattern is matched as text, in which a star is a letter that only our stars match.
 bool Glob::covers(const Glob& narrower) const {
     return matches_by(pattern_, narrower.pattern_, [](char c) { return c != '*'; });
 }

@@ -14,7 +14,7 @@ namespace {
 std::atomic<Level> threshold{Level::kInfo};
 std::atomic<Format> form{Format::kText};
 
-/// Never destroyed: what ends after main() still has something to say.
+/// Never destroyed: destructors that run after main() may still log.
 spdlog::logger& logger() {
     static spdlog::logger& instance = *[] {
         auto* const made =
@@ -48,8 +48,7 @@ spdlog::level::level_enum to_spdlog(Level level) {
     return spdlog::level::off;
 }
 
-/// Control characters and quotes escaped, so that one event stays one line whatever a peer called
-/// itself.
+/// Escapes control characters and quotes, so that one event stays one line.
 void append_quoted(std::string& out, std::string_view text) {
     out += '"';
     for (const char c : text) {

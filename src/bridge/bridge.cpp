@@ -11,7 +11,7 @@ namespace crab::bridge {
 
 namespace {
 
-/// What the caller hears when a call threw; the log says what.
+/// The error for a call that threw; details are logged.
 cetp::Envelope broke(const cetp::Route& route, const std::exception_ptr& failure) {
     log::error("a call broke",
                {{"tool", route.name}, {"provider", route.provider_id}, {"why", text_of(failure)}});

@@ -90,7 +90,7 @@ Result<IssuedToken> PairingCodes::redeem(std::string_view code, std::string_view
     auto issued = tokens_.issue(request);
     if (!issued) {
         const std::scoped_lock lock(mutex_);
-        open_.push_back(std::move(*taken));  // the person may try again once the store works
+        open_.push_back(std::move(*taken));  // the code stays valid for another try
     }
     return issued;
 }
@@ -120,7 +120,7 @@ Result<PairingCodes::Open> PairingCodes::take(std::string_view code,
 std::vector<PairingCodes::Open>::iterator PairingCodes::find(std::string_view code) {
     const std::string digits = digits_of(code);
     auto match = open_.end();
-    // all of them, so that the time tells nothing
+    // compare all codes, for constant time
     for (auto it = open_.begin(); it != open_.end(); ++it) {
         if (crypto::constant_time_equal(it->digits, digits)) match = it;
     }

@@ -128,7 +128,7 @@ Result<void> Tokens::add(TokenRecord record) {
                         " is stored without a proper hash: restore the token store from a backup");
     }
     std::memcpy(digest.data(), bytes->data(), digest.size());
-    // a principal of the empty one could do anything
+    // an empty tenant would allow any tenant
     std::erase_if(record.tenants, [](const TenantId& tenant) { return tenant.empty(); });
     if (record.tenants.empty()) record.tenants.emplace_back(std::string(core::kDefaultTenant));
     auto entry = std::make_shared<Entry>();
@@ -374,7 +374,7 @@ Result<int> Tokens::revoke_token(std::string_view id) {
 /// The caller holds writing_.
 Result<int> Tokens::end(std::string_view name, const std::vector<EntryRef>& meant) {
     const SystemTime now = clock_.system_now();
-    std::vector<std::string> ids;  // all of them, so that a repeat mends what the store missed
+    std::vector<std::string> ids;  // all of them, so that a repeat completes a failed write
     std::vector<std::string> ended;
     int were_good = 0;
     std::vector<std::function<void(const std::string&)>> callbacks;

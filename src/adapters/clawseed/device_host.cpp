@@ -13,7 +13,7 @@ namespace {
 constexpr Milliseconds kAcceptWithin{3'000};
 constexpr Milliseconds kSilenceAfterPing{5'000};
 
-/// Leads from the id that the caller knows to the one that stands in the device's log.
+/// Logs the caller's call id together with the device's request id.
 void log_request(std::string_view id, const core::AdmittedCall& call) {
     if (!log::enabled(log::Level::kDebug)) return;
     const std::string& tool = call.tool().unique_name;
@@ -127,7 +127,8 @@ bool DeviceHost::take_slot() {
     return false;
 }
 
-/// Whoever is in line counted itself before it looked for a slot, so one of the two sees the other.
+/// A queued call increments the count before it checks for a slot, so one of the two sees the
+/// other.
 void DeviceHost::leave_slot() {
     calls_out_.fetch_sub(1);
     if (in_line_.load() > 0) wake_first();
@@ -142,7 +143,7 @@ void DeviceHost::wake_first() {
     if (first) first->wake();
 }
 
-/// Waits in line until fewer calls are out. Nothing was sent yet, whatever it returns.
+/// Queues until a slot is free. Nothing has been sent yet, whatever it returns.
 Task<Result<void>> DeviceHost::wait_for_slot(net::EventLoop& home, Deadline deadline) {
     const auto busy = [this] {
         return fail(Error{
@@ -210,7 +211,7 @@ Task<core::Outcome> DeviceHost::run(core::AdmittedCall call, core::FrameSink& si
         if (news.answer) co_return std::move(*news.answer);
         broken_at = news.broken_at;
         const bool moved = news.carrier.get() != carrier.get();
-        if (moved) carrier = news.carrier;  // the device is back and was asked again
+        if (moved) carrier = news.carrier;  // the device has reconnected and got the request again
         DeviceHost& sender = carrier ? *carrier : *this;
         if (end == WaitEnd::kCancelled) {
             sender.send_cancel(id.view(), "cancelled");
@@ -218,7 +219,7 @@ Task<core::Outcome> DeviceHost::run(core::AdmittedCall call, core::FrameSink& si
                            "the call was cancelled while the device worked on it");
         }
         if (end == WaitEnd::kWoken) {
-            look_at.reset();  // the link is gone; nothing to look after
+            look_at.reset();  // the connection has closed; nothing to watch
             pinged_at.reset();
             if (moved && !broken_at && sender.speaks(Extension::kAccepted))
                 look_at = home.clock().steady_now() + kAcceptWithin;

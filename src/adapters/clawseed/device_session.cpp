@@ -21,9 +21,9 @@ namespace {
 constexpr std::size_t kMaxReplyId = 128;
 constexpr std::size_t kMaxDeviceName = 128;
 constexpr std::size_t kMaxInstance = 64;
-constexpr std::size_t kMostWaiting = 64;   // frames behind a list of tools; then reading pauses
-constexpr std::size_t kMostRefused = 32;   // told to the operator
-constexpr std::size_t kMostExcess = 8;   // times the limit, of a reply that passes unkept
+constexpr std::size_t kMostWaiting = 64;  // frames queued behind a tool list; then reading pauses
+constexpr std::size_t kMostRefused = 32;  // told to the operator
+constexpr std::size_t kMostExcess = 8;  // times the limit, of a reply that passes unkept
 constexpr std::uint16_t kNormalClose = 1000;
 constexpr std::uint16_t kCredentialGone = 4401;
 
@@ -54,8 +54,7 @@ void DeviceSession::write(F&& frame) {
     socket_->end_text();
 }
 
-/// A line when a device, or who chats without being one, comes and goes; few, however often
-/// somebody redials.
+/// Logs connects and disconnects of devices and chat clients, rate-limited.
 void DeviceSession::tell_link(std::string_view what,
                               std::initializer_list<log::Field> fields) const {
     static log::Budget budget(240);
@@ -232,7 +231,7 @@ void DeviceSession::go_on() {
     if (std::exchange(paused_, false)) socket_->resume_reading();
 }
 
-/// A caller that waits for this reply hears at once that it cannot be read.
+/// Fails the call that waits for this reply immediately.
 void DeviceSession::on_unreadable(std::string_view text, std::string_view reason) {
     const auto reply =
         principal_->may(core::Role::kDevice) ? find_unreadable_reply(text) : std::nullopt;
@@ -529,9 +528,9 @@ void DeviceSession::on_reply(const json::Root& root, bool is_error) {
     }
 }
 
-/// A result that is too large costs its own call, not the link and the other calls on it: the call
-/// is told as soon as the frame says which it is, and the rest of the frame passes unkept. Any
-/// other frame of that size ends the link, and so does what is none.
+/// An oversized result fails its own call, not the connection: the call fails as soon as the
+/// frame's id is known, and the rest of the frame is discarded. Any other oversized frame, and
+/// invalid data, closes the connection.
 bool DeviceSession::on_excess(net::WebSocketSession&, std::string_view piece, bool last) {
     if (!excess_) excess_ = std::make_unique<Excess>();
     excess_->scan.feed(piece);
@@ -585,7 +584,7 @@ void DeviceSession::on_question(const json::Root& root, bool regenerate) {
     chat_->ask(std::move(question));
 }
 
-/// Answers what the agent asked in this chat; its connections are its owner's alone.
+/// Answers an agent's question in this chat; only its owner can connect to it.
 void DeviceSession::on_response(Element frame, std::string_view text) {
     if (!require(core::Role::kCaller, "answer questions")) return;
     const auto member = [&](std::string_view name) {
@@ -604,7 +603,7 @@ void DeviceSession::on_response(Element frame, std::string_view text) {
     chat_->respond(std::move(response), std::move(tell));
 }
 
-/// Decides about a call of this chat, of which the person in it was asked.
+/// Handles a decision on a call that this chat's user was asked about.
 void DeviceSession::on_approval_decision(Element frame) {
     core::Approvals* const approvals = hub_.services().approvals;
     auto word = parse_approval_decision(frame);

@@ -24,7 +24,7 @@ std::string link_key(const core::Principal& principal, std::string_view session_
     return fmt::format("{}\n{}", principal.id, session_id);
 }
 
-/// No other agent takes the place of one that was asked for: it may have other rights.
+/// No fallback to another agent, which may have other rights.
 std::string no_such_agent(std::string_view name, const std::vector<std::string>& agents) {
     const std::string_view near = closest_name(name, agents);
     if (!near.empty())
@@ -151,8 +151,7 @@ std::shared_ptr<PendingReplies> Hub::find_request(const core::Principal& princip
     return nullptr;
 }
 
-/// Forgets the links that nobody holds any more whenever there are twice as many as the last sweep
-/// left.
+/// Removes expired links whenever there are twice as many as the last sweep left.
 void Hub::sweep_links() {  // with mutex_ held
     if (links_.size() < sweep_links_at_) return;
     std::erase_if(links_, [](const auto& link) { return link.second.expired(); });

@@ -20,7 +20,7 @@ std::uint64_t PendingReplies::add(PendingReply& reply) {
     std::uint32_t index = 0;
     if (free_.empty()) {
         index = static_cast<std::uint32_t>(slots_.size());
-        // Ids of different tables should not look alike, so a table begins anywhere.
+        // A random start, so that ids of different tables differ.
         slots_.push_back({.reply = nullptr,
                           .generation = static_cast<std::uint32_t>(reply.home.ids().random())});
     } else {
@@ -99,7 +99,7 @@ core::Outcome PendingReplies::claim_artifact(std::uint64_t tag, std::string_view
                 "call may have taken effect");
 }
 
-/// Resumes the call on its own loop: here and now if this is it, else by a post that looks whether
+/// Resumes the call on its own loop: immediately if this is it, else by a post that checks whether
 /// it still waits.
 void PendingReplies::wake(std::uint64_t tag, net::EventLoop& home) {
     if (home.in_this_thread()) {
@@ -108,7 +108,7 @@ void PendingReplies::wake(std::uint64_t tag, net::EventLoop& home) {
             const std::scoped_lock lock(mutex_);
             reply = find(tag);
         }
-        // only this thread removes it, so it is still there
+        // only this thread removes it, so it still exists
         if (reply != nullptr) reply->waiter.wake();
         return;
     }

@@ -50,7 +50,7 @@ CancelWord word_of(CallService::CancelAnswer answer) {
 
 }  // namespace
 
-/// What a call's views point into, beside the request's own bytes.
+/// Storage for a call's views, in addition to the request's own bytes.
 struct CallService::Request {
     core::Call call;
     CallTexts texts;
@@ -224,7 +224,7 @@ Task<void> CallService::call_stream(Rpc rpc, core::PrincipalRef principal) {
     }
     if (!*end.outcome && end.outcome->error().code == ErrorCode::kCancelled &&
         !end.cancelled_by.empty()) {
-        // Whoever did not cancel it must not take a part for the whole (section 6).
+        // Other callers must not mistake a partial result for a complete one (section 6).
         frames.write_final({}, call_summary({.end = end,
                                              .status = "cancelled",
                                              .frames = frames.frames() + 1,

@@ -34,7 +34,7 @@ void Front::drain() {
 }
 
 Result<core::PrincipalRef> Front::caller_of(const net::GrpcCall& call) const {
-    // The first credential that is present decides alone, even if it is bad.
+    // The first credential that is present is authoritative, even if it is invalid.
     const auto authorization = call.metadata("authorization");
     if (authorization && trust::bearer_of(*authorization).empty()) {
         return fail(ErrorCode::kUnauthenticated, "the authorization is not a bearer token");

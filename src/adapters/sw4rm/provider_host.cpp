@@ -13,7 +13,7 @@
 namespace crab::sw4rm {
 namespace {
 
-constexpr std::chrono::seconds kGrace{5};  // the provider's own word about its timeout is to win
+constexpr std::chrono::seconds kGrace{5};  // let the provider's own timeout error arrive first
 constexpr std::size_t kMostKept = std::size_t{1} << 20;  // of streamed output, as the ledger
 constexpr std::string_view kJson = "application/json";
 
@@ -70,7 +70,7 @@ private:
 
 }  // namespace
 
-/// What the provider has on one event loop.
+/// The provider's state on one event loop.
 struct ProviderHost::Lane {
     Lane(net::EventLoop& event_loop, const ToolServiceClient::Options& options)
         : loop(event_loop), client(event_loop, options) {}
@@ -206,7 +206,7 @@ core::Outcome ProviderHost::outcome_of(ToolServiceClient::Ended ended,
             told_of_unknown_tool_();
         return fail(std::move(error));
     }
-    // Impatient callers prove nothing about the provider.
+    // Short caller deadlines say nothing about the provider.
     if (error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kOutcomeUnknown)
         breaker_.on_failure(now);
     if (error.code == ErrorCode::kUnavailable) {
@@ -242,7 +242,7 @@ Task<Result<std::optional<std::string>>> ProviderHost::fetch_tools(Deadline dead
         breaker_.on_success();
     } else if (failure.error.code != ErrorCode::kCancelled) {
         breaker_.on_failure(here.loop.clock().steady_now());
-        // a connection on which nothing comes back may be dead without our knowing
+        // a connection without responses may be dead
         here.client.retire();
     }
     co_return fail(failure.error);

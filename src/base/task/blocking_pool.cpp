@@ -18,14 +18,14 @@ BlockingPool::BlockingPool(std::size_t threads)
     for (std::size_t i = 0; i < threads; ++i) {
         threads_.emplace_back([this] {
             ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()),
-                          kNice);  // of this thread alone on Linux; a wish, so its failure is none
+                          kNice);  // of this thread only on Linux; best effort
             pool_.run();
         });
     }
 }
 
 void BlockingPool::settle() {
-    // Work begins in the order of its posting: once every thread is here, nothing earlier runs.
+    // Work starts in posting order: once every thread is here, nothing earlier runs.
     const auto all_here =
         std::make_shared<std::latch>(static_cast<std::ptrdiff_t>(threads_.size()) + 1);
     for (std::size_t i = 0; i < threads_.size(); ++i)

@@ -16,7 +16,7 @@ FairPool::FairPool(std::size_t threads) {
     for (std::size_t i = 0; i < threads; ++i) {
         threads_.emplace_back([this](const std::stop_token& stop) {
             ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()),
-                          kNice);  // of this thread alone on Linux; a wish, so its failure is none
+                          kNice);  // of this thread only on Linux; best effort
             work(stop);
         });
     }
@@ -29,7 +29,7 @@ void FairPool::post(std::string line, std::function<bool()> work) {
         const std::scoped_lock lock(mutex_);
         auto& waiting = lines_[line];
         waiting.push_back(std::move(work));
-        if (waiting.size() > 1) return;  // the line has its turn already, or runs
+        if (waiting.size() > 1) return;  // the queue is scheduled already, or runs
         turns_.push_back(std::move(line));
     }
     changed_.notify_all();
@@ -43,7 +43,7 @@ void FairPool::work(const std::stop_token& stop) {
         std::function<bool()> next = std::move(line->second.front());
         lock.unlock();
         const bool more = next();
-        if (!more) next = nullptr;  // what it held goes before anybody is told that it has ended
+        if (!more) next = nullptr;  // released before the end is reported
         lock.lock();
         if (more) {
             line->second.front() = std::move(next);

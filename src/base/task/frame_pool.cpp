@@ -20,11 +20,11 @@ struct Unused {
     Unused* next;
 };
 
-/// Trivial, so that reaching it costs no check whether it was made; Emptier cleans up.
+/// Trivially constructible, so that access needs no initialization guard; Emptier cleans up.
 struct Kept {
     std::array<Unused*, kLargest / kGrain> frames;
     std::size_t bytes;
-    bool over;   ///< the thread ends
+    bool over;   ///< thread exit
 };
 constinit thread_local Kept kept{};
 

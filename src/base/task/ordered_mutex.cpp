@@ -26,7 +26,7 @@ std::string_view name_of(LockRank rank) {
 namespace detail {
 namespace {
 
-/// As many as there are ranks, for none is held twice.
+/// One per rank, since no rank is held twice.
 struct Held {
     std::array<LockRank, 16> ranks;
     std::size_t count;

@@ -23,7 +23,7 @@ public:
         (root.previous_ != nullptr ? root.previous_->next_ : first_) = root.next_;
         if (root.next_ != nullptr) root.next_->previous_ = root.previous_;
     }
-    /// The context goes.
+    /// The context is being destroyed.
     void shutdown() override {
         while (first_ != nullptr) first_->coroutine_.destroy();
     }

@@ -9,7 +9,7 @@
 namespace crab {
 namespace {
 
-/// A task that was cancelled before its loop came to it does not begin.
+/// A task that was cancelled before it was scheduled does not start.
 Task<void> unless_cancelled(Task<void> task) {
     if (!(co_await this_chain()).cancelled()) co_await std::move(task);
 }
@@ -34,7 +34,7 @@ void TaskGroup::spawn(std::string name, Task<void> task, std::shared_ptr<void> o
 
 void TaskGroup::cancel() {
     for (next_ = running_.begin(); next_ != running_.end();) {
-        // emit() may end any of the tasks; whoever erases the next one moves next_ on
+        // emit() may end any of the tasks; erasing the next one advances next_
         Running& running = *next_++;
         running.signal.emit();
     }

@@ -67,7 +67,7 @@ std::string BusReply::sender() const {
     return message != nullptr ? text_or_empty(sd_bus_message_get_sender(message.get())) : "";
 }
 
-/// One life of a connection.
+/// One connection, until it breaks.
 class BusLink::Connection {
 public:
     Connection(net::EventLoop& loop, sd_bus* bus, const Events& events)
@@ -114,7 +114,7 @@ public:
             broken_ = true;
             socket_.wake();
         }
-        // being writable is news only while something waits to be written
+        // writability matters only while output is queued
         const int wanted = sd_bus_get_events(bus_);
         socket_.set_events(EPOLLIN | (wanted > 0 && (wanted & POLLOUT) != 0 ? EPOLLOUT : 0U));
     }

@@ -10,8 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// The wall clock may be set while nothing moves on the steady one, so nobody sleeps longer than
-/// this.
+/// Longest sleep, because the wall clock may be set at any time.
 constexpr Milliseconds kLongestSleep = 1s;
 constexpr DoublingDelay kPause{.first = 1s, .longest = 30s};  // of a store that is away
 
@@ -49,7 +48,7 @@ Task<void> CronScheduler::fire_jobs() {
 
 Task<Result<CronPass>> CronScheduler::pass(SystemTime now) {
     const bool check_times = clock_was_wrong(now);
-    // Holds nothing of ours: a loop that stops may drop us while the pool works.
+    // Captures nothing of this object: a stopping loop may destroy it while the pool works.
     auto work = [services = services_, options = options_, check_times, now]() -> Result<CronPass> {
         if (check_times) {
             if (auto done = forget_wrong_times(services.store, services.zones, now); !done)

@@ -62,7 +62,7 @@ Task<Result<GrpcChannel::SessionRef>> GrpcChannel::session(Deadline patience) {
     {
         const ScopeExit over([&] {
             dialling_ = false;
-            // A cancellation is this call's own affair: the next that waits makes its own attempt.
+            // A cancellation affects this call only: the next waiting one makes its own attempt.
             failure_ = !made && made.error().code != ErrorCode::kCancelled
                            ? std::optional(made.error())
                            : std::nullopt;

@@ -101,7 +101,7 @@ std::string& Connection::out() {
 bool Connection::make_room() {
     const auto has_room = [this] { return queued_bytes() <= limits_.max_queued_bytes; };
     if (has_room()) return true;
-    // What went wrong here will go wrong again when the turn ends, where it can be acted upon.
+    // An error here occurs again when the turn ends, where it is handled.
     if (state_ == State::kOpen && !write_blocked_ && push() == Transfer::Outcome::kWantsWrite)
         wait_for_write();
     if (has_room()) return true;

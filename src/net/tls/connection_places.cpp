@@ -37,8 +37,8 @@ void ConnectionPlaces::seat(const std::shared_ptr<Place>& place,
     place->newcomer_ = true;
 }
 
-/// Its owner lets go of the place as it hears of the end; one that does not is no newcomer any more
-/// all the same.
+/// Closing makes its owner release the place; if it does not, the place at least stops being a
+/// newcomer.
 void ConnectionPlaces::close(Place& place) {
     const auto connection = place.connection_.lock();
     forget_newcomer(place);

@@ -11,7 +11,7 @@
 namespace crab::sdk {
 namespace {
 
-// a gateway has one certificate, and a newer one now and then
+// a gateway has one certificate, which it renews occasionally
 constexpr std::size_t kMostGoodCallers = 64;
 
 net::TlsContext::Options tls_options(net::TlsContext::Role role,
@@ -82,8 +82,7 @@ Result<OperatorMade> read(const OperatorFiles& files, SystemTime now) {
 
 }  // namespace
 
-/// The file, with somebody who is notified of every change of the certificates. Used on the
-/// blocking pool.
+/// A RemoteStore that notifies of every change of the certificates. Used on the blocking pool.
 class RemoteTrust::WatchedStore final : public trust::RemoteStore {
 public:
     explicit WatchedStore(RemoteTrust& owner) : owner_(owner) {}
@@ -175,7 +174,7 @@ trust::RemotePairing::Remote RemoteTrust::identity() {
             .clock = clock_};
 }
 
-/// From now on TLS shows what belongs to these certificates, and callers are judged by them.
+/// Presents these certificates in TLS and authenticates callers by them from now on.
 Result<void> RemoteTrust::show(const trust::RemoteCertificates& certificates) {
     const trust::InstalledCertificate* const shown = certificates.shown();
     const net::TlsContext::Pem certificate{

@@ -66,7 +66,7 @@ constexpr std::array<std::string_view, 2> kSchema{
         PRIMARY KEY (peer, name)
     ) STRICT, WITHOUT ROWID;
 )",
-    // What there is has 64 bits that are no proof of anything: they go, and equal nothing.
+    // Existing 64-bit digests are not collision-resistant: they are dropped and equal nothing.
     R"(
     ALTER TABLE event_seen ADD COLUMN digest TEXT NOT NULL DEFAULT 'mix64';
     ALTER TABLE event_seen DROP COLUMN content;

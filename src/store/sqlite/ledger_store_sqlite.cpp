@@ -55,7 +55,7 @@ constexpr std::array<std::string_view, 4> kSchema{
     ALTER TABLE ledger ADD COLUMN side_effects INTEGER;
     ALTER TABLE ledger ADD COLUMN may_run_again INTEGER;
 )",
-    // What there is has 64 bits that are no proof of anything: they go, and equal nothing.
+    // Existing 64-bit digests are not collision-resistant: they are dropped and equal nothing.
     R"(
     ALTER TABLE ledger ADD COLUMN digest TEXT NOT NULL DEFAULT 'mix64';
     ALTER TABLE ledger DROP COLUMN content;

@@ -33,7 +33,7 @@ std::int64_t whole_ms(std::chrono::nanoseconds duration) {
     return std::max<std::int64_t>(std::chrono::duration_cast<Milliseconds>(duration).count(), 0);
 }
 
-/// After this nobody can tell how a call ended.
+/// After this error the outcome of a call is unknown.
 CallStep end_of(const core::Outcome& outcome) {
     return !outcome && outcome.error().code == ErrorCode::kOutcomeUnknown ? CallStep::kEndedUnknown
                                                                           : CallStep::kEnded;
@@ -117,7 +117,7 @@ Result<RecordedCalls> recorded_calls(const std::vector<core::UnfinishedCall>& of
     return calls;
 }
 
-/// The ledger had them durable, the outbox was to have them a moment later.
+/// They are durable in the ledger, and may be missing in the outbox.
 Result<void> add_lost_requests(core::EventStore& store, const RecordedCalls& calls,
                                const Clock& clock) {
     SystemTime oldest = SystemTime::max();

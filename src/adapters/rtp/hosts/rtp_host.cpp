@@ -18,7 +18,7 @@ constexpr std::size_t kMostCancels = 256;
 
 }  // namespace
 
-/// What the host has on one event loop.
+/// The host's state on one event loop.
 struct RtpHost::Lane {
     Lane(net::EventLoop& event_loop, const net::HttpAuthority& authority,
          const net::HttpClientOptions& for_calls, const net::HttpClientOptions& for_control)
@@ -94,7 +94,7 @@ core::Outcome RtpHost::on_failure(Lane& here, const core::AdmittedCall& call,
                                   net::HttpFailure failure) {
     const ErrorCode code = failure.error.code;
     const SteadyTime now = here.loop.clock().steady_now();
-    // Impatient callers prove nothing: a timeout counts only if it was that of connecting.
+    // Short caller deadlines say nothing about the host: only connect timeouts count.
     if (code == ErrorCode::kUnavailable || (code == ErrorCode::kTimeout && now < call.deadline()))
         breaker_.on_failure(now);
     if (failure.written && code == ErrorCode::kTimeout)

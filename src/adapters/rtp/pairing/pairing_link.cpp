@@ -5,7 +5,7 @@
 namespace crab::rtp {
 namespace {
 
-constexpr std::size_t kMostWaiting = 4;  // the remote sends two at once, nobody more
+constexpr std::size_t kMostWaiting = 4;  // the remote sends at most two in a row
 
 }  // namespace
 
@@ -46,8 +46,7 @@ void PairingLink::take(net::WebSocketSession& session, std::string_view text) {
     waiter_.wake();
 }
 
-/// The machine says why it ends; what is too long is the same to it, whatever it says, so no byte
-/// of it is kept.
+/// The state machine treats every oversized text alike, so none of it is kept.
 bool PairingLink::on_excess(net::WebSocketSession& session, std::string_view, bool) {
     if (!std::exchange(excess_, true))
         take(session, std::string(trust::kMostMessageBytes + 1, ' '));
