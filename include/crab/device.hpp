@@ -44,7 +44,7 @@ struct DevicePresence {
     std::optional<double> battery{};   ///< charge, 0 to 1
     std::optional<bool> charging{};
     std::optional<bool> metered{};     ///< its network costs by volume
-    std::optional<bool> foreground{};  ///< somebody is using it now
+    std::optional<bool> foreground{};  ///< in use by a person
     bool operator==(const DevicePresence&) const = default;
 };
 

@@ -146,7 +146,7 @@ struct DevicesPair {
     Target target;
     std::string name;
     std::vector<std::string> roles;
-    std::vector<std::string> tenants;  ///< beside the default one …
+    std::vector<std::string> tenants;  ///< in addition to the default one …
     bool no_default_tenant = false;  ///< … or in its place
     std::optional<std::chrono::seconds> expires;
     bool token = false;

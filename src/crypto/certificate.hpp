@@ -15,7 +15,7 @@ namespace crab::crypto {
 /// An X.509 certificate, read once into plain fields (RFC 5280).
 class Certificate {
 public:
-    /// One PEM block, nothing beside it. Errors: kInvalidArgs.
+    /// Exactly one PEM block. Errors: kInvalidArgs.
     static Result<Certificate> from_pem(std::string_view pem);
     /// Errors: kInvalidArgs, also for bytes after the certificate.
     static Result<Certificate> from_der(std::string_view der);

@@ -23,8 +23,8 @@ struct BuiltInHost {
 };
 
 /// The options for a built-in host in a process of its own: `where` sets listener and state folder;
-/// this adds its name and its tools, with the store `<kind>.db` beside the engine's, are set here.
-/// Errors: kInvalidArgs, kUnavailable for an address that does not resolve.
+/// this adds its name, its tools and its store `<kind>.db` next to the engine's. Errors:
+/// kInvalidArgs, kUnavailable for an address that does not resolve.
 Result<sdk::HostEngine::Options> built_in_host(const BuiltInHost& host,
                                                sdk::HostEngine::Options where);
 

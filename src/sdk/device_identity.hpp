@@ -13,7 +13,7 @@
 
 namespace crab::sdk {
 
-/// The gateway that a device talks to, for requests beside its WebSocket.
+/// A device's gateway, for requests outside of its WebSocket.
 struct GatewayRoute {
     GatewayAddress address;
     std::shared_ptr<net::TlsContext> tls;

@@ -7,8 +7,8 @@
 
 namespace crab::trust {
 
-/// A device that was paired once. It outlives its tokens, so that its slug and what it owns pass to
-/// nobody else.
+/// A device that was paired. The record outlives its tokens, so that its slug and data cannot pass
+/// to another device.
 struct DeviceRecord {
     std::string slug;  ///< see slug.hpp
     std::string display_name;

@@ -8,15 +8,15 @@
 
 namespace crab::trust {
 
-/// One tool name of a device, and whether somebody has to approve it first.
+/// One tool name of a device, and whether it needs approval.
 struct DeviceToolRecord {
     std::string device, tool;
     bool waiting = false;
     friend bool operator==(const DeviceToolRecord&, const DeviceToolRecord&) = default;
 };
 
-/// Where the tool names of devices are kept. Every function may block and is atomic. `DeviceTools`
-/// calls one at a time. Errors: kUnavailable (disk full, busy, I/O), kInternal.
+/// Store of the tool names of devices. Every function may block and is atomic. `DeviceTools` calls
+/// one at a time. Errors: kUnavailable (disk full, busy, I/O), kInternal.
 class DeviceToolStore {
 public:
     virtual ~DeviceToolStore() = default;

@@ -15,21 +15,20 @@
 
 namespace crab::trust {
 
-/// The tools that each device is known for. What a device offers over its first connection it is
-/// known for at once; what a known device adds later waits until somebody approves it. Thread-safe.
-/// load(), flush() and approve() may block, the others are quick.
+/// The known tools of each device. Tools of a device's first connection are known immediately;
+/// tools that a known device adds later need approval. Thread-safe. load(), flush() and approve()
+/// may block, the others are quick.
 class DeviceTools {
 public:
-    /// Reads the store once; it outlives this object. Errors: those of the store.
+    /// Reads the store once; it must outlive this object. Errors: those of the store.
     static Result<std::unique_ptr<DeviceTools>> load(DeviceToolStore& store);
 
-    /// A connection offers these names. Returns those that have to wait. What is new is stored with
-    /// the next flush().
+    /// Handles a registration. Returns the names that need approval. New names are stored with the
+    /// next flush().
     std::vector<std::string> offer(std::string_view device, ConnectionId connection,
                                    std::span<const std::string> names);
-    /// The device is known for `names` from now on, or for all that wait when it is empty. Returns
-    /// those that waited, durably. Errors: those of the store, and then it is stored with the next
-    /// flush().
+    /// Approves `names`, or all waiting ones if empty. Returns the approved names that had waited.
+    /// Errors: those of the store; the change is then stored with the next flush().
     Result<std::vector<std::string>> approve(std::string_view device,
                                              std::span<const std::string> names);
     std::vector<std::string> waiting(std::string_view device) const;

@@ -17,9 +17,8 @@ struct LeaseEnd {
     std::string reason;
 };
 
-/// Where leases are kept. Every function may block and is atomic: it has happened in full, durably,
-/// or not at all. `Leases` calls one function at a time. Errors: kUnavailable (disk full, busy,
-/// I/O), kInternal.
+/// Store of leases. Every function may block and is atomic and durable. `Leases` calls one function
+/// at a time. Errors: kUnavailable (disk full, busy, I/O), kInternal.
 class LeaseStore {
 public:
     virtual ~LeaseStore() = default;

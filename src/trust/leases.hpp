@@ -17,11 +17,11 @@
 
 namespace crab::trust {
 
-/// The leases of this gateway, and when each ends: by time, by revocation (its own, its owner's),
-/// with its session, and, if it is bound to a connection, with the last stream that named it, or
-/// when nothing has named it for a while. What ends has ended at once and is stored soon after.
-/// Thread-safe. The functions of the first group write to the store and may block; those of the
-/// second are quick. Source: docs/protocols/rtp.md, section 8.
+/// The leases of this gateway. A lease ends by expiry, by revocation (its own or its owner's), with
+/// its session, and, if it is disconnect-bound, with the last stream that used it or when it is
+/// unused for a while. An end takes effect immediately and is stored soon after. Thread-safe. The
+/// functions of the first group write to the store and may block; those of the second are quick.
+/// Source: docs/protocols/rtp.md, section 8.
 class Leases {
 public:
     struct Options {
@@ -29,7 +29,7 @@ public:
         Milliseconds max_ttl = std::chrono::hours(24);
         Milliseconds renewal_window = std::chrono::minutes(5);
         std::size_t max_per_owner = 16;
-        /// How long a disconnect-bound lease lives without a stream or a naming
+        /// How long a disconnect-bound lease lasts without being used
         Milliseconds unnamed = std::chrono::seconds(30);
     };
 
@@ -44,9 +44,8 @@ public:
     /// For leases that are made or renewed from now on.
     void set_options(Options options);
 
-    /// Makes a lease for `owner`; whether it may have it was decided before. Errors: kInvalidArgs
-    /// (nothing asked for, longer than max_ttl), kRateLimited (too many at once), those of the
-    /// store.
+    /// Makes a lease for `owner`; the caller has checked its rights. Errors: kInvalidArgs (nothing
+    /// asked for, longer than max_ttl), kRateLimited (too many at once), those of the store.
     Result<Lease> make(std::string_view owner, LeaseRequest request);
     /// Renews a lease: its TTL starts again from now. Errors: kNotFound, kConflict before the
     /// renewal window, those of the store.
@@ -70,7 +69,7 @@ public:
     /// The active leases of `owner`, or of all when it is empty, oldest first.
     std::vector<Lease> list(std::string_view owner) const;
     /// Why this lease does not cover `action` for `principal` in `scope`; nothing if it does.
-    /// Asking names the lease.
+    /// Counts as a use of the lease.
     std::optional<std::string> refuses(std::string_view lease_id, const core::Principal& principal,
                                        std::string_view action, const ActionScope& scope);
     void stream_began(std::string_view lease_id);

@@ -22,9 +22,8 @@ struct CallerName {
     std::string token_id, caller;
 };
 
-/// Where tokens and devices are kept. Every function may block and is atomic: it has happened in
-/// full, durably, or not at all. `Tokens` calls one function at a time. Errors: kUnavailable (disk
-/// full, busy, I/O), kInternal.
+/// Store of tokens and devices. Every function may block and is atomic and durable. `Tokens` calls
+/// one function at a time. Errors: kUnavailable (disk full, busy, I/O), kInternal.
 class TokenStore {
 public:
     struct Contents {

@@ -85,7 +85,7 @@ struct ToolSource {
 /// threads.
 struct Tool {
     TenantId tenant;  ///< empty: every tenant sees it; first, for every resolve looks at it
-    std::vector<TenantId> more_tenants{};  ///< that see it beside `tenant`
+    std::vector<TenantId> more_tenants{};  ///< that also see it
     ToolSpec spec;
     ToolSource source;
     std::shared_ptr<const json::Schema> input;

@@ -45,7 +45,7 @@ public:
 
     /// Takes the schema to be compiled. Errors as Schema::compile().
     Result<SchemaPlace> add_root(std::string_view text);
-    /// What `reference` leads to, seen from a schema in `from`. Errors: kInvalidArgs.
+    /// Resolves `reference` relative to a schema in `from`. Errors: kInvalidArgs.
     Result<SchemaPlace> resolve(ResourceId from, std::string_view reference);
     /// The place of a subschema; it is in a document that was added.
     const SchemaPlace& place_of(const Value* schema) const { return places_.at(schema); }

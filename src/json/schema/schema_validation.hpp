@@ -18,8 +18,8 @@ SchemaViolation too_costly(const SchemaProgram& program);
 /// One run of a program over one instance; made for it and used once.
 class SchemaValidation {
 public:
-    /// With `violations` it goes on after the first one, up to `max_violations`; without, it stops
-    /// there.
+    /// With `violations` it continues after the first one, up to `max_violations`; otherwise it
+    /// stops there.
     SchemaValidation(const SchemaProgram& program, std::vector<SchemaViolation>* violations,
                      std::size_t max_violations)
         : program_(program),

@@ -63,7 +63,7 @@ public:
     Task<WaitEnd> drained(std::size_t most, Deadline deadline);
     std::size_t queued_bytes() const { return stream_->queued_bytes(); }
 
-    /// Ends the call, once; `trailers` beside status and message, names in lower case.
+    /// Ends the call, once; `trailers` in addition to status and message, names in lower case.
     void finish(GrpcStatus status, std::string_view message = {},
                 std::span<const HttpHeader> trailers = {});
     void finish(const GrpcFailure& failure) { finish(failure.status, failure.message); }

@@ -25,10 +25,10 @@ struct epoll_event;
 
 namespace crab::net {
 
-/// One core's loop: an io_context with one thread, and beside it our own epoll set for connections,
-/// whose readiness is handed out without a handler, a timer or an allocation per operation. What is
-/// written during a turn goes out once, at its end. Everything here belongs to the loop's thread,
-/// except post() and stop().
+/// The event loop of one core: an io_context with one thread, and our own epoll set for
+/// connections, which dispatches readiness without a handler, timer or allocation per operation.
+/// Output of a turn is written once, at its end. Used on the loop's thread, except post() and
+/// stop().
 class EventLoop {
 public:
     static constexpr std::size_t kScratchBytes = 64 * 1024;

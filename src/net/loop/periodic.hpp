@@ -7,8 +7,8 @@
 
 namespace crab::net {
 
-/// Does something again and again on an event loop, for as long as it lives; destroyed on that loop
-/// (or when it has ended).
+/// Calls a function periodically on an event loop until destroyed, on that loop (or after it has
+/// ended).
 class Periodic final : private TimerNode {
 public:
     Periodic(EventLoop& loop, Milliseconds every, std::function<void()> work)

@@ -20,7 +20,7 @@ struct Transfer {
     std::size_t bytes = 0;
 };
 
-/// TLS on a non-blocking descriptor that somebody else owns, watches and closes. OpenSSL reads and
+/// TLS on a non-blocking descriptor that its user owns, watches and closes. OpenSSL reads and
 /// writes it directly.
 class TlsStream {
 public:

@@ -11,8 +11,8 @@
 
 namespace crab::sdk {
 
-/// While it lives, the gateway is told how this machine's batteries are. Does nothing on a machine
-/// without any.
+/// Reports the state of this machine's batteries to the gateway during its lifetime. Does nothing
+/// on a machine without any.
 class PresenceWatch {
 public:
     /// `device` outlives this.

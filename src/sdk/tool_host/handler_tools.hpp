@@ -21,9 +21,9 @@ struct HandledTool {
 };
 
 /// Tools whose calls are answered by handlers on threads. A call ends at its deadline, or when it
-/// is cancelled, whatever its handler does; a handler that goes on is told through its ToolRequest,
-/// keeps its place, and what it returns serves repeats. Lives on one loop. Source:
-/// docs/protocols/rtp.md, section 3, "Deadline".
+/// is cancelled, whatever its handler does; a handler that continues sees it in its ToolRequest,
+/// keeps its slot, and its result serves repeats. Lives on one loop. Source: docs/protocols/rtp.md,
+/// section 3, "Deadline".
 class HandlerTools final : public HostedTools, private core::ToolHost {
 public:
     /// `home` outlives it.

@@ -45,11 +45,11 @@ public:
     static Result<std::unique_ptr<RemoteTrust>> open(const Options& options, const Clock& clock);
     ~RemoteTrust();
 
-    /// TLS 1.3 that asks for a certificate and judges none: callers are judged by caller_of().
-    /// Stays the same object.
+    /// TLS 1.3 that requests a certificate without verifying it; caller_of() does. Stays the same
+    /// object.
     const std::shared_ptr<net::TlsContext>& tls() const { return tls_; }
-    /// For connections to its gateway: TLS 1.3 that shows the same certificate; the gateway is
-    /// judged by caller_of(). Stays the same object.
+    /// For connections to its gateway: TLS 1.3 that shows the same certificate; caller_of()
+    /// verifies the gateway. Stays the same object.
     const std::shared_ptr<net::TlsContext>& client_tls() const { return client_tls_; }
     /// Its own Ed25519 key, base64: what `--remote-key` of `crab pair` is compared with.
     std::string key_text() const;
@@ -61,9 +61,9 @@ public:
     /// pairing; kUnauthenticated for no certificate and for one that is expired or of another
     /// authority; kForbidden for another name than that of the gateway that paired this host.
     Result<core::PrincipalRef> caller_of(const std::string& certificate_der);
-    /// Whether somebody who showed this certificate may try to pair: anybody (a signed, fresh
-    /// pair.init is asked for then), but with an operator-made CA only who has a certificate of it,
-    /// or is the gateway that paired this host. Errors: kUnauthenticated.
+    /// Whether a connection with this certificate may try to pair: any may (a signed, fresh
+    /// pair.init is then required), but with an operator-made CA only with a certificate of that CA
+    /// or of the gateway that paired this host. Errors: kUnauthenticated.
     Result<void> may_pair(const std::string& certificate_der);
     /// Whether a caller that caller_of() let in with this certificate proves a pairing whose
     /// `pair.complete` got lost.

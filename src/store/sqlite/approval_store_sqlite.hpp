@@ -9,8 +9,8 @@
 
 namespace crab::store::sqlite {
 
-/// Decisions that hold always, in the table `approvals`. What returns has survived the process and
-/// a loss of power. Times are kept to the millisecond. Thread-safe.
+/// Stored approvals, in the table `approvals`. Changes are durable when a function returns. Times
+/// are kept to the millisecond. Thread-safe.
 class ApprovalStoreSqlite final : public core::ApprovalStore {
 public:
     /// Errors: those of Database.

@@ -13,8 +13,8 @@
 namespace crab::store::sqlite {
 
 /// Artifacts as files beside an index: `<folder>/index.db` and `<folder>/<id>`. A file gets its
-/// name once all its bytes are on disk, and its row after that; what a crash left in between is
-/// removed by open(). Thread-safe.
+/// name once all its bytes are on disk, and its row after that; open() removes leftovers of a
+/// crash. Thread-safe.
 class ArtifactStoreSqlite final : public core::ArtifactStore {
 public:
     /// Makes the folder (0700) if missing. `clock` must outlive it.

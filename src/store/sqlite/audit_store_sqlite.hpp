@@ -13,9 +13,9 @@ namespace crab::store::sqlite {
 /// Audit batches in the table `audit`, one row each. The hash of a row covers the hash before it,
 /// its number, its times, its count and its records; row `audit_anchor` holds number and hash of
 /// the last row that prune() removed (0 and zeroes at first), so the chain can be followed from
-/// there. The chain shows accidents and edits of single rows; who may rewrite the whole file can
-/// rewrite the chain, or cut its end, unless a head hash was noted elsewhere. Two connections:
-/// searches on one hold up no append on the other. Thread-safe.
+/// there. The chain detects accidents and edits of single rows; whoever can rewrite the whole file
+/// can rewrite the chain or truncate it, unless a head hash is stored elsewhere. Two connections,
+/// so that searches do not delay appends. Thread-safe.
 class AuditStoreSqlite final : public core::AuditStore {
 public:
     /// `path` is a file, never `:memory:`. Errors: those of Database.

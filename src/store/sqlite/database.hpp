@@ -18,10 +18,10 @@ struct sqlite3;
 
 namespace crab::store::sqlite {
 
-/// When a commit counts as done. In WAL mode both survive a crash of the process.
+/// Durability of a commit. In WAL mode both survive a crash of the process.
 enum class Durability : std::uint8_t {
     kMachine,   ///< synchronous=FULL: a commit survives a loss of power
-    /// synchronous=NORMAL: a loss of power may undo the latest commits, and harms nothing else
+    /// synchronous=NORMAL: a loss of power may undo the latest commits, without corruption
     kProcess,
 };
 
@@ -34,15 +34,15 @@ struct DatabaseOptions {
     Durability durability = Durability::kMachine;
     StartCheck check = StartCheck::kQuick;
     Milliseconds busy_timeout{5000};         ///< how long to wait for another connection's lock
-    /// Of a file that is new; larger ones suit rows of many kilobytes
+    /// For new files; larger pages suit rows of many kilobytes
     std::int64_t page_bytes = 4096;
     std::optional<std::int64_t> max_pages;   ///< more is "disk full"
 };
 
 /// One connection to an SQLite file. Not thread-safe: its owner locks around it. Everything may
 /// block. Errors of all functions: kUnavailable when the disk is full, the file locked or
-/// unreadable; kInternal for all else, a damaged file included. Messages name the file without its
-/// folder.
+/// unreadable; kInternal for all else, a damaged file included. Messages contain the file name
+/// without its folder.
 class Database {
 public:
     /// Opens or creates the file (mode 0600, its folder 0700 if that has to be made) in WAL mode
@@ -70,8 +70,7 @@ public:
     }
     /// Runs one or more statements without parameters.
     Result<void> execute(std::string_view sql);
-    /// Writes the state of this moment, whatever other connections do meanwhile, to a file that is
-    /// not there yet (mode 0600).
+    /// Writes a consistent snapshot to a new file (mode 0600).
     Result<void> copy_to(const std::filesystem::path& path);
 
     /// Runs `work()`, which returns a Result, between BEGIN IMMEDIATE and COMMIT; a failure of
@@ -88,9 +87,9 @@ public:
         return result;
     }
 
-    /// Brings the part of the schema called `name` to version `steps.size()`: step i leads from
-    /// version i to i + 1, and all that are missing run in one transaction. A published step is
-    /// never edited. Errors: kInternal for a newer version.
+    /// Brings the part of the schema called `name` to version `steps.size()`: step i upgrades
+    /// version i to i + 1; all missing steps run in one transaction. A published step is never
+    /// edited. Errors: kInternal for a newer version.
     Result<void> migrate(std::string_view name, std::span<const std::string_view> steps);
 
     /// The connection itself, for what is registered on it; the Database keeps owning it.

@@ -9,8 +9,8 @@
 
 namespace crab::store::sqlite {
 
-/// Tool names of devices in the table `device_tools`. What returns has survived the process and a
-/// loss of power. Thread-safe.
+/// Tool names of devices in the table `device_tools`. Changes are durable when a function returns.
+/// Thread-safe.
 class DeviceToolStoreSqlite final : public trust::DeviceToolStore {
 public:
     /// Errors: those of Database.

@@ -11,9 +11,9 @@
 
 namespace crab::store::sqlite {
 
-/// Events in the table `event_outbox`, which grows at its end and is cut at its beginning. What is
-/// known of publishers' repeats, of calls whose outcome is unknown and of subscriptions is beside
-/// it. Two connections, so that whoever reads old events holds up no commit. Thread-safe.
+/// Events in the table `event_outbox`, which is appended to and pruned from its start;
+/// deduplication keys, calls with unknown outcome and subscriptions are in further tables. Two
+/// connections, so that reading old events does not delay commits. Thread-safe.
 class EventStoreSqlite final : public core::EventStore {
 public:
     /// Errors: those of Database.

@@ -9,8 +9,8 @@
 
 namespace crab::store::sqlite {
 
-/// Leases in the table `peer_leases`. What returns has survived the process and a loss of power.
-/// Times are kept to the millisecond. Thread-safe.
+/// Leases in the table `peer_leases`. Changes are durable when a function returns. Times are kept
+/// to the millisecond. Thread-safe.
 class LeaseStoreSqlite final : public trust::LeaseStore {
 public:
     /// Errors: those of Database.

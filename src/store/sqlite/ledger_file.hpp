@@ -15,8 +15,8 @@ struct OpenedLedger {
     std::vector<core::UnfinishedCall> unfinished;  ///< of earlier runs, until `store->mark_told()`
 };
 
-/// Opens the durable ledger at `file` and brings into the audit log what a crash kept from it.
-/// Errors: those of the two stores.
+/// Opens the durable ledger at `file` and adds audit records that a crash prevented. Errors: those
+/// of the two stores.
 Result<OpenedLedger> open_ledger(const std::filesystem::path& file, core::AuditStore& audit,
                                  const Clock& clock);
 

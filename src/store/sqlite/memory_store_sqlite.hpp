@@ -13,9 +13,9 @@
 
 namespace crab::store::sqlite {
 
-/// Memories in one file: one connection writes (MemoryChanges), a few search beside it
-/// (MemorySearch). Thread-safe; a query never waits for a write, and for another query only when
-/// all of them are busy.
+/// Memories in one file: one connection writes (MemoryChanges), a few others search (MemorySearch).
+/// Thread-safe; a query never waits for a write, and for another query only when all of them are
+/// busy.
 class MemoryStoreSqlite final : public memory::MemoryStore {
 public:
     /// `path` is a file, never `:memory:`. Errors: those of Database.

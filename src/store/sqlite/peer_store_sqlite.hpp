@@ -10,8 +10,8 @@
 namespace crab::store::sqlite {
 
 /// Peers and every certificate that was issued to them, in the tables `peer` and
-/// `peer_certificate`. What returns has survived the process and a loss of power; each change is
-/// one transaction. Times are kept to the millisecond. Thread-safe.
+/// `peer_certificate`. Each change is one transaction, durable when the function returns. Times are
+/// kept to the millisecond. Thread-safe.
 class PeerStoreSqlite final : public trust::PeerStore {
 public:
     /// Errors: those of Database.

@@ -32,7 +32,7 @@ public:
     Result<bool> step();
     /// Runs to the end; rows are dropped.
     Result<void> run();
-    /// Ends reading, so that no lock outlives it.
+    /// Ends reading and releases its locks.
     void reset();
 
     bool is_null(int column) const;

@@ -19,7 +19,7 @@ inline constexpr std::chrono::seconds kPairingTimeout{15};
 /// message or close.
 struct PairingStep {
     std::vector<std::string> send;
-    /// The WebSocket close code; absent: the handshake goes on
+    /// The WebSocket close code; absent: the handshake continues
     std::optional<std::uint16_t> close;
     std::optional<PairingError> error;  ///< why it ended without success
 

@@ -8,15 +8,15 @@
 
 namespace crab::trust {
 
-/// What a paired component is; it decides the role it starts with. Source: docs/protocols/rtp.md,
-/// sections 5.3 and 8.
+/// The type of a paired component, which determines its default role. Source:
+/// docs/protocols/rtp.md, sections 5.3 and 8.
 enum class ComponentType : std::uint8_t { kToolHost, kListener, kSubscriber, kOperator };
 
 /// The type as wires say it, such as `tool_host`.
 std::string_view to_text(ComponentType type);
-/// Exactly a wire's word.
+/// Exact wire text only.
 std::optional<ComponentType> find_component_type(std::string_view text);
-/// A person's word: trimmed, any case, with the aliases `tool`, `tool-host` and `cli`.
+/// User input: trimmed, any case, with the aliases `tool`, `tool-host` and `cli`.
 std::optional<ComponentType> parse_component_type(std::string_view text);
 
 /// 1-64 characters of `[A-Za-z0-9._-]`, the first a letter or digit.

@@ -7,7 +7,7 @@
 
 namespace crab::trust {
 
-/// The whole life of peers, for the operator's routes and the daily check. Same promises as
+/// All operations on peers, for the operator's routes and the daily check. Same guarantees as
 /// PairingStore. Source: docs/protocols/rtp.md, sections 6 and 7.
 class PeerStore : public PairingStore {
 public:
