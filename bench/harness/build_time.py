@@ -1,4 +1,4 @@
-"""bench/build: where the time of a build goes: the ten dearest units and headers, by clang's
+"""bench/build: where the time of a build goes: the ten costliest units and headers, by clang's
 -ftime-trace, in a folder of its own and without the compiler cache."""
 
 import json
@@ -26,9 +26,9 @@ def run(_, options, report, say):
     report.row(what="the whole build", seconds=time.monotonic() - begun)
     units, headers, readers = read_traces()
     report.row(what=f"{len(units)} units, one after the other", seconds=sum(units.values()))
-    for name, seconds in dearest(units):
+    for name, seconds in costliest(units):
         report.row(what=name, seconds=seconds)
-    for name, seconds in dearest(headers):
+    for name, seconds in costliest(headers):
         report.row(what=f"{name}, with what it includes", seconds=seconds, units=readers[name])
 
 
@@ -36,7 +36,7 @@ def traced():
     return ["-DCMAKE_CXX_FLAGS=-ftime-trace", "-DCRAB_WEB=OFF"]
 
 
-def dearest(costs):
+def costliest(costs):
     return sorted(costs.items(), key=lambda entry: -entry[1])[:SHOWN]
 
 
