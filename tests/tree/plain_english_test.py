@@ -24,7 +24,6 @@ BANNED = {
     r"\bin good order\b": "cleanly",
     r"\bmend(s|ed)?\b": "fix",
     r"(?<!there )\b(that|which|what) (is|are) none\b": "is invalid",
-    r"(?<!there )(?<!There )\bis no (JSON|string|object|number|UTF-8)\b": "is not …",
 }
 
 

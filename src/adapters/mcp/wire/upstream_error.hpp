@@ -13,7 +13,7 @@ namespace crab::mcp {
 
 enum class UpstreamErrorUse : std::uint8_t {
     kPass,        ///< to the client, as `error` says by now
-    /// Between the gateway and the upstream: mended there (headers made anew, another version, a
+    /// Between the gateway and the upstream: corrected there (headers made anew, another version, a
     /// new session), else the call ends as an `isError` result TOOL_FAILED
     kOwnAffair,
     kTellText,  ///< an `isError` result whose text is `text`
