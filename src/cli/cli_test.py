@@ -1197,15 +1197,15 @@ class Checks(CliTest):
             ),
             (
                 "hooks: [{name: night, type: command, run: [/nonexistent/hook]}]",
-                ["hooks: night: /nonexistent/hook is no program"],
+                ["hooks: night: /nonexistent/hook is not a program"],
             ),
             (
                 "hooks: [{name: night, type: command, run: [no-such-program-here]}]",
                 ["hooks[0].run[0]: has to be the absolute path of a program"],
             ),
-            (f"hosts: [{{name: dice, unix: {plain}}}]", [f"hosts: dice: {plain} is no socket"]),
+            (f"hosts: [{{name: dice, unix: {plain}}}]", [f"hosts: dice: {plain} is not a socket"]),
             ("worktrees: [{id: a/b, path: /nonexistent/tree}]", ["a/b", "/nonexistent/tree"]),
-            (f"gateway: {{state_dir: {plain}}}", [f"the state directory {plain} is no directory"]),
+            (f"gateway: {{state_dir: {plain}}}", [f"the state directory {plain} is not a directory"]),
             (
                 "policy: [{principal: 'caler/*', call: {deny: ['*']}}]",
                 ["policy[0].principal", "did you mean caller/*?"],

@@ -29,7 +29,7 @@ Result<void> check_version(const std::optional<std::string>& text) {
     int version = 0;
     const auto [end, failed] = std::from_chars(text->data(), text->data() + text->size(), version);
     if (failed != std::errc() || end != text->data() + text->size())
-        return wrong(fmt::format("its protocol version `{}` is not an integer", *text));
+        return wrong(fmt::format("its protocol version `{}` is no integer", *text));
     if (version > kVersion)
         return wrong(
             fmt::format("it speaks protocol version {}, and {} is understood", version, kVersion));
