@@ -1205,7 +1205,10 @@ class Checks(CliTest):
             ),
             (f"hosts: [{{name: dice, unix: {plain}}}]", [f"hosts: dice: {plain} is not a socket"]),
             ("worktrees: [{id: a/b, path: /nonexistent/tree}]", ["a/b", "/nonexistent/tree"]),
-            (f"gateway: {{state_dir: {plain}}}", [f"the state directory {plain} is not a directory"]),
+            (
+                f"gateway: {{state_dir: {plain}}}",
+                [f"the state directory {plain} is not a directory"],
+            ),
             (
                 "policy: [{principal: 'caler/*', call: {deny: ['*']}}]",
                 ["policy[0].principal", "did you mean caller/*?"],
