@@ -14,7 +14,7 @@ namespace crab::mcp {
 struct ProbeAnswer {
     enum class Kind : std::uint8_t {
         kMessage,  ///< a response of JSON-RPC
-        kOther,  ///< HTTP: a body that is none
+        kOther,  ///< HTTP: any other body
         kSilence,  ///< stdio: nothing for `probe_timeout`
         kExit,  ///< stdio: the child ended
         kNoAnswer,  ///< HTTP: no connection, or no answer in time
