@@ -13,7 +13,7 @@ constexpr std::size_t kMostBindings = 10'000;
 
 void WorktreesApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
     using Request = net::Routes<core::PrincipalRef>::Request;
-    const net::QueryParameter who{"who", "a principal or an agent"};
+    const net::RouteParameter who{"who", "a principal or an agent"};
     routes.add({.path = "/v1/admin/worktrees", .summary = "Worktrees, and who works in which"},
                [this](const Request& request) { list(request.exchange); });
     routes.add({.method = net::Method::kPost,

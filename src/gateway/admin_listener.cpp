@@ -121,6 +121,19 @@ void AdminListener::fill_places(admin::Gateway& view) {
     view.started = facts.started;
 }
 
+void AdminListener::add_metrics(core::MetricsPage& page) {
+    std::vector<net::ListenerMetrics> listeners;
+    listeners.push_back(uses_.public_listener.metrics());
+    if (const PeerService* const peers = uses_.peers.service())
+        listeners.push_back(
+            {.name = "peers", .routes = &peers->table(), .loops = {&peers->metrics()}});
+    listeners.push_back(
+        {.name = "admin", .routes = &service_->table(), .loops = {&service_->metrics()}});
+    page.add([listeners = std::move(listeners)](std::string& out) {
+        net::append_route_metrics(out, listeners);
+    });
+}
+
 void AdminListener::drain() {
     uses_.loops.first().post([this] {
         service_->stop();

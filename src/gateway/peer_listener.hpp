@@ -45,6 +45,8 @@ public:
     void stop(Deadline deadline) override;
 
     rtp::PairingsApi& pairings_api() { return *pairings_api_; }
+    /// What is served; nullptr when there is no listener.
+    const PeerService* service() const { return service_.get(); }
     /// `127.0.0.1:42618`, with the port that the system chose; empty when the listener is off.
     std::string endpoint() const {
         return listener_ ? listener_->endpoint().text() : std::string();

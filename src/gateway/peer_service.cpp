@@ -17,21 +17,11 @@ constexpr Milliseconds kCloseWithin{500};
 
 PeerService::PeerService(const Services& services)
     : access_(services.access), budgets_(services.budgets), certificates_(services.certificates) {
-    routes_.add({.path = "/healthz",
-                 .summary = "Whether calls are taken",
-                 .answers = {{200, "health"}, {503, "health"}}},
-                [this](const net::Routes<core::PrincipalRef>::Request& request) {
-                    net::respond_health(request.exchange, stopping_);
-                });
+    add_health_routes({"/healthz"}, {});
     services.records.add_routes(routes_);
     services.approvals.add_routes(routes_);
     services.events.add_routes(routes_);
     services.leases.add_routes(routes_);
-}
-
-net::RequestBodyLimits PeerService::limits_for(const net::HttpRequest& request) {
-    const net::RouteMatch match = routes_.find(request);
-    return match.route != nullptr ? match.route->limits({}) : net::RequestBodyLimits{};
 }
 
 std::optional<net::Refusal> PeerService::refuse_head(const net::HttpRequest& request) {
@@ -74,13 +64,13 @@ Task<void> PeerService::serve(net::HttpExchange& exchange) {
         exchange.respond_error(403, "FORBIDDEN", principal.error().message);
         co_return;
     }
-    const net::RouteMatch match = routes_.find(exchange.request());
+    const net::RouteMatch& match = exchange.request().match;
     if (match.kind == net::RouteMatch::Kind::kUnknownPath)
         co_return net::respond_unknown_path(exchange);
     if (!match.route->action.empty() && !allows(exchange, **principal, match.route->action))
         co_return;
     if (!net::found_or_refused(exchange, match)) co_return;
-    const net::Routes<core::PrincipalRef>::Request routed{exchange, *principal, match.arguments};
+    const Request routed{exchange, *principal, match.arguments};
     if (!routes_.serve_now(match, routed)) co_await routes_.serve(match, routed);
 }
 

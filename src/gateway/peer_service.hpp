@@ -5,7 +5,7 @@
 #include "adapters/rtp/pairing/peers_api.hpp"
 #include "admin/approvals_api.hpp"
 #include "gateway/peer_certificates.hpp"
-#include "net/http/routes.hpp"
+#include "net/http/routed_service.hpp"
 
 #include <string>
 #include <string_view>
@@ -16,7 +16,7 @@ namespace crab::gateway {
 /// except pairing and renewal, for peers whose policy grants them. Callers are authenticated by
 /// certificate before a body is read. On one event loop. Source: docs/protocols/rtp.md, sections 1,
 /// 6 and 8.
-class PeerService final : public net::HttpService {
+class PeerService final : public net::RoutedService<core::PrincipalRef> {
 public:
     /// Must outlive the service.
     struct Services {
@@ -38,11 +38,8 @@ public:
     std::optional<net::Upgrade> upgrade(const net::HttpRequest& request,
                                         const net::WebSocketOffer& offer) override;
     net::BodyAdmission admit_body(const net::HttpRequest& request) override;
-    net::RequestBodyLimits limits_for(const net::HttpRequest& request) override;
     void refusal_body(const net::HttpRequest* request, int status, std::string_view reason,
                       std::string& body) override;
-    /// From now on `/healthz` reports that the gateway is stopping.
-    void stop() { stopping_ = true; }
 
 private:
     bool allows(net::HttpExchange& exchange, const core::Principal& principal,
@@ -51,8 +48,6 @@ private:
     const trust::Access& access_;
     ByteBudgets& budgets_;
     PeerCertificates certificates_;
-    net::Routes<core::PrincipalRef> routes_;
-    bool stopping_ = false;
 };
 
 }  // namespace crab::gateway

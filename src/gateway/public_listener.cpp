@@ -105,6 +105,12 @@ Result<Component::Change> PublicListener::prepare(const config::GatewayConfig&) 
     };
 }
 
+net::ListenerMetrics PublicListener::metrics() const {
+    net::ListenerMetrics all{.name = "public", .routes = &servers_.front().service->table()};
+    for (const LoopServer& each : servers_) all.loops.push_back(&each.service->metrics());
+    return all;
+}
+
 void PublicListener::drain() {
     for (const LoopServer& each : servers_) {
         each.loop.post([service = each.service.get(), server = each.server.get()] {

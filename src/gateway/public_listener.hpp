@@ -37,6 +37,8 @@ public:
     std::string endpoint() const {
         return listener_ ? listener_->endpoint().text() : std::string();
     }
+    /// What its event loops count.
+    net::ListenerMetrics metrics() const;
     /// Cancels calls for a rtp::ToolsApi.
     rtp::ToolsApi::Cancel canceller();
 

@@ -9,8 +9,6 @@
 namespace crab::gateway {
 namespace {
 
-using Request = net::Routes<core::PrincipalRef>::Request;
-
 constexpr std::string_view kMetricsType = "text/plain; version=0.0.4";
 
 Error stopping_error() {
@@ -24,30 +22,17 @@ PublicService::PublicService(clawseed::Front& front, rtp::ToolsApi& tools,
                              rtp::ArtifactsApi& artifacts, trust::CredentialCache& credentials,
                              const core::MetricsPage& metrics, const config::ListenOptions& listen,
                              std::size_t max_body_bytes, ByteBudgets& budgets)
-    : front_(front),
+    : RoutedService(listen.path_prefix),
+      front_(front),
       authentication_(credentials, listen.open_loopback),
       max_body_bytes_(max_body_bytes),
-      budgets_(budgets),
-      routes_(listen.path_prefix) {
-    add_health_routes();
+      budgets_(budgets) {
+    add_health_routes({"/healthz", "/readyz"}, {.who = net::Caller::kAnyone, .head = true});
     add_metrics_route(metrics);
     tools.add_routes(routes_, "http");
     artifacts.add_routes(routes_);
     front.add_routes(routes_);
     if (listen.device_page) add_device_page(routes_);
-}
-
-void PublicService::add_health_routes() {
-    const auto health = [this](const Request& request) {
-        net::respond_health(request.exchange, stopping_);
-    };
-    for (const std::string_view path : {"/healthz", "/readyz"})
-        routes_.add({.path = path,
-                     .who = net::Caller::kAnyone,
-                     .summary = "Whether calls are taken",
-                     .head = true,
-                     .answers = {{200, "health"}, {503, "health"}}},
-                    health);
 }
 
 /// For scrapers with an operator's token; to everybody else there is no such path
@@ -77,20 +62,15 @@ Result<core::PrincipalRef> PublicService::authenticate(const net::HttpRequest& r
 
 net::RequestBodyLimits PublicService::limits_for(const net::HttpRequest& request) {
     const net::RequestBodyLimits most{.max_bytes = max_body_bytes_};
-    const net::RouteMatch match = routes_.find(request);
-    if (match.route == nullptr) return most;
-    if (match.route->who == net::Caller::kGuest)
+    const net::Route* const route = request.match.route;
+    if (route == nullptr) return most;
+    if (route->who == net::Caller::kGuest)
         return {.max_bytes = std::min(kMostOfGuests, max_body_bytes_)};
-    return match.route->limits(most);
-}
-
-bool PublicService::streams_body(const net::HttpRequest& request) {
-    const net::RouteMatch match = routes_.find(request);
-    return match.found() && match.route->streams_body;
+    return route->limits(most);
 }
 
 net::BodyAdmission PublicService::admit_body(const net::HttpRequest& request) {
-    const net::Route* const route = routes_.find(request).route;
+    const net::Route* const route = request.match.route;
     if (route != nullptr && route->who == net::Caller::kGuest)
         return {.admitted = true, .budget = budgets_.of(request.peer.ip())};
     if (route == nullptr || route->who != net::Caller::kProven)
@@ -128,6 +108,7 @@ bool PublicService::source_allowed(net::HttpExchange& exchange, const net::Route
         return false;
     }
     known_host_ = request.head.host;
+    if (!plain) exchange.share_with(*request.find("origin"));
     return true;
 }
 
@@ -140,11 +121,11 @@ std::optional<net::Upgrade> PublicService::upgrade(const net::HttpRequest& reque
 // handler's.
 Task<void> PublicService::serve(net::HttpExchange& exchange) {
     const net::HttpRequest& request = exchange.request();
-    const net::RouteMatch match = routes_.find(request);
+    const net::RouteMatch& match = request.match;
     if (!may_know_path(match, request)) co_return net::respond_unknown_path(exchange);
+    if (match.route != nullptr && !source_allowed(exchange, *match.route)) co_return;
     if (!net::found_or_refused(exchange, match)) co_return;
     const net::Route& route = *match.route;
-    if (!source_allowed(exchange, route)) co_return;
     if (route.not_while_stopping && stopping_)
         co_return net::refuse(exchange, &route, 503, stopping_error());
     core::PrincipalRef principal;
@@ -161,12 +142,7 @@ Task<void> PublicService::serve(net::HttpExchange& exchange) {
 }
 
 AdminService::AdminService(const Apis& apis) {
-    for (const std::string_view path : {"/healthz", "/readyz"})
-        routes_.add(
-            {.path = path,
-             .summary = "Whether calls are taken",
-             .answers = {{200, "health"}, {503, "health"}}},
-            [this](const Request& request) { net::respond_health(request.exchange, stopping_); });
+    add_health_routes({"/healthz", "/readyz"}, {});
     apis.tools.add_routes(routes_, "admin");
     apis.artifacts.add_routes(routes_);
     apis.chat.add_chat_routes(routes_);
@@ -197,16 +173,6 @@ bool AdminService::knows(const net::Connection& connection) {
     return net::is_own_user(connection.peer());
 }
 
-net::RequestBodyLimits AdminService::limits_for(const net::HttpRequest& request) {
-    const net::RouteMatch match = routes_.find(request);
-    return match.route != nullptr ? match.route->limits({}) : net::RequestBodyLimits{};
-}
-
-bool AdminService::streams_body(const net::HttpRequest& request) {
-    const net::RouteMatch match = routes_.find(request);
-    return match.found() && match.route->streams_body;
-}
-
 std::optional<net::Refusal> AdminService::refuse_head(const net::HttpRequest& request) {
     const auto origin = request.find("origin");
     if (!origin) return std::nullopt;
@@ -215,7 +181,7 @@ std::optional<net::Refusal> AdminService::refuse_head(const net::HttpRequest& re
         return std::nullopt;
     net::Refusal refusal{.status = 403};
     net::append_route_error(
-        refusal.body, routes_.find(request).route,
+        refusal.body, request.match.route,
         {.code = ErrorCode::kForbidden, .message = "this origin may not use the admin socket"});
     return refusal;
 }
@@ -232,7 +198,7 @@ std::optional<net::Upgrade> AdminService::upgrade(const net::HttpRequest& reques
 
 Task<void> AdminService::serve(net::HttpExchange& exchange) {
     const net::HttpRequest& request = exchange.request();
-    const net::RouteMatch match = routes_.find(request);
+    const net::RouteMatch& match = request.match;
     if (!net::is_own_user(request.peer))
         co_return net::refuse(exchange, match.route, 403,
                               {.code = ErrorCode::kForbidden,

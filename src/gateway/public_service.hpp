@@ -15,7 +15,7 @@
 #include "config/gateway_config.hpp"
 #include "gateway/agents_api.hpp"
 #include "gateway/device_page.hpp"
-#include "net/http/routes.hpp"
+#include "net/http/routed_service.hpp"
 #include "trust/request_authentication.hpp"
 
 #include <functional>
@@ -27,7 +27,7 @@ namespace crab::gateway {
 
 /// The public listener's service on one event loop: devices and chat (adapters/clawseed), callers
 /// (adapters/rtp), health, the device page.
-class PublicService final : public net::HttpService {
+class PublicService final : public net::RoutedService<core::PrincipalRef> {
 public:
     /// The APIs must outlive it.
     PublicService(clawseed::Front& front, rtp::ToolsApi& tools, rtp::ArtifactsApi& artifacts,
@@ -39,19 +39,15 @@ public:
     std::optional<net::Upgrade> upgrade(const net::HttpRequest& request,
                                         const net::WebSocketOffer& offer) override;
     net::RequestBodyLimits limits_for(const net::HttpRequest& request) override;
-    bool streams_body(const net::HttpRequest& request) override;
     /// Admits bodies of authenticated callers, and the few bytes needed to authenticate.
     net::BodyAdmission admit_body(const net::HttpRequest& request) override;
     void refusal_body(const net::HttpRequest* request, int status, std::string_view reason,
                       std::string& body) override;
-    /// From now on `/readyz` reports that the gateway is stopping.
-    void stop() { stopping_ = true; }
 
 private:
     /// Body limit without a credential
     static constexpr std::size_t kMostOfGuests = 4096;
 
-    void add_health_routes();
     void add_metrics_route(const core::MetricsPage& metrics);
     /// `told`: log an invalid token
     Result<core::PrincipalRef> authenticate(const net::HttpRequest& request, bool told = true);
@@ -63,14 +59,12 @@ private:
     const trust::RequestAuthentication authentication_;
     const std::size_t max_body_bytes_;
     ByteBudgets& budgets_;  ///< by principal
-    net::Routes<core::PrincipalRef> routes_;
     std::string known_host_;  ///< the last Host that was accepted
-    bool stopping_ = false;
 };
 
 /// The admin socket's service: the operator's API, pairing and peers, events, chat and calls, as
 /// the user behind the socket.
-class AdminService final : public net::HttpService {
+class AdminService final : public net::RoutedService<core::PrincipalRef> {
 public:
     /// The APIs to serve; must outlive the service.
     struct Apis {
@@ -98,18 +92,13 @@ public:
     net::BodyAdmission admit_body(const net::HttpRequest& request) override {
         return {.admitted = knows(*request.connection), .budget = nullptr};
     }
-    net::RequestBodyLimits limits_for(const net::HttpRequest& request) override;
-    bool streams_body(const net::HttpRequest& request) override;
     void refusal_body(const net::HttpRequest* request, int status, std::string_view reason,
                       std::string& body) override;
-    void stop() { stopping_ = true; }
 
 private:
     const core::PrincipalRef& operator_of(const net::PeerAddress& peer);
 
-    net::Routes<core::PrincipalRef> routes_;
     std::unordered_map<unsigned, core::PrincipalRef> operators_;
-    bool stopping_ = false;
 };
 
 }  // namespace crab::gateway

@@ -189,7 +189,7 @@ class RouteTest(RequestCase):
             ("/v1/tools/call", "POST"),
             ("/v1/tools/cancel", "POST"),
         ):
-            for method in {"GET", "POST", "HEAD", "PUT", "OPTIONS"} - {allow}:
+            for method in {"GET", "POST", "HEAD", "PUT"} - {allow}:
                 with self.subTest(method=method, target=target):
                     response = self.gateway.fetch(method, target, self.gateway.caller_token())
                     self.assertEqual((response.status, response.headers["allow"]), (405, allow))
@@ -199,6 +199,16 @@ class RouteTest(RequestCase):
                         self.assert_answer(response, 405, "INVALID_ARGS", "")
                     else:
                         self.assertEqual(response.json().keys(), {"error", "code"})
+
+    def test_options_tell_what_is_allowed_without_a_credential(self) -> None:
+        for target, allow in (("/v1/tools", "GET"), ("/healthz", "GET, HEAD")):
+            response = self.gateway.fetch("OPTIONS", target)
+            self.assertEqual(
+                (response.status, response.headers["allow"]), (204, f"{allow}, OPTIONS")
+            )
+            self.assertNotIn("access-control-allow-origin", response.headers)
+        for target in ("/v1/nothing", "/metrics"):
+            self.assertEqual(self.gateway.fetch("OPTIONS", target).status, 404, target)
 
     def test_paths_match_exactly_and_unknown_ones_are_404(self) -> None:
         for target in (
@@ -334,3 +344,47 @@ class LimitTest(RequestCase):
                 connection.send_raw(data)
                 self.assertIn(connection.receive().status, (400, 501))
                 self.assertEqual(connection.stream.read_to_end(), b"")
+
+
+class OriginTest(RequestCase):
+    """Pages of other origins: those of the configuration may read answers, others nothing."""
+
+    GOOD, FOREIGN = "https://app.example", "https://evil.example"
+    CONFIG = {"listen": {"allowed_origins": [GOOD]}}
+    PREFLIGHT = {"Access-Control-Request-Method": "POST"}
+
+    def ask(self, method: str, target: str, origin: str, **headers: str) -> Response:
+        token = None if method == "OPTIONS" else self.gateway.caller_token()
+        return self.gateway.fetch(method, target, token, {"Origin": origin, **headers})
+
+    def test_an_allowed_page_may_send_a_token_and_read_the_answer(self) -> None:
+        asked = self.ask("OPTIONS", "/v1/tools/call", self.GOOD, **self.PREFLIGHT)
+        self.assertEqual(asked.status, 204)
+        self.assertEqual(asked.headers["access-control-allow-origin"], self.GOOD)
+        self.assertEqual(asked.headers["access-control-allow-methods"], "POST")
+        self.assertIn("Authorization", asked.headers["access-control-allow-headers"])
+        for answer in (asked, self.ask("GET", "/v1/tools", self.GOOD)):
+            self.assertEqual(answer.headers["vary"], "Origin")
+            self.assertNotIn("access-control-allow-credentials", answer.headers)
+        self.assertEqual(
+            self.gateway.fetch("GET", "/v1/tools", headers={"Origin": self.GOOD}).headers[
+                "access-control-allow-origin"
+            ],
+            self.GOOD,
+            "the page may read why it is refused",
+        )
+
+    def test_a_foreign_page_gets_nothing(self) -> None:
+        for origin in (self.FOREIGN, "null", self.GOOD + ".evil.example", self.GOOD + ":8443"):
+            for method in ("OPTIONS", "GET"):
+                answer = self.ask(method, "/v1/tools", origin, **self.PREFLIGHT)
+                self.assertEqual(answer.status, 403, (origin, method))
+                self.assertFalse(
+                    [name for name in answer.headers if name.startswith("access-control-")]
+                )
+
+    def test_what_nobody_has_to_prove_is_shared_with_nobody(self) -> None:
+        for origin in (self.GOOD, self.FOREIGN):
+            answer = self.ask("OPTIONS", "/healthz", origin, **self.PREFLIGHT)
+            self.assertEqual(answer.status, 204)
+            self.assertNotIn("access-control-allow-origin", answer.headers)

@@ -72,8 +72,10 @@ std::string& HttpExchange::begin_head(int status, std::string_view content_type,
     if (!incoming_.ended) keep_alive_ = false;  // what is left of the body is not read
     std::string& out = this->out();
     start_at_ = out.size();
+    status_ = status;
     append_status_line(out, status);
     out += date_->line(loop_.now());
+    if (shared()) append_sharing();
     if (!content_type.empty() && !append_header(out, "Content-Type", content_type))
         log::error("content type is not a header value");
     for (const HttpHeader& header : extra) {
@@ -86,6 +88,15 @@ std::string& HttpExchange::begin_head(int status, std::string_view content_type,
         out += "Connection: keep-alive\r\n";
     }
     return out;
+}
+
+/// Fetch standard, "CORS protocol": the one origin, never all of them.
+void HttpExchange::append_sharing() {
+    std::string& out = this->out();
+    if (!append_header(out, "Access-Control-Allow-Origin", shared_origin_)) return;
+    out +=
+        "Vary: Origin\r\n"
+        "Access-Control-Expose-Headers: Content-Digest, ETag, Location, Retry-After\r\n";
 }
 
 void HttpExchange::respond(int status, std::string_view content_type, std::string_view body,

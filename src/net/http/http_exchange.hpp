@@ -59,6 +59,11 @@ public:
     /// Minimum average rate of a body once the allowed silence is used up.
     static constexpr std::size_t kLeastBytesPerSecond = 1024;
 
+    /// Lets pages of `origin`, which is the request's own and was found good, read the answer. No
+    /// credential that browsers add by themselves goes with it.
+    void share_with(std::string_view origin) { shared_origin_ = origin; }
+    bool shared() const { return !shared_origin_.empty(); }
+
     /// The whole answer. For HEAD only its head is sent. `content_type` may be empty when `body`
     /// is.
     void respond(int status, std::string_view content_type, std::string_view body,
@@ -121,6 +126,7 @@ private:
     explicit HttpExchange(EventLoop& loop) : loop_(loop) {}
     std::string& begin_head(int status, std::string_view content_type,
                             std::span<const HttpHeader> extra);
+    void append_sharing();
     bool may_answer();
     std::string& out();
     void drop_response();  // begun and not finished
@@ -146,6 +152,8 @@ private:
     Incoming incoming_;
     std::function<bool()> goes_on_;
     std::optional<std::uint64_t> stream_left_;  // of a sized stream
+    std::string_view shared_origin_;  // of the request; empty: only its own pages read the answer
+    int status_ = 0;  // of the answer that was begun last
     std::size_t start_at_ = 0;  // in the outgoing queue
     std::size_t length_at_ = 0;  // where the length goes
     std::size_t body_at_ = 0;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "net/codec/http_head.hpp"
+#include "net/http/route_match.hpp"
 #include "net/loop/peer_address.hpp"
 
 #include <optional>
@@ -18,6 +19,7 @@ struct HttpRequest {
     PeerAddress peer;
     bool tls = false;
     Connection* connection = nullptr;  ///< it came on; null once the caller is gone
+    RouteMatch match{};  ///< HttpService::match(): which route it means
 
     std::string_view method() const { return head.method; }
     /// The method, with HEAD read as GET: for routes that answer HEAD as they answer GET. The

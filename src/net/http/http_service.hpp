@@ -2,10 +2,12 @@
 
 #include "base/byte_budget.hpp"
 #include "base/task/task.hpp"
+#include "net/http/body_limits.hpp"
 #include "net/http/http_exchange.hpp"
 #include "net/http/http_request.hpp"
 #include "net/websocket/websocket_session.hpp"
 
+#include <chrono>
 #include <expected>
 #include <memory>
 #include <optional>
@@ -16,12 +18,6 @@
 #include <vector>
 
 namespace crab::net {
-
-/// Limits of a request's body.
-struct RequestBodyLimits {
-    std::size_t max_bytes = 1024 * 1024;  ///< beyond: 413, the rest unread
-    Milliseconds timeout{10'000};         ///< for the whole body; beyond: 408
-};
 
 /// Whether a body is accepted, and which budget it is charged to.
 struct BodyAdmission {
@@ -72,6 +68,15 @@ public:
                                            const WebSocketOffer& offer) {
         static_cast<void>(request), static_cast<void>(offer);
         return std::nullopt;
+    }
+    /// Which route a request means whose head is complete. It is asked once, before anything else
+    /// about the request, and the answer is HttpRequest::match.
+    virtual RouteMatch match(const HttpRequest&) { return {}; }
+    /// A request whose head could be read was answered, by this service or by the HTTP layer;
+    /// `duration` from its head to the end of the answer.
+    virtual void answered(const HttpRequest& request, int status,
+                          std::chrono::nanoseconds duration) {
+        static_cast<void>(request), static_cast<void>(status), static_cast<void>(duration);
     }
     /// Checks a request whose head is complete, upgrades included, before its body is read;
     /// nothing: it continues. A refused request is answered and its connection closed.

@@ -105,6 +105,10 @@ std::size_t HttpSession::take_head(std::string_view bytes) {
     request.body = {};
     exchange_.keep_alive_ = request.head.keep_alive && server_.accepting_;
     exchange_.head_only_ = request.head.method == "HEAD";
+    exchange_.status_ = 0;
+    exchange_.shared_origin_ = {};
+    began_ = server_.loop().now();
+    request.match = server_.service_.match(request);
     if (const auto refusal = server_.service_.refuse_head(request)) {
         refuse(*refusal);
         return bytes.size();
@@ -301,6 +305,13 @@ Task<void> HttpSession::run(std::shared_ptr<HttpSession> self) {
     }
 }
 
+/// Counted is what somebody was answered.
+void HttpSession::tell_answered(int status) {
+    if (status == 0) return;
+    server_.service_.answered(exchange_.request_, status,
+                              server_.loop().clock().steady_now() - began_);
+}
+
 void HttpSession::finish_exchange(std::string_view failure) {
     server_.exchange_ended();
     const bool unread = !exchange_.incoming_.ended;
@@ -312,6 +323,7 @@ void HttpSession::finish_exchange(std::string_view failure) {
         log::error("request failed", {{"path", exchange_.request_.path()}, {"reason", failure}});
     }
     if (connection_ == nullptr) {
+        tell_answered(exchange_.status_);
         phase_ = Phase::kOver;
         held_ = HeldBytes();
         return server_.forget_callerless(*this);
@@ -325,10 +337,12 @@ void HttpSession::finish_exchange(std::string_view failure) {
             break;
         // only a break tells the caller that the stream is not whole
         case HttpExchange::State::kStream:
+            tell_answered(exchange_.status_);
             phase_ = Phase::kOver;
             return connection_->close_now(CloseReason::kLocal);
         case HttpExchange::State::kDone: break;
     }
+    tell_answered(exchange_.status_);
     server_.loop().give_buffer(std::move(exchange_.buffer_));
     std::string().swap(exchange_.buffer_);
     held_ = HeldBytes();
@@ -350,8 +364,12 @@ void HttpSession::refuse(Head head, int status, std::string_view reason) {
     body_.reset();
     exchange_.state_ = HttpExchange::State::kOpen;
     exchange_.keep_alive_ = false;
-    if (head == Head::kUnknown) exchange_.head_only_ = false;
+    if (head == Head::kUnknown) {
+        exchange_.head_only_ = false;
+        exchange_.shared_origin_ = {};
+    }
     respond_refusal(head, status, reason);
+    if (head == Head::kKnown) tell_answered(status);
     exchange_.request_.head = {};
     std::string().swap(exchange_.buffer_);
     held_ = HeldBytes();
@@ -406,6 +424,7 @@ void HttpSession::refuse(const Refusal& refusal) {
     } else {
         exchange_.respond(refusal.status, refusal.content_type, refusal.body, headers);
     }
+    tell_answered(refusal.status);
     phase_ = Phase::kOver;
     connection_->close_after_flush();
     ready_.notify();
@@ -434,6 +453,7 @@ void HttpSession::accept_upgrade(const WebSocketUpgrade& offer, AcceptUpgrade ac
     Connection& connection = *std::exchange(connection_, nullptr);
     phase_ = Phase::kOver;
     disarm();
+    tell_answered(101);
     exchange_.buffer_.clear();
     connection.set_handler(session);
     ready_.notify();

@@ -51,6 +51,7 @@ private:
     void serve();
     Task<void> run(std::shared_ptr<HttpSession> self);
     void finish_exchange(std::string_view failure);
+    void tell_answered(int status);
     enum class Head : std::uint8_t { kUnknown, kKnown };
     void refuse(Head head, int status, std::string_view reason);
     void respond_refusal(Head head, int status, std::string_view reason,
@@ -72,6 +73,7 @@ private:
     Wakeup ready_;  // a request is complete, or it is over
     CancelSignal cancel_;
     Deadline deadline_ = kNoDeadline;
+    SteadyTime began_{};  // the turn in which the head was complete
     Deadline armed_at_ = kNoDeadline;
     Phase phase_ = Phase::kHead;
     Admission admission_;

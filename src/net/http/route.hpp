@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/error.hpp"
-#include "net/http/http_service.hpp"
+#include "net/http/body_limits.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -36,8 +36,8 @@ struct RouteAnswer {
     std::string_view content_type = "application/json";  ///< empty: an answer without a body
 };
 
-/// A parameter of the query, for the documents.
-struct QueryParameter {
+/// A parameter of the query or a header field, for the documents.
+struct RouteParameter {
     std::string_view name, meaning;
 };
 
@@ -58,9 +58,15 @@ struct Route {
     /// The same where a reload may change it; asked for each request
     std::function<RequestBodyLimits()> body_now{};
     ErrorWriter errors = nullptr;  ///< null: `{"error":message,"code":token}`
-    std::vector<QueryParameter> query{};
-    std::string_view request{};  ///< schema of the body, in spec/http
+    std::vector<RouteParameter> query{};
+    std::vector<RouteParameter> headers{};  ///< that it reads, besides those that all do
+    std::string_view request{};  ///< schema of the body, in spec/http; empty: see request_type
+    /// Of a body that is no JSON, `*/*`; empty, and no `request`: there is none
+    std::string_view request_type{};
     std::vector<RouteAnswer> answers{};
+    /// Statuses of its own refusals; those that follow from the rest of the declaration come to
+    /// them
+    std::vector<int> refusals{};
 
     /// What a request's body may cost here; `otherwise` when the route does not say.
     RequestBodyLimits limits(const RequestBodyLimits& otherwise) const {

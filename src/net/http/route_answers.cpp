@@ -10,6 +10,11 @@ namespace crab::net {
 namespace {
 
 constexpr std::string_view kJson = "application/json";
+/// What pages may send, of the fields that a browser does not send by itself.
+constexpr std::string_view kSharedRequestHeaders =
+    "Authorization, Content-Digest, Content-Type, Crab-Away-Wait-Ms, Crab-Lease, If-None-Match, "
+    "If-Range, Range, Traceparent, X-Idempotency-Key, X-Pairing-Code, X-Persona, "
+    "X-Session-Id";
 
 /// `GET, HEAD, POST` as people say it: `GET or POST`. HEAD is understood.
 std::string spoken(std::string_view allow) {
@@ -23,6 +28,19 @@ std::string spoken(std::string_view allow) {
         text += method;
     }
     return text;
+}
+
+/// RFC 9110 section 9.3.7; to a page that may read the answers, what the Fetch standard's preflight
+/// asks.
+void respond_options(HttpExchange& exchange, const RouteMatch& match) {
+    const std::string allow = match.allow + ", OPTIONS";
+    if (!exchange.shared() || !exchange.request().find("access-control-request-method"))
+        return exchange.respond(204, "", "", {{"Allow", allow}});
+    exchange.respond(204, "", "",
+                     {{"Allow", allow},
+                      {"Access-Control-Allow-Methods", match.allow},
+                      {"Access-Control-Allow-Headers", kSharedRequestHeaders},
+                      {"Access-Control-Max-Age", "600"}});
 }
 
 }  // namespace
@@ -47,6 +65,8 @@ bool found_or_refused(HttpExchange& exchange, const RouteMatch& match) {
     if (match.found()) return true;
     if (match.kind == RouteMatch::Kind::kUnknownPath) {
         respond_unknown_path(exchange);
+    } else if (exchange.request().method() == "OPTIONS") {
+        respond_options(exchange, match);
     } else {
         refuse(exchange, match.route, 405,
                {.code = ErrorCode::kInvalidArgs, .message = "use " + spoken(match.allow)},

@@ -15,7 +15,8 @@ void refuse(HttpExchange& exchange, const Route* route, int status, const Error&
             std::initializer_list<HttpHeader> headers = {});
 /// The body of that.
 void append_route_error(std::string& body, const Route* route, const Error& error);
-/// Whether the match is a route; otherwise answers with 404, or 405 and Allow.
+/// Whether the match is a route; otherwise answers with 404, 204 and Allow (OPTIONS), or 405 and
+/// Allow.
 bool found_or_refused(HttpExchange& exchange, const RouteMatch& match);
 /// `{"ok":true}`, or 503 and false once it is stopping.
 void respond_health(HttpExchange& exchange, bool stopping);

@@ -2,6 +2,7 @@
 
 #include "base/hash.hpp"
 #include "net/http/route.hpp"
+#include "net/http/route_match.hpp"
 
 #include <cstddef>
 #include <deque>
@@ -11,30 +12,6 @@
 #include <vector>
 
 namespace crab::net {
-
-/// The values of a route's path parameters, percent-decoded once; those of `{name...}` raw.
-class PathArguments {
-public:
-    /// Throws std::logic_error for a name that the route's path does not have.
-    const std::string& operator[](std::string_view name) const;
-
-private:
-    friend class RouteTable;
-    const std::vector<std::string_view>* names_ = nullptr;  ///< of the table
-    std::vector<std::string> values_;
-};
-
-/// The lookup result for a method and a path. Valid as long as the table.
-struct RouteMatch {
-    enum class Kind : std::uint8_t { kUnknownPath, kOtherMethod, kFound };
-    Kind kind = Kind::kUnknownPath;
-    const Route* route = nullptr;  ///< kOtherMethod: the first of this path
-    std::size_t index = 0;         ///< of `route`, in the order of add()
-    PathArguments arguments;
-    std::string allow;             ///< kOtherMethod: for the field Allow, such as `GET, HEAD`
-
-    bool found() const { return kind == Kind::kFound; }
-};
 
 /// The routes of one listener: the only place where a path is compared with anything. Paths match
 /// byte by byte, and are neither normalized nor redirected; a literal path goes before those with

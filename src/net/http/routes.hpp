@@ -1,6 +1,8 @@
 #pragma once
 
+#include "net/http/http_service.hpp"
 #include "net/http/route_answers.hpp"
+#include "net/http/route_metrics.hpp"
 #include "net/http/route_table.hpp"
 
 #include <functional>
@@ -35,6 +37,7 @@ public:
     template <class Handler>
     void add(Route route, Handler handler) {
         table_.add(std::move(route));
+        if (metrics_ != nullptr) metrics_->add_route();
         if constexpr (std::is_void_v<std::invoke_result_t<Handler&, const Request&>>) {
             handlers_.push_back({.now = std::move(handler), .later = {}, .upgrade = {}});
         } else {
@@ -49,6 +52,8 @@ public:
         handlers_.back().upgrade = std::move(upgrade);
     }
 
+    /// Before any route: `metrics` gets a row for each. It outlives the table.
+    void count_in(RouteMetrics& metrics) { metrics_ = &metrics; }
     const RouteTable& table() const { return table_; }
     RouteMatch find(const HttpRequest& request) const {
         return table_.find(request.method(), request.path());
@@ -64,7 +69,8 @@ public:
     Task<void> serve(const RouteMatch& match, const Request& request) const {
         return handlers_[match.index].later(request);
     }
-    /// Answers a request whose caller is known: by its route, else with 404 or 405.
+    /// Answers a request whose caller is known: by its route, else with 404, 405 or what OPTIONS
+    /// asks.
     Task<void> answer(HttpExchange& exchange, const Principal& principal) const {
         const RouteMatch match = find(exchange.request());
         if (!found_or_refused(exchange, match)) co_return;
@@ -87,6 +93,7 @@ private:
         UpgradeHandler upgrade;
     };
     RouteTable table_;
+    RouteMetrics* metrics_ = nullptr;
     std::vector<Handlers> handlers_;
 };
 

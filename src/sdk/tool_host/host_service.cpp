@@ -41,15 +41,12 @@ Task<void> PairedCallers::let_in(const net::HttpRequest& request) {
 }
 
 HostService::HostService(rtp::ToolsApi& tools, HostCallers& callers) : callers_(callers) {
-    using Request = net::Routes<core::PrincipalRef>::Request;
-    routes_.add(
-        {.path = "/healthz", .who = net::Caller::kAnyone, .summary = "Whether calls are taken"},
-        [this](const Request& request) { net::respond_health(request.exchange, stopping_); });
+    add_health_routes({"/healthz"}, {.who = net::Caller::kAnyone});
     tools.add_routes(routes_, "host");
 }
 
 net::BodyAdmission HostService::admit_body(const net::HttpRequest& request) {
-    const net::RouteMatch match = routes_.find(request);
+    const net::RouteMatch& match = request.match;
     if (match.route == nullptr || match.route->who == net::Caller::kAnyone)
         return {.admitted = false, .budget = nullptr};
     const auto caller = callers_.caller_of(request);
@@ -58,7 +55,7 @@ net::BodyAdmission HostService::admit_body(const net::HttpRequest& request) {
 }
 
 std::optional<net::Refusal> HostService::refuse_head(const net::HttpRequest& request) {
-    const net::RouteMatch match = routes_.find(request);
+    const net::RouteMatch& match = request.match;
     if (match.route == nullptr || match.route->who == net::Caller::kAnyone) return std::nullopt;
     std::optional<Error> why;
     if (auto caller = callers_.caller_of(request); !caller) {
@@ -99,7 +96,7 @@ Task<void> HostService::serve(net::HttpExchange& exchange) {
     if (callers_.is_websocket_path(request.path()))
         co_return exchange.respond_error(426, "INVALID_ARGS", "this is a WebSocket",
                                          {{"Upgrade", "websocket"}});
-    const net::RouteMatch match = routes_.find(request);
+    const net::RouteMatch& match = request.match;
     if (!net::found_or_refused(exchange, match)) co_return;
     core::PrincipalRef principal;
     if (match.route->who != net::Caller::kAnyone) {
@@ -110,7 +107,7 @@ Task<void> HostService::serve(net::HttpExchange& exchange) {
         co_await callers_.let_in(request);
         principal = std::move(*caller);
     }
-    const net::Routes<core::PrincipalRef>::Request routed{exchange, principal, match.arguments};
+    const Request routed{exchange, principal, match.arguments};
     if (!routes_.serve_now(match, routed)) co_await routes_.serve(match, routed);
 }
 

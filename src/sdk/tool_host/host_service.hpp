@@ -2,7 +2,7 @@
 
 #include "adapters/rtp/calls/tools_api.hpp"
 #include "adapters/rtp/pairing/pairing_remote.hpp"
-#include "net/http/routes.hpp"
+#include "net/http/routed_service.hpp"
 #include "sdk/tool_host/remote_trust.hpp"
 
 #include <string>
@@ -62,7 +62,7 @@ private:
 
 /// What a tool host serves to those who may: discovery, calls, cancels; and to everybody health and
 /// pairing. Source: docs/protocols/rtp.md, sections 1 to 3.
-class HostService final : public net::HttpService {
+class HostService final : public net::RoutedService<core::PrincipalRef> {
 public:
     HostService(rtp::ToolsApi& tools, HostCallers& callers);
     bool knows(const net::Connection& connection) override { return callers_.knows(connection); }
@@ -75,16 +75,12 @@ public:
                                         const net::WebSocketOffer& offer) override;
     void refusal_body(const net::HttpRequest* request, int status, std::string_view reason,
                       std::string& body) override;
-    /// From here on no call is taken, and `/healthz` says so.
-    void stop() { stopping_ = true; }
 
 private:
     static constexpr std::size_t kMostHeldBytes = std::size_t{64} << 20;  ///< of bodies that come
 
-    net::Routes<core::PrincipalRef> routes_;
     HostCallers& callers_;
     ByteBudgets budgets_{kMostHeldBytes, kMostHeldBytes};
-    bool stopping_ = false;
 };
 
 }  // namespace crab::sdk

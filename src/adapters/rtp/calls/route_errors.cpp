@@ -17,7 +17,7 @@ void append_call_error(std::string& body, const Error& error) {
 bool append_refusal(const net::RouteTable& routes, const net::HttpRequest* request, int status,
                     std::string_view reason, std::string& body) {
     if (request == nullptr) return false;
-    const net::Route* const route = routes.find(request->method(), request->path()).route;
+    const net::Route* const route = request->match.route;
     const bool own_form = route != nullptr && route->errors != nullptr;
     if (!own_form && !request->path().starts_with(routes.prefix() + "/v1/")) return false;
     const ErrorCode code = status >= 500   ? ErrorCode::kUnavailable

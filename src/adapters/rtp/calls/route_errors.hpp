@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/error.hpp"
+#include "net/http/http_request.hpp"
 #include "net/http/route_table.hpp"
 
 #include <string>
@@ -16,8 +17,8 @@ void append_route_error(std::string& body, const Error& error);
 void append_call_error(std::string& body, const Error& error);
 
 /// The body for a request to a path of the protocol that the HTTP layer refuses (size, timeout, too
-/// many connections), whether or not `routes` has the path; false for other paths. `request` null:
-/// it could not be read.
+/// many connections), whether or not `routes`, with which it was matched, has the path; false for
+/// other paths. `request` null: it could not be read.
 bool append_refusal(const net::RouteTable& routes, const net::HttpRequest* request, int status,
                     std::string_view reason, std::string& body);
 

@@ -16,6 +16,7 @@ protected:
         net::HttpRequest request;
         request.head.method = "POST";
         request.head.path = path;
+        request.match = routes.find("POST", path);
         std::string body;
         return append_refusal(routes, &request, 413, "too much", body) ? body : std::string();
     }
