@@ -114,30 +114,41 @@ void AdminApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
                [this](const Request& request) {
                    request.exchange.respond(200, kMetricsType, services_.metrics.text());
                });
-    routes.add({.path = "/v1/admin/status", .summary = "What runs here, and how it is"},
+    routes.add({.path = "/v1/admin/status",
+                .summary = "What runs here, and how it is",
+                .answers = {{200, "gateway_status"}}},
                [this](const Request& request) { status(request.exchange); });
     routes.add({.method = net::Method::kPost,
                 .path = "/v1/admin/reload",
-                .summary = "Read the configuration again; all of it or nothing"},
+                .summary = "Read the configuration again; all of it or nothing",
+                .answers = {{200, "reloaded"}},
+                .refusals = {400, 500, 503}},
                [this](const Request& request) { return reload(request.exchange); });
     add_call_routes(routes);
     add_device_routes(routes);
 }
 
 void AdminApi::add_call_routes(net::Routes<core::PrincipalRef>& routes) {
-    routes.add({.path = "/v1/admin/tools", .summary = "All tools, with what is known of them"},
+    routes.add({.path = "/v1/admin/tools",
+                .summary = "All tools, with what is known of them",
+                .answers = {{200, "admin_tool_list"}}},
                [this](const Request& request) { tools(request.exchange, *request.principal); });
     routes.add({.path = "/v1/admin/calls",
                 .summary = "Calls that run, and the latest that have ended",
-                .query = {{"limit", "how many of these; at most 1000"}}},
+                .query = {{"limit", "how many of these; at most 1000"}},
+                .answers = {{200, "call_list"}}},
                [this](const Request& request) { return calls(request.exchange); });
-    routes.add({.path = "/v1/admin/calls/{call_id}", .summary = "One call, and what became of it"},
+    routes.add({.path = "/v1/admin/calls/{call_id}",
+                .summary = "One call, and what became of it",
+                .answers = {{200, "known_call"}},
+                .refusals = {404}},
                [this](const Request& request) {
                    return call(request.exchange, request.arguments["call_id"]);
                });
     routes.add({.method = net::Method::kPost,
                 .path = "/v1/admin/calls/{call_id}/cancel",
-                .summary = "Cancel a call"},
+                .summary = "Cancel a call",
+                .answers = {{200, "call_cancelled"}}},
                [this](const Request& request) {
                    cancel(request.exchange, *request.principal, request.arguments["call_id"]);
                });
@@ -145,23 +156,37 @@ void AdminApi::add_call_routes(net::Routes<core::PrincipalRef>& routes) {
 
 void AdminApi::add_device_routes(net::Routes<core::PrincipalRef>& routes) {
     using net::Method;
-    routes.add({.path = "/v1/admin/devices", .summary = "Devices and callers, and their tokens"},
+    routes.add({.path = "/v1/admin/devices",
+                .summary = "Devices and callers, and their tokens",
+                .answers = {{200, "device_list"}}},
                [this](const Request& request) { devices(request.exchange); });
     routes.add({.method = Method::kPost,
                 .path = "/v1/admin/devices/pair",
-                .summary = "A pairing code, or a token, for a device or a caller"},
+                .summary = "A pairing code, or a token, for a device or a caller",
+                .request = "device_pairing",
+                .answers = {{200, "device_credential"}},
+                .refusals = {400, 404, 409, 429, 503}},
                [this](const Request& request) { return pair(request.exchange); });
     routes.add({.method = Method::kPost,
                 .path = "/v1/admin/devices/vouch",
-                .summary = "Say that the device with this key may use a pairing code"},
+                .summary = "Say that the device with this key may use a pairing code",
+                .request = "device_voucher",
+                .answers = {{200, "device_vouched"}},
+                .refusals = {400, 404, 409}},
                [this](const Request& request) { vouch(request.exchange); });
     routes.add({.method = Method::kPost,
                 .path = "/v1/admin/devices/revoke",
-                .summary = "Revoke a token, or all of a device"},
+                .summary = "Revoke a token, or all of a device",
+                .request = "device_revocation",
+                .answers = {{200, "device_revoked"}},
+                .refusals = {400, 404, 503}},
                [this](const Request& request) { return revoke(request.exchange); });
     routes.add({.method = Method::kPost,
                 .path = "/v1/admin/devices/approve",
-                .summary = "Approve tools of a device that wait for it"},
+                .summary = "Approve tools of a device that wait for it",
+                .request = "device_tool_approval",
+                .answers = {{200, "device_tools_approved"}},
+                .refusals = {400, 404, 503}},
                [this](const Request& request) { return approve_tools(request.exchange); });
 }
 

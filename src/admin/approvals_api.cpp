@@ -42,30 +42,41 @@ void ApprovalsApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
     using Request = net::Routes<core::PrincipalRef>::Request;
     routes.add({.path = "/v1/admin/approvals",
                 .summary = "Questions that are open or ended lately, and how many watch",
-                .action = kRead},
+                .action = kRead,
+                .answers = {{200, "approval_list"}}},
                [this](const Request& request) { list(request.exchange); });
     routes.add({.path = "/v1/admin/approvals/watch",
                 .summary = "A stream of questions and their ends",
                 .action = kRead,
-                .answers = {{200, {}, "text/event-stream"}}},
+                .answers = {{200, "event_stream", "text/event-stream"}}},
                [this](const Request& request) { return watch(request.exchange); });
     routes.add({.path = "/v1/admin/approvals/remembered",
                 .summary = "Decisions that hold for calls to come",
-                .action = kRead},
+                .action = kRead,
+                .answers = {{200, "remembered_approval_list"}}},
                [this](const Request& request) { remembered(request.exchange); });
     routes.add({.method = net::Method::kDelete,
                 .path = "/v1/admin/approvals/remembered/{id}",
                 .summary = "Forget such a decision",
-                .action = kDecide},
+                .action = kDecide,
+                .answers = {{200, "remembered_approval"}},
+                .refusals = {404, 503}},
                [this](const Request& request) {
                    return forget(request.exchange, request.arguments["id"]);
                });
-    routes.add({.path = "/v1/admin/approvals/{id}", .summary = "One question", .action = kRead},
+    routes.add({.path = "/v1/admin/approvals/{id}",
+                .summary = "One question",
+                .action = kRead,
+                .answers = {{200, "approval"}},
+                .refusals = {404}},
                [this](const Request& request) { show(request.exchange, request.arguments["id"]); });
     routes.add({.method = net::Method::kPost,
                 .path = "/v1/admin/approvals/{id}",
                 .summary = "Decide a question",
-                .action = kDecide},
+                .action = kDecide,
+                .request = "approval_decision",
+                .answers = {{200, "approval"}},
+                .refusals = {400, 403, 404, 409, 503}},
                [this](const Request& request) {
                    return decide(request.exchange, request.principal, request.arguments["id"]);
                });

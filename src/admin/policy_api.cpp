@@ -15,7 +15,9 @@ void PolicyApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
                           {"agent", "for which agent"},
                           {"session", "in which session"},
                           {"lease", "with which lease"},
-                          {"roles", "a list with commas, instead of the principal's own"}}},
+                          {"roles", "a list with commas, instead of the principal's own"}},
+                .answers = {{200, "policy_decision"}},
+                .refusals = {400}},
                [this](const net::Routes<core::PrincipalRef>::Request& request) {
                    decide(request.exchange);
                });

@@ -14,17 +14,23 @@ constexpr std::size_t kMostBindings = 10'000;
 void WorktreesApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
     using Request = net::Routes<core::PrincipalRef>::Request;
     const net::RouteParameter who{"who", "a principal or an agent"};
-    routes.add({.path = "/v1/admin/worktrees", .summary = "Worktrees, and who works in which"},
+    routes.add({.path = "/v1/admin/worktrees",
+                .summary = "Worktrees, and who works in which",
+                .answers = {{200, "worktree_list"}}},
                [this](const Request& request) { list(request.exchange); });
     routes.add({.method = net::Method::kPost,
                 .path = "/v1/admin/worktrees/bind",
                 .summary = "Bind a principal or an agent to a worktree",
-                .query = {who, {"worktree", "its id"}}},
+                .query = {who, {"worktree", "its id"}},
+                .answers = {{200, "worktree_binding"}},
+                .refusals = {400, 404, 429, 503}},
                [this](const Request& request) { return change(request.exchange, true); });
     routes.add({.method = net::Method::kPost,
                 .path = "/v1/admin/worktrees/unbind",
                 .summary = "Undo that",
-                .query = {who}},
+                .query = {who},
+                .answers = {{200, "worktree_binding"}},
+                .refusals = {400, 404, 503}},
                [this](const Request& request) { return change(request.exchange, false); });
 }
 

@@ -44,6 +44,8 @@ public:
     Result<void> start() override;
     void drain() override;
     void stop(Deadline deadline) override;
+    /// OpenAPI.
+    std::string api_document() const { return service_->api_document(); }
     /// Of the requests on all HTTP listeners.
     void add_metrics(core::MetricsPage& page) override;
 

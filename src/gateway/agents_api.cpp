@@ -47,16 +47,22 @@ std::string model_name(const config::ModelOptions& model) {
 void AgentsApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
     using Request = net::Routes<core::PrincipalRef>::Request;
     routes.add({.path = "/v1/admin/agents",
-                .summary = "Agents, and the latest turns that events have started"},
+                .summary = "Agents, and the latest turns that events have started",
+                .answers = {{200, "agent_list"}},
+                .refusals = {503}},
                [this](const Request& request) { return list(request.exchange); });
     routes.add({.path = "/v1/admin/agents/turns/{turn_id}",
-                .summary = "Such a turn, and what was said in its chat session"},
+                .summary = "Such a turn, and what was said in its chat session",
+                .answers = {{200, "event_turn"}},
+                .refusals = {404, 503}},
                [this](const Request& request) {
                    return show(request.exchange, request.arguments["turn_id"]);
                });
     routes.add({.path = "/v1/admin/agents/tools",
                 .summary = "What a model of an agent would be told of, with its price",
-                .query = {{"agent", "its name; without it the standard one"}}},
+                .query = {{"agent", "its name; without it the standard one"}},
+                .answers = {{200, "agent_tool_list"}},
+                .refusals = {404}},
                [this](const Request& request) { price(request.exchange, *request.principal); });
 }
 

@@ -59,7 +59,8 @@ void add_device_page(net::Routes<core::PrincipalRef>& routes) {
                 .who = net::Caller::kGuest,
                 .summary = "The way to the device page",
                 .head = true,
-                .answers = {{308, {}, {}}}},
+                .answers = {{308, {}, {}}},
+                .refusals = {404}},
                [root = routes.table().prefix() + "/device/"](const Request& request) {
                    if (device_page_files().empty()) return respond_no_page(request.exchange);
                    // the page's own links are relative
@@ -69,7 +70,9 @@ void add_device_page(net::Routes<core::PrincipalRef>& routes) {
                 .who = net::Caller::kGuest,
                 .summary = "The page that makes a browser a device",
                 .head = true,
-                .answers = {{200, {}, "*/*"}, {304, {}, {}}}},
+                .headers = {{"If-None-Match", "the ETag that is known"}},
+                .answers = {{200, {}, "*/*"}, {304, {}, {}}},
+                .refusals = {404}},
                [](const Request& request) { serve(request.exchange, request.arguments["file"]); });
 }
 

@@ -227,6 +227,12 @@ std::string Gateway::public_endpoint() const { return list_->public_listener.end
 std::string Gateway::grpc_endpoint() const { return list_->grpc.endpoint(); }
 std::string Gateway::peer_endpoint() const { return list_->peers.endpoint(); }
 std::string Gateway::admin_socket() const { return list_->paths.admin_socket; }
+Gateway::ApiDocuments Gateway::api_documents() const {
+    const PeerService* const peers = list_->peers.service();
+    return {.public_listener = list_->public_listener.api_document(),
+            .admin = list_->admin.api_document(),
+            .peers = peers != nullptr ? peers->api_document() : std::string()};
+}
 Result<void> Gateway::reload() { return list_->reload(); }
 void Gateway::stop() { list_->all.stop(); }
 

@@ -44,6 +44,12 @@ public:
     /// The same of the peer listener.
     std::string peer_endpoint() const;
     std::string admin_socket() const;
+    /// The OpenAPI documents of its listeners.
+    struct ApiDocuments {
+        std::string public_listener, admin;
+        std::string peers;  ///< empty: it is off
+    };
+    ApiDocuments api_documents() const;
     /// Applies the keys that components can reload, and logs what has changed and what needs a
     /// restart. Connections and running turns are kept. Errors: kInvalidArgs, and then nothing has
     /// changed.

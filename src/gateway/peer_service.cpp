@@ -13,15 +13,29 @@ namespace {
 // a revoked peer has to be gone within a second, polite or not
 constexpr Milliseconds kCloseWithin{500};
 
+constexpr ApiDescription kDescription{
+    .title = "crab gateway: the peer listener",
+    .text =
+        "For paired components: mutual TLS with a certificate of the gateway's own authority. "
+        "`x-action` is what the policy has to grant.",
+    .proof = CallerProof::kCertificate,
+    .body_bytes = net::RequestBodyLimits{}.max_bytes,
+    .guest_bytes = net::RequestBodyLimits{}.max_bytes};
+
 }  // namespace
 
 PeerService::PeerService(const Services& services)
     : access_(services.access), budgets_(services.budgets), certificates_(services.certificates) {
     add_health_routes({"/healthz"}, {});
+    add_api_document(routes_, net::Caller::kProven, kDescription);
     services.records.add_routes(routes_);
     services.approvals.add_routes(routes_);
     services.events.add_routes(routes_);
     services.leases.add_routes(routes_);
+}
+
+std::string PeerService::api_document() const {
+    return gateway::api_document(routes_.table(), kDescription);
 }
 
 std::optional<net::Refusal> PeerService::refuse_head(const net::HttpRequest& request) {

@@ -4,6 +4,7 @@
 #include "adapters/rtp/hosts/leases_api.hpp"
 #include "adapters/rtp/pairing/peers_api.hpp"
 #include "admin/approvals_api.hpp"
+#include "gateway/api_document.hpp"
 #include "gateway/peer_certificates.hpp"
 #include "net/http/routed_service.hpp"
 
@@ -29,6 +30,8 @@ public:
         ByteBudgets& budgets;  ///< by principal
     };
     explicit PeerService(const Services& services);
+    /// The OpenAPI document of what is served; from any thread.
+    std::string api_document() const;
 
     bool knows(const net::Connection& connection) override {
         return certificates_.proves(connection.peer_certificate_der());

@@ -37,6 +37,8 @@ public:
     std::string endpoint() const {
         return listener_ ? listener_->endpoint().text() : std::string();
     }
+    /// OpenAPI, also when nothing is listened on.
+    std::string api_document() const { return servers_.front().service->api_document(); }
     /// What its event loops count.
     net::ListenerMetrics metrics() const;
     /// Cancels calls for a rtp::ToolsApi.

@@ -11,6 +11,15 @@ namespace {
 
 constexpr std::string_view kMetricsType = "text/plain; version=0.0.4";
 
+constexpr ApiDescription kAdminDescription{
+    .title = "crab gateway: the admin socket",
+    .text =
+        "For the operator: HTTP on a Unix socket, which only the user who runs the gateway may "
+        "open. No credential is sent.",
+    .proof = CallerProof::kLocalUser,
+    .body_bytes = net::RequestBodyLimits{}.max_bytes,
+    .guest_bytes = net::RequestBodyLimits{}.max_bytes};
+
 Error stopping_error() {
     return fail(ErrorCode::kUnavailable, "the gateway is stopping; call again when it is back")
         .error();
@@ -28,11 +37,31 @@ PublicService::PublicService(clawseed::Front& front, rtp::ToolsApi& tools,
       max_body_bytes_(max_body_bytes),
       budgets_(budgets) {
     add_health_routes({"/healthz", "/readyz"}, {.who = net::Caller::kAnyone, .head = true});
+    add_api_document(routes_, net::Caller::kGuest, description());
     add_metrics_route(metrics);
     tools.add_routes(routes_, "http");
     artifacts.add_routes(routes_);
     front.add_routes(routes_);
     if (listen.device_page) add_device_page(routes_);
+}
+
+ApiDescription PublicService::description() const {
+    return {.title = "crab gateway: the public listener",
+            .text =
+                "For devices, apps and callers of tools. Callers send a token as "
+                "`Authorization: Bearer`. HEAD is answered where `x-head` says so, OPTIONS "
+                "everywhere.",
+            .proof = CallerProof::kBearer,
+            .body_bytes = max_body_bytes_,
+            .guest_bytes = std::min(kMostOfGuests, max_body_bytes_)};
+}
+
+std::string AdminService::api_document() const {
+    return gateway::api_document(routes_.table(), kAdminDescription);
+}
+
+std::string PublicService::api_document() const {
+    return gateway::api_document(routes_.table(), description());
 }
 
 /// For scrapers with an operator's token; to everybody else there is no such path
@@ -143,6 +172,7 @@ Task<void> PublicService::serve(net::HttpExchange& exchange) {
 
 AdminService::AdminService(const Apis& apis) {
     add_health_routes({"/healthz", "/readyz"}, {});
+    add_api_document(routes_, net::Caller::kProven, kAdminDescription);
     apis.tools.add_routes(routes_, "admin");
     apis.artifacts.add_routes(routes_);
     apis.chat.add_chat_routes(routes_);

@@ -14,6 +14,7 @@
 #include "base/byte_budget.hpp"
 #include "config/gateway_config.hpp"
 #include "gateway/agents_api.hpp"
+#include "gateway/api_document.hpp"
 #include "gateway/device_page.hpp"
 #include "net/http/routed_service.hpp"
 #include "trust/request_authentication.hpp"
@@ -39,6 +40,8 @@ public:
     std::optional<net::Upgrade> upgrade(const net::HttpRequest& request,
                                         const net::WebSocketOffer& offer) override;
     net::RequestBodyLimits limits_for(const net::HttpRequest& request) override;
+    /// The OpenAPI document of what is served; from any thread.
+    std::string api_document() const;
     /// Admits bodies of authenticated callers, and the few bytes needed to authenticate.
     net::BodyAdmission admit_body(const net::HttpRequest& request) override;
     void refusal_body(const net::HttpRequest* request, int status, std::string_view reason,
@@ -48,6 +51,7 @@ private:
     /// Body limit without a credential
     static constexpr std::size_t kMostOfGuests = 4096;
 
+    ApiDescription description() const;
     void add_metrics_route(const core::MetricsPage& metrics);
     /// `told`: log an invalid token
     Result<core::PrincipalRef> authenticate(const net::HttpRequest& request, bool told = true);
@@ -82,6 +86,8 @@ public:
         clawseed::Front& chat;
     };
     explicit AdminService(const Apis& apis);
+    /// The OpenAPI document of what is served; from any thread.
+    std::string api_document() const;
     bool knows(const net::Connection& connection) override;
     Task<void> serve(net::HttpExchange& exchange) override;
     /// Refuses requests of other origins, in case the socket is forwarded to a port that browsers

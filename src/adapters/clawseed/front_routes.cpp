@@ -64,7 +64,8 @@ void Front::add_chat_routes(Routes& routes) {
          .query = {{"session_id", "the chat session to resume"},
                    {"name", "of a new one"},
                    {"persona", "which agent it talks to"},
-                   {"token", "a bearer token, from those who can set no header"}}},
+                   {"token", "a bearer token, from those who can set no header"}},
+         .refusals = {400, 401, 403, 404, 429, 503}},
         [](const Request& request) {
             request.exchange.respond_error(
                 426, "INVALID_ARGS", "this is a WebSocket endpoint; ask for an upgrade",
@@ -77,7 +78,11 @@ void Front::add_chat_routes(Routes& routes) {
          .summary = "Upload a large result for a call that this device is answering",
          .streams_body = true,
          .body_now = [this] { return upload_limits(); },
-         .answers = {{201}}},
+         .query = {{"call_id", "of the call that is being answered"}},
+         .headers = {{"Content-Digest", "with a sha-256 (RFC 9530); required"}},
+         .request_type = "*/*",
+         .answers = {{201, "artifact_stored"}},
+         .refusals = {400, 403, 404, 408, 413, 429, 503, 507}},
         [this](const Request& request) { return upload(request.exchange, request.principal); });
     add_session_routes(routes);
     add_picture_routes(routes);
@@ -88,36 +93,57 @@ void Front::add_open_routes(Routes& routes) {
     routes.add({.path = "/health",
                 .who = Caller::kGuest,
                 .summary = "Whether a token is needed",
-                .head = true},
+                .head = true,
+                .answers = {{200, "service_health"}}},
                [this](const Request& request) { health(request.exchange); });
     routes.add({.method = Method::kPost,
                 .path = "/pair",
                 .who = Caller::kGuest,
-                .summary = "Exchange a pairing code for a token"},
+                .summary = "Exchange a pairing code for a token",
+                .headers = {{"X-Pairing-Code", "the code; required"}},
+                .request = "pair_request",
+                .answers = {{200, "pair_response"}},
+                .refusals = {400, 404, 429, 503}},
                [this](const Request& request) { return pair(request.exchange); });
     routes.add({.method = Method::kPost,
                 .path = kChallengePath,
                 .who = Caller::kGuest,
-                .summary = "Something for a device's key to sign"},
+                .summary = "Something for a device's key to sign",
+                .answers = {{200, "key_challenge"}}},
                [this](const Request& request) { challenge(request.exchange); });
     routes.add({.method = Method::kPost,
                 .path = kKeyTokenPath,
                 .who = Caller::kGuest,
-                .summary = "Exchange the signature for a token"},
+                .summary = "Exchange the signature for a token",
+                .request = "key_token_request",
+                .answers = {{200, "key_token"}},
+                .refusals = {400, 401, 429}},
                [this](const Request& request) { key_token(request.exchange); });
 }
 
 void Front::add_rest_routes(Routes& routes) {
-    routes.add({.path = "/api/tools", .summary = "The tools that an app can show", .head = true},
+    routes.add({.path = "/api/tools",
+                .summary = "The tools that an app can show",
+                .head = true,
+                .answers = {{200, "app_tool_list"}}},
                for_users(Users::kApps, [this](const Request& request) {
                    list_tools(request.exchange, *request.principal);
                }));
     routes.add(
-        {.path = "/api/status", .summary = "The model, and how long it runs", .head = true},
+        {.path = "/api/status",
+         .summary = "The model, and how long it runs",
+         .head = true,
+         .answers = {{200, "app_status"}}},
         for_users(Users::kApps, [this](const Request& request) { status(request.exchange); }));
     routes.add({.method = net::Method::kPost,
                 .path = "/webhook",
-                .summary = "Ask a question, and wait for the answer of a whole turn"},
+                .summary = "Ask a question, and wait for the answer of a whole turn",
+                .headers = {{"X-Session-Id", "the chat session that it goes on in"},
+                            {"X-Persona", "which agent is asked"},
+                            {"X-Idempotency-Key", "a repeat with it gets the first answer"}},
+                .request = "webhook_request",
+                .answers = {{200, "webhook_response"}},
+                .refusals = {400, 404, 409, 429, 502, 503, 504}},
                for_users(Users::kScripts, [this](const Request& request) {
                    return webhook(request.exchange, request.principal);
                }));
@@ -128,35 +154,51 @@ void Front::add_session_routes(Routes& routes) {
     const auto add = [&routes](net::Route route, auto handler) {
         routes.add(std::move(route), for_users(Users::kApps, std::move(handler)));
     };
-    add({.path = "/api/sessions", .summary = "The caller's chat sessions", .head = true},
+    add({.path = "/api/sessions",
+         .summary = "The caller's chat sessions",
+         .head = true,
+         .answers = {{200, "chat_session_list"}},
+         .refusals = {503}},
         [this](const Request& request) {
             return list_sessions(request.exchange, request.principal, false);
         });
     add({.path = "/api/sessions/running",
          .summary = "Those of them in which a turn runs",
-         .head = true},
+         .head = true,
+         .answers = {{200, "chat_session_list"}}},
         [this](const Request& request) {
             return list_sessions(request.exchange, request.principal, true);
         });
     add({.method = Method::kPut,
          .path = "/api/sessions/{session_id}",
-         .summary = "Rename a chat session"},
+         .summary = "Rename a chat session",
+         .request = "chat_session_rename",
+         .answers = {{200, "chat_session_renamed"}},
+         .refusals = {400, 404, 503}},
         [this](const Request& request) { return rename_session(request); });
     add({.method = Method::kDelete,
          .path = "/api/sessions/{session_id}",
-         .summary = "Delete a chat session"},
+         .summary = "Delete a chat session",
+         .answers = {{200, "chat_session_deleted"}},
+         .refusals = {404, 503}},
         [this](const Request& request) { return delete_session(request); });
     add({.path = "/api/sessions/{session_id}/messages",
          .summary = "What was said in a chat session",
-         .head = true},
+         .head = true,
+         .answers = {{200, "chat_messages"}},
+         .refusals = {404, 503}},
         [this](const Request& request) { return session_messages(request); });
     add({.path = "/api/sessions/{session_id}/state",
          .summary = "Whether a turn runs in a chat session",
-         .head = true},
+         .head = true,
+         .answers = {{200, "chat_session_state"}},
+         .refusals = {404, 503}},
         [this](const Request& request) { return session_state(request); });
     add({.method = Method::kPost,
          .path = "/api/sessions/{session_id}/abort",
-         .summary = "End the turn that runs in a chat session"},
+         .summary = "End the turn that runs in a chat session",
+         .answers = {{200, "chat_turn_aborted"}},
+         .refusals = {404}},
         [this](const Request& request) { return abort_session(request); });
 }
 
@@ -167,14 +209,17 @@ void Front::add_picture_routes(Routes& routes) {
                 .summary = "Upload a picture for a chat session",
                 .streams_body = true,
                 .body = limits,
-                .answers = {{201}}},
+                .request_type = "image/*",
+                .answers = {{201, "picture"}},
+                .refusals = {400, 404, 408, 413, 429, 503}},
                for_users(Users::kApps,
                          [this](const Request& request) { return upload_picture(request); }));
     routes.add(
         {.path = "/api/sessions/{session_id}/attachments/{picture}",
          .summary = "Such a picture",
          .head = true,
-         .answers = {{200, {}, "image/*"}}},
+         .answers = {{200, {}, "image/*"}},
+         .refusals = {404, 503}},
         for_users(Users::kApps, [this](const Request& request) { return send_picture(request); }));
 }
 

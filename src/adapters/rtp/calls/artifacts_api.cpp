@@ -47,20 +47,27 @@ void ArtifactsApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
          .head = true,
          .errors = append_route_error,
          .query = {{"tenant_id", "whose; without it the caller's own tenant"}},
-         .answers = {{200, "artifact_list"}}},
+         .answers = {{200, "artifact_list"}},
+         .refusals = {403, 503}},
         [this](const Request& request) { return list(request.exchange, request.principal); });
     routes.add({.path = kArtifact,
                 .summary = "The bytes of one; ranges and conditions are honoured",
                 .head = true,
                 .errors = append_route_error,
-                .answers = {{200, {}, "*/*"}, {206, {}, "*/*"}, {304, {}, {}}}},
+                .headers = {{"Range", "one range of bytes"},
+                            {"If-Range", "the ETag that the range is of"},
+                            {"If-None-Match", "the ETag that is known"}},
+                .answers = {{200, {}, "*/*"}, {206, {}, "*/*"}, {304, {}, {}}},
+                .refusals = {404, 416, 503}},
                [this](const Request& request) {
                    return get(request.exchange, request.principal, request.arguments["artifact"]);
                });
     routes.add({.method = net::Method::kDelete,
                 .path = kArtifact,
                 .summary = "Delete one; for operators",
-                .errors = append_route_error},
+                .errors = append_route_error,
+                .answers = {{200, "artifact_deleted"}},
+                .refusals = {403, 404, 503}},
                [this](const Request& request) {
                    return remove(request.exchange, request.principal,
                                  request.arguments["artifact"]);

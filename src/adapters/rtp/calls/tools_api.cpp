@@ -110,8 +110,14 @@ void ToolsApi::add_routes(net::Routes<core::PrincipalRef>& routes, std::string_v
                 .summary = "Call a tool; with Accept: text/event-stream as a stream of events",
                 .not_while_stopping = true,
                 .errors = append_call_error,
+                .headers = {{"Accept",
+                             "text/event-stream: frames, progress and the result as "
+                             "events"},
+                            {"Crab-Away-Wait-Ms", "how long to wait for a device that is away"},
+                            {"Traceparent", "W3C trace context"}},
                 .request = "call_request",
-                .answers = {{200, "call_response"}}},
+                .answers = {{200, "call_response"}, {200, "event_stream", "text/event-stream"}},
+                .refusals = {400}},
                [this, front](const Request& request) {
                    return call(request.exchange, request.principal, front);
                });
@@ -120,7 +126,8 @@ void ToolsApi::add_routes(net::Routes<core::PrincipalRef>& routes, std::string_v
                 .summary = "Cancel a call by its id",
                 .errors = append_route_error,
                 .request = "cancel_request",
-                .answers = {{200, "cancel_response"}}},
+                .answers = {{200, "cancel_response"}},
+                .refusals = {400}},
                [this](const Request& request) { cancel(request.exchange, *request.principal); });
 }
 

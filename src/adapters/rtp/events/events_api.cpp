@@ -214,7 +214,17 @@ void EventsApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
          .summary = "A stream of events, over a WebSocket or as server-sent events",
          .body = limits,
          .errors = append_route_error,
-         .answers = {{200, {}, "text/event-stream"}}},
+         .query = {{"types", "a list with commas, or *"},
+                   {"tenant_id", "only of this tenant"},
+                   {"agent_id", "only of this agent"},
+                   {"session_id", "only of this session"},
+                   {"subscription", "its name; what it acknowledged is remembered"},
+                   {"cursor", "after which event; earliest: from the first that is kept"},
+                   {"lease", "the lease that allows it"}},
+         .headers = {{"Accept", "text/event-stream, where no WebSocket is wanted"},
+                     {"Crab-Lease", "the lease that allows it"}},
+         .answers = {{200, "event_stream", "text/event-stream"}},
+         .refusals = {400, 403, 410, 429}},
         [this](const Request& request) { return stream(request.exchange, request.principal); },
         [this](const net::HttpRequest& request, const net::WebSocketOffer&,
                const core::PrincipalRef& principal) { return upgrade(request, principal); });
@@ -224,13 +234,19 @@ void EventsApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
          .summary = "Publish an event",
          .body = limits,
          .errors = append_route_error,
-         .answers = {{202}}},
+         .headers = {{"Crab-Lease", "the lease that allows it"}},
+         .request = "event_envelope",
+         .answers = {{202, "event_receipt"}},
+         .refusals = {400, 403, 409, 429, 503, 504}},
         [this](const Request& request) { return publish(request.exchange, request.principal); });
     routes.add(
         {.method = net::Method::kPost,
          .path = "/v1/events/ack",
          .summary = "Acknowledge what a subscription has seen",
-         .errors = append_route_error},
+         .errors = append_route_error,
+         .request = "event_acknowledgement",
+         .answers = {{200, "event_acknowledged"}},
+         .refusals = {400, 404}},
         [this](const Request& request) { acknowledge(request.exchange, *request.principal); });
 }
 

@@ -40,26 +40,33 @@ void LeasesApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
     using Request = net::Routes<core::PrincipalRef>::Request;
     routes.add({.path = "/v1/leases",
                 .summary = "The caller's leases, and those that its policy lets it see",
-                .errors = append_route_error},
+                .errors = append_route_error,
+                .answers = {{200, "lease_list"}}},
                [this](const Request& request) { list(request.exchange, *request.principal); });
     routes.add(
         {.method = net::Method::kPost,
          .path = "/v1/leases",
          .summary = "Ask for a lease",
          .errors = append_route_error,
-         .answers = {{201}}},
+         .request = "lease_request",
+         .answers = {{201, "lease"}},
+         .refusals = {400, 403, 429, 503}},
         [this](const Request& request) { return make(request.exchange, request.principal); });
     routes.add({.method = net::Method::kDelete,
                 .path = "/v1/leases/{lease_id}",
                 .summary = "End a lease",
-                .errors = append_route_error},
+                .errors = append_route_error,
+                .answers = {{200, "lease"}},
+                .refusals = {403, 404, 503}},
                [this](const Request& request) {
                    return end(request.exchange, request.principal, request.arguments["lease_id"]);
                });
     routes.add({.method = net::Method::kPost,
                 .path = "/v1/leases/{lease_id}/renew",
                 .summary = "Renew a lease",
-                .errors = append_route_error},
+                .errors = append_route_error,
+                .answers = {{200, "lease"}},
+                .refusals = {403, 404, 409, 503}},
                [this](const Request& request) {
                    return renew(request.exchange, request.principal, request.arguments["lease_id"]);
                });

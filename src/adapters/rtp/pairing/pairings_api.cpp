@@ -39,11 +39,15 @@ private:
 
 void PairingsApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
     using Request = net::Routes<core::PrincipalRef>::Request;
-    routes.add(
-        {.method = net::Method::kPost, .path = "/v1/pairings", .summary = "Pair with a component"},
-        [this](const Request& request) { return pair(request.exchange); });
+    routes.add({.method = net::Method::kPost,
+                .path = "/v1/pairings",
+                .summary = "Pair with a component",
+                .request = "pairing_request",
+                .answers = {{200, "pairing"}},
+                .refusals = {400, 409, 502, 504}},
+               [this](const Request& request) { return pair(request.exchange); });
     routes.add_websocket(
-        {.path = "/v1/pairings/ws", .summary = "The same over a WebSocket, with its progress"},
+        {.path = "/v1/pairings/ws", .summary = "The same over a WebSocket"},
         [](const Request& request) {
             request.exchange.respond_error(426, "INVALID_ARGS", "this is a WebSocket",
                                            {{"Upgrade", "websocket"}});
@@ -55,7 +59,9 @@ void PairingsApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
     routes.add(
         {.method = net::Method::kPost,
          .path = "/v1/peers/{component_type}/{component_id}/renew",
-         .summary = "Renew a peer's certificate"},
+         .summary = "Renew a peer's certificate",
+         .answers = {{200, "peer"}},
+         .refusals = {400, 404, 409, 502, 504}},
         [this](const Request& request) { return renew(request.exchange, request.arguments); });
 }
 

@@ -26,23 +26,35 @@ void refuse(net::HttpExchange& exchange, const Error& error) {
 void PeersApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
     routes.add({.path = "/v1/identity",
                 .summary = "Who this gateway is to its peers",
-                .action = "control.peers:identity"},
+                .action = "control.peers:identity",
+                .answers = {{200, "identity"}}},
                [this](const PeerRequest& request) { identity(request.exchange); });
     routes.add({.path = "/v1/peers",
                 .summary = "The peers that are known",
-                .action = "control.peers:list"},
+                .action = "control.peers:list",
+                .answers = {{200, "peer_list"}}},
                [this](const PeerRequest& request) { list(request.exchange); });
-    routes.add({.path = kPeerPath, .summary = "One peer", .action = "control.peers:show"},
+    routes.add({.path = kPeerPath,
+                .summary = "One peer",
+                .action = "control.peers:show",
+                .answers = {{200, "peer"}},
+                .refusals = {404}},
                [this](const PeerRequest& request) { show(request); });
     routes.add({.method = net::Method::kPatch,
                 .path = kPeerPath,
                 .summary = "Change a peer's status or the URL of its tools",
-                .action = "control.peers:change"},
+                .action = "control.peers:change",
+                .request = "peer_change",
+                .answers = {{200, "peer"}},
+                .refusals = {400, 404, 409, 503}},
                [this](const PeerRequest& request) { return change(request); });
     routes.add({.method = net::Method::kPost,
                 .path = "/v1/peers/{component_type}/{component_id}/revoke",
                 .summary = "Revoke a peer",
-                .action = "control.peers:revoke"},
+                .action = "control.peers:revoke",
+                .request = "peer_revocation",
+                .answers = {{200, "peer"}},
+                .refusals = {400, 404, 503}},
                [this](const PeerRequest& request) { return revoke(request); });
 }
 

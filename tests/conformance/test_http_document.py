@@ -1,0 +1,430 @@
+"""The OpenAPI documents of the three listeners against real answers: every operation gives a good
+one and a refusal here, with a status, a media type and a body that its document has."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import unittest
+import uuid
+from pathlib import Path
+from typing import Any, ClassVar
+from urllib.parse import quote, urlencode
+
+from test_artifacts import EXTENSIONS
+from test_device_keys import Key, text
+from test_events import envelope
+from test_peer_listener import Peer, PeerListenerCase
+from test_phone_attachments import png
+
+from support.case import GatewayCase
+from support.device import tool
+from support.http import HttpConnection, fetch
+from support.openapi import ApiDocument, PeerSide, Side
+from support.rtp import call_request
+from support.wait import eventually
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from libcrypto import ed25519_sign  # noqa: E402
+from pairing_remote import PairingRemote  # noqa: E402
+from scripted_model import ScriptedModel  # noqa: E402
+
+SCOPE = {"tenant_id": "default", "agent_id": "a", "session_id": "s"}
+FOREIGN = {"Origin": "https://evil.example"}
+#: Good answers that no caller of the listener can get: only devices upload results.
+UNREACHABLE = {"admin: POST /api/artifacts has no good answer"}
+
+
+class HttpDocumentTest(PeerListenerCase):
+    model: ClassVar[ScriptedModel]
+    tree: ClassVar[str]
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.model = cls.enterClassContext(ScriptedModel())
+        cls.tree = cls.enterClassContext(tempfile.TemporaryDirectory())
+        cls.CONFIG = {
+            **PeerListenerCase.CONFIG,
+            "models": [{"model": "parrot", "provider": "scripted", "url": cls.model.url}],
+            "agents": [
+                {"name": "cook", "on": [{"event": "heartbeat.tick", "session": "agent"}]},
+            ],
+            "worktrees": [{"id": "garden/main", "path": cls.tree}],
+            "approvals": {"new_tools": "ask"},
+            "leases": {"ttl": "1h", "max_ttl": "2h", "renewal_window": "2h"},
+            "policy": [{"principal": "caller/*", "call": {"needs_approval": ["list_devices"]}}],
+        }
+        super().setUpClass()
+
+    def setUp(self) -> None:
+        self.device_token = self.gateway.pair(self.gateway.unique("phone"))
+        admin, public = self.gateway.admin, self.gateway.public
+        documents = {
+            "public": fetch(public, "GET", "/openapi.json").json(),
+            "admin": fetch(admin, "GET", "/openapi.json").json(),
+        }
+        operator = self.peer("operator")
+        status, documents["peers"] = operator.ask("GET", "/openapi.json")
+        self.assertEqual(status, 200)
+        self.documents = {name: ApiDocument(name, it) for name, it in documents.items()}
+        bearer = {"Authorization": f"Bearer {self.device_token}"}
+        self.public = Side(self.documents["public"], public, bearer)
+        self.admin = Side(self.documents["admin"], admin, {})
+        self.peers = PeerSide(self.documents["peers"], operator)
+
+    def test_every_operation_answers_as_its_document_says(self) -> None:
+        for part in (
+            self.drive_open_routes,
+            self.drive_keys,
+            self.drive_tools,
+            self.drive_artifacts,
+            self.drive_app,
+            self.drive_chats,
+            self.drive_operator,
+            self.drive_devices,
+            self.drive_approvals,
+            self.drive_agents,
+            self.drive_worktrees,
+            self.drive_peers,
+            self.drive_leases,
+            self.drive_events,
+            self.drive_refusals,
+        ):
+            with self.subTest(part.__name__):
+                part()
+        for document in self.documents.values():
+            with self.subTest(document.name):
+                self.assertEqual([], [it for it in document.missing() if it not in UNREACHABLE])
+                self.assertEqual([], document.check(self.gateway.folder))
+
+    def drive_open_routes(self) -> None:
+        for side in (self.public, self.admin):
+            for path in ("/healthz", "/readyz", "/openapi.json"):
+                side.good("GET", path)
+        for path in ("/healthz", "/openapi.json"):
+            self.peers.good("GET", path)
+        self.public.good("GET", "/health")
+        operator = self.gateway.pair(self.gateway.unique("scraper"), ("operator",))
+        self.public.good("GET", "/metrics", Authorization=f"Bearer {operator}")
+        self.admin.good("GET", "/metrics")
+        self.public.good("GET", "/device")
+        self.public.good("GET", "/device/index.html")
+        self.public.ask("GET", "/device/nothing")
+        for side in (self.public, self.admin):
+            side.socket("/ws/chat").stream.close()
+            side.ask("GET", "/ws/chat")
+
+    def drive_keys(self) -> None:
+        def code() -> str:
+            name = self.gateway.unique("tablet")
+            return self.admin.good("POST", "/v1/admin/devices/pair", {"name": name})["code"]
+
+        self.public.good("POST", "/pair", X_Pairing_Code=code())
+        self.public.ask("POST", "/pair", X_Pairing_Code="000000")
+        key = Key(self)
+        paired = self.public.good("POST", "/pair", {"public_key": key.spki}, X_Pairing_Code=code())
+        nonce = self.public.good("POST", "/device/challenge")["nonce"]
+        signed = f"crab-device-v1\n{paired['key_id']}\n{nonce}".encode()
+        exchange = {"key_id": paired["key_id"], "nonce": nonce}
+        exchange["signature"] = text(ed25519_sign(key.seed, signed))
+        self.public.good("POST", "/device/token", exchange)
+        self.assertEqual(self.public.ask("POST", "/device/token", exchange).status, 401)
+        voucher = {"code": code(), "public_key": key.spki}
+        self.admin.good("POST", "/v1/admin/devices/vouch", voucher)
+        self.admin.ask("POST", "/v1/admin/devices/vouch", {})
+
+    def drive_tools(self) -> None:
+        for side in (self.public, self.admin):
+            side.good("GET", "/v1/tools")
+            request = call_request("list_devices")
+            side.good("POST", "/v1/tools/call", request)
+            side.good("POST", "/v1/tools/call", call_request("nobody"))
+            side.good("POST", "/v1/tools/call", call_request("nobody"), Accept="text/event-stream")
+            self.assertEqual(side.ask("POST", "/v1/tools/call", b"{").status, 400)
+            which = {"version": "v1", "tenant_id": "default", "call_id": request["call_id"]}
+            side.good("POST", "/v1/tools/cancel", which)
+            self.assertEqual(side.ask("POST", "/v1/tools/cancel", {}).status, 400)
+
+    def artifact(self) -> str:
+        """The path of a large result."""
+        name = self.gateway.unique("camera")
+        device = self.open(capabilities=EXTENSIONS)
+        device.register(tool(name))
+        call = self.gateway.start_call(name)
+        request = device.next_call(name)
+        response = device.upload(request, b"a picture", "image/jpeg")
+        self.public.take("POST", "/api/artifacts", response)
+        self.assertEqual(response.status, 201)
+        device.answer_uploaded(request, response.json()["artifact"])
+        return call.result(20).result["artifact"]["href"]
+
+    def drive_artifacts(self) -> None:
+        operator = self.gateway.pair(self.gateway.unique("operator"), ("operator", "caller"))
+        bearer = f"Bearer {operator}"
+        for side, headers in ((self.public, {"Authorization": bearer}), (self.admin, {})):
+            href = self.artifact()
+            side.good("GET", "/v1/artifacts", **headers)
+            side.good("GET", href, **headers)
+            self.assertEqual(side.ask("GET", href, Range="bytes=0-1", **headers).status, 206)
+            self.assertEqual(side.ask("GET", href, Range="bytes=99-", **headers).status, 416)
+            self.assertEqual(side.ask("GET", href, If_None_Match="*", **headers).status, 304)
+            side.good("DELETE", href, **headers)
+            self.assertEqual(side.ask("GET", href, **headers).status, 404)
+        self.public.ask("POST", "/api/artifacts?call_id=x", b"x", Content_Type="image/png")
+        self.admin.ask("POST", "/api/artifacts?call_id=x", b"x", Content_Type="image/png")
+
+    def drive_app(self) -> None:
+        self.public.good("GET", "/api/tools")
+        self.public.good("GET", "/api/status")
+        key = {"X_Idempotency_Key": str(uuid.uuid4())}
+        self.public.good("POST", "/webhook", {"message": "hello"}, **key)
+        repeated = self.public.good("POST", "/webhook", {"message": "hello"}, **key)
+        self.assertTrue(repeated["replayed"])
+        self.public.ask("POST", "/webhook", {})
+
+    def drive_chats(self) -> None:
+        for side in (self.public, self.admin):
+            socket = side.socket("/ws/chat?name=Kitchen")
+            session = json.loads(socket.receive_text())["session_id"]
+            path = f"/api/sessions/{session}"
+            side.good("GET", "/api/sessions/running")
+            picture = side.good("POST", f"{path}/attachments", png(), Content_Type="image/png")
+            side.good("GET", f"{path}/attachments/{picture['id']}")
+            side.ask("GET", f"{path}/attachments/att_{'0' * 32}")
+            side.good("PUT", path, {"name": "Garden"})
+            side.good("GET", "/api/sessions")
+            side.good("GET", f"{path}/messages")
+            side.good("GET", f"{path}/state")
+            side.good("POST", f"{path}/abort")
+            self.assertEqual(side.ask("PUT", path, {}).status, 400)
+            side.good("DELETE", path)
+            for method, rest in (("GET", "/messages"), ("GET", "/state"), ("DELETE", "")):
+                self.assertEqual(side.ask(method, f"/api/sessions/nobody{rest}").status, 404)
+            socket.stream.close()
+
+    def drive_operator(self) -> None:
+        for path in ("status", "tools", "calls?limit=5"):
+            self.admin.good("GET", f"/v1/admin/{path}")
+        call = self.gateway.unique("call")
+        self.admin.good("POST", "/v1/tools/call", call_request("list_devices", call_id=call))
+        found = f"/v1/admin/calls/{call}"
+        eventually(
+            lambda: self.gateway.admin_request("GET", found).status == 200, "its record is there"
+        )
+        self.admin.good("GET", found)
+        self.admin.ask("GET", "/v1/admin/calls/nobody")
+        self.admin.good("POST", f"{found}/cancel")
+        self.admin.good("POST", "/v1/admin/reload")
+        question = {"as": "caller/ci", "action": "tools.call:x"}
+        self.admin.good("GET", f"/v1/admin/policy?{urlencode(question)}")
+        self.admin.ask("GET", "/v1/admin/policy")
+
+    def drive_devices(self) -> None:
+        token = self.new_token("walker")
+        slug = self.slug
+        first = self.open(token)
+        first.register(tool(self.unique("camera")))
+        first.close()
+        again, shell = self.open(token), self.unique("shell")
+        again.register(tool(shell), tool("not a name"))
+        self.admin.good("GET", "/v1/admin/devices")
+        approved = self.admin.good("POST", "/v1/admin/devices/approve", {"device": slug})
+        self.assertIn(shell, approved["approved"])
+        self.admin.ask("POST", "/v1/admin/devices/approve", {})
+        made = {"name": self.unique("ci"), "roles": ["caller"], "token": True, "expires_in_s": 60}
+        issued = self.admin.good("POST", "/v1/admin/devices/pair", made)
+        self.admin.ask("POST", "/v1/admin/devices/pair", {"roles": ["king"]})
+        self.admin.good("GET", "/v1/admin/devices")
+        which = {"token_id": issued["token_id"]}
+        self.admin.good("POST", "/v1/admin/devices/revoke", which)
+        self.admin.ask("POST", "/v1/admin/devices/revoke", {})
+
+    def drive_approvals(self) -> None:
+        path = "/v1/admin/approvals"
+        for side in (self.admin, self.peers):
+            side.stream(f"{path}/watch")
+            watch = HttpConnection(self.gateway.admin)
+            watch.send("GET", f"{path}/watch")
+            watch.stream.read_until(b"watching")
+            running = self.gateway.start_call("list_devices")
+            eventually(lambda: self.pending(), "the question is open")
+            question = f"{path}/{self.pending()[0]}"
+            side.good("GET", path)
+            side.good("GET", question)
+            self.assertEqual(side.ask("POST", question, {}).status, 400)
+            side.good("POST", question, {"decision": "allow", "scope": "always"})
+            self.assertEqual(running.result(10).status, "ok")
+            side.good("GET", question)
+            remembered = side.good("GET", f"{path}/remembered")["remembered"]
+            forgotten = f"{path}/remembered/{remembered[0]['id']}"
+            side.good("DELETE", forgotten)
+            self.assertEqual(side.ask("DELETE", forgotten).status, 404)
+            self.assertEqual(side.ask("GET", f"{path}/000000000000").status, 404)
+            watch.stream.close()
+
+    def pending(self) -> list[str]:
+        approvals = self.gateway.admin_request("GET", "/v1/admin/approvals").json()["approvals"]
+        return [each["id"] for each in approvals if each["state"] == "pending"]
+
+    def drive_agents(self) -> None:
+        self.admin.good("POST", "/v1/events", envelope("heartbeat.tick"))
+
+        def turns() -> list[dict[str, Any]]:
+            listed = self.gateway.admin_request("GET", "/v1/admin/agents").json()["turns"]
+            return [turn for turn in listed if "ended_at" in turn]
+
+        eventually(turns, "the turn of an event has ended")
+        self.admin.good("GET", "/v1/admin/agents")
+        self.admin.good("GET", f"/v1/admin/agents/turns/{quote(turns()[0]['turn_id'])}")
+        self.admin.ask("GET", "/v1/admin/agents/turns/nothing")
+        self.admin.good("GET", "/v1/admin/agents/tools?agent=cook")
+        self.admin.ask("GET", "/v1/admin/agents/tools?agent=nobody")
+
+    def drive_worktrees(self) -> None:
+        where = urlencode({"who": "caller/ci", "worktree": "garden/main"})
+        self.admin.good("POST", f"/v1/admin/worktrees/bind?{where}")
+        self.admin.good("GET", "/v1/admin/worktrees")
+        self.admin.good("POST", f"/v1/admin/worktrees/unbind?{where}")
+        self.assertEqual(self.admin.ask("POST", f"/v1/admin/worktrees/unbind?{where}").status, 404)
+        self.admin.ask("POST", "/v1/admin/worktrees/bind")
+
+    def drive_peers(self) -> None:
+        for side in (self.admin, self.peers):
+            key = side.good("GET", "/v1/identity")["public_key_ed25519"]
+            remote = PairingRemote(key, self.gateway.unique("peer"), "tool_host")
+            self.addCleanup(remote.__exit__)
+            remote.__enter__()
+            names = {"component_type": "tool_host", "component_id": remote.component_id}
+            asked = {**names, "endpoint": remote.endpoint}
+            self.admin.good("POST", "/v1/pairings", asked)
+            path = f"/v1/peers/tool_host/{remote.component_id}"
+            side.good("GET", "/v1/peers")
+            side.good("GET", path)
+            side.ask("GET", "/v1/peers/tool_host/nobody")
+            self.admin.good("POST", f"{path}/renew")
+            side.good("PATCH", path, {"status": "inactive"})
+            self.assertEqual(side.ask("PATCH", path, {}).status, 400)
+            side.good("POST", f"{path}/revoke", {"reason": "test"})
+        self.admin.ask("POST", "/v1/pairings", {})
+        self.admin.socket("/v1/pairings/ws").stream.close()
+        self.admin.ask("GET", "/v1/pairings/ws")
+
+    def drive_leases(self) -> None:
+        wanted = {**SCOPE, "capabilities": ["events.subscribe:cron.*"]}
+        for side in (self.admin, self.peers):
+            made = side.good("POST", "/v1/leases", wanted)
+            self.assertEqual(side.ask("POST", "/v1/leases", {}).status, 400)
+            side.good("GET", "/v1/leases")
+            path = f"/v1/leases/{made['lease_id']}"
+            side.good("POST", f"{path}/renew")
+            side.good("DELETE", path)
+            side.ask("DELETE", path)
+            side.ask("POST", "/v1/leases/nothing/renew")
+
+    def drive_events(self) -> None:
+        own = {"component_type": "operator", "component_id": self.peers.peer.remote.component_id}
+        for side, source in ((self.admin, {}), (self.peers, {"source": own})):
+            side.stream("/v1/events?types=pairing.*&subscription=document")
+            self.assertEqual(side.ask("GET", "/v1/events").status, 426)
+            event = envelope(**source)
+            side.good("POST", "/v1/events", event)
+            side.good("POST", "/v1/events", event)
+            self.assertEqual(side.ask("POST", "/v1/events", {}).status, 400)
+            self.assertEqual(side.ask("POST", "/v1/events/ack", {}).status, 400)
+            seen = {"cursor": self.cursor(), "subscription": "document"}
+            side.good("POST", "/v1/events/ack", seen)
+
+    def cursor(self) -> str:
+        """That of the first event that is kept."""
+        with HttpConnection(self.gateway.admin) as connection:
+            asked = "/v1/events?types=*&cursor=earliest&subscription=other"
+            connection.send("GET", asked, {"Accept": "text/event-stream"})
+            connection.stream.read_until(b"id: ")
+            return connection.stream.read_until(b"\n").strip().decode()
+
+    def drive_refusals(self) -> None:
+        """What follows from the table: no credential, a foreign page, no certificate."""
+        public, admin, peers = (self.documents[name] for name in ("public", "admin", "peers"))
+
+        def body_of(operation: dict[str, Any]) -> Any:
+            return {} if "requestBody" in operation else None
+
+        stranger = Side(public, self.gateway.public, {})
+        for (method, path), operation in public.operations.items():
+            expected = {"proven": 401, "operator": 404, "guest": 403}.get(operation["x-who"])
+            headers = FOREIGN if operation["x-who"] == "guest" else {}
+            if expected:
+                target = path.replace("{", "").replace("}", "")
+                answer = stranger.ask(method, target, body_of(operation), **headers)
+                self.assertEqual(answer.status, expected, (method, path))
+        for (method, path), operation in admin.operations.items():
+            target = path.replace("{", "").replace("}", "")
+            answer = self.admin.ask(method, target, body_of(operation), **FOREIGN)
+            self.assertEqual(answer.status, 403, (method, path))
+        nobody = PeerSide(peers, Peer(self))
+        for (method, path), operation in peers.operations.items():
+            target = path.replace("{", "").replace("}", "")
+            answer = nobody.ask(method, target, body_of(operation))
+            self.assertEqual(answer.status, 401, (method, path))
+
+
+class CheckTest(unittest.TestCase):
+    """The check itself, for one that finds nothing would be of no use."""
+
+    def document(self) -> ApiDocument:
+        content = {"application/json": {"schema": {"$ref": "#/components/schemas/thing"}}}
+        operation = {"responses": {"200": {"content": content}, "404": {"content": content}}}
+        thing = {"type": "object", "required": ["a"], "properties": {"a": {"type": "string"}}}
+        paths = {"/things/{id}": {"get": operation}, "/things/new": {"get": operation}}
+        return ApiDocument("test", {"paths": paths, "components": {"schemas": {"thing": thing}}})
+
+    def test_bodies_have_what_their_schema_says_and_nothing_else(self) -> None:
+        for body, good in (({"a": "b"}, True), ({}, False), ({"a": 1}, False), ([], False)):
+            document = self.document()
+            document.take("GET", "/things/1", 200, "application/json", body)
+            with tempfile.TemporaryDirectory() as folder:
+                self.assertEqual(document.check(Path(folder)) == [], good, body)
+        document = self.document()
+        document.take("GET", "/things/1", 200, "application/json", {"a": "b", "more": 1})
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertIn("more", document.check(Path(folder))[0])
+
+    def test_answers_that_are_not_documented_fail(self) -> None:
+        for path, status, media in (
+            ("/things", 200, "application/json"),
+            ("/things/1", 201, "application/json"),
+            ("/things/1", 200, "text/plain"),
+            ("/things/1", 200, ""),
+        ):
+            with self.assertRaises(AssertionError, msg=(path, status, media)):
+                self.document().take("GET", path, status, media, {"a": "b"})
+
+    def test_an_operation_without_a_good_answer_or_a_refusal_is_missing(self) -> None:
+        document = self.document()
+        document.take("GET", "/things/1", 200, "application/json", {"a": "b"})
+        document.take("GET", "/things/new", 404, "application/json", {"a": "b"})
+        self.assertEqual(
+            document.missing(),
+            [
+                "test: GET /things/{id} has no refusal",
+                "test: GET /things/new has no good answer",
+            ],
+        )
+
+
+class RouteMetricsTest(GatewayCase):
+    def test_requests_are_counted_by_the_pattern_of_their_route_and_never_by_path(self) -> None:
+        token = self.gateway.pair(self.gateway.unique("phone"))
+        for path in ("/api/sessions/one/state", "/api/sessions/two/state", "/no/such/path"):
+            self.assertEqual(self.gateway.fetch("GET", path, token).status, 404)
+        page = self.gateway.admin_request("GET", "/metrics").body.decode()
+        self.assertIn(
+            'crab_http_requests_total{listener="public",route="/api/sessions/{session_id}/state",'
+            'method="GET",status="4xx"} 2\n',
+            page,
+        )
+        self.assertIn('{listener="public",route="other",method="other",status="4xx"} 1\n', page)
+        self.assertIn('crab_http_request_duration_seconds_count{listener="public"', page)
+        for path in ("/api/sessions/one", "/no/such"):
+            self.assertNotIn(path, page)
