@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 from contextlib import AbstractContextManager
@@ -19,6 +20,7 @@ PAGE = """Runs the official MCP conformance suite, whose requirement sets are fr
   run fixture          the fixture server alone, over HTTP: proves the fixture
   run server [WAY...]  a gateway with the fixture behind it: stdio-modern, http-modern,
                        stdio-legacy, http-legacy; all four without any
+  run url URL          any other server, for comparison
   run client           a gateway as the client of the suite's servers
   run client --direct  tests/harness/mcp_client.py as the client: proves conformance_client
 
@@ -32,12 +34,17 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="run", description=PAGE, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("subject", choices=["fixture", "server", "client"])
-    parser.add_argument("way", nargs="*", choices=[[], *subjects.WAYS], metavar="WAY")
+    parser.add_argument("subject", choices=["fixture", "server", "url", "client"])
+    parser.add_argument("words", nargs="*", metavar="WAY|URL")
     parser.add_argument("--revision", choices=REVISIONS, help="only this set")
     parser.add_argument("--direct", action="store_true")
     parser.add_argument("--out", type=Path, help="folder for results (default: a new one in /tmp)")
-    return parser.parse_args()
+    given = parser.parse_args()
+    if given.subject == "url" and len(given.words) != 1:
+        parser.error("url takes one URL")
+    if given.subject == "server" and (unknown := set(given.words) - set(subjects.WAYS)):
+        parser.error(f"no way {', '.join(sorted(unknown))}")
+    return given
 
 
 def _verdict(title: str, outcomes: list[Outcome], baseline: str | None, leg: str) -> Verdict:
@@ -53,7 +60,9 @@ def _servers(
     """Title, what gives the URL, and the baseline, of each server to be measured."""
     if given.subject == "fixture":
         return [("fixture", subjects.fixture(), None)]
-    ways = given.way or list(subjects.WAYS)
+    if given.subject == "url":
+        return [("other", contextlib.nullcontext(given.words[0]), None)]
+    ways = given.words or list(subjects.WAYS)
     return [(way, subjects.behind_gateway(way), subjects.WAYS[way][2]) for way in ways]
 
 
