@@ -506,62 +506,79 @@ Task<std::optional<Chat::Refused>> Chat::find_pictures(Turn& turn, std::string& 
     co_return std::nullopt;
 }
 
-Task<void> Chat::run_turn(std::shared_ptr<Turn> turn) {
-    const auto self = shared_from_this();
-    Seat seat(self);
-    TaskChain& chain = co_await this_chain();
+core::TurnRequest Chat::request_for(Turn& turn) const {
     core::TurnRequest request{.principal = principal_,
                               .session_id = id(),
-                              .turn_id = turn->story.turn_id,
+                              .turn_id = turn.story.turn_id,
                               .persona = session().persona,
-                              .content = turn->question.content,
-                              .regenerate = turn->question.regenerate,
-                              .debug = turn->question.debug,
-                              .prefer_source = turn->question.prefer_source,
-                              .prefer_connection = turn->question.asker->connection(),
-                              .approver = turn.get()};
-    if (turn->question.asker->takes_questions()) request.asker = turn.get();
-    const std::optional<Refused> refused = co_await take_question(*turn, request);
-    bool cancelled = false;
-    Result<std::string> answer =
-        fail(ErrorCode::kInvalidArgs, refused ? refused->message : std::string());
-    if (refused) {
-        turn->write([&](std::string& out) { write_error(out, refused->code, refused->message); });
-    } else {
-        const core::TurnAgent agent = runner_.agent_of(request.persona);
-        begin_turn(*turn, agent);
-        try {
-            if (!turn->aborted && !chain.cancelled())
-                answer = co_await runner_.run(std::move(request), *turn);
-        } catch (const std::exception& failure) {
-            answer = fail(ErrorCode::kInternal, "the turn failed unexpectedly");
-        }
-        cancelled = turn->aborted || chain.cancelled();
-        chain.forget_cancellation();
-        // Somebody may still come back for the answer, and leave again, and come back.
-        while (!cancelled && turn->gone_until) {
-            if (co_await turn->returned.wait(*turn->gone_until) != WaitEnd::kWoken) break;
-            cancelled = turn->aborted;
-            chain.forget_cancellation();
-        }
-        end_turn(*turn, answer, cancelled);
-        turn->write(
-            [&](std::string& out) { write_agent(out, false, agent.provider, agent.model); });
-        if (answer) give_title(*turn);
+                              .content = turn.question.content,
+                              .regenerate = turn.question.regenerate,
+                              .debug = turn.question.debug,
+                              .prefer_source = turn.question.prefer_source,
+                              .prefer_connection = turn.question.asker->connection(),
+                              .approver = &turn};
+    if (turn.question.asker->takes_questions()) request.asker = &turn;
+    return request;
+}
+
+/// Lets the agent answer, and waits while somebody may still come back for the answer.
+Task<Chat::Ending> Chat::run_agent(Turn& turn, core::TurnRequest request) {
+    TaskChain& chain = co_await this_chain();
+    const core::TurnAgent agent = runner_.agent_of(request.persona);
+    begin_turn(turn, agent);
+    Ending ending;
+    try {
+        if (!turn.aborted && !chain.cancelled())
+            ending.answer = co_await runner_.run(std::move(request), turn);
+    } catch (const std::exception& failure) {
+        ending.answer = fail(ErrorCode::kInternal, "the turn failed unexpectedly");
     }
-    const core::TurnEnd end{
-        .at = loop_.clock().system_now(),
-        .outcome = answer ? "answer" : std::string(token_of(answer.error().code)),
-        .text = answer ? turn->full_response : answer.error().message};
+    ending.cancelled = turn.aborted || chain.cancelled();
+    chain.forget_cancellation();
+    // Whoever came back may leave again, and come back.
+    while (!ending.cancelled && turn.gone_until) {
+        if (co_await turn.returned.wait(*turn.gone_until) != WaitEnd::kWoken) break;
+        ending.cancelled = turn.aborted;
+        chain.forget_cancellation();
+    }
+    end_turn(turn, ending.answer, ending.cancelled);
+    turn.write([&](std::string& out) { write_agent(out, false, agent.provider, agent.model); });
+    if (ending.answer) give_title(turn);
+    co_return ending;
+}
+
+/// The turn is over for everybody who asks this chat.
+void Chat::leave_turn(Turn& turn, const Ending& ending) {
     {
         const std::scoped_lock lock(mutex_);
         running_info_.reset();
     }
     // While others wait the chat is not at rest, and must not be settled.
-    const bool failed = !answer && !refused && !cancelled;
+    const bool failed = !ending.answer && !ending.refused && !ending.cancelled;
     if (waiting_.empty()) state_ = failed ? ChatState::kError : ChatState::kIdle;
-    if (turn->question.on_end) turn->question.on_end(answer, turn->called_tools);
+    if (turn.question.on_end) turn.question.on_end(ending.answer, turn.called_tools);
     current_ = nullptr;
+}
+
+Task<void> Chat::run_turn(std::shared_ptr<Turn> turn) {
+    const auto self = shared_from_this();
+    Seat seat(self);
+    core::TurnRequest request = request_for(*turn);
+    const std::optional<Refused> refused = co_await take_question(*turn, request);
+    Ending ending;
+    if (refused) {
+        turn->write([&](std::string& out) { write_error(out, refused->code, refused->message); });
+        ending.answer = fail(ErrorCode::kInvalidArgs, refused->message);
+        ending.refused = true;
+    } else {
+        ending = co_await run_agent(*turn, std::move(request));
+    }
+    const Result<std::string>& answer = ending.answer;
+    const core::TurnEnd end{
+        .at = loop_.clock().system_now(),
+        .outcome = answer ? "answer" : std::string(token_of(answer.error().code)),
+        .text = answer ? turn->full_response : answer.error().message};
+    leave_turn(*turn, ending);
     // The hub knows whose chat it is from this object or from the store, so what was said is stored
     // before this one may go. Which of the two is done first is open, so each of them settles.
     loop_.post([self] {

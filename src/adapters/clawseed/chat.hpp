@@ -134,11 +134,18 @@ private:
     void on_loop(F function);
     bool find_asker(Turn& turn);
     void start_next();
-    Task<void> run_turn(std::shared_ptr<Turn> turn);
     struct Refused {
         std::string_view code;
         std::string message;
     };
+    struct Ending {
+        Result<std::string> answer = fail(ErrorCode::kInvalidArgs, {});
+        bool refused = false, cancelled = false;
+    };
+    core::TurnRequest request_for(Turn& turn) const;
+    Task<Ending> run_agent(Turn& turn, core::TurnRequest request);
+    void leave_turn(Turn& turn, const Ending& ending);
+    Task<void> run_turn(std::shared_ptr<Turn> turn);
     Task<std::optional<Refused>> take_question(Turn& turn, core::TurnRequest& request);
     Task<std::optional<Refused>> find_pictures(Turn& turn, std::string& extra);
     void refuse(const ChatQuestion& question, std::string_view code, std::string_view message);

@@ -26,6 +26,22 @@ core::Outcome unavailable() {
                 "the device is not connected any more; call again when it is back");
 }
 
+core::Outcome no_answer_in_time() {
+    return fail(ErrorCode::kTimeout, "the device did not answer before the deadline");
+}
+
+core::Outcome broken_at_deadline() {
+    return fail(ErrorCode::kOutcomeUnknown,
+                "the device's connection broke and it did not answer before the deadline; the call "
+                "may have taken effect");
+}
+
+core::Outcome not_back_in_time() {
+    return fail(ErrorCode::kOutcomeUnknown,
+                "the device's connection broke while the call ran and it did not come back in "
+                "time; the call may have taken effect");
+}
+
 }  // namespace
 
 /// Runs `function(DeviceLink*)` on the connection's loop, now if that is this one; the link is null
@@ -180,6 +196,43 @@ Task<Result<void>> DeviceHost::wait_for_slot(net::EventLoop& home, Deadline dead
     }
 }
 
+/// Whether the device accepts a call in time: 3 s for an acceptance where it promised one, then a
+/// ping, then 5 s of silence end the link.
+struct DeviceHost::AcceptanceWatch {
+    std::optional<SteadyTime> look_at;  ///< nothing: there is nothing to look after
+    std::optional<SteadyTime> pinged_at;
+
+    void begin(SteadyTime now) {
+        look_at = now + kAcceptWithin;
+        pinged_at.reset();
+    }
+    void end() {
+        look_at.reset();
+        pinged_at.reset();
+    }
+    bool due(SteadyTime now) const { return look_at && now >= *look_at; }
+};
+
+/// The device has accepted nothing when the watch fell due: asks it again and pings it, and the
+/// next time ends a link on which nothing was heard since.
+void DeviceHost::hurry(AcceptanceWatch& watch, std::string_view id, const core::AdmittedCall& call,
+                       SteadyTime now) {
+    if (!watch.pinged_at) {
+        watch.pinged_at = now;
+        watch.look_at = now + kSilenceAfterPing;
+        ask_again(id, call, now);
+        on_link_loop([](DeviceLink* link) {
+            if (link != nullptr) link->check_alive();
+        });
+        return;
+    }
+    const SteadyTime since = *watch.pinged_at;
+    watch.end();
+    on_link_loop([since](DeviceLink* link) {
+        if (link != nullptr && link->last_heard() < since) link->drop_dead_link();
+    });
+}
+
 Task<core::Outcome> DeviceHost::run(core::AdmittedCall call, core::FrameSink& sink) {
     net::EventLoop& home = *net::EventLoop::current();
     if (in_line_.load() > 0 || !take_slot()) {
@@ -195,17 +248,14 @@ Task<core::Outcome> DeviceHost::run(core::AdmittedCall call, core::FrameSink& si
     const SteadyTime sent_at = home.clock().steady_now();
     send_request(tag, id.view(), call, sent_at);
 
-    // 3 s for an acceptance where the device promised one, then a ping, then 5 s of silence end the
-    // link.
-    std::optional<SteadyTime> look_at;
-    std::optional<SteadyTime> pinged_at;
-    if (speaks(Extension::kAccepted)) look_at = sent_at + kAcceptWithin;
+    AcceptanceWatch watch;
+    if (speaks(Extension::kAccepted)) watch.begin(sent_at);
     std::optional<SteadyTime> broken_at;
     std::shared_ptr<DeviceHost> carrier;
     for (;;) {
         Deadline until = call.deadline();
         if (broken_at) until = std::min(until, *broken_at + options_.grace);
-        if (look_at) until = std::min(until, *look_at);
+        if (watch.look_at) until = std::min(until, *watch.look_at);
         const WaitEnd end = co_await reply.waiter.wait(until);
         PendingReplies::News news = replies_->take_news(reply);
         if (news.answer) co_return std::move(*news.answer);
@@ -213,49 +263,25 @@ Task<core::Outcome> DeviceHost::run(core::AdmittedCall call, core::FrameSink& si
         const bool moved = news.carrier.get() != carrier.get();
         if (moved) carrier = news.carrier;  // the device has reconnected and got the request again
         DeviceHost& sender = carrier ? *carrier : *this;
+        const SteadyTime now = home.clock().steady_now();
+        if (end == WaitEnd::kWoken) {
+            watch.end();  // the connection has closed; nothing to watch
+            if (moved && !broken_at && sender.speaks(Extension::kAccepted)) watch.begin(now);
+            continue;
+        }
         if (end == WaitEnd::kCancelled) {
             sender.send_cancel(id.view(), "cancelled");
             co_return fail(ErrorCode::kCancelled,
                            "the call was cancelled while the device worked on it");
         }
-        if (end == WaitEnd::kWoken) {
-            look_at.reset();  // the connection has closed; nothing to watch
-            pinged_at.reset();
-            if (moved && !broken_at && sender.speaks(Extension::kAccepted))
-                look_at = home.clock().steady_now() + kAcceptWithin;
-            continue;
-        }
-        const SteadyTime now = home.clock().steady_now();
         if (now >= call.deadline()) {
             sender.send_cancel(id.view(), "timeout");
-            if (broken_at)
-                co_return fail(ErrorCode::kOutcomeUnknown,
-                               "the device's connection broke and it did not answer before the "
-                               "deadline; the call may have taken effect");
-            co_return fail(ErrorCode::kTimeout, "the device did not answer before the deadline");
+            if (broken_at) co_return broken_at_deadline();
+            co_return no_answer_in_time();
         }
-        if (broken_at && now >= *broken_at + options_.grace) {
-            co_return fail(ErrorCode::kOutcomeUnknown,
-                           "the device's connection broke while the call ran and it did not come "
-                           "back in time; the call may have taken effect");
-        }
-        if (look_at && now >= *look_at) {
-            if (news.accepted) {
-                look_at.reset();
-            } else if (!pinged_at) {
-                pinged_at = now;
-                look_at = now + kSilenceAfterPing;
-                sender.ask_again(id.view(), call, now);
-                sender.on_link_loop([](DeviceLink* link) {
-                    if (link != nullptr) link->check_alive();
-                });
-            } else {
-                look_at.reset();
-                sender.on_link_loop([since = *pinged_at](DeviceLink* link) {
-                    if (link != nullptr && link->last_heard() < since) link->drop_dead_link();
-                });
-            }
-        }
+        if (broken_at && now >= *broken_at + options_.grace) co_return not_back_in_time();
+        if (watch.due(now) && news.accepted) watch.end();
+        if (watch.due(now)) sender.hurry(watch, id.view(), call, now);
     }
 }
 

@@ -72,6 +72,9 @@ private:
                       SteadyTime now);
     void send_cancel(std::string_view id, std::string_view reason);
     void ask_again(std::string_view id, const core::AdmittedCall& call, SteadyTime now);
+    struct AcceptanceWatch;
+    void hurry(AcceptanceWatch& watch, std::string_view id, const core::AdmittedCall& call,
+               SteadyTime now);
     template <class F>
     void on_link_loop(F function);
 

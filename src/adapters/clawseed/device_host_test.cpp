@@ -534,17 +534,39 @@ struct CallerLoop {
     net::test::LoopThread thread;
 };
 
-TEST(DeviceHostThreads, CallsOfTwoLoopsReachADeviceOnAThirdAndItsEndReachesThemAll) {
+/// A device on a loop of its own, and what calls to it from other loops need.
+struct DeviceOnItsLoop {
+    DeviceOnItsLoop() {
+        device.run([&] { host->start(link); });
+        core::ToolSpec spec;
+        spec.name = "echo";
+        auto tool = core::make_tool(spec).value();
+        tool->set_source({.kind = core::SourceKind::kDevice,
+                          .name = "phone",
+                          .owner = caller->id,
+                          .connection = connection});
+        tool->host = host;
+        const core::ToolRef tools[] = {tool};
+        registry.change(connection, tools, {});
+    }
+    /// Its link breaks, and nobody returns.
+    void end() {
+        device.run([&] {
+            host->stop();
+            replies->connection_ended(connection, link.sent, LinkEnd::kBroken, clock.steady_now());
+        });
+    }
+
     RealClock clock;
-    BlockingPool pool(1);
+    BlockingPool pool{1};
     core::Registry registry;
-    Published<core::CallRules> rules(std::make_shared<const core::CallRules>(
+    Published<core::CallRules> rules{std::make_shared<const core::CallRules>(
         core::CallRules{.policy = core::Policy::make({}).value(),
                         .hooks = {},
                         .rates = std::make_shared<core::RateLimits>(std::vector<core::RateRule>{}),
-                        .max_retries = 0}));
-    core::AuditLog audit(std::make_shared<core::AuditStoreNone>(), pool, clock);
-    core::Ledger ledger(clock, {});
+                        .max_retries = 0})};
+    core::AuditLog audit{std::make_shared<core::AuditStoreNone>(), pool, clock};
+    core::Ledger ledger{clock, {}};
     core::EarlyCancels early_cancels;
     const core::CallServices services{.clock = clock,
                                       .registry = registry,
@@ -553,27 +575,20 @@ TEST(DeviceHostThreads, CallsOfTwoLoopsReachADeviceOnAThirdAndItsEndReachesThemA
                                       .early_cancels = early_cancels,
                                       .audit = audit};
     const core::PrincipalRef caller = World::make_principal("phone");
-
-    const auto replies = std::make_shared<PendingReplies>();
+    const std::shared_ptr<PendingReplies> replies = std::make_shared<PendingReplies>();
     std::atomic<bool> silent{false};
-    EchoLink link(*replies, silent);
-    net::test::LoopThread device(clock);
+    EchoLink link{*replies, silent};
+    net::test::LoopThread device{clock};
     const ConnectionId connection{1};
-    const auto host = std::make_shared<DeviceHost>(
+    const std::shared_ptr<DeviceHost> host = std::make_shared<DeviceHost>(
         device.loop, connection, replies, DeviceHost::Options{.max_calls = 10'000, .grace = 50ms});
-    device.run([&] { host->start(link); });
-    core::ToolSpec spec;
-    spec.name = "echo";
-    auto tool = core::make_tool(spec).value();
-    tool->set_source({.kind = core::SourceKind::kDevice,
-                      .name = "phone",
-                      .owner = caller->id,
-                      .connection = connection});
-    tool->host = host;
-    const core::ToolRef tools[] = {tool};
-    registry.change(connection, tools, {});
+};
+
+TEST(DeviceHostThreads, CallsOfTwoLoopsReachADeviceOnAThirdAndItsEndReachesThemAll) {
+    DeviceOnItsLoop phone;
+    const core::PrincipalRef& caller = phone.caller;
     {
-        CallerLoop one(clock, services), two(clock, services);
+        CallerLoop one(phone.clock, phone.services), two(phone.clock, phone.services);
         std::vector<std::pair<int, std::future<core::Outcome>>> calls;
         for (int i = 0; i < 200; ++i) {
             calls.emplace_back(i, one.call(caller, i));
@@ -582,8 +597,7 @@ TEST(DeviceHostThreads, CallsOfTwoLoopsReachADeviceOnAThirdAndItsEndReachesThemA
         for (auto& [number, end] : calls)
             EXPECT_EQ(end.get().value().content, fmt::format(R"({{"n":{}}})", number));
 
-        // The device falls silent, its link breaks, and nobody returns.
-        silent = true;
+        phone.silent = true;
         std::vector<std::future<core::Outcome>> lost;
         for (int i = 0; i < 20; ++i) {
             lost.push_back(one.call(caller, i));
@@ -591,19 +605,16 @@ TEST(DeviceHostThreads, CallsOfTwoLoopsReachADeviceOnAThirdAndItsEndReachesThemA
         }
         one.thread.run([] {});
         two.thread.run([] {});
-        device.run([&] {
-            host->stop();
-            replies->connection_ended(connection, link.sent, LinkEnd::kBroken, clock.steady_now());
-        });
+        phone.end();
         for (auto& end : lost) EXPECT_EQ(end.get().error().code, ErrorCode::kOutcomeUnknown);
         EXPECT_EQ(one.call(caller, 0).get().error().code, ErrorCode::kUnavailable)
             << "the host outlives its link";
-        registry.remove_owner(connection);
+        phone.registry.remove_owner(phone.connection);
         one.thread.run([] {});
         two.thread.run([] {});
     }
-    EXPECT_EQ(host->calls_out(), 0u);
-    EXPECT_EQ(replies->size(), 0u);
+    EXPECT_EQ(phone.host->calls_out(), 0u);
+    EXPECT_EQ(phone.replies->size(), 0u);
 }
 
 }  // namespace

@@ -29,20 +29,19 @@ constexpr std::uint16_t kCredentialGone = 4401;
 
 }  // namespace
 
-DeviceSession::DeviceSession(Hub& hub, net::EventLoop& loop, json::Parser& parser,
-                             ConnectionId connection, core::PrincipalRef principal,
-                             Hub::ChatOpening chat, std::optional<SystemTime> expires_at)
+DeviceSession::DeviceSession(Hub& hub, net::EventLoop& loop, json::Parser& parser, Caller caller,
+                             Hub::ChatOpening chat)
     : hub_(hub),
       loop_(loop),
       parser_(parser),
-      connection_(connection),
-      principal_(std::move(principal)),
+      connection_(caller.connection),
+      principal_(std::move(caller.principal)),
       chat_(std::move(chat.chat)),
       seat_(std::move(chat.seat)),
       replies_(std::move(chat.replies)),
       opened_(std::move(chat.session)),
       resumed_(chat.resumed),
-      expires_at_(expires_at),
+      expires_at_(caller.expires_at),
       options_(hub.options()) {}
 
 DeviceSession::~DeviceSession() = default;

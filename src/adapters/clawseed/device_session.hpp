@@ -26,10 +26,15 @@ class DeviceSession final : public net::WebSocketHandler,
                             private TimerNode,
                             public std::enable_shared_from_this<DeviceSession> {
 public:
+    /// Whose connection it is, and until when its credential is good; nothing: until revoked.
+    struct Caller {
+        ConnectionId connection;
+        core::PrincipalRef principal;
+        std::optional<SystemTime> expires_at{};
+    };
     /// `parser` is the loop's, shared by its sessions.
-    DeviceSession(Hub& hub, net::EventLoop& loop, json::Parser& parser, ConnectionId connection,
-                  core::PrincipalRef principal, Hub::ChatOpening chat,
-                  std::optional<SystemTime> expires_at);
+    DeviceSession(Hub& hub, net::EventLoop& loop, json::Parser& parser, Caller caller,
+                  Hub::ChatOpening chat);
     ~DeviceSession() override;
 
     void on_open(net::WebSocketSession& socket) override;

@@ -138,8 +138,9 @@ net::Upgrade Front::upgrade_as(const net::HttpRequest& request, const net::WebSo
         return refuse(429, "RATE_LIMITED", connection.error().message, {{"Retry-After", "5"}});
     }
     net::AcceptUpgrade accepted;
-    accepted.handler = std::make_shared<DeviceSession>(services_.hub, loop_, parser_, *connection,
-                                                       principal, std::move(*chat), good_until);
+    DeviceSession::Caller caller{*connection, principal, good_until};
+    accepted.handler = std::make_shared<DeviceSession>(services_.hub, loop_, parser_,
+                                                       std::move(caller), std::move(*chat));
     if (offer->offers(kSubprotocol)) accepted.subprotocol = kSubprotocol;
     accepted.allow_deflate = options->permessage_deflate;
     accepted.options.max_message_bytes = options->max_message_bytes;

@@ -123,6 +123,63 @@ void respond_refusal(net::HttpExchange& exchange, const Error& error) {
         "this request could not be recorded, so it was not begun; call again, or ask the operator");
 }
 
+/// The key that a device wants to be known by, in DER; empty: it wants a token.
+Result<std::string> read_own_key(const Result<json::Root>& root) {
+    const auto given = root ? json::get_string(root->element(), "public_key") : std::nullopt;
+    if (!given) return std::string();
+    const auto der = from_base64(*given);
+    if (!der) return fail(ErrorCode::kInvalidArgs, "/public_key: not base64");
+    auto key = crypto::read_signing_key(*der);
+    if (!key) return fail(key.error());
+    return std::move(key->der);
+}
+
+void respond_paired(net::HttpExchange& exchange, const trust::IssuedToken& issued) {
+    std::string& out = exchange.begin_response(200, kJson, {{"Cache-Control", "no-store"}});
+    json::Writer writer(out);
+    writer.begin_object().key("paired").boolean(true).key("persisted").boolean(true);
+    if (issued.record.public_key.empty()) {
+        writer.key("token").string(issued.token.reveal());
+    } else {
+        writer.key("key_id").string(issued.record.id).key("device").string(issued.slug);
+    }
+    writer.key("message").string(fmt::format("paired as {}", issued.slug)).end_object();
+    exchange.finish_response();
+}
+
+void respond_too_many_tries(net::HttpExchange& exchange, const Error& error) {
+    const auto wait = error.retry_after.value_or(Milliseconds(60'000));
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(wait).count();
+    const std::string text = fmt::format("{}", seconds);
+    const net::HttpHeader header{"Retry-After", text};
+    std::string& out = exchange.begin_response(429, kJson, std::span(&header, 1));
+    json::Writer(out)
+        .begin_object()
+        .key("error")
+        .string(error.message)
+        .key("code")
+        .string("RATE_LIMITED")
+        .key("retry_after")
+        .integer(seconds)
+        .end_object();
+    exchange.finish_response();
+}
+
+void respond_not_paired(net::HttpExchange& exchange, const Error& error) {
+    switch (kind_of(error.code)) {
+        case ErrorKind::kRateLimited: return respond_too_many_tries(exchange, error);
+        case ErrorKind::kNotFound: return exchange.respond_error(404, "NOT_FOUND", error.message);
+        case ErrorKind::kRefused: return exchange.respond_error(403, "FORBIDDEN", error.message);
+        case ErrorKind::kInvalid:
+        case ErrorKind::kUnauthenticated:
+        case ErrorKind::kConflict:
+        case ErrorKind::kUnavailable:
+        case ErrorKind::kTimeout:
+        case ErrorKind::kOutcomeUnknown:
+        case ErrorKind::kFailed: return respond_store_error(exchange, error);
+    }
+}
+
 }  // namespace
 
 Task<void> Front::pair(net::HttpExchange& exchange) {
@@ -131,74 +188,23 @@ Task<void> Front::pair(net::HttpExchange& exchange) {
     const std::string address = exchange.request().peer.ip();
     std::string public_key;
     if (const std::string_view body = exchange.request().body; !body.empty()) {
-        const auto root = parser_.parse(body);
-        if (const auto given =
-                root ? json::get_string(root->element(), "public_key") : std::nullopt) {
-            const auto der = from_base64(*given);
-            Result<crypto::PublicKey> key =
-                fail(ErrorCode::kInvalidArgs, "/public_key: not base64");
-            if (der) key = crypto::read_signing_key(*der);
-            if (!key) co_return exchange.respond_error(400, "INVALID_ARGS", key.error().message);
-            public_key = key->der;
-        }
+        auto own_key = read_own_key(parser_.parse(body));
+        if (!own_key)
+            co_return exchange.respond_error(400, "INVALID_ARGS", own_key.error().message);
+        public_key = std::move(*own_key);
     }
     auto work = [&codes = services_.codes, given = std::string(code.value_or("")), address,
                  public_key] { return codes.redeem(given, address, public_key); };
-    auto issued = co_await services_.pool.run(std::move(work));
-    if (issued) {
-        std::string& out = exchange.begin_response(200, kJson, {{"Cache-Control", "no-store"}});
-        json::Writer writer(out);
-        writer.begin_object().key("paired").boolean(true).key("persisted").boolean(true);
-        if (issued->record.public_key.empty()) {
-            writer.key("token").string(issued->token.reveal());
-        } else {
-            writer.key("key_id").string(issued->record.id).key("device").string(issued->slug);
-        }
-        writer.key("message").string(fmt::format("paired as {}", issued->slug)).end_object();
-        exchange.finish_response();
-        const std::string device = "device/" + issued->slug;
-        services_.hub.services().audit.append_event(
-            {.kind = "device.paired", .by = device}, [&](json::Writer& paired) {
-                paired.key("device").string(issued->slug).key("token_id").string(issued->record.id);
-            });
-        co_return;
+    const auto issued = co_await services_.pool.run(std::move(work));
+    if (!issued) {
+        trust::log_refused_credential("pairing code", address, issued.error().message);
+        co_return respond_not_paired(exchange, issued.error());
     }
-    const Error& error = issued.error();
-    trust::log_refused_credential("pairing code", address, error.message);
-    switch (kind_of(error.code)) {
-        case ErrorKind::kRateLimited: {
-            const auto seconds = std::chrono::ceil<std::chrono::seconds>(
-                                     error.retry_after.value_or(Milliseconds(60'000)))
-                                     .count();
-            const std::string text = fmt::format("{}", seconds);
-            const net::HttpHeader header{"Retry-After", text};
-            std::string& out = exchange.begin_response(429, kJson, std::span(&header, 1));
-            json::Writer(out)
-                .begin_object()
-                .key("error")
-                .string(error.message)
-                .key("code")
-                .string("RATE_LIMITED")
-                .key("retry_after")
-                .integer(seconds)
-                .end_object();
-            exchange.finish_response();
-            co_return;
-        }
-        case ErrorKind::kNotFound:
-            exchange.respond_error(404, "NOT_FOUND", error.message);
-            co_return;
-        case ErrorKind::kRefused:
-            exchange.respond_error(403, "FORBIDDEN", error.message);
-            co_return;
-        case ErrorKind::kInvalid:
-        case ErrorKind::kUnauthenticated:
-        case ErrorKind::kConflict:
-        case ErrorKind::kUnavailable:
-        case ErrorKind::kTimeout:
-        case ErrorKind::kOutcomeUnknown:
-        case ErrorKind::kFailed: respond_store_error(exchange, error); co_return;
-    }
+    respond_paired(exchange, *issued);
+    services_.hub.services().audit.append_event(
+        {.kind = "device.paired", .by = "device/" + issued->slug}, [&](json::Writer& paired) {
+            paired.key("device").string(issued->slug).key("token_id").string(issued->record.id);
+        });
 }
 
 /// A key's holder asks for something to sign. Open to everybody: what it costs is an HMAC, and

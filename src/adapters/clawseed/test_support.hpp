@@ -241,9 +241,9 @@ public:
             if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0)
                 throw std::runtime_error("socketpair");
             auto opening = hub.open_chat(principal, session_id, "", "").value();
-            client->session =
-                std::make_shared<DeviceSession>(hub, loop, parser, hub.enter(*principal).value(),
-                                                principal, std::move(opening), std::nullopt);
+            DeviceSession::Caller caller{hub.enter(*principal).value(), principal};
+            client->session = std::make_shared<DeviceSession>(hub, loop, parser, std::move(caller),
+                                                              std::move(opening));
             attach(ends[0], net::WebSocketDecoder::Role::kServer, client->session);
             attach(ends[1], net::WebSocketDecoder::Role::kClient, client);
         });

@@ -15,20 +15,105 @@ namespace {
 constexpr std::size_t kArtifactsPerCall = 16;
 constexpr std::size_t kMaxContentType = 128;
 
+/// The call that an upload belongs to, and who knows whether it still runs.
+struct Target {
+    std::shared_ptr<PendingReplies> replies;
+    std::string request_id;
+    PendingReplies::WaitingCall call;
+
+    bool still_runs() const { return replies->find_call(request_id).has_value(); }
+};
+
+Error not_running() {
+    return fail(ErrorCode::kNotFound,
+                "no call of that id is out to this device; upload while it runs, with its id as "
+                "call_id")
+        .error();
+}
+
+/// What the head of the request says of its body.
+Result<core::Artifact> read_announcement(const net::HttpRequest& request) {
+    core::Artifact announced{
+        .content_type =
+            std::string(request.find("content-type").value_or("application/octet-stream")),
+        .sha256 = net::sha256_of_digest_field(request.find("content-digest").value_or("")),
+        .bytes = request.head.content_length.value_or(0)};
+    if (announced.sha256.empty() || announced.content_type.empty() ||
+        announced.content_type.size() > kMaxContentType)
+        return fail(ErrorCode::kInvalidArgs,
+                    "an upload needs Content-Digest with a sha-256 (RFC 9530) and a Content-Type "
+                    "of at most 128 bytes");
+    return announced;
+}
+
+Result<Target> find_target(Hub& hub, const core::Principal& principal, std::string request_id) {
+    auto replies = hub.find_request(principal, request_id);
+    auto call = replies ? replies->find_call(request_id) : std::nullopt;
+    if (!call) return fail(not_running());
+    if (call->artifacts >= kArtifactsPerCall)
+        return fail(ErrorCode::kOversize, "this call has as many artifacts as a call may have");
+    return Target{std::move(replies), std::move(request_id), std::move(*call)};
+}
+
+/// Takes the body piece by piece into the store, and gives what it has become to the call.
+Task<Result<core::Artifact>> receive(net::HttpExchange& exchange, const Hub::Services& services,
+                                     const Target& target, core::Artifact announced) {
+    core::ArtifactStore& store = *services.artifacts;
+    BlockingPool& pool = *services.artifact_pool;
+    auto begin = [&store, wanted = std::move(announced)] { return store.begin(wanted); };
+    auto begun = co_await pool.run(std::move(begin));
+    if (!begun) co_return fail(begun.error());
+    // What is given up is removed from the disk by the pool, not here.
+    std::shared_ptr<core::ArtifactUpload> upload = std::move(*begun);
+    const ScopeExit let_go([&] { pool.post([last = std::move(upload)] {}); });
+    for (;;) {
+        auto piece = co_await exchange.read_body();
+        if (!piece) co_return fail(piece.error());
+        if (piece->empty()) break;
+        if (!target.still_runs()) co_return fail(not_running());
+        auto append = [upload, bytes = std::move(*piece)] { return upload->append(bytes); };
+        if (auto written = co_await pool.run(std::move(append)); !written)
+            co_return fail(written.error());
+    }
+    auto finish = [upload] { return upload->finish(); };
+    auto stored = co_await pool.run(std::move(finish));
+    if (stored && !target.replies->attach(target.request_id, *stored)) {
+        auto remove = [&store, id = stored->id] { return store.remove(id); };
+        (void)co_await pool.run(std::move(remove));
+        co_return fail(not_running());
+    }
+    co_return stored;
+}
+
+void audit_stored(core::AuditLog& audit, const std::string& principal,
+                  const core::Artifact& stored) {
+    audit.append_event({.kind = "artifact.stored", .by = principal}, [&](json::Writer& writer) {
+        writer.key("artifact").string(stored.id).key("principal").string(principal);
+        writer.key("bytes").unsigned_integer(stored.bytes).key("sha256").string(stored.sha256);
+    });
+}
+
+void respond_stored(net::HttpExchange& exchange, const core::Artifact& stored) {
+    std::string& out = exchange.begin_response(201, "application/json");
+    json::Writer(out)
+        .begin_object()
+        .key("artifact")
+        .string(stored.id)
+        .key("bytes")
+        .unsigned_integer(stored.bytes)
+        .key("expires_at")
+        .string(to_rfc3339(stored.expires_at))
+        .end_object();
+    exchange.finish_response();
+}
+
 }  // namespace
 
 Task<void> Front::upload(net::HttpExchange& exchange, core::PrincipalRef principal) {
-    const net::HttpRequest& request = exchange.request();
     Hub& hub = services_.hub;
     const auto refuse = [&](const Error& error) {
         hub.uploads().refused.add();
         exchange.respond_error(upload_status(error.code), token_of(error.code), error.message);
-    };
-    const auto not_running = [] {
-        return fail(ErrorCode::kNotFound,
-                    "no call of that id is out to this device; upload while it runs, with its id "
-                    "as call_id")
-            .error();
     };
     if (!principal->may(core::Role::kDevice)) {
         exchange.respond_error(
@@ -40,27 +125,11 @@ Task<void> Front::upload(net::HttpExchange& exchange, core::PrincipalRef princip
         exchange.respond_error(404, "NOT_FOUND", "this gateway stores no artifacts");
         co_return;
     }
-    const std::string request_id = net::find_query(request.query(), "call_id").value_or("");
-    const std::string content_type(
-        request.find("content-type").value_or("application/octet-stream"));
-    core::Artifact announced{
-        .owner = principal->id,
-        .content_type = content_type,
-        .sha256 = net::sha256_of_digest_field(request.find("content-digest").value_or("")),
-        .bytes = request.head.content_length.value_or(0)};
-    if (announced.sha256.empty() || content_type.empty() || content_type.size() > kMaxContentType) {
-        co_return refuse(fail(ErrorCode::kInvalidArgs,
-                              "an upload needs Content-Digest with a sha-256 (RFC 9530) and a "
-                              "Content-Type of at most 128 bytes")
-                             .error());
-    }
-    const std::shared_ptr<PendingReplies> replies = hub.find_request(*principal, request_id);
-    const auto call = replies ? replies->find_call(request_id) : std::nullopt;
-    if (!call) co_return refuse(not_running());
-    if (call->artifacts >= kArtifactsPerCall)
-        co_return refuse(
-            fail(ErrorCode::kOversize, "this call has as many artifacts as a call may have")
-                .error());
+    auto announced = read_announcement(exchange.request());
+    if (!announced) co_return refuse(announced.error());
+    const auto target = find_target(
+        hub, *principal, net::find_query(exchange.request().query(), "call_id").value_or(""));
+    if (!target) co_return refuse(target.error());
     const auto place = hub.uploads().enter(hub.options()->uploads_at_once);
     if (!place) {
         exchange.respond_error(429, "RATE_LIMITED",
@@ -68,58 +137,16 @@ Task<void> Front::upload(net::HttpExchange& exchange, core::PrincipalRef princip
                                {{"Retry-After", "1"}});
         co_return;
     }
-    announced.tenant = call->tenant.empty() ? "default" : call->tenant;
-    announced.call_id = call->call_id;
-    announced.tool = call->tool;
+    announced->owner = principal->id;
+    announced->tenant = target->call.tenant.empty() ? "default" : target->call.tenant;
+    announced->call_id = target->call.call_id;
+    announced->tool = target->call.tool;
 
-    core::ArtifactStore& store = *hub.services().artifacts;
-    BlockingPool& pool = *hub.services().artifact_pool;
-    auto begin = [&store, announced] { return store.begin(announced); };
-    auto begun = co_await pool.run(std::move(begin));
-    if (!begun) co_return refuse(begun.error());
-    // What is given up is removed from the disk by the pool, not here.
-    std::shared_ptr<core::ArtifactUpload> upload = std::move(*begun);
-    const ScopeExit let_go([&] { pool.post([last = std::move(upload)] {}); });
-    for (;;) {
-        auto piece = co_await exchange.read_body();
-        if (!piece) co_return refuse(piece.error());
-        if (piece->empty()) break;
-        if (!replies->find_call(request_id)) co_return refuse(not_running());
-        auto append = [upload, bytes = std::move(*piece)] { return upload->append(bytes); };
-        if (auto written = co_await pool.run(std::move(append)); !written)
-            co_return refuse(written.error());
-    }
-    auto finish = [upload] { return upload->finish(); };
-    auto stored = co_await pool.run(std::move(finish));
+    const auto stored = co_await receive(exchange, hub.services(), *target, std::move(*announced));
     if (!stored) co_return refuse(stored.error());
-    if (!replies->attach(request_id, *stored)) {
-        auto remove = [&store, id = stored->id] { return store.remove(id); };
-        (void)co_await pool.run(std::move(remove));
-        co_return refuse(not_running());
-    }
     hub.uploads().stored.add();
-    hub.services().audit.append_event({.kind = "artifact.stored", .by = principal->id},
-                                      [&](json::Writer& writer) {
-                                          writer.key("artifact")
-                                              .string(stored->id)
-                                              .key("principal")
-                                              .string(principal->id)
-                                              .key("bytes")
-                                              .unsigned_integer(stored->bytes)
-                                              .key("sha256")
-                                              .string(stored->sha256);
-                                      });
-    std::string& out = exchange.begin_response(201, "application/json");
-    json::Writer(out)
-        .begin_object()
-        .key("artifact")
-        .string(stored->id)
-        .key("bytes")
-        .unsigned_integer(stored->bytes)
-        .key("expires_at")
-        .string(to_rfc3339(stored->expires_at))
-        .end_object();
-    exchange.finish_response();
+    audit_stored(hub.services().audit, principal->id, *stored);
+    respond_stored(exchange, *stored);
 }
 
 }  // namespace crab::clawseed
