@@ -1,5 +1,7 @@
 #include "admin/admin_api.hpp"
 
+#include "admin/device_list.hpp"
+#include "admin/pairing_wire.hpp"
 #include "base/encoding.hpp"
 #include "json/writer.hpp"
 #include "net/codec/url.hpp"
@@ -7,7 +9,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <map>
 
 #include <unistd.h>
 
@@ -81,18 +82,6 @@ void append_tool(json::Writer& writer, const std::string& name, const core::Tool
         writer.key("trusted").boolean(claims.trusted).end_object();
     }
     writer.end_object();
-}
-
-/// Roles as words, in the order in which they are explained.
-void append_roles(json::Writer& writer, const core::Roles& roles) {
-    using core::Role;
-    writer.key("roles").begin_array();
-    for (const Role role :
-         {Role::kDevice, Role::kCaller, Role::kOperator, Role::kToolHost, Role::kSubscriber,
-          Role::kListener, Role::kCliAdmin, Role::kTrustedDevice}) {
-        if (roles.has(role)) writer.string(core::name_of(role));
-    }
-    writer.end_array();
 }
 
 void append_reach(json::Writer& writer, const Gateway::Reach& reach) {
@@ -259,105 +248,12 @@ void AdminApi::cancel(net::HttpExchange& exchange, const core::Principal& princi
 }
 
 void AdminApi::devices(net::HttpExchange& exchange) {
-    struct Row {
-        std::string device, name;
-        std::size_t connections = 0, tools = 0;
-        std::optional<SystemTime> last_seen;
-        std::optional<double> battery;
-        std::optional<bool> charging, metered, foreground;
-        std::vector<trust::TokenRecord> tokens;
-        std::vector<Presence::Refused> refused;
-    };
-    // by principal: two may have one name; a token without a device is nobody's device
-    std::map<std::string, Row> rows, callers;
-    for (const auto& record : services_.tokens.devices()) {
-        Row& row = rows[fmt::format("device/{}", record.slug)];
-        row.device = record.slug;
-        row.name = record.display_name;
-        row.last_seen = record.last_seen_at;
-    }
-    for (const auto& token : services_.tokens.list()) {
-        Row& row =
-            token.device.empty() ? callers[token.principal_id()] : rows[token.principal_id()];
-        if (row.device.empty()) row.device = token.device.empty() ? token.name : token.device;
-        if (row.name.empty()) row.name = token.name;
-        row.tokens.push_back(token);
-    }
-    for (const auto& live : gateway_.presence()) {
-        const auto caller = live.device.empty() ? callers.find(live.principal) : callers.end();
-        Row& row = caller != callers.end() ? caller->second : rows[live.principal];
-        if (row.device.empty()) row.device = live.device.empty() ? live.principal : live.device;
-        if (row.name.empty()) row.name = live.name;
-        ++row.connections;
-        row.tools += live.tools;
-        row.refused.insert(row.refused.end(), live.refused.begin(), live.refused.end());
-        row.last_seen = std::chrono::system_clock::now();
-        // Of several connections of one device the last that said something counts.
-        if (live.battery) row.battery = live.battery;
-        if (live.charging) row.charging = live.charging;
-        if (live.metered) row.metered = live.metered;
-        if (live.foreground) row.foreground = live.foreground;
-    }
-    std::string& out = exchange.begin_response(200, kJson);
-    json::Writer writer(out);
-    const auto append = [&](std::string_view key, const std::string& principal, const Row& row) {
-        writer.begin_object()
-            .key(key)
-            .string_lossy(row.device)
-            .key("name")
-            .string_lossy(row.name)
-            .key("principal")
-            .string(principal);
-        writer.key("connected")
-            .boolean(row.connections > 0)
-            .key("connections")
-            .unsigned_integer(row.connections)
-            .key("tools")
-            .unsigned_integer(row.tools);
-        if (!row.refused.empty()) {
-            writer.key("refused_tools").begin_array();
-            for (const Presence::Refused& refused : row.refused) {
-                writer.begin_object()
-                    .key("tool")
-                    .string_lossy(refused.tool)
-                    .key("code")
-                    .string(refused.code)
-                    .key("reason")
-                    .string_lossy(refused.reason)
-                    .end_object();
-            }
-            writer.end_array();
-        }
-        if (const auto waiting = gateway_.waiting_tools ? gateway_.waiting_tools(row.device)
-                                                        : std::vector<std::string>();
-            !waiting.empty()) {
-            writer.key("waiting_tools").begin_array();
-            for (const std::string& tool : waiting) writer.string(tool);
-            writer.end_array();
-        }
-        if (row.last_seen) writer.key("last_seen_at").string(to_rfc3339(*row.last_seen));
-        if (row.battery) writer.key("battery").number(*row.battery);
-        if (row.charging) writer.key("charging").boolean(*row.charging);
-        if (row.metered) writer.key("metered").boolean(*row.metered);
-        if (row.foreground) writer.key("foreground").boolean(*row.foreground);
-        writer.key("tokens").begin_array();
-        for (const auto& token : row.tokens) {
-            writer.begin_object().key("id").string(token.id).key("kind").string(
-                token.public_key.empty() ? "token" : "key");
-            append_roles(writer, token.roles);
-            writer.key("tenants").begin_array();
-            for (const TenantId& tenant : token.tenants) writer.string_lossy(tenant.text());
-            writer.end_array().key("created_at").string(to_rfc3339(token.created_at));
-            if (token.expires_at) writer.key("expires_at").string(to_rfc3339(*token.expires_at));
-            writer.key("revoked").boolean(token.revoked_at.has_value()).end_object();
-        }
-        writer.end_array().end_object();
-    };
-    writer.begin_object().key("devices").begin_array();
-    for (const auto& [principal, row] : rows) append("device", principal, row);
-    writer.end_array().key("callers").begin_array();
-    for (const auto& [principal, row] : callers) append("caller", principal, row);
-    writer.end_array().end_object();
+    DeviceList list;
+    for (const auto& record : services_.tokens.devices()) list.add_device(record);
+    for (const auto& token : services_.tokens.list()) list.add_token(token);
+    for (const auto& live : gateway_.presence()) list.add_live(live);
+    if (gateway_.waiting_tools) list.add_waiting(gateway_.waiting_tools);
+    list.write(exchange.begin_response(200, kJson));
     exchange.finish_response();
 }
 
@@ -400,91 +296,48 @@ Task<void> AdminApi::pair(net::HttpExchange& exchange) {
         exchange.respond_error(400, "INVALID_ARGS", "the body must be a JSON object");
         co_return;
     }
-    const json::Element request = root->element();
-    trust::PairingOffer offer;
-    offer.name = json::get_string(request, "name").value_or("");
-    offer.device = json::get_string(request, "device").value_or("");
-    offer.lifetime = gateway_.token_lifetime;
-    if (const auto seconds = json::get_int64(request, "expires_in_s")) {
-        if (*seconds < 1) {
-            exchange.respond_error(400, "INVALID_ARGS", "/expires_in_s: at least 1");
-            co_return;
-        }
-        offer.lifetime = std::chrono::seconds(std::min<std::int64_t>(*seconds, 3'153'600'000));
+    auto offer = read_pairing_offer(root->element(), gateway_.token_lifetime);
+    if (!offer) co_return respond(exchange, offer.error());
+    if (json::get_bool(root->element(), "token").value_or(false)) {
+        co_await issue_token(exchange, std::move(*offer));
+    } else {
+        open_code(exchange, std::move(*offer));
     }
-    if (const auto roles = json::get_array(request, "roles")) {
-        offer.roles = core::Roles{};
-        for (const json::Element item : *roles) {
-            std::string_view name;
-            const auto role =
-                item.get(name) == simdjson::SUCCESS ? core::find_role(name) : std::nullopt;
-            if (!role) {
-                exchange.respond_error(
-                    400, "INVALID_ARGS",
-                    "/roles: each is one of device, caller, operator, tool_host, subscriber, "
-                    "listener, cli_admin, trusted_device");
-                co_return;
-            }
-            offer.roles.add(*role);
-        }
-        if (offer.roles.empty()) {
-            exchange.respond_error(400, "INVALID_ARGS", "/roles: name at least one");
-            co_return;
-        }
-    }
-    if (json::get_bool(request, "trust_annotations").value_or(false)) {
-        if (!offer.roles.has(core::Role::kDevice)) {
-            exchange.respond_error(400, "INVALID_ARGS",
-                                   "/trust_annotations: goes with the role device");
-            co_return;
-        }
-        offer.roles.add(core::Role::kTrustedDevice);
-    }
-    if (const auto tenants = json::get_array(request, "tenants")) {
-        for (const json::Element item : *tenants) {
-            std::string_view name;
-            if (item.get(name) != simdjson::SUCCESS)
-                co_return exchange.respond_error(400, "INVALID_ARGS",
-                                                 "/tenants: each is the name of one");
-            offer.tenants.emplace_back(std::string(name));
-        }
-    }
-    if (json::get_bool(request, "token").value_or(false)) {
-        auto issue = [&tokens = services_.tokens,
-                      wanted = trust::IssueRequest{
-                          .name = offer.name.empty() ? std::string("Device") : offer.name,
-                          .roles = offer.roles,
-                          .tenants = offer.tenants,
-                          .lifetime = offer.lifetime,
-                          .device = offer.device}] { return tokens.issue(wanted); };
-        const auto issued = co_await services_.pool.run(std::move(issue));
-        if (!issued) {
-            respond(exchange, issued.error());
-            co_return;
-        }
-        std::string& out = exchange.begin_response(200, kJson, {{"Cache-Control", "no-store"}});
-        json::Writer writer(out);
-        writer.begin_object()
-            .key("token")
-            .string(issued->token.reveal())
-            .key("device")
-            .string(issued->slug)
-            .key("token_id")
-            .string(issued->record.id);
-        if (issued->record.expires_at)
-            writer.key("expires_at").string(to_rfc3339(*issued->record.expires_at));
-        append_roles(writer, issued->record.roles);
-        append_reach(writer, gateway_.reach);
-        writer.end_object();
-        exchange.finish_response();
-        co_return;
-    }
+}
+
+/// For an operator who carries the token itself to the device.
+Task<void> AdminApi::issue_token(net::HttpExchange& exchange, trust::PairingOffer offer) {
+    auto issue = [&tokens = services_.tokens,
+                  wanted = trust::IssueRequest{
+                      .name = offer.name.empty() ? std::string("Device") : offer.name,
+                      .roles = offer.roles,
+                      .tenants = offer.tenants,
+                      .lifetime = offer.lifetime,
+                      .device = offer.device}] { return tokens.issue(wanted); };
+    const auto issued = co_await services_.pool.run(std::move(issue));
+    if (!issued) co_return respond(exchange, issued.error());
+    std::string& out = exchange.begin_response(200, kJson, {{"Cache-Control", "no-store"}});
+    json::Writer writer(out);
+    writer.begin_object()
+        .key("token")
+        .string(issued->token.reveal())
+        .key("device")
+        .string(issued->slug)
+        .key("token_id")
+        .string(issued->record.id);
+    if (issued->record.expires_at)
+        writer.key("expires_at").string(to_rfc3339(*issued->record.expires_at));
+    append_roles(writer, issued->record.roles);
+    append_reach(writer, gateway_.reach);
+    writer.end_object();
+    exchange.finish_response();
+}
+
+/// For a device that redeems the code at `POST /pair`.
+void AdminApi::open_code(net::HttpExchange& exchange, trust::PairingOffer offer) {
     const core::Roles roles = offer.roles;
     const auto code = services_.codes.open(std::move(offer));
-    if (!code) {
-        respond(exchange, code.error());
-        co_return;
-    }
+    if (!code) return respond(exchange, code.error());
     std::string& out = exchange.begin_response(200, kJson, {{"Cache-Control", "no-store"}});
     json::Writer writer(out);
     writer.begin_object()

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "admin/presence.hpp"
 #include "core/audit/audit_log.hpp"
 #include "core/audit/metrics.hpp"
 #include "core/pipeline/pipeline.hpp"
@@ -15,22 +16,6 @@
 #include <vector>
 
 namespace crab::admin {
-
-/// A live connection of a device, as its adapter reports it.
-struct Presence {
-    std::string device;         ///< slug
-    std::string name;           ///< as the device calls itself
-    std::string principal;
-    std::size_t tools = 0;
-    SystemTime since;
-    /// A rejected tool.
-    struct Refused {
-        std::string tool, code, reason;
-    };
-    std::vector<Refused> refused{};
-    std::optional<double> battery{};   ///< 0 to 1; absent if not reported
-    std::optional<bool> charging{}, metered{}, foreground{};
-};
 
 /// Functions of the process that the API calls, on the admin socket's event loop.
 struct Gateway {
@@ -89,6 +74,8 @@ private:
     void cancel(net::HttpExchange& exchange, const core::Principal& principal, std::string id);
     void devices(net::HttpExchange& exchange);
     Task<void> pair(net::HttpExchange& exchange);
+    Task<void> issue_token(net::HttpExchange& exchange, trust::PairingOffer offer);
+    void open_code(net::HttpExchange& exchange, trust::PairingOffer offer);
     void vouch(net::HttpExchange& exchange);
     Task<void> revoke(net::HttpExchange& exchange);
     Task<void> approve_tools(net::HttpExchange& exchange);
