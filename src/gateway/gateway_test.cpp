@@ -148,11 +148,63 @@ TEST_F(GatewayTest, AReloadThatOneComponentRefusesChangesNothing) {
     EXPECT_TRUE((*gateway)->reload());
 }
 
+using Config = config::GatewayConfig&;
+using Change = void (*)(Config);
+
+/// One change of each key that a reload applies.
+constexpr Change kChanges[] = {
+    [](Config c) { c.gateway.log.format = log::Format::kJson; },
+    [](Config c) { c.gateway.log.format = log::Format::kText; },
+    [](Config c) { c.listen.allowed_origins = {"https://a.example"}; },
+    [](Config c) { c.listen.host_names = {"crab.example"}; },
+    [](Config c) { c.listen.max_connections_per_principal += 1; },
+    [](Config c) { c.limits.message_bytes += 1; },
+    [](Config c) { c.limits.json_depth += 1; },
+    [](Config c) { c.limits.tools_per_connection += 1; },
+    [](Config c) { c.limits.tool_name += 1; },
+    [](Config c) { c.limits.description_bytes += 1; },
+    [](Config c) { c.limits.parameters_bytes += 1; },
+    [](Config c) { c.limits.calls_per_connection += 1; },
+    [](Config c) { c.limits.waiting_turns += 1; },
+    [](Config c) { c.limits.result_bytes += 1; },
+    [](Config c) { c.devices.grace += Milliseconds(1); },
+    [](Config c) { c.devices.ping_after += std::chrono::seconds(1); },
+    [](Config c) { c.devices.permessage_deflate = true; },
+    [](Config c) { c.devices.query_token = false; },
+    [](Config c) { c.calls.default_timeout += Milliseconds(1); },
+    [](Config c) { c.calls.max_timeout += Milliseconds(1); },
+    [](Config c) { c.calls.max_retries += 1; },
+    [](Config c) { c.rates.push_back({.per_second = 9, .burst = 9}); },
+    [](Config c) { c.policy.push_back({.principal = "*", .call_allow = {"*"}}); },
+    [](Config c) { c.peers.push_back({.id = "tool_host/a"}); },
+    [](Config c) { c.leases.max_per_peer += 1; },
+    [](Config c) { c.approvals.wait += Milliseconds(1); },
+    [](Config c) { c.approvals.max_waiting += 1; },
+    [](Config c) { c.approvals.max_waiting_per_principal += 1; },
+    [](Config c) { c.approvals.unattended = config::UnattendedRule::kWait; },
+    [](Config c) { c.approvals.in_chat = config::ChatApprover::kOwner; },
+    [](Config c) { c.approvals.new_tools = config::NewToolRule::kAsk; },
+    [](Config c) { c.tools.push_back({.match = "a*", .idempotent = true}); },
+    [](Config c) {
+        c.hooks.push_back({.name = "no", .type = config::HookType::kDeny, .reason = "no"});
+    },
+    [](Config c) { c.artifacts.max_bytes += 1; },
+    [](Config c) { c.artifacts.inline_bytes += 1; },
+    [](Config c) { c.artifacts.tenant_bytes += 1; },
+    [](Config c) { c.artifacts.total_bytes += 1; },
+    [](Config c) { c.artifacts.uploads += 1; },
+    [](Config c) { c.artifacts.ttl += Milliseconds(1000); },
+    [](Config c) { c.models.push_back({.model = "m", .url = "http://127.0.0.1:9"}); },
+    [](Config c) { c.agent.max_rounds += 1; },
+    [](Config c) { c.agents.push_back({.name = "other"}); },
+};
+
 /// Each key of a reload is taken over by a running gateway, one after the other.
 TEST_F(GatewayTest, EveryKeyThatAReloadAppliesCanChangeWhileItRuns) {
     auto gateway = start();
     ASSERT_TRUE(gateway) << gateway.error().message;
-    const auto changed_to = [&](auto&& change) {
+    for (const Change& change : kChanges) {
+        SCOPED_TRACE(testing::Message() << "change " << &change - std::begin(kChanges));
         change(config);
         testing::internal::CaptureStderr();
         const auto reloaded = (*gateway)->reload();
@@ -160,52 +212,7 @@ TEST_F(GatewayTest, EveryKeyThatAReloadAppliesCanChangeWhileItRuns) {
         EXPECT_TRUE(reloaded) << reloaded.error().message;
         EXPECT_THAT(log, Not(HasSubstr("next start")));
         EXPECT_THAT(log, Not(HasSubstr("nothing that counts at once")));
-    };
-    using Config = config::GatewayConfig&;
-    changed_to([](Config c) { c.gateway.log.format = log::Format::kJson; });
-    changed_to([](Config c) { c.gateway.log.format = log::Format::kText; });
-    changed_to([](Config c) { c.listen.allowed_origins = {"https://a.example"}; });
-    changed_to([](Config c) { c.listen.host_names = {"crab.example"}; });
-    changed_to([](Config c) { c.listen.max_connections_per_principal += 1; });
-    changed_to([](Config c) { c.limits.message_bytes += 1; });
-    changed_to([](Config c) { c.limits.json_depth += 1; });
-    changed_to([](Config c) { c.limits.tools_per_connection += 1; });
-    changed_to([](Config c) { c.limits.tool_name += 1; });
-    changed_to([](Config c) { c.limits.description_bytes += 1; });
-    changed_to([](Config c) { c.limits.parameters_bytes += 1; });
-    changed_to([](Config c) { c.limits.calls_per_connection += 1; });
-    changed_to([](Config c) { c.limits.waiting_turns += 1; });
-    changed_to([](Config c) { c.limits.result_bytes += 1; });
-    changed_to([](Config c) { c.devices.grace += Milliseconds(1); });
-    changed_to([](Config c) { c.devices.ping_after += std::chrono::seconds(1); });
-    changed_to([](Config c) { c.devices.permessage_deflate = true; });
-    changed_to([](Config c) { c.devices.query_token = false; });
-    changed_to([](Config c) { c.calls.default_timeout += Milliseconds(1); });
-    changed_to([](Config c) { c.calls.max_timeout += Milliseconds(1); });
-    changed_to([](Config c) { c.calls.max_retries += 1; });
-    changed_to([](Config c) { c.rates.push_back({.per_second = 9, .burst = 9}); });
-    changed_to([](Config c) { c.policy.push_back({.principal = "*", .call_allow = {"*"}}); });
-    changed_to([](Config c) { c.peers.push_back({.id = "tool_host/a"}); });
-    changed_to([](Config c) { c.leases.max_per_peer += 1; });
-    changed_to([](Config c) { c.approvals.wait += Milliseconds(1); });
-    changed_to([](Config c) { c.approvals.max_waiting += 1; });
-    changed_to([](Config c) { c.approvals.max_waiting_per_principal += 1; });
-    changed_to([](Config c) { c.approvals.unattended = config::UnattendedRule::kWait; });
-    changed_to([](Config c) { c.approvals.in_chat = config::ChatApprover::kOwner; });
-    changed_to([](Config c) { c.approvals.new_tools = config::NewToolRule::kAsk; });
-    changed_to([](Config c) { c.tools.push_back({.match = "a*", .idempotent = true}); });
-    changed_to([](Config c) {
-        c.hooks.push_back({.name = "no", .type = config::HookType::kDeny, .reason = "no"});
-    });
-    changed_to([](Config c) { c.artifacts.max_bytes += 1; });
-    changed_to([](Config c) { c.artifacts.inline_bytes += 1; });
-    changed_to([](Config c) { c.artifacts.tenant_bytes += 1; });
-    changed_to([](Config c) { c.artifacts.total_bytes += 1; });
-    changed_to([](Config c) { c.artifacts.uploads += 1; });
-    changed_to([](Config c) { c.artifacts.ttl += Milliseconds(1000); });
-    changed_to([](Config c) { c.models.push_back({.model = "m", .url = "http://127.0.0.1:9"}); });
-    changed_to([](Config c) { c.agent.max_rounds += 1; });
-    changed_to([](Config c) { c.agents.push_back({.name = "other"}); });
+    }
     const config::GatewayConfig defaults;
     for (const ConfigKey& key : Gateway::config_keys()) {
         if (key.effect == KeyEffect::kRestart || key.name == "gateway.log") continue;

@@ -92,36 +92,8 @@ public:
           gate_(std::make_shared<core::ToolGate>(kHookAtOnce)) {}
 
     Task<core::HookAnswer> before(core::HookView view) override {
-        std::string input;
-        json::Writer writer(input);
-        writer.begin_object()
-            .key("hook")
-            .string(name())
-            .key("call_id")
-            .string(view.call.id)
-            .key("principal")
-            .string(view.principal.id);
-        writer.key("tool")
-            .string(view.tool.spec.name)
-            .key("source")
-            .string(view.tool.source.name)
-            .key("session_id")
-            .string(view.call.context.session_id);
-        // Bytes are no arguments: a program that expects some must not take them for an empty
-        // object.
-        const bool bytes = !view.call.body_type.empty();
-        writer.key("args").raw(bytes ? "null" : view.call.args);
-        if (bytes)
-            writer.key("body")
-                .begin_object()
-                .key("content_type")
-                .string_lossy(view.call.body_type)
-                .key("bytes")
-                .unsigned_integer(view.call.body.size())
-                .end_object();
-        writer.end_object();
         // Its own time begins when it runs; until then, and over it, the call's deadline counts.
-        auto work = [argv = run_, given = std::move(input), timeout = timeout_,
+        auto work = [argv = run_, given = question(view), timeout = timeout_,
                      deadline = view.deadline] {
             const Deadline until =
                 std::min<Deadline>(deadline, std::chrono::steady_clock::now() + timeout);
@@ -151,21 +123,60 @@ public:
         if (ended->exit_status != 0)
             co_return broke(view.call,
                             fmt::format("failed with exit status {}", ended->exit_status));
-        const auto answer = json::Value::parse(ended->output);
-        const json::Value* decision = answer ? answer->find("decision") : nullptr;
-        const std::string* word = decision != nullptr ? decision->as_string() : nullptr;
-        if (word != nullptr && *word == "proceed") co_return core::Proceed{};
-        if (word != nullptr && *word == "replace" && answer->find("args") != nullptr)
-            co_return core::Replace{answer->find("args")->dump()};
-        if (word != nullptr && *word == "deny") {
-            const json::Value* reason = answer->find("reason");
-            const std::string* text = reason != nullptr ? reason->as_string() : nullptr;
-            co_return core::Deny{text != nullptr ? *text : std::string()};
-        }
-        co_return broke(view.call, "gave no decision");
+        auto answer = read_answer(ended->output);
+        if (!answer) co_return broke(view.call, "gave no decision");
+        co_return std::move(*answer);
     }
 
 private:
+    /// What the program reads from its standard input.
+    std::string question(const core::HookView& view) const {
+        std::string input;
+        json::Writer writer(input);
+        writer.begin_object()
+            .key("hook")
+            .string(name())
+            .key("call_id")
+            .string(view.call.id)
+            .key("principal")
+            .string(view.principal.id);
+        writer.key("tool")
+            .string(view.tool.spec.name)
+            .key("source")
+            .string(view.tool.source.name)
+            .key("session_id")
+            .string(view.call.context.session_id);
+        // Bytes are no arguments: a program that expects some must not take them for an empty
+        // object.
+        const bool bytes = !view.call.body_type.empty();
+        writer.key("args").raw(bytes ? "null" : view.call.args);
+        if (bytes)
+            writer.key("body")
+                .begin_object()
+                .key("content_type")
+                .string_lossy(view.call.body_type)
+                .key("bytes")
+                .unsigned_integer(view.call.body.size())
+                .end_object();
+        writer.end_object();
+        return input;
+    }
+
+    /// What the program wrote; nothing: no decision.
+    static std::optional<core::HookAnswer> read_answer(std::string_view output) {
+        const auto answer = json::Value::parse(output);
+        const json::Value* decision = answer ? answer->find("decision") : nullptr;
+        const std::string* word = decision != nullptr ? decision->as_string() : nullptr;
+        if (word == nullptr) return std::nullopt;
+        if (*word == "proceed") return core::Proceed{};
+        if (*word == "replace" && answer->find("args") != nullptr)
+            return core::Replace{answer->find("args")->dump()};
+        if (*word != "deny") return std::nullopt;
+        const json::Value* reason = answer->find("reason");
+        const std::string* text = reason != nullptr ? reason->as_string() : nullptr;
+        return core::Deny{text != nullptr ? *text : std::string()};
+    }
+
     /// A hook that does not decide denies; the operator hears of it, for the caller can do nothing
     /// about it.
     core::Deny broke(const core::Call& call, const std::string& what) {

@@ -69,9 +69,10 @@ void PublicListener::add_server(std::size_t i, CallPath::Lane& lane,
     LoopServer& made = servers_.emplace_back(LoopServer{lane.loop, {}, {}, {}});
     made.tools = std::make_unique<rtp::ToolsApi>(lane.pipeline, config.gateway.name, canceller(),
                                                  &calls_.away());
+    const PublicService::Apis apis{devices_.front(i), *made.tools, artifacts_.api(),
+                                   context_.metrics};
     made.service = std::make_unique<PublicService>(
-        devices_.front(i), *made.tools, artifacts_.api(), lane.credentials, context_.metrics,
-        config.listen, config.limits.request_body_bytes, context_.budgets);
+        apis, lane.credentials, config.listen, config.limits.request_body_bytes, context_.budgets);
     made.server = std::make_unique<net::HttpServer>(lane.loop, *made.service, options);
 }
 

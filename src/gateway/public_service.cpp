@@ -27,21 +27,20 @@ Error stopping_error() {
 
 }  // namespace
 
-PublicService::PublicService(clawseed::Front& front, rtp::ToolsApi& tools,
-                             rtp::ArtifactsApi& artifacts, trust::CredentialCache& credentials,
-                             const core::MetricsPage& metrics, const config::ListenOptions& listen,
-                             std::size_t max_body_bytes, ByteBudgets& budgets)
+PublicService::PublicService(const Apis& apis, trust::CredentialCache& credentials,
+                             const config::ListenOptions& listen, std::size_t max_body_bytes,
+                             ByteBudgets& budgets)
     : RoutedService(listen.path_prefix),
-      front_(front),
+      front_(apis.front),
       authentication_(credentials, listen.open_loopback),
       max_body_bytes_(max_body_bytes),
       budgets_(budgets) {
     add_health_routes({"/healthz", "/readyz"}, {.who = net::Caller::kAnyone, .head = true});
     add_api_document(routes_, net::Caller::kGuest, description());
-    add_metrics_route(metrics);
-    tools.add_routes(routes_, "http");
-    artifacts.add_routes(routes_);
-    front.add_routes(routes_);
+    add_metrics_route(apis.metrics);
+    apis.tools.add_routes(routes_, "http");
+    apis.artifacts.add_routes(routes_);
+    front_.add_routes(routes_);
     if (listen.device_page) add_device_page(routes_);
 }
 

@@ -30,9 +30,14 @@ namespace crab::gateway {
 /// (adapters/rtp), health, the device page.
 class PublicService final : public net::RoutedService<core::PrincipalRef> {
 public:
-    /// The APIs must outlive it.
-    PublicService(clawseed::Front& front, rtp::ToolsApi& tools, rtp::ArtifactsApi& artifacts,
-                  trust::CredentialCache& credentials, const core::MetricsPage& metrics,
+    /// Must outlive the service.
+    struct Apis {
+        clawseed::Front& front;
+        rtp::ToolsApi& tools;
+        rtp::ArtifactsApi& artifacts;
+        const core::MetricsPage& metrics;
+    };
+    PublicService(const Apis& apis, trust::CredentialCache& credentials,
                   const config::ListenOptions& listen, std::size_t max_body_bytes,
                   ByteBudgets& budgets);
 
