@@ -164,6 +164,53 @@ private:
     std::uint64_t number_ = 0;
 };
 
+/// A command that has ended, and its output as far as that is kept.
+struct Ended {
+    CommandEnd end;
+    std::string output;
+};
+
+/// Passes on what the command says while it runs. Its end is waited for when the call is cancelled
+/// too: when the call has ended nothing of it runs.
+Task<Result<Ended>> hear_out(CommandChannel& talk, core::AdmittedCall& call,
+                             const CommandTool& tool, core::FrameSink& sink) {
+    TaskChain& chain = co_await this_chain();
+    const bool streams = call.call().wants_stream && tool.streams != Streams::kNone;
+    Frames frames(sink, tool);
+    std::string output;
+    bool kept = true;
+    for (bool cancelled = false;;) {
+        CommandChannel::Part part = talk.take();
+        if (!part.output.empty() && !cancelled) {
+            if (streams) frames.put(part.output);
+            kept = kept && (!streams || output.size() + part.output.size() <= kMostKept);
+            if (kept)
+                output += part.output;
+            else
+                output = {};
+            if (streams) co_await sink.drained();
+        }
+        if (part.end) {
+            call.spend_cpu(part.end->cpu);
+            if (cancelled) {
+                // as it was before the end was waited for: whoever awaits this has to know
+                chain.cancel();
+                co_return fail(ErrorCode::kCancelled,
+                               "the call was cancelled and its command ended");
+            }
+            if (streams) frames.finish();
+            co_return Ended{std::move(*part.end), std::move(output)};
+        }
+        if (part.output.empty()) (void)co_await talk.wait();
+        if (!chain.cancelled()) continue;
+        if (talk.stop())
+            co_return fail(ErrorCode::kCancelled,
+                           "the call was cancelled before its command began");
+        chain.forget_cancellation();
+        cancelled = true;
+    }
+}
+
 /// Filters differ for MINIMAL and the rest, and for the host's network and the rest.
 std::size_t filter_index(core::Privilege level, core::Network network) {
     return (level == core::Privilege::kMinimal ? 0U : 1U) +
@@ -302,7 +349,7 @@ Result<void> CommandHost::grant(const core::EffectivePolicy& policy, const Comma
     if (policy.privilege != core::Privilege::kElevated) return {};
     for (const std::string& path : tool.elevated_paths) {
         auto file = HeldFile::open_exactly(elevated_.at(path));
-        if (!file && file.error().code == ErrorCode::kNotFound) continue;   // it may come later
+        if (!file && file.error().code == ErrorCode::kNotFound) continue;  // it may come later
         if (!file)
             return fail(ErrorCode::kUnavailable,
                         fmt::format("one of its elevated_paths cannot be opened: {}",
@@ -362,7 +409,7 @@ Result<void> CommandHost::check() const {
 Result<SandboxRequest> CommandHost::request_of(const core::AdmittedCall& call,
                                                const CommandTool& tool,
                                                const Worktree* worktree) const {
-    thread_local json::Parser parser;   // used between two suspensions only
+    thread_local json::Parser parser;  // used between two suspensions only
     const ScopeExit done([] { parser.shrink(); });
     const auto root = parser.parse(call.args());
     if (!root) return fail(root.error());
@@ -436,75 +483,49 @@ Result<CommandRequest> CommandHost::order_of(const core::AdmittedCall& call,
     return order;
 }
 
-Task<core::Outcome> CommandHost::run(core::AdmittedCall call, core::FrameSink& sink) {
+Task<Result<CommandHost::Prepared>> CommandHost::prepare(const core::AdmittedCall& call) const {
     const auto found = tools_.find(call.tool().spec.name);
     if (found == tools_.end() || call.policy() == nullptr)
         co_return fail(ErrorCode::kToolNotFound, "this provider has no such tool");
-    const CommandTool& tool = found->second;
     const auto worktree = co_await worktree_of(call.call(), *call.principal());
     if (!worktree) co_return fail(worktree.error());
-    const std::string_view place = *worktree == nullptr ? std::string_view() : (*worktree)->id;
-    if (call.approved_place() && *call.approved_place() != place) {
+    Prepared prepared{.tool = found->second, .place = {}, .unenforced = {}, .order = {}};
+    if (*worktree != nullptr) prepared.place = (*worktree)->id;
+    if (call.approved_place() && *call.approved_place() != prepared.place) {
         co_return fail(ErrorCode::kUnavailable,
                        "the call was approved for another worktree than its caller is bound to "
                        "now; call again");
     }
-    std::vector<std::string> unenforced;
-    auto order = order_of(call, tool, *worktree, unenforced);
+    auto order = order_of(call, prepared.tool, *worktree, prepared.unenforced);
     if (!order) co_return fail(std::move(order.error()));
     if (call.policy()->budget_cpu.count() > 0 && order->request.budget_cpu.count() <= 0) {
         co_return fail(ErrorCode::kCpuBudgetExceeded,
                        "the CPU budget was used up by the attempts before");
     }
+    prepared.order = std::move(*order);
+    co_return prepared;
+}
 
-    TaskChain& chain = co_await this_chain();
-    const auto talk = std::make_shared<CommandChannel>(chain.executor(), no_timers_);
+Task<core::Outcome> CommandHost::run(core::AdmittedCall call, core::FrameSink& sink) {
+    auto prepared = co_await prepare(call);
+    if (!prepared) co_return fail(std::move(prepared.error()));
+    const CommandTool& tool = prepared->tool;
+    const auto talk =
+        std::make_shared<CommandChannel>((co_await this_chain()).executor(), no_timers_);
     // a loop that ends drops this coroutine where it waits
     const ScopeExit leave([&] { talk->stop(); });
-    services_.threads.post([talk, order = std::move(*order), self = shared_from_this()] {
+    services_.threads.post([talk, order = std::move(prepared->order), self = shared_from_this()] {
         if (talk->begin()) talk->end(run_command(self->services_.abilities, order, *talk));
     });
-    const bool streams = call.call().wants_stream && tool.streams != Streams::kNone;
-    Frames frames(sink, tool);
-    std::string output;
-    bool kept = true;
-    for (bool cancelled = false;;) {
-        CommandChannel::Part part = talk->take();
-        if (!part.output.empty() && !cancelled) {
-            if (streams) frames.put(part.output);
-            kept = kept && (!streams || output.size() + part.output.size() <= kMostKept);
-            if (kept)
-                output += part.output;
-            else
-                output = {};
-            if (streams) co_await sink.drained();
-        }
-        if (part.end) {
-            call.spend_cpu(part.end->cpu);
-            if (cancelled) {
-                // as it was before the end was waited for: whoever awaits this has to know
-                chain.cancel();
-                co_return fail(ErrorCode::kCancelled,
-                               "the call was cancelled and its command ended");
-            }
-            if (streams) frames.finish();
-            if (auto error = error_of(*part.end, call, tool)) co_return fail(std::move(*error));
-            core::ToolResult result = result_of(std::move(*part.end), std::move(output), tool);
-            result.extras = std::make_shared<const core::ResultExtras>(
-                core::ResultExtras{.unenforced = std::move(unenforced),
-                                   .place = std::string(place),
-                                   .presentation = {}});
-            co_return result;
-        }
-        if (part.output.empty()) (void)co_await talk->wait();
-        if (!chain.cancelled()) continue;
-        // The command's end is waited for all the same: when the call has ended nothing of it runs.
-        if (talk->stop())
-            co_return fail(ErrorCode::kCancelled,
-                           "the call was cancelled before its command began");
-        chain.forget_cancellation();
-        cancelled = true;
-    }
+    auto ended = co_await hear_out(*talk, call, tool, sink);
+    if (!ended) co_return fail(std::move(ended.error()));
+    if (auto error = error_of(ended->end, call, tool)) co_return fail(std::move(*error));
+    core::ToolResult result = result_of(std::move(ended->end), std::move(ended->output), tool);
+    result.extras = std::make_shared<const core::ResultExtras>(
+        core::ResultExtras{.unenforced = std::move(prepared->unenforced),
+                           .place = std::move(prepared->place),
+                           .presentation = {}});
+    co_return result;
 }
 
 Result<std::vector<core::ToolRef>> make_command_tools(const std::shared_ptr<CommandHost>& host) {

@@ -71,6 +71,14 @@ public:
     const std::map<std::string, CommandTool, std::less<>>& tools() const { return tools_; }
 
 private:
+    /// A call that may run: its tool, where, and what of its policy cannot be enforced here.
+    struct Prepared {
+        const CommandTool& tool;
+        std::string place;  ///< the worktree's id; empty: none
+        std::vector<std::string> unenforced;
+        CommandRequest order;
+    };
+    Task<Result<Prepared>> prepare(const core::AdmittedCall& call) const;
     Task<Result<const Worktree*>> worktree_of(const core::Call& call,
                                               const core::Principal& principal) const;
     Result<CommandRequest> order_of(const core::AdmittedCall& call, const CommandTool& tool,

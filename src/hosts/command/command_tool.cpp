@@ -151,6 +151,79 @@ Result<Variable> read_variable(const std::string& name, const json::Value& value
                     .value = *which->as_string()};
 }
 
+/// The schemas, and which arguments are paths; gives the schema of the arguments back.
+json::Value read_schemas(const Reader& root, CommandTool& out) {
+    json::Value input_schema =
+        json::Value::object({{"type", "object"}, {"additionalProperties", false}});
+    if (const json::Value* given = root.find("input_schema")) input_schema = *given;
+    out.spec.input_schema = input_schema.dump();
+    if (const json::Value* given = root.find("output_schema"))
+        out.spec.output_schema = given->dump();
+    out.path_arguments = worktree_path_arguments(input_schema);
+    return input_schema;
+}
+
+void read_effects(const Reader& root, core::ToolSpec& spec) {
+    spec.side_effects = true;
+    if (const json::Value* effects = root.find("side_effects"); effects && effects->as_array())
+        spec.side_effects = !effects->as_array()->empty();
+    spec.effects_known = true;
+    spec.annotations = {.read_only = !spec.side_effects,
+                        .destructive = spec.side_effects,
+                        .idempotent = spec.idempotent,
+                        .open_world = {},
+                        .trusted = true};
+}
+
+Result<std::vector<Variable>> read_environment(const Reader& root) {
+    std::vector<Variable> variables;
+    const json::Value* environment = root.find("env");
+    if (environment == nullptr || !environment->as_object()) return variables;
+    for (const auto& [name, value] : *environment->as_object()) {
+        auto variable = read_variable(name, value);
+        if (!variable) return fail(variable.error());
+        variables.push_back(std::move(*variable));
+    }
+    return variables;
+}
+
+/// Every argument that the command line, the input or the environment names is in the schema.
+Result<void> check_arguments(const CommandTool& tool, const json::Value& input_schema) {
+    auto names = tool.argv.names();
+    if (tool.input == Input::kArgument) names.push_back(tool.input_argument);
+    for (const Variable& variable : tool.environment) {
+        if (variable.kind == Variable::Kind::kArgument) names.push_back(variable.value);
+    }
+    const json::Value* properties = input_schema.find("properties");
+    for (const std::string& name : names) {
+        if (!properties || !properties->find(name))
+            return fail(ErrorCode::kInvalidArgs,
+                        fmt::format("{} is used, but is not a property of input_schema", name));
+    }
+    return {};
+}
+
+void read_output(const Reader& output, CommandTool& out) {
+    output("content_type", out.content_type)
+        .word("streams", out.streams, find_streams)
+        .word("stderr", out.errors, find_errors);
+    output.word("max_bytes", out.max_output_bytes, parse_size);
+    out.spec.streams = out.streams != Streams::kNone;
+}
+
+void read_limits(const Reader& root, CommandTool& out) {
+    std::uint32_t concurrency = kDefaultConcurrency;
+    root("max_concurrency", concurrency)("queue", out.queue)("processes", out.processes);
+    out.spec.max_concurrency = concurrency;
+    auto& [defaults, ceilings] = out.limits;
+    read_defaults(root.in("defaults"), defaults, out.memory_bytes);
+    read_ceilings(root.in("ceilings"), ceilings);
+    defaults.needs_worktree = out.spec.needs_worktree;
+    ceilings.timeout = std::max(ceilings.timeout, defaults.timeout);
+    out.spec.default_timeout = defaults.timeout;
+    out.spec.max_timeout = ceilings.timeout;
+}
+
 }  // namespace
 
 std::optional<std::uint64_t> parse_size(std::string_view text) {
@@ -175,67 +248,25 @@ Result<CommandTool> read_command_tool(const json::Value& item) {
     const auto refused = [&](std::string_view what) {
         return fail(ErrorCode::kInvalidArgs, fmt::format("tool {}: {}", spec.name, what));
     };
-
-    json::Value input_schema =
-        json::Value::object({{"type", "object"}, {"additionalProperties", false}});
-    if (const json::Value* given = root.find("input_schema")) input_schema = *given;
-    spec.input_schema = input_schema.dump();
-    if (const json::Value* given = root.find("output_schema")) spec.output_schema = given->dump();
-    tool.path_arguments = worktree_path_arguments(input_schema);
-
+    const json::Value input_schema = read_schemas(root, tool);
     const json::Value* argv = root.find("argv");
     auto parsed = ArgvTemplate::parse(argv ? *argv : json::Value());
     if (!parsed) return refused(parsed.error().message);
     tool.argv = std::move(*parsed);
     read_input(root, tool);
-    const json::Value* properties = input_schema.find("properties");
-    auto names = tool.argv.names();
-    if (tool.input == Input::kArgument) names.push_back(tool.input_argument);
-    std::uint32_t concurrency = kDefaultConcurrency;
-    root("max_concurrency", concurrency)("queue", tool.queue)("ok_exit", tool.ok_exit)(
-        "retryable_exit", tool.retryable_exit);
-    spec.max_concurrency = concurrency;
-    spec.side_effects = true;
-    if (const json::Value* effects = root.find("side_effects"); effects && effects->as_array())
-        spec.side_effects = !effects->as_array()->empty();
-    spec.effects_known = true;
-    spec.annotations = {.read_only = !spec.side_effects,
-                        .destructive = spec.side_effects,
-                        .idempotent = spec.idempotent,
-                        .open_world = {},
-                        .trusted = true};
-    if (const json::Value* environment = root.find("env");
-        environment && environment->as_object()) {
-        for (const auto& [name, value] : *environment->as_object()) {
-            auto variable = read_variable(name, value);
-            if (!variable) return refused(variable.error().message);
-            if (variable->kind == Variable::Kind::kArgument) names.push_back(variable->value);
-            tool.environment.push_back(std::move(*variable));
-        }
-    }
-    for (const std::string& name : names) {
-        if (!properties || !properties->find(name))
-            return refused(fmt::format("{} is used, but is not a property of input_schema", name));
-    }
-    root("elevated_paths", tool.elevated_paths)("accepts", spec.accepts);
+    auto environment = read_environment(root);
+    if (!environment) return refused(environment.error().message);
+    tool.environment = std::move(*environment);
+    if (auto known = check_arguments(tool, input_schema); !known)
+        return refused(known.error().message);
+    read_effects(root, spec);
+    root("ok_exit", tool.ok_exit)("retryable_exit", tool.retryable_exit)(
+        "elevated_paths", tool.elevated_paths)("accepts", spec.accepts);
     if (!spec.accepts.empty() && tool.input != Input::kArguments)
         return refused("accepts needs stdin: args, where the bytes come");
-    const Reader output = root.in("output");
-    output("content_type", tool.content_type)
-        .word("streams", tool.streams, find_streams)
-        .word("stderr", tool.errors, find_errors);
-    output.word("max_bytes", tool.max_output_bytes, parse_size);
-    spec.streams = tool.streams != Streams::kNone;
-
-    read_defaults(root.in("defaults"), tool.limits.defaults, tool.memory_bytes);
-    read_ceilings(root.in("ceilings"), tool.limits.ceilings);
-    root("processes", tool.processes);
+    read_output(root.in("output"), tool);
+    read_limits(root, tool);
     if (problem) return refused(*problem);
-    tool.limits.defaults.needs_worktree = spec.needs_worktree;
-    tool.limits.ceilings.timeout =
-        std::max(tool.limits.ceilings.timeout, tool.limits.defaults.timeout);
-    spec.default_timeout = tool.limits.defaults.timeout;
-    spec.max_timeout = tool.limits.ceilings.timeout;
     return tool;
 }
 

@@ -53,6 +53,61 @@ struct Orders {
     char** program = nullptr;
 };
 
+/// Takes a word that stands alone; false when it is none of them.
+bool take_flag(std::string_view word, Orders& orders) {
+    if (word == "--landlock")
+        orders.landlock = true;
+    else if (word == "--no-network")
+        orders.view.no_network = true;
+    else if (word == "--wait")
+        orders.waits = true;
+    else if (word == "--bare")
+        orders.bare = true;
+    else
+        return false;
+    return true;
+}
+
+/// Takes a descriptor's number or a limit; false when `word` names neither.
+bool take_number(std::string_view word, const char* value, Orders& orders) {
+    if (word == "--block")
+        orders.block = std::atoi(value);
+    else if (word == "--status")
+        orders.status = std::atoi(value);
+    else if (word == "--control")
+        orders.control = std::atoi(value);
+    else if (word == "--filter")
+        orders.filter = std::atoi(value);
+    else if (word == "--proxy")
+        orders.proxy = std::atoi(value);
+    else if (word == "--memory")
+        orders.memory = std::strtoull(value, nullptr, 10);
+    else if (word == "--processes")
+        orders.processes = std::strtoull(value, nullptr, 10);
+    else if (word == "--cpu")
+        orders.cpu = std::strtoull(value, nullptr, 10);
+    else if (word == "--file-size")
+        orders.file_size = std::strtoull(value, nullptr, 10);
+    else
+        return false;
+    return true;
+}
+
+/// Takes what the program sees of the machine; false when `word` names nothing of it.
+bool take_view(std::string_view word, const char* value, Orders& orders) {
+    if (word == "--read")
+        orders.view.readable.push_back(value);
+    else if (word == "--write")
+        orders.view.writable.push_back(value);
+    else if (word == "--chdir")
+        orders.place = value;
+    else if (word == "--proxy-port")
+        orders.view.proxy_port = static_cast<std::uint16_t>(std::atoi(value));
+    else
+        return false;
+    return true;
+}
+
 /// Reads the command line; false when it is not one of ours.
 bool read_orders(int argc, char** argv, Orders& orders) {
     for (int i = 0; i < argc; ++i) {
@@ -61,22 +116,7 @@ bool read_orders(int argc, char** argv, Orders& orders) {
             orders.program = argv + i + 1;
             return i + 1 < argc && orders.status >= 0 && orders.control >= 0;
         }
-        if (word == "--landlock") {
-            orders.landlock = true;
-            continue;
-        }
-        if (word == "--no-network") {
-            orders.view.no_network = true;
-            continue;
-        }
-        if (word == "--wait") {
-            orders.waits = true;
-            continue;
-        }
-        if (word == "--bare") {
-            orders.bare = true;
-            continue;
-        }
+        if (take_flag(word, orders)) continue;
         if (word == "--expect") {
             if (i + 3 >= argc) return false;
             orders.expected.push_back({std::strtoull(argv[i + 1], nullptr, 10),
@@ -85,35 +125,7 @@ bool read_orders(int argc, char** argv, Orders& orders) {
             continue;
         }
         if (++i >= argc) return false;
-        const char* value = argv[i];
-        if (word == "--read")
-            orders.view.readable.push_back(value);
-        else if (word == "--write")
-            orders.view.writable.push_back(value);
-        else if (word == "--chdir")
-            orders.place = value;
-        else if (word == "--block")
-            orders.block = std::atoi(value);
-        else if (word == "--status")
-            orders.status = std::atoi(value);
-        else if (word == "--control")
-            orders.control = std::atoi(value);
-        else if (word == "--filter")
-            orders.filter = std::atoi(value);
-        else if (word == "--proxy")
-            orders.proxy = std::atoi(value);
-        else if (word == "--proxy-port")
-            orders.view.proxy_port = static_cast<std::uint16_t>(std::atoi(value));
-        else if (word == "--memory")
-            orders.memory = std::strtoull(value, nullptr, 10);
-        else if (word == "--processes")
-            orders.processes = std::strtoull(value, nullptr, 10);
-        else if (word == "--cpu")
-            orders.cpu = std::strtoull(value, nullptr, 10);
-        else if (word == "--file-size")
-            orders.file_size = std::strtoull(value, nullptr, 10);
-        else
-            return false;
+        if (!take_number(word, argv[i], orders) && !take_view(word, argv[i], orders)) return false;
     }
     return false;
 }
