@@ -75,49 +75,9 @@ private:
     Output output_;
 };
 
-}  // namespace
-
-int run(const CallTool& options) {
-    Result<json::Value> args = read_call_arguments(options.args, options.arg);
-    if (!args) return report(args.error());
-    const RealClock clock;
-    IdSource ids(clock);
-    const std::string call_id =
-        options.call_id.empty() ? std::string(ids.uuid_v7().view()) : options.call_id;
-    if (is_grpc_url(options.target.url)) {
-        if (options.away_wait)
-            return report(
-                fail(ErrorCode::kInvalidArgs,
-                     "--away-wait does not go over gRPC; leave --url away, or name an http:// one")
-                    .error());
-        return call_over_grpc(options, *args, call_id);
-    }
-    if (!options.policy.empty())
-        return report(
-            fail(ErrorCode::kInvalidArgs, "--policy needs a --url such as grpc://127.0.0.1:50063")
-                .error());
-    Result<AdminClient> client = AdminClient::make(options.target);
-    if (!client) return report(client.error());
-    const Deadline deadline = clock.steady_now() + options.timeout.value_or(kLongestCall) +
-                              options.away_wait.value_or(Milliseconds(0)) + kSlack;
-    if (options.away_wait)
-        client->add_header("Crab-Away-Wait-Ms", fmt::format("{}", options.away_wait->count()));
-
-    Interrupt interrupt([&] {
-        complain("interrupted; cancelling the call (once more to leave at once)");
-        const json::Value cancel = json::Value::object({{"version", "v1"},
-                                                        {"tenant_id", options.tenant},
-                                                        {"call_id", call_id},
-                                                        {"reason", "cancelled"}});
-        if (Result<AdminClient> second = AdminClient::make(options.target))
-            (void)second->post("/v1/tools/cancel", cancel, clock.steady_now() + 2s);
-    });
-    const json::Value request = request_for(options, call_id, std::move(*args));
-    StreamPrinter printer(options.output);
-    Result<Reply> reply =
-        options.stream ? client->stream("/v1/tools/call", request, std::ref(printer), deadline)
-                       : client->post("/v1/tools/call", request, deadline);
-    if (interrupt.happened()) return kExitInterrupted;
+/// Tells what the gateway answered.
+int show_reply(const CallTool& options, const std::string& call_id, AdminClient& client,
+               Result<Reply> reply, const StreamPrinter& printer) {
     if (!reply && reply.error().code == ErrorCode::kUnavailable && printer.printed) {
         return report(
             {.code = ErrorCode::kOutcomeUnknown,
@@ -139,11 +99,62 @@ int run(const CallTool& options) {
     }
     const json::Value* error = response.find("error");
     if (error && text_of(*error, "code") == "TOOL_NOT_FOUND") {
-        complain(no_such_tool(options.tool, tool_names(*client)));
+        complain(no_such_tool(options.tool, tool_names(client)));
         return kExitNotFound;
     }
     if (printer.printed && exit_code_of_outcome(response) == kExitOk) return kExitOk;
     return show_outcome(response);
+}
+
+int call_over_http(const CallTool& options, json::Value args, const std::string& call_id,
+                   const Clock& clock) {
+    Result<AdminClient> client = AdminClient::make(options.target);
+    if (!client) return report(client.error());
+    const Deadline deadline = clock.steady_now() + options.timeout.value_or(kLongestCall) +
+                              options.away_wait.value_or(Milliseconds(0)) + kSlack;
+    if (options.away_wait)
+        client->add_header("Crab-Away-Wait-Ms", fmt::format("{}", options.away_wait->count()));
+
+    Interrupt interrupt([&] {
+        complain("interrupted; cancelling the call (once more to leave at once)");
+        const json::Value cancel = json::Value::object({{"version", "v1"},
+                                                        {"tenant_id", options.tenant},
+                                                        {"call_id", call_id},
+                                                        {"reason", "cancelled"}});
+        if (Result<AdminClient> second = AdminClient::make(options.target))
+            (void)second->post("/v1/tools/cancel", cancel, clock.steady_now() + 2s);
+    });
+    const json::Value request = request_for(options, call_id, std::move(args));
+    StreamPrinter printer(options.output);
+    Result<Reply> reply =
+        options.stream ? client->stream("/v1/tools/call", request, std::ref(printer), deadline)
+                       : client->post("/v1/tools/call", request, deadline);
+    if (interrupt.happened()) return kExitInterrupted;
+    return show_reply(options, call_id, *client, std::move(reply), printer);
+}
+
+}  // namespace
+
+int run(const CallTool& options) {
+    Result<json::Value> args = read_call_arguments(options.args, options.arg);
+    if (!args) return report(args.error());
+    const RealClock clock;
+    IdSource ids(clock);
+    const std::string call_id =
+        options.call_id.empty() ? std::string(ids.uuid_v7().view()) : options.call_id;
+    if (is_grpc_url(options.target.url)) {
+        if (options.away_wait)
+            return report(
+                fail(ErrorCode::kInvalidArgs,
+                     "--away-wait does not go over gRPC; leave --url away, or name an http:// one")
+                    .error());
+        return call_over_grpc(options, *args, call_id);
+    }
+    if (!options.policy.empty())
+        return report(
+            fail(ErrorCode::kInvalidArgs, "--policy needs a --url such as grpc://127.0.0.1:50063")
+                .error());
+    return call_over_http(options, std::move(*args), call_id, clock);
 }
 
 }  // namespace crab::cli

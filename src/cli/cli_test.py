@@ -73,6 +73,169 @@ def failure(code, message="no", status="error", details=None):
     )
 
 
+COMMANDS = (
+    "gateway run",
+    "gateway check",
+    "host memory",
+    "host cron",
+    "tools list",
+    "tools show",
+    "call",
+    "chat",
+    "calls list",
+    "calls show",
+    "calls cancel",
+    "events tail",
+    "explain",
+    "devices list",
+    "devices pair",
+    "devices approve",
+    "devices revoke",
+    "pair test",
+    "pair tool",
+    "pair subscriber",
+    "pair cli",
+    "peers list",
+    "peers show",
+    "peers renew",
+    "peers revoke",
+    "peers enable",
+    "peers disable",
+    "peers identity",
+    "leases list",
+    "leases revoke",
+    "artifacts list",
+    "artifacts get",
+    "artifacts delete",
+    "approvals list",
+    "approvals show",
+    "approvals allow",
+    "approvals deny",
+    "approvals watch",
+    "approvals remembered",
+    "approvals forget",
+    "policy test",
+    "tls init",
+    "worktree bind",
+    "worktree unbind",
+    "worktree status",
+    "agents list",
+    "agents turns",
+    "agents show",
+    "tools cost",
+    "device",
+    "bridge run",
+    "bridge list",
+    "bridge status",
+    "bridge enable",
+    "bridge disable",
+    "bridge call",
+    "doctor",
+    "completion",
+    "schema check",
+    "schema suite",
+    "help",
+)
+
+POLICY = """
+policy:
+  - {principal: "caller/*", call: {deny: [disk_usage]}, where: [{pointer: /path, glob: "/root*"}]}
+  - {principal: caller/ci, call: {needs_approval: [reboot]}}
+  - {principal: "device/*", register: {deny: ["shell*"]}}
+  - {principal: "*", sources: ["device/old"], call: {deny: ["*"]}}
+  - {principal: agent/reporter, effects: none, call: {allow: ["*"]}}
+  - {principal: agent/sms, call: {allow: [sms]}, where: [{pointer: /to, glob: "+49*"}]}
+peers:
+  - {id: subscriber/log, tenants: [harbour], allow: ["events.publish:cron.*"],
+     deny: ["events.subscribe:cron.*"]}
+"""
+# Words of `crab policy test --as`, its exit code, and how its line begins.
+POLICY_ANSWERS = (
+    (
+        ["subscriber/log", "events.publish:cron.triggered"],
+        0,
+        "allow, by rule peers[0].allow: events.publish:cron.*",
+    ),
+    (
+        ["subscriber/log", "events.subscribe:cron.triggered"],
+        4,
+        "deny, by rule peers[0].deny: events.subscribe:cron.*",
+    ),
+    (
+        ["subscriber/log", "events.publish:cron.triggered", "--tenant", "default"],
+        4,
+        "deny, by rule peers[0].tenants: none of them",
+    ),
+    (
+        ["subscriber/log", "events.publish:cron.triggered", "--tenant", "harbour"],
+        0,
+        "allow, by rule peers[0].allow: events.publish:cron.*",
+    ),
+    (
+        ["listener/chat", "events.subscribe:cron.triggered"],
+        4,
+        "deny, by rule default deny: neither its role nor a rule allows it",
+    ),
+    (
+        ["listener/chat", "events.subscribe:cron.triggered", "--role", "subscriber"],
+        0,
+        "allow, by rule role default: subscriber may events.subscribe:cron.*",
+    ),
+    (["operator/desk", "pairing:start"], 4, "deny, by rule no such action"),
+    (["caller/ci", "call", "disk_usage"], 0, "allow, by rule role default"),
+    (
+        ["caller/ci", "call", "disk_usage", "--args", '{"path":"/root/x"}'],
+        4,
+        "deny, by rule policy[0].call.deny: disk_usage",
+    ),
+    (
+        ["caller/ci", "call", "disk_usage", "--source", "device/old"],
+        4,
+        "deny, by rule policy[3].call.deny: *",
+    ),
+    (
+        ["caller/ci", "call", "reboot"],
+        4,
+        "needs_approval, by rule policy[1].call.needs_approval: reboot",
+    ),
+    (
+        ["caller/ci", "call", "disk_usage", "--bytes"],
+        4,
+        "deny, by rule policy[0].call.deny: disk_usage, whose conditions cannot be checked",
+    ),
+    (["caller/ci", "call", "other", "--bytes"], 0, "allow, by rule role default"),
+    (
+        ["caller/ci", "call", "disk_usage"],
+        0,
+        "allow, by rule role default: callers and operators may call (other arguments may "
+        "change that; name some with --args)",
+    ),
+    (
+        ["agent/reporter", "call", "disk_usage", "--effects", "none"],
+        0,
+        "allow, by rule policy[4].call.allow: *",
+    ),
+    (
+        ["agent/reporter", "call", "reboot"],
+        4,
+        "deny, by rule policy[4].call.allow: an allow list speaks of this principal",
+    ),
+    (["agent/butler", "call", "reboot"], 0, "allow, by rule role default"),
+    (
+        ["agent/sms", "call", "sms", "--args", '{"to":"+4912"}'],
+        0,
+        "allow, by rule policy[5].call.allow: sms",
+    ),
+    (["agent/sms", "call", "sms", "--bytes"], 4, "deny, by rule"),
+    (
+        ["device/phone", "register", "shell_date"],
+        4,
+        "deny, by rule policy[2].register.deny: shell*",
+    ),
+    (["device/phone", "register", "date"], 0, "allow, by rule role default"),
+)
+
+
 class CliTest(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="crab-cli-")
@@ -148,69 +311,7 @@ class Help(CliTest):
                 self.assertIn("Examples:\n  ", text, path)
             self.assertTrue(text.endswith("\n"))
             self.assertNotIn("\0", text)
-        for name in (
-            "gateway run",
-            "gateway check",
-            "host memory",
-            "host cron",
-            "tools list",
-            "tools show",
-            "call",
-            "chat",
-            "calls list",
-            "calls show",
-            "calls cancel",
-            "events tail",
-            "explain",
-            "devices list",
-            "devices pair",
-            "devices approve",
-            "devices revoke",
-            "pair test",
-            "pair tool",
-            "pair subscriber",
-            "pair cli",
-            "peers list",
-            "peers show",
-            "peers renew",
-            "peers revoke",
-            "peers enable",
-            "peers disable",
-            "peers identity",
-            "leases list",
-            "leases revoke",
-            "artifacts list",
-            "artifacts get",
-            "artifacts delete",
-            "approvals list",
-            "approvals show",
-            "approvals allow",
-            "approvals deny",
-            "approvals watch",
-            "approvals remembered",
-            "approvals forget",
-            "policy test",
-            "tls init",
-            "worktree bind",
-            "worktree unbind",
-            "worktree status",
-            "agents list",
-            "agents turns",
-            "agents show",
-            "tools cost",
-            "device",
-            "bridge run",
-            "bridge list",
-            "bridge status",
-            "bridge enable",
-            "bridge disable",
-            "bridge call",
-            "doctor",
-            "completion",
-            "schema check",
-            "schema suite",
-            "help",
-        ):
+        for name in COMMANDS:
             self.assertIn(name, seen)
 
     def test_alone_it_prints_its_commands_under_what_they_are_for(self):
@@ -1232,6 +1333,8 @@ class Checks(CliTest):
                     "valid"
                 ]
             )
+
+    def test_gateway_check_tells_of_everything_around_the_file_at_once(self):
         several = self.write(
             "several.yaml",
             "policy: [{principal: 'caler/*'}]\nhooks: [{name: night, type: command, run: "
@@ -1242,6 +1345,8 @@ class Checks(CliTest):
             2,
             "all at once",
         )
+
+    def test_gateway_check_takes_what_is_good_and_warns_of_what_may_come(self):
         good = self.write(
             "good.yaml",
             "policy: [{principal: '*'}, {principal: 'c*'}, {principal: 'agent/butler'}, "
@@ -1302,122 +1407,15 @@ class Checks(CliTest):
         self.assertIn("peers[1].deny: events.publsh:* names no action; actions are", done.stderr)
 
     def test_policy_test_answers_from_the_configuration_with_the_rule_and_an_exit_code(self):
-        path = self.write(
-            "gateway.yaml",
-            """
-policy:
-  - {principal: "caller/*", call: {deny: [disk_usage]}, where: [{pointer: /path, glob: "/root*"}]}
-  - {principal: caller/ci, call: {needs_approval: [reboot]}}
-  - {principal: "device/*", register: {deny: ["shell*"]}}
-  - {principal: "*", sources: ["device/old"], call: {deny: ["*"]}}
-  - {principal: agent/reporter, effects: none, call: {allow: ["*"]}}
-  - {principal: agent/sms, call: {allow: [sms]}, where: [{pointer: /to, glob: "+49*"}]}
-peers:
-  - {id: subscriber/log, tenants: [harbour], allow: ["events.publish:cron.*"],
-     deny: ["events.subscribe:cron.*"]}
-""",
-        )
-        for words, code, line in (
-            (
-                ["subscriber/log", "events.publish:cron.triggered"],
-                0,
-                "allow, by rule peers[0].allow: events.publish:cron.*",
-            ),
-            (
-                ["subscriber/log", "events.subscribe:cron.triggered"],
-                4,
-                "deny, by rule peers[0].deny: events.subscribe:cron.*",
-            ),
-            (
-                ["subscriber/log", "events.publish:cron.triggered", "--tenant", "default"],
-                4,
-                "deny, by rule peers[0].tenants: none of them",
-            ),
-            (
-                ["subscriber/log", "events.publish:cron.triggered", "--tenant", "harbour"],
-                0,
-                "allow, by rule peers[0].allow: events.publish:cron.*",
-            ),
-            (
-                ["listener/chat", "events.subscribe:cron.triggered"],
-                4,
-                "deny, by rule default deny: neither its role nor a rule allows it",
-            ),
-            (
-                ["listener/chat", "events.subscribe:cron.triggered", "--role", "subscriber"],
-                0,
-                "allow, by rule role default: subscriber may events.subscribe:cron.*",
-            ),
-            (["operator/desk", "pairing:start"], 4, "deny, by rule no such action"),
-            (["caller/ci", "call", "disk_usage"], 0, "allow, by rule role default"),
-            (
-                ["caller/ci", "call", "disk_usage", "--args", '{"path":"/root/x"}'],
-                4,
-                "deny, by rule policy[0].call.deny: disk_usage",
-            ),
-            (
-                ["caller/ci", "call", "disk_usage", "--source", "device/old"],
-                4,
-                "deny, by rule policy[3].call.deny: *",
-            ),
-            (
-                ["caller/ci", "call", "reboot"],
-                4,
-                "needs_approval, by rule policy[1].call.needs_approval: reboot",
-            ),
-            (
-                ["caller/ci", "call", "disk_usage", "--bytes"],
-                4,
-                "deny, by rule policy[0].call.deny: disk_usage, whose conditions cannot be checked",
-            ),
-            (["caller/ci", "call", "other", "--bytes"], 0, "allow, by rule role default"),
-            (
-                ["caller/ci", "call", "disk_usage"],
-                0,
-                "allow, by rule role default: callers and operators may call (other arguments may "
-                "change that; name some with --args)",
-            ),
-            (
-                ["agent/reporter", "call", "disk_usage", "--effects", "none"],
-                0,
-                "allow, by rule policy[4].call.allow: *",
-            ),
-            (
-                ["agent/reporter", "call", "reboot"],
-                4,
-                "deny, by rule policy[4].call.allow: an allow list speaks of this principal",
-            ),
-            (["agent/butler", "call", "reboot"], 0, "allow, by rule role default"),
-            (
-                ["agent/sms", "call", "sms", "--args", '{"to":"+4912"}'],
-                0,
-                "allow, by rule policy[5].call.allow: sms",
-            ),
-            (["agent/sms", "call", "sms", "--bytes"], 4, "deny, by rule"),
-            (
-                ["device/phone", "register", "shell_date"],
-                4,
-                "deny, by rule policy[2].register.deny: shell*",
-            ),
-            (["device/phone", "register", "date"], 0, "allow, by rule role default"),
-        ):
+        path = self.write("gateway.yaml", POLICY)
+        for words, code, line in POLICY_ANSWERS:
             done = self.crab("policy", "test", "--config", path, "--as", *words)
             self.assertEqual(
                 (done.returncode, done.stdout[: len(line)], done.stderr), (code, line, ""), words
             )
-        answer = json.loads(
-            self.crab(
-                "policy",
-                "test",
-                "--config",
-                path,
-                "--as",
-                "subscriber/log",
-                "events.publish:cron.triggered",
-                "-o",
-                "json",
-            ).stdout
-        )
+        asked = ["policy", "test", "--config", path, "--as", "subscriber/log"]
+        done = self.crab(*asked, "events.publish:cron.triggered", "-o", "json")
+        answer = json.loads(done.stdout)
         self.assertEqual(
             answer, {"verdict": "allow", "rule": "peers[0].allow: events.publish:cron.*"}
         )

@@ -19,6 +19,76 @@ void CommandLine::gateway() {
     choose_output(check, check_options->output);
 }
 
+namespace {
+
+/// How `crab host NAME --listen` shows itself to the gateway that pairs with it.
+void add_tls_options(CLI::App& command, RunHost& options, CLI::Option* remote) {
+    CLI::Option* const ca = command.add_option(
+        "--tls-ca", options.tls_ca, "Operator-made CA: only who has a certificate of it may pair");
+    CLI::Option* const cert =
+        command.add_option("--tls-cert", options.tls_cert,
+                           "Certificate of that CA, which the host shows until it is paired");
+    CLI::Option* const key =
+        command.add_option("--tls-key", options.tls_key, "Key of that certificate");
+    for (CLI::Option* const one : {ca, cert, key})
+        one->type_name("FILE")->needs(remote)->needs(ca)->needs(cert)->needs(key);
+}
+
+/// Where a host listens: for its user, or for a gateway elsewhere that pairs with it.
+void add_listen_options(CLI::App& command, RunHost& options, const std::string& name) {
+    CLI::Option* const local = command.add_option(
+        "--unix", options.socket,
+        "Socket to listen on, for the same user; name it under hosts: in the gateway's "
+        "configuration");
+    CLI::Option* const remote = command.add_option(
+        "--listen", options.listen,
+        "Address to listen on with mutual TLS, for the gateway that pairs with it (crab pair "
+        "tool)");
+    local->type_name("PATH")->excludes(remote);
+    remote->type_name("HOST:PORT");
+    command
+        .add_option("--id", options.component_id,
+                    "Its id as a peer, with --listen (default: " + name + ")")
+        ->type_name("ID")
+        ->needs(remote);
+    command
+        .add_option("--gateway-key", options.gateway_key,
+                    "The only gateway that may pair, as crab peers identity prints it; needed with "
+                    "--listen")
+        ->type_name("B64")
+        ->needs(remote);
+    command
+        .add_option("--pair-path", options.pair_path,
+                    "Path of the pairing endpoint, in addition to / (default: /v1/pair)")
+        ->type_name("PATH")
+        ->needs(remote);
+    add_tls_options(command, options, remote);
+}
+
+/// What one kind of host needs and the others do not.
+void add_options_of_kind(CLI::App& command, RunHost& options) {
+    switch (options.kind) {
+        case hosting::HostKind::kMemory: return;
+        case hosting::HostKind::kCron:
+            command
+                .add_option("--events-to", options.events_to,
+                            "Gateway that takes what jobs fire: unix:/PATH of its admin socket, "
+                            "or https://HOST:PORT of its peer listener (default: events wait)")
+                ->type_name("URL");
+            return;
+        case hosting::HostKind::kExec:
+            command
+                .add_option(
+                    "--config", options.config,
+                    "Configuration in the gateway's form, of which worktrees and providers count")
+                ->type_name("FILE")
+                ->required();
+            return;
+    }
+}
+
+}  // namespace
+
 void CommandLine::host() {
     CLI::App& parent = group("host", "Run a built-in tool host as a process of its own");
     const auto add = [&](hosting::HostKind kind, const std::string& what) {
@@ -31,57 +101,8 @@ void CommandLine::host() {
                                                     start + " --listen 0.0.0.0:7443 --id " + name +
                                                     "-east --gateway-key \"$KEY\"");
         options->kind = kind;
-        CLI::Option* const local =
-            command->add_option("--unix", options->socket,
-                                "Socket to listen on, for the same user; name it under hosts: in "
-                                "the gateway's configuration");
-        CLI::Option* const remote =
-            command->add_option("--listen", options->listen,
-                                "Address to listen on with mutual TLS, for the gateway that pairs "
-                                "with it (crab pair tool)");
-        local->type_name("PATH")->excludes(remote);
-        remote->type_name("HOST:PORT");
-        command
-            ->add_option("--id", options->component_id,
-                         "Its id as a peer, with --listen (default: " + name + ")")
-            ->type_name("ID")
-            ->needs(remote);
-        command
-            ->add_option("--gateway-key", options->gateway_key,
-                         "The only gateway that may pair, as crab peers identity prints it; needed "
-                         "with --listen")
-            ->type_name("B64")
-            ->needs(remote);
-        command
-            ->add_option("--pair-path", options->pair_path,
-                         "Path of the pairing endpoint, in addition to / (default: /v1/pair)")
-            ->type_name("PATH")
-            ->needs(remote);
-        CLI::Option* const ca =
-            command->add_option("--tls-ca", options->tls_ca,
-                                "Operator-made CA: only who has a certificate of it may pair");
-        CLI::Option* const cert =
-            command->add_option("--tls-cert", options->tls_cert,
-                                "Certificate of that CA, which the host shows until it is paired");
-        CLI::Option* const key =
-            command->add_option("--tls-key", options->tls_key, "Key of that certificate");
-        for (CLI::Option* const one : {ca, cert, key})
-            one->type_name("FILE")->needs(remote)->needs(ca)->needs(cert)->needs(key);
-        if (kind == hosting::HostKind::kCron) {
-            command
-                ->add_option("--events-to", options->events_to,
-                             "Gateway that takes what jobs fire: unix:/PATH of its admin socket, "
-                             "or https://HOST:PORT of its peer listener (default: events wait)")
-                ->type_name("URL");
-        }
-        if (kind == hosting::HostKind::kExec) {
-            command
-                ->add_option(
-                    "--config", options->config,
-                    "Configuration in the gateway's form, of which worktrees and providers count")
-                ->type_name("FILE")
-                ->required();
-        }
+        add_listen_options(*command, *options, name);
+        add_options_of_kind(*command, *options);
         command
             ->add_option(
                 "--state", options->state_dir,

@@ -97,6 +97,65 @@ config::ListenOptions listener_with(const TlsInit& options, const Made& made) {
 
 std::string day_of(std::chrono::sys_seconds when) { return to_rfc3339(when).substr(0, 10); }
 
+json::Value as_json(const Made& made, const std::vector<std::string>& names,
+                    const std::string& gateway) {
+    json::Value answer = json::Value::object({{"cert", made.certificate.string()},
+                                              {"key", made.key.string()},
+                                              {"names", json::Value::array()},
+                                              {"not_after", to_rfc3339(made.leaf.not_after())},
+                                              {"gateway", gateway}});
+    for (const std::string& name : names) answer.find("names")->push_back(name);
+    if (!made.authority.empty()) {
+        answer.set("ca", made.authority.string());
+        answer.set("ca_fingerprint", made.authority_fingerprint);
+        answer.set("ca_is_new", made.authority_is_new);
+    }
+    return answer;
+}
+
+void print_made(const Made& made, const std::vector<std::string>& names) {
+    print_line(fmt::format("certificate  {}", printable(made.certificate.string())));
+    print_line(
+        fmt::format("for          {}", printable(fmt::format("{}", fmt::join(names, ", ")))));
+    print_line(fmt::format("until        {}", day_of(made.leaf.not_after())));
+    if (made.authority.empty()) return;
+    print_line(fmt::format("authority    {}{}", printable(made.authority.string()),
+                           made.authority_is_new ? "" : " (as before)"));
+    print_line(fmt::format("fingerprint  {}", made.authority_fingerprint));
+}
+
+void print_configuration(const Made& made, const std::vector<std::string>& names,
+                         const config::HostPort& address) {
+    print_line("");
+    print_line("In the gateway's configuration, so that other machines reach it:");
+    print_line("");
+    print_line("listen:");
+    print_line(fmt::format("  public: \"{}\"", printable(address.to_text())));
+    print_line(fmt::format("  host_names: [{}]", printable(host_names_of(names))));
+    print_line("  tls:");
+    print_line(fmt::format("    cert: \"{}\"", printable(made.certificate.string())));
+    print_line(fmt::format("    key: \"{}\"", printable(made.key.string())));
+    if (made.authority.empty()) return;
+    print_line("");
+    print_line(made.authority_is_new
+                   ? "Phones and browsers trust it after you have installed the authority "
+                     "there: docs/how_to/trust_the_gateway.md."
+                   : "Whoever trusts the authority already need not do anything. A running "
+                     "gateway takes the new certificate on SIGHUP.");
+}
+
+void print_lines_for_others(const std::string& gateway, const std::string& ca_file) {
+    const std::string trust = ca_file.empty() ? "" : " --ca-file " + shell_word(ca_file);
+    std::string https = gateway;
+    https.replace(0, 3, "https");
+    print_line("");
+    print_line(ca_file.empty() ? "Then devices and callers dial:"
+                               : "Then devices and callers dial, on other machines with the "
+                                 "authority's file where you have brought it:");
+    print_line(printable(fmt::format("  crab device --pair CODE --gateway {}{}", gateway, trust)));
+    print_line(printable(fmt::format("  crab tools list --url {}{}", https, trust)));
+}
+
 }  // namespace
 
 int run(const TlsInit& options) {
@@ -115,56 +174,11 @@ int run(const TlsInit& options) {
     const std::vector<std::string> names = names_of(made->leaf);
     const config::ListenOptions listen = listener_with(options, *made);
     const auto place = setup::public_address(listen, listen.public_address->port);
-    const std::string gateway = place->url("ws", "wss"), ca_file = place->ca_file;
-    if (options.output == Output::kJson) {
-        json::Value answer = json::Value::object({{"cert", made->certificate.string()},
-                                                  {"key", made->key.string()},
-                                                  {"names", json::Value::array()},
-                                                  {"not_after", to_rfc3339(made->leaf.not_after())},
-                                                  {"gateway", gateway}});
-        for (const std::string& name : names) answer.find("names")->push_back(name);
-        if (!made->authority.empty()) {
-            answer.set("ca", made->authority.string());
-            answer.set("ca_fingerprint", made->authority_fingerprint);
-            answer.set("ca_is_new", made->authority_is_new);
-        }
-        return print_json(answer), kExitOk;
-    }
-    print_line(fmt::format("certificate  {}", printable(made->certificate.string())));
-    print_line(
-        fmt::format("for          {}", printable(fmt::format("{}", fmt::join(names, ", ")))));
-    print_line(fmt::format("until        {}", day_of(made->leaf.not_after())));
-    if (!made->authority.empty()) {
-        print_line(fmt::format("authority    {}{}", printable(made->authority.string()),
-                               made->authority_is_new ? "" : " (as before)"));
-        print_line(fmt::format("fingerprint  {}", made->authority_fingerprint));
-    }
-    print_line("");
-    print_line("In the gateway's configuration, so that other machines reach it:");
-    print_line("");
-    print_line("listen:");
-    print_line(fmt::format("  public: \"{}\"", printable(listen.public_address->to_text())));
-    print_line(fmt::format("  host_names: [{}]", printable(host_names_of(names))));
-    print_line("  tls:");
-    print_line(fmt::format("    cert: \"{}\"", printable(made->certificate.string())));
-    print_line(fmt::format("    key: \"{}\"", printable(made->key.string())));
-    if (!made->authority.empty()) {
-        print_line("");
-        print_line(made->authority_is_new
-                       ? "Phones and browsers trust it after you have installed the authority "
-                         "there: docs/how_to/trust_the_gateway.md."
-                       : "Whoever trusts the authority already need not do anything. A running "
-                         "gateway takes the new certificate on SIGHUP.");
-    }
-    const std::string trust = ca_file.empty() ? "" : " --ca-file " + shell_word(ca_file);
-    std::string https = gateway;
-    https.replace(0, 3, "https");
-    print_line("");
-    print_line(ca_file.empty() ? "Then devices and callers dial:"
-                               : "Then devices and callers dial, on other machines with the "
-                                 "authority's file where you have brought it:");
-    print_line(printable(fmt::format("  crab device --pair CODE --gateway {}{}", gateway, trust)));
-    print_line(printable(fmt::format("  crab tools list --url {}{}", https, trust)));
+    const std::string gateway = place->url("ws", "wss");
+    if (options.output == Output::kJson) return print_json(as_json(*made, names, gateway)), kExitOk;
+    print_made(*made, names);
+    print_configuration(*made, names, *listen.public_address);
+    print_lines_for_others(gateway, place->ca_file);
     return kExitOk;
 }
 
