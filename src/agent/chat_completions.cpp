@@ -176,6 +176,54 @@ void write_tool_pictures(json::Writer& writer, std::vector<const Picture*>& pict
     pictures.clear();
 }
 
+void write_role(json::Writer& writer, const Message& message) {
+    switch (message.speaker) {
+        case Speaker::kUser: writer.key("role").string("user"); break;
+        case Speaker::kAssistant: writer.key("role").string("assistant"); break;
+        case Speaker::kTool:
+            writer.key("role").string("tool").key("tool_call_id").string_lossy(message.request_id);
+            break;
+    }
+}
+
+/// `sees`: whether the model takes pictures; else it is told that there were some.
+void write_content(json::Writer& writer, const Message& message, bool sees) {
+    if (sees && message.speaker == Speaker::kUser && has_shown(message)) {
+        writer.key("content").begin_array();
+        if (!message.text.empty())
+            writer.begin_object()
+                .key("type")
+                .string("text")
+                .key("text")
+                .string_lossy(message.text)
+                .end_object();
+        for (const Picture& picture : message.pictures) write_picture(writer, picture);
+        writer.end_array();
+    } else {
+        const std::string blind = sees ? std::string() : with_blind_note(message);
+        writer.key("content").string_lossy(blind.empty() ? message.text : blind);
+    }
+}
+
+/// `own`: the same model asked for them, and gets back what it added to them.
+void write_requests(json::Writer& writer, const Message& message, const ToolNames& names,
+                    bool own) {
+    if (message.requests.empty()) return;
+    writer.key("tool_calls").begin_array();
+    for (const ToolRequest& request : message.requests) {
+        writer.begin_object().key("id").string_lossy(request.id);
+        writer.key("type").string("function").key("function").begin_object();
+        writer.key("name")
+            .string(names.to_model(request.tool))
+            .key("arguments")
+            .string_lossy(request.args)
+            .end_object();
+        if (own && !request.extra.empty()) writer.key("extra_content").raw(request.extra);
+        writer.end_object();
+    }
+    writer.end_array();
+}
+
 }  // namespace
 
 void append_chat_messages(std::string& out, std::string_view system, const Conversation& messages,
@@ -195,31 +243,8 @@ void append_chat_messages(std::string& out, std::string_view system, const Conve
     for (const Message& message : messages) {
         if (message.speaker != Speaker::kTool) write_tool_pictures(writer, of_tools);
         writer.begin_object();
-        switch (message.speaker) {
-            case Speaker::kUser: writer.key("role").string("user"); break;
-            case Speaker::kAssistant: writer.key("role").string("assistant"); break;
-            case Speaker::kTool:
-                writer.key("role")
-                    .string("tool")
-                    .key("tool_call_id")
-                    .string_lossy(message.request_id);
-                break;
-        }
-        if (sees && message.speaker == Speaker::kUser && has_shown(message)) {
-            writer.key("content").begin_array();
-            if (!message.text.empty())
-                writer.begin_object()
-                    .key("type")
-                    .string("text")
-                    .key("text")
-                    .string_lossy(message.text)
-                    .end_object();
-            for (const Picture& picture : message.pictures) write_picture(writer, picture);
-            writer.end_array();
-        } else {
-            const std::string blind = sees ? std::string() : with_blind_note(message);
-            writer.key("content").string_lossy(blind.empty() ? message.text : blind);
-        }
+        write_role(writer, message);
+        write_content(writer, message, sees);
         for (const Picture& picture : message.pictures) {
             if (sees && message.speaker == Speaker::kTool && picture.base64)
                 of_tools.push_back(&picture);
@@ -227,26 +252,7 @@ void append_chat_messages(std::string& out, std::string_view system, const Conve
         const bool own = settings != nullptr && message.reasoning.model == settings->model;
         if (own && settings->return_reasoning && !message.reasoning.text.empty())
             writer.key("reasoning_content").string_lossy(message.reasoning.text);
-        if (!message.requests.empty()) {
-            writer.key("tool_calls").begin_array();
-            for (const ToolRequest& request : message.requests) {
-                writer.begin_object()
-                    .key("id")
-                    .string_lossy(request.id)
-                    .key("type")
-                    .string("function")
-                    .key("function")
-                    .begin_object();
-                writer.key("name")
-                    .string(names.to_model(request.tool))
-                    .key("arguments")
-                    .string_lossy(request.args)
-                    .end_object();
-                if (own && !request.extra.empty()) writer.key("extra_content").raw(request.extra);
-                writer.end_object();
-            }
-            writer.end_array();
-        }
+        write_requests(writer, message, names, own);
         writer.end_object();
     }
     write_tool_pictures(writer, of_tools);

@@ -84,33 +84,25 @@ bool is_whole_number(Element value) {
 /// Whether a member that must be there and not blank is not.
 bool is_missing(std::string_view text) { return text.data() == nullptr || is_blank(text); }
 
-}  // namespace
-
-std::expected<void, CallRefusal> parse_call_request(std::string_view body, json::Parser& parser,
-                                                    std::string& texts, core::Call& call) {
-    auto root = parser.parse(body);
-    if (!root) return bad_form(root.error().message);
-    simdjson::dom::object object;
-    if (root->element().get(object) != simdjson::SUCCESS)
-        return bad_form("the request must be a JSON object");
-    texts.reserve(texts.size() + body.size());
+/// What a request said beside what is in its `Call` already.
+struct Said {
     std::string_view version;
     std::optional<std::int64_t> timeout_ms;
     bool has_context = false;
     std::optional<Element> args;
-    // The ids first, so that a refusal can name them.
-    if (const auto id = json::get_string(root->element(), "call_id")) call.id = keep(texts, *id);
-    if (const auto tool = json::get_string(root->element(), "tool_name"))
-        call.tool = keep(texts, *tool);
-    if (json::has_duplicate_members(root->element()))
-        return bad_form("the request has two members of one name");
-    for (const auto member : object) {
+};
+
+/// The form of each member; whether all are there is looked at later, for a request with broken
+/// members is answered otherwise than one with bad values.
+std::expected<void, CallRefusal> read_members(Element request, std::string& texts, core::Call& call,
+                                              Said& said) {
+    for (const auto member : request.get_object().value_unsafe()) {
         const std::string_view key = member.key;
         bool fits = true;
         if (key == "call_id" || key == "tool_name") {
             fits = member.value.is_string();
         } else if (key == "version") {
-            fits = take(member.value, texts, version);
+            fits = take(member.value, texts, said.version);
         } else if (key == "tenant_id") {
             fits = take(member.value, texts, call.tenant);
         } else if (key == "idempotency_key") {
@@ -119,32 +111,40 @@ std::expected<void, CallRefusal> parse_call_request(std::string_view body, json:
             if (!member.value.is_object()) return bad_form("/args: must be an object");
             if (const auto twice = json::find_duplicate(member.value))
                 return bad_form(fmt::format("/args{}: there are two members of this name", *twice));
-            args = member.value;
+            said.args = member.value;
         } else if (key == "context") {
-            has_context = true;
+            said.has_context = true;
             if (auto parsed = parse_context(member.value, texts, call.context); !parsed)
                 return parsed;
         } else if (key == "timeout_ms") {
-            timeout_ms = json::get_int64(root->element(), "timeout_ms");
-            if (!timeout_ms && !is_whole_number(member.value))
+            said.timeout_ms = json::get_int64(request, "timeout_ms");
+            if (!said.timeout_ms && !is_whole_number(member.value))
                 return bad_form("/timeout_ms: must be an integer");
-            if (!timeout_ms) return bad_value("/timeout_ms: must be 1 to 120000");
+            if (!said.timeout_ms) return bad_value("/timeout_ms: must be 1 to 120000");
         } else {
             return bad_form(fmt::format("/{}: unknown member; remove it", key));
         }
         if (!fits) return bad_form(fmt::format("/{}: must be a string", key));
     }
-    if (is_missing(version)) return bad_value("/version: required, must be \"v1\"");
-    if (version != "v1") return bad_value("/version: must be \"v1\"");
+    return {};
+}
+
+std::expected<void, CallRefusal> check_required(const core::Call& call, const Said& said) {
+    if (is_missing(said.version)) return bad_value("/version: required, must be \"v1\"");
+    if (said.version != "v1") return bad_value("/version: must be \"v1\"");
     if (is_missing(call.id)) return bad_value("/call_id: required and not blank");
     if (is_missing(call.tool)) return bad_value("/tool_name: required and not blank");
     if (is_missing(call.tenant)) return bad_value("/tenant_id: required and not blank");
-    if (!args) return bad_value("/args: required, an object");
-    if (!has_context) return bad_value("/context: required, an object");
+    if (!said.args) return bad_value("/args: required, an object");
+    if (!said.has_context) return bad_value("/context: required, an object");
     if (is_missing(call.context.agent_id))
         return bad_value("/context/agent_id: required and not blank");
     if (is_missing(call.context.session_id))
         return bad_value("/context/session_id: required and not blank");
+    return {};
+}
+
+std::expected<void, CallRefusal> check_bounds(const core::Call& call, const Said& said) {
     for (const std::string_view text :
          {call.id, call.tool, call.tenant, call.idempotency_key, call.context.agent_id,
           call.context.session_id, call.context.platform, call.context.channel_id,
@@ -157,13 +157,32 @@ std::expected<void, CallRefusal> parse_call_request(std::string_view body, json:
         return bad_value(
             "/context/request_origin: must be one of agent_turn, cron, operator, system");
     }
-    if (timeout_ms) {
-        if (*timeout_ms < 1 || *timeout_ms > kMaxTimeoutMs)
-            return bad_value("/timeout_ms: must be 1 to 120000");
-        call.timeout = Milliseconds(*timeout_ms);
-    }
+    if (said.timeout_ms && (*said.timeout_ms < 1 || *said.timeout_ms > kMaxTimeoutMs))
+        return bad_value("/timeout_ms: must be 1 to 120000");
+    return {};
+}
+
+}  // namespace
+
+std::expected<void, CallRefusal> parse_call_request(std::string_view body, json::Parser& parser,
+                                                    std::string& texts, core::Call& call) {
+    auto root = parser.parse(body);
+    if (!root) return bad_form(root.error().message);
+    if (!root->element().is_object()) return bad_form("the request must be a JSON object");
+    texts.reserve(texts.size() + body.size());
+    // The ids first, so that a refusal can name them.
+    if (const auto id = json::get_string(root->element(), "call_id")) call.id = keep(texts, *id);
+    if (const auto tool = json::get_string(root->element(), "tool_name"))
+        call.tool = keep(texts, *tool);
+    if (json::has_duplicate_members(root->element()))
+        return bad_form("the request has two members of one name");
+    Said said;
+    if (auto good = read_members(root->element(), texts, call, said); !good) return good;
+    if (auto good = check_required(call, said); !good) return good;
+    if (auto good = check_bounds(call, said); !good) return good;
+    if (said.timeout_ms) call.timeout = Milliseconds(*said.timeout_ms);
     call.args = root->raw_member("args").value_or("{}");
-    call.parsed_args = parser.lend(*args);
+    call.parsed_args = parser.lend(*said.args);
     return {};
 }
 

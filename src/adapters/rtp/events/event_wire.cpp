@@ -179,24 +179,8 @@ bool is_end_of_call(EventType type) {
     return type == EventType::kToolCallCompleted || type == EventType::kToolCallFailed;
 }
 
-}  // namespace
-
-Result<PublishedEvent> parse_envelope(std::string_view body, json::Parser& parser,
-                                      const EventOrigin& origin) {
-    constexpr std::array<std::string_view, 11> kMembers{
-        "version", "event_id", "trace_id", "tenant_id", "occurred_at",    "event_type",
-        "source",  "routing",  "payload",  "meta",      "idempotency_key"};
-    const auto parsed = parser.parse(body);
-    if (!parsed) return fail(parsed.error());
-    const Element root = parsed->element();
-    if (!root.is_object()) return bad("the event must be a JSON object");
-    if (auto checked = check_object("", root, kMembers); !checked) return fail(checked.error());
-    PublishedEvent published;
-    core::Event& event = published.event.event;
-    std::string& envelope = event.envelope;
-    envelope.reserve(body.size() + 128);
-    json::Writer writer(envelope);
-    writer.begin_object();
+/// What names and dates the event, and its type.
+Result<void> read_head(Element root, json::Writer& writer, core::Event& event) {
     for (const std::string_view key :
          {"version", "event_id", "trace_id", "tenant_id", "occurred_at", "event_type"}) {
         const auto text = required_text("", root, key);
@@ -212,6 +196,56 @@ Result<PublishedEvent> parse_envelope(std::string_view body, json::Parser& parse
         if (!type) return bad(fmt::format("/event_type: there is no type '{}'", *text));
         event.type = *type;
     }
+    return {};
+}
+
+/// What it says, and about which call if it is the end of one.
+Result<void> read_payload(Element root, json::Writer& writer, PublishedEvent& published) {
+    const auto payload = json::get(root, "payload");
+    if (!payload) return bad("/payload: required");
+    if (auto checked = check_free_object("/payload", *payload); !checked) return checked;
+    writer.key("payload").raw(json::to_text(*payload));
+    if (is_end_of_call(published.event.event.type)) {
+        const auto call_id = required_text("/payload", *payload, "call_id");
+        if (!call_id) return fail(call_id.error());
+        published.event.call_id = *call_id;
+    }
+    if (const auto meta = json::get(root, "meta")) {
+        if (auto checked = check_free_object("/meta", *meta); !checked) return checked;
+        writer.key("meta").raw(json::to_text(*meta));
+    }
+    return {};
+}
+
+Result<void> read_idempotency_key(Element root, json::Writer& writer, PublishedEvent& published) {
+    const auto key = json::get(root, "idempotency_key");
+    if (!key) return {};
+    const auto text = text_of("/idempotency_key", *key);
+    if (!text) return fail(text.error());
+    if (is_blank(*text)) return bad("/idempotency_key: must not be blank");
+    published.event.idempotency_key = *text;
+    writer.key("idempotency_key").string(*text);
+    return {};
+}
+
+}  // namespace
+
+Result<PublishedEvent> parse_envelope(std::string_view body, json::Parser& parser,
+                                      const EventOrigin& origin) {
+    constexpr std::array<std::string_view, 11> kMembers{
+        "version", "event_id", "trace_id", "tenant_id", "occurred_at",    "event_type",
+        "source",  "routing",  "payload",  "meta",      "idempotency_key"};
+    const auto parsed = parser.parse(body);
+    if (!parsed) return fail(parsed.error());
+    const Element root = parsed->element();
+    if (!root.is_object()) return bad("the event must be a JSON object");
+    if (auto checked = check_object("", root, kMembers); !checked) return fail(checked.error());
+    PublishedEvent published;
+    core::Event& event = published.event.event;
+    event.envelope.reserve(body.size() + 128);
+    json::Writer writer(event.envelope);
+    writer.begin_object();
+    if (auto read = read_head(root, writer, event); !read) return fail(read.error());
     const auto source = json::get(root, "source");
     if (!source) return bad("/source: required");
     if (auto read = read_source(*source, origin, writer, published); !read)
@@ -220,28 +254,8 @@ Result<PublishedEvent> parse_envelope(std::string_view body, json::Parser& parse
     if (!routing) return bad("/routing: required");
     if (auto checked = check_routing(*routing, event); !checked) return fail(checked.error());
     writer.key("routing").raw(json::to_text(*routing));
-    const auto payload = json::get(root, "payload");
-    if (!payload) return bad("/payload: required");
-    if (auto checked = check_free_object("/payload", *payload); !checked)
-        return fail(checked.error());
-    writer.key("payload").raw(json::to_text(*payload));
-    if (is_end_of_call(event.type)) {
-        const auto call_id = required_text("/payload", *payload, "call_id");
-        if (!call_id) return fail(call_id.error());
-        published.event.call_id = *call_id;
-    }
-    if (const auto meta = json::get(root, "meta")) {
-        if (auto checked = check_free_object("/meta", *meta); !checked)
-            return fail(checked.error());
-        writer.key("meta").raw(json::to_text(*meta));
-    }
-    if (const auto key = json::get(root, "idempotency_key")) {
-        const auto text = text_of("/idempotency_key", *key);
-        if (!text) return fail(text.error());
-        if (is_blank(*text)) return bad("/idempotency_key: must not be blank");
-        published.event.idempotency_key = *text;
-        writer.key("idempotency_key").string(*text);
-    }
+    if (auto read = read_payload(root, writer, published); !read) return fail(read.error());
+    if (auto read = read_idempotency_key(root, writer, published); !read) return fail(read.error());
     writer.end_object();
     published.event.content = content_of(root);
     return published;
