@@ -73,7 +73,6 @@ struct GrpcOptions {
     std::filesystem::path unix_socket;  ///< empty: none
     bool open_loopback = false;
     std::size_t max_connections = 1'000;
-    bool is_on() const { return address || !unix_socket.empty(); }
     friend bool operator==(const GrpcOptions&, const GrpcOptions&) = default;
 };
 

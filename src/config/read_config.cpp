@@ -273,78 +273,103 @@ void read_agent(const Members& agent, NamedAgentOptions& out) {
             "pinned", out.tools_pinned.emplace());
 }
 
-}  // namespace
+void read_gateway(const Members& gateway, GatewayOptions& out) {
+    gateway("name", out.name)("threads", out.threads)("state_dir", out.state_dir);
+    gateway("runtime_dir", out.runtime_dir);
+    gateway.in("log")("level", out.log.level)("format", out.log.format);
+}
 
-GatewayConfig read_config(const json::Value& document) {
-    GatewayConfig config;
-    const Members root(&document);
-    const Members gateway = root.in("gateway");
-    gateway("name", config.gateway.name)("threads", config.gateway.threads)(
-        "state_dir", config.gateway.state_dir);
-    gateway("runtime_dir", config.gateway.runtime_dir);
-    gateway.in("log")("level", config.gateway.log.level)("format", config.gateway.log.format);
-    read_listen(root.in("listen"), config.listen);
-    read_grpc(root.in("grpc"), config.grpc);
-    read_limits(root.in("limits"), config.limits);
-    root.in("devices")("grace_ms", config.devices.grace)("ping_after_s", config.devices.ping_after);
-    root.in("devices")("permessage_deflate", config.devices.permessage_deflate)(
-        "query_token", config.devices.query_token);
-    root.in("devices")("token_days", config.devices.token_lifetime);
-    root.in("calls")("default_timeout_ms", config.calls.default_timeout)("max_timeout_ms",
-                                                                         config.calls.max_timeout);
-    root.in("calls")("max_retries", config.calls.max_retries);
+void read_standard_agent(const Members& agent, AgentOptions& out) {
+    agent("instructions", out.instructions)("max_rounds", out.max_rounds)("turn_timeout_s",
+                                                                          out.turn_timeout);
+    agent("context_tokens", out.context_tokens)("output_bytes", out.output_bytes)("max_tools",
+                                                                                  out.max_tools);
+    agent.in("tools")("allow", out.tools_allow)("deny", out.tools_deny)("pinned", out.tools_pinned);
+    agent("tool_tokens", out.tool_tokens);
+}
+
+/// Who may do what, who has to be asked first, and how often.
+void read_rules(const Members& root, GatewayConfig& config) {
     root.each("rates", config.rates, [](const Members& rate, RateRule& out) {
         rate("principal", out.principal)("tool", out.tool)("per_second", out.per_second)("burst",
                                                                                          out.burst);
     });
     root.each("policy", config.policy, read_policy);
-    root.each("peers", config.peers, read_peer);
-    root.in("leases")("ttl", config.leases.ttl)("max_ttl", config.leases.max_ttl)(
-        "renewal_window", config.leases.renewal_window);
-    root.in("leases")("max_per_peer", config.leases.max_per_peer);
     root.in("approvals")("wait", config.approvals.wait)(
         "max_waiting", config.approvals.max_waiting)("unattended", config.approvals.unattended);
     root.in("approvals")("max_waiting_per_principal", config.approvals.max_waiting_per_principal)(
         "in_chat", config.approvals.in_chat);
     root.in("approvals")("new_tools", config.approvals.new_tools);
-    root.each("tools", config.tools, read_override);
     root.each("hooks", config.hooks, read_hook);
+    if (const Members service = root.in("hitl"); service.present())
+        read_remote_service(service, config.hitl.emplace());
+}
+
+/// What connects from elsewhere: devices, and peers with their leases and how they are paired.
+void read_components(const Members& root, GatewayConfig& config) {
+    root.in("devices")("grace_ms", config.devices.grace)("ping_after_s", config.devices.ping_after);
+    root.in("devices")("permessage_deflate", config.devices.permessage_deflate)(
+        "query_token", config.devices.query_token);
+    root.in("devices")("token_days", config.devices.token_lifetime);
+    root.each("peers", config.peers, read_peer);
+    root.in("leases")("ttl", config.leases.ttl)("max_ttl", config.leases.max_ttl)(
+        "renewal_window", config.leases.renewal_window);
+    root.in("leases")("max_per_peer", config.leases.max_per_peer);
+    root.in("pairing")("ca", config.pairing.ca)("cert", config.pairing.cert)("key",
+                                                                             config.pairing.key);
+    root.in("pairing")("allow_insecure_loopback", config.pairing.allow_insecure_loopback);
+}
+
+/// What runs tools, and what commands among them need.
+void read_tool_hosts(const Members& root, GatewayConfig& config) {
+    root.each("tools", config.tools, read_override);
     root.each("hosts", config.hosts, [](const Members& host, ToolHostOptions& out) {
         host("name", out.name)("unix", out.unix_socket)("peer", out.peer);
     });
+    root.in("built_in_hosts")("memory", config.built_in_hosts.memory)("cron",
+                                                                      config.built_in_hosts.cron);
+    root.each("providers", config.providers, read_provider);
     root.each("worktrees", config.worktrees, [](const Members& worktree, WorktreeOptions& out) {
         worktree("id", out.id)("path", out.path)("read_only", out.read_only)("max_bytes",
                                                                              out.max_bytes);
     });
     if (const Members service = root.in("worktree_service"); service.present())
         read_remote_service(service, config.worktree_service.emplace());
-    if (const Members service = root.in("hitl"); service.present())
-        read_remote_service(service, config.hitl.emplace());
-    root.each("providers", config.providers, read_provider);
     root.each("secrets", config.secrets, [](const Members& secret, SecretOptions& out) {
         secret("name", out.name)("env", out.env)("file", out.file);
     });
-    root.in("built_in_hosts")("memory", config.built_in_hosts.memory)("cron",
-                                                                      config.built_in_hosts.cron);
+}
+
+/// What is kept of calls, and for how long.
+void read_records(const Members& root, GatewayConfig& config) {
     root.in("events")("retention", config.events.retention)("max_bytes", config.events.max_bytes)(
         "calls", config.events.calls)("chat_answers", config.events.chat_answers);
     root.in("artifacts")("max_bytes", config.artifacts.max_bytes)(
         "inline_bytes", config.artifacts.inline_bytes)("ttl", config.artifacts.ttl);
     root.in("artifacts")("tenant_bytes", config.artifacts.tenant_bytes)(
         "total_bytes", config.artifacts.total_bytes)("uploads", config.artifacts.uploads);
-    root.each("models", config.models, read_model);
-    root.in("agent")("instructions", config.agent.instructions)(
-        "max_rounds", config.agent.max_rounds)("turn_timeout_s", config.agent.turn_timeout);
-    root.in("agent")("context_tokens", config.agent.context_tokens)(
-        "output_bytes", config.agent.output_bytes)("max_tools", config.agent.max_tools);
-    root.in("agent").in("tools")("allow", config.agent.tools_allow)(
-        "deny", config.agent.tools_deny)("pinned", config.agent.tools_pinned);
-    root.in("agent")("tool_tokens", config.agent.tool_tokens);
-    root.each("agents", config.agents, read_agent);
-    root.in("pairing")("ca", config.pairing.ca)("cert", config.pairing.cert)("key",
-                                                                             config.pairing.key);
-    root.in("pairing")("allow_insecure_loopback", config.pairing.allow_insecure_loopback);
     root.in("audit")("retention_days", config.audit.retention);
+}
+
+}  // namespace
+
+GatewayConfig read_config(const json::Value& document) {
+    GatewayConfig config;
+    const Members root(&document);
+    read_gateway(root.in("gateway"), config.gateway);
+    read_listen(root.in("listen"), config.listen);
+    read_grpc(root.in("grpc"), config.grpc);
+    read_limits(root.in("limits"), config.limits);
+    root.in("calls")("default_timeout_ms", config.calls.default_timeout)("max_timeout_ms",
+                                                                         config.calls.max_timeout);
+    root.in("calls")("max_retries", config.calls.max_retries);
+    read_rules(root, config);
+    read_components(root, config);
+    read_tool_hosts(root, config);
+    read_records(root, config);
+    root.each("models", config.models, read_model);
+    read_standard_agent(root.in("agent"), config.agent);
+    root.each("agents", config.agents, read_agent);
     return config;
 }
 

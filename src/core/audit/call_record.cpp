@@ -96,17 +96,8 @@ std::size_t room_for(const Call& call, const Principal& principal, const CallFac
     return 1024 + BoundedWriter::room_for(texts) + 96 * facts.attempts.size();
 }
 
-}  // namespace
-
-void append_call_record(std::string& out, const Call& call, const Principal& principal,
-                        const CallFacts& facts, const Outcome* outcome) {
-    std::string message;  // made valid UTF-8: it may come from a device
-    if (outcome != nullptr && !*outcome) {
-        json::append_quoted_lossy(
-            message, std::string_view(outcome->error().message).substr(0, kMostMessage));
-    }
-    const std::string run = run_members(call, facts);
-    BoundedWriter writer(out, room_for(call, principal, facts, message) + run.size());
+/// Who calls what, and for whom.
+void caller(BoundedWriter& writer, const Call& call, const Principal& principal) {
     writer.literal("{\"call_id\":")
         .quoted(call.id)
         .literal(",\"time\":\"")
@@ -123,6 +114,10 @@ void append_call_record(std::string& out, const Call& call, const Principal& pri
     text(writer, ",\"session\":", call.context.session_id);
     text(writer, ",\"trace_id\":", call.context.trace_id);
     writer.literal(",\"tool\":").quoted(call.tool);
+}
+
+/// Who let it pass: the policy, the hooks, a person.
+void decisions(BoundedWriter& writer, const CallFacts& facts) {
     if (facts.tool) {
         writer.literal(",\"source\":")
             .quoted(facts.tool->source_text)
@@ -143,6 +138,46 @@ void append_call_record(std::string& out, const Call& call, const Principal& pri
         writer.literal("]");
     }
     if (facts.approval) approval(writer, *facts.approval);
+}
+
+void attempts(BoundedWriter& writer, const CallFacts& facts) {
+    if (!facts.dispatched) return;
+    writer.literal(",\"attempts\":[");
+    for (const auto& made : facts.attempts) {
+        attempt(writer, made);
+        writer.literal(",");
+    }
+    attempt(writer, facts.last);
+    writer.literal("]");
+}
+
+/// `message`: the error's, quoted.
+void end(BoundedWriter& writer, const Outcome& outcome, std::string_view message) {
+    writer.literal(",\"status\":\"").raw(name_of(status_of(outcome))).literal("\"");
+    if (outcome) {
+        writer.literal(",\"result_bytes\":")
+            .integer(static_cast<std::int64_t>(outcome->content.size()));
+    } else {
+        writer.literal(",\"code\":\"")
+            .raw(token_of(outcome.error().code))
+            .literal("\",\"message\":")
+            .raw(message);
+    }
+}
+
+}  // namespace
+
+void append_call_record(std::string& out, const Call& call, const Principal& principal,
+                        const CallFacts& facts, const Outcome* outcome) {
+    std::string message;  // made valid UTF-8: it may come from a device
+    if (outcome != nullptr && !*outcome) {
+        json::append_quoted_lossy(
+            message, std::string_view(outcome->error().message).substr(0, kMostMessage));
+    }
+    const std::string run = run_members(call, facts);
+    BoundedWriter writer(out, room_for(call, principal, facts, message) + run.size());
+    caller(writer, call, principal);
+    decisions(writer, facts);
     writer.literal(",\"args_bytes\":")
         .integer(static_cast<std::int64_t>(call.arguments_size()))
         .raw(run);
@@ -150,25 +185,8 @@ void append_call_record(std::string& out, const Call& call, const Principal& pri
         writer.literal(",\"status\":\"dispatching\"}");
         return;
     }
-    if (facts.dispatched) {
-        writer.literal(",\"attempts\":[");
-        for (const auto& made : facts.attempts) {
-            attempt(writer, made);
-            writer.literal(",");
-        }
-        attempt(writer, facts.last);
-        writer.literal("]");
-    }
-    writer.literal(",\"status\":\"").raw(name_of(status_of(*outcome))).literal("\"");
-    if (*outcome) {
-        writer.literal(",\"result_bytes\":")
-            .integer(static_cast<std::int64_t>((*outcome)->content.size()));
-    } else {
-        writer.literal(",\"code\":\"")
-            .raw(token_of(outcome->error().code))
-            .literal("\",\"message\":")
-            .raw(message);
-    }
+    attempts(writer, facts);
+    end(writer, *outcome, message);
     if (facts.replayed) writer.literal(",\"replayed\":true");
     writer.literal(",\"duration_us\":").integer(micros(call.timeline.offset_ns(Stage::kFinished)));
     timeline(writer, call.timeline);

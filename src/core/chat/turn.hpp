@@ -99,15 +99,4 @@ public:
     virtual Task<Result<std::string>> run(TurnRequest request, TurnEvents& events) = 0;
 };
 
-/// The runner of a gateway without a model: answers that there is none.
-class NoModel final : public TurnRunner {
-public:
-    TurnAgent agent_of(std::string_view persona) override { return {.name = std::string(persona)}; }
-    Task<Result<std::string>> run(TurnRequest, TurnEvents&) override {
-        co_return fail(ErrorCode::kUnavailable,
-                       "no model is configured on this gateway; its tools can be called over "
-                       "/v1/tools/call all the same");
-    }
-};
-
 }  // namespace crab::core

@@ -321,48 +321,44 @@ struct Model {
     }
 };
 
-TEST(Registry, ListingEqualsCallableForRandomRegistriesAndPolicies) {
-    for (std::uint32_t seed = 1; seed <= 150; ++seed) {
-        SCOPED_TRACE(testing::Message() << "seed " << seed);
-        std::mt19937 random(seed);
-        const auto one_of = [&](std::initializer_list<const char*> words) {
-            return std::string(words.begin()[random() % words.size()]);
-        };
-        Registry registry;
-        std::map<std::uint64_t, std::map<std::string, ToolRef>> owned;
-        std::vector<ToolRef> tools;  // oldest first
-        const auto forget = [&](const ToolRef& tool) { std::erase(tools, tool); };
-        for (int step = 0; step < 60; ++step) {
-            const std::uint64_t owner = random() % 8 + 1;
-            const ConnectionId connection{owner};
-            if (random() % 10 == 0) {
-                registry.remove_owner(connection);
-                for (const auto& [name, tool] : owned[owner]) forget(tool);
-                owned.erase(owner);
-                continue;
-            }
-            // Owner 1 holds the built-ins; 2 and 3 are connections of one device.
-            const std::string slug = owner == 1   ? ""
-                                     : owner <= 3 ? "d2"
-                                                  : "d" + std::to_string(owner);
-            const std::string name = owner == 1 ? one_of({"built", "in"})
-                                                : one_of({"a", "b", "c", "d2__a", "d4__b", "a__b"});
-            const ToolRef tool = tool_of(name, slug, connection,
-                                         owner == 1 ? "" : one_of({"", "", "acme", "other"}));
-            if (random() % 4 == 0) {
-                registry.change(connection, {}, std::array{name});
-                if (const auto it = owned[owner].find(name); it != owned[owner].end()) {
-                    forget(it->second);
-                    owned[owner].erase(it);
-                }
-                continue;
-            }
-            registry.change(connection, std::array{tool}, {});
-            if (const auto it = owned[owner].find(name); it != owned[owner].end())
-                forget(it->second);
-            owned[owner][name] = tool;
-            tools.push_back(tool);
+/// A registry after sixty random changes, and what was added to it and not removed.
+struct RandomRegistry {
+    explicit RandomRegistry(std::uint32_t seed) : random(seed) {
+        for (int step = 0; step < 60; ++step) change();
+    }
+
+    std::string one_of(std::initializer_list<const char*> words) {
+        return std::string(words.begin()[random() % words.size()]);
+    }
+    void change() {
+        const std::uint64_t owner = random() % 8 + 1;
+        const ConnectionId connection{owner};
+        if (random() % 10 == 0) {
+            registry.remove_owner(connection);
+            for (const auto& [name, tool] : owned[owner]) std::erase(tools, tool);
+            owned.erase(owner);
+            return;
         }
+        // Owner 1 holds the built-ins; 2 and 3 are connections of one device.
+        const std::string slug = owner == 1 ? "" : owner <= 3 ? "d2" : "d" + std::to_string(owner);
+        const std::string name = owner == 1 ? one_of({"built", "in"})
+                                            : one_of({"a", "b", "c", "d2__a", "d4__b", "a__b"});
+        const ToolRef tool =
+            tool_of(name, slug, connection, owner == 1 ? "" : one_of({"", "", "acme", "other"}));
+        const bool removes = random() % 4 == 0;
+        if (removes)
+            registry.change(connection, {}, std::array{name});
+        else
+            registry.change(connection, std::array{tool}, {});
+        if (const auto it = owned[owner].find(name); it != owned[owner].end()) {
+            std::erase(tools, it->second);
+            owned[owner].erase(it);
+        }
+        if (removes) return;
+        owned[owner][name] = tool;
+        tools.push_back(tool);
+    }
+    std::shared_ptr<const Policy> policy() {
         PolicyRule deny, allow;
         deny.call_deny = {Glob(one_of({"a", "d2__*", "*b*", "built", "none"}))};
         if (random() % 2 == 0) deny.sources = {Glob(one_of({"device/d2", "device/*", "built_in"}))};
@@ -371,55 +367,74 @@ TEST(Registry, ListingEqualsCallableForRandomRegistriesAndPolicies) {
         std::vector<PolicyRule> rules;
         if (random() % 2 == 0) rules.push_back(deny);
         if (random() % 3 == 0) rules.push_back(allow);
-        const auto policy = policy_of(std::move(rules));
+        return policy_of(std::move(rules));
+    }
+
+    std::mt19937 random;
+    Registry registry;
+    std::map<std::uint64_t, std::map<std::string, ToolRef>> owned;
+    std::vector<ToolRef> tools;  ///< oldest first
+};
+
+/// Every listed name leads to the listed tool, and every tool is listed once.
+void expect_that_the_list_resolves(const RegistrySnapshot& snapshot, const View& view,
+                                   const std::vector<ToolRef>& reachable) {
+    std::multiset<const Tool*> seen;
+    const auto listed = snapshot.list(view);
+    for (const auto& [name, tool] : listed) {
+        const auto found = snapshot.resolve(view, name);
+        ASSERT_TRUE(found) << name << ": " << found.error().message;
+        ASSERT_EQ(*found, tool) << name;
+        seen.insert(tool.get());
+    }
+    std::multiset<const Tool*> expected;
+    for (const ToolRef& tool : reachable) expected.insert(tool.get());
+    ASSERT_EQ(seen, expected);
+    ASSERT_TRUE(std::ranges::is_sorted(listed, {}, &RegistrySnapshot::Listed::name));
+}
+
+/// Unique names lead to their tools; plain ones where exactly one has them.
+void expect_that_names_resolve(const RegistrySnapshot& snapshot, const View& view,
+                               const std::vector<ToolRef>& reachable) {
+    for (const ToolRef& tool : reachable) {
+        const auto own = snapshot.resolve(view, tool->unique_name);
+        ASSERT_TRUE(own) << tool->unique_name;
+        ASSERT_EQ(*own, tool);
+        const auto plain = snapshot.resolve(view, tool->spec.name);
+        const bool taken = std::ranges::any_of(
+            reachable, [&](const ToolRef& other) { return other->unique_name == tool->spec.name; });
+        const auto same = std::ranges::count_if(
+            reachable, [&](const ToolRef& other) { return other->spec.name == tool->spec.name; });
+        if (taken) {
+            ASSERT_EQ(plain.value()->unique_name, tool->spec.name);
+        } else if (same == 1) {
+            ASSERT_EQ(plain.value(), tool);
+        } else {
+            ASSERT_EQ(plain.error().code, ErrorCode::kAmbiguousTool);
+        }
+    }
+}
+
+TEST(Registry, ListingEqualsCallableForRandomRegistriesAndPolicies) {
+    for (std::uint32_t seed = 1; seed <= 150; ++seed) {
+        SCOPED_TRACE(testing::Message() << "seed " << seed);
+        RandomRegistry made(seed);
+        const auto policy = made.policy();
         const auto caller = principal_of("caller/ann");
-        const std::string tenant = one_of({"", "acme", "other"});
+        const std::string tenant = made.one_of({"", "acme", "other"});
         const View view{.principal = caller.get(),
                         .policy = policy.get(),
                         .tenant = tenant,
                         .prefer_source = {},
                         .prefer = {}};
-        const SnapshotRef snapshot = registry.snapshot();
-        ASSERT_EQ(snapshot->size(), tools.size());
-        const Model model{.tools = tools, .view = view};
+        const SnapshotRef snapshot = made.registry.snapshot();
+        ASSERT_EQ(snapshot->size(), made.tools.size());
+        const Model model{.tools = made.tools, .view = view};
         const auto reachable = model.reachable();
-
-        // Every listed name leads to the listed tool, and every tool is listed once.
-        std::multiset<const Tool*> seen;
-        const auto listed = snapshot->list(view);
-        for (const auto& [name, tool] : listed) {
-            const auto found = snapshot->resolve(view, name);
-            ASSERT_TRUE(found) << name << ": " << found.error().message;
-            ASSERT_EQ(*found, tool) << name;
-            seen.insert(tool.get());
-        }
-        std::multiset<const Tool*> expected;
-        for (const ToolRef& tool : reachable) expected.insert(tool.get());
-        ASSERT_EQ(seen, expected);
-        ASSERT_TRUE(std::ranges::is_sorted(listed, {}, &RegistrySnapshot::Listed::name));
-
-        // Unique names lead to their tools; plain ones where exactly one has them.
-        for (const ToolRef& tool : reachable) {
-            const auto own = snapshot->resolve(view, tool->unique_name);
-            ASSERT_TRUE(own) << tool->unique_name;
-            ASSERT_EQ(*own, tool);
-            const auto plain = snapshot->resolve(view, tool->spec.name);
-            const bool taken = std::ranges::any_of(reachable, [&](const ToolRef& other) {
-                return other->unique_name == tool->spec.name;
-            });
-            const auto same = std::ranges::count_if(reachable, [&](const ToolRef& other) {
-                return other->spec.name == tool->spec.name;
-            });
-            if (taken) {
-                ASSERT_EQ(plain.value()->unique_name, tool->spec.name);
-            } else if (same == 1) {
-                ASSERT_EQ(plain.value(), tool);
-            } else {
-                ASSERT_EQ(plain.error().code, ErrorCode::kAmbiguousTool);
-            }
-        }
+        ASSERT_NO_FATAL_FAILURE(expect_that_the_list_resolves(*snapshot, view, reachable));
+        ASSERT_NO_FATAL_FAILURE(expect_that_names_resolve(*snapshot, view, reachable));
         // Nothing invisible can be reached.
-        for (const ToolRef& tool : tools) {
+        for (const ToolRef& tool : made.tools) {
             const auto found = snapshot->resolve(view, tool->unique_name);
             if (found) ASSERT_TRUE(model.visible(**found));
         }

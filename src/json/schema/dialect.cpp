@@ -21,17 +21,6 @@ std::optional<Dialect> find_dialect(std::string_view uri) {
     return std::nullopt;
 }
 
-std::string_view metaschema_of(Dialect dialect) {
-    switch (dialect) {
-        case Dialect::kDraft4: return "http://json-schema.org/draft-04/schema";
-        case Dialect::kDraft6: return "http://json-schema.org/draft-06/schema";
-        case Dialect::kDraft7: return "http://json-schema.org/draft-07/schema";
-        case Dialect::k2019_09: return "https://json-schema.org/draft/2019-09/schema";
-        case Dialect::k2020_12: return "https://json-schema.org/draft/2020-12/schema";
-    }
-    return {};
-}
-
 bool Vocabularies::add(std::string_view uri, bool required) {
     const bool is_2019 = uri.starts_with("https://json-schema.org/draft/2019-09/vocab/");
     if (!is_2019 && !uri.starts_with("https://json-schema.org/draft/2020-12/vocab/")) return false;

@@ -13,8 +13,6 @@ enum class Dialect : std::uint8_t { kDraft4, kDraft6, kDraft7, k2019_09, k2020_1
 /// The dialect whose metaschema has this URI (a fragment `#` and http or https do not matter);
 /// nothing for any other URI.
 std::optional<Dialect> find_dialect(std::string_view metaschema_uri);
-/// The URI of the dialect's metaschema, without a fragment.
-std::string_view metaschema_of(Dialect dialect);
 
 /// Which groups of keywords have a meaning. The drafts before 2019-09 have them all.
 struct Vocabularies {

@@ -11,6 +11,17 @@
 namespace crab::json {
 namespace {
 
+std::string_view metaschema_of(Dialect dialect) {
+    switch (dialect) {
+        case Dialect::kDraft4: return "http://json-schema.org/draft-04/schema";
+        case Dialect::kDraft6: return "http://json-schema.org/draft-06/schema";
+        case Dialect::kDraft7: return "http://json-schema.org/draft-07/schema";
+        case Dialect::k2019_09: return "https://json-schema.org/draft/2019-09/schema";
+        case Dialect::k2020_12: return "https://json-schema.org/draft/2020-12/schema";
+    }
+    return {};
+}
+
 class Dialects : public testing::Test {
 protected:
     std::map<std::string, std::string> remotes;

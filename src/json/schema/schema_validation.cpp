@@ -413,22 +413,31 @@ bool SchemaValidation::check_array(NodeId id, const ArrayRules& rules, Array arr
         ++index;
     }
     if (seen && rules.rest != kNone) seen->all = true;
-    if (rules.contains != kNone && matches < rules.min_contains) {
+    valid = check_matches(id, rules, matches, path) && valid;
+    if (rules.unique && (valid || keep_going()) && has_repeated_item(array)) {
+        valid = violated(id, "uniqueItems", path,
+                         [] { return "two items are equal, but all must differ"; });
+    }
+    return valid;
+}
+
+/// `matches`: how many items are as `contains` wants them.
+bool SchemaValidation::check_matches(NodeId id, const ArrayRules& rules, std::size_t matches,
+                                     const Path* path) {
+    if (rules.contains == kNone) return true;
+    bool valid = true;
+    if (matches < rules.min_contains) {
         valid = violated(id, rules.min_contains == 1 ? "contains" : "minContains", path, [&] {
             return fmt::format(
                 "must contain at least {} of the kind that the schema asks for, has {}",
                 plural(rules.min_contains, "item", "items"), matches);
         });
     }
-    if (rules.contains != kNone && matches > rules.max_contains) {
+    if (matches > rules.max_contains) {
         valid = violated(id, "maxContains", path, [&] {
             return fmt::format("has {} of a kind that may occur at most {} times",
                                plural(matches, "item", "items"), rules.max_contains);
         });
-    }
-    if (rules.unique && (valid || keep_going()) && has_repeated_item(array)) {
-        valid = violated(id, "uniqueItems", path,
-                         [] { return "two items are equal, but all must differ"; });
     }
     return valid;
 }
@@ -463,10 +472,8 @@ bool SchemaValidation::has_repeated_item(Array array) {
     return false;
 }
 
-bool SchemaValidation::check_object(NodeId id, const ObjectRules& rules, Element value,
-                                    const Path* path, Evaluated* seen) {
-    const Object object = value.get_object().value_unsafe();
-    const std::size_t size = object.size();
+bool SchemaValidation::check_size(NodeId id, const ObjectRules& rules, std::size_t size,
+                                  const Path* path) {
     bool valid = true;
     if (size < rules.min_properties) {
         valid = violated(id, "minProperties", path, [&] {
@@ -480,6 +487,14 @@ bool SchemaValidation::check_object(NodeId id, const ObjectRules& rules, Element
                                plural(size, "property", "properties"), rules.max_properties);
         });
     }
+    return valid;
+}
+
+bool SchemaValidation::check_object(NodeId id, const ObjectRules& rules, Element value,
+                                    const Path* path, Evaluated* seen) {
+    const Object object = value.get_object().value_unsafe();
+    const std::size_t size = object.size();
+    bool valid = check_size(id, rules, size, path);
     if (!valid && !keep_going()) return false;
     if (!spend(size / 2 + rules.names.size() / 64)) return false;
     Bits present(rules.names.size());

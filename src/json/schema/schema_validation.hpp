@@ -66,8 +66,10 @@ private:
     bool check_string(NodeId id, const StringRules& rules, std::string_view text, const Path* path);
     bool check_array(NodeId id, const ArrayRules& rules, Array array, const Path* path,
                      Evaluated* seen);
+    bool check_matches(NodeId id, const ArrayRules& rules, std::size_t matches, const Path* path);
     bool check_object(NodeId id, const ObjectRules& rules, Element value, const Path* path,
                       Evaluated* seen);
+    bool check_size(NodeId id, const ObjectRules& rules, std::size_t size, const Path* path);
     bool check_names(NodeId id, const ObjectRules& rules, const Bits& present, Element value,
                      const Path* path, Evaluated* seen);
     bool check_in_place(NodeId id, const InPlaceRules& rules, Element value, const Path* path,

@@ -18,25 +18,25 @@ using trust::PeerName;
 using trust::PeerRecord;
 using trust::PeerStatus;
 
+PeerRecord record(const PeerName& name, const std::string& serial,
+                  PeerStatus status = PeerStatus::kActive) {
+    return {.name = name,
+            .endpoint = "wss://a.example:443",
+            .mtls_cert_fingerprint = "sha256:" + serial,
+            .serial_number = serial,
+            .status = status};
+}
+PeerCertificate certificate(const PeerName& name, const std::string& serial) {
+    return {.serial_number = serial,
+            .fingerprint = "sha256:" + serial,
+            .name = name,
+            .key_digest = crypto::sha256(serial)};
+}
+
 class PeerStoreSqliteTest : public testing::Test {
 protected:
     std::unique_ptr<PeerStoreSqlite> open(DatabaseOptions options = {}) {
         return std::move(PeerStoreSqlite::open(folder / "trust.db", options).value());
-    }
-
-    PeerRecord record(const PeerName& name, const std::string& serial,
-                      PeerStatus status = PeerStatus::kActive) const {
-        return {.name = name,
-                .endpoint = "wss://a.example:443",
-                .mtls_cert_fingerprint = "sha256:" + serial,
-                .serial_number = serial,
-                .status = status};
-    }
-    PeerCertificate certificate(const PeerName& name, const std::string& serial) const {
-        return {.serial_number = serial,
-                .fingerprint = "sha256:" + serial,
-                .name = name,
-                .key_digest = crypto::sha256(serial)};
     }
 
     TestFolder folder;
@@ -116,79 +116,85 @@ TEST_F(PeerStoreSqliteTest, AFullDiskIsUnavailableAndLeavesTheOldRecord) {
     EXPECT_EQ(store->find_peer(memory).value(), record(memory, "a1", PeerStatus::kPending));
 }
 
-/// Random changes to this store and to the one in memory, whose rules
-/// trust/pairing/peer_store_test.cpp spells out.
+/// The same random changes to the store and to the one in memory.
+struct BothStores {
+    std::size_t pick(std::size_t most) {
+        return std::uniform_int_distribution<std::size_t>(0, most - 1)(random);
+    }
+    template <class Result>
+    void expect_same(const Result& ours, const Result& theirs) {
+        ASSERT_EQ(ours.has_value(), theirs.has_value());
+        if (!ours) ASSERT_EQ(ours.error().code, theirs.error().code);
+    }
+    PeerRecord some_record(const PeerName& name) {
+        PeerRecord next = record(name, serials[pick(serials.size())], kStatuses[1 + pick(2)]);
+        next.endpoint = pick(2) == 0 ? "wss://a.example:443" : "wss://b.example:443";
+        return next;
+    }
+    void add_certificate(const PeerName& name) {
+        serials.push_back(std::to_string(serials.size()));
+        const PeerRecord pending = record(name, serials.back(), PeerStatus::kPending);
+        const PeerCertificate made = certificate(name, serials.back());
+        ASSERT_EQ(store.add_certificate(made, pending).has_value(),
+                  model.add_certificate(made, pending).has_value());
+    }
+    void commit(const PeerName& name, const PeerRecord& next, SystemTime now) {
+        PairingCommit commit{.record = next, .previous = model.find_peer(name).value(), .at = now};
+        if (pick(4) == 0) commit.previous.reset();
+        if (pick(2) == 0) commit.old_certificate = PairingCommit::OldCertificate::kRevoke;
+        // A certificate is committed for its own name only; the machine sees to that.
+        const auto leaf = model.find_certificate(next.mtls_cert_fingerprint).value();
+        if (leaf && leaf->name != name) return;
+        expect_same(store.commit(commit), model.commit(commit));
+    }
+    void change(const PeerName& name, SystemTime now) {
+        const PeerRecord next = some_record(name);
+        switch (pick(6)) {
+            case 0:
+            case 1: return add_certificate(name);
+            case 2: return commit(name, next, now);
+            case 3: {
+                const PeerStatus status = kStatuses[pick(kStatuses.size())];
+                return expect_same(store.set_status(name, status), model.set_status(name, status));
+            }
+            case 4:
+                expect_same(store.set_tool_url(name, "https://c.example"),
+                            model.set_tool_url(name, "https://c.example"));
+                return expect_same(store.record_seen(name, now), model.record_seen(name, now));
+            case 5:
+                if (pick(10) != 0) return;
+                return expect_same(store.revoke(name, "lost", now),
+                                   model.revoke(name, "lost", now));
+        }
+    }
+
+    static constexpr std::array kStatuses{PeerStatus::kPending, PeerStatus::kActive,
+                                          PeerStatus::kInactive, PeerStatus::kRevoked};
+    trust::PeerStore& store;
+    std::mt19937 random;
+    trust::PeerStoreMemory model{};
+    std::vector<std::string> serials{"0"};
+};
+
+/// The rules of the one in memory are spelled out by trust/pairing/peer_store_test.cpp.
 TEST_F(PeerStoreSqliteTest, DoesWhatTheStoreInMemoryDoes) {
     const auto seed = std::random_device{}();
     SCOPED_TRACE(testing::Message() << "seed " << seed);
-    std::mt19937 random(seed);
-    const auto pick = [&](std::size_t most) {
-        return std::uniform_int_distribution<std::size_t>(0, most - 1)(random);
-    };
     const std::array<PeerName, 3> names{
         memory, {ComponentType::kToolHost, "cron"}, {ComponentType::kListener, "log"}};
-    const std::array<PeerStatus, 4> statuses{PeerStatus::kPending, PeerStatus::kActive,
-                                             PeerStatus::kInactive, PeerStatus::kRevoked};
     const auto store = open({.durability = Durability::kProcess});
-    trust::PeerStoreMemory model;
-    std::vector<std::string> serials{"0"};
-    const auto is_same = [](const auto& ours, const auto& theirs) {
-        return ours.has_value() == theirs.has_value() &&
-               (ours ? true : ours.error().code == theirs.error().code);
-    };
+    BothStores both{.store = *store, .random = std::mt19937(seed)};
     for (int step = 0; step < 600; ++step) {
         clock.advance(1s);
-        const PeerName& name = names[pick(names.size())];
-        PeerRecord next = record(name, serials[pick(serials.size())], statuses[1 + pick(2)]);
-        next.endpoint = pick(2) == 0 ? "wss://a.example:443" : "wss://b.example:443";
-        switch (pick(6)) {
-            case 0:
-            case 1: {
-                serials.push_back(std::to_string(serials.size()));
-                PeerRecord pending = record(name, serials.back(), PeerStatus::kPending);
-                ASSERT_EQ(
-                    store->add_certificate(certificate(name, serials.back()), pending).has_value(),
-                    model.add_certificate(certificate(name, serials.back()), pending).has_value());
-                break;
-            }
-            case 2: {
-                PairingCommit commit{.record = next,
-                                     .previous = model.find_peer(name).value(),
-                                     .at = clock.system_now()};
-                if (pick(4) == 0) commit.previous.reset();
-                if (pick(2) == 0) commit.old_certificate = PairingCommit::OldCertificate::kRevoke;
-                // A certificate is committed for its own name only; the machine sees to that.
-                const auto leaf = model.find_certificate(next.mtls_cert_fingerprint).value();
-                if (leaf && leaf->name != name) break;
-                ASSERT_TRUE(is_same(store->commit(commit), model.commit(commit)))
-                    << "step " << step;
-                break;
-            }
-            case 3: {
-                const PeerStatus status = statuses[pick(statuses.size())];
-                ASSERT_TRUE(
-                    is_same(store->set_status(name, status), model.set_status(name, status)))
-                    << "step " << step;
-                break;
-            }
-            case 4:
-                ASSERT_TRUE(is_same(store->set_tool_url(name, "https://c.example"),
-                                    model.set_tool_url(name, "https://c.example")));
-                ASSERT_TRUE(is_same(store->record_seen(name, clock.system_now()),
-                                    model.record_seen(name, clock.system_now())));
-                break;
-            case 5:
-                if (pick(10) != 0) break;
-                ASSERT_TRUE(is_same(store->revoke(name, "lost", clock.system_now()),
-                                    model.revoke(name, "lost", clock.system_now())));
-                break;
-        }
-        ASSERT_EQ(store->list_peers().value(), model.list_peers().value()) << "step " << step;
+        ASSERT_NO_FATAL_FAILURE(both.change(names[both.pick(names.size())], clock.system_now()))
+            << "step " << step;
+        ASSERT_EQ(store->list_peers().value(), both.model.list_peers().value()) << "step " << step;
     }
-    for (const PeerCertificate& one : model.certificates)
+    for (const PeerCertificate& one : both.model.certificates)
         EXPECT_EQ(store->find_certificate(one.fingerprint).value(), one);
     for (const std::string endpoint : {"wss://a.example:443", "wss://b.example:443"})
-        EXPECT_EQ(store->find_active_at(endpoint).value(), model.find_active_at(endpoint).value());
+        EXPECT_EQ(store->find_active_at(endpoint).value(),
+                  both.model.find_active_at(endpoint).value());
 }
 
 }  // namespace
