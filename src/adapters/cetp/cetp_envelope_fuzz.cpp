@@ -47,7 +47,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     check_tools(text);
     if (const auto call = cetp::parse_method_call(text))
         require(*cetp::parse_method_call(cetp::to_wire(*call)) == *call);
-    (void)cetp::parse_provider_info(text);
     if (const auto reading = cetp::read_manifest("org.example.P", text,
                                                  {.locale = "de", .runtime_dir = "/run/user/1"});
         reading && *reading) {

@@ -118,14 +118,6 @@ TEST(CetpToolList, WhatDroppedSchemasCostIsBoundedAndSimpleOnesStayWelcome) {
         << "alone it fits";
 }
 
-TEST(CetpToolList, InfoIsReadWithWhatItHas) {
-    const auto info = parse_provider_info(
-        R"({"provider_name":"Ledger","scopes":[{"name":"read","description":"d"},{},7]})");
-    EXPECT_EQ(info->name, "Ledger");
-    EXPECT_EQ(info->scopes, (std::vector<ProviderInfo::Scope>{{"read", "d"}}));
-    EXPECT_FALSE(parse_provider_info("[]"));
-}
-
 TEST(CetpNames, ANameOfTenThousandCharactersBecomesALegalOne) {
     const std::string tool(10'000, 'x');
     const std::string name = hashed_name(plain_name("p", tool), "org.p", tool);

@@ -22,7 +22,6 @@ struct MethodCall {
     Extras extras{};
 
     static MethodCall list_tools() { return {.method = std::string(kListTools)}; }
-    static MethodCall provider_info() { return {.method = std::string(kProviderInfo)}; }
     /// `args` is a JSON object as text; `request_id` is one per logical call and stays the same in
     /// repeats (rules 14 and 48).
     static MethodCall execute_tool(std::string tool, std::string args, std::string request_id);

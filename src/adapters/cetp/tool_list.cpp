@@ -144,24 +144,4 @@ Result<ToolList> parse_tool_list(std::string data) {
     return reader.take();
 }
 
-Result<ProviderInfo> parse_provider_info(std::string_view data) {
-    json::Parser parser;
-    const auto root = parser.parse(data);
-    if (!root || !root->element().is_object())
-        return fail(ErrorCode::kInvalidArgs,
-                    "the answer to get_provider_info is not a JSON object");
-    const auto text = [](json::Element object, std::string_view name) {
-        return clean_text(json::get_string(object, name).value_or(""));
-    };
-    ProviderInfo info{.name = text(root->element(), "provider_name"),
-                      .description = text(root->element(), "description")};
-    if (const auto scopes = json::get_array(root->element(), "scopes")) {
-        for (const json::Element scope : *scopes) {
-            if (auto name = text(scope, "name"); !name.empty())
-                info.scopes.push_back({std::move(name), text(scope, "description")});
-        }
-    }
-    return info;
-}
-
 }  // namespace crab::cetp

@@ -75,16 +75,4 @@ private:
 /// The same in one step. Errors: those of ToolListReader::take().
 Result<ToolList> parse_tool_list(std::string data);
 
-/// What a provider says about itself (rule 17); every part may be empty.
-struct ProviderInfo {
-    struct Scope {
-        std::string name, description;
-        friend bool operator==(const Scope&, const Scope&) = default;
-    };
-    std::string name{}, description{};
-    std::vector<Scope> scopes{};
-};
-/// Errors: kInvalidArgs for what is not a JSON object.
-Result<ProviderInfo> parse_provider_info(std::string_view data);
-
 }  // namespace crab::cetp
