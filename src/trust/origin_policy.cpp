@@ -121,15 +121,4 @@ bool is_origin_allowed(std::optional<std::string_view> origin, std::string_view 
         allowed, [&](const std::string& entry) { return parse_origin(entry) == theirs; });
 }
 
-Result<void> check_allowed_origins(std::span<const std::string> allowed) {
-    for (const std::string& entry : allowed) {
-        if (!parse_origin(entry)) {
-            return fail(
-                ErrorCode::kInvalidArgs,
-                "allowed origin `" + entry + "` must be scheme://host[:port] without a path");
-        }
-    }
-    return {};
-}
-
 }  // namespace crab::trust

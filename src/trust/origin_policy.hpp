@@ -39,8 +39,4 @@ bool is_host_allowed(std::string_view host_header, std::span<const std::string> 
 bool is_origin_allowed(std::optional<std::string_view> origin, std::string_view scheme,
                        std::string_view host_header, std::span<const std::string> allowed);
 
-/// Whether a configured `allowed_origins` can be used. Errors: kInvalidArgs, naming the entry that
-/// can never match.
-Result<void> check_allowed_origins(std::span<const std::string> allowed);
-
 }  // namespace crab::trust

@@ -64,20 +64,6 @@ Result<void> PairingCodes::vouch(std::string_view code, std::string public_key) 
     return {};
 }
 
-std::size_t PairingCodes::close_all() {
-    const std::scoped_lock lock(mutex_);
-    drop_dead_codes(clock_.steady_now());
-    const std::size_t closed = open_.size();
-    open_.clear();
-    return closed;
-}
-
-std::size_t PairingCodes::open_count() {
-    const std::scoped_lock lock(mutex_);
-    drop_dead_codes(clock_.steady_now());
-    return open_.size();
-}
-
 Result<IssuedToken> PairingCodes::redeem(std::string_view code, std::string_view remote_address,
                                          std::string public_key) {
     auto taken = take(code, remote_address);

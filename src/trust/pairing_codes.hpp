@@ -56,9 +56,6 @@ public:
     /// `trusted_device` too. For the admin socket only. Errors: kNotFound for a code of no device,
     /// or that is not open.
     Result<void> vouch(std::string_view code, std::string public_key);
-    /// Closes all codes and returns how many were open.
-    std::size_t close_all();
-    std::size_t open_count();
 
     /// Turns a code into a token, once; or, with `public_key` (DER), into the right of that key.
     /// Dashes and spaces in `code` do not matter. Errors, in this order: kRateLimited with

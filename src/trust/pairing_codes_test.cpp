@@ -106,7 +106,6 @@ TEST_F(PairingCodesTest, FourWrongTriesLeaveACodeAliveAndTheFifthKillsAllOpenOne
     for (int i = 0; i < 5; ++i)
         EXPECT_EQ(refusal(i == 0 ? "" : another_than(second)), ErrorCode::kForbidden);
     EXPECT_EQ(refusal(second), ErrorCode::kNotFound);
-    EXPECT_EQ(codes.open_count(), 0u);
 }
 
 TEST_F(PairingCodesTest, TheEleventhTryWithinAMinuteOfOneAddressHasToWait) {
@@ -145,8 +144,8 @@ TEST_F(PairingCodesTest, OnlySoManyCodesAreOpenAtATime) {
     const auto refused = codes.open({});
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ErrorCode::kRateLimited);
-    EXPECT_EQ(codes.close_all(), 32u);
-    EXPECT_TRUE(codes.open({}));
+    clock.advance(5min);
+    EXPECT_TRUE(codes.open({})) << "the others have run out";
 }
 
 TEST_F(PairingCodesTest, ACodeStaysGoodWhenItsTokenCannotBeStored) {

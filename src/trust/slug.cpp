@@ -17,13 +17,6 @@ void shorten(std::string& slug, std::size_t size) {
 
 }  // namespace
 
-bool is_slug(std::string_view text) {
-    return !text.empty() && text.size() <= kMaxSlugSize && is_letter_or_digit(text.front()) &&
-           is_letter_or_digit(text.back()) && text.find("__") == std::string_view::npos &&
-           std::ranges::all_of(
-               text, [](char c) { return is_letter_or_digit(c) || c == '_' || c == '-'; });
-}
-
 std::string make_slug(std::string_view name, std::string_view fallback) {
     std::string slug;
     for (char c : name) {

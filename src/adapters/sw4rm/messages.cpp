@@ -99,12 +99,6 @@ std::optional<std::chrono::nanoseconds> Duration::value() const {
     return std::chrono::seconds(seconds) + std::chrono::nanoseconds(nanos);
 }
 
-std::optional<ExecutionPolicy> parse_execution_policy(std::string_view bytes) {
-    ExecutionPolicy policy;
-    if (!parse(bytes, policy)) return std::nullopt;
-    return policy;
-}
-
 std::optional<ToolCall> parse_tool_call(std::string_view bytes) {
     ToolCall call;
     const bool whole = each_field(bytes, [&](const Field& field) {

@@ -87,7 +87,6 @@ struct WorktreeStatus {
 std::optional<ToolCall> parse_tool_call(std::string_view bytes);
 std::optional<ToolFrame> parse_tool_frame(std::string_view bytes);
 std::optional<ToolError> parse_tool_error(std::string_view bytes);
-std::optional<ExecutionPolicy> parse_execution_policy(std::string_view bytes);
 std::optional<ProviderRegistration> parse_provider_registration(std::string_view bytes);
 /// DescribeToolsRequest and HealthCheckRequest: one text, number 1.
 std::optional<std::string_view> parse_name(std::string_view bytes);

@@ -68,7 +68,8 @@ TEST(Messages, ThePolicyThatRustSendsByDefault) {
                                  .privilege_level = "default",
                                  .budget_cpu_ms = 30'000,
                                  .budget_wall_ms = 30'000};
-    EXPECT_EQ(parse_execution_policy(bytes), policy);
+    const std::string call = unhex("0a016332") + static_cast<char>(bytes.size()) + bytes;
+    EXPECT_EQ(parse_tool_call(call)->policy, policy);
     EXPECT_EQ(wire(policy), bytes);
 }
 
