@@ -82,6 +82,7 @@ bool has_ended(pid_t pid) {
 
 }  // namespace
 
+// long: the child, its input, its output and the time are waited for in one loop
 Result<SubprocessEnd> run_subprocess(const SubprocessOptions& options) {
     if (options.argv.empty()) return fail(ErrorCode::kInvalidArgs, "no program was named");
     Pipe input, output, errors;

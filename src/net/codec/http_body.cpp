@@ -114,31 +114,9 @@ void BodyDecoder::step(char c) {
             state_ = State::kSize;
             return;
         case State::kTrailerStart:
-            if (c == '\r') {
-                state_ = State::kLastLf;
-                return;
-            }
-            if (!has_class(c, kTokenChar)) return refuse(400, "a trailer has no valid name");
-            state_ = State::kTrailerName;
-            break;
         case State::kTrailerName:
-            if (c == ':') {
-                state_ = State::kTrailerValue;
-            } else if (!has_class(c, kTokenChar)) {
-                return refuse(400, "a trailer has no valid name");
-            }
-            break;
         case State::kTrailerValue:
-            if (c == '\r') {
-                state_ = State::kTrailerLf;
-            } else if (!has_class(c, kValueChar)) {
-                return refuse(400, "a trailer holds a control character");
-            }
-            break;
-        case State::kTrailerLf:
-            if (c != '\n') return refuse(400, "a trailer holds a CR without LF");
-            state_ = State::kTrailerStart;
-            break;
+        case State::kTrailerLf: return in_trailers(c);
         case State::kLastLf:
             if (c != '\n') return refuse(400, "the last chunk is not followed by CRLF");
             state_ = State::kEnd;
@@ -148,6 +126,31 @@ void BodyDecoder::step(char c) {
         case State::kChunk:
         case State::kEnd:
         case State::kRefused: return;  // next() handles these without step()
+    }
+}
+
+// One byte of what follows the last chunk, up to the empty line that ends it.
+void BodyDecoder::in_trailers(char c) {
+    if (state_ == State::kTrailerStart) {
+        if (c == '\r') {
+            state_ = State::kLastLf;
+            return;
+        }
+        if (!has_class(c, kTokenChar)) return refuse(400, "a trailer has no valid name");
+        state_ = State::kTrailerName;
+    } else if (state_ == State::kTrailerName) {
+        if (c == ':')
+            state_ = State::kTrailerValue;
+        else if (!has_class(c, kTokenChar))
+            return refuse(400, "a trailer has no valid name");
+    } else if (state_ == State::kTrailerValue) {
+        if (c == '\r')
+            state_ = State::kTrailerLf;
+        else if (!has_class(c, kValueChar))
+            return refuse(400, "a trailer holds a control character");
+    } else {
+        if (c != '\n') return refuse(400, "a trailer holds a CR without LF");
+        state_ = State::kTrailerStart;
     }
     if (++trailer_bytes_ > limits_.max_trailer_bytes)
         refuse(431, "the trailers are larger than the limit");

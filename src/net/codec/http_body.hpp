@@ -67,6 +67,7 @@ private:
 
     BodyEvent take(std::string_view& in);
     void step(char c);
+    void in_trailers(char c);
     void after_size(char c);
     void refuse(int status, std::string_view reason);
     void refuse_too_large() { refuse(413, "the body is larger than the limit"); }

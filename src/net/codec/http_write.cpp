@@ -60,8 +60,6 @@ constexpr Status kStatuses[] = {
     {507, "HTTP/1.1 507 Insufficient Storage\r\n"},
 };
 
-constexpr std::size_t kBeforePhrase = std::string_view("HTTP/1.1 200 ").size();
-
 // Where each status stands in kStatuses, plus one; 0 for none.
 constexpr auto kPlaces = [] {
     std::array<std::uint8_t, 600> places{};
@@ -100,13 +98,6 @@ bool append_headers(std::string& out, std::size_t start, std::span<const HttpHea
 }
 
 }  // namespace
-
-std::string_view reason_phrase(int status) {
-    std::string_view line = status_line(status);
-    if (line.empty()) return {};
-    line.remove_suffix(2);
-    return line.substr(kBeforePhrase);
-}
 
 void append_status_line(std::string& out, int status) {
     if (const std::string_view line = status_line(status); !line.empty()) {
@@ -163,6 +154,7 @@ bool append_response(std::string& out, int status, std::string_view content_type
     return true;
 }
 
+// parameters: all that a request is made of, as in append_response()
 bool append_request(std::string& out, std::string_view method, std::string_view target,
                     std::string_view host, std::string_view content_type, std::string_view body,
                     std::span<const HttpHeader> more) {

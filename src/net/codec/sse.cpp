@@ -33,12 +33,6 @@ bool append_sse_event(std::string& out, std::string_view type, std::string_view 
     return true;
 }
 
-void append_sse_retry(std::string& out, std::chrono::milliseconds delay) {
-    out.append("retry: ")
-        .append(std::to_string(std::max<std::int64_t>(delay.count(), 0)))
-        .append("\n\n");
-}
-
 SseEvent SseParser::next(std::string_view& in) {
     if (delivered_) {
         type_.clear();

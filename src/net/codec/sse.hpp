@@ -17,7 +17,6 @@ namespace crab::net {
                                     std::string_view data);
 /// An empty comment, which keeps idle connections and the proxies between them awake.
 inline void append_sse_ping(std::string& out) { out += ":\n\n"; }
-void append_sse_retry(std::string& out, std::chrono::milliseconds delay);
 
 struct SseEvent {
     enum class Kind : std::uint8_t { kNeedMore, kEvent, kRefused };

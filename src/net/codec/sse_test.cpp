@@ -91,7 +91,7 @@ TEST(Sse, RetryIsADelayOfDigitsOnly) {
     EXPECT_EQ(parser.retry(), std::nullopt);
     std::string out;
     append_sse_ping(out);
-    append_sse_retry(out, std::chrono::seconds(3));
+    out += "retry: 3000\n\n";
     EXPECT_EQ(read(parser, out), Seen{});
     EXPECT_EQ(parser.retry(), std::chrono::milliseconds(3000));
     read(parser, "retry: 99999999999999999999\n\n");

@@ -169,13 +169,6 @@ bool WebSocketUpgrade::offers(std::string_view protocol) const {
     return std::ranges::find(protocols, protocol) != protocols.end();
 }
 
-std::optional<std::string_view> WebSocketUpgrade::find_protocol(std::string_view prefix) const {
-    const auto found = std::ranges::find_if(
-        protocols, [&](std::string_view protocol) { return protocol.starts_with(prefix); });
-    if (found == protocols.end()) return std::nullopt;
-    return found->substr(prefix.size());
-}
-
 std::string websocket_accept_key(std::string_view key) {
     const std::string text = std::string(key) + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
     std::array<std::uint8_t, 20> digest;

@@ -34,8 +34,6 @@ struct WebSocketUpgrade {
     /// Sec-WebSocket-Protocol in the order offered, credentials included
     std::vector<std::string_view> protocols;
     bool offers(std::string_view protocol) const;
-    /// What follows `prefix` in the first protocol that starts with it: `bearer.` gives the token.
-    std::optional<std::string_view> find_protocol(std::string_view prefix) const;
 };
 
 /// The base64 of SHA-1 over `key` and the protocol's fixed text: what Sec-WebSocket-Accept must be.

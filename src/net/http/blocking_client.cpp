@@ -258,6 +258,7 @@ Result<bool> BlockingClient::write_streamed(Stream& stream, const ClientRequest&
     return true;
 }
 
+// long: one exchange in the order in which its bytes come
 Result<ClientResponse> BlockingClient::exchange(const ClientRequest& request,
                                                 std::string_view bytes, Deadline deadline,
                                                 const OnBody& on_body, bool& answered) {

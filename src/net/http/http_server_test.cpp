@@ -22,50 +22,68 @@ using test::ServerThread;
 class EchoService : public HttpService {
 public:
     Task<void> serve(HttpExchange& exchange) override {
-        const HttpRequest& request = exchange.request();
-        if (request.path() == "/wait" || request.path() == "/keep") {
-            if (request.path() == "/keep") exchange.keep_running_when_caller_leaves();
-            waiting += 1;
-            Waiter for_ever(exchange.loop().timers());
-            if (co_await for_ever.wait(kNoDeadline) == WaitEnd::kCancelled) cancelled += 1;
-        } else if (request.path() == "/finish") {
+        const std::string_view path = exchange.request().path();
+        if (path == "/wait") {
+            co_await wait_for_ever(exchange);
+        } else if (path == "/keep") {
             exchange.keep_running_when_caller_leaves();
-            Wakeup told;
-            finish = [&told] { told.notify(); };
-            waiting += 1;
-            co_await told.wait();
-            exchange.respond(200, "text/plain", "finished");
-            finished += exchange.caller_gone() ? 100 : 1;
-        } else if (request.path() == "/stopped") {
+            co_await wait_for_ever(exchange);
+        } else if (path == "/finish") {
+            co_await wait_for_finish(exchange);
+        } else if (path == "/stopped") {
             exchange.loop().post([&exchange] { exchange.canceller().emit(); });
             Waiter for_ever(exchange.loop().timers());
             if (co_await for_ever.wait(kNoDeadline) == WaitEnd::kCancelled)
                 exchange.respond(409, "text/plain", "stopped");
-        } else if (request.path() == "/throw") {
-            throw std::runtime_error("on purpose");
-        } else if (request.path() == "/later") {
+        } else if (path == "/later") {
             co_await pass_turn();
-            exchange.respond(200, "text/plain", request.body);
-        } else if (request.path() == "/direct") {
-            std::string& out = exchange.begin_response(200, "text/plain");
-            out += request.query();
-            exchange.finish_response();
-        } else if (request.path() == "/stream") {
+            exchange.respond(200, "text/plain", exchange.request().body);
+        } else if (path == "/stream") {
             exchange.start_stream(200, "text/plain");
             exchange.write_chunk("one");
             co_await pass_turn();
             exchange.write_chunk("two");
             exchange.end_stream();
-        } else if (request.path() == "/flood") {
-            exchange.start_stream(200, "application/octet-stream");
-            const std::string chunk(16 * 1024, 'x');
-            for (int i = 0; i < 1024; ++i) {
-                exchange.write_chunk(chunk);
-                most_queued = std::max(most_queued.load(), request.connection->queued_bytes());
-                co_await exchange.drained();
-                if (exchange.caller_gone()) co_return;
-            }
-            exchange.end_stream();
+        } else if (path == "/flood") {
+            co_await flood(exchange);
+        } else {
+            answer_at_once(exchange);
+        }
+    }
+    Task<void> wait_for_ever(HttpExchange& exchange) {
+        waiting += 1;
+        Waiter for_ever(exchange.loop().timers());
+        if (co_await for_ever.wait(kNoDeadline) == WaitEnd::kCancelled) cancelled += 1;
+    }
+    Task<void> wait_for_finish(HttpExchange& exchange) {
+        exchange.keep_running_when_caller_leaves();
+        Wakeup told;
+        finish = [&told] { told.notify(); };
+        waiting += 1;
+        co_await told.wait();
+        exchange.respond(200, "text/plain", "finished");
+        finished += exchange.caller_gone() ? 100 : 1;
+    }
+    Task<void> flood(HttpExchange& exchange) {
+        exchange.start_stream(200, "application/octet-stream");
+        const std::string chunk(16 * 1024, 'x');
+        for (int i = 0; i < 1024; ++i) {
+            exchange.write_chunk(chunk);
+            most_queued =
+                std::max(most_queued.load(), exchange.request().connection->queued_bytes());
+            co_await exchange.drained();
+            if (exchange.caller_gone()) co_return;
+        }
+        exchange.end_stream();
+    }
+    void answer_at_once(HttpExchange& exchange) {
+        const HttpRequest& request = exchange.request();
+        if (request.path() == "/throw") {
+            throw std::runtime_error("on purpose");
+        } else if (request.path() == "/direct") {
+            std::string& out = exchange.begin_response(200, "text/plain");
+            out += request.query();
+            exchange.finish_response();
         } else if (request.path() == "/bulk") {
             exchange.respond(200, "application/octet-stream", std::string(32 * 1024 * 1024, 'x'));
             bulk += 1;
@@ -85,21 +103,11 @@ public:
             exchange.prove_caller();
             exchange.respond(200, "text/plain", "known");
         } else if (request.path() == "/silent" || request.query() == "silent") {
-            co_return;
+            return;
         } else if (request.path() == "/peer") {
             exchange.respond(200, "text/plain", request.peer.text());
         } else if (request.path() == "/socket") {
-            const auto option = [fd = request.connection->fd()](int level, int name) {
-                int value = -1;
-                socklen_t size = sizeof value;
-                ::getsockopt(fd, level, name, &value, &size);
-                return value;
-            };
-            exchange.respond(
-                200, "text/plain",
-                fmt::format("{} {} {} {}", option(IPPROTO_TCP, TCP_NODELAY),
-                            option(SOL_SOCKET, SO_KEEPALIVE), option(IPPROTO_TCP, TCP_KEEPIDLE),
-                            option(IPPROTO_TCP, TCP_KEEPCNT)));
+            exchange.respond(200, "text/plain", socket_options(request.connection->fd()));
         } else if (request.path() == "/in_a_row") {
             if (in_a_row++ == 0)
                 exchange.loop().post([this] {
@@ -112,6 +120,17 @@ public:
             exchange.respond(200, "text/plain",
                              request.body.empty() ? request.target() : request.body);
         }
+    }
+    static std::string socket_options(int fd) {
+        const auto option = [fd](int level, int name) {
+            int value = -1;
+            socklen_t size = sizeof value;
+            ::getsockopt(fd, level, name, &value, &size);
+            return value;
+        };
+        return fmt::format("{} {} {} {}", option(IPPROTO_TCP, TCP_NODELAY),
+                           option(SOL_SOCKET, SO_KEEPALIVE), option(IPPROTO_TCP, TCP_KEEPIDLE),
+                           option(IPPROTO_TCP, TCP_KEEPCNT));
     }
     BodyAdmission admit_body(const HttpRequest& request) override {
         return {.admitted = request.path() != "/closed",

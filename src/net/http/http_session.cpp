@@ -68,6 +68,19 @@ std::size_t HttpSession::on_bytes(Connection& connection, std::span<char> bytes)
     return bytes.size() - rest.size();
 }
 
+// A head that cannot become good is refused before it ends.
+std::size_t HttpSession::look_at_incomplete_head(std::string_view bytes) {
+    const HeadOutcome outcome =
+        parse_request_head(bytes, exchange_.request_.head, server_.options().head);
+    if (outcome.kind == HeadOutcome::Kind::kRefused) {
+        refuse(Head::kUnknown, outcome.status, outcome.reason);
+        return bytes.size();
+    }
+    if (!std::exchange(head_begun_, true))
+        set_deadline(server_.loop().now() + server_.options().header_timeout);
+    return 0;
+}
+
 // Looks for the end of the head, copies it once into the exchange's own buffer and parses it there.
 std::size_t HttpSession::take_head(std::string_view bytes) {
     std::size_t blank = 0;
@@ -76,16 +89,7 @@ std::size_t HttpSession::take_head(std::string_view bytes) {
     if (blank != 0) return blank;
     const void* const end = ::memmem(bytes.data(), bytes.size(), kHeadEnd.data(), kHeadEnd.size());
     HttpRequest& request = exchange_.request_;
-    if (end == nullptr) {
-        const HeadOutcome outcome = parse_request_head(bytes, request.head, server_.options().head);
-        if (outcome.kind == HeadOutcome::Kind::kRefused) {
-            refuse(Head::kUnknown, outcome.status, outcome.reason);
-            return bytes.size();
-        }
-        if (!std::exchange(head_begun_, true))
-            set_deadline(server_.loop().now() + server_.options().header_timeout);
-        return 0;
-    }
+    if (end == nullptr) return look_at_incomplete_head(bytes);
     head_bytes_ =
         static_cast<std::size_t>(static_cast<const char*>(end) - bytes.data()) + kHeadEnd.size();
     std::string& buffer = exchange_.buffer_;

@@ -37,6 +37,7 @@ public:
 private:
     enum class Phase : std::uint8_t { kHead, kBody, kServing, kOver };
     std::size_t take_head(std::string_view bytes);
+    std::size_t look_at_incomplete_head(std::string_view bytes);
     std::size_t take_body(std::string_view bytes);
     std::size_t take_streamed_body(std::string_view bytes);
     void begin_body();

@@ -56,6 +56,7 @@ struct Http2Callbacks {
         return 0;
     }
 
+    // parameters: nghttp2_on_header_callback has them
     static int on_header(nghttp2_session* session, const nghttp2_frame* frame,
                          const std::uint8_t* name, std::size_t name_size, const std::uint8_t* value,
                          std::size_t value_size, std::uint8_t, void* user) {
@@ -144,6 +145,7 @@ struct Http2Callbacks {
     }
 
     // How much of a body goes into the next frame; the bytes themselves follow in send_data().
+    // parameters: nghttp2_data_source_read_callback has them
     static ssize_t read_body(nghttp2_session* session, std::int32_t id, std::uint8_t*,
                              std::size_t most, std::uint32_t* flags, nghttp2_data_source* source,
                              void*) {

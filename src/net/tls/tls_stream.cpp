@@ -25,6 +25,7 @@ TlsStream::TlsStream(TlsContext& context, int fd, const std::string& server_name
     BIO_set_callback_arg(SSL_get_rbio(ssl_), reinterpret_cast<char*>(this));
 }
 
+// parameters: BIO_callback_fn_ex has them
 long TlsStream::watch_reads(bio_st* socket, int operation, const char*, std::size_t asked, int,
                             long, int result, std::size_t* got) {
     if (operation == (BIO_CB_READ | BIO_CB_RETURN)) {

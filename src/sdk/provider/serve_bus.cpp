@@ -108,6 +108,7 @@ int on_call(sd_bus_message* message, void* tools, sd_bus_error*) {
                                                                           cetp::kMaxDataFd));
 }
 
+// parameters: sd_bus_property_get_t has them
 int get_version(sd_bus*, const char*, const char*, const char*, sd_bus_message* reply, void*,
                 sd_bus_error*) {
     return sd_bus_message_append(reply, "u", 1U);
