@@ -36,29 +36,7 @@ def run(build, options, report, say):
         for case in ("first", "after a restart"):
             say(case)
             started, used = time.monotonic(), processes.cpu_ns(server.pid)
-            words = [
-                program,
-                "idle",
-                "--device",
-                server.public,
-                "--count",
-                count,
-                "--tokens",
-                tokens,
-                "--tools",
-                1,
-                "--threads",
-                CROWD,
-                "--answer",
-                1,
-            ]
-            holder = processes.start(
-                words,
-                machine.cores("split")[1],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-            )
+            holder = hold_devices(program, server, count, tokens)
             try:
                 opened = json.loads(processes.line_with(holder, '"open"', 300))["open"]
                 seconds = time.monotonic() - started if opened == count else None
@@ -81,6 +59,19 @@ def run(build, options, report, say):
         report.goal("all registered again", seconds, 5.0, "s")
         report.goal(f"of {CALLED} calls afterwards refused", refused, 0, "")
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def hold_devices(program, server, count, tokens):
+    """The load generator with `count` devices, which answer calls until its input ends."""
+    words = [program, "idle", "--device", server.public, "--count", count, "--tokens", tokens]
+    words += ["--tools", 1, "--threads", CROWD, "--answer", 1]
+    return processes.start(
+        words,
+        machine.cores("split")[1],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
 
 
 def calls_refused(callers, opened, count):

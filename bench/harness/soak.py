@@ -37,19 +37,8 @@ def run(build, options, report, say):
             traffic = processes.start(
                 words, load_core, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
             )
-            samples = []
             try:
-                begin = time.monotonic()
-                while traffic.poll() is None and server.process.poll() is None:
-                    time.sleep(0.25)
-                    samples.append((time.monotonic() - begin, memory(server.pid)[0]))
-                    say(
-                        f"{samples[-1][0]:.0f} of {seconds:.0f} s, {samples[-1][1] / 2**20:.1f} MiB"
-                    )
-                if server.process.poll() is not None:
-                    raise RuntimeError(
-                        f"{server.name} ended with status {server.process.returncode} under load"
-                    )
+                samples = watch_memory(server, traffic, seconds, say)
                 out, errors = traffic.communicate()
             finally:
                 processes.stop(traffic)
@@ -79,6 +68,22 @@ def run(build, options, report, say):
             0,
         )
         report.notes += [f"still pending: {name} = {value}" for name, value in (left or {}).items()]
+
+
+def watch_memory(server, traffic, seconds, say):
+    """(seconds since the begin, resident bytes of the server), several each second, while there is
+    traffic."""
+    samples = []
+    begin = time.monotonic()
+    while traffic.poll() is None and server.process.poll() is None:
+        time.sleep(0.25)
+        samples.append((time.monotonic() - begin, memory(server.pid)[0]))
+        say(f"{samples[-1][0]:.0f} of {seconds:.0f} s, {samples[-1][1] / 2**20:.1f} MiB")
+    if server.process.poll() is not None:
+        raise RuntimeError(
+            f"{server.name} ended with status {server.process.returncode} under load"
+        )
+    return samples
 
 
 def growth_of(samples, seconds):

@@ -26,10 +26,16 @@ enum class Kind { kGood, kBadArguments, kUnknownTool, kAbandoned };
 
 class Soak final : public Answers {
 public:
-    Soak(Loop& loop, const Address& server, const Device::Options& device, std::size_t device_count,
-         std::size_t lanes, const std::string& token, std::uint64_t seed)
-        : loop_(loop), random_(seed), kinds_(lanes) {
-        for (std::size_t i = 0; i < device_count; ++i) {
+    /// How much is asked for; `seed` decides what comes when.
+    struct Size {
+        std::size_t devices = 1;
+        std::size_t lanes = 1;
+        std::uint64_t seed = 0;
+    };
+    Soak(Loop& loop, const Address& server, const Device::Options& device, const std::string& token,
+         const Size& size)
+        : loop_(loop), random_(size.seed), kinds_(size.lanes) {
+        for (std::size_t i = 0; i < size.devices; ++i) {
             Device::Options options = device;
             options.tool = "soak" + std::to_string(i);
             options.fail_every = 50;
@@ -43,8 +49,8 @@ public:
         devices_.push_back(std::make_unique<Device>(loop, silent));
         abandoned_.emplace_back(server, token, silent.tool, kArguments);
         unknown_.emplace_back(server, token, "soak_nowhere", kArguments);
-        callers_ =
-            std::make_unique<HttpCallers>(loop, server, lanes, std::vector<CallRequest>{}, *this);
+        callers_ = std::make_unique<HttpCallers>(loop, server, size.lanes,
+                                                 std::vector<CallRequest>{}, *this);
     }
 
     void run(std::chrono::duration<double> seconds) {
@@ -149,8 +155,8 @@ void run_soak(Options options) {
     options.refuse_others();
 
     Loop loop;
-    Soak soak(loop, server, Device::Options{.gateway = gateway, .token = token}, devices, lanes,
-              server.path.empty() ? token : "", seed);
+    Soak soak(loop, server, Device::Options{.gateway = gateway, .token = token},
+              server.path.empty() ? token : "", {devices, lanes, seed});
     soak.run(std::chrono::duration<double>(seconds));
     soak.report();
 }

@@ -654,36 +654,34 @@ class Commands(BusCase):
         self.gateway.wait_listed(f"{name}__run")
         return self.call(f"{name}__run", **members)
 
+    def probe_of(self, host: "Reachable", secret: Path) -> list[str]:
+        """A command that tries to write everywhere, to read `secret` and to reach `host`."""
+        everywhere = (
+            "/tmp",
+            "/",
+            "/etc",
+            "/usr",
+            "/run",
+            "/dev",
+            "/dev/shm",
+            "/sys",
+            "/proc",
+            self.home.folder / "libexec",
+        )
+        wishes = {
+            "write": [str(each) for each in everywhere],
+            "read": [str(secret), str(Path.home())],
+            "tcp": host.tcp,
+            "udp": host.udp,
+            "unix": [host.path, host.abstract, f"{self.home.folder}/bus"],
+        }
+        return [SYSTEM_PYTHON, "-c", PROBE, json.dumps(wishes)]
+
     def test_cetp_58_a_command_can_write_nowhere_reach_nobody_and_read_no_home(self) -> None:
         secret = self.home.folder / "secret"
         secret.write_text("x")
         with Reachable(self.home.folder) as host:
-            everywhere = (
-                "/tmp",
-                "/",
-                "/etc",
-                "/usr",
-                "/run",
-                "/dev",
-                "/dev/shm",
-                "/sys",
-                "/proc",
-                self.home.folder / "libexec",
-            )
-            probe = [
-                SYSTEM_PYTHON,
-                "-c",
-                PROBE,
-                json.dumps(
-                    {
-                        "write": [str(each) for each in everywhere],
-                        "read": [str(secret), str(Path.home())],
-                        "tcp": host.tcp,
-                        "udp": host.udp,
-                        "unix": [host.path, host.abstract, f"{self.home.folder}/bus"],
-                    }
-                ),
-            ]
+            probe = self.probe_of(host, secret)
             self.script("tester", shlex.join(probe))
             outside = json.loads(
                 json.loads(

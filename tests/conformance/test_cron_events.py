@@ -25,6 +25,36 @@ A_MINUTE = 75.0
 
 
 class CronEventsTest(unittest.TestCase):
+    def check_events(self, inside: dict, beside: dict) -> None:
+        """What the job of the gateway's own host fired, and that of the host beside it."""
+        self.assertEqual(
+            (inside["event_type"], beside["event_type"]), ("cron.triggered", "heartbeat.tick")
+        )
+        self.assertEqual(
+            inside["source"],
+            {"component_type": "cron", "component_id": "cron", "transport": "internal"},
+        )
+        self.assertEqual(
+            beside["source"],
+            {"component_type": "cron", "component_id": "cron", "transport": "unix_socket"},
+        )
+        self.assertEqual(
+            inside["routing"],
+            {"agent_id": "butler", "session_id": "kitchen", "isolation_key": "k"},
+        )
+        self.assertEqual(
+            (
+                inside["payload"]["input"],
+                inside["payload"]["reason"],
+                beside["payload"]["reason"],
+            ),
+            ({"n": 1}, "scheduled_task", "heartbeat"),
+        )
+        self.assertEqual(
+            inside["idempotency_key"],
+            f"cron:{inside['payload']['job_id']}:{inside['payload']['scheduled_for']}",
+        )
+
     def test_jobs_of_both_hosts_fire_into_the_outbox_and_come_again_until_they_are_acknowledged(
         self,
     ) -> None:
@@ -73,34 +103,7 @@ class CronEventsTest(unittest.TestCase):
                 [(turn["event_id"], turn["end"]) for turn in turns],
             )
             self.assertIn('"job_name":"inside"', model.requests[0].body["messages"][-1]["content"])
-            inside, beside = events["inside"], events["beside"]
-            self.assertEqual(
-                (inside["event_type"], beside["event_type"]), ("cron.triggered", "heartbeat.tick")
-            )
-            self.assertEqual(
-                inside["source"],
-                {"component_type": "cron", "component_id": "cron", "transport": "internal"},
-            )
-            self.assertEqual(
-                beside["source"],
-                {"component_type": "cron", "component_id": "cron", "transport": "unix_socket"},
-            )
-            self.assertEqual(
-                inside["routing"],
-                {"agent_id": "butler", "session_id": "kitchen", "isolation_key": "k"},
-            )
-            self.assertEqual(
-                (
-                    inside["payload"]["input"],
-                    inside["payload"]["reason"],
-                    beside["payload"]["reason"],
-                ),
-                ({"n": 1}, "scheduled_task", "heartbeat"),
-            )
-            self.assertEqual(
-                inside["idempotency_key"],
-                f"cron:{inside['payload']['job_id']}:{inside['payload']['scheduled_for']}",
-            )
+            self.check_events(events["inside"], events["beside"])
             gateway.kill()  # nothing was acknowledged
             gateway.start()
             with WebSocket(

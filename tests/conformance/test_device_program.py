@@ -169,19 +169,9 @@ class DeviceProgramTest(GatewayCase):
         )
         self.assertEqual(wrong.returncode, 2, wrong.stderr)
         self.assertIn("/to: must be", wrong.stderr)
+        call = [program(), "--socket", str(self.gateway.admin), "call", tool]
         follow = subprocess.Popen(
-            [
-                program(),
-                "--socket",
-                str(self.gateway.admin),
-                "call",
-                tool,
-                "--arg",
-                "to=2",
-                "--stream",
-                "-o",
-                "json",
-            ],
+            [*call, *"--arg to=2 --stream -o json".split()],
             stdout=subprocess.PIPE,
             text=True,
         )

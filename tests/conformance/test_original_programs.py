@@ -27,7 +27,7 @@ from support.wait import eventually
 from support.websocket import Refused, WebSocket
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
-from pairing_gateway import OriginalGateway, RemoteError  # noqa: E402
+from pairing_gateway import NEW_KEY, OriginalGateway, RemoteError  # noqa: E402
 from pairing_remote import PairingRemote, openssl  # noqa: E402
 from scripted_model import Answer, ScriptedModel  # noqa: E402
 
@@ -39,53 +39,34 @@ class OriginalGatewayTest(unittest.TestCase):
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="crab-original-")))
         self.ca = (self.folder / "ca.pem", self.folder / "ca.key")
         openssl(
-            "req",
-            "-x509",
-            "-newkey",
-            "ec",
-            "-pkeyopt",
-            "ec_paramgen_curve:P-256",
-            "-nodes",
-            "-subj",
-            "/CN=operator",
+            *"req -x509 -nodes -subj /CN=operator".split(),
+            *NEW_KEY,
             "-keyout",
             str(self.ca[1]),
             "-out",
             str(self.ca[0]),
-            "-addext",
-            "basicConstraints=critical,CA:TRUE",
+            *"-addext basicConstraints=critical,CA:TRUE".split(),
         )
         certificate, key, request, names = (
             self.folder / f"host.{end}" for end in ("pem", "key", "csr", "names")
         )
         names.write_text("subjectAltName=IP:127.0.0.1\n")
         openssl(
-            "req",
-            "-new",
-            "-newkey",
-            "ec",
-            "-pkeyopt",
-            "ec_paramgen_curve:P-256",
-            "-nodes",
-            "-subj",
-            "/CN=host",
+            *"req -new -nodes -subj /CN=host".split(),
+            *NEW_KEY,
             "-keyout",
             str(key),
             "-out",
             str(request),
         )
         openssl(
-            "x509",
-            "-req",
-            "-in",
+            *"x509 -req -in".split(),
             str(request),
             "-CA",
             str(self.ca[0]),
             "-CAkey",
             str(self.ca[1]),
-            "-days",
-            "30",
-            "-extfile",
+            *"-days 30 -extfile".split(),
             str(names),
             "-out",
             str(certificate),

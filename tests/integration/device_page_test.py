@@ -191,6 +191,10 @@ class LifeTest(DevicePageCase):
 class PicturesTest(GatewayCase):
     """Pictures for the documentation, at the widths of a phone and of a desk."""
 
+    def call(self, tool: str, args: dict) -> object:
+        context = {"agent_id": "planner", "session_id": "s"}
+        return self.gateway.start_call(tool, args, caller="ci", context=context, timeout=60.0)
+
     def test_pictures(self) -> None:
         folder = Path(PICTURES)
         folder.mkdir(parents=True, exist_ok=True)
@@ -231,23 +235,13 @@ class PicturesTest(GatewayCase):
                     ("read_network", "Never"),
                     ("take_photo", "Allow once"),
                 ):
-                    call = self.gateway.start_call(
-                        f"phone-{scheme}__{tool}",
-                        {},
-                        caller="ci",
-                        context={"agent_id": "planner", "session_id": "s"},
-                        timeout=60.0,
-                    )
+                    call = self.call(f"phone-{scheme}__{tool}", {})
                     page.click_button(answer)
                     call.result(60)
                 page.wait_text(".call.ok", "Camera")
                 page.screenshot(folder / f"device-phone-{scheme}.png")
-                call = self.gateway.start_call(
-                    f"phone-{scheme}__take_photo",
-                    {"camera": "back", "max_side": 1280},
-                    caller="ci",
-                    context={"agent_id": "planner", "session_id": "s"},
-                    timeout=60.0,
+                call = self.call(
+                    f"phone-{scheme}__take_photo", {"camera": "back", "max_side": 1280}
                 )
                 page.wait_text(".ask h2", "planner")
                 page.screenshot(folder / f"device-consent-phone-{scheme}.png")

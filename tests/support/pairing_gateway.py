@@ -73,6 +73,9 @@ class _Link:
         return message
 
 
+NEW_KEY = "-newkey ec -pkeyopt ec_paramgen_curve:P-256".split()
+
+
 class OriginalGateway:
     def __init__(
         self, folder: Path, operator_ca: tuple[Path, Path], gateway_id: str = "gateway"
@@ -81,13 +84,8 @@ class OriginalGateway:
         self.key = b64(libcrypto.ed25519_public(self.seed))
         self.pairing_ca = (folder / "pairing_ca.pem", folder / "pairing_ca.key")
         openssl(
-            "req",
-            "-x509",
-            "-newkey",
-            "ec",
-            "-pkeyopt",
-            "ec_paramgen_curve:P-256",
-            "-nodes",
+            *"req -x509 -nodes".split(),
+            *NEW_KEY,
             "-subj",
             f"/CN=crabstack-pairing-ca-{gateway_id}",
             "-keyout",
@@ -101,32 +99,21 @@ class OriginalGateway:
         )
         certificate, key, request = (folder / f"gateway.{end}" for end in ("pem", "key", "csr"))
         openssl(
-            "req",
-            "-new",
-            "-newkey",
-            "ec",
-            "-pkeyopt",
-            "ec_paramgen_curve:P-256",
-            "-nodes",
-            "-subj",
-            "/CN=gateway",
+            *"req -new -nodes -subj /CN=gateway".split(),
+            *NEW_KEY,
             "-keyout",
             str(key),
             "-out",
             str(request),
         )
         openssl(
-            "x509",
-            "-req",
-            "-in",
+            *"x509 -req -in".split(),
             str(request),
             "-CA",
             str(operator_ca[0]),
             "-CAkey",
             str(operator_ca[1]),
-            "-days",
-            "30",
-            "-out",
+            *"-days 30 -out".split(),
             str(certificate),
         )
         self.tls = ssl.SSLContext(
@@ -153,21 +140,15 @@ class OriginalGateway:
         )
         serial = os.urandom(16).hex().lstrip("0")
         openssl(
-            "x509",
-            "-req",
-            "-in",
+            *"x509 -req -in".split(),
             str(request),
             "-CA",
             str(self.pairing_ca[0]),
             "-CAkey",
             str(self.pairing_ca[1]),
-            "-days",
-            "365",
-            "-set_serial",
+            *"-days 365 -set_serial".split(),
             f"0x{serial}",
-            "-copy_extensions",
-            "copyall",
-            "-extfile",
+            *"-copy_extensions copyall -extfile".split(),
             str(extensions),
             "-out",
             str(leaf),
@@ -192,6 +173,37 @@ class OriginalGateway:
             "not_before": when["notBefore"],
             "not_after": when["notAfter"],
         }
+
+    def _challenge(self, link: "_Link", begin: dict, public_key_x25519: str) -> None:
+        """Only who has the private key to that one can read what is asked back."""
+        challenge_id, plaintext, ephemeral = (
+            os.urandom(16).hex(),
+            b64(os.urandom(32)),
+            os.urandom(32),
+        )
+        aad = json.dumps(
+            {
+                "pairing_id": begin["pairing_id"],
+                "challenge_id": challenge_id,
+                "ephemeral_public_key_x25519": b64(libcrypto.x25519_public(ephemeral)),
+            },
+            separators=(",", ":"),
+        ).encode()
+        key = hashlib.sha256(
+            libcrypto.x25519(ephemeral, base64.b64decode(public_key_x25519)) + aad
+        ).digest()
+        nonce = os.urandom(12)
+        sealed = nonce + libcrypto.aes_256_gcm_seal(key, nonce, plaintext.encode(), aad)
+        link.send(
+            {
+                "type": "pair.challenge",
+                **begin,
+                "challenge_id": challenge_id,
+                "ciphertext": b64(sealed),
+                "aad": b64(aad),
+            }
+        )
+        assert link.receive("pair.challenge_response")["challenge_plaintext"] == plaintext
 
     def pair(self, host: str, port: int, path: str, component_type: str, component_id: str) -> str:
         """One handshake; the certificate that it issued, PEM. Errors: RemoteError; those of
@@ -231,35 +243,7 @@ class OriginalGateway:
                 remote["mtls_cert_fingerprint"],
             ) == (component_type, component_id, shown), remote
 
-            challenge_id, plaintext, ephemeral = (
-                os.urandom(16).hex(),
-                b64(os.urandom(32)),
-                os.urandom(32),
-            )
-            aad = json.dumps(
-                {
-                    "pairing_id": begin["pairing_id"],
-                    "challenge_id": challenge_id,
-                    "ephemeral_public_key_x25519": b64(libcrypto.x25519_public(ephemeral)),
-                },
-                separators=(",", ":"),
-            ).encode()
-            key = hashlib.sha256(
-                libcrypto.x25519(ephemeral, base64.b64decode(remote["public_key_x25519"])) + aad
-            ).digest()
-            nonce = os.urandom(12)
-            link.send(
-                {
-                    "type": "pair.challenge",
-                    **begin,
-                    "challenge_id": challenge_id,
-                    "ciphertext": b64(
-                        nonce + libcrypto.aes_256_gcm_seal(key, nonce, plaintext.encode(), aad)
-                    ),
-                    "aad": b64(aad),
-                }
-            )
-            assert link.receive("pair.challenge_response")["challenge_plaintext"] == plaintext
+            self._challenge(link, begin, remote["public_key_x25519"])
             issued = self._issue(link.receive("pair.csr_request")["csr_pem"])
             link.send(self._signed({"type": "pair.csr_issued", **begin, **issued}))
             assert (
