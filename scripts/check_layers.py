@@ -96,7 +96,6 @@ LAYERS = {
     | VALUES
     | CORE
     | {"trust", "trust/pairing", "hosts/memory", "hosts/cron", "crypto"},
-    "bus/*": TASKS | VALUES | CORE,
     "config": SCHEMAS,
     "setup": SCHEMAS | {"base/process", "config", "core/policy", "crypto", "net/tls"},
     "admin": TASKS | VALUES | NET | CORE | {"trust", "hosts/command", "crypto"},
@@ -143,7 +142,6 @@ LAYERS = {
         "adapters/mcp/*",
         "hosts/command",
         "store/*",
-        "bus/*",
         "sdk/tool_host",
         "trust",
         "trust/pairing",

@@ -104,7 +104,6 @@ class CheckLayersTest(unittest.TestCase):
     def test_the_rows_themselves_have_no_ring(self) -> None:
         folders = {row for row in check_layers.LAYERS if not row.endswith("*")} | {
             "store/sqlite",
-            "bus/nats",
         }
         edges = {}
         for folder in folders:
