@@ -21,9 +21,16 @@ from support.wait import PATIENCE, eventually  # noqa: E402
 
 
 class FaultCase(unittest.TestCase):
-    def on_stdio(self, *faults: str, timeout: float = 20, **more: Any) -> ModernClient:
+    def on_stdio(
+        self,
+        *faults: str,
+        timeout: float = 20,
+        stderr: int | None = None,
+        capabilities: dict[str, Any] | None = None,
+    ) -> ModernClient:
         words = [word for fault in faults for word in ("--fault", fault)]
-        return self.enterContext(ModernClient(stdio(*words, timeout=timeout, **more)))
+        link = stdio(*words, timeout=timeout, stderr=stderr)
+        return self.enterContext(ModernClient(link, capabilities))
 
     def on_http(self, *faults: str) -> ModernClient:
         words = [word for fault in faults for word in ("--fault", fault)]
@@ -121,6 +128,14 @@ class ListFaultsTest(FaultCase):
         restless = self.on_stdio("changing_texts")
         self.assertNotEqual(restless.tools(), restless.tools())
 
+    def test_texts_change_when_told_to_and_tools_are_a_choice(self) -> None:
+        client = self.on_stdio()
+        before = client.tools()["greet"]["description"]
+        client.call("test_trigger_text_change")
+        self.assertNotEqual(client.tools()["greet"]["description"], before)
+        few = self.enterContext(ModernClient(stdio("--tools", "^(greet|test_echo)$")))
+        self.assertEqual(sorted(few.tools()), ["greet", "test_echo"])
+
     def test_changes_come_a_thousand_times_a_second(self) -> None:
         storm = self.on_stdio("storm")
         messages = storm.listen(toolsListChanged=True).messages()
@@ -129,6 +144,23 @@ class ListFaultsTest(FaultCase):
 
 
 class AnswerFaultsTest(FaultCase):
+    def test_questions_have_no_end_or_a_large_state(self) -> None:
+        client = self.on_stdio(capabilities={"elicitation": {}})
+        accept = {"action": "accept", "content": {"name": "Ada"}}
+        client.answers["elicitation/create"] = lambda params: accept
+        with self.assertRaisesRegex(AssertionError, "ten rounds"):
+            client.call("test_endless_rounds")
+        said = client.call("test_large_state", {"bytes": 20_000})
+        self.assertEqual(said["content"][0]["text"], "The state came back unchanged")
+
+    def test_progress_falls_and_outlives_its_call(self) -> None:
+        client = self.on_stdio()
+        client.call("test_progress_odd", progressToken=1)
+        last = client.wait_for("notifications/progress", count=6)
+        self.assertEqual(last["params"]["progress"], 95)
+        steps = [one["params"]["progress"] for one in client.notifications]
+        self.assertEqual(steps, [10, 60, 20, 60, 90, 95])
+
     def test_results_are_not_what_they_should_be(self) -> None:
         bare = self.on_stdio("no_result_type").call("test_simple_text")
         self.assertNotIn("resultType", bare)
@@ -176,8 +208,11 @@ class AnswerFaultsTest(FaultCase):
         self.assertEqual(listed["content"][0]["text"], "Roots: []")
 
     def test_http_wants_a_token_and_its_own_host(self) -> None:
-        fixture = self.enterContext(Fixture("--token", "secret"))
+        fixture = self.enterContext(Fixture("--token", "secret", "--token", "other"))
         link: Any = fixture.link()
+        link.headers["Authorization"] = "Bearer other"
+        self.assertIn("test_echo", ModernClient(link).tools())
+        link.headers.clear()
         refused = link.request("POST", body=b"{}")
         self.assertEqual(refused.status, 401)
         refused.close()
