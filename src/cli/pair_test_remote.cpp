@@ -64,8 +64,8 @@ private:
 }  // namespace
 
 /// In the order of construction; what is used outlives its users.
-struct PairTestRemote::Parts {
-    Parts(Options given, std::string listen_path, std::unique_ptr<net::Listener> bound)
+struct PairTestRemote::Running {
+    Running(Options given, std::string listen_path, std::unique_ptr<net::Listener> bound)
         : options(std::move(given)),
           path(std::move(listen_path)),
           listener(std::move(bound)),
@@ -113,35 +113,36 @@ Result<std::unique_ptr<PairTestRemote>> PairTestRemote::start(Options options) {
     if (!address) return fail(std::move(address.error()));
     auto listener = net::Listener::bind(address->endpoint);
     if (!listener) return fail(std::move(listener.error()));
-    auto parts =
-        std::make_unique<Parts>(std::move(options), std::move(address->path), std::move(*listener));
-    if (auto listening = parts->server.listen(*parts->listener); !listening)
+    auto running = std::make_unique<Running>(std::move(options), std::move(address->path),
+                                             std::move(*listener));
+    if (auto listening = running->server.listen(*running->listener); !listening)
         return fail(std::move(listening.error()));
-    parts->loops.start();
-    return std::unique_ptr<PairTestRemote>(new PairTestRemote(std::move(parts)));
+    running->loops.start();
+    return std::unique_ptr<PairTestRemote>(new PairTestRemote(std::move(running)));
 }
 
-PairTestRemote::PairTestRemote(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+PairTestRemote::PairTestRemote(std::unique_ptr<Running> running) : running_(std::move(running)) {}
 
 PairTestRemote::~PairTestRemote() {
     std::promise<void> stopped;
-    parts_->loops.at(0).post(
-        [&] { parts_->remote.stop([&] { parts_->server.stop([&] { stopped.set_value(); }); }); });
+    running_->loops.at(0).post([&] {
+        running_->remote.stop([&] { running_->server.stop([&] { stopped.set_value(); }); });
+    });
     stopped.get_future().wait();
-    parts_->loops.stop_and_join();
+    running_->loops.stop_and_join();
 }
 
 std::string PairTestRemote::endpoint() const {
-    return fmt::format("ws://{}{}", parts_->listener->endpoint().text(), parts_->path);
+    return fmt::format("ws://{}{}", running_->listener->endpoint().text(), running_->path);
 }
 const crypto::Ed25519PublicKey& PairTestRemote::public_key() const {
-    return parts_->key.public_key();
+    return running_->key.public_key();
 }
 
 Result<trust::PairingStep> PairTestRemote::wait_for_end(Deadline deadline) {
-    if (parts_->end_seen.wait_until(deadline) != std::future_status::ready)
+    if (running_->end_seen.wait_until(deadline) != std::future_status::ready)
         return fail(ErrorCode::kTimeout, "the test's remote saw no end of the handshake");
-    return parts_->end_seen.get();
+    return running_->end_seen.get();
 }
 
 }  // namespace crab::cli

@@ -37,9 +37,9 @@ public:
     Result<trust::PairingStep> wait_for_end(Deadline deadline);
 
 private:
-    struct Parts;
-    explicit PairTestRemote(std::unique_ptr<Parts> parts);
-    std::unique_ptr<Parts> parts_;
+    struct Running;
+    explicit PairTestRemote(std::unique_ptr<Running> running);
+    std::unique_ptr<Running> running_;
 };
 
 }  // namespace crab::cli

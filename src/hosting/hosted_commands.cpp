@@ -141,8 +141,8 @@ Paths files_of(const config::GatewayConfig& config,
     return files;
 }
 
-/// All that a command could read secrets from, or make itself an operator with. `places` are the
-/// folders of this process.
+/// All that a command could read secrets from, or make itself an operator with. `own` begins with
+/// the folders of this process.
 Paths own_files(const config::GatewayConfig& config, Paths own) {
     const auto add = [&](std::initializer_list<std::filesystem::path> named) {
         std::ranges::move(files_of(config, named), std::back_inserter(own));
@@ -197,7 +197,7 @@ Paths relied_on(const config::GatewayConfig& config) {
 }  // namespace
 
 Result<std::shared_ptr<command::Worktrees>> make_worktrees(
-    const config::GatewayConfig& config, const std::vector<std::filesystem::path>& places) {
+    const config::GatewayConfig& config, const std::vector<std::filesystem::path>& own_folders) {
     std::vector<command::Worktree> worktrees;
     for (const config::WorktreeOptions& options : config.worktrees) {
         const auto path = std::filesystem::absolute(config.source).parent_path() / options.path;
@@ -207,9 +207,9 @@ Result<std::shared_ptr<command::Worktrees>> make_worktrees(
                              .max_bytes = options.max_bytes});
     }
     if (worktrees.empty()) return std::make_shared<command::Worktrees>(std::move(worktrees));
-    auto held =
-        command::hold_worktrees(std::move(worktrees), command::OwnFiles(own_files(config, places)),
-                                command::OwnFiles(relied_on(config)));
+    auto held = command::hold_worktrees(std::move(worktrees),
+                                        command::OwnFiles(own_files(config, own_folders)),
+                                        command::OwnFiles(relied_on(config)));
     if (!held) return fail(std::move(held.error()));
     return std::make_shared<command::Worktrees>(std::move(*held));
 }
@@ -220,7 +220,8 @@ bool has_commands(const config::GatewayConfig& config) {
 
 Result<std::unique_ptr<HostedCommands>> HostedCommands::open(
     const config::GatewayConfig& config, std::shared_ptr<const command::Worktrees> worktrees,
-    net::EventLoop& home, core::AuditLog& audit, const std::vector<std::filesystem::path>& places,
+    net::EventLoop& home, core::AuditLog& audit,
+    const std::vector<std::filesystem::path>& own_folders,
     command::CommandServices::BoundWorktree bound_worktree) {
     auto secrets = read_secrets(config);
     if (!secrets) return fail(std::move(secrets.error()));
@@ -236,7 +237,7 @@ Result<std::unique_ptr<HostedCommands>> HostedCommands::open(
         .worktrees = std::move(worktrees),
         .bound_worktree = std::move(bound_worktree),
         .secrets = std::move(*secrets),
-        .own = std::make_shared<const command::OwnFiles>(own_files(config, places)),
+        .own = std::make_shared<const command::OwnFiles>(own_files(config, own_folders)),
         .relied_on = std::make_shared<const command::OwnFiles>(relied_on(config))};
     services.abilities.cgroups = command::CgroupPaths::find();
     command::ScratchFolder::remove_leftovers();
@@ -255,23 +256,23 @@ Result<void> HostedCommands::register_in(core::Registry& registry) {
 }
 
 Result<void> check_commands(const config::GatewayConfig& config,
-                            const std::vector<std::filesystem::path>& places) {
-    auto worktrees = make_worktrees(config, places);
+                            const std::vector<std::filesystem::path>& own_folders) {
+    auto worktrees = make_worktrees(config, own_folders);
     if (!worktrees) return fail(std::move(worktrees.error()));
     auto secrets = read_secrets(config);
     if (!secrets) return fail(std::move(secrets.error()));
     const RealClock clock;
     BlockingPool unused(1);
-    const auto hosts =
-        make_hosts(config,
-                   {.clock = clock,
-                    .threads = unused,
-                    .abilities = {},
-                    .worktrees = std::move(*worktrees),
-                    .secrets = std::move(*secrets),
-                    .own = std::make_shared<const command::OwnFiles>(own_files(config, places)),
-                    .relied_on = std::make_shared<const command::OwnFiles>(relied_on(config))},
-                   nullptr);
+    const auto hosts = make_hosts(
+        config,
+        {.clock = clock,
+         .threads = unused,
+         .abilities = {},
+         .worktrees = std::move(*worktrees),
+         .secrets = std::move(*secrets),
+         .own = std::make_shared<const command::OwnFiles>(own_files(config, own_folders)),
+         .relied_on = std::make_shared<const command::OwnFiles>(relied_on(config))},
+        nullptr);
     if (!hosts) return fail(hosts.error());
     core::Registry registry;
     return register_hosts(registry, *hosts);

@@ -13,24 +13,25 @@
 
 namespace crab::hosting {
 
-/// Opens the configured worktrees. `places` are this process's state and socket folders that the
-/// configuration does not name. Errors: kInvalidArgs for one that is not a folder, overlaps
-/// another, or overlaps crab's own files.
+/// The configured worktrees, their folders held open. `own_folders` are the folders of this
+/// process, of state and sockets, beside what the configuration names. Errors: kInvalidArgs for one
+/// that is not a folder, overlaps another, or meets what is crab's own.
 Result<std::shared_ptr<command::Worktrees>> make_worktrees(
-    const config::GatewayConfig& config, const std::vector<std::filesystem::path>& places);
+    const config::GatewayConfig& config, const std::vector<std::filesystem::path>& own_folders);
 
 /// The configured command providers: their tools and worker threads.
 class HostedCommands final : public sdk::HostedTools {
 public:
-    /// Detects what this machine can enforce, and moves this process into a control group if that
-    /// helps. Blocks for some milliseconds. Egress proxies run on `home` and report refusals to
-    /// `audit`. `places` as in make_worktrees(); they and secret files of the configuration are
-    /// hidden from commands. `bound_worktree` overrides the bindings of `worktrees` unless null.
-    /// Errors: kInvalidArgs that names the provider, the tool and what is wrong.
+    /// Finds out what this host can enforce, and moves this process into a control group where that
+    /// helps. Blocks for some milliseconds. The proxies of providers with an egress list run on
+    /// `home`, and tell `audit` what they refuse. `own_folders` are those of make_worktrees(); no
+    /// command sees them, nor files of the configuration that are secret. `bound_worktree` stands
+    /// in for the bindings of `worktrees`; null: those count. Errors: kInvalidArgs that names the
+    /// provider, the tool and what is wrong.
     static Result<std::unique_ptr<HostedCommands>> open(
         const config::GatewayConfig& config, std::shared_ptr<const command::Worktrees> worktrees,
         net::EventLoop& home, core::AuditLog& audit,
-        const std::vector<std::filesystem::path>& places,
+        const std::vector<std::filesystem::path>& own_folders,
         command::CommandServices::BoundWorktree bound_worktree = {});
 
     /// Errors: kInvalidArgs that names provider and tool.
@@ -51,7 +52,7 @@ bool has_commands(const config::GatewayConfig& config);
 /// Checks the configuration as open() and register_in() would; runs nothing. Errors: theirs and
 /// those of make_worktrees().
 Result<void> check_commands(const config::GatewayConfig& config,
-                            const std::vector<std::filesystem::path>& places);
+                            const std::vector<std::filesystem::path>& own_folders);
 
 /// For each command tool that this process cannot run with the tool's default policy: one line with
 /// the reason.
