@@ -14,6 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[4]
 NODE, SUITE = "node@22", "@modelcontextprotocol/conformance"
 VERSION = "0.2.0-alpha.12"
+_ALWAYS_SKIPS = {"tasks-status-notifications"}  # it waits for a harness of its own
 _STAMP = re.compile(r"-\d{4}-\d\d-\d\dT[\d-]+Z$")
 
 
@@ -35,8 +36,8 @@ class Outcome:
 
     @property
     def is_good(self) -> bool:
-        """A scenario that checked nothing has not passed, unless it says that it skips."""
-        return self.failed == 0 and (self.passed > 0 or self.skipped > 0)
+        """A scenario that checked nothing has not passed, whatever the suite says."""
+        return self.failed == 0 and (self.passed > 0 or self.scenario in _ALWAYS_SKIPS)
 
 
 @dataclass
