@@ -36,9 +36,10 @@ struct ClientResponse {
     std::optional<std::string_view> find(std::string_view lower_case_name) const;
 };
 
-/// Synchronous HTTP/1.1 for command line and SDK callers, over TCP, Unix sockets and TLS. Keeps its
-/// connection between requests; a GET or HEAD that finds the kept connection closed is sent once
-/// more on a new one. Not thread-safe.
+/// Synchronous HTTP/1.1 for command line and SDK callers, over TCP, Unix sockets and TLS: an
+/// HttpClient with one connection, whose event loop runs on the calling thread while that waits, so
+/// that all callbacks come there. Keeps its connection between requests; a GET or HEAD that finds
+/// the kept connection closed is sent once more on a new one. Not thread-safe.
 class BlockingClient {
 public:
     struct Options {
@@ -60,21 +61,17 @@ public:
 
     /// Any status is an answer, not an error. Errors: kUnavailable (nobody there, link broken),
     /// kTimeout (by `deadline` or the options), kForbidden (certificate), kOversize, kInternal (not
-    /// HTTP).
+    /// HTTP), kInvalidArgs (no fit request), kCancelled (next_piece had no more).
     Result<ClientResponse> send(const ClientRequest& request, Deadline deadline = kNoDeadline,
                                 const OnBody& on_body = {});
     void close();
-    /// The certificate the server showed, DER; empty without TLS.
+    /// The certificate the server showed last, DER; empty without TLS.
     std::string peer_certificate_der() const;
 
 private:
-    class Stream;
-    Result<ClientResponse> exchange(const ClientRequest& request, std::string_view bytes,
-                                    Deadline deadline, const OnBody& on_body, bool& answered);
-    Result<bool> write_streamed(Stream& stream, const ClientRequest& request, Deadline deadline);
-    Endpoint endpoint_;
-    Options options_;
-    std::unique_ptr<Stream> stream_;
+    struct Own;
+    class Conversation;
+    std::unique_ptr<Own> own_;
 };
 
 }  // namespace crab::net

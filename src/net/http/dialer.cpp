@@ -3,10 +3,10 @@
 #include "net/codec/http_head.hpp"
 #include "net/codec/websocket_handshake.hpp"
 #include "net/http/http_reply.hpp"
-#include "net/loop/wakeup.hpp"
 
 #include "base/encoding.hpp"
 #include "base/scope_exit.hpp"
+#include "base/task/waiter.hpp"
 
 #include <array>
 #include <cerrno>
@@ -24,42 +24,32 @@ constexpr std::uint64_t kMostRefusal = 4'096;   // of what a refusal says
 
 const ConnectionLimits kLimits{};
 
-/// Wakes a waiting coroutine when a deadline passes.
-class Alarm final : public TimerNode {
-public:
-    Alarm(EventLoop& loop, Deadline deadline, Wakeup& wakeup) : wakeup_(wakeup) {
-        loop.timers().arm(*this, deadline);
-    }
-    bool rang() const { return rang_; }
-
-private:
-    void on_expired() override {
-        rang_ = true;
-        wakeup_.notify();
-    }
-    Wakeup& wakeup_;
-    bool rang_ = false;
-};
-
 /// Sees a connection through its connect and TLS handshake.
 class OpenWaiter final : public ConnectionHandler {
 public:
+    explicit OpenWaiter(TimerWheel& timers) : waiter(timers) {}
     void on_open(Connection& connection) override {
         connection.pause_reading();  // until the real handler is there
         opened = true;
-        wakeup.notify();
+        waiter.wake();
     }
     std::size_t on_bytes(Connection&, std::span<char>) override { return 0; }
     void on_closed(Connection& connection, CloseReason why) override {
         reason = why;
-        failure = connection.failure();
-        wakeup.notify();
+        failure_ = connection.failure();
+        certificate_refused_ = connection.certificate_refused();
+        waiter.wake();
     }
+    /// Why it did not open; `at` is what was dialled.
+    Error error(const std::string& at) const;
 
-    Wakeup wakeup;
+    Waiter waiter;
     bool opened = false;
     std::optional<CloseReason> reason;
-    std::string failure;
+
+private:
+    std::string failure_;
+    bool certificate_refused_ = false;
 };
 
 /// `127.0.0.1:42617` or `unix:/path`; whoever reads an error has several servers.
@@ -75,32 +65,27 @@ std::string text_of(const SocketAddress& address) {
                                         : fmt::format("{}:{}", host, port);
 }
 
-Error dial_error(const SocketAddress& address, CloseReason reason, const std::string& failure) {
-    const std::string at = text_of(address);
-    switch (reason) {
-        case CloseReason::kTimeout:
-            return {.code = ErrorCode::kTimeout,
-                    .message = fmt::format("connecting to {} timed out", at)};
-        case CloseReason::kTlsFailed:
-            return {.code = ErrorCode::kForbidden,
-                    .message = fmt::format("TLS handshake with {} failed: {}", at, failure)};
-        case CloseReason::kPeerClosed:
-        case CloseReason::kReset:
-        case CloseReason::kLocal:
-        case CloseReason::kSlowReader:
-        case CloseReason::kConnectFailed:
-        case CloseReason::kShutdown: break;
-    }
+Error OpenWaiter::error(const std::string& at) const {
+    if (*reason == CloseReason::kTimeout)
+        return {.code = ErrorCode::kTimeout,
+                .message = fmt::format("connecting to {} timed out", at)};
+    if (certificate_refused_)
+        return {.code = ErrorCode::kForbidden,
+                .message = fmt::format("the certificate of {} is not accepted: {}", at, failure_)};
+    if (*reason == CloseReason::kTlsFailed)
+        return {.code = ErrorCode::kUnavailable,
+                .message = fmt::format("TLS handshake with {} failed: {}", at, failure_)};
     return {.code = ErrorCode::kUnavailable,
             .message = fmt::format("cannot connect to {}: {}", at,
-                                   failure.empty() ? std::string(name_of(reason)) : failure)};
+                                   failure_.empty() ? std::string(name_of(*reason)) : failure_)};
 }
 
 /// The client's half of the opening handshake (RFC 6455 section 4.1).
 class UpgradeWaiter final : public ConnectionHandler {
 public:
-    UpgradeWaiter(const WebSocketTarget& target, std::shared_ptr<WebSocketHandler> handler)
-        : target_(target), handler_(std::move(handler)) {
+    UpgradeWaiter(TimerWheel& timers, const WebSocketTarget& target,
+                  std::shared_ptr<WebSocketHandler> handler)
+        : waiter(timers), target_(target), handler_(std::move(handler)) {
         std::array<std::uint8_t, 16> nonce;
         if (::getrandom(nonce.data(), nonce.size(), 0) != static_cast<ssize_t>(nonce.size())) {
             throw std::system_error(errno, std::generic_category(), "getrandom");
@@ -159,7 +144,7 @@ public:
                 .subprotocol = std::string(accepted->protocol)};
         connection.set_handler(link.session);
         link.session->attach(connection);
-        wakeup.notify();
+        waiter.wake();
         return outcome.consumed;
     }
 
@@ -167,10 +152,10 @@ public:
         if (!error)
             error = Error{.code = ErrorCode::kUnavailable,
                           .message = target_.host + " closed the connection during the handshake"};
-        wakeup.notify();
+        waiter.wake();
     }
 
-    Wakeup wakeup;
+    Waiter waiter;
     WebSocketLink link;
     std::optional<Error> error;
 
@@ -211,18 +196,19 @@ Task<Result<std::shared_ptr<Connection>>> dial(EventLoop& loop, DialTarget targe
                                                Deadline deadline) {
     Error last{.code = ErrorCode::kUnavailable, .message = "there is no address to connect to"};
     for (const SocketAddress& address : target.addresses) {
-        const auto waiter = std::make_shared<OpenWaiter>();
+        const std::string at = target.text.empty() ? text_of(address) : target.text;
+        const auto waiter = std::make_shared<OpenWaiter>(loop.timers());
         const auto connection =
-            Connection::dial(loop, address, target.tls.get(), target.server_name, kLimits, waiter);
+            Connection::dial(loop, address, target.tls.get(), target.server_name,
+                             target.limits != nullptr ? *target.limits : kLimits, waiter);
         {
             const ScopeExit abandoned([&] {  // by cancellation or deadline
                 if (!waiter->opened) connection->close_now(CloseReason::kLocal);
             });
-            const Alarm alarm(loop, deadline, waiter->wakeup);
-            co_await waiter->wakeup.wait();
-            if (alarm.rang() && !waiter->opened)
+            const WaitEnd end = co_await waiter->waiter.wait(deadline);
+            if (!waiter->opened && !waiter->reason && end == WaitEnd::kExpired)
                 co_return fail(ErrorCode::kTimeout,
-                               fmt::format("connecting to {} took too long", text_of(address)));
+                               fmt::format("connecting to {} took too long", at));
             if (!waiter->opened && !waiter->reason)
                 co_return fail(ErrorCode::kCancelled, "connecting was cancelled");
         }
@@ -232,7 +218,7 @@ Task<Result<std::shared_ptr<Connection>>> dial(EventLoop& loop, DialTarget targe
             handler->on_open(*connection);
             co_return connection;
         }
-        last = dial_error(address, *waiter->reason, waiter->failure);
+        last = waiter->error(at);
     }
     co_return fail(std::move(last));
 }
@@ -242,18 +228,17 @@ Task<Result<WebSocketLink>> websocket_connect(EventLoop& loop, WebSocketTarget t
                                               Deadline deadline) {
     const std::string at =
         target.server.addresses.empty() ? target.host : text_of(target.server.addresses.front());
-    const auto waiter = std::make_shared<UpgradeWaiter>(target, std::move(handler));
+    const auto waiter = std::make_shared<UpgradeWaiter>(loop.timers(), target, std::move(handler));
     auto dialled = co_await dial(loop, target.server, waiter, deadline);
     if (!dialled) co_return fail(std::move(dialled.error()));
     const std::shared_ptr<Connection> connection = std::move(*dialled);
     const ScopeExit abandoned([&] {
         if (!waiter->link.session) connection->close_now(CloseReason::kLocal);
     });
-    const Alarm alarm(loop, deadline, waiter->wakeup);
-    co_await waiter->wakeup.wait();
+    const WaitEnd end = co_await waiter->waiter.wait(deadline);
     if (waiter->link.session) co_return waiter->link;  // a copy: `abandoned` looks at it
     if (waiter->error) co_return fail(std::move(*waiter->error));
-    if (alarm.rang())
+    if (end == WaitEnd::kExpired)
         co_return fail(ErrorCode::kTimeout,
                        fmt::format("the WebSocket handshake with {} took too long", at));
     co_return fail(ErrorCode::kCancelled, "connecting was cancelled");

@@ -18,6 +18,9 @@ struct DialTarget {
     std::vector<SocketAddress> addresses;
     std::shared_ptr<TlsContext> tls;  ///< null: plain
     std::string server_name;          ///< for SNI and the name check
+    std::string text{};               ///< what errors call it; empty: the address
+    /// Of the connection, which they must outlive; null: those of ConnectionLimits.
+    const ConnectionLimits* limits = nullptr;
 };
 
 /// Connects and hands the connection to `handler`, whose on_open() runs before this returns. Runs

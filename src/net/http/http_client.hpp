@@ -48,7 +48,7 @@ public:
 
     /// Sends one request and waits for its answer; any status is one. `call` must hold until then.
     /// Errors, with `written` false: kRateLimited (no connection became free), kUnavailable and
-    /// kTimeout (none could be made), kForbidden (TLS failed), those of find_server and
+    /// kTimeout (none could be made), kForbidden (the certificate), those of find_server and
     /// check_certificate, kInvalidArgs; with `written` as it was: kUnavailable (lost), kTimeout,
     /// kCancelled, kOversize, kInternal (not HTTP).
     Task<HttpResult> send(const HttpCall& call, Deadline deadline);

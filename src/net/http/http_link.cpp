@@ -13,10 +13,32 @@
 namespace crab::net {
 namespace {
 
+constexpr std::size_t kFedBytes = std::size_t{256} << 10;  // of a streamed body, queued at once
+
 Error lost(CloseReason reason) {
     return {.code = ErrorCode::kUnavailable,
             .message = fmt::format("the connection ended before the answer was complete ({})",
                                    name_of(reason))};
+}
+
+/// Of a request whose body follows in pieces. False, and nothing written, when a part is not fit
+/// for a head.
+bool append_head(std::string& out, const HttpCall& call, const std::string& host) {
+    const std::size_t before = out.size();
+    bool fit = append_request_line(out, call.method, call.target, host) &&
+               (call.content_type.empty() || append_header(out, "Content-Type", call.content_type));
+    for (const HttpHeader& header : call.headers)
+        fit = fit && append_header(out, header.name, header.value);
+    append_content_length(out, call.source->size());
+    append_head_end(out);
+    if (!fit) out.resize(before);
+    return fit;
+}
+
+bool append_call(std::string& out, const HttpCall& call, const std::string& host) {
+    if (call.source != nullptr) return append_head(out, call, host);
+    return append_request(out, call.method, call.target, host, call.content_type, call.body,
+                          call.headers);
 }
 
 }  // namespace
@@ -24,50 +46,97 @@ Error lost(CloseReason reason) {
 Task<HttpResult> HttpLink::exchange(const HttpCall& call, const std::string& host,
                                     Deadline deadline) {
     const std::shared_ptr<Connection> connection = connection_;
+    const std::uint64_t before = connection ? connection->bytes_written() : 0;
     Exchange under_way{.waiter = Waiter(timers_),
-                       .method = call.method,
+                       .call = call,
                        .reply = {},
                        .sink = call.sink,
+                       .taken = before,
+                       .unsent = call.source != nullptr ? call.source->size() : 0,
                        .body = {},
                        .error = {}};
-    const std::uint64_t before = connection ? connection->bytes_written() : 0;
     const auto failure = [&](Error error) {
         close();
         return std::unexpected(
             HttpFailure{.error = std::move(error),
-                        .written = connection && connection->bytes_written() > before});
+                        .written = connection && connection->bytes_written() > before,
+                        .answered = under_way.answered});
     };
     if (!connection || !connection->is_open()) co_return failure(lost(CloseReason::kPeerClosed));
-    if (!append_request(connection->out(), call.method, call.target, host, call.content_type,
-                        call.body, call.headers)) {
+    if (!append_call(connection->out(), call, host)) {
         co_return failure({.code = ErrorCode::kInvalidArgs,
                            .message = "target, host or a header is not fit for a request"});
     }
     exchange_ = &under_way;
     const ScopeExit forget([this] { exchange_ = nullptr; });
-    connection->mark_dirty();
-    const EventLoop& loop = connection->loop();
-    under_way.heard = loop.now();
+    under_way.heard = connection->loop().now();
+    feed();
+    const WaitEnd how = co_await wait_for_end(under_way, *connection, deadline);
+    exchange_ = nullptr;
+    if (under_way.error) co_return failure(std::move(*under_way.error));
+    if (under_way.done) {
+        spent_ = spent_ || !under_way.keep_alive || under_way.unsent != 0 ||
+                 connection->queued_bytes() != 0;
+        co_return std::move(under_way.reply);
+    }
+    if (how == WaitEnd::kCancelled)
+        co_return failure({.code = ErrorCode::kCancelled, .message = "the request was cancelled"});
+    const bool silent =
+        under_way.sink != nullptr && connection->loop().clock().steady_now() < deadline;
+    co_return failure({.code = ErrorCode::kTimeout,
+                       .message = silent ? "the other side fell silent"
+                                         : "no complete answer before the deadline"});
+}
+
+/// At most until `deadline`, and while a sink's patience lasts.
+Task<WaitEnd> HttpLink::wait_for_end(Exchange& under_way, Connection& connection,
+                                     Deadline deadline) {
+    const EventLoop& loop = connection.loop();
     const auto until = [&] {
         return under_way.sink == nullptr
                    ? deadline
                    : std::min<Deadline>(deadline, under_way.heard + under_way.sink->patience());
     };
     WaitEnd how = co_await under_way.waiter.wait(until());
-    while (how == WaitEnd::kExpired && loop.clock().steady_now() < until())
+    while (how == WaitEnd::kExpired) {
+        if (under_way.taken != connection.bytes_written()) {
+            under_way.taken = connection.bytes_written();
+            under_way.heard = loop.clock().steady_now();
+        }
+        if (loop.clock().steady_now() >= until()) break;
         how = co_await under_way.waiter.wait(until());
-    exchange_ = nullptr;
-    if (under_way.error) co_return failure(std::move(*under_way.error));
-    if (under_way.done) {
-        spent_ = spent_ || !under_way.keep_alive || connection->queued_bytes() != 0;
-        co_return std::move(under_way.reply);
     }
-    if (how == WaitEnd::kCancelled)
-        co_return failure({.code = ErrorCode::kCancelled, .message = "the request was cancelled"});
-    co_return failure({.code = ErrorCode::kTimeout,
-                       .message = under_way.sink == nullptr || loop.clock().steady_now() >= deadline
-                                      ? "no complete answer before the deadline"
-                                      : "the other side fell silent"});
+    co_return how;
+}
+
+/// Queues as much of a streamed body as is worth it; the rest follows when that has been taken.
+void HttpLink::feed() {
+    Exchange& under_way = *exchange_;
+    while (under_way.unsent > 0 && connection_->queued_bytes() < kFedBytes) {
+        const std::string_view piece = under_way.call.source->next().substr(0, under_way.unsent);
+        if (piece.empty())
+            return end(
+                Error{.code = ErrorCode::kCancelled, .message = "the request's body ended early"});
+        connection_->out() += piece;
+        under_way.unsent -= piece.size();
+    }
+    connection_->mark_dirty();
+}
+
+void HttpLink::on_drained(Connection& connection) {
+    if (exchange_ == nullptr) return;
+    exchange_->heard = connection.loop().now();
+    exchange_->taken = connection.bytes_written();
+    if (exchange_->unsent == 0) return;
+    // In a later turn: an answer that has come already ends the exchange first.
+    connection.loop().post([this, alive = connection.shared_from_this()] {
+        if (exchange_ != nullptr && connection_ == alive) feed();
+    });
+}
+
+std::uint64_t HttpLink::max_body_bytes() const {
+    const std::uint64_t asked = exchange_->call.max_body_bytes;
+    return asked != 0 ? asked : max_body_bytes_;
 }
 
 bool HttpLink::is_idle() const {
@@ -92,6 +161,7 @@ std::size_t HttpLink::on_bytes(Connection& connection, std::span<char> bytes) {
         connection.close_after_flush();
         return bytes.size();
     }
+    exchange_->answered = true;
     std::string_view rest(bytes.data(), bytes.size());
     exchange_->heard = connection.loop().now();
     if (!exchange_->body) rest.remove_prefix(read_heads(rest));
@@ -117,9 +187,9 @@ std::size_t HttpLink::read_heads(std::string_view bytes) {
         }
         read += outcome.consumed;
         if (interim) continue;
-        const BodyFraming framing = head.framing(exchange_->method);
+        const BodyFraming framing = head.framing(exchange_->call.method);
         BodyLimits limits;
-        limits.max_body_bytes = max_body_bytes_;
+        limits.max_body_bytes = max_body_bytes();
         exchange_->reply.status = head.status;
         for (const HttpHeader field : head.headers)
             exchange_->reply.headers.emplace_back(field.name, field.value);
@@ -149,7 +219,7 @@ void HttpLink::read_body(std::string_view& bytes) {
                 if (event.status == 413)
                     return end(Error{.code = ErrorCode::kOversize,
                                      .message = fmt::format("the answer has more than {} bytes",
-                                                            max_body_bytes_)});
+                                                            max_body_bytes())});
                 return end(
                     Error{.code = ErrorCode::kInternal,
                           .message = fmt::format("the answer is not HTTP: {}", event.reason)});
@@ -166,6 +236,8 @@ bool HttpLink::hand_on(std::string_view piece) {
     }
     const bool more = under_way->sink->on_body(piece);
     if (exchange_ != under_way) return false;
+    // What the sink took its time for was not the other side's silence.
+    under_way->heard = connection_->loop().clock().steady_now();
     if (!more)
         end(Error{.code = ErrorCode::kCancelled,
                   .message = "the reader wanted no more of the answer"});

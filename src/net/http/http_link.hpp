@@ -55,22 +55,30 @@ public:
     void on_open(Connection& connection) override { connection_ = connection.shared_from_this(); }
     std::size_t on_bytes(Connection& connection, std::span<char> bytes) override;
     void on_end_of_stream(Connection& connection) override;
+    void on_drained(Connection& connection) override;
+    bool wants_what_arrived() const override { return exchange_ != nullptr; }
     void on_closed(Connection& connection, CloseReason reason) override;
 
 private:
     /// What is being waited for; lives in the frame of exchange().
     struct Exchange {
         Waiter waiter;
-        std::string_view method;
+        const HttpCall& call;
         HttpReply reply;
         HttpBodySink* sink = nullptr;  ///< null: the body is collected
-        SteadyTime heard{};  ///< when the other side last said something
+        SteadyTime heard{};  ///< when the other side last said or took something
+        std::uint64_t taken = 0;  ///< what it had taken by then
+        std::uint64_t unsent = 0;  ///< what the request's source has still to give
         std::optional<BodyDecoder> body;  ///< once the head is there
         std::optional<Error> error;
         int interim = 0;  ///< 1xx heads that came before
         bool keep_alive = false;
+        bool answered = false;  ///< a byte has come
         bool done = false;
     };
+    Task<WaitEnd> wait_for_end(Exchange& under_way, Connection& connection, Deadline deadline);
+    void feed();
+    std::uint64_t max_body_bytes() const;  ///< of the answer under way
     std::size_t read_heads(std::string_view bytes);
     void read_body(std::string_view& bytes);
     bool hand_on(std::string_view piece);

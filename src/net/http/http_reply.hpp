@@ -2,8 +2,10 @@
 
 #include "base/result.hpp"
 #include "net/http/http_body_sink.hpp"
+#include "net/http/http_body_source.hpp"
 #include "net/http/http_service.hpp"
 
+#include <cstdint>
 #include <expected>
 #include <optional>
 #include <span>
@@ -23,7 +25,9 @@ struct HttpCall {
     std::string_view content_type;
     std::string_view body;
     std::span<const HttpHeader> headers;
+    HttpBodySource* source = nullptr;  ///< gives the body piece by piece, instead of `body`
     HttpBodySink* sink = nullptr;  ///< takes the answer's body as it comes; null: it is collected
+    std::uint64_t max_body_bytes = 0;  ///< of the answer; 0: as the client's options say
 };
 
 /// A complete answer, whatever its status.
@@ -47,6 +51,7 @@ std::optional<Milliseconds> parse_retry_after(std::string_view text, std::string
 struct HttpFailure {
     Error error;
     bool written = false;  ///< a byte of the request has been handed to the kernel
+    bool answered = false;  ///< a byte of an answer has come
 };
 
 using HttpResult = std::expected<HttpReply, HttpFailure>;

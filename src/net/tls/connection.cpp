@@ -319,7 +319,7 @@ void Connection::write_some() {
         case Transfer::Outcome::kWantsRead:
         case Transfer::Outcome::kWantsWrite: return wait_for_write();
         case Transfer::Outcome::kEnd:
-        case Transfer::Outcome::kBroken: return close_now(CloseReason::kReset);
+        case Transfer::Outcome::kBroken: return broken_write();
     }
     if (!had_output) return;
     sent_ = 0;
@@ -327,6 +327,14 @@ void Connection::write_some() {
     loop_.give_buffer(std::move(out_));
     if (armed() && !slow_) disarm();
     handler_->on_drained(*this);
+}
+
+void Connection::broken_write() {
+    if (handler_->wants_what_arrived()) {
+        hangup_ = true;
+        read_some();
+    }
+    close_now(CloseReason::kReset);
 }
 
 void Connection::wait_for_write() {

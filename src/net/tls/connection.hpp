@@ -49,6 +49,9 @@ public:
     virtual void on_end_of_stream(Connection& connection);
     /// All output has been handed to the kernel.
     virtual void on_drained(Connection&) {}
+    /// The link broke while output was written. True: what had arrived until then is read before
+    /// the connection closes.
+    virtual bool wants_what_arrived() const { return false; }
     /// The other side reads too slowly. True: the handler has sent a last message and called
     /// close_after_flush(); false: the connection closes immediately.
     virtual bool on_slow_reader(Connection&) { return false; }
@@ -146,6 +149,8 @@ public:
     bool is_tls() const { return tls_ != nullptr; }
     /// The certificate the other side showed, DER; empty when none.
     std::string peer_certificate_der() const;
+    /// The handshake failed for the other side's certificate.
+    bool certificate_refused() const { return tls_ && tls_->certificate_refused(); }
     /// The error text of a failed connect or handshake, for logs.
     const std::string& failure() const { return failure_; }
     int fd() const { return fd_; }
@@ -167,6 +172,7 @@ private:
     void offer_kept();
     Transfer::Outcome push();
     void write_some();
+    void broken_write();
     void wait_for_write();
     void begin_linger();
     void discard_input();
