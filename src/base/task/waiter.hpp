@@ -2,57 +2,49 @@
 
 #include "base/task/task.hpp"
 #include "base/task/timer_wheel.hpp"
+#include "base/task/wakeup.hpp"
 
-#include <cstdint>
 #include <memory>
 
 namespace crab {
 
-enum class WaitEnd : std::uint8_t { kWoken, kExpired, kCancelled };
-
-/// Suspends one coroutine until wake() is called, a deadline passes, or it is cancelled. It
-/// allocates nothing, and wake() resumes the coroutine before it returns. Used on one thread, that
-/// of `timers`.
-class Waiter final : private TimerNode, private Interruptible {
+/// A Wakeup with a deadline: suspends one coroutine until wake() is called, the deadline passes, or
+/// it is cancelled. Allocates nothing. Used on one thread, that of `timers`.
+class Waiter final : private TimerNode {
 public:
     explicit Waiter(TimerWheel& timers) : timers_(timers) {}
-    ~Waiter() override {
-        if (waiting_) chain_->waits(nullptr);
-    }
 
     class Wait {
     public:
         Wait(Waiter& waiter, Deadline deadline) : waiter_(waiter), deadline_(deadline) {}
         bool await_ready() const noexcept { return false; }
         template <class Promise>
-        bool await_suspend(std::coroutine_handle<Promise> asking) {
-            return waiter_.begin(asking, asking.promise().chain(), deadline_);
+        bool await_suspend(std::coroutine_handle<Promise> asking) const {
+            if (!waiter_.wakeup_.begin(asking, asking.promise().chain())) return false;
+            waiter_.timers_.arm(waiter_, deadline_);
+            return true;
         }
-        WaitEnd await_resume() const noexcept { return waiter_.end_; }
+        WaitEnd await_resume() const noexcept {
+            waiter_.disarm();
+            return waiter_.wakeup_.end_;
+        }
 
     private:
         Waiter& waiter_;
         Deadline deadline_;
     };
 
-    /// To be awaited. An earlier wake() is not lost: then this returns immediately, as it does with
-    /// kCancelled when the chain is already cancelled. At most one coroutine waits at a time.
+    /// To be awaited, as Wakeup::wait().
     [[nodiscard]] Wait wait(Deadline deadline) { return {*this, deadline}; }
     /// Without a waiting coroutine it is remembered for the next wait().
-    void wake();
-    bool waiting() const { return waiting_ != nullptr; }
+    void wake() { wakeup_.wake(); }
+    bool waiting() const { return wakeup_.waiting(); }
 
 private:
-    bool begin(std::coroutine_handle<> asking, TaskChain& chain, Deadline deadline);
-    void on_expired() override { end(WaitEnd::kExpired); }
-    void interrupt() override { end(WaitEnd::kCancelled); }
-    void end(WaitEnd how);
+    void on_expired() override { wakeup_.end(WaitEnd::kExpired); }
 
     TimerWheel& timers_;
-    std::coroutine_handle<> waiting_;
-    TaskChain* chain_ = nullptr;
-    WaitEnd end_ = WaitEnd::kWoken;
-    bool woken_ = false;
+    Wakeup wakeup_;
 };
 
 /// A Waiter that other threads may wake; owned by both sides. wait() belongs to the thread of

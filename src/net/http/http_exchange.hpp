@@ -3,10 +3,10 @@
 #include "base/result.hpp"
 #include "base/task/task.hpp"
 #include "base/task/waiter.hpp"
+#include "base/task/wakeup.hpp"
 #include "net/http/date_field.hpp"
 #include "net/http/http_request.hpp"
 #include "net/loop/event_loop.hpp"
-#include "net/loop/wakeup.hpp"
 #include "net/tls/connection_places.hpp"
 
 #include <cstddef>

@@ -58,7 +58,7 @@ public:
     Task<void> wait_for_finish(HttpExchange& exchange) {
         exchange.keep_running_when_caller_leaves();
         Wakeup told;
-        finish = [&told] { told.notify(); };
+        finish = [&told] { told.wake(); };
         waiting += 1;
         co_await told.wait();
         exchange.respond(200, "text/plain", "finished");

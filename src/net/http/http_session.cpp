@@ -276,7 +276,7 @@ void HttpSession::complete() {
 
 void HttpSession::serve() {
     server_.exchange_begun();
-    if (std::exchange(running_, true)) return ready_.notify();
+    if (std::exchange(running_, true)) return ready_.wake();
     server_.running_ += 1;
     auto ended = [self = shared_from_this()](const std::exception_ptr&) {  // run() lets nothing out
         self->server_.loop().bury(self);
@@ -378,7 +378,7 @@ void HttpSession::refuse(Head head, int status, std::string_view reason) {
     std::string().swap(exchange_.buffer_);
     held_ = HeldBytes();
     connection_->close_after_flush();
-    ready_.notify();
+    ready_.wake();
 }
 
 void HttpSession::respond_refusal(Head head, int status, std::string_view reason,
@@ -431,7 +431,7 @@ void HttpSession::refuse(const Refusal& refusal) {
     tell_answered(refusal.status);
     phase_ = Phase::kOver;
     connection_->close_after_flush();
-    ready_.notify();
+    ready_.wake();
 }
 
 void HttpSession::accept_upgrade(const WebSocketUpgrade& offer, AcceptUpgrade accepted) {
@@ -460,7 +460,7 @@ void HttpSession::accept_upgrade(const WebSocketUpgrade& offer, AcceptUpgrade ac
     tell_answered(101);
     exchange_.buffer_.clear();
     connection.set_handler(session);
-    ready_.notify();
+    ready_.wake();
     session->attach(connection);
 }
 
@@ -469,14 +469,14 @@ void HttpSession::cancel_exchange() {
     if (!running_) return;
     const auto self = shared_from_this();
     cancel_.emit();
-    exchange_.drained_.notify();
+    exchange_.drained_.wake();
 }
 
 void HttpSession::finish() {
     exchange_.keep_alive_ = false;
     if (connection_ == nullptr || phase_ != Phase::kHead || head_begun_) return;
     phase_ = Phase::kOver;
-    ready_.notify();
+    ready_.wake();
     connection_->close_after_flush();
 }
 
@@ -493,7 +493,7 @@ void HttpSession::leave_exchange_alone() {
     exchange_.caller_gone_ = true;
     exchange_.keeps_running_ = true;
     server_.remember_callerless(*this);
-    exchange_.drained_.notify();
+    exchange_.drained_.wake();
 }
 
 // A caller that has ended its half is taken for gone: nothing else tells of one that died. One
@@ -505,12 +505,12 @@ void HttpSession::on_end_of_stream(Connection& connection) {
     }
     if (phase_ == Phase::kServing) return cancel_exchange();
     phase_ = Phase::kOver;
-    ready_.notify();
+    ready_.wake();
     connection.close_after_flush();
 }
 
 void HttpSession::on_drained(Connection&) {
-    if (exchange_.drained_.waiting()) exchange_.drained_.notify();
+    if (exchange_.drained_.waiting()) exchange_.drained_.wake();
 }
 
 void HttpSession::on_closed(Connection&, CloseReason) {
@@ -525,7 +525,7 @@ void HttpSession::on_closed(Connection&, CloseReason) {
         cancel_exchange();
     } else {
         phase_ = Phase::kOver;
-        ready_.notify();
+        ready_.wake();
     }
 }
 

@@ -153,7 +153,7 @@ TEST_F(HttpStreamedBodyTest, AServiceThatIsBehindStopsTheCaller) {
     });
     server.run_until([&] { return service.connection != nullptr && service.connection->paused(); });
     server.thread.run([&] {
-        service.go_on.notify();
+        service.go_on.wake();
         return true;
     });
     EXPECT_TRUE(client.read_response().ends_with("8000000"));
@@ -168,7 +168,7 @@ TEST_F(HttpStreamedBodyTest, ABodyThatJustFillsTheWindowHasItsEnd) {
                 std::to_string(body.size()) + "\r\n\r\n" + body);
     server.run_until([&] { return service.connection != nullptr; });
     server.thread.run([&] {
-        service.go_on.notify();
+        service.go_on.wake();
         return true;
     });
     EXPECT_TRUE(client.read_response().ends_with("\r\n" + std::to_string(body.size())));

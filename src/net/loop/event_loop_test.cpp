@@ -4,7 +4,6 @@
 #include "base/task/waiter.hpp"
 #include "net/http/test_support.hpp"
 #include "net/loop/listener.hpp"
-#include "net/loop/wakeup.hpp"
 #include "net/tls/connection.hpp"
 
 #include <sys/socket.h>
@@ -219,50 +218,6 @@ TEST(EventLoopEndTest, ClosesWhatIsLeft) {
     }
     EXPECT_EQ(recorder->closed, 1);
     EXPECT_EQ(recorder->reason, CloseReason::kShutdown);
-}
-
-TEST_F(EventLoopTest, WakeupsAreRememberedResumeAtOnceAndCanBeCancelled) {
-    Wakeup wakeup;
-    int woken = 0;
-    CancelSignal cancel;
-    bool ended = false;
-    wakeup.notify();
-    const auto count = [](Wakeup& notified, int& times) -> Task<void> {
-        TaskChain& chain = co_await this_chain();
-        while (!chain.cancelled()) {
-            co_await notified.wait();
-            times += 1;
-        }
-    };
-    spawn(
-        loop.executor(), count(wakeup, woken), [&](const std::exception_ptr&) { ended = true; },
-        &cancel);
-    run_until([&] { return wakeup.waiting(); });
-    EXPECT_EQ(woken, 1);
-    loop.post([&] {
-        wakeup.notify();
-        EXPECT_EQ(woken, 2);
-        cancel.emit();
-        EXPECT_EQ(woken, 3);
-    });
-    run_until([&] { return ended; });
-}
-
-TEST_F(EventLoopTest, AWaitThatBeginsInACancelledTaskEndsAtOnce) {
-    Wakeup wakeup;
-    bool ended = false;
-    CancelSignal cancel;
-    const auto wait_twice = [](Wakeup& never) -> Task<void> {
-        co_await never.wait();
-        co_await never.wait();  // nobody interrupts this one
-    };
-    spawn(
-        loop.executor(), wait_twice(wakeup), [&](const std::exception_ptr&) { ended = true; },
-        &cancel);
-    run_until([&] { return wakeup.waiting(); });
-    loop.post([&] { cancel.emit(); });
-    run_until([&] { return ended; });
-    EXPECT_FALSE(wakeup.waiting());
 }
 
 }  // namespace

@@ -3,10 +3,10 @@
 #include "adapters/rtp/calls/call_wire.hpp"
 #include "adapters/rtp/calls/route_errors.hpp"
 #include "adapters/rtp/hosts/leases_wire.hpp"
+#include "base/task/wakeup.hpp"
 #include "crypto/certificate.hpp"
 #include "json/writer.hpp"
 #include "net/codec/sse.hpp"
-#include "net/loop/wakeup.hpp"
 
 #include <utility>
 
@@ -72,10 +72,10 @@ public:
             api_.services_.subscriptions.acknowledge(live_->peer, live_->subscription, *position);
         live_->bell->wake();
     }
-    void on_drained(net::WebSocketSession&) override { drained_.notify(); }
+    void on_drained(net::WebSocketSession&) override { drained_.wake(); }
     void on_closed(net::WebSocketSession&, const net::CloseInfo&) override {
         session_.reset();
-        drained_.notify();
+        drained_.wake();
         if (live_) live_->bell->wake();
     }
 
@@ -111,7 +111,7 @@ private:
     const Opening opening_;
     std::shared_ptr<net::WebSocketSession> session_;  // while it is open
     std::shared_ptr<LiveStream> live_;
-    net::Wakeup drained_;
+    Wakeup drained_;
 };
 
 /// A stream of server-sent events on the answer to a request.
