@@ -2,7 +2,7 @@
 
 #include "base/log.hpp"
 #include "base/process/subprocess.hpp"
-#include "base/task/stop_flag.hpp"
+#include "base/task/on_cancel.hpp"
 #include "sdk/machine/split_command.hpp"
 
 #include <cstdlib>
@@ -97,12 +97,13 @@ Task<Delivery> ExecTransport::send(const cetp::ProviderRecord& provider,
     if (!words)
         co_return Envelope::error(cetp::code::kInternalError, "its Exec: " + words.error().message);
     TaskChain& chain = co_await this_chain();
-    const StopFlag stop(chain);
+    const auto stop = std::make_shared<const StopEvent>();
+    const OnCancel cancelled(chain, [stop] { stop->raise(); });
     SubprocessOptions options{.argv = std::move(*words),
                               .input = call.extra("args"),
                               .deadline = deadline,
-                              .max_output_bytes = kMaxEnvelope};
-    options.cancelled = [stopped = stop.flag()] { return stopped->load(); };
+                              .max_output_bytes = kMaxEnvelope,
+                              .stop = stop};
     auto run = [options = std::move(options)] { return run_subprocess(options); };
     const Result<SubprocessEnd> end = co_await commands_.run(std::move(run));
     if (!end) {

@@ -1,11 +1,13 @@
 #include "bridge/provider_directory.hpp"
 
 #include "base/log.hpp"
-#include "base/task/stop_flag.hpp"
+#include "base/task/on_cancel.hpp"
 #include "bridge/built_in/built_in_provider.hpp"
 #include "bridge/record_folders.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <memory>
 #include <set>
 
 namespace crab::bridge {
@@ -191,15 +193,15 @@ Task<Result<cetp::ToolList>> ProviderDirectory::read(std::string id, Envelope an
     if (!answer.success) co_return fail(ErrorCode::kUnavailable, answer.agent_text());
     TaskChain& chain = co_await this_chain();
     if (chain.cancelled()) co_return fail(ErrorCode::kCancelled, "the bridge ends");
-    const StopFlag stop(chain);
+    const auto stopped = std::make_shared<std::atomic<bool>>(false);
+    const OnCancel stop(chain, [stopped] { *stopped = true; });
     const auto reader = std::make_shared<cetp::ToolListReader>(std::move(answer.data));
     const auto begin = [&](std::coroutine_handle<> asking, TaskChain& home) {
-        services_.lists.post(id,
-                             [reader, stopped = stop.flag(), asking, executor = home.executor()] {
-                                 if (!*stopped && reader->step()) return true;
-                                 asio::post(executor, [asking] { asking.resume(); });
-                                 return false;
-                             });
+        services_.lists.post(id, [reader, stopped, asking, executor = home.executor()] {
+            if (!*stopped && reader->step()) return true;
+            asio::post(executor, [asking] { asking.resume(); });
+            return false;
+        });
     };
     co_await suspend(begin);
     co_return reader->take();

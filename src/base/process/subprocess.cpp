@@ -1,17 +1,18 @@
 #include "base/process/subprocess.hpp"
 
+#include "base/process/child.hpp"
 #include "base/process/pipe.hpp"
-#include "base/scope_exit.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <limits>
+#include <optional>
 
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -19,143 +20,183 @@
 namespace crab {
 namespace {
 
-constexpr std::size_t kErrorTail = 4096;
-constexpr int kLookAroundMs = 50;
+constexpr std::int64_t kLookAroundMs = 50;  // where the kernel gives no pidfd
+constexpr int kReadsAtOnce = 16;   // who prints without end must not keep us from the clock
+constexpr int kLastReads = 128;    // what a pipe can hold at most, twice
 
-std::vector<std::string> merged_environment(
-    const std::vector<std::pair<std::string, std::string>>& extra) {
+bool names(std::string_view variable, std::string_view name) {
+    return variable.starts_with(name) && variable.substr(name.size()).starts_with('=');
+}
+
+std::vector<std::string> environment_of(const SubprocessOptions& options) {
     std::vector<std::string> merged;
     for (char** entry = environ; *entry != nullptr; ++entry) {
-        const std::string_view text = *entry;
-        bool replaced = false;
-        for (const auto& [name, value] : extra)
-            replaced =
-                replaced || (text.starts_with(name) && text.substr(name.size()).starts_with('='));
-        if (!replaced) merged.emplace_back(text);
+        const std::string_view variable = *entry;
+        const bool replaced = std::ranges::any_of(
+            options.environment, [&](const auto& own) { return names(variable, own.first); });
+        const bool hidden = std::ranges::any_of(
+            options.hidden, [&](const std::string& name) { return names(variable, name); });
+        if (!replaced && !hidden) merged.emplace_back(variable);
     }
-    for (const auto& [name, value] : extra) merged.push_back(fmt::format("{}={}", name, value));
+    for (const auto& [name, value] : options.environment)
+        merged.push_back(fmt::format("{}={}", name, value));
     return merged;
 }
 
-/// Starts the program with these three descriptors; its process group is its own. Errno on failure.
-int start(const SubprocessOptions& options, int input, int output, int errors, pid_t& pid) {
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawnattr_init(&attributes);
-    const ScopeExit free_both([&] {
-        posix_spawn_file_actions_destroy(&actions);
-        posix_spawnattr_destroy(&attributes);
-    });
-    posix_spawn_file_actions_adddup2(&actions, input, 0);
-    posix_spawn_file_actions_adddup2(&actions, output, 1);
-    posix_spawn_file_actions_adddup2(&actions, errors, 2);
-    sigset_t none, defaults;
-    sigemptyset(&none);
-    sigfillset(&defaults);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &defaults);
-    posix_spawnattr_setpgroup(&attributes, 0);
-    posix_spawnattr_setflags(
-        &attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    std::vector<std::string> arguments = options.argv;
-    std::vector<std::string> environment = merged_environment(options.environment);
-    return posix_spawnp(&pid, options.argv.front().c_str(), &actions, &attributes,
-                        pointers_to(arguments).data(), pointers_to(environment).data());
+/// Reads what is there, and closes at the end.
+template <class Take>
+void drain(Descriptor& from, int most, Take take) {
+    std::array<char, 16 * 1024> part;
+    for (int reads = 0; from.is_open() && reads < most; ++reads) {
+        const ssize_t got = ::read(from.get(), part.data(), part.size());
+        if (got > 0) {
+            take(std::string_view(part.data(), static_cast<std::size_t>(got)));
+        } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
+            from.close();
+        } else if (errno == EAGAIN) {
+            return;
+        }
+    }
 }
 
-/// Reads what is there; false at the end of the stream.
-bool read_some(int fd, std::string& into) {
-    std::array<char, 16 * 1024> chunk;
-    const ssize_t got = ::read(fd, chunk.data(), chunk.size());
-    if (got > 0) into.append(chunk.data(), static_cast<std::size_t>(got));
-    return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
-}
+/// One run, from start to end.
+class Run {
+public:
+    explicit Run(const SubprocessOptions& options) : options_(options), unsent_(options.input) {}
 
-/// Whether the program has ended; it stays a zombie, so that its process group cannot be anybody
-/// else's yet.
-bool has_ended(pid_t pid) {
-    siginfo_t about{};
-    return ::waitid(P_PID, static_cast<id_t>(pid), &about, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-           about.si_pid == pid;
-}
+    Result<void> start() {
+        Pipe input, output, errors;
+        if (!input.open() || !output.open() || !errors.open())
+            return fail(ErrorCode::kUnavailable,
+                        fmt::format("no pipe for a program: {}", std::strerror(errno)));
+        const int failed = child_.start(
+            {.words = options_.argv,
+             .environment = environment_of(options_),
+             .standard = {input.read_end.get(), output.write_end.get(), errors.write_end.get()}});
+        if (failed != 0)
+            return fail(failed == ENOENT ? ErrorCode::kNotFound : ErrorCode::kUnavailable,
+                        fmt::format("the program `{}` cannot be started: {}", options_.argv.front(),
+                                    std::strerror(failed)));
+        input_ = std::move(input.write_end);
+        output_ = std::move(output.read_end);
+        errors_ = std::move(errors.read_end);
+        for (const Descriptor* end : {&input_, &output_, &errors_})
+            ::fcntl(end->get(), F_SETFL, O_NONBLOCK);
+        if (unsent_.empty()) input_.close();
+        return {};
+    }
+
+    Result<SubprocessEnd> attend() {
+        while (!wait()) {
+            read(kReadsAtOnce);
+            look();
+        }
+        // All that it wrote is in the pipes by now. What it left behind ends with it; a daemon that
+        // left its group may hold the pipes open for ever.
+        read(kLastReads);
+        const ChildEnd end = child_.reap();
+        if (too_much()) stop(ErrorCode::kOversize, too_much_text());
+        if (stopped_) return fail(std::move(*stopped_));
+        cut_errors(options_.error_tail_bytes);
+        end_.exit_status = end.status();
+        end_.signal = end.signal;
+        return std::move(end_);
+    }
+
+private:
+    /// Waits for something to do; true once the program has ended.
+    bool wait() {
+        const int stop = stopped_ || !options_.stop ? -1 : options_.stop->fd();
+        std::array<pollfd, 5> watched{{{child_.ended(), POLLIN, 0},
+                                       {output_.get(), POLLIN, 0},
+                                       {errors_.get(), POLLIN, 0},
+                                       {input_.get(), POLLOUT, 0},
+                                       {stop, POLLIN, 0}}};
+        ::poll(watched.data(), watched.size(), pause());
+        if (watched[3].revents != 0) write();
+        if (watched[4].revents != 0) this->stop(ErrorCode::kCancelled, "the program was cancelled");
+        return child_.ended() < 0 ? child_.has_ended() : watched[0].revents != 0;
+    }
+    int pause() const {
+        std::int64_t left = std::numeric_limits<int>::max();
+        if (limit() != kNoDeadline)
+            left =
+                std::chrono::ceil<Milliseconds>(limit() - std::chrono::steady_clock::now()).count();
+        if (child_.ended() < 0) left = std::min(left, kLookAroundMs);
+        if (limit() == kNoDeadline && child_.ended() >= 0) return -1;
+        return static_cast<int>(std::clamp<std::int64_t>(left, 0, 1'000'000));
+    }
+    /// Of the run, or of the mercy once it is to end.
+    Deadline limit() const { return stopped_ ? kill_at_ : options_.deadline; }
+
+    void look() {
+        if (too_much()) stop(ErrorCode::kOversize, too_much_text());
+        if (std::chrono::steady_clock::now() < limit()) return;
+        if (!stopped_) {
+            stop(ErrorCode::kTimeout, "the program did not end before its deadline");
+        } else {
+            child_.kill_group(SIGKILL);
+            kill_at_ = kNoDeadline;
+        }
+    }
+    void stop(ErrorCode code, std::string message) {
+        if (stopped_) return;
+        stopped_ = Error{.code = code, .message = std::move(message)};
+        const bool at_once = options_.grace.count() == 0;
+        child_.kill_group(at_once ? SIGKILL : SIGTERM);
+        if (!at_once) kill_at_ = std::chrono::steady_clock::now() + options_.grace;
+    }
+    bool too_much() const { return end_.output.size() > options_.max_output_bytes; }
+    std::string too_much_text() const {
+        return fmt::format("the program wrote more than {} bytes", options_.max_output_bytes);
+    }
+
+    void write() {
+        const ssize_t put = write_quietly(input_.get(), unsent_);
+        if (put > 0) unsent_.remove_prefix(static_cast<std::size_t>(put));
+        // it need not read it
+        if (unsent_.empty() || (put < 0 && errno != EAGAIN && errno != EINTR)) input_.close();
+    }
+    void read(int most) {
+        drain(output_, most, [&](std::string_view part) {
+            if (!too_much()) end_.output += part;
+        });
+        tell_lines();
+        drain(errors_, most, [&](std::string_view part) {
+            end_.error_tail += part;
+            if (end_.error_tail.size() > 2 * options_.error_tail_bytes)
+                cut_errors(options_.error_tail_bytes);
+        });
+    }
+    void tell_lines() {
+        if (!options_.on_line) return;
+        for (std::size_t end; (end = end_.output.find('\n', told_)) != std::string::npos;
+             told_ = end + 1) {
+            const std::string_view line = std::string_view(end_.output).substr(told_, end - told_);
+            if (!line.empty()) options_.on_line(line);
+        }
+    }
+    void cut_errors(std::size_t most) {
+        if (end_.error_tail.size() > most) end_.error_tail.erase(0, end_.error_tail.size() - most);
+    }
+
+    const SubprocessOptions& options_;
+    std::string_view unsent_;
+    Descriptor input_, output_, errors_;
+    SubprocessEnd end_;
+    std::size_t told_ = 0;  ///< of the output, in whole lines
+    std::optional<Error> stopped_;
+    Deadline kill_at_ = kNoDeadline;
+    Child child_;
+};
 
 }  // namespace
 
-// long: the child, its input, its output and the time are waited for in one loop
 Result<SubprocessEnd> run_subprocess(const SubprocessOptions& options) {
     if (options.argv.empty()) return fail(ErrorCode::kInvalidArgs, "no program was named");
-    Pipe input, output, errors;
-    if (!input.open() || !output.open() || !errors.open())
-        return fail(ErrorCode::kUnavailable,
-                    fmt::format("no pipe for a program: {}", std::strerror(errno)));
-    pid_t pid = 0;
-    if (const int failed = start(options, input.read_end.get(), output.write_end.get(),
-                                 errors.write_end.get(), pid);
-        failed != 0) {
-        return fail(ErrorCode::kUnavailable,
-                    fmt::format("{} could not be started: {}", options.argv.front(),
-                                std::strerror(failed)));
-    }
-    input.read_end.close();
-    output.write_end.close();
-    errors.write_end.close();
-    for (const int fd : {input.write_end.get(), output.read_end.get(), errors.read_end.get()})
-        ::fcntl(fd, F_SETFL, O_NONBLOCK);
-
-    SubprocessEnd end;
-    std::optional<Error> stopped;
-    std::size_t written = 0;
-    bool killed = false;
-    const auto stop = [&](ErrorCode code, std::string message) {
-        if (!stopped) stopped = fail(code, std::move(message)).error();
-        if (!std::exchange(killed, true)) ::kill(-pid, SIGKILL);
-    };
-    if (options.input.empty()) input.write_end.close();
-    int status = 0;
-    bool exited = false;
-    while (!exited || output.read_end.is_open() || errors.read_end.is_open()) {
-        std::array<pollfd, 3> watched{pollfd{input.write_end.get(), POLLOUT, 0},
-                                      pollfd{output.read_end.get(), POLLIN, 0},
-                                      pollfd{errors.read_end.get(), POLLIN, 0}};
-        const bool was_over = exited;
-        ::poll(watched.data(), watched.size(), was_over ? 0 : kLookAroundMs);
-        if (watched[0].revents != 0) {
-            const ssize_t put = write_quietly(input.write_end.get(),
-                                              std::string_view(options.input).substr(written));
-            if (put > 0) written += static_cast<std::size_t>(put);
-            if ((put < 0 && errno != EAGAIN && errno != EINTR) || written == options.input.size())
-                input.write_end.close();
-        }
-        if (watched[1].revents != 0 && !read_some(output.read_end.get(), end.output))
-            output.read_end.close();
-        if (watched[2].revents != 0 && !read_some(errors.read_end.get(), end.error_tail))
-            errors.read_end.close();
-        if (end.error_tail.size() > 2 * kErrorTail)
-            end.error_tail.erase(0, end.error_tail.size() - kErrorTail);
-        if (end.output.size() > options.max_output_bytes)
-            stop(ErrorCode::kOversize,
-                 fmt::format("the program wrote more than {} bytes", options.max_output_bytes));
-        if (std::chrono::steady_clock::now() >= options.deadline)
-            stop(ErrorCode::kTimeout, "the program did not end before its deadline");
-        if (options.cancelled && options.cancelled())
-            stop(ErrorCode::kCancelled, "the program was cancelled");
-        if (!exited && has_ended(pid)) {
-            exited = true;
-            // what it started and left behind ends with it
-            if (!std::exchange(killed, true)) ::kill(-pid, SIGKILL);
-            ::waitpid(pid, &status, 0);
-        }
-        if (exited && stopped) break;
-        // All that it wrote is in the pipes by now; a daemon that left its group may hold them open
-        // for ever.
-        if (was_over && watched[1].revents == 0 && watched[2].revents == 0) break;
-    }
-    if (stopped) return fail(std::move(*stopped));
-    if (end.error_tail.size() > kErrorTail)
-        end.error_tail.erase(0, end.error_tail.size() - kErrorTail);
-    end.exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    return end;
+    Run run(options);
+    if (auto started = run.start(); !started) return fail(std::move(started.error()));
+    return run.attend();
 }
 
 }  // namespace crab

@@ -1,8 +1,8 @@
 #include "base/process/subprocess.hpp"
 
-#include <atomic>
 #include <csignal>
 #include <cstdlib>
+#include <memory>
 #include <thread>
 
 #include <unistd.h>
@@ -51,12 +51,14 @@ TEST(Subprocess, ASignalCountsAs128AndItsNumber) {
     EXPECT_EQ(end->exit_status, 128 + SIGTERM);
 }
 
-TEST(Subprocess, AMissingProgramIsUnavailable) {
+TEST(Subprocess, AMissingProgramIsNotFound) {
     SubprocessOptions options;
     options.argv = {"no-such-program-anywhere"};
     const auto end = run_subprocess(options);
     ASSERT_FALSE(end);
-    EXPECT_EQ(end.error().code, ErrorCode::kUnavailable);
+    EXPECT_EQ(end.error().code, ErrorCode::kNotFound);
+    options.argv = {"/dev/null"};
+    EXPECT_EQ(run_subprocess(options).error().code, ErrorCode::kUnavailable);
     options.argv.clear();
     EXPECT_EQ(run_subprocess(options).error().code, ErrorCode::kInvalidArgs);
 }
@@ -142,12 +144,57 @@ TEST(Subprocess, OfManyErrorLinesTheLastAreKept) {
 }
 
 TEST(Subprocess, CancellationKillsIt) {
-    SubprocessOptions options = shell("exec sleep 600");
-    std::atomic<int> asked = 0;
-    options.cancelled = [&] { return ++asked > 2; };
+    SubprocessOptions options = shell("echo begun; exec sleep 600");
+    const auto stop = std::make_shared<const StopEvent>();
+    options.stop = stop;
+    options.on_line = [&](std::string_view) { std::thread([stop] { stop->raise(); }).detach(); };
     const auto end = run_subprocess(options);
     ASSERT_FALSE(end);
     EXPECT_EQ(end.error().code, ErrorCode::kCancelled);
+}
+
+TEST(Subprocess, WhatIsStoppedBeforeItBeganEndsAtOnce) {
+    SubprocessOptions options = shell("exec sleep 600");
+    const auto stop = std::make_shared<const StopEvent>();
+    stop->raise();
+    options.stop = stop;
+    EXPECT_EQ(run_subprocess(options).error().code, ErrorCode::kCancelled);
+}
+
+TEST(Subprocess, WithGraceItIsAskedFirst) {
+    int ends[2];
+    // inherited: what it says at its end is not given back after a timeout
+    ASSERT_EQ(::pipe(ends), 0);
+    SubprocessOptions options = shell("trap 'echo asked >&" + std::to_string(ends[1]) +
+                                      "; exit 0' TERM; while :; do sleep 0.01; done");
+    options.deadline = in(300ms);
+    options.grace = 10s;
+    EXPECT_EQ(run_subprocess(options).error().code, ErrorCode::kTimeout);
+    char text[32]{};
+    ASSERT_GT(::read(ends[0], text, sizeof text - 1), 0);
+    EXPECT_STREQ(text, "asked\n");
+    ::close(ends[0]);
+    ::close(ends[1]);
+}
+
+TEST(Subprocess, AVariableOfOursMayBeHidden) {
+    ::setenv("CRAB_TEST_SECRET", "secret", 1);
+    ::setenv("CRAB_TEST_SECRET_NOT", "seen", 1);
+    SubprocessOptions options = shell("echo \"[$CRAB_TEST_SECRET]$CRAB_TEST_SECRET_NOT\"");
+    options.hidden = {"CRAB_TEST_SECRET"};
+    EXPECT_EQ(run_subprocess(options)->output, "[]seen\n");
+}
+
+TEST(Subprocess, OutputOfAPipeThatWasMadeLargerIsWhole) {
+    SubprocessOptions options;
+    options.argv = {"python3", "-c",
+                    "import fcntl,os;fcntl.fcntl(1,1031,1<<20);os.write(1,b'x'*(1<<20))"};
+    options.deadline = in(20s);
+    options.max_output_bytes = std::size_t{2} << 20;
+    const auto end = run_subprocess(options);
+    ASSERT_TRUE(end) << end.error().message;
+    if (end->exit_status != 0) GTEST_SKIP() << "no Python, or no larger pipes here";
+    EXPECT_EQ(end->output.size(), std::size_t{1} << 20);
 }
 
 }  // namespace

@@ -1,28 +1,16 @@
 #include "base/task/blocking_pool.hpp"
 
+#include "base/task/worker_threads.hpp"
+
 #include <cstddef>
 #include <latch>
 
-#include <sys/resource.h>
-#include <unistd.h>
-
 namespace crab {
-namespace {
-
-constexpr int kNice = 5;
-
-}  // namespace
 
 BlockingPool::BlockingPool(std::size_t threads)
-    : pool_(static_cast<int>(threads)), open_(pool_.get_executor()) {
-    for (std::size_t i = 0; i < threads; ++i) {
-        threads_.emplace_back([this] {
-            ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()),
-                          kNice);  // of this thread only on Linux; best effort
-            pool_.run();
-        });
-    }
-}
+    : pool_(static_cast<int>(threads)),
+      open_(pool_.get_executor()),
+      threads_(start_workers(threads, [this](const std::stop_token&) { pool_.run(); })) {}
 
 void BlockingPool::settle() {
     // Work starts in posting order: once every thread is here, nothing earlier runs.

@@ -1,26 +1,11 @@
 #include "base/task/fair_pool.hpp"
 
-#include <stop_token>
-
-#include <sys/resource.h>
-#include <unistd.h>
+#include "base/task/worker_threads.hpp"
 
 namespace crab {
-namespace {
 
-constexpr int kNice = 5;
-
-}  // namespace
-
-FairPool::FairPool(std::size_t threads) {
-    for (std::size_t i = 0; i < threads; ++i) {
-        threads_.emplace_back([this](const std::stop_token& stop) {
-            ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()),
-                          kNice);  // of this thread only on Linux; best effort
-            work(stop);
-        });
-    }
-}
+FairPool::FairPool(std::size_t threads)
+    : threads_(start_workers(threads, [this](const std::stop_token& stop) { work(stop); })) {}
 
 FairPool::~FairPool() { settle(); }
 

@@ -2,13 +2,13 @@
 
 #include "base/descriptor.hpp"
 #include "base/log.hpp"
+#include "base/process/child.hpp"
 #include "base/process/pipe.hpp"
 #include "hosts/command/command_cgroup.hpp"
 #include "hosts/command/init/tool_record.hpp"
 #include "hosts/command/process_tree.hpp"
 #include "hosts/command/scratch_folder.hpp"
 #include "hosts/command/slirp_network.hpp"
-#include "hosts/command/spawn_program.hpp"
 
 #include <algorithm>
 #include <array>
@@ -25,8 +25,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -119,7 +117,6 @@ private:
                                         .resolver = -1};
         const int failed = bare_ ? spawn_bare(inside) : spawn_namespaces(inside);
         if (failed != 0) return refuse("the sandbox could not be started", failed);
-        sandbox_ = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
         for (Pipe* pipe : {&output_, &errors_, &info_, &status_}) pipe->write_end.close();
         if (door_) door_->close_inside();
         input_.read_end.close();
@@ -182,8 +179,10 @@ private:
                               inside.control, inside.filter, inside.proxy, inside.resolver};
         if (request_.worktree) kept.push_back(request_.worktree->fd());
         for (const Bind& bind : request_.writable) kept.push_back(bind.file.fd());
-        return spawn_program(abilities_.bubblewrap, std::move(words),
-                             {.standard = standard(), .kept = kept}, pid_);
+        return sandbox_.start({.words = std::move(words),
+                               .file = abilities_.bubblewrap,
+                               .standard = standard(),
+                               .kept = kept});
     }
 
     /// crab-sandbox-init by itself, in a folder of its own for what does not last.
@@ -193,18 +192,19 @@ private:
         request_.scratch = scratch_.emplace(std::move(*scratch)).path();
         SandboxRequest request = request_;
         request.processes += tasks_of_this_user();
-        Inherited inherited{.standard = standard(), .kept = {}, .environment = {}};
+        ChildProgram program{.words = bare_command(abilities_, request, inside),
+                             .file = abilities_.init,
+                             .standard = standard()};
         for (const auto& [name, value] : request.environment) {
             const bool is_scratch = name == "HOME" || name == "TMPDIR";
-            inherited.environment.push_back(
+            program.environment.push_back(
                 fmt::format("{}={}", name, is_scratch ? request.scratch.string() : value));
         }
         const std::array kept{inside.block, inside.status, inside.control, inside.filter,
                               request.worktree ? request.worktree->fd() : -1};
-        inherited.kept = kept;
-        const int failed = spawn_program(abilities_.init, bare_command(abilities_, request, inside),
-                                         std::move(inherited), pid_);
-        if (failed == 0) begin_with(pid_);
+        program.kept = kept;
+        const int failed = sandbox_.start(std::move(program));
+        if (failed == 0) begin_with(sandbox_.pid());
         info_.read_end.close();
         return failed;
     }
@@ -229,7 +229,7 @@ private:
                                        {errors_.read_end.get(), POLLIN, 0},
                                        {info_.read_end.get(), POLLIN, 0},
                                        {status_.read_end.get(), POLLIN, 0},
-                                       {exited_ ? -1 : sandbox_.get(), POLLIN, 0},
+                                       {exited_ ? -1 : sandbox_.ended(), POLLIN, 0},
                                        {talk_.wakeup(), POLLIN, 0},
                                        {door_ ? door_->outside() : -1, POLLIN, 0},
                                        {network_ ? network_->ready() : -1, POLLIN, 0}}};
@@ -246,7 +246,7 @@ private:
         if (watched[6].revents != 0) talk_.clear_wakeup();
         if (watched[7].revents != 0) door_->take();
         if (watched[8].revents != 0) read_network();
-        if (watched[5].revents != 0 || !sandbox_.is_open()) reap();
+        if (watched[5].revents != 0 || sandbox_.ended() < 0) reap();
     }
 
     SteadyTime wake_at() const {
@@ -324,8 +324,7 @@ private:
     /// The first process is known, and may begin.
     void begin_with(pid_t first) {
         first_ = first;
-        if (first_ > 0)
-            first_fd_ = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, first_, 0)));
+        if (first_ > 0) first_fd_ = open_pidfd(first_);
         if (!group_.add(first_))
             return give_up("the kernel did not take it into its control group");
         (void)write_quietly(block_.write_end.get(), "g");
@@ -344,9 +343,8 @@ private:
         stopping_ = killed_ = true;
         end_.reason = EndReason::kNotStarted;
         // Its first process waits for bubblewrap's word, which no longer comes.
-        if (first_fd_.is_open())
-            ::syscall(SYS_pidfd_send_signal, first_fd_.get(), SIGKILL, nullptr, 0);
-        ::kill(pid_, SIGKILL);
+        if (first_fd_.is_open()) signal_pidfd(first_fd_, SIGKILL);
+        sandbox_.kill(SIGKILL);
     }
 
     void read_status() {
@@ -360,10 +358,10 @@ private:
     }
 
     void reap() {
-        int status = 0;
-        if (::waitpid(pid_, &status, WNOHANG) != pid_) return;
+        const auto end = sandbox_.try_reap();
+        if (!end) return;
         exited_ = true;
-        sandbox_status_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+        sandbox_status_ = end->status();
         give_up_at_ = std::chrono::steady_clock::now() + kLastOutput;
         if (!record_ && status_.read_end.is_open()) read_status();
     }
@@ -452,9 +450,9 @@ private:
         if (bare_ && write_quietly(control_.write_end.get(), "K") == 1) return;
         group_.kill();
         if (first_fd_.is_open())
-            ::syscall(SYS_pidfd_send_signal, first_fd_.get(), SIGKILL, nullptr, 0);
+            signal_pidfd(first_fd_, SIGKILL);
         else
-            ::kill(pid_, SIGKILL);
+            sandbox_.kill(SIGKILL);
     }
 
     CommandEnd finish(EndReason reason) {
@@ -513,9 +511,9 @@ private:
     std::optional<DiskQuota::Watch> disk_;
     std::unique_ptr<SlirpNetwork> network_;
     std::optional<ScratchFolder> scratch_;
-    pid_t pid_ = -1;  ///< bubblewrap outside
     pid_t first_ = -1;  ///< crab-sandbox-init, process 1 inside
-    Descriptor sandbox_, first_fd_;  ///< pidfds of both
+    Descriptor first_fd_;  ///< its pidfd
+    Child sandbox_;  ///< bubblewrap outside
     std::array<char, kChunk> chunk_{};
     std::string info_text_;
     std::size_t written_ = 0;

@@ -1,12 +1,12 @@
 #include "hosts/command/command_run.hpp"
 
+#include "base/process/child.hpp"
 #include "base/process/pipe.hpp"
 #include "base/process/test_folder.hpp"
 #include "base/scope_exit.hpp"
 #include "base/task/test_loop.hpp"
 #include "hosts/command/process_tree.hpp"
 #include "hosts/command/seccomp_filter.hpp"
-#include "hosts/command/spawn_program.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,7 +16,6 @@
 #include <thread>
 
 #include <poll.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -239,19 +238,19 @@ TEST_F(CommandRunTest, WhatWaitsForAKilledBubblewrapIsEndedAtTheNextStart) {
                                          "--",
                                          "/run/crab/sandbox-init"};
     const std::array kept{info.write_end.get(), block.read_end.get()};
-    pid_t outer = 0;
-    ASSERT_EQ(spawn_program(abilities().bubblewrap, words,
-                            {.standard = {-1, -1, -1}, .kept = kept, .environment = {}}, outer),
-              0);
+    Child outer;
+    ASSERT_EQ(outer.start({.words = words, .file = abilities().bubblewrap, .kept = kept}), 0);
     std::array<char, 256> text{};
     ASSERT_GT(::read(info.read_end.get(), text.data(), text.size() - 1), 0);
     const int first =
         std::atoi(std::string(text.data()).substr(std::string(text.data()).find(':') + 1).c_str());
-    const Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, first, 0)));
+    const Descriptor process = open_pidfd(first);
     ASSERT_TRUE(process.is_open());
     EXPECT_EQ(end_orphaned_sandboxes(), 0u) << "its bubblewrap lives";
-    ::kill(outer, SIGKILL);
-    ::waitpid(outer, nullptr, 0);
+    outer.kill(SIGKILL);
+    pollfd gone{outer.ended(), POLLIN, 0};
+    ASSERT_EQ(::poll(&gone, 1, 10'000), 1);
+    ASSERT_TRUE(outer.try_reap());
     pollfd ended{process.get(), POLLIN, 0};
     EXPECT_EQ(::poll(&ended, 1, 100), 0) << "it waits for ever";
     EXPECT_GE(end_orphaned_sandboxes(), 1u);

@@ -1,6 +1,7 @@
 #include "hosts/command/process_tree.hpp"
 
 #include "base/descriptor.hpp"
+#include "base/process/child.hpp"
 
 #include <array>
 #include <charconv>
@@ -16,7 +17,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
@@ -187,10 +187,9 @@ std::size_t end_orphaned_sandboxes() {
         if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
         const std::string name = entry->d_name;
         // before it is looked at: then it is that one
-        const Descriptor process(
-            static_cast<int>(::syscall(SYS_pidfd_open, std::atoi(name.c_str()), 0)));
+        const Descriptor process = open_pidfd(std::atoi(name.c_str()));
         if (process.is_open() && is_orphaned_sandbox("/proc/" + name) &&
-            ::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0) == 0)
+            signal_pidfd(process, SIGKILL))
             ++ended;
     }
     ::closedir(folder);

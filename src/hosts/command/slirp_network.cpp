@@ -1,17 +1,13 @@
 #include "hosts/command/slirp_network.hpp"
 
-#include "hosts/command/spawn_program.hpp"
-
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <vector>
 
 #include <fcntl.h>
 #include <linux/nsfs.h>
 #include <sys/ioctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -49,12 +45,10 @@ Result<std::unique_ptr<SlirpNetwork>> SlirpNetwork::start(const std::filesystem:
                                    "tap0"};
     const std::array kept{network.get(), user.get(), made->ready_.write_end.get(),
                           made->alive_.read_end.get()};
-    if (const int failed = spawn_program(program, std::move(words),
-                                         {.standard = {-1, -1, -1}, .kept = kept}, made->pid_);
-        failed != 0) {
-        made->pid_ = -1;
+    if (const int failed =
+            made->program_.start({.words = std::move(words), .file = program, .kept = kept});
+        failed != 0)
         return no_network("slirp4netns", failed);
-    }
     made->ready_.write_end.close();
     made->alive_.read_end.close();
     return made;
@@ -65,13 +59,6 @@ bool SlirpNetwork::is_up() {
     const bool up = ::read(ready_.read_end.get(), &sign, 1) == 1;
     ready_.read_end.close();
     return up;
-}
-
-SlirpNetwork::~SlirpNetwork() {
-    alive_.write_end.close();
-    if (pid_ < 0) return;
-    ::kill(pid_, SIGKILL);   // it has nothing to put in order
-    ::waitpid(pid_, nullptr, 0);
 }
 
 }  // namespace crab::command

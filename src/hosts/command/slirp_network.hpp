@@ -1,6 +1,6 @@
 #pragma once
 
-#include "base/descriptor.hpp"
+#include "base/process/child.hpp"
 #include "base/process/pipe.hpp"
 #include "base/result.hpp"
 
@@ -26,7 +26,6 @@ public:
                                                        pid_t process);
     SlirpNetwork(const SlirpNetwork&) = delete;
     SlirpNetwork& operator=(const SlirpNetwork&) = delete;
-    ~SlirpNetwork();
 
     /// Becomes readable when the network is up or has failed; is_up() returns which and closes it.
     /// -1 afterwards.
@@ -37,7 +36,7 @@ private:
     SlirpNetwork() = default;
 
     Pipe ready_, alive_;  ///< it ends when our end of `alive_` closes
-    pid_t pid_ = -1;
+    Child program_;
 };
 
 }  // namespace crab::command

@@ -1,0 +1,119 @@
+#include "base/process/child.hpp"
+
+#include "base/process/pipe.hpp"
+#include "base/scope_exit.hpp"
+
+#include <cerrno>
+#include <csignal>
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace crab {
+namespace {
+
+ChildEnd end_of(const siginfo_t& about) {
+    return about.si_code == CLD_EXITED ? ChildEnd{.exit_status = about.si_status}
+                                       : ChildEnd{.signal = about.si_status};
+}
+
+void add_descriptors(posix_spawn_file_actions_t& actions, const ChildProgram& program) {
+    for (int fd = 0; fd < 3; ++fd) {
+        const int given = program.standard[static_cast<std::size_t>(fd)];
+        if (given >= 0)
+            posix_spawn_file_actions_adddup2(&actions, given, fd);
+        else
+            posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
+    }
+    for (const int fd : program.kept) {
+        // onto itself: it stays open
+        if (fd >= 0) posix_spawn_file_actions_adddup2(&actions, fd, fd);
+    }
+}
+
+void add_signals(posix_spawnattr_t& attributes) {
+    sigset_t none, defaults;
+    sigemptyset(&none);
+    sigfillset(&defaults);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &defaults);
+    posix_spawnattr_setpgroup(&attributes, 0);
+    posix_spawnattr_setflags(
+        &attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+}
+
+}  // namespace
+
+Child::~Child() {
+    if (is_there()) reap();
+}
+
+int Child::start(ChildProgram program) {
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_init(&attributes);
+    const ScopeExit free_both([&] {
+        posix_spawn_file_actions_destroy(&actions);
+        posix_spawnattr_destroy(&attributes);
+    });
+    add_descriptors(actions, program);
+    add_signals(attributes);
+    const bool by_path = program.file.empty();
+    const char* const file = by_path ? program.words.front().c_str() : program.file.c_str();
+    const int failed = (by_path ? ::posix_spawnp : ::posix_spawn)(
+        &pid_, file, &actions, &attributes, pointers_to(program.words).data(),
+        pointers_to(program.environment).data());
+    if (failed != 0) {
+        pid_ = -1;
+        return failed;
+    }
+    pidfd_ = open_pidfd(pid_);
+    return 0;
+}
+
+bool Child::has_ended() const {
+    siginfo_t about{};  // it stays a zombie, so that its group cannot be anybody else's yet
+    return ::waitid(P_PID, static_cast<id_t>(pid_), &about, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           about.si_pid == pid_;
+}
+
+void Child::kill(int signal) const {
+    if (is_there()) ::kill(pid_, signal);
+}
+
+void Child::kill_group(int signal) const {
+    if (is_there()) ::kill(-pid_, signal);
+}
+
+std::optional<ChildEnd> Child::try_reap() {
+    siginfo_t about{};
+    if (!is_there() || ::waitid(P_PID, static_cast<id_t>(pid_), &about, WEXITED | WNOHANG) != 0 ||
+        about.si_pid != pid_)
+        return std::nullopt;
+    pid_ = -1;
+    pidfd_.close();
+    return end_of(about);
+}
+
+ChildEnd Child::reap() {
+    kill_group(SIGKILL);
+    siginfo_t about{};
+    while (::waitid(P_PID, static_cast<id_t>(pid_), &about, WEXITED) != 0 && errno == EINTR) {}
+    pid_ = -1;
+    pidfd_.close();
+    return end_of(about);
+}
+
+Descriptor open_pidfd(pid_t pid) {
+    return Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+}
+
+bool signal_pidfd(const Descriptor& process, int signal) {
+    return ::syscall(SYS_pidfd_send_signal, process.get(), signal, nullptr, 0) == 0;
+}
+
+}  // namespace crab

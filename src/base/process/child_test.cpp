@@ -1,0 +1,86 @@
+#include "base/process/child.hpp"
+
+#include "base/process/pipe.hpp"
+
+#include <csignal>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+namespace crab {
+namespace {
+
+constexpr int kPatienceMs = 20'000;
+
+bool ends(const Child& child) {
+    pollfd waiting{child.ended(), POLLIN, 0};
+    return ::poll(&waiting, 1, kPatienceMs) == 1;
+}
+
+TEST(Child, TellsByItsPidfdThatItHasEndedAndHow) {
+    Child child;
+    ASSERT_EQ(child.start({.words = {"no-such-program-anywhere"}}), ENOENT);
+    ASSERT_EQ(child.start({.words = {"/bin/sh", "-c", "exit 3"}}), 0);
+    ASSERT_TRUE(ends(child));
+    EXPECT_TRUE(child.has_ended());
+    const auto end = child.try_reap();
+    ASSERT_TRUE(end);
+    EXPECT_EQ(end->status(), 3);
+    EXPECT_FALSE(child.is_there());
+    EXPECT_FALSE(child.try_reap()) << "once";
+}
+
+TEST(Child, ASignalEndsItsGroup) {
+    Child child;
+    ASSERT_EQ(child.start({.words = {"/bin/sleep", "600"}}), 0);
+    EXPECT_FALSE(child.has_ended());
+    EXPECT_FALSE(child.try_reap());
+    EXPECT_EQ(::getpgid(child.pid()), child.pid());
+    child.kill_group(SIGTERM);
+    ASSERT_TRUE(ends(child));
+    const ChildEnd end = child.reap();
+    EXPECT_EQ(end.signal, SIGTERM);
+    EXPECT_EQ(end.status(), 128 + SIGTERM);
+}
+
+TEST(Child, InheritsWhatItWasGivenAndNothingElse) {
+    Pipe said, kept, closed;
+    ASSERT_TRUE(said.open() && kept.open() && closed.open());
+    const std::array descriptors{kept.write_end.get(), -1};
+    Child child;
+    ASSERT_EQ(child.start({.words = {"sh", "-c",
+                                     "echo $NAME; cat; ls /proc/self/fd >&" +
+                                         std::to_string(kept.write_end.get())},
+                           .file = "/bin/sh",
+                           .environment = {"NAME=value", "PATH=/usr/bin:/bin"},
+                           .standard = {-1, said.write_end.get(), -1},
+                           .kept = descriptors}),
+              0);
+    said.write_end.close();
+    ASSERT_TRUE(ends(child));
+    EXPECT_EQ(child.reap().status(), 0);
+    std::array<char, 512> text{};
+    ASSERT_GT(::read(said.read_end.get(), text.data(), text.size() - 1), 0);
+    EXPECT_STREQ(text.data(), "value\n") << "its standard input is empty";
+    text.fill(0);
+    ASSERT_GT(::read(kept.read_end.get(), text.data(), text.size() - 1), 0);
+    const std::string listed = std::string("\n") + text.data();
+    EXPECT_EQ(listed.find("\n" + std::to_string(closed.write_end.get()) + "\n"), std::string::npos);
+}
+
+TEST(Child, GoesWithItsOwner) {
+    Descriptor process;
+    {
+        Child child;
+        ASSERT_EQ(child.start({.words = {"/bin/sleep", "600"}}), 0);
+        process = open_pidfd(child.pid());
+        ASSERT_TRUE(process.is_open());
+    }
+    EXPECT_FALSE(signal_pidfd(process, 0)) << "it is gone, and collected";
+}
+
+}  // namespace
+}  // namespace crab
