@@ -70,6 +70,7 @@ LAYERS = {
     "adapters/cetp": SCHEMAS | {"crypto"},
     "adapters/clawseed": TASKS | VALUES | NET | CORE | {"trust", "crypto"},
     "adapters/sw4rm": TASKS | VALUES | NET | CORE | {"trust", "crypto"},
+    "adapters/rtp/wire": VALUES | {"core/call"},
     "adapters/rtp/calls": TASKS | VALUES | NET | CORE | {"trust", "crypto"},
     "adapters/rtp/pairing": TASKS
     | VALUES
@@ -79,7 +80,13 @@ LAYERS = {
     | VALUES
     | NET
     | CORE
-    | {"adapters/rtp/calls", "adapters/rtp/pairing", "trust", "trust/pairing"},
+    | {
+        "adapters/rtp/wire",
+        "adapters/rtp/calls",
+        "adapters/rtp/pairing",
+        "trust",
+        "trust/pairing",
+    },
     "adapters/rtp/events": TASKS
     | SCHEMAS
     | NET
@@ -99,7 +106,10 @@ LAYERS = {
     "config": SCHEMAS,
     "setup": SCHEMAS | {"base/process", "config", "core/policy", "crypto", "net/tls"},
     "admin": TASKS | VALUES | NET | CORE | {"trust", "hosts/command", "crypto"},
-    "sdk": TASKS | VALUES | NET | {"base/process", "adapters/sw4rm", "core/call", "crypto"},
+    "sdk": TASKS
+    | VALUES
+    | NET
+    | {"base/process", "adapters/sw4rm", "adapters/rtp/wire", "core/call", "crypto"},
     "sdk/machine": VALUES | {"base/process", "sdk"},  # what include/crab declares is in sdk
     "sdk/provider": SCHEMAS | {"adapters/cetp"},
     "sdk/tool_host": TASKS

@@ -1,8 +1,11 @@
 #include "sdk/call_wire.hpp"
 
+#include "adapters/rtp/wire/call_reply.hpp"
+#include "adapters/rtp/wire/call_request.hpp"
 #include "base/encoding.hpp"
 #include "base/error_code.hpp"
-#include "json/writer.hpp"
+#include "json/element.hpp"
+#include "json/parser.hpp"
 
 #include <fmt/format.h>
 
@@ -54,20 +57,22 @@ ErrorCode code_of_status(int status) {
     }
 }
 
-void append_context(json::Writer& writer, const CallContext& context) {
-    const auto member = [&](std::string_view name, const std::string& value) {
-        if (!value.empty()) writer.key(name).string_lossy(value);
-    };
-    writer.key("context").begin_object();
-    member("agent_id", context.agent_id);
-    member("session_id", context.session_id);
-    member("platform", context.platform);
-    member("channel_id", context.channel_id);
-    member("actor_id", context.actor_id);
-    member("isolation_key", context.isolation_key);
-    member("trace_id", context.trace_id);
-    member("request_origin", context.request_origin);
-    writer.end_object();
+core::CallContext context_of(const CallContext& given) {
+    return {.agent_id = given.agent_id,
+            .session_id = given.session_id,
+            .platform = given.platform,
+            .channel_id = given.channel_id,
+            .actor_id = given.actor_id,
+            .isolation_key = given.isolation_key,
+            .trace_id = given.trace_id,
+            .request_origin = given.request_origin};
+}
+
+ToolError error_of(const rtp::ReplyParts& parts, CallResult::Status status) {
+    return {.code = parts.code.empty() ? "INTERNAL" : std::string(parts.code),
+            .message = std::string(parts.message),
+            .details = parts.details ? json::to_text(*parts.details) : std::string(),
+            .retryable = parts.retryable.value_or(status == CallResult::Status::kRetryableError)};
 }
 
 }  // namespace
@@ -77,71 +82,46 @@ std::optional<std::string> call_request(std::string_view tool, std::string_view 
     json::Parser parser({.max_bytes = args.size()});
     const auto parsed = parser.parse(args);
     if (!parsed || !parsed->element().is_object()) return std::nullopt;
+    rtp::CallRequest request{.call_id = call_id,
+                             .tool = tool,
+                             .tenant = options.tenant_id,
+                             .args = args,
+                             .timeout_ms = {},
+                             .idempotency_key = options.idempotency_key,
+                             .context = context_of(options.context)};
+    if (options.timeout.count() > 0) request.timeout_ms = options.timeout.count();
     std::string body;
-    json::Writer writer(body);
-    writer.begin_object()
-        .key("version")
-        .string("v1")
-        .key("call_id")
-        .string_lossy(call_id)
-        .key("tool_name")
-        .string_lossy(tool);
-    writer.key("tenant_id").string_lossy(options.tenant_id).key("args").raw(args);
-    if (options.timeout.count() > 0) writer.key("timeout_ms").integer(options.timeout.count());
-    if (!options.idempotency_key.empty())
-        writer.key("idempotency_key").string_lossy(options.idempotency_key);
-    append_context(writer, options.context);
-    writer.end_object();
+    rtp::append_call_request(body, request);
     return body;
 }
 
 std::string cancel_request(std::string_view call_id, std::string_view tenant_id) {
     std::string body;
-    json::Writer(body)
-        .begin_object()
-        .key("version")
-        .string("v1")
-        .key("tenant_id")
-        .string_lossy(tenant_id)
-        .key("call_id")
-        .string_lossy(call_id)
-        .key("reason")
-        .string("cancelled")
-        .end_object();
+    rtp::append_cancel_request(body, tenant_id, call_id, rtp::CancelReason::kCancelled);
     return body;
 }
 
-CallResult read_call_response(const json::Value& body, std::string_view call_id) {
+std::optional<CallResult> read_call_response(std::string_view body, std::string_view call_id) {
+    json::Parser parser({.max_bytes = body.size()});
+    const auto root = parser.parse(body);
+    if (!root || !json::get(root->element(), "status")) return std::nullopt;
+    rtp::ReplyParts parts = rtp::read_reply(root->element());
     CallResult result{.call_id = std::string(call_id)};
-    const auto status = find_status(text_of(body, "status"));
+    const auto status = find_status(parts.status.value_or(""));
     // What could not be read of a request is "" in its answer.
-    const std::string answered = text_of(body, "call_id");
+    const std::string_view answered = parts.call_id.value_or("");
     if (!status || (answered != call_id && !answered.empty())) {
         result.error = {.code = "INTERNAL",
                         .message = "the gateway's answer does not belong to this call"};
         return result;
     }
     result.status = *status;
-    result.duration = milliseconds(integer_of(body, "duration_ms"));
-    if (const json::Value* logs = body.find("logs"); logs != nullptr && logs->is_array()) {
-        for (const json::Value& line : *logs->as_array()) {
-            if (const std::string* text = line.as_string()) result.logs.push_back(*text);
-        }
-    }
-    if (result.ok()) {
-        result.result = json_of(body, "result");
-        if (result.result.empty()) result.result = "{}";
-        return result;
-    }
-    const json::Value none;
-    const json::Value* error = body.find("error");
-    if (error == nullptr) error = &none;
-    result.error = {.code = text_of(*error, "code"),
-                    .message = text_of(*error, "message"),
-                    .details = json_of(*error, "details"),
-                    .retryable = flag_of(*error, "retryable",
-                                         result.status == CallResult::Status::kRetryableError)};
-    if (result.error.code.empty()) result.error.code = "INTERNAL";
+    result.duration = milliseconds(parts.duration_ms.value_or(0));
+    result.logs = std::move(parts.logs);
+    if (result.ok())
+        result.result = parts.result ? json::to_text(*parts.result) : "{}";
+    else
+        result.error = error_of(parts, *status);
     return result;
 }
 

@@ -19,8 +19,9 @@ std::optional<std::string> call_request(std::string_view tool, std::string_view 
                                         std::string_view call_id, const CallOptions& options);
 std::string cancel_request(std::string_view call_id, std::string_view tenant_id);
 
-/// The answer to a call; kNoAnswer with INTERNAL when the body is no answer to `call_id`.
-CallResult read_call_response(const json::Value& body, std::string_view call_id);
+/// The answer to a call; nothing for a body that is not one, kNoAnswer with INTERNAL for the answer
+/// to another call. Unknown members are ignored.
+std::optional<CallResult> read_call_response(std::string_view body, std::string_view call_id);
 /// The answer to anything that is not as expected: `{"error","code"}` or a bare status.
 ToolError read_refusal(int status, std::string_view body);
 std::expected<std::vector<ToolInfo>, ToolError> read_tools(std::string_view body);

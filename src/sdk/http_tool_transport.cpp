@@ -37,8 +37,7 @@ public:
             if (event.kind == net::SseEvent::Kind::kRefused) return false;
             if (event.kind == net::SseEvent::Kind::kNeedMore) return true;
             if (event.type == "result") {
-                if (const auto body = json::Value::parse(event.data))
-                    result_ = read_call_response(*body, call_id_);
+                result_ = read_call_response(event.data, call_id_);
             } else if (event.type == "frame" && callbacks_.on_frame) {
                 const auto frame = read_frame(event.data);
                 if (frame && !callbacks_.on_frame(*frame)) {
@@ -137,12 +136,10 @@ public:
             return no_answer(call_id, std::move(error));
         }
         const std::string& text = response->body.empty() ? plain : response->body;
-        const auto parsed = json::Value::parse(text);
-        if (!parsed || parsed->find("status") == nullptr)
-            return no_answer(call_id, read_refusal(response->status, text));
-        CallResult result = read_call_response(*parsed, call_id);
-        result.replayed = response->find("crab-replayed") == "true";
-        return result;
+        auto result = read_call_response(text, call_id);
+        if (!result) return no_answer(call_id, read_refusal(response->status, text));
+        result->replayed = response->find("crab-replayed") == "true";
+        return *std::move(result);
     }
 
 private:

@@ -1,13 +1,11 @@
 #include "adapters/rtp/hosts/host_wire.hpp"
 
 #include "adapters/rtp/calls/call_wire.hpp"
+#include "adapters/rtp/wire/call_reply.hpp"
 #include "core/call/tool_schemas.hpp"
-#include "json/duplicates.hpp"
 #include "json/element.hpp"
-#include "json/writer.hpp"
 
 #include <algorithm>
-#include <array>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -22,7 +20,6 @@ constexpr std::size_t kMostTools = 1024;
 constexpr std::size_t kMostDropped = 64;
 constexpr std::size_t kMaxDescription = 8 * 1024;
 constexpr std::size_t kMaxMessage = 4 * 1024;
-constexpr std::size_t kMostLogLines = 1024;
 
 core::Outcome broken(std::string_view rule) {
     return fail(
@@ -72,90 +69,19 @@ ErrorCode code_of(std::string_view text) {
     return ErrorCode::kInternal;
 }
 
-bool has_only(simdjson::dom::object object, std::initializer_list<const char*> names) {
-    return std::ranges::all_of(object, [&](const auto& member) {
-        return std::ranges::find(names, std::string_view(member.key)) != names.end();
-    });
-}
-
-/// The members of an answer, once they are known to have the schema's form.
-struct Parts {
-    std::string_view call_id, tool, status;
-    std::optional<Element> error;
-    std::vector<std::string> logs;
-};
-
-/// What is wrong with the form, or nothing.
-std::string_view read_parts(Element root, Parts& parts) {
-    simdjson::dom::object object, error;
-    if (root.get(object) != simdjson::SUCCESS) return "it is not a JSON object";
-    static constexpr auto kMembers = {"version",     "call_id", "tool_name", "status",
-                                      "duration_ms", "result",  "error",     "logs"};
-    if (!has_only(object, kMembers)) return "it has a member that the schema does not know";
-    if (json::find_duplicate(root)) return "a member occurs twice";
-    if (json::get_string(root, "version") != "v1") return "version is not v1";
-    const auto id = json::get_string(root, "call_id");
-    const auto tool = json::get_string(root, "tool_name");
-    const auto status = json::get_string(root, "status");
-    const auto duration = json::get_int64(root, "duration_ms");
-    if (!id) return "call_id is not a string";
-    if (!tool) return "tool_name is not a string";
-    if (!status) return "status is not a string";
-    if (!duration || *duration < 0) return "duration_ms is not an integer from 0";
-    constexpr std::array<std::string_view, 4> kStatuses{"ok", "error", "retryable_error",
-                                                        "timeout"};
-    if (std::ranges::find(kStatuses, *status) == kStatuses.end())
-        return "status is none of ok, error, retryable_error, timeout";
-    if (const auto result = json::get(root, "result"); result && !result->is_object())
-        return "result is not an object";
-    if (const auto logs = json::get(root, "logs")) {
-        simdjson::dom::array lines;
-        if (logs->get(lines) != simdjson::SUCCESS) return "logs is not an array";
-        for (const Element line : lines) {
-            std::string_view text;
-            if (line.get(text) != simdjson::SUCCESS) return "logs holds what is not a string";
-            if (parts.logs.size() < kMostLogLines) parts.logs.emplace_back(text);
-        }
-    }
-    parts.error = json::get(root, "error");
-    if (parts.error) {
-        if (parts.error->get(error) != simdjson::SUCCESS) return "error is not an object";
-        if (!has_only(error, {"code", "message", "details", "retryable"}))
-            return "error has a member that the schema does not know";
-        const auto wrong = [&](std::string_view name, auto fits) {
-            const auto member = json::get(*parts.error, name);
-            return member && !fits(*member);
-        };
-        if (wrong("code", [](Element e) { return e.is_string(); }))
-            return "error.code is not a string";
-        if (wrong("message", [](Element e) { return e.is_string(); }))
-            return "error.message is not a string";
-        if (wrong("details", [](Element e) { return e.is_object(); }))
-            return "error.details is not an object";
-        if (wrong("retryable", [](Element e) { return e.is_bool(); }))
-            return "error.retryable is not a boolean";
-    }
-    parts.call_id = *id;
-    parts.tool = *tool;
-    parts.status = *status;
-    return {};
-}
-
-Error failure_of(const Parts& parts, const CallReply& reply) {
+Error failure_of(const ReplyParts& parts, const CallReply& reply) {
     Error error{.code = ErrorCode::kInternal,
                 .message = {},
                 .details = {},
                 .retryable = false,
                 .retry_after = reply.retry_after};
-    if (parts.error) {
-        if (const auto code = json::get_string(*parts.error, "code")) error.code = code_of(*code);
-        error.message = up_to(json::get_string(*parts.error, "message").value_or(""), kMaxMessage);
-        if (const auto details = json::get(*parts.error, "details")) {
-            error.details = json::to_text(*details);
-            if (const auto after = json::get_int64(*details, "retry_after_ms");
-                after && *after >= 0)
-                error.retry_after = Milliseconds(std::min<std::int64_t>(*after, kMaxTimeoutMs));
-        }
+    if (!parts.code.empty()) error.code = code_of(parts.code);
+    error.message = up_to(parts.message, kMaxMessage);
+    if (parts.details) {
+        error.details = json::to_text(*parts.details);
+        if (const auto after = json::get_int64(*parts.details, "retry_after_ms");
+            after && *after >= 0)
+            error.retry_after = Milliseconds(std::min<std::int64_t>(*after, kMaxTimeoutMs));
     }
     if (error.message.empty()) error.message = "the host gave no reason";
     if (parts.status == "retryable_error") error.retryable = true;
@@ -226,54 +152,18 @@ std::string_view tenant_on_wire(const core::Call& call) {
 void append_call_request(std::string& out, const core::AdmittedCall& admitted,
                          std::int64_t timeout_ms) {
     const core::Call& call = admitted.call();
-    const core::CallContext& context = call.context;
-    json::Writer writer(out);
-    const auto optional = [&](std::string_view name, std::string_view text) {
-        if (!text.empty()) writer.key(name).string(text);
-    };
-    writer.begin_object()
-        .key("version")
-        .string("v1")
-        .key("call_id")
-        .string(call.id)
-        .key("tool_name")
-        .string(admitted.tool().spec.name);
-    writer.key("tenant_id")
-        .string(tenant_on_wire(call))
-        .key("args")
-        .raw(admitted.args())
-        .key("timeout_ms")
-        .integer(timeout_ms);
-    optional("idempotency_key", !call.idempotency_key.empty() || !admitted.tool().spec.side_effects
-                                    ? call.idempotency_key
-                                    : call.id);
-    writer.key("context").begin_object();
-    writer.key("agent_id")
-        .string(context.agent_id.empty() ? std::string_view(admitted.principal()->id)
-                                         : context.agent_id);
-    writer.key("session_id").string(context.session_id.empty() ? call.id : context.session_id);
-    optional("platform", context.platform);
-    optional("channel_id", context.channel_id);
-    optional("actor_id", context.actor_id);
-    optional("isolation_key", context.isolation_key);
-    optional("trace_id", context.trace_id);
-    optional("request_origin", context.request_origin);
-    writer.end_object().end_object();
-}
-
-void append_cancel_request(std::string& out, std::string_view tenant, std::string_view call_id,
-                           CancelReason reason) {
-    json::Writer writer(out);
-    writer.begin_object()
-        .key("version")
-        .string("v1")
-        .key("tenant_id")
-        .string(tenant)
-        .key("call_id")
-        .string(call_id);
-    writer.key("reason")
-        .string(reason == CancelReason::kTimeout ? "timeout" : "cancelled")
-        .end_object();
+    const core::ToolSpec& spec = admitted.tool().spec;
+    CallRequest request{.call_id = call.id,
+                        .tool = spec.name,
+                        .tenant = tenant_on_wire(call),
+                        .args = admitted.args(),
+                        .timeout_ms = timeout_ms,
+                        .idempotency_key = call.idempotency_key,
+                        .context = call.context};
+    if (call.idempotency_key.empty() && spec.side_effects) request.idempotency_key = call.id;
+    if (request.context.agent_id.empty()) request.context.agent_id = admitted.principal()->id;
+    if (request.context.session_id.empty()) request.context.session_id = call.id;
+    append_call_request(out, request);
 }
 
 core::Outcome read_call_reply(const CallReply& reply, json::Parser& parser,
@@ -282,11 +172,11 @@ core::Outcome read_call_reply(const CallReply& reply, json::Parser& parser,
     if (reply.http_status >= 300 && reply.http_status < 400) return refused_by_http(reply);
     auto root = parser.parse(reply.body);
     if (!root) return succeeded ? broken("it is not JSON") : refused_by_http(reply);
-    Parts parts;
-    if (const std::string_view wrong = read_parts(root->element(), parts); !wrong.empty())
-        return succeeded ? broken(wrong) : refused_by_http(reply);
+    ReplyParts parts = read_reply(root->element());
+    if (!parts.broken_rule.empty())
+        return succeeded ? broken(parts.broken_rule) : refused_by_http(reply);
     // A refusal may come before the host has read whose call it is (section 3, rows 1 to 5).
-    const bool unnamed = !succeeded && parts.call_id.empty() && parts.tool.empty();
+    const bool unnamed = !succeeded && parts.call_id->empty() && parts.tool->empty();
     if (!unnamed && parts.call_id != call_id) return broken("call_id is not that of the request");
     if (!unnamed && parts.tool != tool) return broken("tool_name is not that of the request");
     if (parts.status != "ok") return fail(failure_of(parts, reply));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "adapters/rtp/wire/call_request.hpp"
 #include "core/call/admitted_call.hpp"
 #include "core/call/tool_result.hpp"
 #include "core/registry/tool_listing.hpp"
@@ -24,9 +25,6 @@ std::int64_t timeout_for_host(std::chrono::nanoseconds left);
 /// an idempotency key.
 void append_call_request(std::string& out, const core::AdmittedCall& call, std::int64_t timeout_ms);
 
-enum class CancelReason : std::uint8_t { kCancelled, kTimeout };
-void append_cancel_request(std::string& out, std::string_view tenant, std::string_view call_id,
-                           CancelReason reason);
 /// The tenant under which append_call_request() sends `call`.
 std::string_view tenant_on_wire(const core::Call& call);
 
