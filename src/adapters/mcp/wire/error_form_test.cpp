@@ -43,8 +43,8 @@ TEST(McpErrorForm, EveryCodeHasTheFormThatSpecErrorsSays) {
 TEST(McpErrorForm, AFailedCallSaysWhatFailedAndWhatToDo) {
     const std::string text = result_of(
         {.code = ErrorCode::kInvalidArgs, .message = "/a has to be a string", .details = {}});
-    EXPECT_TRUE(text.starts_with(
-        R"({"content":[{"type":"text","text":"/a has to be a string\nMend the value)"))
+    EXPECT_TRUE(text.starts_with(R"({"content":[{"type":"text","text":"/a has to be a string\n)" +
+                                 std::string(next_step(ErrorCode::kInvalidArgs)) + "\"}]"))
         << text;
     EXPECT_TRUE(
         text.ends_with(R"("isError":true,)"
