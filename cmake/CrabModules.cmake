@@ -3,21 +3,18 @@
 # sees the headers of the modules that it links, and no others: each hands on a folder of links to
 # its own headers, and nobody has src/ among its include paths.
 include(GoogleTest)
+include(CrabPrecompiled)
 
-# The headers that cost most to read, compiled once; every module and test reuses it.
-file(WRITE ${CMAKE_BINARY_DIR}/crab_pch.cpp "")
-add_library(crab_pch OBJECT ${CMAKE_BINARY_DIR}/crab_pch.cpp)
-target_link_libraries(crab_pch PUBLIC crab_asio fmt::fmt PkgConfig::SIMDJSON)
-target_precompile_headers(crab_pch PRIVATE ${CMAKE_SOURCE_DIR}/cmake/pch.hpp)
+# For modules that say UNITY (docs/decisions/0019).
+option(CRAB_UNITY "Compile some modules eight files at a time" ON)
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
+
+# For a target that has to have a source and has none.
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/no_code.cpp CONTENT "")
 
 # The headers for authors of tools.
 add_library(crab_public INTERFACE)
 target_include_directories(crab_public INTERFACE ${CMAKE_SOURCE_DIR}/include)
-
-function(crab_common target)
-  target_link_libraries(${target} PUBLIC crab_asio fmt::fmt PkgConfig::SIMDJSON)
-  target_precompile_headers(${target} REUSE_FROM crab_pch)
-endfunction()
 
 # crab_show_headers(target): the headers of this folder, by their paths from src/, for the target
 # and all that link it.
@@ -34,23 +31,29 @@ function(crab_show_headers target)
   target_include_directories(${target} PUBLIC ${shown})
 endfunction()
 
-# crab_module(name [ROOM room] [LINKS target...] [TEST_LINKS target...]): the module, its fuzzers
-# and benchmarks, and its unit tests: an executable <name>_test, or with ROOM a part of
-# crab_room(room).
+# crab_module(name [UNITY] [ROOM room] [LINKS target...] [TEST_LINKS target...]): the module, its
+# fuzzers and benchmarks, and its unit tests: an executable <name>_test, or with ROOM a part of
+# crab_room(room). UNITY: eight files are compiled as one that includes them, which pays where they
+# read the same dear headers; what is local to a file then has a name that the folder has once.
 function(crab_module name)
-  cmake_parse_arguments(ARG "" "ROOM" "LINKS;TEST_LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "UNITY" "ROOM" "LINKS;TEST_LINKS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS *.cpp)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_(test|bench|fuzz)\\.cpp$")
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
-  if(sources)
-    add_library(crab_${name} OBJECT ${sources})
-  else()
-    add_library(crab_${name} OBJECT ${CMAKE_BINARY_DIR}/crab_pch.cpp)
+  if(CRAB_ALONE)
+    crab_header_units()
   endif()
-  crab_common(crab_${name})
+  if(NOT sources)
+    set(sources ${CMAKE_BINARY_DIR}/no_code.cpp)
+  endif()
+  add_library(crab_${name} OBJECT ${sources})
+  if(ARG_UNITY AND CRAB_UNITY)
+    set_target_properties(crab_${name} PROPERTIES UNITY_BUILD ON)
+  endif()
   crab_show_headers(crab_${name})
-  target_link_libraries(crab_${name} PUBLIC ${ARG_LINKS})
+  target_link_libraries(crab_${name} PUBLIC fmt::fmt ${ARG_LINKS})
+  crab_precompile(crab_${name} MODULES crab_${name})
   if(ARG_ROOM)
     set_property(GLOBAL APPEND PROPERTY CRAB_ROOM_TESTS_${ARG_ROOM} ${tests})
     set_property(GLOBAL APPEND PROPERTY CRAB_ROOM_MODULES_${ARG_ROOM} crab_${name})
@@ -61,8 +64,8 @@ function(crab_module name)
   foreach(source ${benches})
     get_filename_component(bench ${source} NAME_WE)
     add_executable(${bench} EXCLUDE_FROM_ALL ${source})
-    crab_common(${bench})
     crab_link_modules(${bench} crab_${name} ${ARG_TEST_LINKS})
+    crab_precompile(${bench} MODULES crab_${name} ${ARG_TEST_LINKS})
     target_link_libraries(${bench} PRIVATE benchmark::benchmark_main)
   endforeach()
   file(GLOB fuzzers CONFIGURE_DEPENDS *_fuzz.cpp)
@@ -83,32 +86,37 @@ endfunction()
 # Object libraries hand on usage requirements but not their objects, so an executable names the
 # whole chain below it.
 function(crab_link_modules target)
-  set(pending ${ARGN})
-  set(seen "")
-  while(pending)
-    list(POP_FRONT pending module)
-    if(TARGET ${module} AND NOT module IN_LIST seen)
-      list(APPEND seen ${module})
-      get_target_property(links ${module} LINK_LIBRARIES)
-      foreach(link ${links})
-        if(link MATCHES "^crab_" AND NOT link STREQUAL "crab_asio")
-          list(APPEND pending ${link})
-        endif()
-      endforeach()
-    endif()
-  endwhile()
-  foreach(module ${seen})
-    target_link_libraries(${target} PRIVATE ${module})
-  endforeach()
+  crab_chain(chain ${ARGN})
+  target_link_libraries(${target} PRIVATE ${chain})
 endfunction()
+
+# crab_header_units(): adds to `sources` and `tests` of crab_module() a file for each header that is
+# not the first include of one anyway. Headers of tests see what tests see.
+macro(crab_header_units)
+  file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR})
+  file(GLOB headers CONFIGURE_DEPENDS *.hpp)
+  foreach(header ${headers})
+    get_filename_component(stem ${header} NAME_WE)
+    set(unit ${CMAKE_CURRENT_BINARY_DIR}/alone/${stem}.cpp)
+    if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${stem}.cpp)
+      continue()
+    endif()
+    file(CONFIGURE OUTPUT ${unit} CONTENT "#include \"${folder}/${stem}.hpp\"\n")
+    if(stem MATCHES "^(test|fuzz)_")
+      list(APPEND tests ${unit})
+    else()
+      list(APPEND sources ${unit})
+    endif()
+  endforeach()
+endmacro()
 
 # crab_test(name SOURCES ... LINKS modules...): an executable with GoogleTest's main, its cases
 # known to ctest.
 function(crab_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
-  crab_common(${name})
   crab_link_modules(${name} ${ARG_LINKS})
+  crab_precompile(${name} TEST MODULES ${ARG_LINKS})
   target_link_libraries(${name} PRIVATE GTest::gtest_main GTest::gmock)
   target_compile_definitions(${name} PRIVATE CRAB_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 120)
@@ -120,8 +128,8 @@ endfunction()
 function(crab_fuzzer source)
   get_filename_component(name ${source} NAME_WE)
   add_executable(${name} ${source})
-  crab_common(${name})
   crab_link_modules(${name} ${ARGN})
+  crab_precompile(${name} MODULES ${ARGN})
   set(corpus ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${name})
   if(CRAB_FUZZ)
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)

@@ -31,6 +31,14 @@ if(CRAB_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
+# The preset `alone`: every file and every header is compiled by itself, without precompiled
+# headers, and what would link them only leaves its mark.
+option(CRAB_ALONE "Compile every file and every header by itself, and link nothing" OFF)
+if(CRAB_ALONE)
+  set(CMAKE_CXX_LINK_EXECUTABLE "<CMAKE_COMMAND> -E touch <TARGET>")
+  set(CMAKE_CXX_CREATE_STATIC_LIBRARY "<CMAKE_COMMAND> -E touch <TARGET>")
+endif()
+
 # Which way calls go, measured by `bench/run profile`: release builds lay their code out after it. A
 # profile that is older than the code still serves where the code is the same.
 option(CRAB_MAKE_PROFILE "Write a profile at exit (LLVM_PROFILE_FILE) instead of using one" OFF)

@@ -247,7 +247,7 @@ LIBRARIES = {
         },
         True,
     ),
-    "boost": ({"*"}, True),
+    "boost": ({"base/task", "net/loop", "config"}, True),
     "fmt": ({"*"}, True),
 }
 # What code may not do, by itself or by a header that has the name: touch files, or speak to others.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs clang-tidy over the .cpp files that you changed; needs a configured and built build/dev.
+# Runs clang-tidy over the .cpp files that you changed, each by itself (preset alone).
 #
 # usage: scripts/tidy.sh [COMMIT | FILE...]
 #   COMMIT    changed since then (default HEAD: what is not committed)
@@ -13,9 +13,10 @@ if [[ ${1:-} == -h || ${1:-} == --help ]]; then
 fi
 fail() { echo "tidy: $*" >&2; exit 2; }
 command -v clang-tidy-19 > /dev/null || fail "clang-tidy-19 is missing; run scripts/setup.sh lint"
-build=${CRAB_BUILD:-build/dev}
-[[ -f $build/compile_commands.json ]] ||
-    fail "$build is not configured; run cmake --workflow --preset dev"
+build=${CRAB_BUILD:-build/alone}
+[[ -n ${CRAB_BUILD:-} ]] || cmake --preset alone --log-level=WARNING > /dev/null ||
+    fail "cmake --preset alone failed; the message above says why"
+[[ -f $build/compile_commands.json ]] || fail "$build is not configured"
 if [[ -f ${1:-} ]]; then
     files=("$@")
 else

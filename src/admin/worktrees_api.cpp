@@ -4,6 +4,8 @@
 #include "json/writer.hpp"
 #include "net/codec/url.hpp"
 
+#include <simdjson.h>
+
 namespace crab::admin {
 namespace {
 

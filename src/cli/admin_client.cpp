@@ -214,6 +214,11 @@ Result<json::Value> accepted(Result<Reply> reply) {
     return fail(code, std::move(text));
 }
 
+Result<json::Value> fetch(const Target& target, const std::string& path) {
+    Result<AdminClient> client = AdminClient::make(target);
+    return client ? accepted(client->get(path)) : fail(client.error());
+}
+
 std::string hint_of(const Error& error) {
     const auto details = json::Value::parse(error.details.empty() ? "{}" : error.details);
     if (details && !text_of(*details, "hint").empty()) return text_of(*details, "hint");

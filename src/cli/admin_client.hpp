@@ -77,6 +77,8 @@ private:
 /// The body of a 2xx reply; otherwise the error in its body (`{"error","code"}`, or an RTP
 /// response's `error`).
 Result<json::Value> accepted(Result<Reply> reply);
+/// accepted() of one GET, by a client of its own.
+Result<json::Value> fetch(const Target& target, const std::string& path);
 
 /// Advice for an error whose code, or the error itself, implies it for every cause; else empty.
 std::string hint_of(const Error& error);

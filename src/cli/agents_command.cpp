@@ -19,12 +19,6 @@ std::string joined(const json::Value& object, std::string_view key) {
     return text;
 }
 
-Result<json::Value> fetch(const Target& target, const std::string& path) {
-    Result<AdminClient> client = AdminClient::make(target);
-    if (!client) return fail(client.error());
-    return accepted(client->get(path));
-}
-
 std::string end_of(const json::Value& turn) {
     const std::string end = text_of(turn, "end");
     return end.empty() ? "runs" : end;

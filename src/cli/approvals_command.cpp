@@ -15,11 +15,6 @@ namespace {
 
 constexpr std::string_view kPath = "/v1/admin/approvals";
 
-Result<json::Value> get(const Target& target, const std::string& path) {
-    Result<AdminClient> client = AdminClient::make(target);
-    return client ? accepted(client->get(path)) : fail(client.error());
-}
-
 Result<json::Value> decide(const Target& target, const std::string& id, std::string_view decision,
                            std::string_view scope) {
     Result<AdminClient> client = AdminClient::make(target);
@@ -57,7 +52,7 @@ std::string confines_of(const json::Value& approval) {
 
 /// What the list shows: the questions that wait, or all.
 Result<json::Value> listed(const ApprovalsList& options) {
-    Result<json::Value> reply = get(options.target, std::string(kPath));
+    Result<json::Value> reply = fetch(options.target, std::string(kPath));
     if (!reply || options.all) return reply;
     json::Value waiting = json::Value::array();
     for (const json::Value& approval : items_of(*reply, "approvals")) {
@@ -98,7 +93,7 @@ int run(const ApprovalsList& options) {
 
 int run(const ApprovalsShow& options) {
     const Result<json::Value> approval =
-        get(options.target, fmt::format("{}/{}", kPath, net::percent_encode(options.id)));
+        fetch(options.target, fmt::format("{}/{}", kPath, net::percent_encode(options.id)));
     if (!approval) return report(approval.error());
     if (options.output == Output::kJson || !approval->is_object())
         return print_json(*approval), kExitOk;
@@ -148,7 +143,7 @@ int run(const ApprovalsWatch& options) {
 }
 
 int run(const ApprovalsRemembered& options) {
-    const Result<json::Value> reply = get(options.target, fmt::format("{}/remembered", kPath));
+    const Result<json::Value> reply = fetch(options.target, fmt::format("{}/remembered", kPath));
     if (!reply) return report(reply.error());
     if (options.output == Output::kJson) return print_json(*reply), kExitOk;
     Table table(

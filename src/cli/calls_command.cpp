@@ -10,11 +10,6 @@
 namespace crab::cli {
 namespace {
 
-Result<json::Value> get(const Target& target, const std::string& path) {
-    Result<AdminClient> client = AdminClient::make(target);
-    return client ? accepted(client->get(path)) : fail(client.error());
-}
-
 std::string status_of(const json::Value& record) {
     const std::string code = text_of(record, "code");
     return text_of(record, "status") + (code.empty() ? "" : " " + code) +
@@ -25,7 +20,7 @@ std::string status_of(const json::Value& record) {
 
 int run(const CallsList& options) {
     const Result<json::Value> reply =
-        get(options.target, fmt::format("/v1/admin/calls?limit={}", options.limit));
+        fetch(options.target, fmt::format("/v1/admin/calls?limit={}", options.limit));
     if (!reply) return report(reply.error());
     if (options.output == Output::kJson) return print_json(*reply), kExitOk;
     Table table({"CALL", "TOOL", "PRINCIPAL", "TOOK", "STATUS"});
@@ -48,7 +43,7 @@ int run(const CallsList& options) {
 
 int run(const CallsShow& options) {
     const Result<json::Value> record =
-        get(options.target, "/v1/admin/calls/" + net::percent_encode(options.call_id));
+        fetch(options.target, "/v1/admin/calls/" + net::percent_encode(options.call_id));
     if (!record) return report(record.error());
     if (options.output == Output::kJson) return print_json(*record), kExitOk;
     if (!record->is_object())

@@ -29,7 +29,7 @@ struct DeviceState {
     std::string session_id;
 };
 
-std::string text_of(const json::Value& object, std::string_view name) {
+std::string kept_text(const json::Value& object, std::string_view name) {
     const json::Value* value = object.find(name);
     const std::string* text = value != nullptr ? value->as_string() : nullptr;
     return text != nullptr ? *text : std::string();
@@ -51,13 +51,13 @@ Result<DeviceState> load_state(const std::filesystem::path& file, const std::str
         return fail(
             ErrorCode::kInvalidArgs,
             fmt::format("{} is not a state of a device; remove it and pair again", file.string()));
-    const std::string of = text_of(*kept, "gateway");
+    const std::string of = kept_text(*kept, "gateway");
     if (of.empty() || (!gateway.empty() && of != gateway)) return state;
     state.gateway = of;
-    state.ca_file = text_of(*kept, "ca_file");
-    state.token = text_of(*kept, "token");
-    state.key_file = text_of(*kept, "key_file");
-    state.session_id = text_of(*kept, "session_id");
+    state.ca_file = kept_text(*kept, "ca_file");
+    state.token = kept_text(*kept, "token");
+    state.key_file = kept_text(*kept, "key_file");
+    state.session_id = kept_text(*kept, "session_id");
     return state;
 }
 

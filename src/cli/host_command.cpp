@@ -63,11 +63,6 @@ Result<net::Endpoint> gateway_of(std::string_view url, bool paired) {
     return endpoint;
 }
 
-int wrong_usage(std::string_view what) {
-    complain(what);
-    return kExitUsage;
-}
-
 }  // namespace
 
 int run(const RunHost& options) {

@@ -59,11 +59,6 @@ int failed(std::string_view why) {
     return kExitFailed;
 }
 
-int wrong_usage(std::string_view why) {
-    complain(why);
-    return kExitUsage;
-}
-
 /// The body of a good answer; what the gateway refused is told in its own words.
 Told<json::Value> told(Result<Reply> reply) {
     if (!reply) return std::unexpected(reply.error().message);

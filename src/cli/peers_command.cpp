@@ -14,7 +14,7 @@ namespace {
 
 /// The body of a good answer, or the exit code after what failed was told. The codes of a pairing
 /// are not among our ErrorCodes.
-std::expected<json::Value, int> told(Result<Reply> reply) {
+std::expected<json::Value, int> body_or_exit_code(Result<Reply> reply) {
     if (!reply) return std::unexpected(report(reply.error()));
     if (reply->status >= 200 && reply->status < 300) return std::move(reply->body);
     const std::string code = text_of(reply->body, "code");
@@ -44,9 +44,9 @@ std::expected<json::Value, int> ask(const Target& target, Method method, const s
     Result<AdminClient> client = AdminClient::make(target);
     if (!client) return std::unexpected(report(client.error()));
     switch (method) {
-        case Method::kGet: return told(client->get(path));
-        case Method::kPost: return told(client->post(path, body));
-        case Method::kPatch: return told(client->patch(path, body));
+        case Method::kGet: return body_or_exit_code(client->get(path));
+        case Method::kPost: return body_or_exit_code(client->post(path, body));
+        case Method::kPatch: return body_or_exit_code(client->patch(path, body));
     }
     return std::unexpected(kExitFailed);
 }

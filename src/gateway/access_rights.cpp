@@ -10,7 +10,7 @@
 namespace crab::gateway {
 namespace {
 
-constexpr std::chrono::seconds kStoreEvery{1};
+constexpr std::chrono::seconds kStoreLeasesEvery{1};
 constexpr std::chrono::hours kKeptAfterTheEnd{24 * 30};
 
 trust::Leases::Options to_options(const config::LeaseOptions& options) {
@@ -73,9 +73,9 @@ void AccessRights::stop(Deadline) {
 }
 
 std::unique_ptr<net::Periodic> AccessRights::keep(net::EventLoop& loop) {
-    return std::make_unique<net::Periodic>(loop,
-                                           std::chrono::duration_cast<Milliseconds>(kStoreEvery),
-                                           [this] { housekeeping_->post([this] { flush(); }); });
+    return std::make_unique<net::Periodic>(
+        loop, std::chrono::duration_cast<Milliseconds>(kStoreLeasesEvery),
+        [this] { housekeeping_->post([this] { flush(); }); });
 }
 
 std::function<void(const core::Principal& owner, const std::string& session_id)>

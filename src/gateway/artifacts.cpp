@@ -7,7 +7,7 @@
 namespace crab::gateway {
 namespace {
 
-constexpr std::chrono::minutes kForgetEvery{1};
+constexpr std::chrono::minutes kForgetArtifactsEvery{1};
 
 core::ArtifactStore::Limits to_limits(const config::ArtifactOptions& options) {
     return {.artifact_bytes = options.max_bytes,
@@ -54,7 +54,7 @@ void Artifacts::stop(Deadline) { pool_->settle(); }
 
 std::unique_ptr<net::Periodic> Artifacts::keep(net::EventLoop& loop) {
     return std::make_unique<net::Periodic>(
-        loop, std::chrono::duration_cast<Milliseconds>(kForgetEvery), [this] {
+        loop, std::chrono::duration_cast<Milliseconds>(kForgetArtifactsEvery), [this] {
             pool_->post([this] {
                 if (const auto gone = store_->forget_expired(); !gone)
                     log::warn("expired artifacts were not removed",

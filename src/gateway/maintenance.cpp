@@ -10,19 +10,19 @@ namespace {
 constexpr Milliseconds kAuditEvery{200};
 constexpr std::chrono::seconds kTokensEvery{30};
 constexpr std::chrono::hours kPruneEvery{24};
-constexpr std::chrono::seconds kForgetEvery{1};
+constexpr std::chrono::seconds kForgetRecordsEvery{1};
 constexpr std::chrono::seconds kTrimEvery{3};
 
 }  // namespace
 
 Result<void> Maintenance::start() {
     every(kAuditEvery, [this] { uses_.audit.log().flush(); });
-    every(kForgetEvery, [this] { uses_.events.forget_old(); });
+    every(kForgetRecordsEvery, [this] { uses_.events.forget_old(); });
     every(kTrimEvery, [this] { trim_memory(); });
     on_worker_every(kTokensEvery, [this] { uses_.credentials.flush(); });
     on_worker_every(kPruneEvery, [this] { uses_.audit.forget_old(); });
     on_worker_every(kPruneEvery, [this] { uses_.chats.forget_old_turns(); });
-    on_worker_every(kForgetEvery, [this] { uses_.ledger.forget_old(); });
+    on_worker_every(kForgetRecordsEvery, [this] { uses_.ledger.forget_old(); });
     timers_.push_back(uses_.access.keep(uses_.loops.first()));
     timers_.push_back(uses_.artifacts.keep(uses_.loops.first()));
     return {};

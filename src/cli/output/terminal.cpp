@@ -1,5 +1,7 @@
 #include "cli/output/terminal.hpp"
 
+#include "cli/output/exit_codes.hpp"
+
 #include <cstdlib>
 
 #include <sys/ioctl.h>
@@ -75,6 +77,11 @@ void complain(std::string_view message) {
     const std::string line = fmt::format("{} {}\n", Terminal::err().paint(Colour::kRed, "crab:"),
                                          printable(message, Lines::kKeep));
     std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+int wrong_usage(std::string_view message) {
+    complain(message);
+    return kExitUsage;
 }
 
 void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }

@@ -33,6 +33,8 @@ std::string printable(std::string_view text, Lines lines = Lines::kJoin);
 
 /// `crab: <message>` on standard error.
 void complain(std::string_view message);
+/// The same for arguments that do not fit; returns kExitUsage.
+int wrong_usage(std::string_view message);
 void print(std::string_view text);      ///< to standard output
 void print_line(std::string_view text); ///< with a line end
 

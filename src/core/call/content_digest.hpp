@@ -3,12 +3,11 @@
 #include "core/call/call.hpp"
 #include "core/call/tool.hpp"
 #include "crypto/digest.hpp"
+#include "json/element.hpp"
 
 #include <optional>
 #include <string>
 #include <string_view>
-
-#include <simdjson.h>
 
 namespace crab::core {
 
@@ -26,11 +25,11 @@ std::optional<ContentDigest> from_stored(std::string_view text);
 /// sorted by name, strings unescaped, numbers compared by exact decimal value (`3`, `3.0` and
 /// `30e-1` are equal). `text` is the source of `value`, for numbers that do not fit a double;
 /// empty: numbers count as the parser rounded them.
-void append_canonical(std::string& out, simdjson::dom::element value, std::string_view text = {});
+void append_canonical(std::string& out, json::Element value, std::string_view text = {});
 
 /// The digest of a call: tool and source, place, agent and memory scope, type and bytes of the
 /// body, arguments. `args` are those of `call`.
 ContentDigest digest_of(const Call& call, const Tool& tool, std::string_view place,
-                        simdjson::dom::element args);
+                        json::Element args);
 
 }  // namespace crab::core

@@ -4,6 +4,7 @@
 #include "base/result.hpp"
 #include "core/call/principal.hpp"
 #include "core/call/tool.hpp"
+#include "json/element.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -12,8 +13,6 @@
 #include <string_view>
 #include <unordered_map>
 #include <vector>
-
-#include <simdjson.h>
 
 namespace crab::core {
 
@@ -39,12 +38,11 @@ struct ArgumentCondition {
 /// inspect; or any, for listings.
 class CallArguments {
 public:
-    CallArguments(simdjson::dom::element seen) : seen_(seen), sight_(Sight::kSeen) {}
+    CallArguments(json::Element seen) : seen_(seen), sight_(Sight::kSeen) {}
     CallArguments(std::nullopt_t) : sight_(Sight::kAny) {}
     /// Nothing: any.
-    CallArguments(const std::optional<simdjson::dom::element>& args)
-        : seen_(args.value_or(simdjson::dom::element())),
-          sight_(args ? Sight::kSeen : Sight::kAny) {}
+    CallArguments(const std::optional<json::Element>& args)
+        : seen_(args.value_or(json::Element())), sight_(args ? Sight::kSeen : Sight::kAny) {}
     static CallArguments unseen() {
         CallArguments made(std::nullopt);
         made.sight_ = Sight::kUnseen;
@@ -53,11 +51,11 @@ public:
     bool are_any() const { return sight_ == Sight::kAny; }
     bool are_unseen() const { return sight_ == Sight::kUnseen; }
     /// Of a call whose arguments are JSON.
-    simdjson::dom::element seen() const { return seen_; }
+    json::Element seen() const { return seen_; }
 
 private:
     enum class Sight : std::uint8_t { kAny, kSeen, kUnseen };
-    simdjson::dom::element seen_;
+    json::Element seen_;
     Sight sight_;
 };
 

@@ -1,0 +1,2 @@
+// For what sees json/, whose headers include it.
+#include <simdjson.h>

@@ -1,0 +1,3 @@
+// For tests.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
