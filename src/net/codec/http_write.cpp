@@ -60,6 +60,8 @@ constexpr Status kStatuses[] = {
     {507, "HTTP/1.1 507 Insufficient Storage\r\n"},
 };
 
+constexpr std::size_t kBeforePhrase = std::string_view("HTTP/1.1 200 ").size();
+
 // Where each status stands in kStatuses, plus one; 0 for none.
 constexpr auto kPlaces = [] {
     std::array<std::uint8_t, 600> places{};
@@ -98,6 +100,13 @@ bool append_headers(std::string& out, std::size_t start, std::span<const HttpHea
 }
 
 }  // namespace
+
+std::string_view reason_phrase(int status) {
+    std::string_view line = status_line(status);
+    if (line.empty()) return {};
+    line.remove_suffix(2);
+    return line.substr(kBeforePhrase);
+}
 
 void append_status_line(std::string& out, int status) {
     if (const std::string_view line = status_line(status); !line.empty()) {

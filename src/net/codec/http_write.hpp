@@ -12,6 +12,9 @@
 /// the function says so: no caller can be made to inject one.
 namespace crab::net {
 
+/// `OK`, `Not Found`, ...; empty for a status without a registered phrase.
+std::string_view reason_phrase(int status);
+
 /// `HTTP/1.1 200 OK\r\n`; status 100..599.
 void append_status_line(std::string& out, int status);
 /// `GET /path HTTP/1.1\r\nHost: host\r\n`. False, and nothing written, when a part holds a
