@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "base/task/ordered_mutex.hpp"
 #include "base/task/task_group.hpp"
 #include "base/task/timer_wheel.hpp"
 #include "core/call/principal.hpp"
@@ -159,7 +160,8 @@ private:
     net::EventLoop& loop_;
     core::TurnRunner& runner_;
     const core::PrincipalRef principal_;
-    mutable std::mutex mutex_;  ///< guards session_, last_user_, history_, running_info_
+    mutable OrderedMutex<LockRank::kChat>
+        mutex_;  ///< guards session_, last_user_, history_, running_info_
     core::ChatSession session_;
     std::optional<RunningTurn> running_info_;
     std::string last_user_;

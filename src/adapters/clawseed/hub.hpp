@@ -7,6 +7,7 @@
 #include "base/published.hpp"
 #include "base/task/blocking_pool.hpp"
 #include "base/task/fair_pool.hpp"
+#include "base/task/ordered_mutex.hpp"
 #include "core/audit/audit_log.hpp"
 #include "core/call/artifact_store.hpp"
 #include "core/chat/chat_session_store.hpp"
@@ -203,7 +204,7 @@ private:
     Published<Options> options_;
     RunnerOf runner_of_;
     Uploads uploads_;
-    mutable std::mutex mutex_;
+    mutable OrderedMutex<LockRank::kHub> mutex_;
     std::uint64_t next_connection_ = 1;
     std::map<std::string, std::size_t, std::less<>> per_principal_;
     /// By principal and chat session

@@ -19,6 +19,17 @@ std::string_view name_of(LockRank rank) {
         case LockRank::kLeases: return "Leases";
         case LockRank::kDeviceTools: return "DeviceTools";
         case LockRank::kApprovals: return "Approvals";
+        case LockRank::kAwayCalls: return "AwayCalls";
+        case LockRank::kRegistry: return "Registry";
+        case LockRank::kToolSchemas: return "tool schemas";
+        case LockRank::kLedger: return "Ledger";
+        case LockRank::kLedgerJoins: return "Ledger, joins";
+        case LockRank::kHub: return "Hub";
+        case LockRank::kChat: return "Chat";
+        case LockRank::kHostDirectory: return "HostDirectory";
+        case LockRank::kToolListing: return "ToolListing";
+        case LockRank::kTurnEventLog: return "TurnEventLog";
+        case LockRank::kEventOutbox: return "EventOutbox";
     }
     return "unknown";
 }
@@ -28,7 +39,7 @@ namespace {
 
 /// One per rank, since no rank is held twice.
 struct Held {
-    std::array<LockRank, 16> ranks;
+    std::array<LockRank, 32> ranks;
     std::size_t count;
 };
 constinit thread_local Held held{};

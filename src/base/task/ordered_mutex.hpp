@@ -21,6 +21,17 @@ enum class LockRank : std::uint8_t {
     kLeases,
     kDeviceTools,
     kApprovals,
+    kAwayCalls,
+    kRegistry,
+    kToolSchemas,
+    kLedger,
+    kLedgerJoins,
+    kHub,
+    kChat,
+    kHostDirectory,
+    kToolListing,
+    kTurnEventLog,
+    kEventOutbox,
 };
 
 std::string_view name_of(LockRank rank);

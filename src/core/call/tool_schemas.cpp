@@ -1,6 +1,7 @@
 #include "core/call/tool_schemas.hpp"
 
 #include "base/hash.hpp"
+#include "base/task/ordered_mutex.hpp"
 #include "json/schema/schema.hpp"
 
 #include <algorithm>
@@ -55,7 +56,7 @@ private:
         if (found != known_.end() && found->first.data() == gone.text.data()) known_.erase(found);
     }
 
-    std::mutex mutex_;
+    OrderedMutex<LockRank::kToolSchemas> mutex_;
     std::unordered_map<std::string_view, std::weak_ptr<Held>, Hash> known_;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/task/batch_queue.hpp"
+#include "base/task/ordered_mutex.hpp"
 #include "base/task/waiter.hpp"
 #include "core/events/event_store.hpp"
 
@@ -97,7 +98,7 @@ private:
     std::atomic<std::uint64_t> accepted_{0}, lost_{0}, commits_{0};
     std::atomic<std::size_t> posted_bytes_{0};
     std::atomic<bool> failing_{false};
-    mutable std::mutex mutex_;
+    mutable OrderedMutex<LockRank::kEventOutbox> mutex_;
     std::deque<EventRef> recent_;  ///< the newest, without a gap
     std::size_t recent_bytes_ = 0;
     EventBounds bounds_;

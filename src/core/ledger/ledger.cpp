@@ -1,6 +1,7 @@
 #include "core/ledger/ledger.hpp"
 
 #include "base/hash.hpp"
+#include "base/task/ordered_mutex.hpp"
 #include "core/ledger/outcome_ring.hpp"
 
 #include <functional>
@@ -116,7 +117,7 @@ public:
         --used_;
     }
 
-    std::mutex mutex;
+    OrderedMutex<LockRank::kLedger> mutex;
     OutcomeRing& ring() { return ring_; }
     Running& running(std::uint64_t where) { return running_[where & ~kRunningBit]; }
     std::size_t used() const { return used_; }

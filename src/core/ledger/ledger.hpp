@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "base/task/ordered_mutex.hpp"
 #include "base/task/waiter.hpp"
 #include "core/call/tool_result.hpp"
 #include "core/ledger/ledger_key.hpp"
@@ -115,7 +116,7 @@ private:
     const Options options_;
     /// Shards by key, each with its own lock
     std::array<std::unique_ptr<Stripe>, kStripes> stripes_;
-    mutable std::mutex joins_mutex_;  ///< taken last
+    mutable OrderedMutex<LockRank::kLedgerJoins> joins_mutex_;  ///< taken last
     /// Waiting repeats by tenant and principal
     std::unordered_map<std::string, std::size_t> joins_;
 };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "base/task/ordered_mutex.hpp"
 #include "base/task/task.hpp"
 #include "base/task/waiter.hpp"
 #include "core/pipeline/pipeline.hpp"
@@ -74,7 +75,7 @@ private:
     const Options options_;
     /// Read-only tools of disconnected devices, under the same rules as registered ones
     Registry away_;
-    mutable std::mutex mutex_;
+    mutable OrderedMutex<LockRank::kAwayCalls> mutex_;
     std::deque<ConnectionId> gone_;
     std::list<Place*> places_;
 };

@@ -3,6 +3,7 @@
 #include "base/id.hpp"
 #include "base/published.hpp"
 #include "base/result.hpp"
+#include "base/task/ordered_mutex.hpp"
 #include "core/call/principal.hpp"
 #include "core/call/tool.hpp"
 #include "core/call/tool_scope.hpp"
@@ -124,7 +125,7 @@ public:
 private:
     using Owned = std::map<std::string, ToolRef, std::less<>>;
 
-    mutable std::mutex mutex_;
+    mutable OrderedMutex<LockRank::kRegistry> mutex_;
     Published<RegistrySnapshot> current_;
     std::unordered_map<ConnectionId, Owned> owners_;
     std::unordered_map<std::string, bool> reserved_;

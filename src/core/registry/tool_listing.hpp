@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "base/task/ordered_mutex.hpp"
 #include "base/task/task.hpp"
 #include "base/task/timer_wheel.hpp"
 #include "base/task/waiter.hpp"
@@ -86,7 +87,7 @@ private:
     const ConnectionId owner_;
     bool gone_ = false;
     std::vector<std::string> told_ambiguous_;  ///< plain names, each logged once
-    mutable std::mutex mutex_;  // guards status_
+    mutable OrderedMutex<LockRank::kToolListing> mutex_;  // guards status_
     Status status_;
 };
 

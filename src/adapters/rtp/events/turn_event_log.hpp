@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/id_source.hpp"
+#include "base/task/ordered_mutex.hpp"
 #include "core/chat/turn_log.hpp"
 #include "core/events/event_outbox.hpp"
 
@@ -42,7 +43,7 @@ private:
     core::EventOutbox& outbox_;
     const Clock& clock_;
     const TurnEventOptions options_;
-    std::mutex mutex_;  ///< guards ids_
+    OrderedMutex<LockRank::kTurnEventLog> mutex_;  ///< guards ids_
     IdSource ids_;
 };
 

@@ -2,6 +2,7 @@
 
 #include "adapters/rtp/hosts/rtp_host.hpp"
 #include "base/task/fair_pool.hpp"
+#include "base/task/ordered_mutex.hpp"
 #include "core/registry/tool_listing.hpp"
 
 #include <functional>
@@ -61,7 +62,7 @@ private:
 
     Services services_;
     const Times times_;
-    mutable std::mutex mutex_;
+    mutable OrderedMutex<LockRank::kHostDirectory> mutex_;
     std::vector<std::shared_ptr<Watched>> hosts_;  // changed on the home loop only, under mutex_
     std::uint64_t owners_ = 0;  // that were given out
     bool started_ = false, stopping_ = false;  // on the home loop
