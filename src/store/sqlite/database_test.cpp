@@ -91,22 +91,12 @@ TEST_F(DatabaseTest, AnotherConnectionThatComesAndGoesTakesNoLocksWithIt) {
     const std::string look =
         "import sqlite3, sys; found = sqlite3.connect(sys.argv[1]); print(found.execute('SELECT "
         "count(*) FROM t').fetchone()[0]); found.close()";
-    const auto looked = run_subprocess({.argv = {"python3", "-c", look, path.native()},
-                                        .input = {},
-                                        .environment = {},
-                                        .deadline = kNoDeadline,
-                                        .cancelled = {}});
+    const auto looked = run_subprocess({.argv = {"python3", "-c", look, path.native()}});
     ASSERT_TRUE(looked) << looked.error().message;
     EXPECT_EQ(looked->output, "1\n") << looked->error_tail;
     EXPECT_TRUE(std::filesystem::exists(path.native() + "-wal"));
     ASSERT_TRUE(database.execute("INSERT INTO t VALUES (2)"));
-    EXPECT_EQ(run_subprocess({.argv = {"python3", "-c", look, path.native()},
-                              .input = {},
-                              .environment = {},
-                              .deadline = kNoDeadline,
-                              .cancelled = {}})
-                  ->output,
-              "2\n");
+    EXPECT_EQ(run_subprocess({.argv = {"python3", "-c", look, path.native()}})->output, "2\n");
 }
 
 TEST_F(DatabaseTest, ValuesComeBackAsTheyWereBound) {
