@@ -105,7 +105,9 @@ LAYERS = {
     | {"trust", "trust/pairing", "hosts/memory", "hosts/cron", "crypto"},
     "config": SCHEMAS,
     "setup": SCHEMAS | {"base/process", "config", "core/policy", "crypto", "net/tls"},
-    "admin": TASKS | VALUES | NET | CORE | {"trust", "hosts/command", "crypto"},
+    "admin": TASKS | VALUES | NET | CORE | {"agent", "trust", "hosts/command", "crypto"},
+    # what a gateway and a tool host are made of
+    "runtime": TASKS | VALUES | NET | CORE | {"adapters/rtp/calls", "store/sqlite", "base/process"},
     "sdk": TASKS
     | VALUES
     | NET
@@ -119,6 +121,7 @@ LAYERS = {
     | {
         "base/process",
         "sdk",
+        "runtime",
         "adapters/rtp/calls",
         "adapters/rtp/pairing",
         "store/sqlite",
@@ -145,6 +148,7 @@ LAYERS = {
     | {
         "setup",
         "hosting",
+        "runtime",
         "admin",
         "agent",
         "adapters/*",
@@ -204,6 +208,7 @@ TESTS = {
     "adapters/rtp/*": {"core/*", "net/*"},
     "bridge": {"net/http"},
     "net/*": {"crypto"},
+    "runtime": {"config"},
     "sdk/machine": {"json/schema"},
     "store/*": {"base/process", "json/schema"},
 }

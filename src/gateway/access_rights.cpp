@@ -103,4 +103,10 @@ void AccessRights::add_metrics(core::MetricsPage& page) {
     });
 }
 
+void AccessRights::add_routes(const ListenerRoutes& table) {
+    const bool admin = table.kind == ListenerKind::kAdmin;
+    if (admin || table.kind == ListenerKind::kPeers) leases_api_->add_routes(table.routes);
+    if (admin) policy_api_->add_routes(table.routes);
+}
+
 }  // namespace crab::gateway

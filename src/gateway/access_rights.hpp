@@ -2,10 +2,11 @@
 
 #include "adapters/rtp/hosts/leases_api.hpp"
 #include "admin/policy_api.hpp"
-#include "gateway/audit_trail.hpp"
+#include "gateway/gateway_context.hpp"
 #include "gateway/rules_in_force.hpp"
-#include "gateway/workers.hpp"
 #include "net/loop/periodic.hpp"
+#include "runtime/audit_trail.hpp"
+#include "runtime/workers.hpp"
 #include "store/sqlite/lease_store_sqlite.hpp"
 #include "trust/peer_access.hpp"
 #include "trust/peers.hpp"
@@ -31,6 +32,7 @@ public:
     Result<void> start() override;
     Result<Change> prepare(const config::GatewayConfig& next) override;
     void add_metrics(core::MetricsPage& page) override;
+    void add_routes(const ListenerRoutes& table) override;
     void stop(Deadline deadline) override;
 
     /// Stores ended leases every second and removes old ones, on `loop`, during the lifetime of the
@@ -43,8 +45,6 @@ public:
     std::function<void(const trust::PeerChange&)> on_peer_changed();
 
     trust::PeerAccess& access() { return *access_; }
-    rtp::LeasesApi& leases_api() { return *leases_api_; }
-    admin::PolicyApi& policy_api() { return *policy_api_; }
 
 private:
     void flush();

@@ -76,4 +76,9 @@ void Artifacts::add_metrics(core::MetricsPage& page) {
     });
 }
 
+void Artifacts::add_routes(const ListenerRoutes& table) {
+    if (table.kind == ListenerKind::kPublic || table.kind == ListenerKind::kAdmin)
+        api_->add_routes(table.routes);
+}
+
 }  // namespace crab::gateway

@@ -1,8 +1,9 @@
 #pragma once
 
 #include "adapters/rtp/calls/artifacts_api.hpp"
-#include "gateway/audit_trail.hpp"
+#include "gateway/gateway_context.hpp"
 #include "net/loop/periodic.hpp"
+#include "runtime/audit_trail.hpp"
 #include "store/sqlite/artifact_store_sqlite.hpp"
 
 #include <memory>
@@ -23,6 +24,7 @@ public:
     Result<void> start() override;
     Result<Change> prepare(const config::GatewayConfig& next) override;
     void add_metrics(core::MetricsPage& page) override;
+    void add_routes(const ListenerRoutes& table) override;
     void stop(Deadline deadline) override;
 
     /// Removes expired artifacts every minute, on `loop`, during the lifetime of the returned
@@ -30,7 +32,6 @@ public:
     std::unique_ptr<net::Periodic> keep(net::EventLoop& loop);
     core::ArtifactStore& store() { return *store_; }
     BlockingPool& pool() { return *pool_; }
-    rtp::ArtifactsApi& api() { return *api_; }
 
 private:
     const GatewayContext& context_;

@@ -1,7 +1,8 @@
 #pragma once
 
 #include "gateway/event_log.hpp"
-#include "gateway/event_loops.hpp"
+#include "gateway/gateway_context.hpp"
+#include "runtime/event_loops.hpp"
 #include "sdk/tool_host/hosted_tools.hpp"
 
 #include <memory>

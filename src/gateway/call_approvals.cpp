@@ -147,4 +147,9 @@ void CallApprovals::add_metrics(core::MetricsPage& page) {
     });
 }
 
+void CallApprovals::add_routes(const ListenerRoutes& table) {
+    if (table.kind == ListenerKind::kAdmin || table.kind == ListenerKind::kPeers)
+        api_->add_routes(table.routes);
+}
+
 }  // namespace crab::gateway

@@ -3,11 +3,12 @@
 #include "admin/approvals_api.hpp"
 #include "base/id_source.hpp"
 #include "core/approvals/approvals.hpp"
-#include "gateway/audit_trail.hpp"
 #include "gateway/event_log.hpp"
+#include "gateway/gateway_context.hpp"
 #include "gateway/hitl_client.hpp"
 #include "gateway/peer_records.hpp"
-#include "gateway/workers.hpp"
+#include "runtime/audit_trail.hpp"
+#include "runtime/workers.hpp"
 #include "store/sqlite/approval_store_sqlite.hpp"
 #include "store/sqlite/device_tool_store_sqlite.hpp"
 #include "trust/device_tools.hpp"
@@ -37,6 +38,7 @@ public:
     Result<void> start() override;
     Result<Change> prepare(const config::GatewayConfig& next) override;
     void add_metrics(core::MetricsPage& page) override;
+    void add_routes(const ListenerRoutes& table) override;
     /// Ends every request, so that calls waiting for a person do not delay shutdown.
     void drain() override { approvals_->stop(); }
 
@@ -44,7 +46,6 @@ public:
     /// request.
     void also_ask(HitlClient& service) { hitl_ = &service; }
     core::Approvals& approvals() { return *approvals_; }
-    admin::ApprovalsApi& api() { return *api_; }
     trust::DeviceTools& device_tools() { return *device_tools_; }
 
 private:

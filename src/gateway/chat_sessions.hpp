@@ -1,6 +1,5 @@
 #pragma once
 
-#include "gateway/component.hpp"
 #include "gateway/gateway_context.hpp"
 #include "store/sqlite/chat_session_store_sqlite.hpp"
 #include "store/sqlite/event_turn_store_sqlite.hpp"

@@ -27,6 +27,7 @@ Result<void> CommandProviders::start() {
     auto bindings = command::load_bindings(bindings_file());
     if (!bindings) return fail(std::move(bindings.error()));
     worktrees_->set_bindings(std::move(*bindings));
+    api_ = std::make_unique<admin::WorktreesApi>(worktrees_, bindings_file(), workers_.pool());
     if (!hosting::has_commands(config)) return {};
     auto bound_worktree = ask_worktree_service();
     if (!bound_worktree) return fail(std::move(bound_worktree.error()));
@@ -59,6 +60,10 @@ void CommandProviders::stop(Deadline deadline) {
     if (!commands_) return;
     loops_.finish(loops_.first(), deadline,
                   [this](std::function<void()> done) { commands_->stop(std::move(done)); });
+}
+
+void CommandProviders::add_routes(const ListenerRoutes& table) {
+    if (table.kind == ListenerKind::kAdmin) api_->add_routes(table.routes);
 }
 
 }  // namespace crab::gateway

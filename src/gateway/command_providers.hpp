@@ -1,10 +1,12 @@
 #pragma once
 
-#include "gateway/audit_trail.hpp"
-#include "gateway/event_loops.hpp"
-#include "gateway/workers.hpp"
+#include "admin/worktrees_api.hpp"
+#include "gateway/gateway_context.hpp"
 #include "gateway/worktree_service_client.hpp"
 #include "hosting/hosted_commands.hpp"
+#include "runtime/audit_trail.hpp"
+#include "runtime/event_loops.hpp"
+#include "runtime/workers.hpp"
 
 #include <filesystem>
 #include <memory>
@@ -24,15 +26,15 @@ public:
     /// worktree, or the provider and the tool.
     Result<void> start() override;
     void begin() override;
+    /// The operator's routes about worktrees.
+    void add_routes(const ListenerRoutes& table) override;
     void stop(Deadline deadline) override;
 
-    const std::shared_ptr<command::Worktrees>& worktrees() const { return worktrees_; }
+private:
     /// The file with the worktree bindings.
     std::filesystem::path bindings_file() const {
         return context_.paths.state_dir / "worktrees.json";
     }
-
-private:
     /// Null if no service is configured; then the bindings apply.
     Result<command::CommandServices::BoundWorktree> ask_worktree_service();
 
@@ -41,6 +43,7 @@ private:
     Workers& workers_;
     AuditTrail& audit_;
     std::shared_ptr<command::Worktrees> worktrees_;
+    std::unique_ptr<admin::WorktreesApi> api_;
     std::unique_ptr<WorktreeServiceClient> worktree_service_;
     std::unique_ptr<sdk::HostedTools> commands_;  ///< null: there are none
 };

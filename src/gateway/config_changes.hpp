@@ -1,6 +1,7 @@
 #pragma once
 
-#include "gateway/config_key.hpp"
+#include "gateway/gateway_context.hpp"
+#include "runtime/config_key.hpp"
 
 #include <filesystem>
 #include <span>

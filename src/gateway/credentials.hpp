@@ -1,12 +1,13 @@
 #pragma once
 
-#include "gateway/component.hpp"
 #include "gateway/gateway_context.hpp"
 #include "store/sqlite/token_store_sqlite.hpp"
+#include "trust/credential_cache.hpp"
 #include "trust/device_keys.hpp"
 #include "trust/pairing_codes.hpp"
 #include "trust/tokens.hpp"
 
+#include <deque>
 #include <memory>
 
 namespace crab::gateway {
@@ -24,6 +25,11 @@ public:
     trust::Tokens& tokens() { return *tokens_; }
     trust::PairingCodes& codes() { return *codes_; }
     trust::DeviceKeys& keys_of_devices() { return *keys_; }
+    /// The cache of the event loop with that index; only called while components start.
+    trust::CredentialCache& cache(std::size_t loop) {
+        while (caches_.size() <= loop) caches_.emplace_back(*tokens_, context_.clock);
+        return caches_[loop];
+    }
     /// Stores when tokens were last used; blocks.
     void flush();
 
@@ -33,6 +39,7 @@ private:
     std::unique_ptr<trust::Tokens> tokens_;
     std::unique_ptr<trust::PairingCodes> codes_;
     std::unique_ptr<trust::DeviceKeys> keys_;
+    std::deque<trust::CredentialCache> caches_;  ///< by event loop
 };
 
 }  // namespace crab::gateway

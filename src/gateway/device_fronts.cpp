@@ -85,18 +85,19 @@ Result<void> DeviceFronts::start() {
     };
     for (const auto& lane : uses_.calls.lanes()) {
         fronts_.push_back(std::make_unique<clawseed::Front>(
-            lane->loop, clawseed::Front::Services{.hub = *hub_,
-                                                  .pipeline = lane->pipeline,
-                                                  .runner = *uses_.turns.runner_of(lane->loop),
-                                                  .credentials = lane->credentials,
-                                                  .codes = uses_.credentials.codes(),
-                                                  .keys = uses_.credentials.keys_of_devices(),
-                                                  .pool = uses_.workers.pool(),
-                                                  .ledger = uses_.ledger.ledger(),
-                                                  .journal = &uses_.ledger.journal(),
-                                                  .facts = facts_,
-                                                  .budgets = &uses_.context.budgets,
-                                                  .session_deleted = session_deleted}));
+            lane->loop,
+            clawseed::Front::Services{.hub = *hub_,
+                                      .pipeline = lane->pipeline,
+                                      .runner = *uses_.turns.runner_of(lane->loop),
+                                      .credentials = uses_.credentials.cache(lane->place),
+                                      .codes = uses_.credentials.codes(),
+                                      .keys = uses_.credentials.keys_of_devices(),
+                                      .pool = uses_.workers.pool(),
+                                      .ledger = uses_.ledger.ledger(),
+                                      .journal = uses_.ledger.journal(),
+                                      .facts = facts_,
+                                      .budgets = &uses_.context.budgets,
+                                      .session_deleted = session_deleted}));
     }
     return {};
 }
@@ -128,6 +129,11 @@ void DeviceFronts::append_metrics(std::string& out) const {
     core::append_metric(out, "crab_artifact_uploads_refused_total", "counter",
                         "Uploads of which nothing was kept.",
                         static_cast<double>(uploads.refused.value()));
+}
+
+void DeviceFronts::add_routes(const ListenerRoutes& table) {
+    if (table.kind == ListenerKind::kPublic) fronts_[table.loop]->add_routes(table.routes);
+    if (table.kind == ListenerKind::kAdmin) fronts_[table.loop]->add_chat_routes(table.routes);
 }
 
 }  // namespace crab::gateway

@@ -3,7 +3,19 @@
 #include "adapters/clawseed/front.hpp"
 #include "adapters/clawseed/hub.hpp"
 #include "gateway/access_rights.hpp"
+#include "gateway/artifacts.hpp"
+#include "gateway/call_approvals.hpp"
+#include "gateway/chat_sessions.hpp"
+#include "gateway/credentials.hpp"
+#include "gateway/event_log.hpp"
+#include "gateway/gateway_context.hpp"
+#include "gateway/rules_in_force.hpp"
+#include "gateway/session_workers.hpp"
 #include "gateway/turns.hpp"
+#include "runtime/audit_trail.hpp"
+#include "runtime/call_ledger.hpp"
+#include "runtime/call_path.hpp"
+#include "runtime/workers.hpp"
 
 #include <memory>
 #include <vector>
@@ -37,6 +49,7 @@ public:
     Result<void> start() override;
     Result<Change> prepare(const config::GatewayConfig& next) override;
     void add_metrics(core::MetricsPage& page) override;
+    void add_routes(const ListenerRoutes& table) override;
 
     clawseed::Hub& hub() { return *hub_; }
     /// The front of the event loop with that index.

@@ -3,7 +3,10 @@
 #include "agent/event_turns.hpp"
 #include "gateway/chat_sessions.hpp"
 #include "gateway/event_log.hpp"
+#include "gateway/gateway_context.hpp"
+#include "gateway/session_workers.hpp"
 #include "gateway/turns.hpp"
+#include "runtime/event_loops.hpp"
 
 #include <functional>
 #include <map>

@@ -4,11 +4,13 @@
 #include "adapters/rtp/events/events_api.hpp"
 #include "adapters/rtp/events/turn_event_log.hpp"
 #include "adapters/rtp/pairing/pairing_update.hpp"
-#include "gateway/call_ledger.hpp"
 #include "gateway/chat_sessions.hpp"
+#include "gateway/gateway_context.hpp"
 #include "gateway/peer_records.hpp"
-#include "gateway/workers.hpp"
+#include "runtime/call_ledger.hpp"
+#include "runtime/workers.hpp"
 #include "store/sqlite/event_store_sqlite.hpp"
+#include "trust/access.hpp"
 
 #include <memory>
 

@@ -2,8 +2,8 @@
 
 #include "base/result.hpp"
 #include "config/gateway_config.hpp"
-#include "gateway/config_key.hpp"
 #include "gateway/gateway_context.hpp"
+#include "runtime/config_key.hpp"
 
 #include <functional>
 #include <memory>
@@ -13,23 +13,19 @@
 
 namespace crab::gateway {
 
-/// A running gateway: the list of its components. Create and stop it on one thread that is not its
-/// own; reload() is thread-safe.
+/// A running gateway: the list of its components (gateway_components.hpp), started. Create and stop
+/// it on one thread that is not its own; reload() is thread-safe.
 class Gateway {
 public:
     using ReadConfig = std::function<Result<config::GatewayConfig>()>;
 
     /// Starts everything; all listeners serve when it returns. `read_config` is called for every
-    /// reload. `fail_start_of` is for tests: the component whose start fails. Errors: kUnavailable
-    /// (address in use, store damaged), kInvalidArgs (configuration), kForbidden (modes);
-    /// components that had started are stopped then.
+    /// reload. Errors: kUnavailable (address in use, store damaged), kInvalidArgs (configuration),
+    /// kForbidden (modes); components that had started are stopped then.
     static Result<std::unique_ptr<Gateway>> start(config::GatewayConfig config, GatewayPaths paths,
-                                                  ReadConfig read_config,
-                                                  std::string_view fail_start_of = {});
+                                                  ReadConfig read_config);
     /// The configuration keys of all components, and when changes take effect.
     static std::vector<ConfigKey> config_keys();
-    /// The components' names, in start order.
-    static std::vector<std::string_view> component_names();
 
     Gateway(const Gateway&) = delete;
     Gateway& operator=(const Gateway&) = delete;
@@ -58,9 +54,9 @@ public:
     void stop();
 
 private:
-    struct List;
-    explicit Gateway(std::unique_ptr<List> list);
-    std::unique_ptr<List> list_;
+    struct Running;
+    explicit Gateway(std::unique_ptr<Running> running);
+    std::unique_ptr<Running> running_;
 };
 
 }  // namespace crab::gateway

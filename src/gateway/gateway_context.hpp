@@ -4,10 +4,33 @@
 #include "config/gateway_config.hpp"
 #include "core/audit/metrics.hpp"
 #include "core/registry/registry.hpp"
+#include "runtime/component.hpp"
 
 #include <filesystem>
 
+namespace crab::runtime {  // what a tool host has too
+class AuditTrail;
+class CallLedger;
+class CallPath;
+class EventLoops;
+class Workers;
+}  // namespace crab::runtime
+
 namespace crab::gateway {
+
+using runtime::AuditTrail;
+using runtime::CallLedger;
+using runtime::CallPath;
+using runtime::Component;
+using runtime::ConfigKey;
+using runtime::EventLoops;
+using runtime::Health;
+using runtime::KeyEffect;
+using runtime::ListenerKind;
+using runtime::ListenerRoutes;
+using runtime::reload_key;
+using runtime::restart_key;
+using runtime::Workers;
 
 /// The paths of a gateway's state and admin socket.
 struct GatewayPaths {

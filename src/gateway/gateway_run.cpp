@@ -64,9 +64,9 @@ int run_gateway(const config::Startup& startup) {
     // a file that may not grow is an error of the write, as a full disk is
     std::signal(SIGXFSZ, SIG_IGN);
 
-    const GatewayPaths places{.state_dir = startup.paths.state_dir_of(startup.config),
-                              .admin_socket = startup.paths.admin_socket_of(startup.config)};
-    for (const auto& directory : {places.state_dir, places.admin_socket.parent_path()}) {
+    const GatewayPaths paths{.state_dir = startup.paths.state_dir_of(startup.config),
+                             .admin_socket = startup.paths.admin_socket_of(startup.config)};
+    for (const auto& directory : {paths.state_dir, paths.admin_socket.parent_path()}) {
         if (const auto made = config::ensure_private_directory(directory, ::getuid()); !made) {
             fmt::print(stderr, "crab gateway: {}\n", made.error().message);
             return 1;
@@ -75,7 +75,7 @@ int run_gateway(const config::Startup& startup) {
     const auto read_again = [&startup] {
         return config::load_first(startup.config_file, startup.paths);
     };
-    auto gateway = Gateway::start(startup.config, places, read_again);
+    auto gateway = Gateway::start(startup.config, paths, read_again);
     if (!gateway) {
         fmt::print(stderr, "crab gateway: {}\n", gateway.error().message);
         return 1;

@@ -2,6 +2,8 @@
 
 #include "base/process/folder_lock.hpp"
 #include "base/process/test_folder.hpp"
+#include "gateway/gateway_components.hpp"
+#include "runtime/lifecycle.hpp"
 
 #include <filesystem>
 #include <set>
@@ -54,6 +56,35 @@ std::string ask(const std::string& socket_path, const std::string& path) {
     return answer;
 }
 
+/// A component that does not start, in the place of one that would. What comes after it is never
+/// asked for anything.
+class FailingStart final : public Component {
+public:
+    explicit FailingStart(const Component& other) : other_(other) {}
+    std::string_view name() const override { return other_.name(); }
+    Result<void> start() override { return fail(ErrorCode::kUnavailable, "this start fails"); }
+
+private:
+    const Component& other_;
+};
+
+/// An API that is nothing but a line in the list.
+class GreetingApi final : public Component {
+public:
+    std::string_view name() const override { return "greetings"; }
+    Result<void> start() override { return {}; }
+    void add_metrics(core::MetricsPage& page) override {
+        page.add([](std::string& out) { out += "greetings_total 0\n"; });
+    }
+    void add_routes(const ListenerRoutes& table) override {
+        if (table.kind == ListenerKind::kPeers) return;
+        table.routes.add({.path = "/v1/greeting", .who = net::Caller::kAnyone, .summary = "Hello"},
+                         [](const net::Routes<core::PrincipalRef>::Request& request) {
+                             request.exchange.respond(200, "text/plain", "hello");
+                         });
+    }
+};
+
 /// Gateways in a folder of their own, with every listener on a port or a socket of the system's
 /// choice.
 class GatewayTest : public testing::Test {
@@ -67,12 +98,14 @@ protected:
         config.built_in_hosts = {.memory = true, .cron = true};
     }
 
-    Result<std::unique_ptr<Gateway>> start(std::string_view fail_start_of = {}) {
-        const GatewayPaths paths{.state_dir = folder / "state",
-                                 .admin_socket = folder / "admin.sock"};
-        return Gateway::start(
-            config, paths, [this] { return Result<config::GatewayConfig>(config); }, fail_start_of);
+    Result<std::unique_ptr<Gateway>> start() {
+        return Gateway::start(config, paths(),
+                              [this] { return Result<config::GatewayConfig>(config); });
     }
+    GatewayPaths paths() const {
+        return {.state_dir = folder / "state", .admin_socket = folder / "admin.sock"};
+    }
+    static Result<void> no_reload() { return {}; }
 
     TestFolder folder;
     config::GatewayConfig config;
@@ -87,7 +120,8 @@ TEST_F(GatewayTest, ServesOnEveryListenerAndLeavesNothingBehind) {
     EXPECT_THAT((*gateway)->grpc_endpoint(), HasSubstr("127.0.0.1:"));
     EXPECT_THAT(ask((*gateway)->admin_socket(), "/readyz"), HasSubstr("HTTP/1.1 200"));
     const std::string metrics = ask((*gateway)->admin_socket(), "/metrics");
-    for (const std::string_view component : Gateway::component_names())
+    for (const std::string_view component :
+         GatewayComponents(config, paths(), no_reload).all.names())
         EXPECT_THAT(metrics, HasSubstr("crab_component_healthy{component=\"" +
                                        std::string(component) + "\"} 1"));
     (*gateway)->stop();
@@ -100,20 +134,46 @@ TEST_F(GatewayTest, ServesOnEveryListenerAndLeavesNothingBehind) {
 TEST_F(GatewayTest, WhicheverComponentDoesNotStartWhatHadStartedStops) {
     ASSERT_TRUE(start()) << "the first start makes keys and databases";
     const std::size_t threads_before = threads(), sockets_before = sockets();
-    const auto names = Gateway::component_names();
+    const auto names = GatewayComponents(config, paths(), no_reload).all.names();
     EXPECT_EQ(std::set(names.begin(), names.end()).size(), names.size());
-    for (const std::string_view name : names) {
-        SCOPED_TRACE(name);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        SCOPED_TRACE(names[i]);
         {
-            const auto gateway = start(name);
-            ASSERT_FALSE(gateway);
-            EXPECT_THAT(gateway.error().message, HasSubstr("a test has this start fail"));
+            GatewayComponents components(config, paths(), no_reload);
+            std::vector<Component*> some = components.all.in_order();
+            FailingStart failing(*some[i]);
+            some[i] = &failing;
+            runtime::Lifecycle lifecycle(components.clock, some);
+            const auto started = lifecycle.start();
+            ASSERT_FALSE(started);
+            EXPECT_EQ(started.error().message, "this start fails");
         }
         EXPECT_EQ(threads(), threads_before);
         EXPECT_EQ(sockets(), sockets_before);
         EXPECT_EQ(ask(folder / "admin.sock", "/readyz"), "") << "nobody is served";
     }
     EXPECT_TRUE(start()) << "and then it starts";
+}
+
+TEST_F(GatewayTest, AnApiIsServedOnItsListenersByOneLineInTheList) {
+    GatewayComponents components(config, paths(), no_reload);
+    components.all.add<GreetingApi>();
+    runtime::Lifecycle lifecycle(components.clock, components.all.in_order());
+    const auto started = lifecycle.start();
+    ASSERT_TRUE(started) << started.error().message;
+    lifecycle.begin(components.metrics);
+    const std::string admin = components.paths.admin_socket;
+    EXPECT_THAT(ask(admin, "/v1/greeting"), HasSubstr("\r\n\r\nhello"));
+    EXPECT_THAT(ask(admin, "/metrics"), HasSubstr("greetings_total 0"));
+    EXPECT_THAT(ask(admin, "/v1/farewell"), HasSubstr("HTTP/1.1 404"));
+    std::size_t of_public = 0;
+    for (const ListenerRoutes& table : components.public_listener.tables()) {
+        EXPECT_TRUE(table.routes.table().find("GET", "/v1/greeting").found());
+        of_public += 1;
+    }
+    EXPECT_EQ(of_public, config.gateway.threads) << "one for each event loop";
+    for (const ListenerRoutes& table : components.peers.tables())
+        EXPECT_FALSE(table.routes.table().find("GET", "/v1/greeting").found());
 }
 
 TEST_F(GatewayTest, AReloadSaysWhatItAppliesAndWhatWaitsForARestart) {

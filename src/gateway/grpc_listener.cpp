@@ -27,10 +27,11 @@ struct GrpcListener::LoopServer {
         sw4rm::CallService::Cancel cancel;
         sw4rm::ConnectorService::Register register_provider;
     };
-    LoopServer(CallPath::Lane& lane, const config::GrpcOptions& config, const Services& services,
+    LoopServer(CallPath::Lane& lane, trust::CredentialCache& credentials,
+               const config::GrpcOptions& config, const Services& services,
                net::Http2ServerOptions options)
         : loop(lane.loop),
-          authentication(lane.credentials, config.open_loopback),
+          authentication(credentials, config.open_loopback),
           certificates(services.certificates),
           front({.pipeline = lane.pipeline,
                  .authenticate =
@@ -77,8 +78,13 @@ struct GrpcListener::LoopServer {
 };
 
 GrpcListener::GrpcListener(const GatewayContext& context, EventLoops& loops, CallPath& calls,
-                           PeerRecords& peers, GrpcProviders& providers)
-    : context_(context), loops_(loops), calls_(calls), peers_(peers), providers_(providers) {}
+                           Credentials& credentials, PeerRecords& peers, GrpcProviders& providers)
+    : context_(context),
+      loops_(loops),
+      calls_(calls),
+      credentials_(credentials),
+      peers_(peers),
+      providers_(providers) {}
 
 GrpcListener::~GrpcListener() = default;
 
@@ -130,7 +136,8 @@ void GrpcListener::add_server(CallPath::Lane& lane, const net::Http2ServerOption
                 return providers_.directory().register_tools(std::move(principal), std::move(id),
                                                              std::move(tools));
             }};
-    servers_.push_back(std::make_unique<LoopServer>(lane, context_.config.grpc, services, options));
+    servers_.push_back(std::make_unique<LoopServer>(lane, credentials_.cache(lane.place),
+                                                    context_.config.grpc, services, options));
 }
 
 /// An operator may cancel anybody's call, if the id is that of one principal only.

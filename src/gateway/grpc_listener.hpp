@@ -1,12 +1,15 @@
 #pragma once
 
 #include "adapters/sw4rm/front.hpp"
-#include "gateway/call_path.hpp"
+#include "gateway/credentials.hpp"
+#include "gateway/gateway_context.hpp"
 #include "gateway/grpc_providers.hpp"
 #include "gateway/peer_certificates.hpp"
 #include "gateway/peer_records.hpp"
 #include "net/http2/http2_server.hpp"
 #include "net/loop/listener.hpp"
+#include "runtime/call_path.hpp"
+#include "runtime/event_loops.hpp"
 
 #include <memory>
 #include <span>
@@ -19,7 +22,7 @@ namespace crab::gateway {
 class GrpcListener final : public Component {
 public:
     GrpcListener(const GatewayContext& context, EventLoops& loops, CallPath& calls,
-                 PeerRecords& peers, GrpcProviders& providers);
+                 Credentials& credentials, PeerRecords& peers, GrpcProviders& providers);
     ~GrpcListener() override;
 
     std::string_view name() const override { return "gRPC listener"; }
@@ -50,6 +53,7 @@ private:
     const GatewayContext& context_;
     EventLoops& loops_;
     CallPath& calls_;
+    Credentials& credentials_;
     PeerRecords& peers_;
     GrpcProviders& providers_;
     std::vector<std::unique_ptr<net::Listener>> listeners_;

@@ -1,9 +1,10 @@
 #pragma once
 
 #include "adapters/sw4rm/provider_directory.hpp"
-#include "gateway/event_loops.hpp"
+#include "gateway/gateway_context.hpp"
 #include "gateway/session_workers.hpp"
-#include "gateway/workers.hpp"
+#include "runtime/event_loops.hpp"
+#include "runtime/workers.hpp"
 
 #include <memory>
 

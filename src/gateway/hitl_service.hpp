@@ -1,8 +1,10 @@
 #pragma once
 
 #include "gateway/call_approvals.hpp"
-#include "gateway/event_loops.hpp"
+#include "gateway/gateway_context.hpp"
 #include "gateway/hitl_client.hpp"
+#include "runtime/event_loops.hpp"
+#include "runtime/workers.hpp"
 
 #include <memory>
 

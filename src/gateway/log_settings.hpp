@@ -1,6 +1,5 @@
 #pragma once
 
-#include "gateway/component.hpp"
 #include "gateway/gateway_context.hpp"
 
 namespace crab::gateway {

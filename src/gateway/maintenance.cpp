@@ -15,25 +15,21 @@ constexpr std::chrono::seconds kTrimEvery{3};
 
 }  // namespace
 
+std::vector<Maintenance::Job> Maintenance::jobs_of(Maintenance& self) {
+    using enum Job::Place;
+    return {{kAuditEvery, [&self] { self.uses_.audit.log().flush(); }},
+            {kForgetRecordsEvery, [&self] { self.uses_.events.forget_old(); }},
+            {kTrimEvery, [&self] { self.trim_memory(); }},
+            {kTokensEvery, [&self] { self.uses_.credentials.flush(); }, kWorkers},
+            {kPruneEvery, [&self] { self.uses_.audit.forget_old(); }, kWorkers},
+            {kPruneEvery, [&self] { self.uses_.chats.forget_old_turns(); }, kWorkers},
+            {kForgetRecordsEvery, [&self] { self.uses_.ledger.forget_old(); }, kWorkers}};
+}
+
 Result<void> Maintenance::start() {
-    every(kAuditEvery, [this] { uses_.audit.log().flush(); });
-    every(kForgetRecordsEvery, [this] { uses_.events.forget_old(); });
-    every(kTrimEvery, [this] { trim_memory(); });
-    on_worker_every(kTokensEvery, [this] { uses_.credentials.flush(); });
-    on_worker_every(kPruneEvery, [this] { uses_.audit.forget_old(); });
-    on_worker_every(kPruneEvery, [this] { uses_.chats.forget_old_turns(); });
-    on_worker_every(kForgetRecordsEvery, [this] { uses_.ledger.forget_old(); });
-    timers_.push_back(uses_.access.keep(uses_.loops.first()));
-    timers_.push_back(uses_.artifacts.keep(uses_.loops.first()));
-    return {};
-}
-
-void Maintenance::every(Milliseconds time, std::function<void()> work) {
-    timers_.push_back(std::make_unique<net::Periodic>(uses_.loops.first(), time, std::move(work)));
-}
-
-void Maintenance::on_worker_every(Milliseconds time, std::function<void()> work) {
-    every(time, [this, work = std::move(work)] { uses_.workers.pool().post(work); });
+    kept_.push_back(uses_.access.keep(uses_.loops.first()));
+    kept_.push_back(uses_.artifacts.keep(uses_.loops.first()));
+    return PeriodicJobs::start();
 }
 
 void Maintenance::trim_memory() {
@@ -50,9 +46,10 @@ void Maintenance::add_metrics(core::MetricsPage& page) {
 
 void Maintenance::stop(Deadline deadline) {
     uses_.loops.finish(uses_.loops.first(), deadline, [this](const std::function<void()>& done) {
-        timers_.clear();
+        kept_.clear();
         done();
     });
+    PeriodicJobs::stop(deadline);
 }
 
 }  // namespace crab::gateway

@@ -3,12 +3,15 @@
 #include "base/process/memory_trim.hpp"
 #include "gateway/access_rights.hpp"
 #include "gateway/artifacts.hpp"
-#include "gateway/call_ledger.hpp"
 #include "gateway/chat_sessions.hpp"
 #include "gateway/credentials.hpp"
 #include "gateway/event_log.hpp"
-#include "gateway/event_loops.hpp"
-#include "net/loop/periodic.hpp"
+#include "gateway/gateway_context.hpp"
+#include "runtime/audit_trail.hpp"
+#include "runtime/call_ledger.hpp"
+#include "runtime/event_loops.hpp"
+#include "runtime/periodic_jobs.hpp"
+#include "runtime/workers.hpp"
 
 #include <atomic>
 #include <functional>
@@ -17,9 +20,8 @@
 
 namespace crab::gateway {
 
-/// Periodic work: flushes and prunes stores, returns memory. Its timers are on the first event
-/// loop, its work on the worker threads.
-class Maintenance final : public Component {
+/// Periodic work of a gateway: flushes and prunes stores, returns memory.
+class Maintenance final : public runtime::PeriodicJobs {
 public:
     struct Uses {
         const GatewayContext& context;
@@ -33,23 +35,21 @@ public:
         AccessRights& access;
         Artifacts& artifacts;
     };
-    explicit Maintenance(const Uses& uses) : uses_(uses) {}
+    explicit Maintenance(const Uses& uses)
+        : PeriodicJobs(uses.loops, uses.workers, jobs_of(*this)), uses_(uses) {}
 
-    std::string_view name() const override { return "maintenance"; }
     Result<void> start() override;
     void add_metrics(core::MetricsPage& page) override;
     void stop(Deadline deadline) override;
 
 private:
-    void every(Milliseconds time, std::function<void()> work);
-    /// The same on a worker thread.
-    void on_worker_every(Milliseconds time, std::function<void()> work);
+    static std::vector<Job> jobs_of(Maintenance& self);
     void trim_memory();
 
     const Uses uses_;
     MemoryTrim trim_;
     std::atomic<bool> trimming_ = false;
-    std::vector<std::unique_ptr<net::Periodic>> timers_;
+    std::vector<std::unique_ptr<net::Periodic>> kept_;  ///< timers of other components
 };
 
 }  // namespace crab::gateway

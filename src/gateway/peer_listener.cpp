@@ -110,14 +110,9 @@ Result<void> PeerListener::listen() {
     if (!listener) return fail(std::move(listener.error()));
     listener_ = std::move(*listener);
     trust::PeerAccess& access = uses_.access.access();
-    events_ = std::make_unique<rtp::EventsApi>(loop, uses_.events.services(access));
     service_ = std::make_unique<PeerService>(
         PeerService::Services{.certificates = uses_.records.certificates(),
                               .access = access,
-                              .records = uses_.records.api(),
-                              .events = *events_,
-                              .leases = uses_.access.leases_api(),
-                              .approvals = uses_.approvals.api(),
                               .budgets = uses_.context.budgets});
     net::HttpServerOptions options;
     options.max_connections = kMostConnections;
@@ -127,6 +122,18 @@ Result<void> PeerListener::listen() {
         std::chrono::duration_cast<Milliseconds>(config().limits.slow_reader);
     server_ = std::make_unique<net::HttpServer>(loop, *service_, std::move(options));
     return server_->listen(*listener_);
+}
+
+std::vector<ListenerRoutes> PeerListener::tables() {
+    if (!service_) return {};
+    return {{.kind = ListenerKind::kPeers,
+             .loop = 0,
+             .routes = service_->routes(),
+             .metrics = service_->metrics()}};
+}
+
+void PeerListener::add_routes(const ListenerRoutes& table) {
+    if (table.kind == ListenerKind::kAdmin) pairings_api_->add_routes(table.routes);
 }
 
 void PeerListener::begin() {
@@ -163,11 +170,8 @@ void PeerListener::stop_all(std::function<void()> done) {
     auto last = [this, done = std::move(done)]() mutable {
         server_ ? server_->stop(std::move(done)) : done();
     };
-    auto streams = [this, last = std::move(last)]() mutable {
-        events_ ? events_->stop(std::move(last)) : last();
-    };
-    auto pairings = [this, streams = std::move(streams)]() mutable {
-        pairings_api_->stop(std::move(streams));
+    auto pairings = [this, last = std::move(last)]() mutable {
+        pairings_api_->stop(std::move(last));
     };
     renewals_->stop(std::move(pairings));
 }

@@ -4,15 +4,16 @@
 #include "adapters/rtp/pairing/pairings_api.hpp"
 #include "adapters/rtp/pairing/peer_renewals.hpp"
 #include "gateway/access_rights.hpp"
-#include "gateway/call_approvals.hpp"
 #include "gateway/event_log.hpp"
-#include "gateway/event_loops.hpp"
+#include "gateway/gateway_context.hpp"
 #include "gateway/peer_records.hpp"
 #include "gateway/peer_service.hpp"
 #include "gateway/tool_hosts.hpp"
 #include "net/http/http_server.hpp"
 #include "net/loop/listener.hpp"
 #include "net/loop/periodic.hpp"
+#include "runtime/event_loops.hpp"
+#include "runtime/workers.hpp"
 
 #include <functional>
 #include <memory>
@@ -31,7 +32,6 @@ public:
         PeerRecords& records;
         EventLog& events;
         AccessRights& access;
-        CallApprovals& approvals;
         ToolHosts& hosts;
     };
     explicit PeerListener(const Uses& uses) : uses_(uses) {}
@@ -40,13 +40,15 @@ public:
     std::span<const ConfigKey> keys() const override;
     /// Errors: those of the certificate and of the listener.
     Result<void> start() override;
+    std::vector<ListenerRoutes> tables() override;
+    /// The operator's routes about pairings.
+    void add_routes(const ListenerRoutes& table) override;
     void begin() override;
     void drain() override;
     void stop(Deadline deadline) override;
 
-    rtp::PairingsApi& pairings_api() { return *pairings_api_; }
-    /// What is served; nullptr when there is no listener.
-    const PeerService* service() const { return service_.get(); }
+    /// OpenAPI; empty when the listener is off.
+    std::string api_document() const { return service_ ? service_->api_document() : std::string(); }
     /// `127.0.0.1:42618`, with the port that the system chose; empty when the listener is off.
     std::string endpoint() const {
         return listener_ ? listener_->endpoint().text() : std::string();
@@ -66,7 +68,6 @@ private:
     std::unique_ptr<rtp::PairingsApi> pairings_api_;
     std::unique_ptr<rtp::PeerRenewals> renewals_;
     std::unique_ptr<rtp::PeerHosts> hosts_;
-    std::unique_ptr<rtp::EventsApi> events_;
     std::unique_ptr<PeerService> service_;
     std::unique_ptr<net::Listener> listener_;
     std::unique_ptr<net::HttpServer> server_;

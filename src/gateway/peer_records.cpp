@@ -94,4 +94,9 @@ bool PeerRecords::record(std::string_view kind, const trust::PeerName& peer,
     });
 }
 
+void PeerRecords::add_routes(const ListenerRoutes& table) {
+    if (table.kind == ListenerKind::kAdmin || table.kind == ListenerKind::kPeers)
+        api_->add_routes(table.routes);
+}
+
 }  // namespace crab::gateway

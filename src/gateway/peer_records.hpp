@@ -2,9 +2,10 @@
 
 #include "adapters/rtp/hosts/peer_hosts.hpp"
 #include "adapters/rtp/pairing/peers_api.hpp"
-#include "gateway/audit_trail.hpp"
+#include "gateway/gateway_context.hpp"
 #include "gateway/peer_certificates.hpp"
-#include "gateway/workers.hpp"
+#include "runtime/audit_trail.hpp"
+#include "runtime/workers.hpp"
 #include "store/sqlite/peer_store_sqlite.hpp"
 
 #include <functional>
@@ -27,6 +28,7 @@ public:
     /// key files. Errors: those of the store and of the keys' files; kInvalidArgs for an invalid
     /// operator-made CA.
     Result<void> start() override;
+    void add_routes(const ListenerRoutes& table) override;
     void stop(Deadline deadline) override;
 
     const trust::GatewayKeys& keys_of_gateway() const { return *keys_; }
@@ -35,7 +37,6 @@ public:
     rtp::GatewayTls& tls() { return *tls_; }
     /// The TLS context of an operator-made CA; null without one.
     const std::shared_ptr<net::TlsContext>& operator_tls() const { return operator_tls_; }
-    rtp::PeersApi& api() { return *api_; }
     /// For listeners that authenticate peers by certificate; valid as long as this.
     PeerCertificates::Services certificates();
     /// Logs and audits connections that fail peer authentication.

@@ -28,10 +28,6 @@ PeerService::PeerService(const Services& services)
     : access_(services.access), budgets_(services.budgets), certificates_(services.certificates) {
     add_health_routes({"/healthz"}, {});
     add_api_document(routes_, net::Caller::kProven, kDescription);
-    services.records.add_routes(routes_);
-    services.approvals.add_routes(routes_);
-    services.events.add_routes(routes_);
-    services.leases.add_routes(routes_);
 }
 
 std::string PeerService::api_document() const {

@@ -1,32 +1,25 @@
 #pragma once
 
-#include "adapters/rtp/events/events_api.hpp"
-#include "adapters/rtp/hosts/leases_api.hpp"
-#include "adapters/rtp/pairing/peers_api.hpp"
-#include "admin/approvals_api.hpp"
+#include "base/byte_budget.hpp"
 #include "gateway/api_document.hpp"
 #include "gateway/peer_certificates.hpp"
 #include "net/http/routed_service.hpp"
+#include "trust/access.hpp"
 
 #include <string>
 #include <string_view>
 
 namespace crab::gateway {
 
-/// The peer listener's service: events and leases for paired peers, and the operator's routes,
-/// except pairing and renewal, for peers whose policy grants them. Callers are authenticated by
-/// certificate before a body is read. On one event loop. Source: docs/protocols/rtp.md, sections 1,
-/// 6 and 8.
+/// The peer listener's service: the routes of components for paired peers, as far as the policy
+/// grants them the action of a route. Callers are authenticated by certificate before a body is
+/// read. On one event loop. Source: docs/protocols/rtp.md, sections 1, 6 and 8.
 class PeerService final : public net::RoutedService<core::PrincipalRef> {
 public:
     /// Must outlive the service.
     struct Services {
         PeerCertificates::Services certificates;
         const trust::Access& access;
-        rtp::PeersApi& records;
-        rtp::EventsApi& events;
-        rtp::LeasesApi& leases;
-        admin::ApprovalsApi& approvals;
         ByteBudgets& budgets;  ///< by principal
     };
     explicit PeerService(const Services& services);

@@ -1,6 +1,7 @@
 #include "gateway/public_listener.hpp"
 
 #include "base/log.hpp"
+#include "gateway/device_page.hpp"
 
 #include <atomic>
 
@@ -39,8 +40,7 @@ std::span<const ConfigKey> PublicListener::keys() const {
 Result<void> PublicListener::start() {
     auto options = server_options();
     if (!options) return fail(std::move(options.error()));
-    for (std::size_t i = 0; i < calls_.lanes().size(); ++i)
-        add_server(i, *calls_.lanes()[i], *options);
+    for (net::EventLoop* loop : loops_.all()) add_server(servers_.size(), *loop, *options);
     return context_.config.listen.public_address ? listen() : Result<void>();
 }
 
@@ -63,27 +63,29 @@ Result<net::HttpServerOptions> PublicListener::server_options() {
     return options;
 }
 
-void PublicListener::add_server(std::size_t i, CallPath::Lane& lane,
+void PublicListener::add_server(std::size_t i, net::EventLoop& loop,
                                 const net::HttpServerOptions& options) {
     const config::GatewayConfig& config = context_.config;
-    LoopServer& made = servers_.emplace_back(LoopServer{lane.loop, {}, {}, {}});
-    made.tools = std::make_unique<rtp::ToolsApi>(lane.pipeline, config.gateway.name, canceller(),
-                                                 &calls_.away());
-    const PublicService::Apis apis{devices_.front(i), *made.tools, artifacts_.api(),
-                                   context_.metrics};
+    LoopServer& made = servers_.emplace_back(LoopServer{loop, {}, {}});
     made.service = std::make_unique<PublicService>(
-        apis, lane.credentials, config.listen, config.limits.request_body_bytes, context_.budgets);
-    made.server = std::make_unique<net::HttpServer>(lane.loop, *made.service, options);
+        devices_.front(i), credentials_.cache(i), context_.metrics, config.listen,
+        config.limits.request_body_bytes, context_.budgets);
+    made.server = std::make_unique<net::HttpServer>(loop, *made.service, options);
 }
 
-rtp::ToolsApi::Cancel PublicListener::canceller() {
-    return [this](const core::Principal& asker, std::string_view tenant, std::string_view id) {
-        using Answer = rtp::ToolsApi::CancelAnswer;
-        if (calls_.cancel(asker, tenant, id) > 0) return Answer::kCancelling;
-        if (calls_.has_finished(asker, tenant, id)) return Answer::kFinished;
-        ledger_.early_cancels().remember(tenant, asker.id, id, context_.clock.steady_now());
-        return Answer::kNotFound;
-    };
+std::vector<ListenerRoutes> PublicListener::tables() {
+    std::vector<ListenerRoutes> tables;
+    for (const LoopServer& each : servers_)
+        tables.push_back({.kind = ListenerKind::kPublic,
+                          .loop = tables.size(),
+                          .routes = each.service->routes(),
+                          .metrics = each.service->metrics()});
+    return tables;
+}
+
+void PublicListener::add_routes(const ListenerRoutes& table) {
+    if (table.kind == ListenerKind::kPublic && context_.config.listen.device_page)
+        add_device_page(table.routes);
 }
 
 Result<void> PublicListener::listen() {
@@ -104,12 +106,6 @@ Result<Component::Change> PublicListener::prepare(const config::GatewayConfig&) 
         if (const auto fresh = tls_->reload(); !fresh)
             log::error("the old certificate stays", {{"reason", fresh.error().message}});
     };
-}
-
-net::ListenerMetrics PublicListener::metrics() const {
-    net::ListenerMetrics all{.name = "public", .routes = &servers_.front().service->table()};
-    for (const LoopServer& each : servers_) all.loops.push_back(&each.service->metrics());
-    return all;
 }
 
 void PublicListener::drain() {

@@ -27,21 +27,17 @@ Error stopping_error() {
 
 }  // namespace
 
-PublicService::PublicService(const Apis& apis, trust::CredentialCache& credentials,
-                             const config::ListenOptions& listen, std::size_t max_body_bytes,
-                             ByteBudgets& budgets)
+PublicService::PublicService(const clawseed::Front& front, trust::CredentialCache& credentials,
+                             const core::MetricsPage& metrics, const config::ListenOptions& listen,
+                             std::size_t max_body_bytes, ByteBudgets& budgets)
     : RoutedService(listen.path_prefix),
-      front_(apis.front),
+      front_(front),
       authentication_(credentials, listen.open_loopback),
       max_body_bytes_(max_body_bytes),
       budgets_(budgets) {
     add_health_routes({"/healthz", "/readyz"}, {.who = net::Caller::kAnyone, .head = true});
     add_api_document(routes_, net::Caller::kGuest, description());
-    add_metrics_route(apis.metrics);
-    apis.tools.add_routes(routes_, "http");
-    apis.artifacts.add_routes(routes_);
-    front_.add_routes(routes_);
-    if (listen.device_page) add_device_page(routes_);
+    add_metrics_route(metrics);
 }
 
 ApiDescription PublicService::description() const {
@@ -169,21 +165,9 @@ Task<void> PublicService::serve(net::HttpExchange& exchange) {
     if (!routes_.serve_now(match, routed)) co_await routes_.serve(match, routed);
 }
 
-AdminService::AdminService(const Apis& apis) {
+AdminService::AdminService() {
     add_health_routes({"/healthz", "/readyz"}, {});
     add_api_document(routes_, net::Caller::kProven, kAdminDescription);
-    apis.tools.add_routes(routes_, "admin");
-    apis.artifacts.add_routes(routes_);
-    apis.chat.add_chat_routes(routes_);
-    apis.peers.add_routes(routes_);
-    apis.pairings.add_routes(routes_);
-    apis.leases.add_routes(routes_);
-    apis.policy.add_routes(routes_);
-    apis.worktrees.add_routes(routes_);
-    apis.approvals.add_routes(routes_);
-    apis.agents.add_routes(routes_);
-    apis.events.add_routes(routes_);
-    apis.admin.add_routes(routes_);
 }
 
 void AdminService::refusal_body(const net::HttpRequest* request, int status,

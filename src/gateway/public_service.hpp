@@ -1,22 +1,11 @@
 #pragma once
 
 #include "adapters/clawseed/front.hpp"
-#include "adapters/rtp/calls/artifacts_api.hpp"
-#include "adapters/rtp/calls/tools_api.hpp"
-#include "adapters/rtp/events/events_api.hpp"
-#include "adapters/rtp/hosts/leases_api.hpp"
-#include "adapters/rtp/pairing/pairings_api.hpp"
-#include "adapters/rtp/pairing/peers_api.hpp"
-#include "admin/admin_api.hpp"
-#include "admin/approvals_api.hpp"
-#include "admin/policy_api.hpp"
-#include "admin/worktrees_api.hpp"
 #include "base/byte_budget.hpp"
 #include "config/gateway_config.hpp"
-#include "gateway/agents_api.hpp"
 #include "gateway/api_document.hpp"
-#include "gateway/device_page.hpp"
 #include "net/http/routed_service.hpp"
+#include "trust/credential_cache.hpp"
 #include "trust/request_authentication.hpp"
 
 #include <functional>
@@ -26,20 +15,14 @@
 
 namespace crab::gateway {
 
-/// The public listener's service on one event loop: devices and chat (adapters/clawseed), callers
-/// (adapters/rtp), health, the device page.
+/// The public listener's service on one event loop: health, metrics, and the routes of components
+/// for devices, callers and browsers.
 class PublicService final : public net::RoutedService<core::PrincipalRef> {
 public:
-    /// Must outlive the service.
-    struct Apis {
-        clawseed::Front& front;
-        rtp::ToolsApi& tools;
-        rtp::ArtifactsApi& artifacts;
-        const core::MetricsPage& metrics;
-    };
-    PublicService(const Apis& apis, trust::CredentialCache& credentials,
-                  const config::ListenOptions& listen, std::size_t max_body_bytes,
-                  ByteBudgets& budgets);
+    /// The arguments must outlive it. `front` decides which Hosts and Origins are allowed.
+    PublicService(const clawseed::Front& front, trust::CredentialCache& credentials,
+                  const core::MetricsPage& metrics, const config::ListenOptions& listen,
+                  std::size_t max_body_bytes, ByteBudgets& budgets);
 
     Task<void> serve(net::HttpExchange& exchange) override;
     std::optional<net::Upgrade> upgrade(const net::HttpRequest& request,
@@ -64,33 +47,17 @@ private:
     bool may_know_path(const net::RouteMatch& match, const net::HttpRequest& request);
     bool source_allowed(net::HttpExchange& exchange, const net::Route& route);
 
-    clawseed::Front& front_;
+    const clawseed::Front& front_;
     const trust::RequestAuthentication authentication_;
     const std::size_t max_body_bytes_;
     ByteBudgets& budgets_;  ///< by principal
     std::string known_host_;  ///< the last Host that was accepted
 };
 
-/// The admin socket's service: the operator's API, pairing and peers, events, chat and calls, as
-/// the user behind the socket.
+/// The admin socket's service: health, and the routes of components for the user behind the socket.
 class AdminService final : public net::RoutedService<core::PrincipalRef> {
 public:
-    /// The APIs to serve; must outlive the service.
-    struct Apis {
-        admin::AdminApi& admin;
-        rtp::ToolsApi& tools;
-        rtp::PeersApi& peers;
-        rtp::PairingsApi& pairings;
-        rtp::EventsApi& events;
-        rtp::LeasesApi& leases;
-        admin::PolicyApi& policy;
-        admin::WorktreesApi& worktrees;
-        AgentsApi& agents;
-        admin::ApprovalsApi& approvals;
-        rtp::ArtifactsApi& artifacts;
-        clawseed::Front& chat;
-    };
-    explicit AdminService(const Apis& apis);
+    AdminService();
     /// The OpenAPI document of what is served; from any thread.
     std::string api_document() const;
     bool knows(const net::Connection& connection) override;

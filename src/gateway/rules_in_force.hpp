@@ -3,7 +3,6 @@
 #include "base/published.hpp"
 #include "base/task/blocking_pool.hpp"
 #include "core/pipeline/away_calls.hpp"
-#include "gateway/component.hpp"
 #include "gateway/gateway_context.hpp"
 
 #include <memory>

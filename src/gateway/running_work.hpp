@@ -1,6 +1,8 @@
 #pragma once
 
 #include "gateway/device_fronts.hpp"
+#include "gateway/gateway_context.hpp"
+#include "runtime/call_path.hpp"
 
 namespace crab::gateway {
 

@@ -2,7 +2,7 @@
 
 #include "base/task/blocking_pool.hpp"
 #include "base/task/fair_pool.hpp"
-#include "gateway/component.hpp"
+#include "gateway/gateway_context.hpp"
 
 #include <memory>
 

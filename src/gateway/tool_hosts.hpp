@@ -1,8 +1,9 @@
 #pragma once
 
 #include "adapters/rtp/hosts/host_directory.hpp"
-#include "gateway/event_loops.hpp"
+#include "gateway/gateway_context.hpp"
 #include "gateway/session_workers.hpp"
+#include "runtime/event_loops.hpp"
 
 #include <memory>
 #include <vector>

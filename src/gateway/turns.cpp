@@ -1,6 +1,36 @@
 #include "gateway/turns.hpp"
 
 namespace crab::gateway {
+namespace {
+
+std::vector<admin::ShownAgent> shown_agents(const TurnSetup& setup) {
+    const config::GatewayConfig& config = *setup.config;
+    std::vector<admin::ShownAgent> shown;
+    const auto show = [&](const agent::AgentOptions& agent,
+                          const config::NamedAgentOptions* named) {
+        admin::ShownAgent& one = shown.emplace_back();
+        one.name = agent.name;
+        one.tenant = agent.tenant;
+        for (const std::size_t place : agent.models) {
+            if (place >= config.models.size()) continue;
+            const config::ModelOptions& model = config.models[place];
+            one.models.push_back(model.name.empty() ? model.model : model.name);
+        }
+        one.tools_allow = config.agent.tools_allow;
+        one.tools_deny = config.agent.tools_deny;
+        if (named == nullptr) return;
+        for (const auto& trigger : named->on) one.events.push_back(trigger.event);
+        if (named->tools_allow) one.tools_allow = *named->tools_allow;
+        if (named->tools_deny) one.tools_deny = *named->tools_deny;
+    };
+    show(setup.agents->standard, nullptr);
+    for (const config::NamedAgentOptions& named : config.agents) {
+        if (const auto agent = setup.agents->find(named.name)) show(**agent, &named);
+    }
+    return shown;
+}
+
+}  // namespace
 
 std::span<const ConfigKey> Turns::keys() const {
     using Config = const config::GatewayConfig&;
@@ -26,7 +56,22 @@ Result<void> Turns::start() {
                                              .artifacts = &uses_.artifacts.store(),
                                              .artifact_pool = &uses_.artifacts.pool()}));
     }
+    make_api();
     return {};
+}
+
+void Turns::make_api() {
+    api_ = std::make_unique<admin::AgentsApi>(
+        admin::AgentsApi::Services{.configured = [this] { return shown_agents(*setup_->get()); },
+                                   .book = [this] { return setup_->get()->agents; },
+                                   .pipeline = uses_.calls.first().pipeline,
+                                   .turns = uses_.chats.event_turns(),
+                                   .chats = uses_.chats.chats(),
+                                   .pool = uses_.workers.pool()});
+}
+
+void Turns::add_routes(const ListenerRoutes& table) {
+    if (table.kind == ListenerKind::kAdmin) api_->add_routes(table.routes);
 }
 
 Result<Component::Change> Turns::prepare(const config::GatewayConfig& next) {

@@ -1,12 +1,14 @@
 #pragma once
 
+#include "admin/agents_api.hpp"
 #include "base/published.hpp"
 #include "gateway/artifacts.hpp"
-#include "gateway/call_path.hpp"
 #include "gateway/chat_sessions.hpp"
+#include "gateway/gateway_context.hpp"
 #include "gateway/session_workers.hpp"
 #include "gateway/turn_runners.hpp"
-#include "gateway/workers.hpp"
+#include "runtime/call_path.hpp"
+#include "runtime/workers.hpp"
 #include "store/sqlite/tool_index_sqlite.hpp"
 
 #include <memory>
@@ -33,18 +35,22 @@ public:
     Result<void> start() override;
     Result<Change> prepare(const config::GatewayConfig& next) override;
     void add_metrics(core::MetricsPage& page) override;
+    /// The operator's routes about agents.
+    void add_routes(const ListenerRoutes& table) override;
 
-    const Published<TurnSetup>& setup() const { return *setup_; }
     /// The runner of the event loop with that index.
     core::TurnRunner& runner(std::size_t i) { return *runners_[i]; }
     /// Null for a loop that is not the gateway's.
     core::TurnRunner* runner_of(const net::EventLoop& loop);
 
 private:
+    void make_api();
+
     const Uses uses_;
     store::sqlite::ToolIndexSqlite index_;
     std::unique_ptr<Published<TurnSetup>> setup_;
     std::vector<std::unique_ptr<CurrentRunner>> runners_;
+    std::unique_ptr<admin::AgentsApi> api_;
 };
 
 }  // namespace crab::gateway

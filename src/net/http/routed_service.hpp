@@ -33,6 +33,8 @@ public:
     /// refused.
     void stop() { stopping_ = true; }
 
+    /// To be filled before anything is served.
+    Routes<Principal>& routes() { return routes_; }
     const RouteTable& table() const { return routes_.table(); }
     const RouteMetrics& metrics() const { return metrics_; }
 

@@ -5,12 +5,22 @@
 #include "core/chat/chat_session_store.hpp"
 #include "core/events/event_turn_store.hpp"
 #include "core/pipeline/pipeline.hpp"
-#include "gateway/turn_runners.hpp"
 #include "net/http/routes.hpp"
 
+#include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
-namespace crab::gateway {
+namespace crab::admin {
+
+/// An agent as it is configured now.
+struct ShownAgent {
+    std::string name, tenant;
+    std::vector<std::string> models;                   ///< by their names
+    std::vector<std::string> events;                   ///< that start it, as they are written
+    std::vector<std::string> tools_allow, tools_deny;  ///< globs
+};
 
 /// Agents on the admin socket. Used on one loop.
 /// - `GET /v1/admin/agents`: {`agents`, `turns`}, with the latest turns started by events.
@@ -21,7 +31,8 @@ namespace crab::gateway {
 class AgentsApi {
 public:
     struct Services {
-        const Published<TurnSetup>& setup;
+        std::function<std::vector<ShownAgent>()> configured;
+        std::function<std::shared_ptr<const agent::AgentCatalog>()> book;
         core::Pipeline& pipeline;
         core::EventTurnStore& turns;
         core::ChatSessionStore& chats;
@@ -39,4 +50,4 @@ private:
     agent::ToolOffers offers_;
 };
 
-}  // namespace crab::gateway
+}  // namespace crab::admin

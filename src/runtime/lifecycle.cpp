@@ -1,14 +1,15 @@
-#include "gateway/components.hpp"
+#include "runtime/lifecycle.hpp"
 
 #include "base/log.hpp"
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
 
 #include <fmt/format.h>
 
-namespace crab::gateway {
+namespace crab::runtime {
 namespace {
 
 /// Says in the log, as soon as the time of a component is over, that it has not stopped. It is
@@ -40,20 +41,25 @@ private:
     std::thread thread_;  ///< last: it uses the rest
 };
 
-}  // namespace
-
-Components::~Components() {
-    stop();
-    while (!all_.empty()) all_.pop_back();
+/// By listener: its table, which is the same on every event loop, and what each loop counts.
+std::vector<net::ListenerMetrics> metrics_of(const std::vector<ListenerRoutes>& tables) {
+    std::vector<net::ListenerMetrics> listeners;
+    for (const ListenerRoutes& table : tables) {
+        const std::string_view name = name_of(table.kind);
+        auto found = std::ranges::find(listeners, name, &net::ListenerMetrics::name);
+        if (found == listeners.end())
+            found = listeners.insert(found, {.name = name, .routes = &table.routes.table()});
+        found->loops.push_back(&table.metrics);
+    }
+    return listeners;
 }
 
-Result<void> Components::start() {
-    for (const auto& component : all_) {
-        Result<void> started = fail(ErrorCode::kUnavailable, "a test has this start fail");
-        if (component->name() != failing_) started = component->start();
-        if (!started) {
-            log::error("a component did not start",
-                       {{"component", component->name()}, {"reason", started.error().message}});
+}  // namespace
+
+Result<void> Lifecycle::start() {
+    for (Component* const component : all_) {
+        if (auto started = component->start(); !started) {
+            failed_ = component->name();
             stop();
             return started;
         }
@@ -62,13 +68,23 @@ Result<void> Components::start() {
     return {};
 }
 
-void Components::begin(core::MetricsPage& page) {
-    for (const auto& component : all_) component->add_metrics(page);
+void Lifecycle::begin(core::MetricsPage& page) {
+    for (Component* const component : all_) component->add_metrics(page);
     page.add([this](std::string& out) { append_health(out); });
-    for (const auto& component : all_) component->begin();
+    std::vector<ListenerRoutes> tables;
+    for (Component* const listener : all_) {
+        for (const ListenerRoutes& table : listener->tables()) tables.push_back(table);
+    }
+    for (const ListenerRoutes& table : tables) {
+        for (Component* const component : all_) component->add_routes(table);
+    }
+    page.add([listeners = metrics_of(tables)](std::string& out) {
+        net::append_route_metrics(out, listeners);
+    });
+    for (Component* const component : all_) component->begin();
 }
 
-Result<void> Components::reload(const config::GatewayConfig& next) {
+Result<void> Lifecycle::reload(const config::GatewayConfig& next) {
     std::vector<Component::Change> changes;
     for (std::size_t i = 0; i < started_; ++i) {
         auto change = all_[i]->prepare(next);
@@ -79,38 +95,25 @@ Result<void> Components::reload(const config::GatewayConfig& next) {
     return {};
 }
 
-void Components::stop() {
+void Lifecycle::stop() {
     for (std::size_t i = started_; i > 0; --i) all_[i - 1]->drain();
     for (; started_ > 0; --started_) stop(*all_[started_ - 1]);
 }
 
-void Components::stop(Component& component) const {
+void Lifecycle::stop(Component& component) const {
     const Milliseconds limit = component.stop_limit();
     const LateStop watched(component.name(), limit);
     component.stop(clock_.steady_now() + limit);
 }
 
-std::vector<ConfigKey> Components::keys() const {
-    std::vector<ConfigKey> keys;
-    for (const auto& component : all_)
-        keys.insert(keys.end(), component->keys().begin(), component->keys().end());
-    return keys;
-}
-
-void Components::append_health(std::string& out) const {
+void Lifecycle::append_health(std::string& out) const {
     out +=
         "# HELP crab_component_healthy 1 while a part of the gateway works as it should.\n# TYPE "
         "crab_component_healthy gauge\n";
-    for (const auto& component : all_) {
+    for (const Component* const component : all_) {
         fmt::format_to(std::back_inserter(out), "crab_component_healthy{{component=\"{}\"}} {}\n",
                        component->name(), component->health().ok ? 1 : 0);
     }
 }
 
-std::vector<std::string_view> Components::names() const {
-    std::vector<std::string_view> names;
-    for (const auto& component : all_) names.push_back(component->name());
-    return names;
-}
-
-}  // namespace crab::gateway
+}  // namespace crab::runtime

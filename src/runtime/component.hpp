@@ -3,14 +3,16 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "core/audit/metrics.hpp"
-#include "gateway/config_key.hpp"
+#include "runtime/config_key.hpp"
+#include "runtime/listener_routes.hpp"
 
 #include <functional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
-namespace crab::gateway {
+namespace crab::runtime {
 
 /// Health of a component.
 struct Health {
@@ -18,11 +20,11 @@ struct Health {
     std::string reason;  ///< what does not work; empty when healthy
 };
 
-/// One part of a running gateway. Components start in the order of the list in gateway.cpp and stop
-/// in reverse. Each owns what it starts, declares the keys of the configuration that it reads, and
-/// knows others only by the references that its constructor takes. A constructor only stores them;
-/// they are used from start() on. All functions except health() and metrics are called on one
-/// thread, which may block.
+/// One part of a running process that serves calls: a gateway, or a tool host. Components start in
+/// the order of a list and stop in reverse. Each owns what it starts, declares the keys of the
+/// configuration that it reads, and knows others only by the references that its constructor takes.
+/// A constructor only stores them; they are used from start() on. All functions except health() and
+/// metrics are called on one thread, which no event loop needs and which may block.
 class Component {
 public:
     Component() = default;
@@ -32,7 +34,8 @@ public:
 
     /// Unique name for logs and metrics, such as `tool hosts`.
     virtual std::string_view name() const = 0;
-    /// The configuration keys that this component reads. Every key of the schema has one reader.
+    /// The configuration keys that this component reads. In a gateway every key of the schema has
+    /// one reader.
     virtual std::span<const ConfigKey> keys() const { return {}; }
 
     /// Opens, builds and binds; nothing is served yet, because the event loops do not run. After an
@@ -54,6 +57,11 @@ public:
     virtual Health health() const { return {}; }
     /// Called after the last start, before anything is served.
     virtual void add_metrics(core::MetricsPage& page) { (void)page; }
+    /// The route tables of a listener; they live as long as it does.
+    virtual std::vector<ListenerRoutes> tables() { return {}; }
+    /// Adds its routes to the table of a listener. Called for every table, after the last start,
+    /// before anything is served.
+    virtual void add_routes(const ListenerRoutes& table) { (void)table; }
 
     /// Accepts no new work; work in progress continues. Does not block.
     virtual void drain() {}
@@ -64,4 +72,4 @@ public:
     virtual void stop(Deadline deadline) { (void)deadline; }
 };
 
-}  // namespace crab::gateway
+}  // namespace crab::runtime

@@ -1,11 +1,13 @@
 #pragma once
 
-#include "config/gateway_config.hpp"
-
 #include <cstdint>
 #include <string_view>
 
-namespace crab::gateway {
+namespace crab::config {
+struct GatewayConfig;  // components of a process without one, such as a tool host, need no more
+}
+
+namespace crab::runtime {
 
 /// When a changed key takes effect.
 enum class KeyEffect : std::uint8_t {
@@ -40,4 +42,4 @@ constexpr ConfigKey restart_key(std::string_view name, Get get) {
     return config_key(name, KeyEffect::kRestart, get);
 }
 
-}  // namespace crab::gateway
+}  // namespace crab::runtime

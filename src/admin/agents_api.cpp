@@ -1,4 +1,4 @@
-#include "gateway/agents_api.hpp"
+#include "admin/agents_api.hpp"
 
 #include "json/writer.hpp"
 #include "net/codec/url.hpp"
@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::gateway {
+namespace crab::admin {
 namespace {
 
 constexpr std::size_t kLatest = 100;
@@ -38,8 +38,17 @@ void append_texts(json::Writer& writer, const std::vector<std::string>& texts) {
     writer.end_array();
 }
 
-std::string model_name(const config::ModelOptions& model) {
-    return model.name.empty() ? model.model : model.name;
+void append_agent(json::Writer& writer, const ShownAgent& agent) {
+    writer.begin_object().key("name").string(agent.name).key("tenant").string_lossy(agent.tenant);
+    writer.key("models");
+    append_texts(writer, agent.models);
+    writer.key("events");
+    append_texts(writer, agent.events);
+    writer.key("tools").begin_object().key("allow");
+    append_texts(writer, agent.tools_allow);
+    writer.key("deny");
+    append_texts(writer, agent.tools_deny);
+    writer.end_object().end_object();
 }
 
 }  // namespace
@@ -73,40 +82,10 @@ Task<void> AgentsApi::list(net::HttpExchange& exchange) {
         exchange.respond_error(503, "UNAVAILABLE", turns.error().message);
         co_return;
     }
-    const std::shared_ptr<const TurnSetup> setup = services_.setup.get();
-    const config::GatewayConfig& config = *setup->config;
-    const auto append_agent = [&](json::Writer& writer, const agent::AgentOptions& agent,
-                                  const config::NamedAgentOptions* named) {
-        writer.begin_object()
-            .key("name")
-            .string(agent.name)
-            .key("tenant")
-            .string_lossy(agent.tenant)
-            .key("models")
-            .begin_array();
-        for (const std::size_t place : agent.models) {
-            if (place < config.models.size()) writer.string_lossy(model_name(config.models[place]));
-        }
-        writer.end_array().key("events").begin_array();
-        for (const auto& trigger :
-             named != nullptr ? named->on : std::vector<config::TriggerOptions>())
-            writer.string_lossy(trigger.event);
-        writer.end_array().key("tools").begin_object().key("allow");
-        append_texts(writer, named != nullptr && named->tools_allow ? *named->tools_allow
-                                                                    : config.agent.tools_allow);
-        writer.key("deny");
-        append_texts(writer, named != nullptr && named->tools_deny ? *named->tools_deny
-                                                                   : config.agent.tools_deny);
-        writer.end_object().end_object();
-    };
     std::string& out = exchange.begin_response(200, "application/json");
     json::Writer writer(out);
     writer.begin_object().key("agents").begin_array();
-    append_agent(writer, setup->agents->standard, nullptr);
-    for (const config::NamedAgentOptions& named : config.agents) {
-        if (const auto agent = setup->agents->find(named.name))
-            append_agent(writer, **agent, &named);
-    }
+    for (const ShownAgent& agent : services_.configured()) append_agent(writer, agent);
     writer.end_array().key("turns").begin_array();
     for (const core::EventTurn& turn : *turns) append_turn(writer, turn);
     writer.end_array().end_object();
@@ -159,7 +138,7 @@ Task<void> AgentsApi::show(net::HttpExchange& exchange, std::string turn_id) {
 
 void AgentsApi::price(net::HttpExchange& exchange, const core::Principal& principal) {
     const std::string name = net::find_query(exchange.request().query(), "agent").value_or("");
-    const std::shared_ptr<const agent::AgentCatalog> agents = services_.setup.get()->agents;
+    const std::shared_ptr<const agent::AgentCatalog> agents = services_.book();
     const auto agent = agents->find(name == agents->standard.name ? std::string() : name);
     if (!agent) {
         exchange.respond_error(
@@ -205,4 +184,4 @@ void AgentsApi::price(net::HttpExchange& exchange, const core::Principal& princi
     exchange.finish_response();
 }
 
-}  // namespace crab::gateway
+}  // namespace crab::admin

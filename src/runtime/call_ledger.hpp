@@ -4,19 +4,33 @@
 #include "core/call/early_cancels.hpp"
 #include "core/ledger/ledger.hpp"
 #include "core/ledger/ledger_journal.hpp"
-#include "gateway/audit_trail.hpp"
+#include "runtime/audit_trail.hpp"
 #include "store/sqlite/ledger_file.hpp"
 
+#include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <vector>
 
-namespace crab::gateway {
+namespace crab::runtime {
 
-/// The ledger, and its journal in `ledger.db`, which records started calls across crashes.
+/// The ledger, and its journal in a file, which records started calls across crashes.
 class CallLedger final : public Component {
 public:
-    CallLedger(const GatewayContext& context, AuditTrail& audit)
-        : context_(context), audit_(audit), ledger_(context.clock, core::Ledger::Options{}) {}
+    struct Options {
+        std::filesystem::path file;  ///< empty: there is no journal
+        /// What to do about unfinished calls of earlier runs.
+        enum class Unfinished : std::uint8_t {
+            kWaitForTold,  ///< keep them in unfinished() until told()
+            kForget,       ///< nothing: their repeats get OUTCOME_UNKNOWN
+        };
+        Unfinished unfinished = Unfinished::kWaitForTold;
+    };
+    CallLedger(const Clock& clock, AuditTrail& audit, Options options)
+        : clock_(clock),
+          audit_(audit),
+          options_(std::move(options)),
+          ledger_(clock, core::Ledger::Options{}) {}
 
     std::string_view name() const override { return "ledger"; }
     /// Errors: those of the store.
@@ -27,7 +41,8 @@ public:
     void stop(Deadline deadline) override;
 
     core::Ledger& ledger() { return ledger_; }
-    core::LedgerJournal& journal() { return *journal_; }
+    /// Null without a file.
+    core::LedgerJournal* journal() { return journal_.get(); }
     core::EarlyCancels& early_cancels() { return early_cancels_; }
     /// Unfinished calls of earlier runs, until told() confirms that they have been processed.
     const std::vector<core::UnfinishedCall>& unfinished() const { return unfinished_; }
@@ -36,8 +51,9 @@ public:
     void forget_old();
 
 private:
-    const GatewayContext& context_;
+    const Clock& clock_;
     AuditTrail& audit_;
+    const Options options_;
     std::unique_ptr<store::sqlite::LedgerStoreSqlite> store_;
     std::unique_ptr<BlockingPool> pool_;
     std::vector<core::UnfinishedCall> unfinished_;
@@ -46,4 +62,4 @@ private:
     core::EarlyCancels early_cancels_;
 };
 
-}  // namespace crab::gateway
+}  // namespace crab::runtime

@@ -1,8 +1,7 @@
 #pragma once
 
-#include "gateway/component.hpp"
-#include "gateway/gateway_context.hpp"
 #include "net/loop/loop_group.hpp"
+#include "runtime/component.hpp"
 
 #include <functional>
 #include <future>
@@ -10,15 +9,15 @@
 #include <utility>
 #include <vector>
 
-namespace crab::gateway {
+namespace crab::runtime {
 
 /// The event loops. They do not run until all components have started.
-class EventLoops final : public Component {
+class EventLoops : public Component {
 public:
-    explicit EventLoops(const GatewayContext& context) : context_(context) {}
+    /// `threads` 0: one for each core.
+    EventLoops(const Clock& clock, std::size_t threads) : clock_(clock), threads_(threads) {}
 
     std::string_view name() const override { return "event loops"; }
-    std::span<const ConfigKey> keys() const override;
     Result<void> start() override;
     void begin() override { run(); }
     void stop(Deadline deadline) override;
@@ -57,9 +56,10 @@ private:
         });
         return ended->get_future();
     }
-    const GatewayContext& context_;
+    const Clock& clock_;
+    const std::size_t threads_;
     std::unique_ptr<net::LoopGroup> loops_;
     bool running_ = false;
 };
 
-}  // namespace crab::gateway
+}  // namespace crab::runtime

@@ -1,15 +1,18 @@
-#include "gateway/call_ledger.hpp"
+#include "runtime/call_ledger.hpp"
 
-namespace crab::gateway {
+namespace crab::runtime {
 
 Result<void> CallLedger::start() {
-    auto opened = store::sqlite::open_ledger(context_.paths.state_dir / "ledger.db", audit_.store(),
-                                             context_.clock);
+    if (options_.file.empty()) return {};
+    auto opened = store::sqlite::open_ledger(options_.file, audit_.store(), clock_);
     if (!opened) return fail(std::move(opened.error()));
     store_ = std::move(opened->store);
     unfinished_ = std::move(opened->unfinished);
+    if (options_.unfinished == Options::Unfinished::kForget) {
+        if (auto forgotten = told(); !forgotten) return forgotten;
+    }
     pool_ = std::make_unique<BlockingPool>(1);
-    journal_ = std::make_unique<core::LedgerJournal>(*store_, *pool_, context_.clock);
+    journal_ = std::make_unique<core::LedgerJournal>(*store_, *pool_, clock_);
     return {};
 }
 
@@ -20,7 +23,7 @@ Result<void> CallLedger::told() {
 }
 
 void CallLedger::forget_old() {
-    (void)store_->forget(context_.clock.system_now() - core::LedgerJournal::Options{}.keep);
+    if (store_) (void)store_->forget(clock_.system_now() - core::LedgerJournal::Options{}.keep);
 }
 
 Health CallLedger::health() const {
@@ -33,6 +36,7 @@ void CallLedger::add_metrics(core::MetricsPage& page) {
         core::append_metric(out, "crab_ledger_entries", "gauge",
                             "Calls that a repeat would join or replay.",
                             static_cast<double>(ledger_.entries()));
+        if (!journal_) return;
         core::append_metric(out, "crab_ledger_commits_total", "counter",
                             "Durable commits of the ledger.",
                             static_cast<double>(journal_->commits()));
@@ -50,4 +54,4 @@ void CallLedger::add_metrics(core::MetricsPage& page) {
 
 void CallLedger::stop(Deadline) { journal_.reset(); }
 
-}  // namespace crab::gateway
+}  // namespace crab::runtime

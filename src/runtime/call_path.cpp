@@ -1,30 +1,31 @@
-#include "gateway/call_path.hpp"
+#include "runtime/call_path.hpp"
 
 #include <algorithm>
 #include <iterator>
 #include <thread>
 
-namespace crab::gateway {
+namespace crab::runtime {
 
 Result<void> CallPath::start() {
-    const core::CallServices services{.clock = uses_.context.clock,
-                                      .registry = uses_.context.registry,
-                                      .rules = uses_.rules.rules(),
+    around_.emplace(uses_.around());
+    const core::CallServices services{.clock = uses_.clock,
+                                      .registry = uses_.registry,
+                                      .rules = around_->rules,
                                       .ledger = uses_.ledger.ledger(),
                                       .early_cancels = uses_.ledger.early_cancels(),
                                       .audit = uses_.audit.log(),
-                                      .journal = &uses_.ledger.journal(),
-                                      .events = &uses_.events.calls(),
-                                      .approvals = &uses_.approvals.approvals()};
+                                      .journal = uses_.ledger.journal(),
+                                      .events = around_->events,
+                                      .approvals = around_->approvals};
     for (net::EventLoop* loop : uses_.loops.all())
-        lanes_.push_back(std::make_unique<Lane>(*loop, services, uses_.credentials.tokens()));
+        lanes_.push_back(std::make_unique<Lane>(lanes_.size(), *loop, services));
     return {};
 }
 
 void CallPath::add_metrics(core::MetricsPage& page) {
     page.add([this](std::string& out) {
         core::append_metric(out, "crab_tools", "gauge", "Tools registered now.",
-                            static_cast<double>(uses_.context.registry.snapshot()->size()));
+                            static_cast<double>(uses_.registry.snapshot()->size()));
         core::append_metric(out, "crab_calls_running", "gauge", "Calls being worked on.",
                             static_cast<double>(running().size()));
     });
@@ -43,15 +44,26 @@ std::vector<core::RunningCallInfo> CallPath::running() const {
 
 std::size_t CallPath::cancel(const core::Principal& asker, std::string_view tenant,
                              std::string_view call_id) {
-    const bool is_operator = asker.roles.has(core::Role::kOperator);
-    const auto allowed = [is_operator, id = asker.id, wanted = std::string(tenant)](
-                             const core::Principal& owner, std::string_view of_tenant) {
-        return is_operator || (owner.id == id && (wanted.empty() || of_tenant == wanted));
+    const bool all = uses_.cancels == CancelScope::kOperatorsCancelAll;
+    const auto allowed = [all, any = all && asker.roles.has(core::Role::kOperator), id = asker.id,
+                          wanted = std::string(tenant)](const core::Principal& owner,
+                                                        std::string_view of_tenant) {
+        if (any) return true;
+        return owner.id == id && ((all && wanted.empty()) || of_tenant == wanted);
     };
-    std::size_t found = uses_.rules.away().cancel(call_id, allowed);
+    std::size_t found = around_->away != nullptr ? around_->away->cancel(call_id, allowed) : 0;
     for (const auto& lane : lanes_)
         found += lane->pipeline.running().cancel(call_id, allowed, asker.id);
     return found;
+}
+
+CallPath::CancelEnd CallPath::cancel_or_remember(const core::Principal& asker,
+                                                 std::string_view tenant,
+                                                 std::string_view call_id) {
+    if (cancel(asker, tenant, call_id) > 0) return CancelEnd::kCancelling;
+    if (has_finished(asker, tenant, call_id)) return CancelEnd::kFinished;
+    uses_.ledger.early_cancels().remember(tenant, asker.id, call_id, uses_.clock.steady_now());
+    return CancelEnd::kNotFound;
 }
 
 bool CallPath::has_finished(const core::Principal& asker, std::string_view tenant,
@@ -61,15 +73,15 @@ bool CallPath::has_finished(const core::Principal& asker, std::string_view tenan
 }
 
 std::string CallPath::home_tenant(const core::Principal& principal) const {
-    return std::string(uses_.rules.rules().get()->policy->home_tenant(principal));
+    return std::string(around_->rules.get()->policy->home_tenant(principal));
 }
 
 void CallPath::wait_for_end(Deadline deadline, std::string_view front) const {
     const auto counts = [&](const core::RunningCallInfo& call) {
         return front.empty() || call.front == front;
     };
-    while (std::ranges::any_of(running(), counts) && uses_.context.clock.steady_now() < deadline)
+    while (std::ranges::any_of(running(), counts) && uses_.clock.steady_now() < deadline)
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
 }
 
-}  // namespace crab::gateway
+}  // namespace crab::runtime

@@ -1,0 +1,168 @@
+#pragma once
+
+#include "gateway/access_rights.hpp"
+#include "gateway/admin_listener.hpp"
+#include "gateway/artifacts.hpp"
+#include "gateway/built_in_hosts.hpp"
+#include "gateway/call_approvals.hpp"
+#include "gateway/chat_sessions.hpp"
+#include "gateway/command_providers.hpp"
+#include "gateway/credentials.hpp"
+#include "gateway/device_fronts.hpp"
+#include "gateway/event_agents.hpp"
+#include "gateway/event_delivery.hpp"
+#include "gateway/event_log.hpp"
+#include "gateway/gateway_context.hpp"
+#include "gateway/grpc_listener.hpp"
+#include "gateway/grpc_providers.hpp"
+#include "gateway/hitl_service.hpp"
+#include "gateway/log_settings.hpp"
+#include "gateway/maintenance.hpp"
+#include "gateway/operator_api.hpp"
+#include "gateway/peer_listener.hpp"
+#include "gateway/peer_records.hpp"
+#include "gateway/public_listener.hpp"
+#include "gateway/rules_in_force.hpp"
+#include "gateway/running_work.hpp"
+#include "gateway/session_workers.hpp"
+#include "gateway/shared_components.hpp"
+#include "gateway/tool_hosts.hpp"
+#include "gateway/turns.hpp"
+#include "runtime/call_ledger.hpp"
+#include "runtime/call_path.hpp"
+#include "runtime/components.hpp"
+#include "runtime/tool_calls.hpp"
+
+#include <functional>
+
+namespace crab::gateway {
+
+/// A gateway is this list: its components, in the order in which they start. A new one, such as an
+/// API or a front, is a line here and files of its own.
+class GatewayComponents {
+public:
+    /// `reload` is what the operator's API does when it is asked to.
+    GatewayComponents(config::GatewayConfig config_of_start, GatewayPaths paths_of_start,
+                      std::function<Result<void>()> reload_all)
+        : config(std::move(config_of_start)),
+          paths(std::move(paths_of_start)),
+          reload(std::move(reload_all)) {}
+
+    const config::GatewayConfig config;  ///< of the start
+    const GatewayPaths paths;
+    const std::function<Result<void>()> reload;
+    RealClock clock;
+    core::Registry registry;
+    core::MetricsPage metrics;
+    /// Of bytes that principals have sent and that are not yet dealt with
+    ByteBudgets budgets{std::size_t{64} << 20, std::size_t{512} << 20};
+    const GatewayContext context{.config = config,
+                                 .paths = paths,
+                                 .clock = clock,
+                                 .registry = registry,
+                                 .metrics = metrics,
+                                 .budgets = budgets};
+    runtime::Components all;
+
+    // Stores, and who may do what
+    LogSettings& log_settings = all.add<LogSettings>(context);
+    runtime::StateFolder& state_folder = all.add<ConfiguredStateFolder>(context);
+    Workers& workers = all.add<Workers>(workers_of(config));
+    Credentials& credentials = all.add<Credentials>(context);
+    ChatSessions& chats = all.add<ChatSessions>(context);
+    AuditTrail& audit = all.add<ConfiguredAuditTrail>(context);
+    CallLedger& ledger = all.add<CallLedger>(
+        clock, audit, CallLedger::Options{.file = paths.state_dir / "ledger.db"});
+    PeerRecords& peer_records = all.add<PeerRecords>(context, workers, audit);
+    EventLog& events = all.add<EventLog>(context, workers, chats, ledger, peer_records);
+    RulesInForce& rules = all.add<RulesInForce>(context);
+    AccessRights& access = all.add<AccessRights>(context, workers, audit, rules);
+    CallApprovals& approvals =
+        all.add<CallApprovals>(context, workers, audit, events, peer_records);
+    Artifacts& artifacts = all.add<Artifacts>(context, audit);
+    // The call path, and what runs calls
+    EventLoops& loops = all.add<ConfiguredEventLoops>(context);
+    SessionWorkers& session_workers = all.add<SessionWorkers>();
+    HitlService& hitl = all.add<HitlService>(context, loops, workers, approvals);
+    BuiltInHosts& built_in_hosts = all.add<BuiltInHosts>(context, loops, events);
+    CommandProviders& commands = all.add<CommandProviders>(context, loops, workers, audit);
+    CallPath& calls = all.add<CallPath>(
+        CallPath::Uses{.clock = clock,
+                       .registry = registry,
+                       .loops = loops,
+                       .ledger = ledger,
+                       .audit = audit,
+                       .around =
+                           [this] {
+                               return CallPath::Around{.rules = rules.rules(),
+                                                       .away = &rules.away(),
+                                                       .events = &events.calls(),
+                                                       .approvals = &approvals.approvals()};
+                           },
+                       .cancels = CallPath::CancelScope::kOperatorsCancelAll});
+    runtime::ToolCalls& tool_calls = all.add<runtime::ToolCalls>(calls, config.gateway.name);
+    Turns& turns = all.add<Turns>(Turns::Uses{.context = context,
+                                              .workers = workers,
+                                              .session_workers = session_workers,
+                                              .chats = chats,
+                                              .calls = calls,
+                                              .artifacts = artifacts});
+    DeviceFronts& devices =
+        all.add<DeviceFronts>(DeviceFronts::Uses{.context = context,
+                                                 .workers = workers,
+                                                 .session_workers = session_workers,
+                                                 .credentials = credentials,
+                                                 .chats = chats,
+                                                 .ledger = ledger,
+                                                 .audit = audit,
+                                                 .events = events,
+                                                 .rules = rules,
+                                                 .access = access,
+                                                 .approvals = approvals,
+                                                 .artifacts = artifacts,
+                                                 .calls = calls,
+                                                 .turns = turns});
+    Maintenance& maintenance = all.add<Maintenance>(Maintenance::Uses{.context = context,
+                                                                      .loops = loops,
+                                                                      .workers = workers,
+                                                                      .audit = audit,
+                                                                      .credentials = credentials,
+                                                                      .chats = chats,
+                                                                      .ledger = ledger,
+                                                                      .events = events,
+                                                                      .access = access,
+                                                                      .artifacts = artifacts});
+    ToolHosts& tool_hosts = all.add<ToolHosts>(context, loops, session_workers);
+    GrpcProviders& grpc_providers =
+        all.add<GrpcProviders>(context, loops, workers, session_workers);
+    // Listeners
+    PublicListener& public_listener = all.add<PublicListener>(context, loops, credentials, devices);
+    GrpcListener& grpc =
+        all.add<GrpcListener>(context, loops, calls, credentials, peer_records, grpc_providers);
+    PeerListener& peers = all.add<PeerListener>(PeerListener::Uses{.context = context,
+                                                                   .loops = loops,
+                                                                   .workers = workers,
+                                                                   .records = peer_records,
+                                                                   .events = events,
+                                                                   .access = access,
+                                                                   .hosts = tool_hosts});
+    OperatorApi& operator_api =
+        all.add<OperatorApi>(OperatorApi::Uses{.context = context,
+                                               .workers = workers,
+                                               .credentials = credentials,
+                                               .ledger = ledger,
+                                               .audit = audit,
+                                               .approvals = approvals,
+                                               .calls = calls,
+                                               .devices = devices,
+                                               .public_listener = public_listener,
+                                               .reload = reload});
+    AdminListener& admin = all.add<AdminListener>(context, loops);
+    // What runs ends before the connections that carry it
+    EventDelivery& event_delivery = all.add<EventDelivery>(loops, events, access);
+    EventAgents& event_agents =
+        all.add<EventAgents>(context, loops, turns, chats, session_workers, events);
+    RunningWork& running_work = all.add<RunningWork>(calls, devices);
+};
+
+}  // namespace crab::gateway

@@ -1,0 +1,51 @@
+#pragma once
+
+#include "admin/admin_api.hpp"
+#include "gateway/call_approvals.hpp"
+#include "gateway/credentials.hpp"
+#include "gateway/device_fronts.hpp"
+#include "gateway/gateway_context.hpp"
+#include "gateway/public_listener.hpp"
+#include "runtime/audit_trail.hpp"
+#include "runtime/call_ledger.hpp"
+#include "runtime/call_path.hpp"
+#include "runtime/workers.hpp"
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace crab::gateway {
+
+/// The operator's API on the admin socket, and what it sees of the rest of the gateway.
+class OperatorApi final : public Component {
+public:
+    struct Uses {
+        const GatewayContext& context;
+        Workers& workers;
+        Credentials& credentials;
+        CallLedger& ledger;
+        AuditTrail& audit;
+        CallApprovals& approvals;
+        CallPath& calls;
+        DeviceFronts& devices;
+        PublicListener& public_listener;
+        std::function<Result<void>()> reload;  ///< on the pool
+    };
+    explicit OperatorApi(Uses uses) : uses_(std::move(uses)) {}
+
+    std::string_view name() const override { return "operator's API"; }
+    std::span<const ConfigKey> keys() const override;
+    Result<void> start() override;
+    void add_routes(const ListenerRoutes& table) override;
+
+private:
+    admin::Gateway view();
+    void fill_addresses(admin::Gateway& view);
+    std::vector<admin::Presence> presence();
+
+    const Uses uses_;
+    std::unique_ptr<admin::AdminApi> api_;
+};
+
+}  // namespace crab::gateway

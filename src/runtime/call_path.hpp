@@ -1,0 +1,85 @@
+#pragma once
+
+#include "core/pipeline/away_calls.hpp"
+#include "core/pipeline/pipeline.hpp"
+#include "runtime/call_ledger.hpp"
+#include "runtime/event_loops.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace crab::runtime {
+
+/// The path of calls: a pipeline on every event loop.
+class CallPath final : public Component {
+public:
+    /// Whose calls a caller may cancel.
+    enum class CancelScope : std::uint8_t {
+        kOwn,                 ///< its own, in the tenant that it names
+        kOperatorsCancelAll,  ///< the same, and operators those of everybody
+    };
+    /// What decides about calls, and is told of them.
+    struct Around {
+        Published<core::CallRules>& rules;
+        core::AwayCalls* away = nullptr;  ///< null: no call waits for a device
+        core::CallEvents* events = nullptr;
+        core::Approvals* approvals = nullptr;
+    };
+    struct Uses {
+        const Clock& clock;
+        core::Registry& registry;
+        EventLoops& loops;
+        CallLedger& ledger;
+        AuditTrail& audit;
+        std::function<Around()> around;  ///< asked for once, by start()
+        CancelScope cancels = CancelScope::kOwn;
+    };
+    /// The part of one event loop.
+    struct Lane {
+        Lane(std::size_t loop_place, net::EventLoop& event_loop, const core::CallServices& services)
+            : place(loop_place),
+              loop(event_loop),
+              pipeline(services, event_loop.executor(), event_loop.timers(), event_loop.ids()) {}
+        const std::size_t place;  ///< among the event loops
+        net::EventLoop& loop;
+        core::Pipeline pipeline;
+    };
+    explicit CallPath(Uses uses) : uses_(std::move(uses)) {}
+
+    std::string_view name() const override { return "call path"; }
+    Result<void> start() override;
+    void add_metrics(core::MetricsPage& page) override;
+
+    /// By event loop, in order.
+    const std::vector<std::unique_ptr<Lane>>& lanes() const { return lanes_; }
+    Lane& first() { return *lanes_.front(); }
+    /// Calls that wait for devices; null where none does.
+    core::AwayCalls* away() { return around_->away; }
+    /// Thread-safe.
+    std::vector<core::RunningCallInfo> running() const;
+    /// Thread-safe. Returns how many calls it cancelled. With kOperatorsCancelAll an empty tenant
+    /// means any.
+    std::size_t cancel(const core::Principal& asker, std::string_view tenant,
+                       std::string_view call_id);
+    /// Also cancels the call on arrival if it has not arrived yet.
+    enum class CancelEnd : std::uint8_t { kCancelling, kFinished, kNotFound };
+    CancelEnd cancel_or_remember(const core::Principal& asker, std::string_view tenant,
+                                 std::string_view call_id);
+    bool has_finished(const core::Principal& asker, std::string_view tenant,
+                      std::string_view call_id) const;
+    std::string home_tenant(const core::Principal& principal) const;
+    /// Waits until no call of `front` (empty: any) runs, at most until `deadline`.
+    void wait_for_end(Deadline deadline, std::string_view front) const;
+
+private:
+    const Uses uses_;
+    std::optional<Around> around_;  ///< from start() on
+    std::vector<std::unique_ptr<Lane>> lanes_;
+};
+
+}  // namespace crab::runtime

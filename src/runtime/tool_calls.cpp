@@ -1,0 +1,44 @@
+#include "runtime/tool_calls.hpp"
+
+namespace crab::runtime {
+namespace {
+
+rtp::ToolsApi::CancelAnswer answer_of(CallPath::CancelEnd end) {
+    switch (end) {
+        case CallPath::CancelEnd::kCancelling: return rtp::ToolsApi::CancelAnswer::kCancelling;
+        case CallPath::CancelEnd::kFinished: return rtp::ToolsApi::CancelAnswer::kFinished;
+        case CallPath::CancelEnd::kNotFound: return rtp::ToolsApi::CancelAnswer::kNotFound;
+    }
+    return rtp::ToolsApi::CancelAnswer::kNotFound;
+}
+
+/// As audit records name the listener that a call came in by; empty: it takes none.
+std::string_view front_of(ListenerKind kind) {
+    switch (kind) {
+        case ListenerKind::kPublic: return "http";
+        case ListenerKind::kAdmin: return "admin";
+        case ListenerKind::kPeers: return {};
+        case ListenerKind::kHost: return "host";
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<void> ToolCalls::start() {
+    const auto cancel = [this](const core::Principal& asker, std::string_view tenant,
+                               std::string_view id) {
+        return answer_of(calls_.cancel_or_remember(asker, tenant, id));
+    };
+    for (const auto& lane : calls_.lanes())
+        apis_.push_back(
+            std::make_unique<rtp::ToolsApi>(lane->pipeline, service_, cancel, calls_.away()));
+    return {};
+}
+
+void ToolCalls::add_routes(const ListenerRoutes& table) {
+    const std::string_view front = front_of(table.kind);
+    if (!front.empty()) apis_[table.loop]->add_routes(table.routes, front);
+}
+
+}  // namespace crab::runtime
