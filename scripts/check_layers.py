@@ -124,7 +124,6 @@ LAYERS = {
         "runtime",
         "adapters/rtp/calls",
         "adapters/rtp/pairing",
-        "store/sqlite",
         "trust",
         "trust/pairing",
         "crypto",

@@ -13,9 +13,10 @@
 
 namespace crab::sdk {
 
-/// A running tool host process: one event loop, the stores, the pipeline that every call takes, and
-/// one listener: a Unix socket, or TLS for the gateway that pairs with it. Create and stop it on
-/// one thread that is not its loop's. Source: docs/protocols/rtp.md, sections 1 to 3 and 6.
+/// A running tool host process: a list of components, with one event loop, the stores, the pipeline
+/// that every call takes, and one listener: a Unix socket, or TLS for the gateway that pairs with
+/// it. Create and stop it on one thread that is not its loop's. Source: docs/protocols/rtp.md,
+/// sections 1 to 3 and 6.
 class HostEngine {
 public:
     /// Behind mutual TLS.
@@ -59,9 +60,9 @@ public:
     void stop();
 
 private:
-    struct Parts;
-    explicit HostEngine(std::unique_ptr<Parts> parts);
-    std::unique_ptr<Parts> parts_;
+    struct Running;
+    explicit HostEngine(std::unique_ptr<Running> running);
+    std::unique_ptr<Running> running_;
 };
 
 }  // namespace crab::sdk

@@ -40,9 +40,8 @@ Task<void> PairedCallers::let_in(const net::HttpRequest& request) {
     (void)co_await pool_.run(std::move(complete));
 }
 
-HostService::HostService(rtp::ToolsApi& tools, HostCallers& callers) : callers_(callers) {
+HostService::HostService(HostCallers& callers) : callers_(callers) {
     add_health_routes({"/healthz"}, {.who = net::Caller::kAnyone});
-    tools.add_routes(routes_, "host");
 }
 
 net::BodyAdmission HostService::admit_body(const net::HttpRequest& request) {

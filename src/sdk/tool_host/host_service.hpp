@@ -1,6 +1,5 @@
 #pragma once
 
-#include "adapters/rtp/calls/tools_api.hpp"
 #include "adapters/rtp/pairing/pairing_remote.hpp"
 #include "net/http/routed_service.hpp"
 #include "sdk/tool_host/remote_trust.hpp"
@@ -64,7 +63,7 @@ private:
 /// pairing. Source: docs/protocols/rtp.md, sections 1 to 3.
 class HostService final : public net::RoutedService<core::PrincipalRef> {
 public:
-    HostService(rtp::ToolsApi& tools, HostCallers& callers);
+    explicit HostService(HostCallers& callers);
     bool knows(const net::Connection& connection) override { return callers_.knows(connection); }
     /// Bodies of calls and cancels only.
     net::BodyAdmission admit_body(const net::HttpRequest& request) override;
