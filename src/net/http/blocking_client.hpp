@@ -60,7 +60,7 @@ public:
     ~BlockingClient();
 
     /// Any status is an answer, not an error. Errors: kUnavailable (nobody there, link broken),
-    /// kTimeout (by `deadline` or the options), kForbidden (certificate), kOversize, kInternal (not
+    /// kTimeout (by `deadline` or the options), kForbidden (TLS refused), kOversize, kInternal (not
     /// HTTP), kInvalidArgs (no fit request), kCancelled (next_piece had no more).
     Result<ClientResponse> send(const ClientRequest& request, Deadline deadline = kNoDeadline,
                                 const OnBody& on_body = {});

@@ -37,7 +37,7 @@ public:
     void on_closed(Connection& connection, CloseReason why) override {
         reason = why;
         failure_ = connection.failure();
-        certificate_refused_ = connection.certificate_refused();
+        refused_ = connection.tls_refused();
         waiter.wake();
     }
     /// Why it did not open; `at` is what was dialled.
@@ -49,7 +49,7 @@ public:
 
 private:
     std::string failure_;
-    bool certificate_refused_ = false;
+    bool refused_ = false;
 };
 
 /// `127.0.0.1:42617` or `unix:/path`; whoever reads an error has several servers.
@@ -69,11 +69,8 @@ Error OpenWaiter::error(const std::string& at) const {
     if (*reason == CloseReason::kTimeout)
         return {.code = ErrorCode::kTimeout,
                 .message = fmt::format("connecting to {} timed out", at)};
-    if (certificate_refused_)
-        return {.code = ErrorCode::kForbidden,
-                .message = fmt::format("the certificate of {} is not accepted: {}", at, failure_)};
     if (*reason == CloseReason::kTlsFailed)
-        return {.code = ErrorCode::kUnavailable,
+        return {.code = refused_ ? ErrorCode::kForbidden : ErrorCode::kUnavailable,
                 .message = fmt::format("TLS handshake with {} failed: {}", at, failure_)};
     return {.code = ErrorCode::kUnavailable,
             .message = fmt::format("cannot connect to {}: {}", at,

@@ -24,8 +24,8 @@ struct DialTarget {
 };
 
 /// Connects and hands the connection to `handler`, whose on_open() runs before this returns. Runs
-/// on the loop's thread. Errors: kUnavailable, kTimeout, kForbidden for a certificate that is not
-/// accepted.
+/// on the loop's thread. Errors: kUnavailable, kTimeout, kForbidden when TLS is refused: a
+/// certificate, or the version.
 Task<Result<std::shared_ptr<Connection>>> dial(EventLoop& loop, DialTarget target,
                                                std::shared_ptr<ConnectionHandler> handler,
                                                Deadline deadline);

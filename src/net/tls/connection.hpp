@@ -149,8 +149,8 @@ public:
     bool is_tls() const { return tls_ != nullptr; }
     /// The certificate the other side showed, DER; empty when none.
     std::string peer_certificate_der() const;
-    /// The handshake failed for the other side's certificate.
-    bool certificate_refused() const { return tls_ && tls_->certificate_refused(); }
+    /// The handshake failed because one side refuses the other: its certificate or version of TLS.
+    bool tls_refused() const { return tls_ && tls_->refused(); }
     /// The error text of a failed connect or handshake, for logs.
     const std::string& failure() const { return failure_; }
     int fd() const { return fd_; }

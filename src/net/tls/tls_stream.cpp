@@ -60,6 +60,14 @@ void TlsStream::shut_down() {
     SSL_shutdown(ssl_);
 }
 
+/// An alert of the other side, or a version of TLS that is not spoken here; a plain port answers
+/// with neither.
+bool TlsStream::is_refusal(unsigned long error) {
+    const int reason = ERR_GET_REASON(error);
+    return ERR_GET_LIB(error) == ERR_LIB_SSL &&
+           (reason >= SSL_AD_REASON_OFFSET || reason == SSL_R_UNSUPPORTED_PROTOCOL);
+}
+
 Transfer TlsStream::outcome_of(int result) {
     if (result > 0) return {Transfer::Outcome::kDone, static_cast<std::size_t>(result)};
     const int error_number = errno;
@@ -72,7 +80,9 @@ Transfer TlsStream::outcome_of(int result) {
             break;
         default: {
             const long verdict = SSL_get_verify_result(ssl_);
-            const char* reason = ERR_reason_error_string(ERR_peek_error());
+            const unsigned long error = ERR_peek_error();
+            const char* reason = ERR_reason_error_string(error);
+            refused_ = verdict != X509_V_OK || is_refusal(error);
             failure_ = verdict != X509_V_OK ? X509_verify_cert_error_string(verdict)
                        : reason != nullptr  ? reason
                                             : "TLS error";
@@ -81,8 +91,6 @@ Transfer TlsStream::outcome_of(int result) {
     ERR_clear_error();
     return {Transfer::Outcome::kBroken, 0};
 }
-
-bool TlsStream::certificate_refused() const { return SSL_get_verify_result(ssl_) != X509_V_OK; }
 
 std::string TlsStream::peer_certificate_der() const {
     X509* const certificate = SSL_get0_peer_certificate(ssl_);

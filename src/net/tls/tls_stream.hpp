@@ -42,16 +42,18 @@ public:
     std::string peer_certificate_der() const;
     /// Why the last operation was kBroken.
     const std::string& failure() const { return failure_; }
-    /// The failure is about the other side's certificate.
-    bool certificate_refused() const;
+    /// The failure is that one side refuses the other: its certificate, or its version of TLS.
+    bool refused() const { return refused_; }
 
 private:
     Transfer outcome_of(int result);
+    static bool is_refusal(unsigned long error);
     /// OpenSSL asks the socket for as much as its buffer takes; one that gives less is empty.
     static long watch_reads(bio_st* socket, int operation, const char* bytes, std::size_t asked,
                             int, long, int result, std::size_t* got);
     ssl_st* ssl_;
     bool short_read_ = false;  ///< by the last read(2)
+    bool refused_ = false;
     std::string failure_;
 };
 
