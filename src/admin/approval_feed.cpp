@@ -9,7 +9,7 @@ constexpr std::size_t kMostWaiting = 1024;
 
 }  // namespace
 
-std::deque<ApprovalFeed::News> ApprovalFeed::Watcher::take() {
+std::deque<ApprovalFeed::Update> ApprovalFeed::Watcher::take() {
     const std::scoped_lock lock(mutex_);
     return std::exchange(news_, {});
 }

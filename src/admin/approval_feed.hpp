@@ -14,7 +14,7 @@ namespace crab::admin {
 /// Delivers changes of approvals to watchers. Thread-safe.
 class ApprovalFeed {
 public:
-    struct News {
+    struct Update {
         std::string type, json;   ///< `question` or `end`, and what append_approval() writes
     };
     /// One watcher, on its own event loop. Owned by both sides.
@@ -22,14 +22,14 @@ public:
     public:
         using RemoteWaiter::RemoteWaiter;
         /// What has arrived since the last take(); wait() for more.
-        std::deque<News> take();
+        std::deque<Update> take();
         /// The queue overflowed: there is a gap before its first item.
         bool fell_behind() const;
 
     private:
         friend class ApprovalFeed;
         mutable std::mutex mutex_;
-        std::deque<News> news_;
+        std::deque<Update> news_;
         bool fell_behind_ = false;
     };
 

@@ -139,7 +139,7 @@ void CallApprovals::add_metrics(core::MetricsPage& page) {
             "by what came of it.\n# TYPE crab_approvals_total counter\n";
         for (const ApprovalState state :
              {ApprovalState::kAllowed, ApprovalState::kDenied, ApprovalState::kExpired,
-              ApprovalState::kCancelled, ApprovalState::kUnattended, ApprovalState::kCrowded,
+              ApprovalState::kCancelled, ApprovalState::kUnattended, ApprovalState::kTooMany,
               ApprovalState::kWithdrawn, ApprovalState::kStopped}) {
             fmt::format_to(std::back_inserter(out), "crab_approvals_total{{state=\"{}\"}} {}\n",
                            core::name_of(state), approvals_->ended(state));

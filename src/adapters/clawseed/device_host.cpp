@@ -257,7 +257,7 @@ Task<core::Outcome> DeviceHost::run(core::AdmittedCall call, core::FrameSink& si
         if (broken_at) until = std::min(until, *broken_at + options_.grace);
         if (watch.look_at) until = std::min(until, *watch.look_at);
         const WaitEnd end = co_await reply.waiter.wait(until);
-        PendingReplies::News news = replies_->take_news(reply);
+        PendingReplies::Update news = replies_->take_update(reply);
         if (news.answer) co_return std::move(*news.answer);
         broken_at = news.broken_at;
         const bool moved = news.carrier.get() != carrier.get();

@@ -226,7 +226,7 @@ void PendingReplies::connection_ended(ConnectionId connection, std::uint64_t wri
     for (const auto& [tag, home] : touched) wake(tag, *home);
 }
 
-PendingReplies::News PendingReplies::take_news(PendingReply& reply) {
+PendingReplies::Update PendingReplies::take_update(PendingReply& reply) {
     const std::scoped_lock lock(mutex_);
     return {.answer = std::exchange(reply.answer, std::nullopt),
             .broken_at = reply.broken_at,

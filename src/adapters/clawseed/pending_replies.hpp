@@ -103,13 +103,13 @@ public:
     core::Outcome claim_artifact(std::uint64_t tag, std::string_view artifact_id);
 
     /// What has arrived for `reply`; its owner checks whenever it wakes.
-    struct News {
+    struct Update {
         std::optional<core::Outcome> answer;
         std::optional<SteadyTime> broken_at;
         bool accepted = false;
         std::shared_ptr<DeviceHost> carrier;
     };
-    News take_news(PendingReply& reply);
+    Update take_update(PendingReply& reply);
 
     std::size_t size() const;
 

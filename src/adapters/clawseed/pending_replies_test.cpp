@@ -61,10 +61,10 @@ TEST_F(PendingRepliesTest, AReplyIsNewsForItsCallOnce) {
     PendingReply call(loop, sink);
     const std::uint64_t tag = replies->add(call);
     on_loop([&] { EXPECT_TRUE(replies->resolve(tag, text("21.5"))); });
-    auto news = replies->take_news(call);
+    auto news = replies->take_update(call);
     ASSERT_TRUE(news.answer);
     EXPECT_EQ((*news.answer)->content, "21.5");
-    EXPECT_FALSE(replies->take_news(call).answer);
+    EXPECT_FALSE(replies->take_update(call).answer);
     replies->remove(tag);
     EXPECT_EQ(replies->size(), 0u);
 }
@@ -79,7 +79,7 @@ TEST_F(PendingRepliesTest, Item23_LateRepeatedAndUnknownRepliesAreRefused) {
         EXPECT_FALSE(replies->resolve(tag ^ (std::uint64_t{1} << 40), text("x")))
             << "another generation of the slot";
     });
-    EXPECT_EQ((*replies->take_news(call).answer)->content, "first");
+    EXPECT_EQ((*replies->take_update(call).answer)->content, "first");
     replies->remove(tag);
     replies->remove(tag);
     on_loop([&] { EXPECT_FALSE(replies->resolve(tag, text("late"))); });
@@ -95,8 +95,8 @@ TEST_F(PendingRepliesTest, Item23_ALateReplyDoesNotReachTheNextCallInTheSameSlot
         EXPECT_FALSE(replies->resolve(old_tag, text("late")));
         replies->accept(old_tag);
     });
-    EXPECT_FALSE(replies->take_news(second).answer);
-    EXPECT_FALSE(replies->take_news(second).accepted);
+    EXPECT_FALSE(replies->take_update(second).answer);
+    EXPECT_FALSE(replies->take_update(second).accepted);
     replies->remove(tag);
 }
 
@@ -127,16 +127,16 @@ TEST_F(PendingRepliesTest, Item34_ARequestBehindTheLastByteWrittenWasNeverDelive
     replies->sent(tags[2], kOld, 250);
     replies->sent(tags[3], kNew, 500);
     on_loop([&] { replies->connection_ended(kOld, 100, LinkEnd::kBroken, now()); });
-    const auto first = replies->take_news(delivered);
+    const auto first = replies->take_update(delivered);
     EXPECT_FALSE(first.answer);
     EXPECT_EQ(first.broken_at, now());
     for (PendingReply* unsent : {&on_the_edge, &queued}) {
-        const auto news = replies->take_news(*unsent);
+        const auto news = replies->take_update(*unsent);
         ASSERT_TRUE(news.answer);
         EXPECT_EQ(news.answer->error().code, ErrorCode::kUnavailable);
         EXPECT_TRUE(news.answer->error().may_retry());
     }
-    const auto other = replies->take_news(elsewhere);
+    const auto other = replies->take_update(elsewhere);
     EXPECT_FALSE(other.answer);
     EXPECT_FALSE(other.broken_at);
     for (const std::uint64_t tag : tags) replies->remove(tag);
@@ -147,7 +147,7 @@ TEST_F(PendingRepliesTest, Item33_AfterAGoodbyeAWrittenCallIsUnknownAtOnce) {
     const std::uint64_t tag = replies->add(call);
     replies->sent(tag, kOld, 10);
     on_loop([&] { replies->connection_ended(kOld, 100, LinkEnd::kGoodbye, now()); });
-    EXPECT_EQ(replies->take_news(call).answer.value().error().code, ErrorCode::kOutcomeUnknown);
+    EXPECT_EQ(replies->take_update(call).answer.value().error().code, ErrorCode::kOutcomeUnknown);
     replies->remove(tag);
 }
 
@@ -159,7 +159,7 @@ TEST_F(PendingRepliesTest, Item30_AReplyAfterTheBreakStillCounts) {
         replies->connection_ended(kOld, 100, LinkEnd::kBroken, now());
         EXPECT_TRUE(replies->resolve(tag, text("back again")));
     });
-    EXPECT_EQ((*replies->take_news(call).answer)->content, "back again");
+    EXPECT_EQ((*replies->take_update(call).answer)->content, "back again");
     replies->remove(tag);
 }
 
@@ -171,7 +171,7 @@ TEST_F(PendingRepliesTest, AnAnswerThatCameBeforeTheBreakStays) {
         replies->resolve(tag, text("in time"));
         replies->connection_ended(kOld, 0, LinkEnd::kGoodbye, now());
     });
-    EXPECT_EQ((*replies->take_news(call).answer)->content, "in time");
+    EXPECT_EQ((*replies->take_update(call).answer)->content, "in time");
     replies->remove(tag);
 }
 
@@ -243,7 +243,7 @@ Task<void> wait_for_answer(PendingReplies& replies, net::EventLoop& loop,
     tag.set_value(own);
     while (true) {
         (void)co_await call.waiter.wait(kNoDeadline);
-        auto news = replies.take_news(call);
+        auto news = replies.take_update(call);
         if (!news.answer) continue;
         replies.remove(own);
         answer.set_value((*news.answer)->content);

@@ -19,7 +19,7 @@ std::string_view name_of(ApprovalState state) {
         case ApprovalState::kExpired: return "expired";
         case ApprovalState::kCancelled: return "cancelled";
         case ApprovalState::kUnattended: return "unattended";
-        case ApprovalState::kCrowded: return "crowded";
+        case ApprovalState::kTooMany: return "crowded";
         case ApprovalState::kWithdrawn: return "withdrawn";
         case ApprovalState::kStopped: return "stopped";
     }

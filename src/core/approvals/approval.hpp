@@ -55,7 +55,7 @@ struct ApprovalQuestion {
 /// deleted or the gateway stops. kAlways: matching calls of this principal, durably, until
 /// withdrawn. A call matches with same_matter() and no looser labels.
 enum class ApprovalScope : std::uint8_t { kOnce, kSession, kAlways };
-/// The state of an approval request. kUnattended: there was nobody to ask; kCrowded: too many calls
+/// The state of an approval request. kUnattended: there was nobody to ask; kTooMany: too many calls
 /// are waiting; kWithdrawn: the caller's credential was revoked; kStopped: the gateway stopped.
 enum class ApprovalState : std::uint8_t {
     kPending,
@@ -64,7 +64,7 @@ enum class ApprovalState : std::uint8_t {
     kExpired,
     kCancelled,
     kUnattended,
-    kCrowded,
+    kTooMany,
     kWithdrawn,
     kStopped
 };

@@ -155,7 +155,7 @@ std::optional<ApprovalState> Approvals::refusal(const ApprovalQuestion& question
     const bool crowded =
         pending_ >= options_.max_parked ||
         static_cast<std::size_t>(of_principal) >= options_.max_parked_per_principal;
-    return crowded ? std::optional(ApprovalState::kCrowded) : std::nullopt;
+    return crowded ? std::optional(ApprovalState::kTooMany) : std::nullopt;
 }
 
 Approvals::Entry* Approvals::find_entry(std::string_view id) {

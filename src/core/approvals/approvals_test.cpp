@@ -254,13 +254,13 @@ TEST_F(ApprovalsTest, OnlySoManyCallsWait) {
     open();
     EXPECT_EQ(state_of(question()), ApprovalState::kPending);
     EXPECT_EQ(state_of(question()), ApprovalState::kPending);
-    EXPECT_EQ(state_of(question()), ApprovalState::kCrowded) << "of one principal";
+    EXPECT_EQ(state_of(question()), ApprovalState::kTooMany) << "of one principal";
     ApprovalQuestion bob = question();
     bob.subject.principal = "caller/bob";
     EXPECT_EQ(state_of(bob), ApprovalState::kPending);
     ApprovalQuestion eve = question();
     eve.subject.principal = "caller/eve";
-    EXPECT_EQ(state_of(eve), ApprovalState::kCrowded) << "in all";
+    EXPECT_EQ(state_of(eve), ApprovalState::kTooMany) << "in all";
 }
 
 TEST_F(ApprovalsTest, AllowedForTheSessionHoldsForItsOtherCallsAndNoOtherSession) {

@@ -238,7 +238,7 @@ Ledger::Answer Ledger::admit(const LedgerKey& wanted, std::uint64_t content, con
     } else if (std::string who = fmt::format("{}\n{}", wanted.tenant, wanted.principal);
                stripe.running(place->where).joiners.size() >= options_.max_joins ||
                !count_join(who)) {
-        answer.admission = Admission::kCrowded;
+        answer.admission = Admission::kTooMany;
     } else {
         answer.admission = Admission::kJoin;
         answer.joiner.place_.reset(

@@ -18,8 +18,8 @@
 
 namespace crab::core {
 
-/// The ledger's decision on a call. kCrowded: too many repeats are waiting already.
-enum class Admission : std::uint8_t { kNew, kJoin, kReplay, kConflict, kBusy, kCrowded };
+/// The ledger's decision on a call. kTooMany: too many repeats are waiting already.
+enum class Admission : std::uint8_t { kNew, kJoin, kReplay, kConflict, kBusy, kTooMany };
 /// How to treat a repeat of a running call: wait for its outcome, or kBusy.
 enum class WhileRunning : std::uint8_t { kJoin, kBusy };
 

@@ -112,10 +112,10 @@ TEST_F(LedgerTest, JoinersOfOneCallAndOfOnePrincipalAreBoundedAndLeaveWhenTheySt
     std::vector<Ledger::Answer> waiting;
     for (int i = 0; i < 3; ++i) waiting.push_back(ask("a"));
     for (const auto& answer : waiting) EXPECT_EQ(answer.admission, Admission::kJoin);
-    EXPECT_EQ(ask("a").admission, Admission::kCrowded) << "three wait for this call";
+    EXPECT_EQ(ask("a").admission, Admission::kTooMany) << "three wait for this call";
     waiting.push_back(ask("b"));
     EXPECT_EQ(waiting.back().admission, Admission::kJoin);
-    EXPECT_EQ(ask("b").admission, Admission::kCrowded) << "four of this principal wait";
+    EXPECT_EQ(ask("b").admission, Admission::kTooMany) << "four of this principal wait";
     EXPECT_EQ(ask("a", "bob").admission, Admission::kJoin)
         << "another principal has places of its own";
     EXPECT_EQ(small.joins(), 4u);

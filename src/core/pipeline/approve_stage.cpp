@@ -46,7 +46,7 @@ Error not_approved(const ApprovalEnd& end, std::string_view rule) {
                 ErrorCode::kApprovalRequired,
                 fmt::format("this call needs an approval ({}), and nobody decided in time: {}",
                             rule, next));
-        case ApprovalState::kCrowded:
+        case ApprovalState::kTooMany:
             return refused(ErrorCode::kRateLimited,
                            "too many calls wait for an approval; call again later");
         case ApprovalState::kWithdrawn:

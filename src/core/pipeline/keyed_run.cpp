@@ -35,7 +35,7 @@ Task<KeyedRun::Known> KeyedRun::begin(LedgerKey key, std::string_view what, Cont
             case Admission::kBusy:
                 co_return refused(ErrorCode::kAlreadyInProgress,
                                   "the first request with this key is still running");
-            case Admission::kCrowded:
+            case Admission::kTooMany:
                 co_return refused(ErrorCode::kRateLimited,
                                   "as many repeats as may wait for the first request with this key "
                                   "do so already; ask again when it has ended");

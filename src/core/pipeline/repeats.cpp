@@ -33,7 +33,7 @@ MaybeTask<OutcomeRef> Repeats::outcome_of(Ledger::Answer first, Deadline deadlin
             progress.first_duration = first.duration;
             return std::move(first.outcome);
         case Admission::kConflict: return ended(conflict());
-        case Admission::kCrowded: return ended(crowded());
+        case Admission::kTooMany: return ended(crowded());
         case Admission::kBusy:
             return ended(ErrorCode::kAlreadyInProgress,
                          "a stream of this call id is running; wait for it to end, then ask again");

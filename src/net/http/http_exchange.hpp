@@ -7,7 +7,7 @@
 #include "net/http/date_field.hpp"
 #include "net/http/http_request.hpp"
 #include "net/loop/event_loop.hpp"
-#include "net/tls/connection_places.hpp"
+#include "net/tls/connection_slots.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -43,7 +43,7 @@ public:
 
     /// Marks the caller as authenticated: its connection is not evicted when there are too many.
     void prove_caller() {
-        if (place_ != nullptr) place_->prove();
+        if (slot_ != nullptr) slot_->prove();
     }
 
     /// Cancels serve() while the caller is still connected.
@@ -143,7 +143,7 @@ private:
 
     EventLoop& loop_;
     CancelSignal* canceller_ = nullptr;
-    ConnectionPlaces::Place* place_ = nullptr;
+    ConnectionSlots::Slot* slot_ = nullptr;
     DateField* date_ = nullptr;
     HttpRequest request_;
     std::string buffer_;  // head and body; all views of request_ point into it

@@ -20,11 +20,11 @@ HttpServer::HttpServer(EventLoop& loop, HttpService& service, HttpServerOptions 
       service_(service),
       options_(std::move(options)),
       date_(loop.clock()),
-      places_(options_.max_connections, options_.count, [this] { check_stopped(); }) {}
+      slots_(options_.max_connections, options_.count, [this] { check_stopped(); }) {}
 
 HttpServer::~HttpServer() {
     for (const auto& acceptor : acceptors_) acceptor->close();
-    for (const auto& connection : places_.connections())
+    for (const auto& connection : slots_.connections())
         connection->close_now(CloseReason::kShutdown);
     assert(running_ == 0 && "stop() a server before it is destroyed");
 }
@@ -42,16 +42,16 @@ void HttpServer::serve(int fd) {
         ::close(fd);
         return;
     }
-    const auto place = places_.take();
-    if (place->before() >= options_.max_connections + kRefusedAtOnce) {
+    const auto slot = slots_.take();
+    if (slot->before() >= options_.max_connections + kRefusedAtOnce) {
         ::close(fd);
         return;
     }
-    const bool room = place->before() < options_.max_connections;
+    const bool room = slot->before() < options_.max_connections;
     auto session = std::make_shared<HttpSession>(
-        *this, room ? HttpSession::Admission::kServed : HttpSession::Admission::kTooMany, place);
-    places_.seat(place, Connection::accepted(loop_, fd, options_.tls.get(), options_.connection,
-                                             std::move(session)));
+        *this, room ? HttpSession::Admission::kServed : HttpSession::Admission::kTooMany, slot);
+    slots_.seat(slot, Connection::accepted(loop_, fd, options_.tls.get(), options_.connection,
+                                           std::move(session)));
 }
 
 void HttpServer::close_acceptors() {
@@ -64,7 +64,7 @@ void HttpServer::close_acceptors() {
 
 void HttpServer::stop_accepting() {
     close_acceptors();
-    for (const auto& connection : places_.connections()) {
+    for (const auto& connection : slots_.connections()) {
         if (connection->is_handshaking()) {
             connection->close_now(CloseReason::kShutdown);
             continue;
@@ -93,7 +93,7 @@ void HttpServer::exchange_ended() {
 
 void HttpServer::end_connections(const std::function<bool(const Connection&)>& chosen,
                                  std::uint16_t code, std::string_view reason) {
-    for (const auto& connection : places_.connections()) {
+    for (const auto& connection : slots_.connections()) {
         if (!chosen(*connection)) continue;
         const auto handler = connection->handler();
         if (connection->is_handshaking()) {
@@ -120,11 +120,11 @@ void HttpServer::stop(std::function<void()> done) {
 
 void HttpServer::remember_callerless(HttpSession& session) {
     if (callerless_.insert(&session).second)
-        places_.count()->fetch_add(1, std::memory_order_relaxed);
+        slots_.count()->fetch_add(1, std::memory_order_relaxed);
 }
 
 void HttpServer::forget_callerless(HttpSession& session) {
-    if (callerless_.erase(&session) != 0) places_.count()->fetch_sub(1, std::memory_order_relaxed);
+    if (callerless_.erase(&session) != 0) slots_.count()->fetch_sub(1, std::memory_order_relaxed);
 }
 
 void HttpServer::session_ended() {
@@ -133,7 +133,7 @@ void HttpServer::session_ended() {
 }
 
 void HttpServer::check_stopped() {
-    if (!stopping_ || places_.size() != 0 || running_ != 0 || !on_stopped_) return;
+    if (!stopping_ || slots_.size() != 0 || running_ != 0 || !on_stopped_) return;
     loop_.post(std::exchange(on_stopped_, nullptr));
 }
 

@@ -5,7 +5,7 @@
 #include "net/http/http_service.hpp"
 #include "net/loop/listener.hpp"
 #include "net/tls/connection.hpp"
-#include "net/tls/connection_places.hpp"
+#include "net/tls/connection_slots.hpp"
 #include "net/tls/tls_context.hpp"
 
 #include <atomic>
@@ -29,7 +29,7 @@ struct HttpServerOptions {
     std::size_t max_pipelined_bytes = 64 * 1024;  ///< kept while a request is being served
     ConnectionLimits connection;
     std::shared_ptr<TlsContext> tls;  ///< null: plain
-    ConnectionPlaces::Count count;  ///< share one between loops; null: this server counts alone
+    ConnectionSlots::Count count;  ///< share one between loops; null: this server counts alone
 };
 
 /// Serves HTTP/1.1 and WebSocket on one loop. Make, use and destroy it on that loop's thread (or
@@ -66,7 +66,7 @@ public:
     void stop(std::function<void()> done);
 
     /// Those in their TLS handshake too.
-    std::size_t connections() const { return places_.size(); }
+    std::size_t connections() const { return slots_.size(); }
     EventLoop& loop() const { return loop_; }
     const HttpServerOptions& options() const { return options_; }
 
@@ -87,7 +87,7 @@ private:
     HttpServerOptions options_;
     DateField date_;
     std::vector<std::shared_ptr<Acceptor>> acceptors_;
-    ConnectionPlaces places_;  // HTTP, and what became a WebSocket
+    ConnectionSlots slots_;  // HTTP, and what became a WebSocket
     // serve a request whose connection is gone; count as connections
     std::unordered_set<HttpSession*> callerless_;
     std::size_t running_ = 0;  // coroutines

@@ -17,9 +17,9 @@ constexpr std::size_t kCopiedWithHead = 4096;  // of what follows a head; enough
 }  // namespace
 
 HttpSession::HttpSession(HttpServer& server, Admission admission,
-                         std::shared_ptr<ConnectionPlaces::Place> place)
-    : server_(server), place_(std::move(place)), exchange_(server.loop()), admission_(admission) {
-    exchange_.place_ = place_.get();
+                         std::shared_ptr<ConnectionSlots::Slot> slot)
+    : server_(server), slot_(std::move(slot)), exchange_(server.loop()), admission_(admission) {
+    exchange_.slot_ = slot_.get();
     exchange_.canceller_ = &cancel_;
     exchange_.date_ = &server_.date_;
 }
@@ -31,7 +31,7 @@ void HttpSession::on_open(Connection& connection) {
     exchange_.request_.connection = &connection;
     exchange_.request_.peer = connection.peer();
     exchange_.request_.tls = connection.is_tls();
-    if (server_.service_.knows(connection)) place_->prove();
+    if (server_.service_.knows(connection)) slot_->prove();
     if (admission_ == Admission::kTooMany)
         return refuse(Head::kUnknown, 503, "too many connections; try again later");
     set_deadline(server_.loop().now() + server_.options().first_byte_timeout);
@@ -451,9 +451,9 @@ void HttpSession::accept_upgrade(const WebSocketUpgrade& offer, AcceptUpgrade ac
     if (deflate) accepted.options.deflate_window_bits = deflate->send_window_bits;
     const auto session =
         std::make_shared<WebSocketSession>(accepted.options, std::move(accepted.handler));
-    if (accepted.proven) place_->prove();
-    exchange_.place_ = nullptr;
-    session->hold(std::move(place_));
+    if (accepted.proven) slot_->prove();
+    exchange_.slot_ = nullptr;
+    session->hold(std::move(slot_));
     Connection& connection = *std::exchange(connection_, nullptr);
     phase_ = Phase::kOver;
     disarm();
@@ -517,8 +517,8 @@ void HttpSession::on_closed(Connection&, CloseReason) {
     disarm();
     connection_ = nullptr;
     exchange_.request_.connection = nullptr;
-    exchange_.place_ = nullptr;
-    const auto place = std::exchange(place_, nullptr);
+    exchange_.slot_ = nullptr;
+    const auto slot = std::exchange(slot_, nullptr);
     if (phase_ == Phase::kServing && !server_.stopping_ && exchange_.goes_on()) {
         leave_exchange_alone();
     } else if (phase_ == Phase::kServing) {

@@ -20,7 +20,7 @@ public:
     enum class Admission : std::uint8_t { kServed, kTooMany };
 
     HttpSession(HttpServer& server, Admission admission,
-                std::shared_ptr<ConnectionPlaces::Place> place);
+                std::shared_ptr<ConnectionSlots::Slot> slot);
     ~HttpSession() override;
 
     /// Ends when what is being served or received has been answered; at once when that is nothing.
@@ -66,7 +66,7 @@ private:
     HttpServer& server_;
     Connection* connection_ = nullptr;
     // among the server's connections, from accept on
-    std::shared_ptr<ConnectionPlaces::Place> place_;
+    std::shared_ptr<ConnectionSlots::Slot> slot_;
     HttpExchange exchange_;
     std::optional<BodyDecoder> body_;
     HeldBytes held_;  // of a body that did not come with its head

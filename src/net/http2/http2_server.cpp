@@ -16,11 +16,11 @@ Http2Server::Http2Server(EventLoop& loop, Http2Service& service, Http2ServerOpti
     : loop_(loop),
       service_(service),
       options_(std::move(options)),
-      places_(options_.max_connections, options_.count, [this] { check_stopped(); }) {}
+      slots_(options_.max_connections, options_.count, [this] { check_stopped(); }) {}
 
 Http2Server::~Http2Server() {
     for (const auto& acceptor : acceptors_) acceptor->close();
-    for (const auto& connection : places_.connections())
+    for (const auto& connection : slots_.connections())
         connection->close_now(CloseReason::kShutdown);
     assert(running_ == 0 && "stop() a server before it is destroyed");
 }
@@ -34,8 +34,8 @@ Result<void> Http2Server::listen(Listener& listener) {
 }
 
 void Http2Server::serve(int fd) {
-    const auto place = accepting_ ? places_.take() : nullptr;
-    if (!place || place->before() >= options_.max_connections) {
+    const auto slot = accepting_ ? slots_.take() : nullptr;
+    if (!slot || slot->before() >= options_.max_connections) {
         ::close(fd);
         return;
     }
@@ -43,9 +43,9 @@ void Http2Server::serve(int fd) {
     events.on_stream = [this](const std::shared_ptr<Http2Stream>& stream) { begin(stream); };
     auto session = std::make_shared<Http2Session>(loop_, Http2Session::Role::kServer,
                                                   options_.limits, std::move(events));
-    session->hold(place);
-    places_.seat(place, Connection::accepted(loop_, fd, options_.tls.get(), options_.connection,
-                                             std::move(session)));
+    session->hold(slot);
+    slots_.seat(slot, Connection::accepted(loop_, fd, options_.tls.get(), options_.connection,
+                                           std::move(session)));
 }
 
 void Http2Server::begin(const std::shared_ptr<Http2Stream>& stream) {
@@ -63,7 +63,7 @@ void Http2Server::begin(const std::shared_ptr<Http2Stream>& stream) {
 
 std::vector<std::shared_ptr<Http2Session>> Http2Server::sessions() const {
     std::vector<std::shared_ptr<Http2Session>> all;
-    for (const auto& connection : places_.connections()) {
+    for (const auto& connection : slots_.connections()) {
         if (auto session = std::dynamic_pointer_cast<Http2Session>(connection->handler()))
             all.push_back(std::move(session));
     }
@@ -76,7 +76,7 @@ void Http2Server::stop_accepting() {
         acceptor->close();
         loop_.bury(acceptor);
     }
-    for (const auto& connection : places_.connections()) {
+    for (const auto& connection : slots_.connections()) {
         if (connection->is_handshaking()) connection->close_now(CloseReason::kShutdown);
     }
     for (const auto& session : sessions()) session->finish();
@@ -95,7 +95,7 @@ void Http2Server::stop(std::function<void()> done) {
 }
 
 void Http2Server::check_stopped() {
-    if (!stopping_ || places_.size() != 0 || running_ != 0 || !on_stopped_) return;
+    if (!stopping_ || slots_.size() != 0 || running_ != 0 || !on_stopped_) return;
     loop_.post(std::exchange(on_stopped_, nullptr));
 }
 

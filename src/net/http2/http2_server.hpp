@@ -5,7 +5,7 @@
 #include "net/http2/http2_session.hpp"
 #include "net/loop/listener.hpp"
 #include "net/tls/connection.hpp"
-#include "net/tls/connection_places.hpp"
+#include "net/tls/connection_slots.hpp"
 #include "net/tls/tls_context.hpp"
 
 #include <atomic>
@@ -22,7 +22,7 @@ struct Http2ServerOptions {
     /// way
     std::size_t max_connections = 1'000;
     std::shared_ptr<TlsContext> tls;  ///< null: plain, with prior knowledge
-    ConnectionPlaces::Count count;  ///< share one between loops; null: this server counts alone
+    ConnectionSlots::Count count;  ///< share one between loops; null: this server counts alone
 };
 
 /// Serves HTTP/2 on one loop, a coroutine for each stream. Make, use and destroy it on that loop's
@@ -49,7 +49,7 @@ public:
     void stop(std::function<void()> done);
 
     /// Those in their TLS handshake too.
-    std::size_t connections() const { return places_.size(); }
+    std::size_t connections() const { return slots_.size(); }
     /// Streams being served.
     std::size_t running() const { return running_; }
     EventLoop& loop() const { return loop_; }
@@ -63,7 +63,7 @@ private:
     Http2Service& service_;
     Http2ServerOptions options_;
     std::vector<std::shared_ptr<Acceptor>> acceptors_;
-    ConnectionPlaces places_;
+    ConnectionSlots slots_;
     std::size_t running_ = 0;
     std::function<void()> on_stopped_;
     bool accepting_ = true;

@@ -311,7 +311,7 @@ void Http2Session::on_closed(Connection&, CloseReason) {
     }
     run_ready();
     if (events_.on_closed) events_.on_closed(*this);
-    place_.reset();
+    slot_.reset();
 }
 
 void Http2Session::note_ready(Http2Stream& stream) {

@@ -2,7 +2,7 @@
 
 #include "net/http2/http2_stream.hpp"
 #include "net/tls/connection.hpp"
-#include "net/tls/connection_places.hpp"
+#include "net/tls/connection_slots.hpp"
 
 #include <cstddef>
 #include <functional>
@@ -56,10 +56,10 @@ public:
     ~Http2Session() override;
 
     /// Keeps a server's slot until the connection closes.
-    void hold(std::shared_ptr<ConnectionPlaces::Place> place) { place_ = std::move(place); }
+    void hold(std::shared_ptr<ConnectionSlots::Slot> slot) { slot_ = std::move(slot); }
     /// Marks the connection's owner as authenticated.
     void prove_caller() {
-        if (place_) place_->prove();
+        if (slot_) slot_->prove();
     }
     /// A client's request; null when the connection is gone or takes no more. With `Last::kNo` its
     /// body follows.
@@ -104,7 +104,7 @@ private:
     Connection* connection_ = nullptr;
     std::unordered_map<std::int32_t, std::shared_ptr<Http2Stream>> streams_;
     std::vector<std::shared_ptr<Http2Stream>> ready_;
-    std::shared_ptr<ConnectionPlaces::Place> place_;
+    std::shared_ptr<ConnectionSlots::Slot> slot_;
     std::shared_ptr<Http2Account> account_;
     double control_left_;
     SteadyTime control_at_;
