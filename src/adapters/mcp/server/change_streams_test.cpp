@@ -1,0 +1,92 @@
+#include "adapters/mcp/server/change_streams.hpp"
+
+#include "adapters/mcp/server/test_support.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace crab::mcp {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+struct McpChangeStreams : test::ServerTest {
+    std::unique_ptr<test::RawClient> listen(std::string_view notifications) {
+        return begin("POST", modern_fields("subscriptions/listen"),
+                     modern_body("subscriptions/listen",
+                                 fmt::format(R"("notifications":{})", notifications)));
+    }
+    void stop() {
+        for (const auto& lane : lanes) {
+            lane->server.thread.run([&] {
+                lane->endpoint->stop();
+                return 0;
+            });
+        }
+    }
+    static constexpr std::string_view kId = R"("io.modelcontextprotocol/subscriptionId":"q1")";
+};
+
+TEST_F(McpChangeStreams, ListenAcknowledgesWhatItWillTell) {
+    const auto client =
+        listen(R"({"toolsListChanged":true,"promptsListChanged":false,"taskIds":["x"]})");
+    const std::string first = client->read_until("}\n\n");
+    EXPECT_THAT(first, HasSubstr("notifications/subscriptions/acknowledged"));
+    EXPECT_THAT(first, HasSubstr(kId));
+    EXPECT_THAT(first, HasSubstr(R"("notifications":{"toolsListChanged":true})"));
+    stop();
+    const std::string last = client->read_until("\r\n0\r\n\r\n");
+    EXPECT_THAT(last, HasSubstr(R"("id":"q1","result":{)"));
+    EXPECT_THAT(last, HasSubstr(kId));
+    EXPECT_THAT(first + last, Not(HasSubstr("\nid: ")));
+}
+
+TEST_F(McpChangeStreams, AChangedListIsToldToEveryStreamOnceAndSoon) {
+    const std::string session = open();
+    const auto modern = listen(R"({"toolsListChanged":true})");
+    modern->read_until("}\n\n");
+    const auto legacy = begin("GET", "Accept: text/event-stream\r\n" + session, {}, 1);
+    legacy->read_until(":\n\n");
+    offer("newcomer", gate);
+    const std::string told = modern->read_until("}\n\n");
+    EXPECT_THAT(told, HasSubstr("notifications/tools/list_changed"));
+    EXPECT_THAT(told, HasSubstr(kId));
+    const std::string event = legacy->read_until("}\n\n");
+    EXPECT_THAT(event, HasSubstr("notifications/tools/list_changed"));
+    EXPECT_THAT(event, HasSubstr("id: 0-1\n"));
+    stop();
+    EXPECT_THAT(modern->read_until("\r\n0\r\n\r\n"), Not(HasSubstr("list_changed")));
+}
+
+TEST_F(McpChangeStreams, WhatWasNotAskedForOrDidNotChangeIsNotTold) {
+    const auto other = listen(R"({"promptsListChanged":true})");
+    other->read_until("}\n\n");
+    const auto same = listen(R"({"toolsListChanged":true})");
+    same->read_until("}\n\n");
+    offer("gate", gate);  // as it was
+    std::this_thread::sleep_for(std::chrono::milliseconds(150));
+    stop();
+    EXPECT_THAT(other->read_until("\r\n0\r\n\r\n"), Not(HasSubstr("list_changed")));
+    EXPECT_THAT(same->read_until("\r\n0\r\n\r\n"), Not(HasSubstr("list_changed")));
+}
+
+TEST_F(McpChangeStreams, AListenNeedsItsFilterAndAPlace) {
+    EXPECT_THAT(modern("subscriptions/listen").body, HasSubstr("-32602"));
+    std::vector<std::unique_ptr<test::RawClient>> open;
+    for (int i = 0; i < 16; ++i) {
+        open.push_back(listen("{}"));
+        open.back()->read_until("}\n\n");
+    }
+    EXPECT_THAT(modern("subscriptions/listen", R"("notifications":{})").body,
+                HasSubstr("RATE_LIMITED"));
+    open.back()->close();
+    EXPECT_TRUE(until([&] {
+        const auto client = listen("{}");
+        return client->read_until("\n").contains(" 200 ") &&
+               client->read_until("}").contains("acknowledged");
+    }));
+}
+
+}  // namespace
+}  // namespace crab::mcp

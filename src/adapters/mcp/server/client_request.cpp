@@ -1,0 +1,38 @@
+#include "adapters/mcp/server/client_request.hpp"
+
+#include "adapters/mcp/wire/message_writer.hpp"
+
+namespace crab::mcp {
+
+Reply Reply::of_result(const ClientRequest& request, std::string_view result) {
+    Reply reply;
+    append_result(reply.message, request.id, result);
+    return reply;
+}
+
+Reply Reply::of_plain(const ClientRequest& request, std::string_view result,
+                      std::optional<Milliseconds> ttl) {
+    ResultForm form = request.form();
+    form.ttl = ttl;
+    std::string formed;
+    append_plain_result(formed, result, form);
+    return of_result(request, formed);
+}
+
+Reply Reply::of_error(const ClientRequest& request, const RpcError& error, int status) {
+    Reply reply;
+    if (status != 0) {
+        reply.status = status;
+    } else if (request.modern()) {
+        reply.status = http_status_of(error.code);
+    }
+    append_error(reply.message, &request.id, era_of(request.revision), error);
+    return reply;
+}
+
+Reply Reply::invalid_params(const ClientRequest& request, std::string_view why) {
+    return of_error(request,
+                    {.code = rpc_code::kInvalidParams, .message = std::string(why), .data = {}});
+}
+
+}  // namespace crab::mcp

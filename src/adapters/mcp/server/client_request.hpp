@@ -1,0 +1,50 @@
+#pragma once
+
+#include "adapters/mcp/server/session.hpp"
+#include "adapters/mcp/wire/request_id.hpp"
+#include "adapters/mcp/wire/request_meta.hpp"
+#include "adapters/mcp/wire/result.hpp"
+#include "adapters/mcp/wire/rpc_error.hpp"
+#include "core/call/principal.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace crab::mcp {
+
+/// A request of a client whose era, session and headers are settled. Its views point into the body
+/// of its POST, which lives until the exchange has ended.
+struct ClientRequest {
+    RequestId id;
+    std::string method;
+    std::string_view params;  ///< an object, or empty
+    RequestMeta meta;
+    Revision revision = Revision::k2026_07_28;
+    core::PrincipalRef principal;
+    std::shared_ptr<Session> session;  ///< null: modern
+    std::string_view server_info;  ///< of this gateway
+
+    bool modern() const { return session == nullptr; }
+    ResultForm form(std::string_view result_meta = {}) const {
+        return {.revision = revision, .server_info = server_info, .meta = result_meta};
+    }
+};
+
+/// The response to a request.
+struct Reply {
+    std::string message;
+    int status = 200;  ///< if it goes as JSON
+
+    /// `result`: an object in its form already.
+    static Reply of_result(const ClientRequest& request, std::string_view result);
+    /// A result without content, of which `ResultForm` is still to be applied.
+    static Reply of_plain(const ClientRequest& request, std::string_view result,
+                          std::optional<Milliseconds> ttl = {});
+    /// `status` 0: what modern clients get for this code; legacy ones get 200 then.
+    static Reply of_error(const ClientRequest& request, const RpcError& error, int status = 0);
+    static Reply invalid_params(const ClientRequest& request, std::string_view why);
+};
+
+}  // namespace crab::mcp

@@ -1,0 +1,405 @@
+#include "adapters/mcp/server/endpoint.hpp"
+
+#include "adapters/mcp/wire/error_form.hpp"
+#include "adapters/mcp/wire/message_writer.hpp"
+#include "adapters/mcp/wire/post_meaning.hpp"
+#include "adapters/mcp/wire/request_headers.hpp"
+#include "base/scope_exit.hpp"
+#include "json/raw_parts.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace crab::mcp {
+
+/// A POST whose body is a message, or a batch of them. Lives in the frame of Endpoint::post().
+struct Endpoint::Post {
+    net::HttpExchange& exchange;
+    core::PrincipalRef principal;
+    Accepted accepted;
+    NamedSession named = NamedSession::kNone;
+    std::shared_ptr<Session> session;  ///< if it is named, and live
+    std::optional<std::string_view> version_header;
+
+    /// Of errors to what could not be read further.
+    Era era() const {
+        const auto revision = find_revision(version_header.value_or(""));
+        return revision ? era_of(*revision) : Era::kLegacy;
+    }
+};
+
+namespace {
+
+using Request = net::Routes<core::PrincipalRef>::Request;
+
+constexpr std::string_view kSessionField = "mcp-session-id";
+constexpr std::string_view kVersionField = "mcp-protocol-version";
+
+std::string lower(std::string_view text) {
+    std::string out(text);
+    for (char& c : out) {
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
+    }
+    return out;
+}
+
+/// The listener's own refusals: errors without id.
+void append_refused(std::string& body, const Error& error) {
+    append_error(body, nullptr, Era::kModern, rpc_error(error, rpc_code::kInvalidRequest));
+}
+
+void refuse(net::HttpExchange& exchange, int status, std::string message,
+            std::span<const net::HttpHeader> headers = {}) {
+    std::string body;
+    append_error(body, nullptr, Era::kModern,
+                 {.code = rpc_code::kInvalidRequest, .message = std::move(message), .data = {}});
+    exchange.respond(status, kJsonType, body, headers);
+}
+
+void respond_error(net::HttpExchange& exchange, int status, const std::optional<RequestId>& id,
+                   Era era, const RpcError& error) {
+    std::string body;
+    append_error(body, id ? &*id : nullptr, era, error);
+    exchange.respond(status, kJsonType, body);
+}
+
+bool is_json(std::string_view content_type) {
+    const std::string type = lower(content_type.substr(0, content_type.find(';')));
+    return type.substr(0, type.find_last_not_of(" \t") + 1) == kJsonType;
+}
+
+std::optional<json::Element> params_of(const Message& message) {
+    if (!message.parsed || !message.parsed->holds()) return std::nullopt;
+    return json::get(message.parsed->element(), "params");
+}
+
+FindHeader finder(const net::HttpRequest& request) {
+    return [&request](std::string_view name) { return request.find(lower(name)); };
+}
+
+}  // namespace
+
+Endpoint::Endpoint(const Uses& uses)
+    : loop_(uses.loop),
+      state_(uses.state),
+      lists_(uses.pipeline, uses.registry, uses.state.options.names),
+      calls_(uses.pipeline, lists_),
+      methods_(uses.state, lists_),
+      streams_(uses.loop, uses.state, lists_),
+      parser_(json::Limits{.max_bytes = uses.state.options.max_request}) {}
+
+void Endpoint::add_routes(net::Routes<core::PrincipalRef>& routes) {
+    const net::RequestBodyLimits limits{.max_bytes = state_.options.max_request};
+    routes.add(
+        {.method = net::Method::kPost,
+         .path = "/mcp",
+         .summary = "A message of an MCP client (Model Context Protocol)",
+         .not_while_stopping = true,
+         .body = limits,
+         .errors = append_refused,
+         .headers = {{"MCP-Protocol-Version", "the revision of MCP that is spoken"},
+                     {"Mcp-Session-Id", "the session, of revisions that have sessions"},
+                     {"Mcp-Method", "the message's method, of revisions without sessions"},
+                     {"Mcp-Name", "what the message is about, of these"}},
+         .request_type = kJsonType,
+         .answers = {{200, {}}, {200, {}, kEventsType}, {202, {}, {}}},
+         .refusals = {400, 404, 406, 415}},
+        [this](const Request& request) { return post(request.exchange, request.principal); });
+    routes.add({.path = "/mcp",
+                .summary = "What is new in a session of MCP, as a stream of events",
+                .not_while_stopping = true,
+                .errors = append_refused,
+                .headers = {{"Mcp-Session-Id", "the session"},
+                            {"Last-Event-ID", "the event after which a broken stream goes on"}},
+                .answers = {{200, {}, kEventsType}},
+                .refusals = {400, 404, 405, 406}},
+               [this](const Request& request) { return get(request.exchange, request.principal); });
+    routes.add(
+        {.method = net::Method::kDelete,
+         .path = "/mcp",
+         .summary = "End a session of MCP",
+         .errors = append_refused,
+         .headers = {{"Mcp-Session-Id", "the session"}},
+         .answers = {{204, {}, {}}},
+         .refusals = {404, 405}},
+        [this](const Request& request) { end_session(request.exchange, *request.principal); });
+}
+
+/// For GET and DELETE; null when it has answered.
+std::shared_ptr<Session> Endpoint::named_session(net::HttpExchange& exchange,
+                                                 const core::Principal& principal) {
+    static constexpr net::HttpHeader kAllow{"Allow", "POST"};
+    const auto id = exchange.request().find(kSessionField);
+    if (!id) {
+        refuse(exchange, 405, "GET and DELETE are about a session: name it in Mcp-Session-Id",
+               std::span(&kAllow, 1));
+        return nullptr;
+    }
+    auto session = state_.sessions.find(*id, principal);
+    if (!session) refuse(exchange, 404, "there is no such session: open one with `initialize`");
+    return session;
+}
+
+void Endpoint::end_session(net::HttpExchange& exchange, const core::Principal& principal) {
+    const auto session = named_session(exchange, principal);
+    if (!session) return;
+    state_.sessions.end(session);
+    exchange.respond(204, "", "");
+}
+
+Task<void> Endpoint::get(net::HttpExchange& exchange, core::PrincipalRef principal) {
+    const net::HttpRequest& request = exchange.request();
+    auto session = named_session(exchange, *principal);
+    if (!session) co_return;
+    if (!Accepted::read(request.find("accept").value_or("")).events)
+        co_return refuse(exchange, 406, "Accept: text/event-stream is all that GET has");
+    const auto version = request.find(kVersionField);
+    if (version && *version != name_of(session->facts().revision))
+        co_return refuse(exchange, 400, "MCP-Protocol-Version is not that of the session");
+    const auto last = request.find("last-event-id");
+    if (!last)
+        co_return co_await streams_.serve_session(exchange, std::move(session),
+                                                  std::move(principal));
+    const auto seen = EventId::parse(*last);
+    if (!seen) co_return refuse(exchange, 400, "Last-Event-ID: not an id of this session's events");
+    co_await streams_.resume(exchange, std::move(session), std::move(principal), *seen);
+}
+
+Task<void> Endpoint::post(net::HttpExchange& exchange, core::PrincipalRef principal) {
+    const net::HttpRequest& http = exchange.request();
+    if (!is_json(http.find("content-type").value_or("")))
+        co_return refuse(exchange, 415, "Content-Type: application/json is all that is read");
+    Post post{.exchange = exchange,
+              .principal = std::move(principal),
+              .accepted = Accepted::read(http.find("accept").value_or("")),
+              .session = {},
+              .version_header = http.find(kVersionField)};
+    if (!post.accepted.json && !post.accepted.events)
+        co_return refuse(exchange, 406, "Accept: application/json, text/event-stream");
+    if (const auto id = http.find(kSessionField)) {
+        post.session = state_.sessions.find(*id, *post.principal);
+        post.named = post.session ? NamedSession::kLive : NamedSession::kUnknown;
+    }
+    const bool batches = post.session && features_of(post.session->facts().revision).batches;
+    auto body = read_body(http.body, batches ? Batches::kTaken : Batches::kRefused, parser_);
+    parser_.shrink();
+    if (!body || (!body->is_batch && !body->messages.front())) {
+        const Refusal& why = body ? body->messages.front().error() : body.error();
+        co_return respond_error(exchange, why.http_status, why.id, post.era(), why.error);
+    }
+    if (body->is_batch) {
+        co_await serve_batch(post, std::move(*body));
+    } else {
+        co_await serve_one(post, std::move(*body->messages.front()));
+    }
+}
+
+Task<void> Endpoint::serve_one(Post& post, Message message) {
+    RequestMeta meta = read_request_meta(message.params);
+    const bool opens = message.kind == Message::Kind::kRequest && message.method == "initialize";
+    PostSight sight{.meta_names_version = meta.names_version,
+                    .is_initialize = opens,
+                    .version_header = post.version_header,
+                    .session = post.named};
+    if (post.session) sight.session_revision = post.session->facts().revision;
+    const PostReading reading = meaning_of(sight, state_.options.versions);
+    switch (reading.meaning) {
+        case PostMeaning::kModern:
+            post.session = nullptr;
+            co_await serve_modern(post, std::move(message), std::move(meta));
+            break;
+        case PostMeaning::kOpening: open_session(post, std::move(message), std::move(meta)); break;
+        case PostMeaning::kOfSession:
+            co_await serve_legacy(post, std::move(message), std::move(meta));
+            break;
+        case PostMeaning::kRefused:
+            respond_error(post.exchange, reading.http_status, message.id, post.era(),
+                          reading.error);
+    }
+}
+
+ClientRequest Endpoint::request_of(const Post& post, Message message, RequestMeta meta,
+                                   Revision revision) const {
+    return {.id = std::move(*message.id),
+            .method = std::move(message.method),
+            .params = message.params,
+            .meta = std::move(meta),
+            .revision = revision,
+            .principal = post.principal,
+            .session = post.session,
+            .server_info = state_.server_info};
+}
+
+PostAnswer::Options Endpoint::answer_options(const Post& post) const {
+    return {.accepted = post.accepted,
+            .stream_after = state_.options.stream_after,
+            .keepalive = state_.options.keepalive,
+            .session = post.session};
+}
+
+std::expected<void, std::string> Endpoint::check_headers(const Post& post, const Message& message) {
+    const net::HttpRequest& http = post.exchange.request();
+    const auto params = params_of(message);
+    auto checked = check_name_header(http.find("mcp-name"), message.method, params);
+    if (!checked || message.method != "tools/call" || !params) return checked;
+    const auto name = json::get_string(*params, "name");
+    const auto* const declared = name ? calls_.header_params(post.principal, *name) : nullptr;
+    if (declared == nullptr || declared->empty()) return checked;
+    return check_param_headers(*declared, json::get(*params, "arguments"), finder(http));
+}
+
+Task<void> Endpoint::serve_modern(Post& post, Message message, RequestMeta meta) {
+    net::HttpExchange& exchange = post.exchange;
+    const auto mismatch = [&](const std::string& why) {
+        respond_error(exchange, 400, message.id, Era::kModern,
+                      {.code = rpc_code::kHeaderMismatch, .message = why, .data = {}});
+    };
+    const auto revision =
+        check_modern_request(meta, Carrier::kHttp, post.version_header, state_.options.versions);
+    if (!revision)
+        co_return respond_error(exchange, 400, message.id, Era::kModern, revision.error());
+    const auto method_header = exchange.request().find("mcp-method");
+    if (const auto fits = check_method_header(method_header, message.method); !fits)
+        co_return mismatch(fits.error());
+    if (message.kind != Message::Kind::kRequest) co_return exchange.respond(202, "", "");
+    const MethodKind kind = kind_of(message.method, Era::kModern);
+    if (kind != MethodKind::kUnknown) {
+        if (const auto fit = check_headers(post, message); !fit) co_return mismatch(fit.error());
+    }
+    const ClientRequest request = request_of(post, std::move(message), std::move(meta), *revision);
+    if (kind == MethodKind::kListen) {
+        if (!post.accepted.events)
+            co_return refuse(exchange, 406, "subscriptions/listen is a stream of events");
+        co_return co_await streams_.listen(exchange, request);
+    }
+    PostAnswer answer(exchange, answer_options(post));
+    Reply reply;
+    if (kind == MethodKind::kCall) {
+        reply = co_await calls_.run(request, exchange, answer);
+    } else {
+        reply =
+            kind == MethodKind::kNow ? methods_.answer(request) : Methods::unknown_method(request);
+    }
+    answer.respond(std::move(reply.message), reply.status);
+    answer.end();
+}
+
+void Endpoint::open_session(Post& post, Message message, RequestMeta meta) {
+    const std::string_view params = message.params;
+    const auto asked = json::find_raw_string(params, "protocolVersion");
+    const auto revision = asked ? state_.options.versions.negotiate(*asked) : std::nullopt;
+    const auto refused = [&](std::int64_t code, std::string_view why) {
+        respond_error(post.exchange, 400, message.id, Era::kLegacy,
+                      {.code = code, .message = std::string(why), .data = {}});
+    };
+    if (!asked) return refused(rpc_code::kInvalidParams, "protocolVersion: a string");
+    if (!revision)
+        return refused(rpc_code::kUnsupportedVersion, "no version with sessions is spoken here");
+    Session::Facts facts{.id = {},
+                         .principal = post.principal->id,
+                         .tenant = post.principal->tenant.text(),
+                         .revision = *revision,
+                         .capabilities = read_client_capabilities(
+                             json::find_raw(params, "capabilities").value_or("")),
+                         .client_name = {}};
+    const auto info = json::find_raw(params, "clientInfo").value_or("");
+    facts.client_name = json::find_raw_string(info, "name").value_or("");
+    post.session = state_.sessions.open(std::move(facts));
+    const ClientRequest request = request_of(post, std::move(message), std::move(meta), *revision);
+    PostAnswer::Options options = answer_options(post);
+    options.session = nullptr;  // its answer is not resumed
+    options.session_header = post.session->facts().id;
+    PostAnswer answer(post.exchange, std::move(options));
+    answer.respond(methods_.opened(request).message);
+    answer.end();
+}
+
+void Endpoint::take_notification(Session& session, const Message& message) {
+    if (message.method == "notifications/initialized") return session.set_initialized();
+    if (message.method != "notifications/cancelled") return;  // unknown ones are ignored
+    const auto raw = json::find_raw(message.params, "requestId");
+    if (const auto id = raw ? RequestId::read(*raw) : std::nullopt) session.cancel(*id);
+}
+
+Task<void> Endpoint::serve_legacy(Post& post, Message message, RequestMeta meta) {
+    const Session::Use use(post.session);
+    if (message.kind != Message::Kind::kRequest) {
+        // there are no requests to clients yet that a response could be for
+        if (message.kind == Message::Kind::kNotification) take_notification(*post.session, message);
+        co_return post.exchange.respond(202, "", "");
+    }
+    const ClientRequest request =
+        request_of(post, std::move(message), std::move(meta), post.session->facts().revision);
+    PostAnswer answer(post.exchange, answer_options(post));
+    if (auto reply = co_await reply_of(post.exchange, request, answer))
+        answer.respond(std::move(reply->message), reply->status);
+    answer.end();
+}
+
+Task<void> Endpoint::serve_batch(Post& post, Body body) {
+    const PostSight sight{.version_header = post.version_header,
+                          .session = post.named,
+                          .session_revision = post.session->facts().revision};
+    const PostReading reading = meaning_of(sight, state_.options.versions);
+    if (reading.meaning != PostMeaning::kOfSession)
+        co_return respond_error(post.exchange, reading.http_status, {}, post.era(), reading.error);
+    const Session::Use use(post.session);
+    PostAnswer::Options options = answer_options(post);
+    options.is_batch = true;
+    std::optional<PostAnswer> answer;
+    for (MessageReading& each : body.messages) {
+        const bool asks = !each || each->kind == Message::Kind::kRequest;
+        if (asks && !answer) answer.emplace(post.exchange, options);
+        if (!each) {
+            std::string error;
+            append_error(error, each.error().id ? &*each.error().id : nullptr, Era::kLegacy,
+                         each.error().error);
+            answer->respond(std::move(error));
+        } else if (asks) {
+            RequestMeta meta = read_request_meta(each->params);
+            const ClientRequest request =
+                request_of(post, std::move(*each), std::move(meta), post.session->facts().revision);
+            if (auto reply = co_await reply_of(post.exchange, request, *answer))
+                answer->respond(std::move(reply->message));
+        } else if (each->kind == Message::Kind::kNotification) {
+            take_notification(*post.session, *each);
+        }
+    }
+    if (!answer) co_return post.exchange.respond(202, "", "");
+    answer->end();
+}
+
+Task<std::optional<Reply>> Endpoint::reply_of(net::HttpExchange& exchange,
+                                              const ClientRequest& request, PostAnswer& answer) {
+    const MethodKind kind = kind_of(request.method, Era::kLegacy);
+    if (kind == MethodKind::kNow) co_return methods_.answer(request);
+    if (kind == MethodKind::kOpening)
+        co_return Reply::of_error(request,
+                                  {.code = rpc_code::kInvalidRequest,
+                                   .message = "this session is open already",
+                                   .data = {}},
+                                  400);
+    if (kind != MethodKind::kCall) co_return Methods::unknown_method(request);
+    const auto running = request.session->begin(request.id, loop_.executor());
+    if (!running && running.error().code == ErrorCode::kConflict)
+        co_return Reply::of_error(request, rpc_error(running.error(), rpc_code::kInvalidRequest),
+                                  400);
+    if (!running) {
+        std::string result;
+        append_error_result(result, running.error(), request.form());
+        co_return Reply::of_result(request, result);
+    }
+    exchange.keep_running_when_caller_leaves();
+    (*running)->signal = &exchange.canceller();
+    const ScopeExit over([&] {
+        (*running)->signal = nullptr;
+        request.session->finish(request.id);
+    });
+    Reply reply = co_await calls_.run(request, exchange, answer);
+    if ((*running)->cancelled) co_return std::nullopt;
+    co_return reply;
+}
+
+}  // namespace crab::mcp

@@ -1,0 +1,71 @@
+#pragma once
+
+#include "adapters/mcp/server/change_streams.hpp"
+#include "adapters/mcp/server/methods.hpp"
+#include "adapters/mcp/server/post_answer.hpp"
+#include "adapters/mcp/server/server_state.hpp"
+#include "adapters/mcp/server/tool_calls.hpp"
+#include "adapters/mcp/server/tool_lists.hpp"
+#include "adapters/mcp/wire/message_reader.hpp"
+#include "json/parser.hpp"
+#include "net/http/routes.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace crab::mcp {
+
+/// The endpoint `/mcp`: the checks of a request in their order, whose era it is, and who serves it.
+/// Host, Origin and credential are the listener's affair. One per event loop; what they share is in
+/// ServerState. Source: docs/protocols/mcp.md, sections 2.2 to 2.4.
+class Endpoint {
+public:
+    /// All of it outlives the endpoint.
+    struct Uses {
+        net::EventLoop& loop;
+        core::Pipeline& pipeline;
+        const core::Registry& registry;
+        ServerState& state;
+    };
+    explicit Endpoint(const Uses& uses);
+
+    /// POST, GET and DELETE of `/mcp`.
+    void add_routes(net::Routes<core::PrincipalRef>& routes);
+    /// Ends the open streams, each with its result if it has one. On the loop.
+    void stop() { streams_.stop(); }
+
+private:
+    struct Post;
+
+    Task<void> post(net::HttpExchange& exchange, core::PrincipalRef principal);
+    Task<void> get(net::HttpExchange& exchange, core::PrincipalRef principal);
+    void end_session(net::HttpExchange& exchange, const core::Principal& principal);
+    std::shared_ptr<Session> named_session(net::HttpExchange& exchange,
+                                           const core::Principal& principal);
+
+    Task<void> serve_one(Post& post, Message message);
+    Task<void> serve_batch(Post& post, Body body);
+    Task<void> serve_modern(Post& post, Message message, RequestMeta meta);
+    Task<void> serve_legacy(Post& post, Message message, RequestMeta meta);
+    void open_session(Post& post, Message message, RequestMeta meta);
+    /// What becomes of a request of a session; nothing for one that was cancelled.
+    Task<std::optional<Reply>> reply_of(net::HttpExchange& exchange, const ClientRequest& request,
+                                        PostAnswer& answer);
+    void take_notification(Session& session, const Message& message);
+    /// Errors: why its headers do not fit the message.
+    std::expected<void, std::string> check_headers(const Post& post, const Message& message);
+    ClientRequest request_of(const Post& post, Message message, RequestMeta meta,
+                             Revision revision) const;
+    PostAnswer::Options answer_options(const Post& post) const;
+
+    net::EventLoop& loop_;
+    ServerState& state_;
+    ToolLists lists_;
+    ToolCalls calls_;
+    Methods methods_;
+    ChangeStreams streams_;
+    json::Parser parser_;
+};
+
+}  // namespace crab::mcp

@@ -1,0 +1,136 @@
+#include "adapters/mcp/server/post_answer.hpp"
+
+#include "adapters/mcp/wire/event_stream.hpp"
+#include "net/codec/sse.hpp"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace crab::mcp {
+namespace {
+
+std::string lower(std::string_view text) {
+    std::string out(text);
+    std::ranges::transform(out, out.begin(), [](unsigned char c) {
+        return static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
+    });
+    return out;
+}
+
+}  // namespace
+
+/// `q=0` is not looked at: no client of MCP sends it.
+Accepted Accepted::read(std::string_view accept) {
+    const std::string text = lower(accept);
+    if (text.find_first_not_of(" \t") == std::string::npos || text.contains("*/*")) return {};
+    return {.json = text.contains(kJsonType) || text.contains("application/*"),
+            .events = text.contains(kEventsType) || text.contains("text/*")};
+}
+
+void start_events(net::HttpExchange& exchange, std::string_view session_header) {
+    const std::array<net::HttpHeader, 3> headers{{{"Cache-Control", "no-cache, no-transform"},
+                                                  {"X-Accel-Buffering", "no"},
+                                                  {"Mcp-Session-Id", session_header}}};
+    exchange.start_stream(200, kEventsType,
+                          std::span(headers).first(session_header.empty() ? 2 : 3));
+    std::string comment;
+    net::append_sse_ping(comment);
+    exchange.write_chunk(comment);
+}
+
+PostAnswer::PostAnswer(net::HttpExchange& exchange, Options options)
+    : exchange_(exchange), options_(std::move(options)) {
+    if (options_.accepted.events)
+        exchange_.loop().timers().arm(*this, exchange_.loop().now() + options_.stream_after);
+}
+
+bool PostAnswer::stream_now() {
+    if (streams_ || !options_.accepted.events) return streams_;
+    streams_ = true;
+    start_events(exchange_, options_.session_header);
+    exchange_.loop().timers().arm(*this, exchange_.loop().now() + options_.keepalive);
+    if (options_.session) stream_ = options_.session->open_stream();
+    if (stream_) {
+        reader_ = stream_->attach(nullptr);
+        if (features_of(options_.session->facts().revision).primes_streams) stream_->add_priming();
+        write_taken();
+    }
+    return true;
+}
+
+void PostAnswer::on_expired() {
+    if (!streams_) {
+        stream_now();
+        return send_early();
+    }
+    std::string comment;
+    net::append_sse_ping(comment);
+    exchange_.write_chunk(comment);
+    exchange_.loop().timers().arm(*this, exchange_.loop().now() + options_.keepalive);
+}
+
+void PostAnswer::write_taken() {
+    const SessionStream::Taken taken = stream_->take(reader_, written_);
+    written_ = taken.last;
+    if (!taken.bytes.empty()) exchange_.write_chunk(taken.bytes);
+}
+
+void PostAnswer::send_event(std::string_view message) {
+    if (stream_) {
+        stream_->add(message);
+        return write_taken();
+    }
+    std::string event;
+    static_cast<void>(append_message_event(event, {}, message));  // without an id all is well
+    exchange_.write_chunk(event);
+}
+
+void PostAnswer::notify(std::string_view message) {
+    if (!stream_now()) return;
+    send_early();
+    send_event(message);
+}
+
+/// What a batch has answered so far.
+void PostAnswer::send_early() {
+    for (const std::string& each : std::exchange(responses_, {})) send_event(each);
+}
+
+void PostAnswer::respond(std::string message, int status) {
+    if (streams_) return send_event(message);
+    status_ = status;
+    responses_.push_back(std::move(message));
+}
+
+void PostAnswer::end_as_json() {
+    if (options_.is_batch) {
+        exchange_.respond(200, kJsonType, fmt::format("[{}]", fmt::join(responses_, ",")));
+    } else if (options_.session_header.empty()) {
+        exchange_.respond(status_, kJsonType, responses_.front());
+    } else {
+        exchange_.respond(status_, kJsonType, responses_.front(),
+                          {{"Mcp-Session-Id", options_.session_header}});
+    }
+}
+
+void PostAnswer::end() {
+    if (!streams_ && options_.accepted.json && !responses_.empty()) {
+        disarm();
+        return end_as_json();
+    }
+    if (!stream_now()) {  // a request that was cancelled, and a client without events
+        disarm();
+        return exchange_.respond(202, "", "");
+    }
+    send_early();
+    disarm();
+    if (stream_) stream_->close(exchange_.loop().now());
+    exchange_.end_stream();
+}
+
+}  // namespace crab::mcp

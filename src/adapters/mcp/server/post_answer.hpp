@@ -1,0 +1,69 @@
+#pragma once
+
+#include "adapters/mcp/server/session.hpp"
+#include "net/http/http_exchange.hpp"
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace crab::mcp {
+
+/// What `Accept` permits; absent and `*/*` permit both.
+struct Accepted {
+    bool json = true, events = true;
+    static Accepted read(std::string_view accept);
+};
+
+/// The answer to one POST: JSON if all is there before any notification and soon enough, so that
+/// errors keep their status; else server-sent events, which for a legacy session can be resumed.
+/// Lives on the exchange's loop, in the frame of who serves it.
+/// Source: docs/protocols/mcp.md, sections 2.3 and 2.4, "Form of the answer".
+class PostAnswer final : private TimerNode {
+public:
+    struct Options {
+        Accepted accepted;
+        Milliseconds stream_after{500};
+        Milliseconds keepalive{15'000};
+        std::shared_ptr<Session> session;  ///< null: modern
+        bool is_batch = false;
+        std::string_view session_header{};  ///< to be set, for the answer to `initialize`
+    };
+    PostAnswer(net::HttpExchange& exchange, Options options);
+    ~PostAnswer() override = default;
+
+    /// Begins the events now; false when the client takes JSON only.
+    bool stream_now();
+    /// A notification about the request; dropped when the client takes JSON only.
+    void notify(std::string_view message);
+    /// The response to a request; `status` is that of a JSON answer.
+    void respond(std::string message, int status = 200);
+    /// All responses were given, or none follows: a request that was cancelled.
+    void end();
+    bool streams() const { return streams_; }
+
+private:
+    void on_expired() override;
+    void send_event(std::string_view message);
+    void send_early();
+    void write_taken();
+    void end_as_json();
+
+    net::HttpExchange& exchange_;
+    const Options options_;
+    std::shared_ptr<SessionStream> stream_;  // of a session
+    SessionStream::ReaderId reader_ = 0;
+    std::uint64_t written_ = 0;
+    std::vector<std::string> responses_;  // kept while they may become JSON
+    int status_ = 200;
+    bool streams_ = false;
+};
+
+inline constexpr std::string_view kJsonType = "application/json";
+inline constexpr std::string_view kEventsType = "text/event-stream";
+/// Begins a stream of server-sent events; its head and a comment leave at once. `session_header` is
+/// set unless it is empty.
+void start_events(net::HttpExchange& exchange, std::string_view session_header = {});
+
+}  // namespace crab::mcp

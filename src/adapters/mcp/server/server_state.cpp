@@ -1,0 +1,40 @@
+#include "adapters/mcp/server/server_state.hpp"
+
+#include "json/writer.hpp"
+
+#include <utility>
+
+namespace crab::mcp {
+namespace {
+
+std::string info_of(const ServerOptions& options) {
+    std::string out;
+    json::Writer writer(out);
+    writer.begin_object().key("name").string("crab");
+    writer.key("version").string(options.version).end_object();
+    return out;
+}
+
+}  // namespace
+
+std::shared_ptr<void> ListenPlaces::take(const std::string& principal) {
+    const std::scoped_lock lock(mutex_);
+    std::size_t& taken = taken_[principal];
+    if (taken >= most_) return nullptr;
+    ++taken;
+    return {this, [this, principal](void*) {
+                const std::scoped_lock again(mutex_);
+                const auto found = taken_.find(principal);
+                if (--found->second == 0) taken_.erase(found);
+            }};
+}
+
+ServerState::ServerState(ServerOptions chosen, const Clock& clock, crypto::RandomSource& random,
+                         crypto::AesKey key)
+    : options(std::move(chosen)),
+      server_info(info_of(options)),
+      sessions(clock, random, options.sessions),
+      listens(options.listens_per_principal),
+      sealer(std::move(key), random, clock) {}
+
+}  // namespace crab::mcp

@@ -1,0 +1,60 @@
+#pragma once
+
+#include "adapters/mcp/server/sessions.hpp"
+#include "adapters/mcp/wire/message_reader.hpp"
+#include "adapters/mcp/wire/names.hpp"
+#include "adapters/mcp/wire/revision.hpp"
+#include "adapters/mcp/wire/sealed.hpp"
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+namespace crab::mcp {
+
+/// What the configuration says of the server's side (docs/protocols/mcp.md; the defaults are those
+/// of its text).
+struct ServerOptions {
+    RevisionSet versions;
+    std::string version;  ///< of this program, in `serverInfo`
+    std::string instructions;  ///< may be empty
+    std::size_t max_request = kMaxRequest;
+    Milliseconds stream_after{500};
+    Milliseconds keepalive{15'000};
+    Milliseconds list_ttl{10'000};
+    std::size_t page = 500;
+    std::size_t listens_per_principal = 16;
+    NameOptions names;
+    Sessions::Limits sessions;
+};
+
+/// How many listen streams each principal has. Any number of threads.
+class ListenPlaces {
+public:
+    explicit ListenPlaces(std::size_t most) : most_(most) {}
+    /// Held while the stream is open; null when the principal has all it may.
+    std::shared_ptr<void> take(const std::string& principal);
+
+private:
+    const std::size_t most_;
+    std::mutex mutex_;
+    std::map<std::string, std::size_t> taken_;
+};
+
+/// What the endpoints of all event loops share.
+class ServerState {
+public:
+    /// `key` seals cursors; it is used for nothing else. The references outlive the state.
+    ServerState(ServerOptions options, const Clock& clock, crypto::RandomSource& random,
+                crypto::AesKey key);
+
+    const ServerOptions options;
+    const std::string server_info;  ///< `serverInfo`, an object
+    Sessions sessions;
+    ListenPlaces listens;
+    const Sealer sealer;
+};
+
+}  // namespace crab::mcp

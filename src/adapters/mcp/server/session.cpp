@@ -1,0 +1,121 @@
+#include "adapters/mcp/server/session.hpp"
+
+#include "base/task/spawn.hpp"
+
+#include <utility>
+#include <vector>
+
+namespace crab::mcp {
+namespace {
+
+void cancel_soon(std::shared_ptr<RunningRequest> request) {
+    const Executor home = request->home;
+    run_soon(home, [request = std::move(request)] {
+        request->cancelled = true;
+        if (request->signal != nullptr) request->signal->emit();
+    });
+}
+
+}  // namespace
+
+void Session::set_initialized() {
+    const std::scoped_lock lock(mutex_);
+    initialized_ = true;
+}
+
+bool Session::initialized() const {
+    const std::scoped_lock lock(mutex_);
+    return initialized_;
+}
+
+void Session::set_log_level(std::string level) {
+    const std::scoped_lock lock(mutex_);
+    log_level_ = std::move(level);
+}
+
+std::string Session::log_level() const {
+    const std::scoped_lock lock(mutex_);
+    return log_level_;
+}
+
+Result<std::shared_ptr<RunningRequest>> Session::begin(const RequestId& id, const Executor& home) {
+    const std::scoped_lock lock(mutex_);
+    if (ended_) return fail(ErrorCode::kCancelled, "the session has ended");
+    if (running_.contains(id))
+        return fail(ErrorCode::kConflict, "a request with this id still runs in this session");
+    if (running_.size() >= kMostRequests)
+        return fail(ErrorCode::kRateLimited, "too many requests run in this session");
+    auto made = std::make_shared<RunningRequest>(home);
+    running_.emplace(id, made);
+    return made;
+}
+
+void Session::finish(const RequestId& id) {
+    const std::scoped_lock lock(mutex_);
+    running_.erase(id);
+}
+
+void Session::cancel(const RequestId& id) {
+    const std::scoped_lock lock(mutex_);
+    if (const auto found = running_.find(id); found != running_.end()) cancel_soon(found->second);
+}
+
+std::shared_ptr<SessionStream> Session::open_stream() {
+    const std::scoped_lock lock(mutex_);
+    if (ended_) return nullptr;
+    forget_old_streams();
+    auto made = std::make_shared<SessionStream>(++last_stream_);
+    streams_.emplace(last_stream_, made);
+    return made;
+}
+
+std::shared_ptr<SessionStream> Session::find_stream(std::uint64_t number) {
+    const std::scoped_lock lock(mutex_);
+    forget_old_streams();
+    const auto found = streams_.find(number);
+    return found == streams_.end() ? nullptr : found->second;
+}
+
+void Session::forget_old_streams() {
+    const SteadyTime now = clock_.steady_now();
+    std::erase_if(streams_, [&](const auto& each) {
+        const auto closed = each.second->closed_at();
+        return closed && now - *closed >= kStreamsKept;
+    });
+    for (auto each = streams_.begin(); each != streams_.end() && streams_.size() >= kMostStreams;)
+        each = each->second->closed_at() ? streams_.erase(each) : std::next(each);
+}
+
+void Session::end() {
+    std::map<std::uint64_t, std::shared_ptr<SessionStream>> streams;
+    {
+        const std::scoped_lock lock(mutex_);
+        if (std::exchange(ended_, true)) return;
+        for (const auto& [id, request] : running_) cancel_soon(request);
+        streams = streams_;
+    }
+    const SteadyTime now = clock_.steady_now();
+    for (const auto& [number, stream] : streams) stream->close(now);
+    events_.close(now);
+}
+
+bool Session::ended() const {
+    const std::scoped_lock lock(mutex_);
+    return ended_;
+}
+
+std::optional<SteadyTime> Session::idle_since() const {
+    return uses_ == 0 ? std::optional(used_at_.load()) : std::nullopt;
+}
+
+Session::Use::Use(std::shared_ptr<Session> session) : session_(std::move(session)) {
+    if (session_) ++session_->uses_;
+}
+
+Session::Use::~Use() {
+    if (!session_) return;
+    session_->used_at_ = session_->clock_.steady_now();
+    --session_->uses_;
+}
+
+}  // namespace crab::mcp

@@ -1,0 +1,108 @@
+#pragma once
+
+#include "adapters/mcp/server/session_stream.hpp"
+#include "adapters/mcp/wire/capabilities.hpp"
+#include "adapters/mcp/wire/request_id.hpp"
+#include "adapters/mcp/wire/revision.hpp"
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "core/call/principal.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace crab::mcp {
+
+/// A request that runs: how to end it from another event loop. `signal` and `cancelled` belong to
+/// the thread of `home`.
+struct RunningRequest {
+    explicit RunningRequest(const Executor& executor) : home(executor) {}
+    const Executor home;
+    CancelSignal* signal = nullptr;  ///< null: it does not run yet, or no longer
+    bool cancelled = false;
+};
+
+/// A session of a legacy client, from `initialize` to its end; its connections may be on several
+/// event loops. Any number of threads. Source: docs/protocols/mcp.md, section 2.4.
+class Session {
+public:
+    static constexpr std::size_t kMostRequests = 256;
+    static constexpr std::size_t kMostStreams = 256;  ///< that are kept for resuming
+    static constexpr Milliseconds kStreamsKept{5 * 60 * 1000};
+
+    struct Facts {
+        std::string id;
+        std::string principal, tenant;  ///< whose session it is
+        Revision revision = Revision::k2025_11_25;
+        ClientCapabilities capabilities;
+        std::string client_name;
+    };
+    Session(Facts facts, const Clock& clock)
+        : facts_(std::move(facts)), clock_(clock), used_at_(clock.steady_now()) {}
+
+    const Facts& facts() const { return facts_; }
+    bool is_of(const core::Principal& principal) const {
+        return principal.id == facts_.principal && principal.tenant.text() == facts_.tenant;
+    }
+
+    /// `notifications/initialized`
+    void set_initialized();
+    bool initialized() const;
+    void set_log_level(std::string level);
+    std::string log_level() const;
+
+    /// A request begins. Errors: kConflict when one of this id runs; kRateLimited when too many do;
+    /// kCancelled once the session has ended.
+    Result<std::shared_ptr<RunningRequest>> begin(const RequestId& id, const Executor& home);
+    void finish(const RequestId& id);
+    /// Cancels a request that runs; nothing when there is none.
+    void cancel(const RequestId& id);
+
+    /// The stream of GET.
+    SessionStream& events() { return events_; }
+    /// A stream for the answer to a POST; null once the session has ended.
+    std::shared_ptr<SessionStream> open_stream();
+    /// Null when it is unknown or was dropped. 0 is that of GET, which is found by events().
+    std::shared_ptr<SessionStream> find_stream(std::uint64_t number);
+
+    /// Ends it: cancels what runs, closes its streams.
+    void end();
+    bool ended() const;
+    /// Nothing of it was used since then; nothing while a stream or request is under way.
+    std::optional<SteadyTime> idle_since() const;
+
+    /// Keeps the session from becoming idle.
+    class Use {
+    public:
+        explicit Use(std::shared_ptr<Session> session);
+        Use(const Use&) = delete;
+        Use& operator=(const Use&) = delete;
+        ~Use();
+
+    private:
+        std::shared_ptr<Session> session_;
+    };
+
+private:
+    void forget_old_streams();
+
+    const Facts facts_;
+    const Clock& clock_;
+    SessionStream events_{0};
+    mutable std::mutex mutex_;
+    bool initialized_ = false, ended_ = false;
+    std::string log_level_ = "info";
+    std::unordered_map<RequestId, std::shared_ptr<RunningRequest>, RequestIdHash> running_;
+    std::map<std::uint64_t, std::shared_ptr<SessionStream>> streams_;
+    std::uint64_t last_stream_ = 0;
+    std::atomic<std::size_t> uses_ = 0;
+    std::atomic<SteadyTime> used_at_;
+};
+
+}  // namespace crab::mcp

@@ -1,0 +1,87 @@
+#pragma once
+
+#include "base/task/waiter.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace crab::mcp {
+
+/// `<stream>-<n>`, unique in its session.
+struct EventId {
+    std::uint64_t stream = 0;
+    std::uint64_t number = 0;
+    static std::optional<EventId> parse(std::string_view text);
+    std::string text() const;
+};
+
+/// The events of one stream of a legacy session, of a POST's answer or of GET, kept for a while for
+/// who resumes after a broken connection. One reader at a time takes them; the newest one counts.
+/// Any number of threads. Source: docs/protocols/mcp.md, section 2.4, "Resuming".
+class SessionStream {
+public:
+    static constexpr std::size_t kMostEvents = 256;
+    static constexpr std::size_t kMostBytes = std::size_t{1} << 20;
+    using ReaderId = std::uint64_t;
+
+    explicit SessionStream(std::uint64_t number) : number_(number) {}
+    std::uint64_t number() const { return number_; }
+
+    /// A new reader, in the place of the one before, which is woken. `waiter` is woken when there
+    /// is something to take; null: the reader looks by itself.
+    ReaderId attach(std::shared_ptr<RemoteWaiter> waiter);
+    /// The reader has gone; nothing when it was replaced already.
+    void detach(ReaderId reader);
+    /// Number of the newest event; 0: there was none.
+    std::uint64_t last() const;
+
+    /// Adds a message as an event.
+    void add(std::string_view message);
+    /// The same if somebody reads; false, and nothing kept, else.
+    bool add_if_read(std::string_view message);
+    /// Adds an event with an id and no data.
+    void add_priming();
+    /// Nothing more comes.
+    void close(SteadyTime now);
+    /// When it was closed.
+    std::optional<SteadyTime> closed_at() const;
+
+    struct Taken {
+        std::string bytes;  ///< server-sent events
+        std::uint64_t last = 0;  ///< number of the last event taken
+        bool replaced = false;  ///< another reader has come: the asking one ends
+        bool ended = false;  ///< closed, and all is taken
+    };
+    /// What `reader` has not taken yet: the events after number `after`.
+    Taken take(ReaderId reader, std::uint64_t after) const;
+    /// Whether one who has seen event `number` can be given all that followed.
+    bool can_resume(std::uint64_t number) const;
+
+private:
+    struct Event {
+        std::uint64_t number;
+        std::string bytes;
+    };
+    void keep(std::string bytes);
+    void add_message(std::string_view message);
+    std::string next_id() const { return EventId{number_, last_ + 1}.text(); }
+
+    const std::uint64_t number_;
+    mutable std::mutex mutex_;
+    std::deque<Event> events_;
+    std::size_t bytes_ = 0;
+    std::uint64_t last_ = 0;
+    ReaderId reader_ = 0;  // 0: nobody
+    ReaderId readers_ = 0;
+    std::shared_ptr<RemoteWaiter> waiter_;
+    std::atomic<SteadyTime> closed_at_ = SteadyTime::max();  // max: it is open
+};
+
+}  // namespace crab::mcp

@@ -1,0 +1,97 @@
+#include "adapters/mcp/server/sessions.hpp"
+
+#include "base/encoding.hpp"
+
+#include <utility>
+
+namespace crab::mcp {
+
+bool Sessions::is_old(const Session& session) const {
+    const auto since = session.idle_since();
+    return since && clock_.steady_now() - *since >= limits_.idle;
+}
+
+template <class Which>
+void Sessions::take_if(Taken& taken, Which which) {
+    std::erase_if(sessions_, [&](const Found::value_type& each) {
+        if (!which(*each.second)) return false;
+        taken.push_back(each.second);
+        return true;
+    });
+}
+
+void Sessions::make_room(Taken& taken, std::string_view principal) {
+    std::size_t its = 0;
+    const Session* longest = nullptr;
+    const auto since = [](const Session& session) {
+        return session.idle_since().value_or(SteadyTime::max());
+    };
+    for (const auto& [id, session] : sessions_) {
+        if (session->facts().principal != principal) continue;
+        ++its;
+        if (longest == nullptr || since(*session) < since(*longest)) longest = session.get();
+    }
+    if (its >= limits_.per_principal)
+        take_if(taken, [&](const Session& session) { return &session == longest; });
+}
+
+std::shared_ptr<Session> Sessions::open(Session::Facts facts) {
+    facts.id = to_hex(random_.bytes<32>());
+    auto made = std::make_shared<Session>(std::move(facts), clock_);
+    Taken over;
+    {
+        const std::scoped_lock lock(mutex_);
+        take_if(over, [&](const Session& session) { return is_old(session); });
+        make_room(over, made->facts().principal);
+        sessions_.emplace(made->facts().id, made);
+    }
+    for (const auto& each : over) each->end();
+    return made;
+}
+
+std::shared_ptr<Session> Sessions::find(std::string_view id, const core::Principal& principal) {
+    std::shared_ptr<Session> session;
+    {
+        const std::scoped_lock lock(mutex_);
+        const auto found = sessions_.find(id);
+        if (found == sessions_.end() || !found->second->is_of(principal)) return nullptr;
+        session = found->second;
+        if (!is_old(*session)) return session;
+        sessions_.erase(found);
+    }
+    session->end();
+    return nullptr;
+}
+
+void Sessions::end(const std::shared_ptr<Session>& session) {
+    {
+        const std::scoped_lock lock(mutex_);
+        sessions_.erase(session->facts().id);
+    }
+    session->end();
+}
+
+void Sessions::end_all_of(std::string_view principal_id) {
+    Taken over;
+    {
+        const std::scoped_lock lock(mutex_);
+        take_if(over, [&](const Session& each) { return each.facts().principal == principal_id; });
+    }
+    for (const auto& each : over) each->end();
+}
+
+void Sessions::end_all() {
+    Taken over;
+    {
+        const std::scoped_lock lock(mutex_);
+        take_if(over, [](const Session&) { return true; });
+    }
+    for (const auto& each : over) each->end();
+}
+
+std::size_t Sessions::size() const {
+    const std::scoped_lock lock(mutex_);
+    return sessions_.size();
+}
+
+}  // namespace crab::mcp

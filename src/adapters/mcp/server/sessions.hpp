@@ -1,0 +1,55 @@
+#pragma once
+
+#include "adapters/mcp/server/session.hpp"
+#include "base/hash.hpp"
+#include "crypto/random_source.hpp"
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace crab::mcp {
+
+/// The sessions of all legacy clients of a gateway. Any number of threads.
+class Sessions {
+public:
+    struct Limits {
+        Milliseconds idle{30 * 60 * 1000};  ///< `mcp.session_idle`
+        std::size_t per_principal = 64;
+    };
+    Sessions(const Clock& clock, crypto::RandomSource& random, Limits limits)
+        : clock_(clock), random_(random), limits_(limits) {}
+
+    /// Opens one under a new id; `facts.id` is set here. Of a principal that has as many as it may,
+    /// the one that was idle for longest ends; of busy ones any.
+    std::shared_ptr<Session> open(Session::Facts facts);
+    /// Null when it is unknown, has ended, or belongs to somebody else.
+    std::shared_ptr<Session> find(std::string_view id, const core::Principal& principal);
+    void end(const std::shared_ptr<Session>& session);
+    /// The principal's credential was revoked.
+    void end_all_of(std::string_view principal_id);
+    void end_all();
+    std::size_t size() const;
+
+private:
+    using Found =
+        std::unordered_map<std::string, std::shared_ptr<Session>, TextHash, std::equal_to<>>;
+    using Taken = std::vector<std::shared_ptr<Session>>;
+    /// Takes those out, to be ended without the lock.
+    template <class Which>
+    void take_if(Taken& taken, Which which);
+    bool is_old(const Session& session) const;
+    void make_room(Taken& taken, std::string_view principal);
+
+    const Clock& clock_;
+    crypto::RandomSource& random_;
+    const Limits limits_;
+    mutable std::mutex mutex_;
+    Found sessions_;
+};
+
+}  // namespace crab::mcp

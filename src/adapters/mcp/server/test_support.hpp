@@ -1,0 +1,251 @@
+#pragma once
+
+#include "adapters/mcp/server/endpoint.hpp"
+#include "base/task/blocking_pool.hpp"
+#include "base/task/waiter.hpp"
+#include "core/call/function_host.hpp"
+#include "core/call/test_tools.hpp"
+#include "net/http/routed_service.hpp"
+#include "net/http/test_support.hpp"
+
+#include <array>
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace crab::mcp::test {
+
+using net::test::RawClient;
+
+/// Waits until its call is cancelled, or until `open`.
+class GateHost final : public core::ToolHost {
+public:
+    Task<core::Outcome> run(core::AdmittedCall, core::FrameSink& sink) override {
+        ++started;
+        if (sink.wants_progress())
+            sink.on_progress({.message = "begun", .progress = 1, .total = 2});
+        Waiter waiter(net::EventLoop::current()->timers());
+        while (!open) {
+            const auto soon = net::EventLoop::current()->now() + Milliseconds(5);
+            if (co_await waiter.wait(soon) == WaitEnd::kCancelled) {
+                ++cancelled;
+                co_return fail(ErrorCode::kCancelled, "cancelled");
+            }
+        }
+        core::ToolResult result;
+        result.content = "through the gate";
+        co_return result;
+    }
+    std::atomic<bool> open = false;
+    std::atomic<int> started = 0, cancelled = 0;
+};
+
+/// The listener of one event loop; a token is the name of its principal.
+class Listener final : public net::RoutedService<core::PrincipalRef> {
+public:
+    void add(Endpoint& endpoint) { endpoint.add_routes(routes_); }
+    Task<void> serve(net::HttpExchange& exchange) override {
+        const net::HttpRequest& request = exchange.request();
+        if (!net::found_or_refused(exchange, request.match)) co_return;
+        const std::string name(request.find("authorization").value_or("Bearer ann").substr(7));
+        core::PrincipalRef& principal = principals_[name];
+        if (!principal) principal = core::principal_of("caller/" + name);
+        const Request routed{exchange, principal, request.match.arguments};
+        if (!routes_.serve_now(request.match, routed))
+            co_await routes_.serve(request.match, routed);
+    }
+
+private:
+    std::map<std::string, core::PrincipalRef> principals_;
+};
+
+struct Answer {
+    int status = 0;
+    std::string head, body;
+    /// The value of a field of the head.
+    std::string field(std::string_view name) const {
+        const std::size_t at = head.find(fmt::format("\r\n{}: ", name));
+        if (at == std::string::npos) return {};
+        const std::size_t from = at + name.size() + 4;
+        return head.substr(from, head.find("\r\n", from) - from);
+    }
+};
+
+/// A gateway's calls and its MCP server, on two event loops with a port each.
+class ServerTest : public testing::Test {
+protected:
+    explicit ServerTest(ServerOptions chosen = quiet()) : state(chosen, clock, random, key()) {
+        core::CallRules set;
+        set.policy = core::policy_of();
+        set.rates = std::make_shared<core::RateLimits>(std::vector<core::RateRule>{});
+        rules.set(std::make_shared<const core::CallRules>(set));
+        offer("echo", std::make_shared<core::FunctionHost>(
+                          [](std::string_view args, const core::Principal&) -> core::Outcome {
+                              core::ToolResult result;
+                              result.content = "echo " + std::string(args);
+                              return result;
+                          }));
+        offer("gate", gate);
+        for (int i = 0; i < 2; ++i) lanes.push_back(std::make_unique<Lane>(*this));
+    }
+    ~ServerTest() override {
+        lanes.clear();
+        audit.flush_and_wait();
+    }
+    /// Answers quick calls as JSON however slow this machine is.
+    static ServerOptions quiet() {
+        ServerOptions options;
+        options.version = "1.2.3";
+        options.stream_after = std::chrono::seconds(20);
+        return options;
+    }
+    static crypto::AesKey key() { return crypto::AesKey(std::array<std::uint8_t, 32>{7}); }
+
+    void offer(std::string name, std::shared_ptr<core::ToolHost> host,
+               std::string schema = R"({"type":"object"})") {
+        core::ToolSpec spec;
+        spec.description = "does " + name;
+        spec.input_schema = std::move(schema);
+        auto tool = core::tool_of(std::move(name), "phone", ConnectionId{1}, {}, std::move(spec));
+        tool->host = std::move(host);
+        registry.change(ConnectionId{1}, std::array<core::ToolRef, 1>{tool}, {});
+    }
+
+    struct Lane {
+        explicit Lane(ServerTest& test) : server(test.clock, listener), test_(test) {
+            server.thread.run([&] {
+                net::EventLoop& loop = server.thread.loop;
+                pipeline.emplace(core::CallServices{.clock = test_.clock,
+                                                    .registry = test_.registry,
+                                                    .rules = test_.rules,
+                                                    .ledger = test_.ledger,
+                                                    .early_cancels = test_.early_cancels,
+                                                    .audit = test_.audit},
+                                 loop.executor(), loop.timers(), loop.ids());
+                endpoint.emplace(Endpoint::Uses{.loop = loop,
+                                                .pipeline = *pipeline,
+                                                .registry = test_.registry,
+                                                .state = test_.state});
+                listener.add(*endpoint);
+                return 0;
+            });
+        }
+        ~Lane() {
+            server.stop();
+            server.thread.run([&] {
+                endpoint.reset();
+                pipeline.reset();
+                return 0;
+            });
+        }
+        Listener listener;
+        net::test::ServerThread server;
+        std::optional<core::Pipeline> pipeline;
+        std::optional<Endpoint> endpoint;
+
+    private:
+        ServerTest& test_;
+    };
+
+    std::string text_of(std::string_view method, std::string_view fields, std::string_view body) {
+        return fmt::format("{} /mcp HTTP/1.1\r\nHost: h\r\n{}Content-Length: {}\r\n\r\n{}", method,
+                           fields, body.size(), body);
+    }
+    /// Sends a request and reads the head of its answer.
+    std::unique_ptr<RawClient> begin(std::string_view method, std::string_view fields,
+                                     std::string_view body = {}, std::size_t lane = 0) {
+        auto client = std::make_unique<RawClient>(lanes[lane]->server.endpoint());
+        client->send(text_of(method, fields, body));
+        return client;
+    }
+    static Answer split(std::string text) {
+        Answer answer;
+        const std::size_t at = text.find("\r\n\r\n");
+        answer.head = text.substr(0, at + 2);
+        if (at != std::string::npos) answer.body = text.substr(at + 4);
+        if (text.size() > 12) answer.status = std::atoi(text.c_str() + 9);
+        return answer;
+    }
+    Answer ask(std::string_view method, std::string_view fields, std::string_view body = {},
+               std::size_t lane = 0) {
+        return split(begin(method, fields, body, lane)->read_response());
+    }
+    Answer post(std::string_view fields, std::string_view body, std::size_t lane = 0) {
+        return ask("POST", fmt::format("Content-Type: application/json\r\n{}", fields), body, lane);
+    }
+
+    // --- modern
+
+    static std::string modern_fields(std::string_view method, std::string_view name = {}) {
+        std::string out = fmt::format(
+            "Content-Type: application/json\r\nMCP-Protocol-Version: 2026-07-28\r\n"
+            "Mcp-Method: {}\r\n",
+            method);
+        if (!name.empty()) out += fmt::format("Mcp-Name: {}\r\n", name);
+        return out;
+    }
+    /// `params` are members without braces.
+    static std::string modern_body(std::string_view method, std::string_view params = {},
+                                   std::string_view meta = {}) {
+        return fmt::format(R"({{"jsonrpc":"2.0","id":"q1","method":"{}","params":{{"_meta":{{)"
+                           R"("io.modelcontextprotocol/protocolVersion":"2026-07-28",)"
+                           R"("io.modelcontextprotocol/clientCapabilities":{{}}{}}}{}{}}}}})",
+                           method, meta, params.empty() ? "" : ",", params);
+    }
+    Answer modern(std::string_view method, std::string_view params = {},
+                  std::string_view name = {}) {
+        return ask("POST", modern_fields(method, name), modern_body(method, params));
+    }
+
+    // --- legacy
+
+    static std::string request(int id, std::string_view method, std::string_view params = "{}") {
+        return fmt::format(R"({{"jsonrpc":"2.0","id":{},"method":"{}","params":{}}})", id, method,
+                           params);
+    }
+    static std::string opening(std::string_view version) {
+        return request(0, "initialize",
+                       fmt::format(R"({{"protocolVersion":"{}","capabilities":{{}},)"
+                                   R"("clientInfo":{{"name":"t","version":"1"}}}})",
+                                   version));
+    }
+    /// The fields that name a new session.
+    std::string open(std::string_view version = "2025-11-25") {
+        const Answer answer = post("", opening(version));
+        EXPECT_EQ(answer.status, 200) << answer.body;
+        const std::string id = answer.field("Mcp-Session-Id");
+        EXPECT_EQ(id.size(), 64u);
+        return fmt::format("Mcp-Session-Id: {}\r\n", id);
+    }
+    template <class F>
+    static bool until(F done) {
+        const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        while (!done()) {
+            if (std::chrono::steady_clock::now() > limit) return false;
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        return true;
+    }
+
+    RealClock clock;
+    crypto::SystemRandom random;
+    ServerState state;
+    BlockingPool pool{1};
+    core::Registry registry;
+    Published<core::CallRules> rules{std::make_shared<const core::CallRules>()};
+    core::Ledger ledger{clock, {}};
+    core::EarlyCancels early_cancels;
+    std::shared_ptr<core::AuditStoreMemory> records = std::make_shared<core::AuditStoreMemory>();
+    core::AuditLog audit{records, pool, clock};
+    std::shared_ptr<GateHost> gate = std::make_shared<GateHost>();
+    std::vector<std::unique_ptr<Lane>> lanes;
+};
+
+}  // namespace crab::mcp::test

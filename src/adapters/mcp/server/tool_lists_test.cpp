@@ -1,0 +1,98 @@
+#include "adapters/mcp/server/tool_lists.hpp"
+
+#include "adapters/mcp/server/test_support.hpp"
+#include "json/raw_parts.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace crab::mcp {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+struct McpToolLists : test::ServerTest {
+    McpToolLists()
+        : ServerTest([] {
+              ServerOptions options = quiet();
+              options.page = 3;
+              return options;
+          }()) {}
+    /// Names of a page, and the cursor behind it.
+    std::vector<std::string> names(const std::string& body, std::string* cursor = nullptr) {
+        const auto result = json::find_raw(body, "result").value_or("");
+        std::vector<std::string> found;
+        for (json::RawParts tools(json::find_raw(result, "tools").value_or("")); tools.next();)
+            found.push_back(json::find_raw_string(tools.value(), "name").value_or("?"));
+        if (cursor != nullptr) *cursor = json::find_raw_string(result, "nextCursor").value_or("");
+        return found;
+    }
+    std::string page(const std::string& cursor, std::string_view fields = {}) {
+        const std::string params = cursor.empty() ? "" : fmt::format(R"("cursor":"{}")", cursor);
+        return ask("POST", modern_fields("tools/list") + std::string(fields),
+                   modern_body("tools/list", params))
+            .body;
+    }
+};
+
+TEST_F(McpToolLists, PagesNeitherRepeatNorLoseNamesThatStay) {
+    for (const std::string_view name : {"a", "b", "c", "d", "e"}) offer(std::string(name), gate);
+    std::string cursor;
+    EXPECT_EQ(names(page(""), &cursor), (std::vector<std::string>{"a", "b", "c"}));
+    const std::string dropped = "a";
+    registry.change(ConnectionId{1}, {}, std::span(&dropped, 1));
+    offer("bb", gate);
+    EXPECT_EQ(names(page(cursor), &cursor), (std::vector<std::string>{"d", "e", "echo"}));
+    EXPECT_EQ(names(page(cursor), &cursor), std::vector<std::string>{"gate"});
+    EXPECT_EQ(cursor, "");
+}
+
+TEST_F(McpToolLists, ACursorIsOfItsPrincipalAndUnchanged) {
+    for (const std::string_view name : {"a", "b", "c"}) offer(std::string(name), gate);
+    std::string cursor;
+    names(page(""), &cursor);
+    ASSERT_FALSE(cursor.empty());
+    EXPECT_THAT(page(cursor, "Authorization: Bearer bob\r\n"), HasSubstr("-32602"));
+    EXPECT_THAT(page("x" + cursor), HasSubstr("-32602"));
+}
+
+TEST_F(McpToolLists, LongNamesAreListedShortAndCanBeCalled) {
+    const std::string name(100, 'a');
+    offer(name, gate);
+    gate->open = true;
+    const std::string listed = names(page("")).front();
+    EXPECT_EQ(listed.size(), 64u);
+    EXPECT_THAT(ask("POST", modern_fields("tools/call", listed),
+                    modern_body("tools/call", fmt::format(R"("name":"{}")", listed)))
+                    .body,
+                HasSubstr("through the gate"));
+}
+
+TEST_F(McpToolLists, AnEntryIsMadeOnceForAToolAndARevision) {
+    const auto principal = core::principal_of("caller/ann");
+    lanes[0]->server.thread.run([&] {
+        ToolLists lists(*lanes[0]->pipeline, registry, {});
+        const auto view = lists.view_of(principal);
+        EXPECT_EQ(lists.view_of(principal), view);
+        const std::string_view entry = lists.entry(view->items[0], Revision::k2026_07_28);
+        EXPECT_THAT(std::string(entry), HasSubstr(R"("description":"does echo")"));
+        const std::string digest = lists.digest(*view, Revision::k2026_07_28);
+        offer("gate", gate);  // the same again: another view, whose other tools stay as they are
+        const auto next = lists.view_of(principal);
+        EXPECT_NE(next, view);
+        EXPECT_EQ(lists.entry(next->items[0], Revision::k2026_07_28).data(), entry.data());
+        EXPECT_EQ(lists.digest(*next, Revision::k2026_07_28), digest);
+        offer("third", gate);
+        EXPECT_NE(lists.digest(*lists.view_of(principal), Revision::k2026_07_28), digest);
+        return 0;
+    });
+}
+
+TEST_F(McpToolLists, HintsAreWrittenOut) {
+    EXPECT_THAT(page(""), HasSubstr(R"("annotations":{"readOnlyHint":false,"destructiveHint":true,)"
+                                    R"("idempotentHint":false,"openWorldHint":true})"));
+}
+
+}  // namespace
+}  // namespace crab::mcp
