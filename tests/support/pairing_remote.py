@@ -60,7 +60,9 @@ def fingerprint(pem: str) -> str:
 class _WebSocket:
     """The server's end of one WebSocket connection, frames and nothing more."""
 
-    def __init__(self, connection, paths, refuse_path=None):
+    def __init__(self, connection, paths, refuse_path=None, on_path=None):
+        """`on_path` is told what was asked for before it is answered; OSError for a path that is
+        refused."""
         self.connection = connection
         head = b""
         while b"\r\n\r\n" not in head:
@@ -74,6 +76,8 @@ class _WebSocket:
             name.lower(): value
             for name, value in (line.split(": ", 1) for line in lines[1:] if ": " in line)
         }
+        if on_path:
+            on_path(self.path)
         if self.path == refuse_path or self.path not in paths:
             connection.sendall(
                 b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
@@ -241,12 +245,7 @@ class PairingRemote:
             connection = context.wrap_socket(connection, server_side=True)
             closing.callback(connection.close)
             names = connection.getpeercert().get("subjectAltName") if demands else None
-        try:
-            web = _WebSocket(connection, self.paths, self.refuse_path)
-        except FileNotFoundError as missing:
-            self.asked_paths.append(str(missing))
-            raise
-        self.asked_paths.append(web.path)
+        web = _WebSocket(connection, self.paths, self.refuse_path, self.asked_paths.append)
         self.headers = web.headers
         return web, names
 
