@@ -18,6 +18,7 @@
 #include "gateway/hitl_service.hpp"
 #include "gateway/log_settings.hpp"
 #include "gateway/maintenance.hpp"
+#include "gateway/mcp_front.hpp"
 #include "gateway/operator_api.hpp"
 #include "gateway/peer_listener.hpp"
 #include "gateway/peer_records.hpp"
@@ -101,6 +102,7 @@ public:
                            },
                        .cancels = CallPath::CancelScope::kOperatorsCancelAll});
     runtime::ToolCalls& tool_calls = all.add<runtime::ToolCalls>(calls, config.gateway.name);
+    McpFront& mcp_front = all.add<McpFront>(context, calls);
     Turns& turns = all.add<Turns>(Turns::Uses{.context = context,
                                               .workers = workers,
                                               .session_workers = session_workers,

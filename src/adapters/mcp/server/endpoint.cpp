@@ -103,8 +103,8 @@ void Endpoint::add_routes(net::Routes<core::PrincipalRef>& routes) {
                      {"Mcp-Session-Id", "the session, of revisions that have sessions"},
                      {"Mcp-Method", "the message's method, of revisions without sessions"},
                      {"Mcp-Name", "what the message is about, of these"}},
-         .request_type = kJsonType,
-         .answers = {{200, {}}, {200, {}, kEventsType}, {202, {}, {}}},
+         .request = "mcp_message",
+         .answers = {{200, "mcp_message"}, {200, {}, kEventsType}, {202, {}, {}}},
          .refusals = {400, 404, 406, 415}},
         [this](const Request& request) { return post(request.exchange, request.principal); });
     routes.add({.path = "/mcp",

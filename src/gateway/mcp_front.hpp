@@ -1,0 +1,35 @@
+#pragma once
+
+#include "adapters/mcp/server/endpoint.hpp"
+#include "crypto/random_source.hpp"
+#include "gateway/gateway_context.hpp"
+#include "runtime/call_path.hpp"
+#include "runtime/component.hpp"
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace crab::gateway {
+
+/// The gateway as an MCP server: `/mcp` of the public listener.
+class McpFront final : public Component {
+public:
+    McpFront(const GatewayContext& context, CallPath& calls) : context_(context), calls_(calls) {}
+
+    std::string_view name() const override { return "mcp front"; }
+    Result<void> start() override;
+    void add_routes(const ListenerRoutes& table) override;
+    /// Ends the streams that are open; calls go on.
+    void drain() override;
+
+private:
+    const GatewayContext& context_;
+    CallPath& calls_;
+    crypto::SystemRandom random_;
+    std::optional<mcp::ServerState> state_;
+    std::vector<std::unique_ptr<mcp::Endpoint>> endpoints_;  ///< by event loop
+    std::vector<net::EventLoop*> loops_;
+};
+
+}  // namespace crab::gateway
