@@ -142,10 +142,11 @@ class Side:
             response.json() if response.headers.get("content-type") == "application/json" else None
         )
 
-    def stream(self, target: str) -> None:
+    def stream(self, target: str, **headers: str) -> None:
         """A stream of events that has begun."""
+        sent = {**self.headers, **{name.replace("_", "-"): it for name, it in headers.items()}}
         with HttpConnection(self.address) as connection:
-            connection.send("GET", target, {**self.headers, "Accept": "text/event-stream"})
+            connection.send("GET", target, {**sent, "Accept": "text/event-stream"})
             head = connection.stream.read_until(b"\r\n\r\n").decode().lower()
         assert " 200 " in head and "content-type: text/event-stream" in head, head
         self.document.take("GET", target, 200, "text/event-stream", None)
@@ -174,7 +175,7 @@ class PeerSide(Side):
         self.take(method, target, response)
         return response
 
-    def stream(self, target: str) -> None:
+    def stream(self, target: str, **_: str) -> None:
         link = self.peer.connect()
         link.request("GET", target, None, {"Accept": "text/event-stream"})
         answer = link.getresponse()

@@ -8,7 +8,9 @@
 #include "json/raw_parts.hpp"
 
 #include <algorithm>
+#include <initializer_list>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -34,6 +36,7 @@ namespace {
 
 using Request = net::Routes<core::PrincipalRef>::Request;
 
+constexpr std::string_view kMessage = "mcp_message";  // in spec/http
 constexpr std::string_view kSessionField = "mcp-session-id";
 constexpr std::string_view kVersionField = "mcp-protocol-version";
 
@@ -43,6 +46,13 @@ std::string lower(std::string_view text) {
         if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
     }
     return out;
+}
+
+/// What a route answers; refusals, those of the listener too, are messages.
+std::vector<net::RouteAnswer> answers(std::vector<net::RouteAnswer> good,
+                                      std::initializer_list<int> refusals) {
+    for (const int status : refusals) good.push_back({status, kMessage});
+    return good;
 }
 
 /// The listener's own refusals: errors without id.
@@ -103,9 +113,9 @@ void Endpoint::add_routes(net::Routes<core::PrincipalRef>& routes) {
                      {"Mcp-Session-Id", "the session, of revisions that have sessions"},
                      {"Mcp-Method", "the message's method, of revisions without sessions"},
                      {"Mcp-Name", "what the message is about, of these"}},
-         .request = "mcp_message",
-         .answers = {{200, "mcp_message"}, {200, {}, kEventsType}, {202, {}, {}}},
-         .refusals = {400, 404, 406, 415}},
+         .request = kMessage,
+         .answers = answers({{200, kMessage}, {200, {}, kEventsType}, {202, {}, {}}},
+                            {400, 401, 403, 404, 406, 408, 413, 415, 503})},
         [this](const Request& request) { return post(request.exchange, request.principal); });
     routes.add({.path = "/mcp",
                 .summary = "What is new in a session of MCP, as a stream of events",
@@ -113,8 +123,7 @@ void Endpoint::add_routes(net::Routes<core::PrincipalRef>& routes) {
                 .errors = append_refused,
                 .headers = {{"Mcp-Session-Id", "the session"},
                             {"Last-Event-ID", "the event after which a broken stream goes on"}},
-                .answers = {{200, {}, kEventsType}},
-                .refusals = {400, 404, 405, 406}},
+                .answers = answers({{200, {}, kEventsType}}, {400, 401, 403, 404, 405, 406, 503})},
                [this](const Request& request) { return get(request.exchange, request.principal); });
     routes.add(
         {.method = net::Method::kDelete,
@@ -122,8 +131,7 @@ void Endpoint::add_routes(net::Routes<core::PrincipalRef>& routes) {
          .summary = "End a session of MCP",
          .errors = append_refused,
          .headers = {{"Mcp-Session-Id", "the session"}},
-         .answers = {{204, {}, {}}},
-         .refusals = {404, 405}},
+         .answers = answers({{204, {}, {}}}, {401, 403, 404, 405})},
         [this](const Request& request) { end_session(request.exchange, *request.principal); });
 }
 
