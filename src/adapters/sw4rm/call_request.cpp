@@ -4,6 +4,7 @@
 #include "core/call/effective_policy.hpp"
 #include "core/call/tool.hpp"
 #include "json/writer.hpp"
+#include "net/codec/http_text.hpp"
 
 #include <simdjson.h>
 
@@ -28,10 +29,7 @@ std::string shown(std::string_view text) {
 std::string media_type(std::string_view content_type) {
     std::string type(content_type.substr(0, content_type.find(';')));
     while (type.ends_with(' ') || type.ends_with('\t')) type.pop_back();
-    std::ranges::transform(type, type.begin(), [](char c) {
-        return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
-    });
-    return type;
+    return net::lower_case(type);
 }
 
 Result<void> read_policy(const ExecutionPolicy& wire, core::Call& call) {

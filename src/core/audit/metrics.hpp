@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/counter.hpp"
 #include "core/call/tool.hpp"
 #include "core/call/tool_result.hpp"
 
@@ -16,18 +17,7 @@
 
 namespace crab::core {
 
-/// A counter with one writing thread and any number of readers; incrementing needs no atomic
-/// read-modify-write.
-class Counter {
-public:
-    void add(std::uint64_t by = 1) {
-        value_.store(value_.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
-    }
-    std::uint64_t value() const { return value_.load(std::memory_order_relaxed); }
-
-private:
-    std::atomic<std::uint64_t> value_{0};
-};
+using crab::Counter;
 
 /// One event loop's counters of calls.
 struct CallMetrics {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <string_view>
 
 /// Character classes and small scans that every HTTP field needs. ASCII only, no locale, no
@@ -51,6 +52,13 @@ constexpr bool all_of_class(std::string_view text, CharClass wanted) {
 
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 constexpr char to_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
+
+/// `text` with ASCII letters in lower case.
+inline std::string lower_case(std::string_view text) {
+    std::string out(text);
+    for (char& c : out) c = to_lower(c);
+    return out;
+}
 
 /// The value of a hexadecimal digit, or -1.
 constexpr int hex_value(char c) {

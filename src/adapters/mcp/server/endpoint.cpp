@@ -6,8 +6,8 @@
 #include "adapters/mcp/wire/request_headers.hpp"
 #include "base/scope_exit.hpp"
 #include "json/raw_parts.hpp"
+#include "net/codec/http_text.hpp"
 
-#include <algorithm>
 #include <initializer_list>
 #include <utility>
 #include <vector>
@@ -40,14 +40,6 @@ constexpr std::string_view kMessage = "mcp_message";  // in spec/http
 constexpr std::string_view kSessionField = "mcp-session-id";
 constexpr std::string_view kVersionField = "mcp-protocol-version";
 
-std::string lower(std::string_view text) {
-    std::string out(text);
-    for (char& c : out) {
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
-    }
-    return out;
-}
-
 /// What a route answers; refusals, those of the listener too, are messages.
 std::vector<net::RouteAnswer> answers(std::vector<net::RouteAnswer> good,
                                       std::initializer_list<int> refusals) {
@@ -76,8 +68,7 @@ void respond_error(net::HttpExchange& exchange, int status, const std::optional<
 }
 
 bool is_json(std::string_view content_type) {
-    const std::string type = lower(content_type.substr(0, content_type.find(';')));
-    return type.substr(0, type.find_last_not_of(" \t") + 1) == kJsonType;
+    return net::equals_lower(net::trim(content_type.substr(0, content_type.find(';'))), kJsonType);
 }
 
 std::optional<json::Element> params_of(const Message& message) {
@@ -86,7 +77,7 @@ std::optional<json::Element> params_of(const Message& message) {
 }
 
 FindHeader finder(const net::HttpRequest& request) {
-    return [&request](std::string_view name) { return request.find(lower(name)); };
+    return [&request](std::string_view name) { return request.find(net::lower_case(name)); };
 }
 
 }  // namespace

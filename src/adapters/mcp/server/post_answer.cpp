@@ -1,9 +1,9 @@
 #include "adapters/mcp/server/post_answer.hpp"
 
 #include "adapters/mcp/wire/event_stream.hpp"
+#include "net/codec/http_text.hpp"
 #include "net/codec/sse.hpp"
 
-#include <algorithm>
 #include <array>
 #include <span>
 #include <utility>
@@ -12,21 +12,10 @@
 #include <fmt/ranges.h>
 
 namespace crab::mcp {
-namespace {
-
-std::string lower(std::string_view text) {
-    std::string out(text);
-    std::ranges::transform(out, out.begin(), [](unsigned char c) {
-        return static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
-    });
-    return out;
-}
-
-}  // namespace
 
 /// `q=0` is not looked at: no client of MCP sends it.
 Accepted Accepted::read(std::string_view accept) {
-    const std::string text = lower(accept);
+    const std::string text = net::lower_case(accept);
     if (text.find_first_not_of(" \t") == std::string::npos || text.contains("*/*")) return {};
     return {.json = text.contains(kJsonType) || text.contains("application/*"),
             .events = text.contains(kEventsType) || text.contains("text/*")};

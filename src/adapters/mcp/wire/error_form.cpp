@@ -57,28 +57,8 @@ ErrorForm form_of(ErrorCode code) {
         case ErrorCode::kNotFound: return kInvalidParams;
         case ErrorCode::kUnauthenticated: return {ErrorShape::kHttpStatus, 401};
         case ErrorCode::kPairingRequired: return {ErrorShape::kHttpStatus, 403};
-        case ErrorCode::kInvalidArgs:
-        case ErrorCode::kForbidden:
-        case ErrorCode::kAuthRequired:
-        case ErrorCode::kPairingFailed:
-        case ErrorCode::kApprovalRequired:
-        case ErrorCode::kPolicyUnenforceable:
-        case ErrorCode::kWorktreeNotBound:
-        case ErrorCode::kAmbiguousTool:
-        case ErrorCode::kConflict:
-        case ErrorCode::kAlreadyInProgress:
-        case ErrorCode::kRateLimited:
-        case ErrorCode::kOversize:
-        case ErrorCode::kUnavailable:
-        case ErrorCode::kTimeout:
-        case ErrorCode::kWallTimeout:
-        case ErrorCode::kCpuBudgetExceeded:
-        case ErrorCode::kCancelled:
-        case ErrorCode::kOutcomeUnknown:
-        case ErrorCode::kToolFailed:
-        case ErrorCode::kInternal: return kResult;
+        default: return kResult;
     }
-    return kResult;
 }
 
 RpcError rpc_error(const Error& error, std::int64_t code, std::string_view uri) {

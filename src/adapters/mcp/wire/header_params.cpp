@@ -36,12 +36,6 @@ bool is_one_of(std::string_view name, std::span<const std::string_view> names) {
     return std::ranges::find(names, name) != names.end();
 }
 
-std::string lower(std::string_view text) {
-    std::string out(text);
-    std::ranges::transform(out, out.begin(), net::to_lower);
-    return out;
-}
-
 std::optional<HeaderParam::Type> type_of(json::Element schema) {
     const auto name = json::get_string(schema, "type");
     if (name == "string") return HeaderParam::Type::kString;
@@ -100,7 +94,8 @@ private:
         if (!reachable) return wrong("stands where not only `properties` lead");
         const auto type = type_of(schema);
         if (!type) return wrong("is for `type` string, integer or boolean");
-        if (!names_.insert(lower(name)).second) return wrong("has a name that is there twice");
+        if (!names_.insert(net::lower_case(name)).second)
+            return wrong("has a name that is there twice");
         found.push_back({.name = std::string(name), .path = path_, .type = *type});
         return {};
     }

@@ -3,12 +3,13 @@
 #include "adapters/mcp/wire/number_text.hpp"
 #include "base/encoding.hpp"
 #include "json/number.hpp"
-#include "json/unicode.hpp"
 #include "net/codec/http_text.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+
+#include <simdjson.h>
 
 namespace crab::mcp {
 namespace {
@@ -22,15 +23,6 @@ bool looks_encoded(std::string_view text) {
 }
 
 bool is_plain_byte(char c) { return c == '\t' || (c >= 0x20 && c <= 0x7E); }
-
-bool is_utf8(std::string_view text) {
-    while (!text.empty()) {
-        const json::CodePoint one = json::decode_utf8(text);
-        if (!one.valid) return false;
-        text.remove_prefix(one.bytes);
-    }
-    return true;
-}
 
 std::optional<json::Number> number_of(json::Element value) {
     std::int64_t small = 0;
@@ -61,7 +53,7 @@ std::optional<std::string> decode_header_value(std::string_view value) {
     value.remove_prefix(kOpening.size());
     value.remove_suffix(kClosing.size());
     auto text = from_base64(value);
-    if (!text || !is_utf8(*text)) return std::nullopt;
+    if (!text || !simdjson::validate_utf8(*text)) return std::nullopt;
     return text;
 }
 
