@@ -3,10 +3,13 @@
 #include "base/descriptor.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <charconv>
 #include <fstream>
 #include <sstream>
 
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 namespace crab::command {
@@ -14,6 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kPrefix = "crab-";
 constexpr std::string_view kOwnGroup = "crab-gateway";
 
 std::string read_file(const fs::path& file) {
@@ -51,13 +55,23 @@ std::optional<std::uint64_t> number_of(const std::string& text, std::string_view
 
 bool is_writable(const fs::path& folder) { return ::access(folder.c_str(), W_OK | X_OK) == 0; }
 
+/// Whether the process that named a group `crab-<process>-<number>` runs. Its group can be empty
+/// for a moment: before its command is in it.
+bool owner_runs(std::string_view name) {
+    name.remove_prefix(kPrefix.size());
+    pid_t process = 0;
+    const auto read = std::from_chars(name.data(), name.data() + name.size(), process);
+    return read.ec == std::errc() && process > 0 && (::kill(process, 0) == 0 || errno == EPERM);
+}
+
 /// Removes the groups of commands that a gateway before this one was killed with; those in use
 /// stay, for they are not empty.
 void sweep(const fs::path& parent) {
     std::error_code error;
     for (const auto& entry : fs::directory_iterator(parent, error)) {
         const std::string name = entry.path().filename();
-        if (name.starts_with("crab-") && name != kOwnGroup) (void)::rmdir(entry.path().c_str());
+        if (name.starts_with(kPrefix) && name != kOwnGroup && !owner_runs(name))
+            (void)::rmdir(entry.path().c_str());
     }
 }
 

@@ -3,6 +3,7 @@
 #include "base/process/test_folder.hpp"
 #include "base/scope_exit.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -112,12 +113,16 @@ TEST_F(CommandCgroupTest, LimitsOfTheOldTreeAreWrittenAndMissingOnesAreTold) {
 }
 
 TEST_F(CommandCgroupTest, GroupsThatAKilledGatewayLeftAreRemovedUnlessTheyAreInUse) {
-    for (const char* folder : {"pids/a/crab-7-1", "pids/a/crab-gateway", "pids/a/other"})
+    const std::string of_another = fmt::format("pids/a/crab-{}-1", ::getppid());
+    constexpr const char* kOfNobody = "pids/a/crab-2000000000-1";  // above every process id
+    for (const char* folder : {kOfNobody, "pids/a/crab-gateway", "pids/a/other"})
         fs::create_directories(root / folder);
-    put("pids/a/crab-8-1/cgroup.procs", "42\n");
+    fs::create_directories(root / of_another);
+    put("pids/a/crab-2000000001-1/cgroup.procs", "42\n");
     (void)find("8:pids:/a\n");
-    EXPECT_FALSE(fs::exists(root / "pids/a/crab-7-1"));
-    for (const char* folder : {"pids/a/crab-8-1", "pids/a/crab-gateway", "pids/a/other"})
+    EXPECT_FALSE(fs::exists(root / kOfNobody));
+    EXPECT_TRUE(fs::exists(root / of_another)) << "its command is not in it yet";
+    for (const char* folder : {"pids/a/crab-2000000001-1", "pids/a/crab-gateway", "pids/a/other"})
         EXPECT_TRUE(fs::exists(root / folder)) << folder;
 }
 
