@@ -22,6 +22,7 @@ namespace crab::core {
 
 class Approver;
 class FirstCaller;
+class Inquirer;
 class ToolScope;
 
 /// The context of a call, as stated by its caller; empty where not stated.
@@ -81,6 +82,12 @@ struct Call {
 
     /// The person at the caller's side who can approve; null: nobody. Must outlive the call.
     Approver* approver = nullptr;
+    /// Who can be asked for more input while it runs; null: nobody. Must outlive the call.
+    Inquirer* inquirer = nullptr;
+    /// Answers, a JSON object, to questions that an MCP server asked by ending an earlier call,
+    /// and the state that it gave with them; for that server only.
+    std::string_view input_responses, request_state;
+
     /// Waiting for an approval does not count against the timeout (docs/protocols/sw4rm.md, section
     /// 4); `caller_deadline` holds.
     bool approval_stops_clock = false;

@@ -19,10 +19,22 @@ public:
     virtual void on_progress(const Progress&) {}
     /// Whether to send progress at all.
     virtual bool wants_progress() const { return false; }
+    /// A log message of a running tool. Its views are valid during the call only.
+    struct Log {
+        std::string_view level;  ///< as in RFC 5424: debug, info, notice, warning, error, …
+        std::string_view logger;  ///< may be empty
+        std::string_view data;  ///< JSON
+    };
+    virtual void on_log(const Log&) {}
+    /// The lowest level that is wanted; empty: no log messages.
+    virtual std::string_view wanted_log_level() const { return {}; }
+    /// The tool has said that its result will take long; a front that can hand the caller a task
+    /// does so now.
+    virtual void on_deferred() {}
     /// Stream data for the audit record.
     struct Sent {
         std::uint64_t frames = 0, bytes = 0;
-        std::string_view gave_up;   ///< why the sink cancelled the call; empty: it did not
+        std::string_view gave_up;  ///< why the sink cancelled the call; empty: it did not
     };
     /// What was sent, including what follows now that the call has ended with `outcome`; nothing if
     /// it is not a stream.

@@ -68,6 +68,9 @@ struct ToolSpec {
     bool needs_worktree = false;
     bool interactive = false;
     bool streams = false;
+    /// Members that only a front of the source's own protocol passes on (icons, `_meta`), a JSON
+    /// object as text; may be empty
+    std::string front_members;
 };
 
 enum class SourceKind : std::uint8_t { kBuiltIn, kDevice, kPeer, kProvider, kCommand, kMcpServer };
@@ -100,6 +103,8 @@ struct Tool {
     std::string unique_name;
     /// Its plain name is reserved for another tool
     bool unique_name_only = false;
+    /// Callable, but in no list: what a front calls to serve a method of its protocol
+    bool unlisted = false;
 
     /// Sets the source and the unique name that follows from it; before the tool is registered.
     void set_source(ToolSource from);

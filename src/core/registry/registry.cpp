@@ -191,6 +191,7 @@ std::vector<RegistrySnapshot::Listed> RegistrySnapshot::list(const View& view,
     if (limit == 0) return page;
     names_.for_each_after(after, [&](std::string_view name) {
         if (ToolRef own = visible_own(view, name)) {
+            if (own->unlisted) return true;
             // A qualified name is listed only where the plain one does not do.
             if (!own->has_plain_name() || is_ambiguous(view, own->spec.name))
                 page.push_back({std::string(name), std::move(own)});
@@ -282,6 +283,7 @@ void Registry::change(ConnectionId owner, std::span<const ToolRef> add,
     }
     if (owned.empty()) owners_.erase(owner);
     current_.set(std::move(next));
+    changes_.notify();
 }
 
 void Registry::replace(ConnectionId owner, std::span<const ToolRef> tools) {
@@ -303,6 +305,7 @@ void Registry::replace(ConnectionId owner, std::span<const ToolRef> tools) {
         }
     }
     current_.set(std::move(next));
+    changes_.notify();
 }
 
 void Registry::expect(const ToolSource& source) {
@@ -314,6 +317,7 @@ void Registry::expect(const ToolSource& source) {
     all.push_back(source);
     next->expected_ = std::make_shared<const std::vector<ToolSource>>(std::move(all));
     current_.set(std::move(next));
+    changes_.notify();
 }
 
 void Registry::settle(const ToolSource& source) {
@@ -329,6 +333,7 @@ void Registry::settle(const ToolSource& source) {
     next->expected_ =
         rest.empty() ? nullptr : std::make_shared<const std::vector<ToolSource>>(std::move(rest));
     current_.set(std::move(next));
+    changes_.notify();
 }
 
 std::vector<ToolRef> Registry::owned_by(ConnectionId owner) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/change_signal.hpp"
 #include "base/id.hpp"
 #include "base/published.hpp"
 #include "base/result.hpp"
@@ -121,12 +122,15 @@ public:
     SnapshotRef snapshot() const { return current_.get(); }
     /// For threads that resolve often: create one Reader per thread.
     const Published<RegistrySnapshot>& published() const { return current_; }
+    /// Told after each change of the tools.
+    ChangeSignal& changes() { return changes_; }
 
 private:
     using Owned = std::map<std::string, ToolRef, std::less<>>;
 
     mutable OrderedMutex<LockRank::kRegistry> mutex_;
     Published<RegistrySnapshot> current_;
+    ChangeSignal changes_;
     std::unordered_map<ConnectionId, Owned> owners_;
     std::unordered_map<std::string, bool> reserved_;
 };

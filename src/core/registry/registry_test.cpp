@@ -163,6 +163,27 @@ TEST_F(RegistryTest, TwoSourcesThatShareAQualifiedNameDoNotAnswerForEachOthersPl
     EXPECT_EQ(resolve("a__b__c").value(), one);
 }
 
+TEST_F(RegistryTest, AnUnlistedToolIsFoundByItsUniqueNameOnly) {
+    const std::shared_ptr<Tool> hidden = make_tool({.name = "resources.read"}).value();
+    hidden->set_source({.kind = SourceKind::kMcpServer, .name = "files"});
+    hidden->unlisted = hidden->unique_name_only = true;
+    add(kFirst, hidden);
+    EXPECT_EQ(resolve("files__resources.read").value(), hidden);
+    EXPECT_EQ(resolve("resources.read").error().code, ErrorCode::kToolNotFound);
+    EXPECT_EQ(listed(), Names{});
+}
+
+TEST_F(RegistryTest, EachChangeIsTold) {
+    int told = 0;
+    const ChangeSignal::Watch watch = registry.changes().watch([&] { ++told; });
+    add(kFirst, tool_of("open", "door", kFirst));
+    EXPECT_EQ(told, 1);
+    registry.remove_owner(kFirst);
+    EXPECT_EQ(told, 2);
+    registry.remove_owner(kFirst);
+    EXPECT_EQ(told, 2) << "nothing had changed";
+}
+
 TEST_F(RegistryTest, APlainNameGoesToTheBuiltInAndTheDevicesKeepTheirQualifiedOnes) {
     const ToolRef built_in = tool_of("echo"), device = tool_of("echo", "phone", kSecond);
     add(kFirst, built_in);
