@@ -2,6 +2,7 @@
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
+#include "config/mcp_options.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -420,6 +421,7 @@ struct GatewayConfig {
     AgentOptions agent;
     std::vector<NamedAgentOptions> agents;
     AuditOptions audit;
+    McpOptions mcp;
     friend bool operator==(const GatewayConfig&, const GatewayConfig&) = default;
 };
 
