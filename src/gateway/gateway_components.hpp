@@ -19,6 +19,7 @@
 #include "gateway/log_settings.hpp"
 #include "gateway/maintenance.hpp"
 #include "gateway/mcp_front.hpp"
+#include "gateway/mcp_shared.hpp"
 #include "gateway/operator_api.hpp"
 #include "gateway/peer_listener.hpp"
 #include "gateway/peer_records.hpp"
@@ -55,6 +56,7 @@ public:
     RealClock clock;
     core::Registry registry;
     core::MetricsPage metrics;
+    McpShared mcp_shared;
     /// Of bytes that principals have sent and that are not yet dealt with
     ByteBudgets budgets{std::size_t{64} << 20, std::size_t{512} << 20};
     const GatewayContext context{.config = config,
@@ -102,7 +104,7 @@ public:
                            },
                        .cancels = CallPath::CancelScope::kOperatorsCancelAll});
     runtime::ToolCalls& tool_calls = all.add<runtime::ToolCalls>(calls, config.gateway.name);
-    McpFront& mcp_front = all.add<McpFront>(context, calls);
+    McpFront& mcp_front = all.add<McpFront>(context, calls, mcp_shared);
     Turns& turns = all.add<Turns>(Turns::Uses{.context = context,
                                               .workers = workers,
                                               .session_workers = session_workers,

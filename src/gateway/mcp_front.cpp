@@ -15,6 +15,8 @@ Result<void> McpFront::start() {
         const mcp::Endpoint::Uses uses{.loop = lane->loop,
                                        .pipeline = lane->pipeline,
                                        .registry = context_.registry,
+                                       .catalogs = shared_.catalogs,
+                                       .watches = shared_.watches,
                                        .state = *state_};
         endpoints_.push_back(std::make_unique<mcp::Endpoint>(uses));
         loops_.push_back(&lane->loop);

@@ -3,6 +3,7 @@
 #include "adapters/mcp/server/endpoint.hpp"
 #include "crypto/random_source.hpp"
 #include "gateway/gateway_context.hpp"
+#include "gateway/mcp_shared.hpp"
 #include "runtime/call_path.hpp"
 #include "runtime/component.hpp"
 
@@ -15,7 +16,8 @@ namespace crab::gateway {
 /// The gateway as an MCP server: `/mcp` of the public listener.
 class McpFront final : public Component {
 public:
-    McpFront(const GatewayContext& context, CallPath& calls) : context_(context), calls_(calls) {}
+    McpFront(const GatewayContext& context, CallPath& calls, McpShared& shared)
+        : context_(context), calls_(calls), shared_(shared) {}
 
     std::string_view name() const override { return "mcp front"; }
     Result<void> start() override;
@@ -26,6 +28,7 @@ public:
 private:
     const GatewayContext& context_;
     CallPath& calls_;
+    McpShared& shared_;
     crypto::SystemRandom random_;
     std::optional<mcp::ServerState> state_;
     std::vector<std::unique_ptr<mcp::Endpoint>> endpoints_;  ///< by event loop

@@ -6,6 +6,7 @@
 #include "adapters/mcp/server/server_state.hpp"
 #include "adapters/mcp/server/tool_calls.hpp"
 #include "adapters/mcp/server/tool_lists.hpp"
+#include "adapters/mcp/wire/catalogs.hpp"
 #include "adapters/mcp/wire/message_reader.hpp"
 #include "json/parser.hpp"
 #include "net/http/routes.hpp"
@@ -25,7 +26,9 @@ public:
     struct Uses {
         net::EventLoop& loop;
         core::Pipeline& pipeline;
-        const core::Registry& registry;
+        core::Registry& registry;
+        Catalogs& catalogs;
+        ResourceWatches& watches;
         ServerState& state;
     };
     explicit Endpoint(const Uses& uses);

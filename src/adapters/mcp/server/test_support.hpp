@@ -132,6 +132,8 @@ protected:
                 endpoint.emplace(Endpoint::Uses{.loop = loop,
                                                 .pipeline = *pipeline,
                                                 .registry = test_.registry,
+                                                .catalogs = test_.catalogs,
+                                                .watches = test_.watches,
                                                 .state = test_.state});
                 listener.add(*endpoint);
                 return 0;
@@ -239,6 +241,8 @@ protected:
     ServerState state;
     BlockingPool pool{1};
     core::Registry registry;
+    Catalogs catalogs;
+    ResourceWatches watches;
     Published<core::CallRules> rules{std::make_shared<const core::CallRules>()};
     core::Ledger ledger{clock, {}};
     core::EarlyCancels early_cancels;

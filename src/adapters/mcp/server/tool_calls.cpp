@@ -3,6 +3,7 @@
 #include "adapters/mcp/wire/error_form.hpp"
 #include "adapters/mcp/wire/message_writer.hpp"
 #include "adapters/mcp/wire/own_result.hpp"
+#include "adapters/mcp/wire/result.hpp"
 #include "base/scope_exit.hpp"
 #include "json/raw_parts.hpp"
 #include "json/writer.hpp"

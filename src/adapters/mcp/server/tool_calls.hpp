@@ -9,9 +9,6 @@
 
 namespace crab::mcp {
 
-/// Content type of a result of kind kJson that is an upstream's result object (section 7.1).
-inline constexpr std::string_view kMcpResultType = "application/vnd.mcp.result+json";
-
 /// `tools/call`: one call through the pipeline, its progress on the answer's stream. One per event
 /// loop. Source: docs/protocols/mcp.md, sections 4.3, 4.6, 7.
 class ToolCalls {

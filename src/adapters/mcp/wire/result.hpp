@@ -12,6 +12,9 @@
 /// Source: docs/protocols/mcp.md, sections 3.1, 4.3, 4.5, 5.
 namespace crab::mcp {
 
+/// Content type of a result of kind kJson that is an upstream's result object (section 7.1).
+inline constexpr std::string_view kMcpResultType = "application/vnd.mcp.result+json";
+
 inline constexpr std::string_view kServerInfoKey = "io.modelcontextprotocol/serverInfo";
 
 /// What a result has beside its own members. In the object given, `resultType`, `ttlMs`,
