@@ -93,6 +93,10 @@ LAYERS = {
     | CORE
     | {"adapters/rtp/calls", "adapters/rtp/pairing", "adapters/rtp/hosts", "trust", "crypto"},
     "adapters/mcp/wire": VALUES | {"net/codec", "crypto"},
+    "adapters/mcp/client": TASKS
+    | VALUES
+    | NET
+    | {"adapters/mcp/wire", "base/process", "core/call", "crypto"},
     "adapters/mcp/server": TASKS | VALUES | NET | CORE | {"adapters/mcp/wire", "crypto"},
     "hosts/memory": TASKS | SCHEMAS | {"core/call"},
     "hosts/cron": TASKS | SCHEMAS | {"core/call"},
