@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -45,6 +46,73 @@ void add_signals(posix_spawnattr_t& attributes) {
         &attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 }
 
+/// What a fork has to do before the program runs there; only what is safe in a fork of a process
+/// with threads.
+class ForkedStart {
+public:
+    explicit ForkedStart(ChildProgram& program)
+        : program_(program),
+          words_(pointers_to(program.words)),
+          environment_(pointers_to(program.environment)) {}
+
+    /// The errno, or 0; `pid` is that of the child.
+    int operator()(pid_t& pid) {
+        Pipe failure;
+        if (!failure.open()) return errno;
+        sigset_t all, before;
+        sigfillset(&all);
+        ::pthread_sigmask(SIG_BLOCK, &all, &before);
+        const pid_t parent = ::getpid();
+        pid = ::fork();
+        if (pid == 0) run(failure.write_end.get(), parent);
+        const int forked = pid < 0 ? errno : 0;
+        ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+        if (forked != 0) return forked;
+        failure.write_end.close();
+        int failed = 0;
+        ssize_t count = 0;
+        while ((count = ::read(failure.read_end.get(), &failed, sizeof failed)) < 0 &&
+               errno == EINTR) {}
+        if (count != sizeof failed) return 0;
+        while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {}
+        return failed;
+    }
+
+private:
+    [[noreturn]] void run(int failure, pid_t parent) {
+        if (set_up(parent)) {
+            const char* const file = program_.file.empty() ? words_.front() : program_.file.c_str();
+            if (program_.file.empty())
+                ::execvpe(file, words_.data(), environment_.data());
+            else
+                ::execve(file, words_.data(), environment_.data());
+        }
+        const int failed = errno;
+        (void)!::write(failure, &failed, sizeof failed);
+        ::_exit(127);
+    }
+    bool set_up(pid_t parent) {
+        if (::setpgid(0, 0) != 0 || ::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return false;
+        if (::getppid() != parent) ::_exit(127);  // it has ended already
+        if (!program_.folder.empty() && ::chdir(program_.folder.c_str()) != 0) return false;
+        for (int fd = 0; fd < 3; ++fd) {
+            int given = program_.standard[static_cast<std::size_t>(fd)];
+            if (given < 0) given = ::open("/dev/null", O_RDWR);
+            if (given < 0 || ::dup2(given, fd) < 0) return false;
+        }
+        for (const int fd : program_.kept) {
+            if (fd >= 0 && ::fcntl(fd, F_SETFD, 0) != 0) return false;
+        }
+        for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
+        sigset_t none;
+        sigemptyset(&none);
+        return ::sigprocmask(SIG_SETMASK, &none, nullptr) == 0;
+    }
+
+    ChildProgram& program_;
+    std::vector<char*> words_, environment_;
+};
+
 }  // namespace
 
 Child::~Child() {
@@ -52,6 +120,14 @@ Child::~Child() {
 }
 
 int Child::start(ChildProgram program) {
+    if (program.dies_with_thread) {
+        const int failed = ForkedStart(program)(pid_);
+        if (failed != 0)
+            pid_ = -1;
+        else
+            pidfd_ = open_pidfd(pid_);
+        return failed;
+    }
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_init(&actions);
@@ -61,6 +137,8 @@ int Child::start(ChildProgram program) {
         posix_spawnattr_destroy(&attributes);
     });
     add_descriptors(actions, program);
+    if (!program.folder.empty())
+        posix_spawn_file_actions_addchdir_np(&actions, program.folder.c_str());
     add_signals(attributes);
     const bool by_path = program.file.empty();
     const char* const file = by_path ? program.words.front().c_str() : program.file.c_str();

@@ -21,6 +21,10 @@ struct ChildProgram {
     std::array<int, 3> standard{-1, -1, -1};  ///< its standard descriptors; -1: /dev/null
     /// Open there under their own numbers; -1 among them is nothing.
     std::span<const int> kept{};
+    std::string folder{};  ///< to run in; empty: that of this process
+    /// The kernel kills it (not its children) when the thread that started it ends, however that
+    /// comes about: for children that a crash must not leave behind.
+    bool dies_with_thread = false;
 };
 
 /// How a child ended: exit_status of exit(), or the signal that ended it.

@@ -3,6 +3,7 @@
 #include "base/process/pipe.hpp"
 
 #include <csignal>
+#include <thread>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -69,6 +70,35 @@ TEST(Child, InheritsWhatItWasGivenAndNothingElse) {
     ASSERT_GT(::read(kept.read_end.get(), text.data(), text.size() - 1), 0);
     const std::string listed = std::string("\n") + text.data();
     EXPECT_EQ(listed.find("\n" + std::to_string(closed.write_end.get()) + "\n"), std::string::npos);
+}
+
+TEST(Child, DiesWithTheThreadThatStartedItIfItIsToldTo) {
+    Child missing, nowhere;
+    EXPECT_EQ(missing.start({.words = {"no-such-program-anywhere"}, .dies_with_thread = true}),
+              ENOENT);
+    EXPECT_EQ(
+        nowhere.start({.words = {"/bin/true"}, .folder = "/no/such", .dies_with_thread = true}),
+        ENOENT);
+    Pipe said;
+    ASSERT_TRUE(said.open());
+    Child child;
+    int started = -1;
+    std::thread([&] {
+        started = child.start({.words = {"sh", "-c", "pwd; echo $NAME; exec sleep 600"},
+                               .environment = {"NAME=value", "PATH=/usr/bin:/bin"},
+                               .standard = {-1, said.write_end.get(), -1},
+                               .folder = "/usr",
+                               .dies_with_thread = true});
+        std::array<char, 64> text{};
+        ASSERT_EQ(::read(said.read_end.get(), text.data(), 5), 5);
+        ASSERT_EQ(::read(said.read_end.get(), text.data() + 5, 6), 6);
+        EXPECT_STREQ(text.data(), "/usr\nvalue\n");
+        EXPECT_FALSE(child.has_ended());
+        EXPECT_EQ(::getpgid(child.pid()), child.pid());
+    }).join();
+    ASSERT_EQ(started, 0);
+    ASSERT_TRUE(ends(child));
+    EXPECT_EQ(child.reap().signal, SIGKILL);
 }
 
 TEST(Child, GoesWithItsOwner) {
