@@ -34,11 +34,11 @@ TEST_F(DeviceKeysTest, ASignedChallengeGivesATokenOfTheDevice) {
         const std::string id = enrol(each);
         const auto session = prove(each, id, keys.challenge());
         ASSERT_TRUE(session) << session.error().message;
-        const auto principal = tokens->authenticate(session->token.reveal());
-        ASSERT_TRUE(principal);
-        EXPECT_EQ((*principal)->proof, core::Proof::kDeviceKey);
-        EXPECT_EQ((*principal)->credential_id, id);
-        EXPECT_TRUE((*principal)->id.starts_with("device/kitchen"));
+        const auto proven = tokens->prove(session->token.reveal());
+        ASSERT_TRUE(proven);
+        EXPECT_EQ(proven->principal->proof, core::Proof::kDeviceKey);
+        EXPECT_EQ(proven->principal->credential_id, id);
+        EXPECT_TRUE(proven->principal->id.starts_with("device/kitchen"));
     }
 }
 
@@ -74,7 +74,7 @@ TEST_F(DeviceKeysTest, ARevokedKeyGetsNothingAndItsTokensEnd) {
     tokens->on_revoked([&](const std::string& credential) { revoked.push_back(credential); });
     EXPECT_EQ(tokens->revoke("kitchen").value(), 1);
     EXPECT_EQ(revoked, std::vector<std::string>{id});
-    EXPECT_FALSE(tokens->authenticate(session->token.reveal()));
+    EXPECT_FALSE(tokens->prove(session->token.reveal()));
     EXPECT_FALSE(prove(key, id, keys.challenge()));
 }
 
@@ -82,18 +82,18 @@ TEST_F(DeviceKeysTest, TokensOfAKeyEndWithTheirTimeAndWhenThereAreTooMany) {
     const std::string id = enrol(key);
     const auto first = prove(key, id, keys.challenge());
     clock.advance(Tokens::kSessionLifetime);
-    EXPECT_FALSE(tokens->authenticate(first->token.reveal()));
+    EXPECT_FALSE(tokens->prove(first->token.reveal()));
     const auto second = prove(key, id, keys.challenge());
     for (std::size_t i = 0; i < Tokens::kSessionsPerKey; ++i)
         ASSERT_TRUE(prove(key, id, keys.challenge()));
-    EXPECT_FALSE(tokens->authenticate(second->token.reveal()));
+    EXPECT_FALSE(tokens->prove(second->token.reveal()));
 }
 
 TEST_F(DeviceKeysTest, KeysOutliveTheProcessAndTheirTokensDoNot) {
     const std::string id = enrol(key);
     const auto session = prove(key, id, keys.challenge());
     const auto later = Tokens::load(store, clock).value();
-    EXPECT_FALSE(later->authenticate(session->token.reveal()));
+    EXPECT_FALSE(later->prove(session->token.reveal()));
     DeviceKeys again(*later, clock);
     const std::string nonce = again.challenge();
     EXPECT_TRUE(again.exchange(id, nonce, crypto::sign(key, DeviceKeys::to_be_signed(id, nonce)),

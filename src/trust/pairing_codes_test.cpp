@@ -39,7 +39,7 @@ TEST_F(PairingCodesTest, ACodeIsThreeGroupsOfDigitsAndGivesAWorkingTokenOnce) {
     const auto code = open({.name = "Kitchen tablet", .lifetime = 1h});
     EXPECT_TRUE(std::regex_match(code, std::regex("[0-9]{4}-[0-9]{4}-[0-9]{4}"))) << code;
     const auto issued = codes.redeem(code, "192.0.2.200").value();
-    EXPECT_EQ(tokens->authenticate(issued.token.reveal()).value()->id, "device/kitchen-tablet");
+    EXPECT_EQ(tokens->prove(issued.token.reveal()).value().principal->id, "device/kitchen-tablet");
     EXPECT_EQ(issued.record.expires_at, clock.system_now() + 1h);
     EXPECT_EQ(refusal(code), ErrorCode::kNotFound);
 }

@@ -139,12 +139,6 @@ Result<void> Tokens::add(TokenRecord record) {
     return {};
 }
 
-Result<core::PrincipalRef> Tokens::authenticate(std::string_view token) {
-    auto proven = prove(token);
-    if (!proven) return fail(std::move(proven.error()));
-    return std::move(proven->principal);
-}
-
 Result<Proven> Tokens::prove(std::string_view token) {
     if (!is_token(token)) {
         return fail(ErrorCode::kUnauthenticated,

@@ -53,7 +53,7 @@ struct IssuedToken {
 /// The bearer tokens of this gateway. A token with the role `device` belongs to a device record and
 /// acts as `device/<slug>`; any other acts as `caller/<slug of its name>`, so that a caller's
 /// tokens of one name are one principal, and those of two names never are. Thread-safe.
-/// authenticate(), prove() and epoch() never touch the store; the others may block on it, one at a
+/// prove() and epoch() never touch the store; the others may block on it, one at a
 /// time.
 class Tokens {
 public:
@@ -62,11 +62,9 @@ public:
     /// others get new ones. Errors: those of the store; kInternal for a record that makes no sense.
     static Result<std::unique_ptr<Tokens>> load(TokenStore& store, const Clock& clock);
 
-    /// Authenticates `token`: the same pointer for the same token for the lifetime of the process.
-    /// Errors: kUnauthenticated, with advice.
-    Result<core::PrincipalRef> authenticate(std::string_view token);
-    /// The same, and until when: a session of a key ends by its own expiry. Whoever remembers it
-    /// asks a CredentialCache.
+    /// Authenticates `token`: the same principal's pointer for the same token for the lifetime of
+    /// the process, and until when: a session of a key ends by its own expiry. Whoever remembers it
+    /// asks a CredentialCache. Errors: kUnauthenticated, with advice.
     Result<Proven> prove(std::string_view token);
     /// Changes with every revocation, and when a session of a key is put out by a newer one. Read
     /// it before prove(); while it stays the same, the principal is good until then.

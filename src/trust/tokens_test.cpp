@@ -24,7 +24,7 @@ protected:
         return tokens->issue(std::move(request)).value().token.reveal();
     }
     Error refusal(std::string_view token) {
-        auto answer = tokens->authenticate(token);
+        auto answer = tokens->prove(token);
         return answer ? Error{.message = "let in"} : answer.error();
     }
 
@@ -43,7 +43,7 @@ TEST_F(TokensTest, ATokenIs64HexCharactersAndGivesItsDeviceAsPrincipal) {
     EXPECT_EQ(issued.token.reveal().find_first_not_of("0123456789abcdef"), std::string::npos);
     EXPECT_EQ(issued.slug, "kitchen-tablet");
 
-    const auto principal = tokens->authenticate(issued.token.reveal()).value();
+    const auto principal = tokens->prove(issued.token.reveal()).value().principal;
     EXPECT_EQ(principal->id, "device/kitchen-tablet");
     EXPECT_EQ(principal->device, "kitchen-tablet");
     EXPECT_EQ(principal->tenant, TenantId("home"));
@@ -56,7 +56,7 @@ TEST_F(TokensTest, ATokenIs64HexCharactersAndGivesItsDeviceAsPrincipal) {
 
 TEST_F(TokensTest, ATokenWithoutTheDeviceRoleIsACallerWithoutADeviceRecord) {
     const auto token = issue({.name = "CI Job", .roles = {Role::kCaller}});
-    const auto principal = tokens->authenticate(token).value();
+    const auto principal = tokens->prove(token).value().principal;
     EXPECT_EQ(principal->id, "caller/ci-job");
     EXPECT_EQ(principal->device, "");
     EXPECT_TRUE(tokens->devices().empty());
@@ -64,7 +64,8 @@ TEST_F(TokensTest, ATokenWithoutTheDeviceRoleIsACallerWithoutADeviceRecord) {
 
 TEST_F(TokensTest, TheSameTokenGivesTheSamePointer) {
     const auto token = issue({.name = "phone"});
-    EXPECT_EQ(tokens->authenticate(token).value().get(), tokens->authenticate(token).value().get());
+    EXPECT_EQ(tokens->prove(token).value().principal.get(),
+              tokens->prove(token).value().principal.get());
 }
 
 TEST_F(TokensTest, WhatIsNoTokenIsRefusedWithWhatToDo) {
@@ -80,7 +81,7 @@ TEST_F(TokensTest, ATokenIsGoodUntilTheMomentItExpires) {
     const auto token = issue({.name = "phone", .lifetime = 1h});
     EXPECT_EQ(tokens->prove(token).value().good_until, clock.system_now() + 1h);
     clock.advance(1h - 1ms);
-    EXPECT_TRUE(tokens->authenticate(token));
+    EXPECT_TRUE(tokens->prove(token));
     clock.advance(1ms);
     EXPECT_EQ(refusal(token).code, ErrorCode::kUnauthenticated);
     EXPECT_THAT(refusal(token).message, HasSubstr("expired"));
@@ -107,7 +108,7 @@ TEST_F(TokensTest, RevokingADeviceEndsAllItsTokensAndNoOthers) {
     EXPECT_EQ(closed.size(), 2u);
     EXPECT_THAT(refusal(first).message, HasSubstr("revoked"));
     EXPECT_THAT(refusal(second).message, HasSubstr("revoked"));
-    EXPECT_TRUE(tokens->authenticate(other));
+    EXPECT_TRUE(tokens->prove(other));
     EXPECT_EQ(tokens->revoke("phone").value(), 0);
     EXPECT_EQ(closed.size(), 2u);
 }
@@ -119,8 +120,8 @@ TEST_F(TokensTest, OneTokenIsRevokedByItsId) {
     tokens->on_revoked([&](const std::string& id) { closed.push_back(id); });
     EXPECT_EQ(tokens->revoke(issued.record.id).value(), 1);
     EXPECT_THAT(closed, ElementsAre(issued.record.id));
-    EXPECT_FALSE(tokens->authenticate(issued.token.reveal()));
-    EXPECT_TRUE(tokens->authenticate(second));
+    EXPECT_FALSE(tokens->prove(issued.token.reveal()));
+    EXPECT_TRUE(tokens->prove(second));
 }
 
 TEST_F(TokensTest, ExpiredTokensAreRevokedButNotCounted) {
@@ -148,7 +149,7 @@ TEST_F(TokensTest, TokensAndRevocationsSurviveARestart) {
     const auto gone = issue({.name = "tablet"});
     ASSERT_TRUE(tokens->revoke("tablet"));
     tokens = load();
-    EXPECT_EQ(tokens->authenticate(good).value()->id, "device/phone");
+    EXPECT_EQ(tokens->prove(good).value().principal->id, "device/phone");
     EXPECT_THAT(refusal(gone).message, HasSubstr("revoked"));
 }
 
@@ -171,17 +172,17 @@ TEST_F(TokensTest, ARevocationHoldsAtOnceEvenIfItCannotBeStoredAndARepeatStoresI
     const auto token = issue({.name = "phone"});
     store.failure = Error{.code = ErrorCode::kUnavailable, .message = "disk full"};
     EXPECT_EQ(tokens->revoke("phone").error().code, ErrorCode::kUnavailable);
-    EXPECT_FALSE(tokens->authenticate(token));
+    EXPECT_FALSE(tokens->prove(token));
     store.failure.reset();
     EXPECT_EQ(tokens->revoke("phone").value(), 0);
     tokens = load();
-    EXPECT_FALSE(tokens->authenticate(token));
+    EXPECT_FALSE(tokens->prove(token));
 }
 
 TEST_F(TokensTest, UsesAreShownAtOnceAndStoredByTheNextFlush) {
     const auto token = issue({.name = "phone"});
     clock.advance(5s);
-    ASSERT_TRUE(tokens->authenticate(token));
+    ASSERT_TRUE(tokens->prove(token));
     EXPECT_EQ(tokens->list().at(0).last_used_at, clock.system_now());
     EXPECT_EQ(tokens->devices().at(0).last_seen_at, clock.system_now());
     EXPECT_EQ(store.contents.tokens.at(0).last_used_at, std::nullopt);
@@ -194,7 +195,7 @@ TEST_F(TokensTest, UsesAreShownAtOnceAndStoredByTheNextFlush) {
 
 TEST_F(TokensTest, ADeviceWasLastSeenWhenItsConnectionEnded) {
     const auto token = issue({.name = "phone"});
-    ASSERT_TRUE(tokens->authenticate(token));
+    ASSERT_TRUE(tokens->prove(token));
     clock.advance(3h);
     tokens->seen(tokens->list().at(0).id);
     tokens->seen("nobody");
@@ -222,17 +223,17 @@ TEST_F(TokensTest, AStoreWithADamagedHashIsNotLoaded) {
 
 TEST_F(TokensTest, ATokenBelongsToTheDefaultTenantUnlessOthersAreNamed) {
     const auto plain =
-        tokens->authenticate(issue({.name = "ci", .roles = {Role::kCaller}})).value();
+        tokens->prove(issue({.name = "ci", .roles = {Role::kCaller}})).value().principal;
     EXPECT_EQ(plain->tenant, TenantId("default"));
     EXPECT_TRUE(plain->may_act_in("default"));
     for (const char* tenant : {"secret", "system", ""})
         EXPECT_FALSE(plain->may_act_in(tenant)) << tenant;
-    const auto wide =
-        tokens
-            ->authenticate(issue({.name = "wide",
-                                  .roles = {Role::kCaller},
-                                  .tenants = {TenantId("default"), TenantId("secret")}}))
-            .value();
+    const auto wide = tokens
+                          ->prove(issue({.name = "wide",
+                                         .roles = {Role::kCaller},
+                                         .tenants = {TenantId("default"), TenantId("secret")}}))
+                          .value()
+                          .principal;
     EXPECT_TRUE(wide->may_act_in("default"));
     EXPECT_TRUE(wide->may_act_in("secret"));
     EXPECT_FALSE(wide->may_act_in("system"));
@@ -253,12 +254,12 @@ TEST_F(TokensTest, AStoredTokenWithoutATenantIsOfTheDefaultOne) {
                                      .roles = {Role::kCaller},
                                      .tenants = {TenantId("")}});
     tokens = load();
-    EXPECT_EQ(tokens->authenticate(token).value()->tenant, TenantId("default"));
+    EXPECT_EQ(tokens->prove(token).value().principal->tenant, TenantId("default"));
 }
 
 TEST_F(TokensTest, DifferentNamesAreNeverOnePrincipal) {
     const auto id_of = [&](const char* name) {
-        return tokens->authenticate(issue({.name = name, .roles = {Role::kCaller}})).value()->id;
+        return tokens->prove(issue({.name = name, .roles = {Role::kCaller}})).value().principal->id;
     };
     const std::string one = id_of("分身"), two = id_of("影武者");
     EXPECT_NE(one, two);
@@ -305,7 +306,7 @@ TEST_F(TokensTest, NamesThatSharedAPrincipalInAnOldStoreGetTheirOwnAndKeepThem) 
     for (int life = 0; life < 2; ++life) {
         tokens = load();
         const auto id_of = [&](char letter) {
-            return tokens->authenticate(std::string(64, letter)).value()->id;
+            return tokens->prove(std::string(64, letter)).value().principal->id;
         };
         EXPECT_EQ(id_of('b'), "caller/ci");
         EXPECT_EQ(id_of('f'), "caller/ci");
@@ -315,11 +316,11 @@ TEST_F(TokensTest, NamesThatSharedAPrincipalInAnOldStoreGetTheirOwnAndKeepThem) 
         EXPECT_EQ(store.contents.tokens[0].caller, "ci-3");
     }
     EXPECT_EQ(tokens->revoke("ci").value(), 1) << "the one of that very name";
-    EXPECT_TRUE(tokens->authenticate(std::string(64, 'b')));
+    EXPECT_TRUE(tokens->prove(std::string(64, 'b')));
     EXPECT_EQ(tokens->revoke("caller/ci").value(), 2);
-    EXPECT_TRUE(tokens->authenticate(std::string(64, 'd')));
+    EXPECT_TRUE(tokens->prove(std::string(64, 'd')));
     EXPECT_EQ(tokens->revoke("影武者").value(), 1);
-    EXPECT_TRUE(tokens->authenticate(std::string(64, 'd')));
+    EXPECT_TRUE(tokens->prove(std::string(64, 'd')));
 }
 
 TEST_F(TokensTest, AStoreThatCannotKeepTheNewNamesIsNotLoaded) {
@@ -338,9 +339,9 @@ TEST_F(TokensTest, ANameThatMeansSeveralIsRefusedAndTouchesNone) {
     EXPECT_EQ(refused.error().code, ErrorCode::kConflict);
     EXPECT_THAT(refused.error().message,
                 testing::AllOf(HasSubstr("caller/phone"), HasSubstr("device/phone")));
-    EXPECT_TRUE(tokens->authenticate(device));
+    EXPECT_TRUE(tokens->prove(device));
     EXPECT_EQ(tokens->revoke("caller/phone").value(), 1);
-    EXPECT_TRUE(tokens->authenticate(device));
+    EXPECT_TRUE(tokens->prove(device));
     EXPECT_EQ(tokens->revoke("device/phone").value(), 1);
     EXPECT_EQ(tokens->revoke("caller/nobody").error().code, ErrorCode::kNotFound);
     const auto one = tokens->issue({.name = "ci", .roles = {Role::kCaller}}).value();
@@ -356,7 +357,7 @@ TEST_F(TokensTest, ManyThreadsMayAskWhileTokensComeAndGo) {
     std::vector<std::jthread> askers;
     for (int i = 0; i < 3; ++i) {
         askers.emplace_back([&] {
-            while (!done) refused += tokens->authenticate(token) ? 0 : 1;
+            while (!done) refused += tokens->prove(token) ? 0 : 1;
         });
     }
     for (int i = 0; i < 200; ++i) {

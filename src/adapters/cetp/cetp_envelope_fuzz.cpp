@@ -4,6 +4,7 @@
 #include "adapters/cetp/envelope.hpp"
 #include "adapters/cetp/manifest.hpp"
 #include "adapters/cetp/method_call.hpp"
+#include "adapters/cetp/test_support.hpp"
 #include "adapters/cetp/tool_set.hpp"
 #include "base/fuzz_check.hpp"
 #include "json/value.hpp"
@@ -15,7 +16,7 @@ namespace {
 using namespace crab;
 
 void check_tools(std::string_view text) {
-    auto list = cetp::parse_tool_list(std::string(text));
+    auto list = cetp::test::parse_tool_list(std::string(text));
     if (!list) return;
     require(!list->tools.empty() && list->tools.size() <= cetp::kMaxToolsOfProvider);
     cetp::LabelTable labels;

@@ -5,6 +5,7 @@
 #include "adapters/cetp/manifest.hpp"
 #include "adapters/cetp/method_call.hpp"
 #include "adapters/cetp/names.hpp"
+#include "adapters/cetp/test_support.hpp"
 #include "adapters/cetp/tool_set.hpp"
 
 #include <gmock/gmock.h>
@@ -61,7 +62,7 @@ std::string list_of(std::size_t count) {
 }
 
 TEST(CetpToolList, TenThousandToolsGiveTheFirstSixtyFourAndADiagnostic) {
-    const auto list = parse_tool_list(list_of(10'000));
+    const auto list = test::parse_tool_list(list_of(10'000));
     ASSERT_TRUE(list);
     EXPECT_EQ(list->tools.size(), kMaxToolsOfProvider);
     EXPECT_EQ(list->diagnostics.back(), "9936 tools beyond the first 64 are left out");
@@ -70,7 +71,7 @@ TEST(CetpToolList, TenThousandToolsGiveTheFirstSixtyFourAndADiagnostic) {
 TEST(CetpToolList, ManyBrokenElementsDoNotMakeManyDiagnostics) {
     std::string text = R"({"tools":[{"name":"good"})";
     for (int i = 0; i < 1000; ++i) text += R"(,{"name":""})";
-    const auto list = parse_tool_list(text + R"(,{"name":"late"}]})");
+    const auto list = test::parse_tool_list(text + R"(,{"name":"late"}]})");
     EXPECT_EQ(list->diagnostics.size(), kMaxDropped + 1);
     EXPECT_EQ(list->diagnostics.back(), "937 tools behind 64 that are left out are not looked at");
     EXPECT_EQ(list->tools.size(), 1u);
@@ -97,7 +98,7 @@ TEST(CetpToolList, ManyStepsReadWhatOneReads) {
     while (reader.step(std::chrono::seconds(0))) ++steps;
     EXPECT_EQ(steps, 6) << "a turn for each element, and one that finds the end";
     const auto list = reader.take();
-    const auto whole = parse_tool_list(text);
+    const auto whole = test::parse_tool_list(text);
     EXPECT_EQ(list->tools, whole->tools);
     EXPECT_EQ(list->diagnostics, whole->diagnostics);
     EXPECT_EQ(list->tools.size(), 4u);
@@ -108,13 +109,13 @@ TEST(CetpToolList, WhatDroppedSchemasCostIsBoundedAndSimpleOnesStayWelcome) {
     for (int i = 0; i < 4; ++i) text += heavy_tool(fmt::format("big{}", i), 20'000) + ",";
     text += heavy_tool("fair", 800);
     text += R"(,{"name":"small","parameters":{"properties":{"a":{"type":"string"}}}}]})";
-    const auto list = parse_tool_list(text);
+    const auto list = test::parse_tool_list(text);
     ASSERT_TRUE(list);
     ASSERT_EQ(list->tools.size(), 1u);
     EXPECT_EQ(list->tools[0].name, "small");
     EXPECT_THAT(list->diagnostics.front(), HasSubstr("more than 2048 KiB"));
     EXPECT_THAT(list->diagnostics.back(), HasSubstr("more than 64 KiB"));
-    EXPECT_TRUE(parse_tool_list(R"({"tools":[)" + heavy_tool("fair", 800) + "]}"))
+    EXPECT_TRUE(test::parse_tool_list(R"({"tools":[)" + heavy_tool("fair", 800) + "]}"))
         << "alone it fits";
 }
 
@@ -128,7 +129,7 @@ TEST(CetpNames, ANameOfTenThousandCharactersBecomesALegalOne) {
 TEST(CetpToolSet, TheExcessIsLeftOutByProviderId) {
     std::vector<ListedProvider> providers;
     for (const char* id : {"e", "d", "c", "b", "a"})
-        providers.push_back({id, id, "", parse_tool_list(list_of(64))->tools});
+        providers.push_back({id, id, "", test::parse_tool_list(list_of(64))->tools});
     LabelTable labels;
     const auto set = ToolSet::build(providers, labels);
     EXPECT_EQ(set->routes().size(), kMaxToolsOfBridge);

@@ -138,10 +138,4 @@ Result<ToolList> ToolListReader::take() {
     return fail(problem_);
 }
 
-Result<ToolList> parse_tool_list(std::string data) {
-    ToolListReader reader(std::move(data));
-    while (reader.step(std::chrono::hours(1))) {}
-    return reader.take();
-}
-
 }  // namespace crab::cetp

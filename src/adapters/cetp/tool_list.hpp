@@ -72,7 +72,4 @@ private:
     ToolList list_;
 };
 
-/// The same in one step. Errors: those of ToolListReader::take().
-Result<ToolList> parse_tool_list(std::string data);
-
 }  // namespace crab::cetp

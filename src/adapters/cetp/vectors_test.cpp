@@ -5,6 +5,7 @@
 #include "adapters/cetp/manifest.hpp"
 #include "adapters/cetp/names.hpp"
 #include "adapters/cetp/refresh_timer.hpp"
+#include "adapters/cetp/test_support.hpp"
 #include "adapters/cetp/tool_set.hpp"
 #include "json/value.hpp"
 
@@ -87,7 +88,7 @@ TEST(CetpVectors, EnvelopesAreUnderstoodWhateverTheyHold) {
 TEST(CetpVectors, ToolListsKeepWhatIsUsable) {
     const Value cases = read_cases("tool_lists.json");
     for (const Value& c : *cases.as_array()) {
-        const auto list = parse_tool_list(text_of(c, "data"));
+        const auto list = test::parse_tool_list(text_of(c, "data"));
         ASSERT_EQ(list.has_value(), !c.find("tools")->is_null()) << c.dump();
         if (!list) continue;
         Value tools = Value::array();

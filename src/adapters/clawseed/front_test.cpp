@@ -312,7 +312,7 @@ TEST_F(Webhook, ACallerThatLeavesEndsItsTurnAndTheChatIsForgotten) {
         wait_for_turns(1);
         caller.reset();
     }
-    const auto principal = tokens_->authenticate(token_).value();
+    const auto principal = tokens_->prove(token_).value().principal;
     server_->run_until([&] { return hub_.find_chat(*principal, "s1") == nullptr; });
     EXPECT_THAT(post(token_, R"({"message":"?"})", "X-Session-Id: s1\r\n"),
                 StartsWith("HTTP/1.1 200"));

@@ -104,12 +104,6 @@ bool accepts_gzip(std::string_view accepted) {
     return false;
 }
 
-void append_grpc_frame(std::string& out, std::string_view message) {
-    const std::size_t begun = begin_grpc_frame(out);
-    out += message;
-    end_grpc_frame(out, begun);
-}
-
 std::string grpc_message_text(std::string_view message) {
     std::string text;
     text.reserve(message.size());

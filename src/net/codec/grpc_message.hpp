@@ -29,10 +29,8 @@ struct GrpcFrame {
 };
 GrpcFrame read_grpc_frame(std::string_view body, std::size_t most_bytes);
 
-/// Appends `message` with its prefix.
-void append_grpc_frame(std::string& out, std::string_view message);
-/// In two steps: append the message to `out` in between. `begun` is what begin_grpc_frame()
-/// returned.
+/// A message with its prefix: append the message to `out` in between. `begun` is what
+/// begin_grpc_frame() returned.
 std::size_t begin_grpc_frame(std::string& out);
 void end_grpc_frame(std::string& out, std::size_t begun);
 

@@ -26,7 +26,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         require(frame.message.size() + kGrpcPrefix == frame.size && frame.size <= rest.size(),
                 "a message lies inside the body");
         std::string again;
-        append_grpc_frame(again, frame.message);
+        const std::size_t begun = begin_grpc_frame(again);
+        again += frame.message;
+        end_grpc_frame(again, begun);
         if (frame.compressed) again[0] = 1;
         require(again == rest.substr(0, frame.size), "a frame is written as it was read");
         Cuts cuts(data, size);

@@ -65,14 +65,12 @@ TEST(GrpcFrame, AcceptedPackingsAreAList) {
     EXPECT_FALSE(accepts_gzip("identity,gzip2"));
 }
 
-TEST(GrpcFrame, IsWrittenInOneStepOrInTwo) {
-    std::string once = "x", twice = "x";
-    append_grpc_frame(once, "hello");
-    const std::size_t begun = begin_grpc_frame(twice);
-    twice += "hello";
-    end_grpc_frame(twice, begun);
-    EXPECT_EQ(once, "x\0\0\0\0\5hello"s);
-    EXPECT_EQ(twice, once);
+TEST(GrpcFrame, IsWrittenAroundItsMessage) {
+    std::string out = "x";
+    const std::size_t begun = begin_grpc_frame(out);
+    out += "hello";
+    end_grpc_frame(out, begun);
+    EXPECT_EQ(out, "x\0\0\0\0\5hello"s);
 }
 
 TEST(GrpcMessage, EscapesWhatIsNotPrintableAndReadsItBack) {

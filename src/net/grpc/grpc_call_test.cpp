@@ -40,7 +40,9 @@ struct Answer {
 std::string framed(std::string_view message, bool packed = false) {
     std::string text(message), frame;
     if (packed) EXPECT_TRUE(gzip(message, message.size() + 100, text));
-    append_grpc_frame(frame, text);
+    const std::size_t begun = begin_grpc_frame(frame);
+    frame += text;
+    end_grpc_frame(frame, begun);
     frame[0] = packed ? 1 : 0;
     return frame;
 }

@@ -123,7 +123,6 @@ void WebSocketSession::send(Opcode opcode, std::string_view payload) {
 }
 
 void WebSocketSession::send_text(std::string_view text) { send(Opcode::kText, text); }
-void WebSocketSession::send_binary(std::string_view bytes) { send(Opcode::kBinary, bytes); }
 void WebSocketSession::ping(std::string_view payload) {
     send(Opcode::kPing, payload.substr(0, 125));
 }

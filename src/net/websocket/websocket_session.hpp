@@ -83,7 +83,6 @@ public:
     std::string& begin_text();
     void end_text();
     void send_text(std::string_view text);
-    void send_binary(std::string_view bytes);
     void ping(std::string_view payload = {});
     /// Starts the closing handshake; on_closed() follows within `close_timeout`. 1000 for a good
     /// end; at most 123 bytes of reason.

@@ -1,6 +1,6 @@
 #include "sdk/provider/provider_tools.hpp"
 
-#include "adapters/cetp/tool_list.hpp"
+#include "adapters/cetp/test_support.hpp"
 
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ protected:
 
 TEST_F(ProviderToolsTest, ABridgeUnderstandsItsList) {
     const Envelope list = tools.answer(MethodCall::list_tools(), {});
-    const auto parsed = cetp::parse_tool_list(list.data);
+    const auto parsed = cetp::test::parse_tool_list(list.data);
     ASSERT_TRUE(parsed);
     EXPECT_EQ(parsed->tools.size(), 4U);
     EXPECT_TRUE(parsed->diagnostics.empty());

@@ -74,7 +74,7 @@ TEST_F(TokenStoreSqliteTest, TokensWorkAfterARestartAndRevokedOnesDoNot) {
         const auto tokens = std::move(trust::Tokens::load(*store, clock).value());
         good = tokens->issue({.name = "phone", .lifetime = 1h}).value().token.reveal();
         gone = tokens->issue({.name = "tablet"}).value().token.reveal();
-        ASSERT_TRUE(tokens->authenticate(good));
+        ASSERT_TRUE(tokens->prove(good));
         ASSERT_TRUE(tokens->flush());
         ASSERT_EQ(tokens->revoke("tablet").value(), 1);
         EXPECT_EQ(tokens->issue({.name = "caller", .roles = {core::Role::kCaller}}).value().slug,
@@ -82,12 +82,12 @@ TEST_F(TokenStoreSqliteTest, TokensWorkAfterARestartAndRevokedOnesDoNot) {
     }
     const auto store = open();
     const auto tokens = std::move(trust::Tokens::load(*store, clock).value());
-    EXPECT_EQ(tokens->authenticate(good).value()->id, "device/phone");
-    EXPECT_FALSE(tokens->authenticate(gone));
+    EXPECT_EQ(tokens->prove(good).value().principal->id, "device/phone");
+    EXPECT_FALSE(tokens->prove(gone));
     EXPECT_EQ(tokens->devices().at(0).last_seen_at, clock.system_now());
     EXPECT_EQ(tokens->list().size(), 3u);
     clock.advance(1h);
-    EXPECT_FALSE(tokens->authenticate(good));
+    EXPECT_FALSE(tokens->prove(good));
 }
 
 TEST_F(TokenStoreSqliteTest, AStoreOfBeforeKeepsItsTokensAndGetsTenantsAndCallersOfTheirOwn) {
@@ -105,8 +105,8 @@ TEST_F(TokenStoreSqliteTest, AStoreOfBeforeKeepsItsTokensAndGetsTenantsAndCaller
     for (int life = 0; life < 2; ++life) {
         const auto store = open();
         const auto tokens = std::move(trust::Tokens::load(*store, clock).value());
-        const auto first = tokens->authenticate(std::string(64, 'a')).value(),
-                   second = tokens->authenticate(std::string(64, 'b')).value();
+        const auto first = tokens->prove(std::string(64, 'a')).value().principal,
+                   second = tokens->prove(std::string(64, 'b')).value().principal;
         EXPECT_EQ(std::tie(first->id, first->tenant), std::tuple("caller/ci", TenantId("default")));
         EXPECT_EQ(std::tie(second->id, second->tenant),
                   std::tuple("caller/ci-2", TenantId("home")));
