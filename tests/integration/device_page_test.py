@@ -120,7 +120,7 @@ class ConsentTest(DevicePageCase):
         self.gateway.crab("calls", "cancel", running[0]["call_id"])
         self.assertNotEqual(call.result(60).status, "ok")
         eventually(lambda: not self.page.has("dialog[open]"), "the question is gone", PATIENCE)
-        self.page.wait_text(".call.cancelled", "taken back")
+        self.page.wait_text(".call.cancelled", "cancelled")
 
     def test_what_is_asked_and_what_was_given_are_told_in_words(self) -> None:
         self.pair()

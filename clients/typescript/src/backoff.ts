@@ -1,10 +1,10 @@
 const firstMs = 1_000;
 const longestMs = 30_000;
-const stableMs = 30_000; // a link that lived so long was a good one
+const stableMs = 30_000; // a link that lasted this long resets the backoff
 
 /**
  * How long to wait before dialling again: d = min(1 s * 2^n, 30 s), the wait uniform in [d/2, d],
- * so that the devices of a restarted gateway do not come back as one. Source:
+ * so that devices do not reconnect to a restarted gateway all at once. Source:
  * docs/protocols/clawseed.md, section 10.
  */
 export class Backoff {
@@ -22,7 +22,7 @@ export class Backoff {
     if (now - this.openedAt >= stableMs) this.failures = 0;
   }
 
-  /** The network is another one: what failed before says nothing. */
+  /** The network has changed: earlier failures no longer count. */
   networkChanged(): void {
     this.failures = 0;
   }

@@ -4,8 +4,8 @@ const table = "keys";
 const only = "device"; // one key for each name
 
 /**
- * Keeps a key in the browser's IndexedDB, for this origin alone: pages can use it, and nobody can
- * read its private half.
+ * Keeps a key in the browser's IndexedDB, for this origin alone: pages can use it, and its private
+ * key cannot be exported.
  */
 export function browserKeyStore(name: string): KeyStore {
   return {

@@ -3,7 +3,7 @@ import type { Json, JsonObject, Caller } from "./frames.js";
 import type { Surroundings } from "./surroundings.js";
 import { type Tool, type ToolCall, ToolError, type ToolResult } from "./tool.js";
 
-/** A request of the gateway, as far as running it goes. */
+/** The part of the gateway's request that is needed to run it. */
 export interface CallRequest {
   id: string;
   name: string;
@@ -31,11 +31,11 @@ export interface CallNews {
   at: number;
 }
 
-/** Where a runner tells what happens. */
+/** Callbacks of a runner. */
 export interface CallRunnerPorts {
-  /** Brings a result to where it has to be before the call can end. */
+  /** Uploads a result that has to be uploaded before the call can end. */
   pack(call: ToolCall, result: ToolResult): Promise<CallEnd>;
-  /** What calls are told of uploads. */
+  /** The upload limits that calls see. */
   uploads(): ToolCall["uploads"];
   /** Exactly once per call, unless it was cancelled. */
   reply(callId: string, end: CallEnd): void;
@@ -67,7 +67,7 @@ export class CallRunner {
   }
 
   /**
-   * Takes a call on; false when too many are here already. Waiting for consent takes no place among
+   * Accepts a call; false when too many run or wait already. Waiting for consent takes no slot of
    * those that run.
    */
   start(request: CallRequest, tool: Tool): boolean {
@@ -106,7 +106,7 @@ export class CallRunner {
     return true;
   }
 
-  /** The caller does not want it any more; nothing is replied. */
+  /** The caller has cancelled; no reply is sent. */
   cancel(callId: string): void {
     const call = this.take(callId);
     if (call) this.tell(call.request, "cancelled");

@@ -8,8 +8,8 @@ import type { ToolCall } from "./tool.js";
 export type Consent = (call: ToolCall) => boolean | Promise<boolean>;
 
 /**
- * What a person can say: for this call, until the page is closed, from now on, or no from now on;
- * or just no to this call.
+ * A person's possible answers: yes for this call, until the page is closed, or always; no always,
+ * or no to this call.
  */
 export type Answer = "once" | "session" | "always" | "never" | "no";
 
@@ -31,7 +31,7 @@ export interface DecisionStore {
   save(decisions: Decision[]): void;
 }
 
-/** Lasting decisions under one key of a `Storage`; what cannot be read counts as none. */
+/** Lasting decisions under one key of a `Storage`; unreadable ones are ignored. */
 export function storedDecisions(
   storage: Pick<Storage, "getItem" | "setItem">,
   key: string,
@@ -81,7 +81,7 @@ export class ConsentBook {
     return turn;
   };
 
-  /** What holds now, newest first. */
+  /** The decisions in force, newest first. */
   list(): Decision[] {
     return [...this.decisions.values()].sort((left, right) => right.at - left.at);
   }
@@ -96,7 +96,7 @@ export class ConsentBook {
     if (known !== undefined) return known;
     if (call.signal.aborted) return false;
     const answer = await this.options.ask(call).catch((): Answer => "no");
-    // too late: what was said belonged to a question that is gone
+    // too late: the answer was to a question that has ended
     if (call.signal.aborted) return false;
     switch (answer) {
       case "no":

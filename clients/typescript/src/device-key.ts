@@ -5,15 +5,15 @@ import { realSurroundings, type Surroundings } from "./surroundings.js";
 import { TokenRefused, type TokenSource } from "./token-source.js";
 
 /**
- * What is kept of a device's key: the pair, whose private half nobody can read out, and the name
- * that the gateway gave it.
+ * A stored device key: the key pair, whose private key cannot be exported, and the id that the
+ * gateway gave it.
  */
 export interface StoredKey {
   keyId: string;
   pair: CryptoKeyPair;
 }
 
-/** Where a key is kept between the lives of a program; {@link browserKeyStore} for pages. */
+/** Where a key is kept between runs of a program; {@link browserKeyStore} for pages. */
 export interface KeyStore {
   load(): Promise<StoredKey | undefined>;
   save(key: StoredKey): Promise<void>;
@@ -21,7 +21,7 @@ export interface KeyStore {
 }
 
 /**
- * Whether this place has WebCrypto; browsers give it to secure origins only, Node has it from
+ * Whether this environment has WebCrypto; browsers give it to secure origins only, Node has it from
  * version 19 on.
  */
 export function hasDeviceKeys(): boolean {
@@ -35,7 +35,7 @@ const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
  * stolen token ends within a day.
  *
  *     const key = await DeviceKey.pair(gateway, code, store);      // once
- *     const key = await DeviceKey.load(gateway, store);            // ever after
+ *     const key = await DeviceKey.load(gateway, store);            // later
  *     new Device({ gateway, token: key, name: "Phone" });
  *
  * Source: docs/protocols/clawseed.md, section 9, "Device keys".
@@ -48,7 +48,7 @@ export class DeviceKey implements TokenSource {
   ) {}
 
   /**
-   * Makes a key, has the gateway take it for a pairing code, and stores it. Throws {@link
+   * Creates a key, registers it at the gateway with a pairing code, and stores it. Throws {@link
    * PairingError}.
    */
   static async pair(
@@ -67,7 +67,7 @@ export class DeviceKey implements TokenSource {
     return new DeviceKey(GatewayAddress.parse(gateway), key, surroundings);
   }
 
-  /** The key that was stored; nothing when there is none. */
+  /** The stored key; undefined when there is none. */
   static async load(
     gateway: string,
     store: KeyStore,

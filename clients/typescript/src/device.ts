@@ -30,8 +30,7 @@ export interface DeviceOptions {
   /** `https://host:42617`; see {@link GatewayAddress}. */
   gateway: string;
   /**
-   * From {@link pair}, or from the operator; or what makes one whenever it is needed, such as a
-   * {@link DeviceKey}.
+   * From {@link pair}, or from the operator; or a source of tokens, such as a {@link DeviceKey}.
    */
   token: string | TokenSource;
   /** For people and for `<device>__<tool>`. */
@@ -52,22 +51,22 @@ export interface DeviceOptions {
   surroundings?: Surroundings;
 }
 
-/** What a device tells its owner while it runs. */
+/** What a device reports while it runs. */
 export type DeviceEvent =
   | { kind: "connecting" }
-  /** The gateway has taken the tools. */
+  /** The gateway has registered the tools. */
   | { kind: "connected"; tools: number; rejected: Rejected[] }
-  /** The link is gone; it is tried again in that many milliseconds. */
+  /** The connection broke; the device reconnects in that many milliseconds. */
   | { kind: "lost"; why: string; retryInMs: number }
-  /** Something the gateway said, for logs. */
+  /** A notice from the gateway, for logs. */
   | { kind: "notice"; message: string }
   | { kind: "ended"; end: DeviceEnd };
 
 /** Why a device ended. */
 export interface DeviceEnd {
   /**
-   * `stopped`: stop(). `sent_away`: closed with 1000, do not come back by yourself. `refused`: the
-   * token or key is no good.
+   * `stopped`: stop(). `sent_away`: closed with 1000, do not reconnect by yourself. `refused`: the
+   * token or key is not valid.
    */
   reason: "stopped" | "sent_away" | "refused";
   message: string;
@@ -88,8 +87,8 @@ const tokenExpired = 4401;
 const noPong = 4408;
 
 /**
- * A device whose tools a gateway can call: it dials in, registers them, answers calls, and comes
- * back when the link breaks.
+ * A device whose tools a gateway can call: it dials in, registers them, answers calls, and
+ * reconnects when the link breaks.
  *
  *     const device = new Device({ gateway: "https://crab.example:42617", token, name: "Kitchen" });
  *     device.tool({
@@ -112,7 +111,7 @@ export class Device {
   private readonly calls: CallRunner;
   private state: "idle" | "dialing" | "open" | "waiting" | "ended" = "idle";
   private socket: Socket | undefined;
-  private attempts = 0; // what belongs to an earlier one is not heard
+  private attempts = 0; // events of earlier ones are ignored
   private terms: Terms = plainTerms;
   private token: string | undefined;
   private tokenIsNew = false; // the last one was refused, and no link has opened since
@@ -155,8 +154,8 @@ export class Device {
   }
 
   /**
-   * Adds a tool or replaces the one of that name; a live link is told within 100 ms. Throws a
-   * TypeError for what no gateway takes.
+   * Adds a tool or replaces the one of that name; sent on a live link within 100 ms. Throws a
+   * TypeError for what no gateway accepts.
    */
   tool(tool: Tool): void {
     toElement(tool);
@@ -174,7 +173,7 @@ export class Device {
     if (this.state === "idle" || this.state === "ended") this.dial();
   }
 
-  /** Says goodbye and cancels running calls. */
+  /** Closes the connection with 1000 and cancels running calls. */
   stop(): void {
     if (this.state === "idle" || this.state === "ended") return;
     this.calls.cancelAll();
@@ -184,8 +183,7 @@ export class Device {
   }
 
   /**
-   * Tells the gateway how this device is; for whoever chooses a device to call. Replaces what was
-   * said before.
+   * Reports this device's state, for callers that choose a device. Replaces the previous report.
    */
   setPresence(presence: Presence): void {
     if (JSON.stringify(presence) === JSON.stringify(this.presence)) return;
@@ -194,8 +192,8 @@ export class Device {
   }
 
   /**
-   * There may be another network, or the page woke up: a lost link is dialled at once, a live one
-   * is tried out.
+   * The network may have changed, or the page woke up: a lost link is dialled at once, a live one
+   * is probed.
    */
   networkChanged(): void {
     this.backoff.networkChanged();
@@ -295,7 +293,7 @@ export class Device {
   }
 
   /**
-   * A browser hides why a WebSocket was refused, so a plain request with the same token is asked.
+   * A browser hides why a WebSocket was refused, so a plain request with the same token is sent.
    */
   private async askWhyRefused(): Promise<void> {
     const isCurrent = this.thisAttempt();
@@ -321,8 +319,8 @@ export class Device {
   }
 
   /**
-   * A token that can be replaced is, at once and then with the usual waits; one that cannot is the
-   * end.
+   * Replaces the token if it can be replaced, at once and then with the usual waits; otherwise ends
+   * the device.
    */
   private onTokenRefused(why: string): void {
     if (typeof this.options.token === "string") {
@@ -342,7 +340,7 @@ export class Device {
     this.end({ reason: "refused", message });
   }
 
-  /** Says later whether that is still the attempt under way. */
+  /** Tells later whether that attempt is still the current one. */
   private thisAttempt(): () => boolean {
     const attempt = this.attempts;
     return () => this.state === "dialing" && this.attempts === attempt;
@@ -362,7 +360,7 @@ export class Device {
     this.tell({ kind: "ended", end });
   }
 
-  /** From here on nothing that the socket does reaches us; returns it. */
+  /** Detaches the socket, so that its events are ignored, and returns it. */
   private letGo(): Socket | undefined {
     const socket = this.socket;
     this.socket = undefined;
@@ -372,14 +370,14 @@ export class Device {
     this.cancelGather = this.cancelSendAgain = undefined;
     if (socket) {
       socket.onopen = socket.onmessage = socket.onclose = null;
-      socket.onerror = () => {}; // one that is closed while it connects still has something to say
+      socket.onerror = () => {}; // one that is closed while it connects still reports an error
     }
     return socket;
   }
 
-  // Signs of life
+  // Liveness
 
-  /** Looks after the link when it has been silent for long. */
+  /** Probes the connection after a long silence. */
   private watch(): void {
     this.cancelLiveness();
     const silence = this.surroundings.now() - this.lastHeard;
@@ -404,7 +402,7 @@ export class Device {
       const socket = this.letGo();
       this.backoff.linkLost(this.surroundings.now());
       this.outbox.linkBroke(this.keepUntil());
-      this.retry("the gateway fell silent");
+      this.retry("the gateway stopped answering");
       socket?.close(noPong, "no answer");
     });
   }
@@ -457,8 +455,8 @@ export class Device {
 
   private onRequest(request: Extract<ServerFrame, { type: "tool_call_request" }>): void {
     const { id, name, args, caller } = request;
-    // One run and one reply per request, however often the gateway asks: it asks again after a
-    // break, and when it missed something.
+    // One run and one reply per request, however often the gateway sends it: it sends it again
+    // after a break, and when it missed a frame.
     const kept = this.outbox.find(id);
     if (this.calls.has(id)) this.accept(id);
     else if (kept !== undefined && this.resumes()) this.socket?.send(kept);
@@ -489,7 +487,7 @@ export class Device {
       this.send({ type: "tool_call_accepted", id });
   }
 
-  /** What does not belong into a message is uploaded, while the call still runs. */
+  /** Uploads a result that is too large for a message, while the call still runs. */
   private async pack(call: ToolCall, result: ToolResult): Promise<CallEnd> {
     const { uploads } = call;
     const isBlob = result instanceof Blob;
@@ -540,8 +538,7 @@ export class Device {
   }
 
   /**
-   * What is not acknowledged in time may have been lost on a link that lives, by a proxy that
-   * spoiled it.
+   * A reply that is not acknowledged in time may have been lost on a live link, by a faulty proxy.
    */
   private sendAgainLater(ms: number): void {
     if (
@@ -601,7 +598,7 @@ function replyFrame(id: string, end: CallEnd): ClientFrame {
   return { type: "tool_result", id, output: end.output, success: true };
 }
 
-/** Bytes for a gateway that takes no uploads. */
+/** Bytes for a gateway without uploads. */
 async function inline(blob: Blob): Promise<Json> {
   return {
     content_type: blob.type || "application/octet-stream",

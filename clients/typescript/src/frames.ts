@@ -1,7 +1,6 @@
 /**
- * The frames between a device and a gateway, as the wire has them. What comes in is read leniently:
- * unknown fields are ignored, a wrong type means absent. Source: docs/protocols/clawseed.md,
- * sections 2 and 9.
+ * The frames between a device and a gateway. Incoming frames are read leniently: unknown fields are
+ * ignored, a wrong type means absent. Source: docs/protocols/clawseed.md, sections 2 and 9.
  */
 
 /** Any JSON value. */
@@ -48,14 +47,14 @@ export type ClientFrame =
   | ({ type: "presence" } & Presence)
   | { type: "get_registered_tools" };
 
-/** What a device tells of its state, for who wants to call it; what is left out is unknown. */
+/** A device's state, for its callers; what is left out is unknown. */
 export interface Presence {
   /** Charge from 0 to 1. */
   battery?: number;
   charging?: boolean;
-  /** The connection costs by the byte, or saves data. */
+  /** The connection is metered, or saves data. */
   metered?: boolean;
-  /** Somebody looks at it. */
+  /** The page is in the foreground. */
   foreground?: boolean;
 }
 
@@ -65,7 +64,7 @@ export interface Caller {
   agent: string;
 }
 
-/** What a device hears; frames of chat turns are not for it. */
+/** What a device receives; frames of chat turns are not for it. */
 export type ServerFrame =
   | { type: "session_start"; sessionId: string }
   | { type: "connected"; terms: Terms }
@@ -83,31 +82,31 @@ export type ServerFrame =
   | { type: "result_acknowledged"; id: string }
   | { type: "error"; code: string; message: string };
 
-/** A tool that the gateway did not take. */
+/** A tool that the gateway rejected. */
 export interface Rejected {
   name: string;
   code: string;
   message: string;
 }
 
-/** What the gateway of this link can and allows. */
+/** The capabilities and limits of this connection's gateway. */
 export interface Terms {
   capabilities: ReadonlySet<string>;
   maxMessageBytes: number;
   graceMs: number;
-  /** None: results go into messages only. */
+  /** Undefined: results go into messages only. */
   uploads: UploadTerms | undefined;
 }
 
 /** How results that are too large for a message reach the gateway. */
 export interface UploadTerms {
   path: string;
-  /** Results up to here are told in the message. */
+  /** Results up to this size are sent in the message. */
   inlineBytes: number;
   maxBytes: number;
 }
 
-/** A gateway that says nothing about itself. */
+/** A gateway without extensions. */
 export const plainTerms: Terms = {
   capabilities: new Set(),
   maxMessageBytes: 8 << 20,
@@ -130,7 +129,7 @@ export const capabilities = [
   "presence",
 ] as const;
 
-/** Reads one text message; nothing for what is no frame, or none that a device acts on. */
+/** Reads one text message; undefined for what is no frame, or none that a device acts on. */
 export function parseServerFrame(text: string): ServerFrame | undefined {
   let root: unknown;
   try {

@@ -5,7 +5,7 @@
 export class GatewayAddress {
   private constructor(private readonly base: URL) {}
 
-  /** Throws a TypeError for text that is no such address. */
+  /** Throws a TypeError for any other text. */
   static parse(text: string): GatewayAddress {
     const base = new URL(text);
     const schemes: Record<string, string> = {

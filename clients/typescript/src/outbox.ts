@@ -42,7 +42,7 @@ export class Outbox {
     for (const reply of this.replies.values()) reply.keepUntil ??= keepUntil;
   }
 
-  /** The frames to send again, oldest first; those whose time is over are forgotten. */
+  /** The frames to send again, oldest first; expired ones are dropped. */
   linkOpened(now: number): string[] {
     const frames: string[] = [];
     for (const [callId, reply] of this.replies) {

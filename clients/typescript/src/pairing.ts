@@ -1,12 +1,12 @@
 import { GatewayAddress } from "./gateway-address.js";
 import { realSurroundings, type Surroundings } from "./surroundings.js";
 
-/** Why a code gave no token. */
+/** Why a code could not be exchanged for a token. */
 export class PairingError extends Error {
   override readonly name = "PairingError";
   constructor(
     /**
-     * `wrong`: not this code. `none_open`: no code is open, or it has run out. `slow_down`: too
+     * `wrong`: not this code. `none_open`: no code is open, or it has expired. `slow_down`: too
      * many tries. `unreachable`: no answer.
      */
     readonly reason: "wrong" | "none_open" | "slow_down" | "unreachable",
@@ -18,7 +18,7 @@ export class PairingError extends Error {
   }
 }
 
-/** The twelve digits of a pairing code as `NNNN-NNNN-NNNN`; nothing for other text. */
+/** The twelve digits of a pairing code as `NNNN-NNNN-NNNN`; undefined for other text. */
 export function normalizeCode(text: string): string | undefined {
   const digits = text.replace(/[\s-]/g, "");
   return /^\d{12}$/.test(digits) ? digits.replace(/(\d{4})(?=\d)/g, "$1-") : undefined;
@@ -46,7 +46,7 @@ export function pair(
 }
 
 /**
- * Redeems a code, with a body if there is one; gives that member of the answer. Throws {@link
+ * Redeems a code, with a body if there is one; returns that member of the answer. Throws {@link
  * PairingError}.
  */
 export async function redeemCode(

@@ -2,7 +2,7 @@ const most = 16_384;
 
 /**
  * The ids of the calls that a device has begun, so that none runs twice although the gateway may
- * ask again. The oldest is forgotten.
+ * send it again. The oldest is forgotten.
  */
 export class SeenCalls {
   private readonly ids = new Set<string>();

@@ -21,7 +21,7 @@ export interface FetchOptions {
   signal?: AbortSignal;
 }
 
-/** Where time, chance and the network come from; tests bring their own. */
+/** Clock, randomness and network; tests supply their own. */
 export interface Surroundings {
   /** Milliseconds, as `Date.now()`. */
   now(): number;

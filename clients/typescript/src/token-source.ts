@@ -1,9 +1,9 @@
 /** Where a device's bearer token comes from when it does not last; {@link DeviceKey} is one. */
 export interface TokenSource {
   /**
-   * A token that the gateway takes now. Asked before the first link, and again whenever the last
-   * token was refused. Throws {@link TokenRefused} when there will be none; whatever else it throws
-   * means: not now, try again later.
+   * A token that the gateway accepts now. Asked before the first link, and again whenever the last
+   * token was refused. Throws {@link TokenRefused} when there will be none; any other
+   * exception means: try again later.
    */
   token(): Promise<string>;
 }

@@ -1,24 +1,24 @@
 import { type ErrorCode, errorCodes } from "./error-codes.js";
 import type { Annotations, Caller, Json, JsonObject, ToolElement, UploadTerms } from "./frames.js";
 
-/** One call that runs, as its handler sees it. */
+/** A running call, as its handler sees it. */
 export interface ToolCall {
   readonly id: string;
   /** The tool's name as it was registered. */
   readonly tool: string;
   readonly args: JsonObject;
-  /** Who asks; both empty with a gateway that does not tell. */
+  /** Who calls; both empty with a gateway that does not send it. */
   readonly caller: Caller;
   /** When the gateway stops waiting, on the clock of `Date.now()`. */
   readonly deadline: number;
   /**
-   * Aborted at the deadline, when the caller takes the call back, and when the device stops.
-   * Whoever works on goes unheard.
+   * Aborted at the deadline, when the caller cancels, and when the device stops. A later result is
+   * ignored.
    */
   readonly signal: AbortSignal;
   /**
-   * Results above `inlineBytes` are uploaded, up to `maxBytes`; none: this gateway takes no
-   * uploads, so keep results small.
+   * Results above `inlineBytes` are uploaded, up to `maxBytes`; undefined: this gateway takes
+   * no uploads, so keep results small.
    */
   readonly uploads: UploadTerms | undefined;
   /**
@@ -74,7 +74,7 @@ export class ToolError extends Error {
   }
 }
 
-/** What somebody else calls a code, as one of ours. */
+/** Another name of a code, as one of ours. */
 export function asErrorCode(text: unknown): ErrorCode {
   return errorCodes.find((code) => code === text) ?? "INTERNAL";
 }
@@ -82,7 +82,7 @@ export function asErrorCode(text: unknown): ErrorCode {
 const namePattern = /^[A-Za-z0-9_.-]{1,128}$/;
 const maxDescriptionBytes = 8 << 10;
 
-/** The tool as `register_tools` has it. Throws a TypeError for what no gateway would take. */
+/** The tool as `register_tools` has it. Throws a TypeError for what no gateway would accept. */
 export function toElement(tool: Tool): ToolElement {
   if (!namePattern.test(tool.name))
     throw new TypeError(

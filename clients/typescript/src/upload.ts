@@ -15,8 +15,8 @@ export interface Upload {
 }
 
 /**
- * Uploads a result that is too large for a message and gives the artifact's id. A broken network is
- * tried again: an upload needs no link, only a call that still waits. Throws a ToolError. Source:
+ * Uploads a result that is too large for a message and returns the artifact's id. Network failures
+ * are retried: an upload needs no link, only a call that still waits. Throws a ToolError. Source:
  * docs/protocols/clawseed.md, section 9, "Large results".
  */
 export async function uploadResult(
@@ -59,13 +59,13 @@ export async function uploadResult(
       );
       if (!mayPass(response.status)) throw failure;
     } catch (thrown) {
-      if (thrown instanceof ToolError) throw thrown; // anything else is the network's doing
+      if (thrown instanceof ToolError) throw thrown; // anything else is a network failure
     }
   }
   throw failure;
 }
 
-/** A token that has just ended, silence, too many at once, a gateway that starts. */
+/** An expired token, a timeout, too many at once, a starting gateway. */
 function mayPass(status: number): boolean {
   return status === 401 || status === 408 || status === 429 || status === 502 || status === 503;
 }

@@ -139,7 +139,7 @@ describe("a device", () => {
     ]);
   });
 
-  test("stops a call that is taken back and replies nothing", async () => {
+  test("stops a call that is cancelled and sends no reply", async () => {
     const device = connected();
     let seen: ToolCall | undefined;
     device.tool({
@@ -340,7 +340,7 @@ describe("a device", () => {
     const dead = world.socket;
     world.pass(15_000);
     expect(events.filter((event) => event.kind === "lost")).toEqual([
-      { kind: "lost", why: "the gateway fell silent", retryInMs: 1_000 },
+      { kind: "lost", why: "the gateway stopped answering", retryInMs: 1_000 },
     ]);
     expect(dead.closed?.code).toBe(4408);
   });

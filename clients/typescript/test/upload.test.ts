@@ -120,7 +120,7 @@ describe("a result that is too large for a message", () => {
     expect(world.asked).toEqual([]);
   });
 
-  test("a call that is taken back takes its upload with it", async () => {
+  test("a call that is cancelled takes its upload with it", async () => {
     world.respond = (_, options) =>
       new Promise<Response>((_done, failed) =>
         options.signal?.addEventListener("abort", () => failed(new Error("aborted"))),

@@ -1,5 +1,5 @@
-// The page without the network: what was loaded last is shown until the gateway is back. Calls,
-// pairing and the WebSocket are not ours.
+// The page offline: the last loaded version is shown until the gateway is back. Calls, pairing and
+// the WebSocket are not handled here.
 const cacheName = "crab-device-1";
 const scope = new URL(self.registration.scope).pathname;
 
@@ -21,7 +21,7 @@ self.addEventListener("fetch", (event) => {
   );
 });
 
-// A notification of a question brings the page to the front.
+// A click on a question's notification brings the page to the front.
 self.addEventListener("notificationclick", (event) => {
   event.notification.close();
   event.waitUntil(

@@ -18,7 +18,7 @@ export class Activity {
 
   constructor(private readonly changed: () => void) {}
 
-  /** Takes what a device tells of a call. */
+  /** Records a step of a call. */
   readonly onCall = (news: CallNews): void => {
     const before = this.runningById.get(news.id);
     const entry: Entry = {
@@ -35,7 +35,7 @@ export class Activity {
     this.changed();
   };
 
-  /** What a call that runs is about to give. */
+  /** What a running call is about to give. */
   gave(callId: string, given: Given): void {
     const entry = this.runningById.get(callId);
     if (entry) this.runningById.set(callId, { ...entry, given });

@@ -16,7 +16,7 @@ import { DeviceView } from "./ui/device-view.js";
 
 const refreshMs = 5_000; // of the times in the lists
 
-/** A paired browser at work: the device, the person's answers, and the view of both. */
+/** A paired browser: the device, the person's answers, and the view of both. */
 export class DevicePage {
   readonly element: HTMLElement;
   private readonly device: Device;
@@ -33,7 +33,7 @@ export class DevicePage {
       token: string | TokenSource;
       settings: SettingsStore;
       tools: readonly PageTool[];
-      /** The token is no good any more, or the person gave it up. */
+      /** The token is no longer valid, or the person unpaired the device. */
       unpaired: (why: string | undefined) => void;
     },
   ) {
@@ -82,7 +82,7 @@ export class DevicePage {
     this.listen();
   }
 
-  /** Answers from now on, unless the person wanted a pause. */
+  /** Answers calls from now on, unless the person has paused it. */
   start(): void {
     if (this.options.settings.get().paused) {
       this.view.showLink({ kind: "ended", end: { reason: "stopped", message: "" } }, Date.now());
@@ -99,7 +99,7 @@ export class DevicePage {
     this.view.showLink({ kind: "elsewhere" }, Date.now());
   }
 
-  /** Says goodbye; the page is used no more. */
+  /** Closes the connection for good; the page is not used any more. */
   close(): void {
     this.abort.abort();
     this.device.stop();
@@ -148,7 +148,7 @@ export class DevicePage {
   private listen(): void {
     const { signal } = this.abort;
     addEventListener("online", () => this.device.networkChanged(), { signal });
-    // A page that is left says goodbye; the browser may keep it and show it again.
+    // A page that is left closes its connection; the browser may keep it and show it again.
     addEventListener("pagehide", () => this.device.stop(), { signal });
     addEventListener("pageshow", (event) => event.persisted && this.start(), { signal });
     document.addEventListener(

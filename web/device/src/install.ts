@@ -30,7 +30,7 @@ export function watchInstall(changed: (can: boolean) => void, signal: AbortSigna
   tell();
 }
 
-/** Shows the browser's own question; to be called from a click. An offer is good once. */
+/** Shows the browser's own question; to be called from a click. An offer can be used once. */
 export async function install(): Promise<void> {
   const current = offer;
   change(undefined);

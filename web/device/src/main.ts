@@ -99,4 +99,4 @@ addEventListener("hashchange", () => {
   if (codeFromLink(window.location.hash) !== undefined) begin();
 });
 begin();
-void navigator.serviceWorker?.register("./sw.js").catch(() => {}); // the page works without
+void navigator.serviceWorker?.register("./sw.js").catch(() => {}); // the page works without it

@@ -2,7 +2,7 @@ const lockName = "crab-device";
 
 /**
  * Calls `mine` in one tab of this browser at a time, the one that asked last; `lost` when another
- * tab has taken over. Without the Web Locks API every tab is the one.
+ * tab has taken over. Without the Web Locks API every tab is called.
  */
 export function beTheOneTab(mine: () => void, lost: () => void): void {
   if (!navigator.locks) {

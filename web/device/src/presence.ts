@@ -3,8 +3,8 @@ import type { Presence } from "@crab/device";
 import { more } from "./tools/facts.js";
 
 /**
- * Tells how this browser is, now and whenever it changes, until `signal` is aborted: charge, a
- * network that costs, whether somebody looks.
+ * Reports the state of this browser, now and whenever it changes, until `signal` is aborted:
+ * charge, a metered network, whether the page is in the foreground.
  */
 export async function watchPresence(
   tell: (presence: Presence) => void,

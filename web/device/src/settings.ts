@@ -1,4 +1,4 @@
-/** What this browser remembers of itself; in its local storage, for this gateway's origin alone. */
+/** This browser's settings; in its local storage, for this gateway's origin alone. */
 export interface Settings {
   /**
    * How this browser was paired: by a key, which the browser's database holds, or by this token.
@@ -7,15 +7,15 @@ export interface Settings {
   key?: true;
   token?: string;
   name: string;
-  /** Tools that the person switched, on or off; others stay as they come. */
+  /** Tools that the person switched on or off; others keep their default. */
   switched: Record<string, boolean>;
-  /** The person wants no calls for now. */
+  /** The person has paused calls. */
   paused?: boolean;
 }
 
 const key = "crab.device";
 
-/** A name to begin with, from what the browser says it is. */
+/** A default name, from the browser's user agent. */
 export function guessedName(userAgent: string): string {
   const known: Array<[RegExp, string]> = [
     [/iPad/, "iPad"],
@@ -30,7 +30,7 @@ export function guessedName(userAgent: string): string {
   return known.find(([pattern]) => pattern.test(userAgent))?.[1] ?? "Browser";
 }
 
-/** Keeps settings in a `Storage`. What cannot be read counts as nothing. */
+/** Keeps settings in a `Storage`. Unreadable ones are ignored. */
 export class SettingsStore {
   private value: Settings;
 

@@ -2,7 +2,7 @@ import { ToolError } from "@crab/device";
 
 import { objectOf, type PageTool } from "./page-tool.js";
 
-/** What the type library does not know yet. */
+/** Missing in the type library. */
 interface Battery extends EventTarget {
   level: number;
   charging: boolean;

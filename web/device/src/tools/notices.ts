@@ -2,7 +2,7 @@ import { ToolError } from "@crab/device";
 
 import { objectOf, type PageTool, personMs, toolError } from "./page-tool.js";
 
-/** Shows a notification; through the service worker where the browser insists on it. */
+/** Shows a notification; through the service worker where the browser requires it. */
 export async function notify(title: string, options: NotificationOptions): Promise<void> {
   const worker = await navigator.serviceWorker?.getRegistration();
   if (worker) await worker.showNotification(title, options);
@@ -92,7 +92,7 @@ let lock: WakeLockSentinel | undefined;
 let awakeUntil = 0;
 let release: ReturnType<typeof setTimeout> | undefined;
 
-/** The browser lets go whenever the page is hidden; it is asked again when the page is back. */
+/** The browser releases the lock when the page is hidden; it is requested again afterwards. */
 async function keepAwake(): Promise<void> {
   if (!document.hidden && Date.now() < awakeUntil)
     lock = await navigator.wakeLock.request("screen");

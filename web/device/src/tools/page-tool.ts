@@ -8,7 +8,7 @@ import {
 
 import type { IconName } from "../ui/icons.js";
 
-/** A tool of this page: what a gateway hears of it, and what the person reads. */
+/** A tool of this page: what the gateway gets, and what the person reads. */
 export interface PageTool {
   name: string;
   icon: IconName;
@@ -62,7 +62,7 @@ export function objectOf(
   };
 }
 
-/** What a browser throws, as an error that an agent understands. */
+/** A browser's exception as an error for the agent. */
 export function toolError(thrown: unknown, what: string): ToolError {
   if (thrown instanceof ToolError) return thrown;
   const name = thrown instanceof Error || thrown instanceof DOMException ? thrown.name : "";
@@ -111,7 +111,7 @@ export function fitsInline(call: ToolCall, bytes: number): boolean {
   );
 }
 
-const roomForFacts = 1 << 10; // what a result says beside its bytes
+const roomForFacts = 1 << 10; // the rest of a result beside its bytes
 
 /** `214 KB`, `3.1 MB`. */
 export function sizeWords(bytes: number): string {

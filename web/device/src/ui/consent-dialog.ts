@@ -8,8 +8,8 @@ import { callerAccount, callerName, valueWords } from "./words.js";
 
 /**
  * Questions to the person, in one dialog over the page: may this call run, and where the browser
- * wants a tap, that tap. One question at a time; whoever asks sees to that. A question whose call
- * is over goes away by itself.
+ * wants a tap, that tap. One question at a time; the callers ensure that. A question whose call
+ * has ended disappears by itself.
  */
 export class ConsentDialog {
   private readonly dialog = h("dialog", {

@@ -7,7 +7,7 @@ import { icon } from "./icons.js";
 import { mark } from "./mark.js";
 import { ago, callerAccount, callerName } from "./words.js";
 
-/** What the view asks its owner to do. */
+/** Actions of the view. */
 export interface DeviceActions {
   /** Offer the tool, or take it away. */
   switchTool(name: string, on: boolean): void;
@@ -27,8 +27,8 @@ export interface DeviceViewOptions {
 }
 
 /**
- * The view of a paired browser: how the link is, what runs, what is offered, who may use it, what
- * was called.
+ * The view of a paired browser: connection state, running calls, tools, lasting answers, last
+ * calls.
  */
 export class DeviceView {
   readonly element: HTMLElement;
@@ -212,7 +212,7 @@ export class DeviceView {
       running: "running",
       ok: "done",
       failed: entry.code === "FORBIDDEN" ? "refused" : (entry.code ?? "failed"),
-      cancelled: "taken back",
+      cancelled: "cancelled",
     };
     return h(
       "li",
@@ -292,7 +292,7 @@ function fillList(list: HTMLUListElement, items: HTMLElement[], empty: string): 
   fill(list, ...(items.length > 0 ? items : [h("li", { class: "empty quiet" }, empty)]));
 }
 
-/** What the browser's own settings forbid is told before an agent finds out. */
+/** Shows what the browser's own settings forbid before a call fails. */
 async function tellWhenBlocked(tool: PageTool, hint: HTMLElement): Promise<void> {
   if (tool.permission === undefined) return;
   const status = await navigator.permissions

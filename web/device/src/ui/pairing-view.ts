@@ -109,7 +109,7 @@ export class PairingView {
   private onInput(): void {
     const digits = this.code.value.replace(/\D/g, "").slice(0, 12);
     const grouped = digits.replace(/(\d{4})(?=\d)/g, "$1-");
-    // not while somebody mends the middle
+    // not while the middle is being edited
     if (this.code.selectionStart === this.code.value.length) this.code.value = grouped;
   }
 

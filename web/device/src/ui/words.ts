@@ -1,12 +1,12 @@
 import type { Caller, Json } from "@crab/device";
 
-/** Who asks, for a headline: the agent if it says who it is, else the account behind it. */
+/** Who calls, for a headline: the agent's name if there is one, else the principal's. */
 export function callerName(caller: Caller): string {
   return caller.agent || nameOf(caller.principal) || "Somebody";
 }
 
 /**
- * What the gateway proved, for the line below: `through the account ci`; empty without anything to
+ * What the gateway proved, for the line below: `through caller/ci`; empty without anything to
  * add.
  */
 export function callerAccount(caller: Caller): string {
