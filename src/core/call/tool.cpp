@@ -29,8 +29,10 @@ std::string_view name_of(SourceKind kind) {
 
 void Tool::set_source(ToolSource from) {
     source = std::move(from);
+    const std::string_view kind =
+        source.kind == SourceKind::kMcpServer ? "mcp" : name_of(source.kind);
     source_text = source.name.empty() ? std::string(name_of(source.kind))
-                                      : fmt::format("{}/{}", name_of(source.kind), source.name);
+                                      : fmt::format("{}/{}", kind, source.name);
     unique_name = source.name.empty() ? spec.name : fmt::format("{}__{}", source.name, spec.name);
 }
 

@@ -105,6 +105,8 @@ struct Tool {
     bool unique_name_only = false;
     /// Callable, but in no list: what a front calls to serve a method of its protocol
     bool unlisted = false;
+    /// A null that the schema refuses counts as an absent member, where that is valid
+    bool drops_nulls = false;
 
     /// Sets the source and the unique name that follows from it; before the tool is registered.
     void set_source(ToolSource from);

@@ -35,7 +35,8 @@ struct ResultExtras {
 struct ToolResult {
     ContentKind kind = ContentKind::kText;
     std::string content;  ///< UTF-8 text, compact JSON, or bytes, as `kind` says
-    std::string content_type;  ///< for kBytes only
+    /// Of kBytes; of kJson only when the object is one of another protocol
+    std::string content_type;
     std::vector<std::string> logs;
     Usage usage;
     std::shared_ptr<const ResultExtras> extras;  ///< usually null; not kept for replays

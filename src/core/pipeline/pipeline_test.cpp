@@ -407,6 +407,21 @@ TEST_F(PipelineTest, NoArgumentsStandForAnEmptyObject) {
     }
 }
 
+TEST_F(PipelineTest, ARefusedNullIsAnAbsentMemberOfToolsThatSaySo) {
+    ready();
+    auto strict = front();
+    strict->args = R"({"n":null})";
+    EXPECT_EQ(start(std::move(strict))->code(), ErrorCode::kInvalidArgs);
+    const auto tool = tool_of("echo", "phone", ConnectionId{1}, {}, spec);
+    tool->host = host;
+    tool->drops_nulls = true;
+    registry.change(ConnectionId{1}, std::array<ToolRef, 1>{tool}, {});
+    auto lenient = front();
+    lenient->args = R"({"n":null,"m":null})";
+    EXPECT_EQ(start(std::move(lenient))->content(), "done");
+    EXPECT_EQ(host->args.back(), R"({"m":null})");
+}
+
 TEST_F(PipelineTest, AnUnknownToolIsNotFound) {
     ready();
     auto call = front();

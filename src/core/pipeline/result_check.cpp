@@ -60,10 +60,11 @@ Result<void> ResultCheck::check_form(const Tool& tool, const ToolResult& result)
         fmt::format(R"({{"errors":{}}})", json::to_json(violations)));
 }
 
-/// Unless the tool gave one, or its own schema has no room for one.
+/// Unless the tool gave one, or its own schema has no room for one. JSON of a media type of its own
+/// is another protocol's object.
 void ResultCheck::add_operation_id(const Tool& tool, ToolResult& result) {
     if (!tool.spec.side_effects || result.kind != ContentKind::kJson ||
-        !result.content.starts_with('{'))
+        !result.content_type.empty() || !result.content.starts_with('{'))
         return;
     const auto given = parser_.parse(result.content);
     if (!given || json::get_string(given->element(), "operation_id")) return;

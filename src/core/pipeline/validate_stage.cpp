@@ -1,6 +1,8 @@
 #include "core/pipeline/validate_stage.hpp"
 
 #include "base/cut_text.hpp"
+#include "core/pipeline/authorize_stage.hpp"
+#include "core/pipeline/refused_nulls.hpp"
 #include "json/schema/schema.hpp"
 #include "json/value.hpp"
 #include "json/writer.hpp"
@@ -46,8 +48,15 @@ Result<void> check(const Tool& tool, CallInProgress& progress) {
         if (!tool.spec.takes(type)) return fail(wrong_type(tool, type));
         return {};  // bytes are the tool's own to judge
     }
-    if (const auto violations = tool.input->check(args->element()); !violations.empty())
-        return fail(invalid_arguments(violations));
+    const auto violations = tool.input->check(args->element());
+    if (violations.empty()) return {};
+    auto without = tool.drops_nulls
+                       ? drop_refused_nulls(progress.call().args, *tool.input, violations)
+                       : std::nullopt;
+    if (!without) return fail(invalid_arguments(violations));
+    progress.args.replace(std::move(*without));
+    auto decided = AuthorizeStage::decide(progress.facts.tool, progress);
+    if (!decided) return fail(std::move(decided.error()));
     return {};
 }
 

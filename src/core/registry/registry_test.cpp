@@ -167,6 +167,7 @@ TEST_F(RegistryTest, AnUnlistedToolIsFoundByItsUniqueNameOnly) {
     const std::shared_ptr<Tool> hidden = make_tool({.name = "resources.read"}).value();
     hidden->set_source({.kind = SourceKind::kMcpServer, .name = "files"});
     hidden->unlisted = hidden->unique_name_only = true;
+    EXPECT_EQ(hidden->source_text, "mcp/files") << "in policy and audit";
     add(kFirst, hidden);
     EXPECT_EQ(resolve("files__resources.read").value(), hidden);
     EXPECT_EQ(resolve("resources.read").error().code, ErrorCode::kToolNotFound);

@@ -1,0 +1,29 @@
+#include "core/pipeline/result_check.hpp"
+
+#include "base/clock.hpp"
+#include "core/call/test_tools.hpp"
+
+#include <gtest/gtest.h>
+
+namespace crab::core {
+namespace {
+
+TEST(ResultCheck, AnotherProtocolsObjectGetsNoOperationId) {
+    const FakeClock clock;
+    IdSource ids(clock, 1);
+    ResultCheck check(ids);
+    ToolSpec spec;
+    spec.side_effects = true;
+    const auto tool = tool_of("echo", "phone", ConnectionId{1}, {}, spec);
+    CallRules rules;
+    rules.operation_ids = true;
+    ToolResult result;
+    result.kind = ContentKind::kJson;
+    result.content = R"({"content":[]})";
+    EXPECT_TRUE(check.check(*tool, result, rules)->content.starts_with(R"({"operation_id":")"));
+    result.content_type = "application/vnd.mcp.result+json";
+    EXPECT_EQ(check.check(*tool, result, rules)->content, R"({"content":[]})");
+}
+
+}  // namespace
+}  // namespace crab::core
