@@ -97,6 +97,11 @@ LAYERS = {
     | VALUES
     | NET
     | {"adapters/mcp/wire", "base/process", "core/call", "crypto"},
+    "adapters/mcp/upstreams": TASKS
+    | SCHEMAS
+    | NET
+    | CORE
+    | {"adapters/mcp/wire", "adapters/mcp/client", "trust", "base/process", "crypto"},
     "adapters/mcp/server": TASKS | VALUES | NET | CORE | {"adapters/mcp/wire", "crypto"},
     "hosts/memory": TASKS | SCHEMAS | {"core/call"},
     "hosts/cron": TASKS | SCHEMAS | {"core/call"},

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "adapters/mcp/upstreams/pins.hpp"
+#include "adapters/mcp/upstreams/tool_reading.hpp"
+#include "adapters/mcp/wire/catalogs.hpp"
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace crab::mcp {
+
+/// Resources, templates or prompts of an upstream, ready for a Catalog.
+struct CatalogReading {
+    std::vector<Catalog::Entry> entries;  ///< in the upstream's order; each key once
+    std::vector<PinnedText> pinned;       ///< one for each entry
+    std::vector<LeftOut> left_out;
+};
+
+/// `key_member`: `uri`, `uriTemplate` or `name`; `kind` is that of the pins. Titles and
+/// descriptions are cleaned (section 8, "Text"); everything else stays in its bytes.
+CatalogReading read_catalog(std::span<const std::string> entries, std::string_view key_member,
+                            std::string_view kind);
+
+/// The icons that may be shown (https, or small `data:`); empty when there are none.
+std::string safe_icons(std::string_view icons);
+
+}  // namespace crab::mcp
