@@ -197,7 +197,7 @@ std::vector<RegistrySnapshot::Listed> RegistrySnapshot::list(const View& view,
                 page.push_back({std::string(name), std::move(own)});
         } else if (!is_ambiguous(view, name)) {
             for_each_candidate(view, name, *entries_.find(name)->entry, [&](ToolRef tool) {
-                page.push_back({std::string(name), std::move(tool)});
+                if (!tool->unlisted) page.push_back({std::string(name), std::move(tool)});
                 return false;
             });
         }

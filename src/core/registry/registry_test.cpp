@@ -174,6 +174,15 @@ TEST_F(RegistryTest, AnUnlistedToolIsFoundByItsUniqueNameOnly) {
     EXPECT_EQ(listed(), Names{});
 }
 
+TEST_F(RegistryTest, AnUnlistedToolMayHaveItsPlainNameAndIsInNoListEither) {
+    const std::shared_ptr<Tool> held = make_tool({.name = "read"}).value();
+    held->set_source({.kind = SourceKind::kMcpServer, .name = "files"});
+    held->unlisted = true;
+    add(kFirst, held);
+    EXPECT_EQ(resolve("read").value(), held);
+    EXPECT_EQ(listed(), Names{});
+}
+
 TEST_F(RegistryTest, EachChangeIsTold) {
     int told = 0;
     const ChangeSignal::Watch watch = registry.changes().watch([&] { ++told; });
