@@ -5,12 +5,13 @@
 #include "adapters/mcp/wire/names.hpp"
 #include "adapters/mcp/wire/safe_text.hpp"
 #include "base/cut_text.hpp"
-#include "core/call/content_digest.hpp"
 #include "core/call/tool_schemas.hpp"
 #include "json/parser.hpp"
 #include "json/raw_parts.hpp"
+#include "json/value.hpp"
 #include "json/writer.hpp"
 
+#include <algorithm>
 #include <expected>
 #include <set>
 #include <string_view>
@@ -25,6 +26,18 @@ constexpr std::size_t kNameInReports = 128;
 // of all tools of an upstream, which the operator has chosen
 constexpr std::size_t kAllSchemas = std::size_t{64} << 20;
 constexpr std::string_view kDraft7 = "http://json-schema.org/draft-07/schema#";
+
+constexpr json::Limits kEntryLimits{.max_depth = 160};  // schemas of 128 within an entry
+
+/// So that the same entry in another order is the same text.
+void sort_members(json::Value& value) {
+    if (auto* const members = value.as_object()) {
+        std::ranges::sort(*members, {}, &json::Value::Member::first);
+        for (auto& [name, member] : *members) sort_members(member);
+    } else if (auto* const items = value.as_array()) {
+        for (json::Value& item : *items) sort_members(item);
+    }
+}
 
 std::string_view raw_of(std::string_view object, std::string_view name) {
     return json::find_raw(object, name).value_or(std::string_view());
@@ -199,16 +212,15 @@ private:
             if (const auto value = json::find_raw(entry, name)) writer.key(name).raw(*value);
         }
         writer.end_object();
-        const auto root = parser_.parse(chosen);
-        if (!root) return chosen;  // too deep to be put in order, which its schema was not
-        std::string canonical;
-        core::append_canonical(canonical, root->element(), chosen);
-        return canonical;
+        auto value = json::Value::parse(chosen, kEntryLimits);
+        if (!value) return chosen;  // as it is: with two members of a name there is no order
+        sort_members(*value);
+        return value->dump();
     }
 
     const ToolRules& rules_;
     const ParamHeaders headers_;
-    json::Parser parser_{{.max_depth = 160}};  // schemas of 128 within an entry
+    json::Parser parser_{kEntryLimits};
     core::SchemaBudget budget_{.left = kAllSchemas};
     std::set<std::string> names_;
 };

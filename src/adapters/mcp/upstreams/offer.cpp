@@ -1,0 +1,116 @@
+#include "adapters/mcp/upstreams/offer.hpp"
+
+#include "adapters/mcp/upstreams/tool_hosts.hpp"
+#include "adapters/mcp/wire/safe_text.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace crab::mcp {
+namespace {
+
+using HeldKeys = std::map<std::pair<std::string, std::string>, HeldBack::Why>;
+
+HeldKeys keys_of(const std::vector<HeldBack>& held) {
+    HeldKeys keys;
+    for (const HeldBack& each : held) keys.emplace(std::pair(each.kind, each.key), each.why);
+    return keys;
+}
+
+std::vector<Catalog::Entry> accepted(const CatalogReading& reading, const HeldKeys& held) {
+    std::vector<Catalog::Entry> entries;
+    for (std::size_t i = 0; i < reading.entries.size(); ++i) {
+        const PinnedText& pinned = reading.pinned[i];
+        if (!held.contains(std::pair(pinned.kind, pinned.key)))
+            entries.push_back(reading.entries[i]);
+    }
+    return entries;
+}
+
+}  // namespace
+
+std::vector<PinnedText> ReadLists::pinned() const {
+    std::vector<PinnedText> all;
+    for (const ReadTool& tool : tools.tools) {
+        all.push_back({.kind = std::string(kToolPin), .key = tool.facts.name, .text = tool.pinned});
+    }
+    for (const CatalogReading* reading : {&resources, &templates, &prompts})
+        all.insert(all.end(), reading->pinned.begin(), reading->pinned.end());
+    if (!instructions.empty())
+        all.push_back({.kind = std::string(kInstructionsPin), .key = {}, .text = instructions});
+    return all;
+}
+
+std::vector<LeftOut> ReadLists::left_out() const {
+    std::vector<LeftOut> all = tools.left_out;
+    for (const CatalogReading* reading : {&resources, &templates, &prompts})
+        all.insert(all.end(), reading->left_out.begin(), reading->left_out.end());
+    if (beyond > 0)
+        all.push_back({.name = {}, .reason = fmt::format("{} entries above the limits", beyond)});
+    return all;
+}
+
+ReadLists read_lists(const RawLists& raw, const ToolRules& rules, ParamHeaders headers) {
+    return {.tools = read_tools(raw.tools, rules, headers),
+            .resources = read_catalog(raw.resources, "uri", kResourcePin),
+            .templates = read_catalog(raw.templates, "uriTemplate", kTemplatePin),
+            .prompts = read_catalog(raw.prompts, "name", kPromptPin),
+            .instructions = clean_text(raw.instructions).text,
+            .beyond = raw.beyond};
+}
+
+std::vector<HeldBack> find_look_alikes(const ReadLists& lists, const LookAlikes& elsewhere,
+                                       const Pins& pins) {
+    std::vector<HeldBack> held;
+    if (pins.mode() == PinMode::kOff) return held;
+    for (const ReadTool& tool : lists.tools.tools) {
+        const std::string& name = tool.facts.name;
+        std::string other = elsewhere.find(name);
+        if (other.empty() || pins.accepts_name(name, other)) continue;
+        held.push_back({.kind = std::string(kToolPin),
+                        .key = name,
+                        .why = HeldBack::Why::kLooksAlike,
+                        .was = std::move(other),
+                        .now = name});
+    }
+    return held;
+}
+
+Offer make_offer(const ReadLists& lists, const std::vector<HeldBack>& held,
+                 const OfferTerms& terms) {
+    const HeldKeys keys = keys_of(held);
+    const std::string& source = terms.source.name;
+    Offer offer;
+    std::vector<std::shared_ptr<core::Tool>> tools = make_method_tools(terms.calls);
+    for (const ReadTool& read : lists.tools.tools) {
+        const auto why = keys.find(std::pair(std::string(kToolPin), read.facts.name));
+        if (why != keys.end()) {
+            tools.push_back(make_held_back(*read.tool, source, why->second));
+            continue;
+        }
+        // a registered tool does not change: each offer has its own
+        auto tool = std::make_shared<core::Tool>(*read.tool);
+        tool->host = std::make_shared<UpstreamToolHost>(terms.calls, read.facts);
+        tools.push_back(std::move(tool));
+        ++offer.usable;
+    }
+    for (const auto& tool : tools) {
+        if (terms.is_reserved(tool->spec.name)) tool->unique_name_only = true;
+        tool->set_source(terms.source);
+        tool->gate = terms.gate;
+        offer.tools.push_back(tool);
+    }
+    offer.catalog = std::make_shared<Catalog>();
+    offer.catalog->source = source;
+    offer.catalog->resources = accepted(lists.resources, keys);
+    offer.catalog->templates = accepted(lists.templates, keys);
+    offer.catalog->prompts = accepted(lists.prompts, keys);
+    if (!keys.contains(std::pair(std::string(kInstructionsPin), std::string())))
+        offer.catalog->instructions = lists.instructions;
+    return offer;
+}
+
+}  // namespace crab::mcp

@@ -1,0 +1,60 @@
+#pragma once
+
+#include "adapters/mcp/upstreams/catalog_reading.hpp"
+#include "adapters/mcp/upstreams/list_reading.hpp"
+#include "adapters/mcp/upstreams/pins.hpp"
+#include "adapters/mcp/upstreams/tool_reading.hpp"
+#include "adapters/mcp/upstreams/upstream_calls.hpp"
+#include "adapters/mcp/wire/catalogs.hpp"
+#include "core/call/tool.hpp"
+#include "core/call/tool_gate.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace crab::mcp {
+
+/// An upstream's lists, as they came.
+struct RawLists {
+    std::vector<std::string> tools, resources, templates, prompts;
+    std::string instructions;
+    std::size_t beyond = 0;  ///< entries above the limits
+    friend bool operator==(const RawLists&, const RawLists&) = default;
+};
+
+/// They read into what can be offered; judged by nobody yet.
+struct ReadLists {
+    ToolReading tools;
+    CatalogReading resources, templates, prompts;
+    std::string instructions;
+    std::size_t beyond = 0;
+
+    /// Everything that pins are about.
+    std::vector<PinnedText> pinned() const;
+    std::vector<LeftOut> left_out() const;
+};
+/// Compiles schemas: not for event loops.
+ReadLists read_lists(const RawLists& raw, const ToolRules& rules, ParamHeaders headers);
+
+/// What is held back because of its looks. `elsewhere`: the names of other sources.
+std::vector<HeldBack> find_look_alikes(const ReadLists& lists, const LookAlikes& elsewhere,
+                                       const Pins& pins);
+
+/// What is registered and published of an upstream.
+struct Offer {
+    std::vector<core::ToolRef> tools;  ///< those of methods and the held back included
+    std::size_t usable = 0;            ///< of the upstream's own tools
+    std::shared_ptr<Catalog> catalog;  ///< without its flags and its tenant
+};
+struct OfferTerms {
+    core::ToolSource source;
+    std::shared_ptr<UpstreamCalls> calls;
+    std::shared_ptr<core::ToolGate> gate;  ///< of all its calls
+    /// Whether a plain name belongs to a tool of the gateway itself
+    std::function<bool(std::string_view)> is_reserved;
+};
+Offer make_offer(const ReadLists& lists, const std::vector<HeldBack>& held,
+                 const OfferTerms& terms);
+
+}  // namespace crab::mcp

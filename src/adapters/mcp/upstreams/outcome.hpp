@@ -1,0 +1,36 @@
+#pragma once
+
+#include "adapters/mcp/client/upstream_session.hpp"
+#include "adapters/mcp/upstreams/tool_reading.hpp"
+#include "adapters/mcp/wire/rpc_error.hpp"
+#include "core/call/inquirer.hpp"
+#include "core/call/tool_result.hpp"
+
+#include <string>
+#include <string_view>
+
+/// An upstream's replies as outcomes of calls. Source: docs/protocols/mcp.md, sections 4.2, 4.3, 5
+/// "Errors", 7.1.
+namespace crab::mcp {
+
+/// What an upstream gave for a call, and in which era.
+struct CallReply {
+    UpstreamReply reply;
+    Era era = Era::kLegacy;
+};
+
+struct CallSight {
+    std::string_view source;  ///< for messages and the log
+    std::string_view method;
+    const UpstreamTool* tool = nullptr;  ///< of `tools/call`
+    core::Inquirer::Answers answers;  ///< what the caller's client can answer
+};
+
+/// Results that say `isError` are errors with the object in `details`; other errors of the upstream
+/// have their JSON-RPC error there, as `mcp/error`, if a client of MCP may see it.
+core::Outcome outcome_of(CallReply reply, const CallSight& sight);
+
+/// The member of an error's details that holds an upstream's own JSON-RPC error.
+inline constexpr std::string_view kPassedError = "mcp/error";
+
+}  // namespace crab::mcp

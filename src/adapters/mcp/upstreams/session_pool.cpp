@@ -1,0 +1,123 @@
+#include "adapters/mcp/upstreams/session_pool.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace crab::mcp {
+
+Task<Result<SessionPool::Lease>> SessionPool::get(UpstreamConnector& connector,
+                                                  UpstreamOptions options, SessionKey key,
+                                                  Deadline deadline) {
+    if (closed_) co_return fail(ErrorCode::kUnavailable, "the MCP server is being stopped");
+    auto found = slots_.find(key);
+    if (found != slots_.end() && found->second->session && !found->second->session->is_open()) {
+        drop(found);
+        found = slots_.end();
+    }
+    SlotRef slot = found == slots_.end() ? nullptr : found->second;
+    if (!slot) {
+        if (!make_room())
+            co_return fail(ErrorCode::kRateLimited,
+                           "too many callers have a session with this MCP server");
+        slot = std::make_shared<Slot>();
+        if (limits_.one_call_at_a_time) slot->gate = std::make_shared<core::ToolGate>(1);
+        slot->last_used = clock_.steady_now();
+        slots_.emplace(key, slot);
+        auto opened = co_await open(connector, std::move(options), std::move(key), slot);
+        if (!opened) co_return fail(std::move(opened.error()));
+    } else if (slot->connecting) {
+        auto waited = co_await wait_for(slot, deadline);
+        if (!waited) co_return fail(std::move(waited.error()));
+    }
+    core::ToolGate::Permit permit;
+    if (slot->gate) {
+        ++slot->calls;  // or it could be closed for being idle
+        auto entered = co_await slot->gate->enter(timers_, deadline);
+        --slot->calls;
+        if (!entered) co_return fail(std::move(entered.error()));
+        permit = std::move(*entered);
+    }
+    co_return Lease(slot, std::move(permit), clock_);
+}
+
+Task<Result<void>> SessionPool::open(UpstreamConnector& connector, UpstreamOptions options,
+                                     SessionKey key, SlotRef slot) {
+    slot->connecting = true;
+    auto session = co_await connector.connect(std::move(options), key.answers);
+    slot->connecting = false;
+    if (session) {
+        slot->session = std::move(*session);
+    } else {
+        slot->failure = session.error();
+    }
+    const auto found = slots_.find(key);
+    const bool kept = found != slots_.end() && found->second == slot;
+    if (kept && !session) slots_.erase(found);
+    while (!slot->waiting.empty()) {  // each goes on before wake() returns, and may end another
+        Waiter* const waiter = slot->waiting.front();
+        slot->waiting.pop_front();
+        waiter->wake();
+    }
+    if (!session) co_return fail(std::move(session.error()));
+    if (kept) co_return Result<void>();
+    tasks_.spawn("end of a session", close_one(slot->session));
+    co_return fail(ErrorCode::kUnavailable, "the MCP server is being stopped");
+}
+
+Task<Result<void>> SessionPool::wait_for(SlotRef slot, Deadline deadline) {
+    Waiter waiter(timers_);
+    const auto place = slot->waiting.insert(slot->waiting.end(), &waiter);
+    const WaitEnd end = co_await waiter.wait(deadline);
+    if (end != WaitEnd::kWoken) slot->waiting.erase(place);
+    if (end == WaitEnd::kCancelled) co_return fail(ErrorCode::kCancelled, "cancelled");
+    if (slot->failure) co_return fail(*slot->failure);
+    if (!slot->session)
+        co_return fail(ErrorCode::kUnavailable, "no session with the MCP server in time");
+    co_return Result<void>();
+}
+
+bool SessionPool::make_room() {
+    if (slots_.size() < limits_.most) return true;
+    auto oldest = slots_.end();
+    for (auto each = slots_.begin(); each != slots_.end(); ++each) {
+        const Slot& slot = *each->second;
+        if (slot.calls > 0 || slot.connecting) continue;
+        if (oldest == slots_.end() || slot.last_used < oldest->second->last_used) oldest = each;
+    }
+    if (oldest == slots_.end()) return false;
+    drop(oldest);
+    return true;
+}
+
+void SessionPool::drop(std::map<SessionKey, SlotRef>::iterator slot) {
+    if (auto session = slot->second->session)
+        tasks_.spawn("end of a session", close_one(std::move(session)));
+    slots_.erase(slot);
+}
+
+void SessionPool::close_idle() {
+    const SteadyTime before = clock_.steady_now() - limits_.idle;
+    for (auto each = slots_.begin(); each != slots_.end();) {
+        const auto next = std::next(each);
+        const Slot& slot = *each->second;
+        if (slot.calls == 0 && !slot.connecting && slot.last_used <= before) drop(each);
+        each = next;
+    }
+}
+
+Task<void> SessionPool::close_all() {
+    closed_ = true;
+    while (!slots_.empty()) drop(slots_.begin());
+    const auto begin = [&](std::coroutine_handle<> asking, TaskChain& chain) {
+        tasks_.stop(
+            [asking, home = chain.executor()] { asio::post(home, [asking] { asking.resume(); }); });
+    };
+    co_await suspend(begin);
+}
+
+Task<void> SessionPool::close_one(std::shared_ptr<UpstreamSession> session) {
+    session->set_listener(nullptr);
+    co_await session->close();
+}
+
+}  // namespace crab::mcp

@@ -1,0 +1,127 @@
+#include "adapters/mcp/upstreams/tool_hosts.hpp"
+
+#include "adapters/mcp/upstreams/call_relay.hpp"
+#include "adapters/mcp/wire/catalogs.hpp"
+#include "core/call/tool_schemas.hpp"
+#include "json/raw_parts.hpp"
+#include "json/writer.hpp"
+
+#include <fmt/format.h>
+
+namespace crab::mcp {
+namespace {
+
+/// What the request of any call has.
+UpstreamCall call_of(const core::AdmittedCall& admitted) {
+    const core::Call& call = admitted.call();
+    UpstreamCall made;
+    made.principal = admitted.principal()->id;
+    if (call.inquirer != nullptr) made.answers = call.inquirer->answers();
+    UpstreamRequest& request = made.request;
+    const core::ToolSpec& spec = admitted.tool().spec;
+    request.may_repeat = spec.idempotent || spec.effects() == core::Effects::kNone;
+    request.deadline = admitted.deadline();
+    request.traceparent = call.traceparent;
+    request.input_responses = call.input_responses;
+    request.request_state = call.request_state;
+    return made;
+}
+
+std::string key_meta(std::string_view key) {
+    std::string meta;
+    json::Writer(meta).begin_object().key("crab/idempotencyKey").string(key).end_object();
+    return meta;
+}
+
+/// A tool of a front's method, whose params the upstream checks itself.
+std::shared_ptr<core::Tool> method_tool(std::string_view name, std::string_view schema) {
+    core::ToolSpec spec;
+    spec.name = name;
+    spec.input_schema = schema;
+    spec.idempotent = spec.effects_known = true;
+    spec.default_timeout = Milliseconds(60'000);
+    spec.max_timeout = Milliseconds(600'000);
+    auto tool = core::make_tool(std::move(spec)).value();
+    tool->unlisted = tool->unique_name_only = true;
+    return tool;
+}
+
+}  // namespace
+
+Task<core::Outcome> UpstreamToolHost::run(core::AdmittedCall admitted, core::FrameSink& sink) {
+    UpstreamCall call = call_of(admitted);
+    call.request.method = "tools/call";
+    call.request.name = tool_.name;
+    call.arguments = admitted.args();
+    json::Writer(call.request.params)
+        .begin_object()
+        .key("name")
+        .string(tool_.name)
+        .key("arguments")
+        .raw(admitted.args())
+        .end_object();
+    if (const std::string_view key = admitted.call().idempotency_key;
+        !key.empty() && admitted.tool().spec.accepts_idempotency_key) {
+        call.request.meta = key_meta(key);
+        call.request.may_repeat = true;
+    }
+    const CallSight sight{.source = calls_->source(),
+                          .method = "tools/call",
+                          .tool = &tool_,
+                          .answers = call.answers};
+    auto reply = co_await relay_call(*calls_, std::move(call), sink, admitted.call().inquirer);
+    if (!reply) co_return fail(std::move(reply.error()));
+    co_return outcome_of(std::move(*reply), sight);
+}
+
+Task<core::Outcome> UpstreamMethodHost::run(core::AdmittedCall admitted, core::FrameSink& sink) {
+    UpstreamCall call = call_of(admitted);
+    call.request.method = method_;
+    call.request.params = admitted.args();
+    if (!name_member_.empty())
+        call.request.name = json::find_raw_string(admitted.args(), name_member_).value_or("");
+    const CallSight sight{
+        .source = calls_->source(), .method = method_, .tool = nullptr, .answers = call.answers};
+    auto reply = co_await relay_call(*calls_, std::move(call), sink, admitted.call().inquirer);
+    if (!reply) co_return fail(std::move(reply.error()));
+    co_return outcome_of(std::move(*reply), sight);
+}
+
+Task<core::Outcome> HeldBackHost::run(core::AdmittedCall call, core::FrameSink&) {
+    co_return fail(ErrorCode::kApprovalRequired,
+                   fmt::format("{} of the MCP server {} is held back ({}); the operator has to "
+                               "look at it and accept it: crab mcp pin diff {}",
+                               call.tool().spec.name, source_, name_of(why_), source_));
+}
+
+std::vector<std::shared_ptr<core::Tool>> make_method_tools(
+    const std::shared_ptr<UpstreamCalls>& calls) {
+    struct Method {
+        std::string_view tool, method, name, schema;
+    };
+    static constexpr Method kMethods[] = {
+        {kReadTool, "resources/read", "uri",
+         R"({"type":"object","properties":{"uri":{"type":"string"}},"required":["uri"]})"},
+        {kGetTool, "prompts/get", "name",
+         R"({"type":"object","properties":{"name":{"type":"string"},)"
+         R"("arguments":{"type":"object"}},"required":["name"]})"},
+        {kCompleteTool, "completion/complete", "",
+         R"({"type":"object","properties":{"ref":{"type":"object"},)"
+         R"("argument":{"type":"object"}},"required":["ref","argument"]})"}};
+    std::vector<std::shared_ptr<core::Tool>> tools;
+    for (const Method& each : kMethods) {
+        tools.push_back(method_tool(each.tool, each.schema));
+        tools.back()->host = std::make_shared<UpstreamMethodHost>(calls, each.method, each.name);
+    }
+    return tools;
+}
+
+std::shared_ptr<core::Tool> make_held_back(const core::Tool& tool, const std::string& source,
+                                           HeldBack::Why why) {
+    auto stub = method_tool(tool.spec.name, "");
+    stub->unique_name_only = false;
+    stub->host = std::make_shared<HeldBackHost>(source, why);
+    return stub;
+}
+
+}  // namespace crab::mcp

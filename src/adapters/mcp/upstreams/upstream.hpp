@@ -1,0 +1,122 @@
+#pragma once
+
+#include "adapters/mcp/upstreams/change_watch.hpp"
+#include "adapters/mcp/upstreams/offer.hpp"
+#include "adapters/mcp/upstreams/session_pool.hpp"
+#include "adapters/mcp/upstreams/upstream_settings.hpp"
+#include "base/task/blocking_pool.hpp"
+#include "base/task/fair_pool.hpp"
+#include "core/call/circuit_breaker.hpp"
+#include "core/registry/registry.hpp"
+
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace crab::mcp {
+
+/// The life of one configured upstream: keeps a session with it, reads its lists into the registry
+/// and the catalogs, and runs the calls of its tools. One that is away keeps what it last offered.
+/// Used on one event loop but for status(). Source: docs/protocols/mcp.md, sections 2.6, 4.5, 8.
+class Upstream final : public UpstreamCalls,
+                       public std::enable_shared_from_this<Upstream>,
+                       private UpstreamListener {
+public:
+    struct Uses {
+        Executor executor;
+        TimerWheel& timers;
+        const Clock& clock;
+        core::Registry& registry;
+        Catalogs& catalogs;
+        ResourceWatches& watches;
+        UpstreamConnector& connector;
+        trust::PinStore& pins;
+        FairPool& schemas;   ///< compiles schemas
+        BlockingPool& files;  ///< for the store of pins
+    };
+    /// Its names are expected from now on. `owner`: in the registry, unique.
+    Upstream(const Uses& uses, UpstreamSettings settings, ConnectionId owner);
+
+    /// Lives until leave() was called, or its chain is cancelled; then closes everything and ends
+    /// when the last call has.
+    static Task<void> live(std::shared_ptr<Upstream> upstream);
+    /// Withdraws what it offers at once and has live() end.
+    void leave();
+
+    const std::string& source() const override { return settings_.connection.source; }
+    const Executor& home() const override { return uses_.executor; }
+    Task<Result<CallReply>> send(UpstreamCall call) override;
+
+    /// Thread-safe.
+    UpstreamStatus status() const;
+    /// Accepts what is held back under these keys, or all of it if there are none; returns the
+    /// keys. Errors: kNotFound for a key that is not held back, kUnavailable while the store cannot
+    /// be read; those of the store.
+    Task<Result<std::vector<std::string>>> accept(std::vector<std::string> keys);
+
+private:
+    enum class Ended : std::uint8_t { kLost, kIdle };
+
+    void on_notification(std::string_view method, std::string_view params) override;
+    void on_end(const Error& why) override;
+
+    Task<bool> open();
+    Task<Ended> serve();
+    Task<void> close();
+    Task<void> pause(Ended ended);
+    Task<void> finish();
+    Task<void> load_pins();
+    Task<Result<void>> refresh();
+    Task<Result<RawLists>> read_raw(std::shared_ptr<UpstreamSession> session);
+    Task<void> publish();
+    LookAlikes names_elsewhere() const;
+    void note_lists(const Offer& offer, const std::vector<HeldBack>& held);
+
+    Task<Result<void>> arrive(Deadline deadline);
+    Task<Result<CallReply>> send_on(UpstreamSession& session, UpstreamCall call);
+    Task<Result<UpstreamReply>> send_again(UpstreamSession& session, UpstreamCall& call);
+    bool needs_own_session() const;
+    ParamHeaders headers() const;
+    SteadyTime now() const { return uses_.clock.steady_now(); }
+    template <class Change>
+    void change_status(Change change) {
+        const std::scoped_lock lock(status_mutex_);
+        change(status_);
+    }
+    void set_state(UpstreamStatus::State state, std::string error = {});
+    void wake_arrivals();
+    void ring();
+
+    const Uses uses_;
+    const UpstreamSettings settings_;
+    const ConnectionId owner_;
+    const std::shared_ptr<core::ToolGate> gate_;
+    core::CircuitBreaker breaker_;
+    Pins pins_;
+    SessionPool pool_;
+    ChangeWatch changes_;
+    Waiter bell_;  ///< of live()
+
+    std::shared_ptr<UpstreamSession> session_;  ///< the gateway's own; null while it is away
+    std::optional<FoundEra> found_;
+    std::optional<RawLists> raw_;
+    std::shared_ptr<const ReadLists> lists_;
+    std::vector<HeldBack> held_;
+    std::optional<Milliseconds> ttl_;  ///< the shortest of its lists
+    bool ending_ = false, listed_ = false, changed_ = false, needed_ = false;
+    std::uint64_t failures_ = 0;
+    SteadyTime opened_at_{}, last_call_{}, again_at_{};
+    std::size_t calls_ = 0;
+    std::list<Waiter*> arrivals_;  ///< calls that wait for the session
+    std::string lost_;  ///< why the last session ended
+
+    mutable std::mutex status_mutex_;
+    UpstreamStatus status_;
+    ChangeSignal::Watch watch_;
+};
+
+}  // namespace crab::mcp

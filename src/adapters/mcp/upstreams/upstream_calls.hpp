@@ -1,0 +1,33 @@
+#pragma once
+
+#include "adapters/mcp/client/upstream_session.hpp"
+#include "adapters/mcp/upstreams/outcome.hpp"
+#include "base/task/task.hpp"
+#include "base/task/task_chain.hpp"
+
+#include <string>
+
+namespace crab::mcp {
+
+/// A call on its way to an upstream.
+struct UpstreamCall {
+    UpstreamRequest request;  ///< without headers, sink and inquirer, which send() is given
+    std::string principal;    ///< on whose behalf, for sessions of their own
+    /// What the caller's client can answer; decides what is declared upstream
+    core::Inquirer::Answers answers;
+    /// Of `tools/call`: the arguments, an object, of which headers are made
+    std::string arguments;
+};
+
+/// Where the calls of an upstream's tools go. `home` is thread-safe; send() belongs to that loop.
+class UpstreamCalls {
+public:
+    virtual ~UpstreamCalls() = default;
+    virtual const std::string& source() const = 0;
+    virtual const Executor& home() const = 0;
+    /// Errors: those of UpstreamSession::request() and UpstreamConnector::connect(); kUnavailable
+    /// when the upstream is away.
+    virtual Task<Result<CallReply>> send(UpstreamCall call) = 0;
+};
+
+}  // namespace crab::mcp

@@ -1,0 +1,51 @@
+#pragma once
+
+#include "adapters/mcp/client/upstream_connector.hpp"
+#include "adapters/mcp/upstreams/pins.hpp"
+#include "adapters/mcp/upstreams/tool_reading.hpp"
+#include "adapters/mcp/upstreams/tool_rules.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace crab::mcp {
+
+/// One configured upstream. Source: docs/protocols/mcp.md, section 7.6.
+struct UpstreamSettings {
+    UpstreamOptions connection;  ///< `source` is its name
+    ToolRules tools;
+    PinMode pin = PinMode::kTrustFirst;
+    bool eager = false;  ///< kept connected; else opened again when a call needs it
+    bool shared_session = false;  ///< the server keeps no state of its callers
+    bool pass_instructions = false;
+    std::size_t at_once = 64;     ///< calls
+    Milliseconds idle_stop{0};    ///< a session nobody uses is closed after this; 0: never
+};
+
+/// What operators see of an upstream.
+struct UpstreamStatus {
+    enum class State : std::uint8_t {
+        kConnecting,
+        kUp,
+        kIdle,  ///< closed until a call needs it
+        kDown,  ///< tried again soon
+        kStopped,
+    };
+    std::string source;
+    State state = State::kConnecting;
+    std::optional<FoundEra> found;
+    std::string server_info;  ///< an object; empty before the first session
+    std::size_t tools = 0, resources = 0, templates = 0, prompts = 0;
+    std::size_t removed = 0;  ///< characters that nobody sees
+    std::size_t sessions = 0;  ///< of principals
+    std::size_t calls = 0;     ///< running
+    std::vector<LeftOut> left_out;
+    std::vector<HeldBack> held;
+    std::string last_error;  ///< the reason why it is not up, or its lists are old
+    std::string error_tail;  ///< of a child's standard error
+};
+std::string_view name_of(UpstreamStatus::State state);
+
+}  // namespace crab::mcp

@@ -1,0 +1,57 @@
+#pragma once
+
+#include "adapters/mcp/upstreams/upstream.hpp"
+#include "net/loop/event_loop.hpp"
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace crab::mcp {
+
+/// All configured upstreams, on one event loop. Thread-safe.
+class Upstreams {
+public:
+    struct Uses {
+        net::EventLoop& home;
+        core::Registry& registry;
+        Catalogs& catalogs;
+        ResourceWatches& watches;
+        UpstreamConnector& connector;
+        trust::PinStore& pins;
+        FairPool& schemas;
+        BlockingPool& files;
+    };
+    explicit Upstreams(const Uses& uses) : uses_(uses), tasks_(uses.home.executor()) {}
+    Upstreams(const Upstreams&) = delete;
+    Upstreams& operator=(const Upstreams&) = delete;
+
+    /// Starts one, or another in the place of that with its name. Its names are expected from now
+    /// on.
+    void put(UpstreamSettings settings);
+    /// Withdraws what it offers and stops it.
+    void remove(const std::string& source);
+    /// Stops all and waits for it; must not be called on the loop. Nothing runs afterwards.
+    void stop();
+
+    std::vector<UpstreamStatus> status() const;
+    /// What is held back of `source`. Errors: kNotFound for an unknown one.
+    Result<std::vector<HeldBack>> diff(std::string_view source) const;
+    /// Upstream::accept(), waited for; not on an event loop.
+    Result<std::vector<std::string>> accept(std::string_view source, std::vector<std::string> keys);
+
+private:
+    std::shared_ptr<Upstream> find(std::string_view source) const;
+
+    const Uses uses_;
+    mutable std::mutex mutex_;
+    std::map<std::string, std::shared_ptr<Upstream>, std::less<>> all_;
+    std::uint64_t owners_ = 0;  ///< that were given out
+    bool stopping_ = false;
+    TaskGroup tasks_;  ///< used on the loop
+};
+
+}  // namespace crab::mcp
