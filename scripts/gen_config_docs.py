@@ -38,6 +38,11 @@ def kind(schema: dict) -> str:
             if "properties" in schema["items"]
             else schema["items"].get("type", "value") + "s"
         )
+    entry = schema.get("additionalProperties")
+    if isinstance(entry, dict) and schema.get("default") == {}:
+        words = "mapping of names to " + (
+            "mappings" if "properties" in entry else entry["type"] + "s"
+        )
     if "enum" in schema:
         words = ", ".join(f"`{choice}`" for choice in schema["enum"])
     low, high = schema.get("minimum"), schema.get("maximum")
@@ -62,6 +67,7 @@ def rows(prefix: str, schema: dict) -> list:
     for name, property in schema["properties"].items():
         key = f"{prefix}.{name}" if prefix else name
         inner = property.get("items", {}) if property.get("type") == "array" else property
+        entry = property.get("additionalProperties")
         if "properties" in property:
             lines += rows(key, property)
             continue
@@ -72,6 +78,8 @@ def rows(prefix: str, schema: dict) -> list:
         )
         if "properties" in inner:
             lines += rows(key + "[]", inner)
+        if isinstance(entry, dict) and "description" in entry:
+            lines += rows(key + ".<name>", entry)
     return lines
 
 

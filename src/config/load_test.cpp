@@ -252,6 +252,76 @@ TEST(Load, EveryKeyReachesItsStruct) {
     EXPECT_EQ(*loaded, expected);
 }
 
+TEST(Load, McpServersSayHowTheyAreReachedAndWhatTheyMayDo) {
+    const auto loaded = load(R"(mcp:
+  servers:
+    files:
+      command: npx
+      args: [-y, "@scope/server"]
+      env: {DEBUG: "1"}
+      cwd: /srv
+      sandbox: {read: [/data], network: host, memory_bytes: 5}
+      era: legacy
+      start: eager
+      interactive: true
+      pin: ask
+      tools: {allow: ["get_*"], deny: [get_all]}
+      overrides: {get_one: {side_effects: false, timeout: 3s}}
+      ask: {elicitation: false, sampling: true, roots: true}
+      output: strict
+      instructions: pass
+      timeout: 90s
+)");
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    McpServerOptions files;
+    files.command = "npx";
+    files.args = {"-y", "@scope/server"};
+    files.env["DEBUG"].text = Secret<std::string>("1");
+    files.cwd = "/srv";
+    files.sandbox =
+        McpSandboxOptions{.read = {"/data"}, .write = {}, .network = true, .memory_bytes = 5};
+    files.era = McpEra::kLegacy;
+    files.eager = files.interactive = true;
+    files.pin = McpPin::kAsk;
+    files.tools_allow = {"get_*"};
+    files.tools_deny = {"get_all"};
+    files.overrides["get_one"].side_effects = false;
+    files.overrides["get_one"].timeout = 3s;
+    files.ask_elicitation = false;
+    files.ask_sampling = files.ask_roots = true;
+    files.output = McpOutputRule::kStrict;
+    files.pass_instructions = true;
+    files.timeout = 90s;
+    EXPECT_EQ(loaded->mcp.servers.at("files"), files);
+}
+
+TEST(Load, McpHasAServerByUrlAndAFront) {
+    const auto loaded = load(R"(mcp:
+  enabled: false
+  versions: ["2026-07-28"]
+  names: {max: 60, dots: underscore}
+  page: 7
+  session_idle: 5m
+  servers:
+    hub:
+      url: https://mcp.example/mcp
+      auth: {headers: {Authorization: Bearer x}}
+      session: shared
+)");
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    const McpOptions& mcp = loaded->mcp;
+    EXPECT_FALSE(mcp.enabled);
+    EXPECT_EQ(mcp.versions, std::vector<std::string>{"2026-07-28"});
+    EXPECT_EQ(mcp.names, (McpNameOptions{.max = 60, .dots_to_underscores = true}));
+    EXPECT_EQ(mcp.page, 7u);
+    EXPECT_EQ(mcp.session_idle, 5min);
+    McpServerOptions hub;
+    hub.url = "https://mcp.example/mcp";
+    hub.auth.headers["Authorization"].text = Secret<std::string>("Bearer x");
+    hub.shared_session = true;
+    EXPECT_EQ(mcp.servers.at("hub"), hub);
+}
+
 /// A document that sets every key that has a default to that default.
 json::Value defaults_of(const json::Value& schema) {
     json::Value out = json::Value::object();
@@ -403,6 +473,19 @@ INSTANTIATE_TEST_SUITE_P(
                 "listen.open_loopback: needs a loopback"},
         BadCase{"calls: {default_timeout_ms: 200000}",
                 "calls.default_timeout_ms: may not be more than calls.max_timeout_ms"},
+        BadCase{"mcp: {servers: {a: {}}}", "mcp.servers.a: needs one of the keys command and url"},
+        BadCase{"mcp: {servers: {a: {command: x, url: 'https://x'}}}", "needs one of the keys"},
+        BadCase{"mcp: {servers: {a: {command: 'npx -y thing'}}}",
+                "mcp.servers.a.command: is the program only, which no shell reads; use args"},
+        BadCase{"mcp: {servers: {A_b: {command: x}}}", "has to be named by small letters"},
+        BadCase{"mcp: {servers: {a: {command: x, arg: [y]}}}",
+                "mcp.servers.a.arg: unknown key; did you mean args?"},
+        BadCase{"mcp: {servers: {a: {command: x, timeout: soon}}}",
+                "mcp.servers.a.timeout: has to be a duration such as"},
+        BadCase{"mcp: {servers: {a: {url: 'ftp://x'}}}", "has to begin with https://"},
+        BadCase{"mcp: {servers: {a: {url: 'https://x', cwd: /}}}", "are only for a command"},
+        BadCase{"mcp: {servers: {a: {command: x, auth: {user: true}}}}", "is only for a url"},
+        BadCase{"mcp: {versions: ['2025-11-26']}", "mcp.versions[0]: has to be one of"},
         BadCase{"tools: [{match: a, timeout_ms: 3, max_timeout_ms: 2}]",
                 "tools[0].timeout_ms: may not be more"},
         BadCase{"policy: [{principal: a, roles: [calle]}]", "policy[0].roles[0]: has to be one of"},

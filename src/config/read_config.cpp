@@ -1,65 +1,13 @@
 #include "config/read_config.hpp"
 
-#include "base/duration_text.hpp"
+#include "config/read_mcp.hpp"
+#include "config/read_members.hpp"
 #include "json/display_name.hpp"
 
 namespace crab::config {
-namespace {
 
-using json::Value;
-
-void read(const Value& value, bool& out) {
-    if (const bool* given = value.as_bool()) out = *given;
-}
-void read(const Value& value, double& out) { out = value.as_double().value_or(out); }
-void read(const Value& value, std::size_t& out) {
-    if (const auto given = value.as_int64(); given && *given >= 0)
-        out = static_cast<std::size_t>(*given);
-}
-void read(const Value& value, std::string& out) {
-    if (const std::string* given = value.as_string()) out = *given;
-}
-void read(const Value& value, std::filesystem::path& out) {
-    if (const std::string* given = value.as_string()) out = *given;
-}
-/// A number has the key's unit (`_ms`, `_s`, `_days`), which is the struct's; a text has its own,
-/// such as `5m`.
-template <class Period>
-void read(const Value& value, std::chrono::duration<std::int64_t, Period>& out) {
-    using Duration = std::chrono::duration<std::int64_t, Period>;
-    if (const auto given = value.as_int64()) out = Duration(*given);
-    const std::string* text = value.as_string();
-    if (const auto given = text ? parse_duration(*text) : std::nullopt)
-        out = std::chrono::duration_cast<Duration>(*given);
-}
-void read(const Value& value, std::vector<std::string>& out) {
-    const Value::Items* items = value.as_array();
-    if (!items) return;
-    out.clear();
-    for (const Value& item : *items) {
-        if (item.as_string()) out.push_back(*item.as_string());
-    }
-}
-template <class T>
-void read(const Value& value, std::optional<T>& out) {
-    T inner = out.value_or(T{});
-    read(value, inner);
-    out = std::move(inner);
-}
-void read(const Value& value, log::Level& out) {
-    const std::string* word = value.as_string();
-    if (!word) return;
-    if (*word == "debug") out = log::Level::kDebug;
-    if (*word == "info") out = log::Level::kInfo;
-    if (*word == "warn") out = log::Level::kWarn;
-    if (*word == "error") out = log::Level::kError;
-    if (*word == "off") out = log::Level::kOff;
-}
-void read(const Value& value, log::Format& out) {
-    if (const std::string* word = value.as_string())
-        out = *word == "json" ? log::Format::kJson : log::Format::kText;
-}
-void read(const Value& value, HookType& out) {
+// Not in the namespace without a name: Members finds them by the types of their arguments.
+static void read(const Value& value, HookType& out) {
     const std::string* word = value.as_string();
     if (!word) return;
     if (*word == "command") out = HookType::kCommand;
@@ -67,37 +15,37 @@ void read(const Value& value, HookType& out) {
     if (*word == "replace") out = HookType::kReplace;
 }
 
-void read(const Value& value, CallEventRule& out) {
+static void read(const Value& value, CallEventRule& out) {
     const std::string* word = value.as_string();
     if (!word) return;
     if (*word == "effects") out = CallEventRule::kEffects;
     if (*word == "all") out = CallEventRule::kAll;
     if (*word == "wanted") out = CallEventRule::kWanted;
 }
-void read(const Value& value, UnattendedRule& out) {
+static void read(const Value& value, UnattendedRule& out) {
     if (const std::string* word = value.as_string())
         out = *word == "wait" ? UnattendedRule::kWait : UnattendedRule::kRefuse;
 }
-void read(const Value& value, ChatApprover& out) {
+static void read(const Value& value, ChatApprover& out) {
     if (const std::string* word = value.as_string())
         out = *word == "owner" ? ChatApprover::kOwner : ChatApprover::kOperator;
 }
-void read(const Value& value, NewToolRule& out) {
+static void read(const Value& value, NewToolRule& out) {
     if (const std::string* word = value.as_string())
         out = *word == "ask" ? NewToolRule::kAsk : NewToolRule::kAllow;
 }
-void read(const Value& value, ModelApiKind& out) {
+static void read(const Value& value, ModelApiKind& out) {
     if (const std::string* word = value.as_string())
         out = *word == "anthropic" ? ModelApiKind::kAnthropic : ModelApiKind::kOpenAi;
 }
 
-void read(const Value& value, ProviderKind& out) {
+static void read(const Value& value, ProviderKind& out) {
     const std::string* word = value.as_string();
     if (!word) return;
     if (*word == "command") out = ProviderKind::kCommand;
     if (*word == "grpc") out = ProviderKind::kGrpc;
 }
-void read(const Value& value, LabelRule& out) {
+static void read(const Value& value, LabelRule& out) {
     const std::string* word = value.as_string();
     if (!word) return;
     if (*word == "enforce") out = LabelRule::kEnforce;
@@ -105,45 +53,7 @@ void read(const Value& value, LabelRule& out) {
     if (*word == "trust") out = LabelRule::kTrust;
 }
 
-/// Members of one object: `(name, out)` reads the member into `out` when it is there.
-class Members {
-public:
-    explicit Members(const Value* object) : object_(object) {}
-
-    template <class T>
-    const Members& operator()(std::string_view name, T& out) const {
-        if (const Value* member = object_ ? object_->find(name) : nullptr) read(*member, out);
-        return *this;
-    }
-    /// The member as JSON text.
-    template <class T>
-    const Members& text(std::string_view name, T& out) const {
-        if (const Value* member = object_ ? object_->find(name) : nullptr) out = member->dump();
-        return *this;
-    }
-    /// Each item of the list `name` as JSON text.
-    void texts(std::string_view name, std::vector<std::string>& out) const {
-        const Value* list = object_ ? object_->find(name) : nullptr;
-        if (!list || !list->as_array()) return;
-        for (const Value& item : *list->as_array()) out.push_back(item.dump());
-    }
-    Members in(std::string_view name) const {
-        return Members(object_ ? object_->find(name) : nullptr);
-    }
-    bool present() const { return object_ != nullptr; }
-
-    /// One T per item of the list `name`, read by `item`.
-    template <class T, class Read>
-    void each(std::string_view name, std::vector<T>& out, Read item) const {
-        const Value* list = object_ ? object_->find(name) : nullptr;
-        if (!list || !list->as_array()) return;
-        out.clear();
-        for (const Value& value : *list->as_array()) item(Members(&value), out.emplace_back());
-    }
-
-private:
-    const Value* object_;
-};
+namespace {
 
 void read_listen(const Members& listen, ListenOptions& out) {
     std::string address = out.public_address ? out.public_address->to_text() : "off";
@@ -370,6 +280,7 @@ GatewayConfig read_config(const json::Value& document) {
     root.each("models", config.models, read_model);
     read_standard_agent(root.in("agent"), config.agent);
     root.each("agents", config.agents, read_agent);
+    read_mcp(root.in("mcp"), config.mcp);
     return config;
 }
 

@@ -108,6 +108,11 @@ private:
 
     void check_members(const json::Value& schema, json::Value& value, const std::string& pointer) {
         const json::Value* properties = schema.find("properties");
+        const json::Value* entry = schema.find("additionalProperties");
+        if (!properties && entry && entry->is_object()) {  // keys are the operator's
+            for (auto& [name, member] : *value.as_object())
+                visit(*entry, member, pointer + "/" + json::escape_pointer(name));
+        }
         if (!properties) return;
         std::vector<std::string> names;
         for (const auto& [name, _] : *properties->as_object()) names.push_back(name);

@@ -19,6 +19,7 @@
 #include "gateway/log_settings.hpp"
 #include "gateway/maintenance.hpp"
 #include "gateway/mcp_front.hpp"
+#include "gateway/mcp_server_list.hpp"
 #include "gateway/mcp_shared.hpp"
 #include "gateway/operator_api.hpp"
 #include "gateway/peer_listener.hpp"
@@ -104,6 +105,7 @@ public:
                            },
                        .cancels = CallPath::CancelScope::kOperatorsCancelAll});
     runtime::ToolCalls& tool_calls = all.add<runtime::ToolCalls>(calls, config.gateway.name);
+    McpServerList& mcp_servers_known = all.add<McpServerList>(context, workers);
     McpFront& mcp_front = all.add<McpFront>(context, calls, mcp_shared);
     Turns& turns = all.add<Turns>(Turns::Uses{.context = context,
                                               .workers = workers,

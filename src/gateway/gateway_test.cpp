@@ -257,6 +257,7 @@ constexpr Change kChanges[] = {
     [](Config c) { c.models.push_back({.model = "m", .url = "http://127.0.0.1:9"}); },
     [](Config c) { c.agent.max_rounds += 1; },
     [](Config c) { c.agents.push_back({.name = "other"}); },
+    [](Config c) { c.mcp.servers["one"].url = "https://mcp.example/mcp"; },
 };
 
 /// Each key of a reload is taken over by a running gateway, one after the other.

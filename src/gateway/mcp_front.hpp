@@ -13,13 +13,14 @@
 
 namespace crab::gateway {
 
-/// The gateway as an MCP server: `/mcp` of the public listener.
+/// The gateway as an MCP server: `/mcp` of the public listener, and of the admin socket.
 class McpFront final : public Component {
 public:
     McpFront(const GatewayContext& context, CallPath& calls, McpShared& shared)
         : context_(context), calls_(calls), shared_(shared) {}
 
     std::string_view name() const override { return "mcp front"; }
+    std::span<const ConfigKey> keys() const override;
     Result<void> start() override;
     void add_routes(const ListenerRoutes& table) override;
     /// Ends the streams that are open; calls go on.

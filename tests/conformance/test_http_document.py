@@ -87,6 +87,7 @@ class HttpDocumentTest(PeerListenerCase):
             self.drive_approvals,
             self.drive_agents,
             self.drive_worktrees,
+            self.drive_mcp_servers,
             self.drive_peers,
             self.drive_leases,
             self.drive_events,
@@ -298,6 +299,23 @@ class HttpDocumentTest(PeerListenerCase):
         self.admin.ask("GET", "/v1/admin/agents/turns/nothing")
         self.admin.good("GET", "/v1/admin/agents/tools?agent=cook")
         self.admin.ask("GET", "/v1/admin/agents/tools?agent=nobody")
+
+    def drive_mcp_servers(self) -> None:
+        every, one = "/v1/mcp/servers", "/v1/mcp/servers/notes"
+        addition = {"name": "notes", "server": {"command": "/bin/false"}, "origin": "a test"}
+        self.admin.good("POST", every, addition)
+        self.assertEqual(self.admin.ask("POST", every, addition).status, 409)
+        self.assertEqual(self.admin.ask("POST", every, {"name": "x"}).status, 400)
+        servers = self.admin.good("GET", every)["servers"]
+        self.assertEqual([server["argv"] for server in servers], [["/bin/false"]])
+        self.admin.good("PUT", one, {"server": {"url": "https://mcp.example/mcp"}})
+        self.admin.good("GET", f"{one}/diff")
+        self.admin.good("POST", f"{one}/approve", {})
+        self.admin.good("DELETE", one)
+        self.assertEqual(self.admin.ask("DELETE", one).status, 404)
+        self.assertEqual(self.admin.ask("PUT", one, addition).status, 404)
+        self.assertEqual(self.admin.ask("GET", f"{one}/diff").status, 404)
+        self.assertEqual(self.admin.ask("POST", f"{one}/approve", {}).status, 404)
 
     def drive_worktrees(self) -> None:
         where = urlencode({"who": "caller/ci", "worktree": "garden/main"})

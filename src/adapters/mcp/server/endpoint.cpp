@@ -21,6 +21,7 @@ struct Endpoint::Post {
     net::HttpExchange& exchange;
     core::PrincipalRef principal;
     Accepted accepted;
+    Carrier carrier = Carrier::kHttp;
     NamedSession named = NamedSession::kNone;
     std::shared_ptr<Session> session;  ///< if it is named, and live
     std::optional<std::string_view> version_header;
@@ -91,23 +92,24 @@ Endpoint::Endpoint(const Uses& uses)
       streams_(uses.loop, uses.state, lists_),
       parser_(json::Limits{.max_bytes = uses.state.options.max_request}) {}
 
-void Endpoint::add_routes(net::Routes<core::PrincipalRef>& routes) {
+void Endpoint::add_routes(net::Routes<core::PrincipalRef>& routes, Carrier carrier) {
     const net::RequestBodyLimits limits{.max_bytes = state_.options.max_request};
-    routes.add(
-        {.method = net::Method::kPost,
-         .path = "/mcp",
-         .summary = "A message of an MCP client (Model Context Protocol)",
-         .not_while_stopping = true,
-         .body = limits,
-         .errors = append_refused,
-         .headers = {{"MCP-Protocol-Version", "the revision of MCP that is spoken"},
-                     {"Mcp-Session-Id", "the session, of revisions that have sessions"},
-                     {"Mcp-Method", "the message's method, of revisions without sessions"},
-                     {"Mcp-Name", "what the message is about, of these"}},
-         .request = kMessage,
-         .answers = answers({{200, kMessage}, {200, {}, kEventsType}, {202, {}, {}}},
-                            {400, 401, 403, 404, 406, 408, 413, 415, 503})},
-        [this](const Request& request) { return post(request.exchange, request.principal); });
+    routes.add({.method = net::Method::kPost,
+                .path = "/mcp",
+                .summary = "A message of an MCP client (Model Context Protocol)",
+                .not_while_stopping = true,
+                .body = limits,
+                .errors = append_refused,
+                .headers = {{"MCP-Protocol-Version", "the revision of MCP that is spoken"},
+                            {"Mcp-Session-Id", "the session, of revisions that have sessions"},
+                            {"Mcp-Method", "the message's method, of revisions without sessions"},
+                            {"Mcp-Name", "what the message is about, of these"}},
+                .request = kMessage,
+                .answers = answers({{200, kMessage}, {200, {}, kEventsType}, {202, {}, {}}},
+                                   {400, 401, 403, 404, 406, 408, 413, 415, 503})},
+               [this, carrier](const Request& request) {
+                   return post(request.exchange, request.principal, carrier);
+               });
     routes.add({.path = "/mcp",
                 .summary = "What is new in a session of MCP, as a stream of events",
                 .not_while_stopping = true,
@@ -166,13 +168,15 @@ Task<void> Endpoint::get(net::HttpExchange& exchange, core::PrincipalRef princip
     co_await streams_.resume(exchange, std::move(session), std::move(principal), *seen);
 }
 
-Task<void> Endpoint::post(net::HttpExchange& exchange, core::PrincipalRef principal) {
+Task<void> Endpoint::post(net::HttpExchange& exchange, core::PrincipalRef principal,
+                          Carrier carrier) {
     const net::HttpRequest& http = exchange.request();
     if (!is_json(http.find("content-type").value_or("")))
         co_return refuse(exchange, 415, "Content-Type: application/json is all that is read");
     Post post{.exchange = exchange,
               .principal = std::move(principal),
               .accepted = Accepted::read(http.find("accept").value_or("")),
+              .carrier = carrier,
               .session = {},
               .version_header = http.find(kVersionField)};
     if (!post.accepted.json && !post.accepted.events)
@@ -256,15 +260,16 @@ Task<void> Endpoint::serve_modern(Post& post, Message message, RequestMeta meta)
                       {.code = rpc_code::kHeaderMismatch, .message = why, .data = {}});
     };
     const auto revision =
-        check_modern_request(meta, Carrier::kHttp, post.version_header, state_.options.versions);
+        check_modern_request(meta, post.carrier, post.version_header, state_.options.versions);
     if (!revision)
         co_return respond_error(exchange, 400, message.id, Era::kModern, revision.error());
+    const bool has_fields = post.carrier == Carrier::kHttp;
     const auto method_header = exchange.request().find("mcp-method");
-    if (const auto fits = check_method_header(method_header, message.method); !fits)
+    if (const auto fits = check_method_header(method_header, message.method); has_fields && !fits)
         co_return mismatch(fits.error());
     if (message.kind != Message::Kind::kRequest) co_return exchange.respond(202, "", "");
     const MethodKind kind = kind_of(message.method, Era::kModern);
-    if (kind != MethodKind::kUnknown) {
+    if (has_fields && kind != MethodKind::kUnknown) {
         if (const auto fit = check_headers(post, message); !fit) co_return mismatch(fit.error());
     }
     const ClientRequest request = request_of(post, std::move(message), std::move(meta), *revision);

@@ -8,6 +8,7 @@
 #include "adapters/mcp/server/tool_lists.hpp"
 #include "adapters/mcp/wire/catalogs.hpp"
 #include "adapters/mcp/wire/message_reader.hpp"
+#include "adapters/mcp/wire/request_meta.hpp"
 #include "json/parser.hpp"
 #include "net/http/routes.hpp"
 
@@ -33,15 +34,16 @@ public:
     };
     explicit Endpoint(const Uses& uses);
 
-    /// POST, GET and DELETE of `/mcp`.
-    void add_routes(net::Routes<core::PrincipalRef>& routes);
+    /// POST, GET and DELETE of `/mcp`. `carrier`: kStdio for the listener of `crab mcp stdio`,
+    /// whose messages have no header fields to be compared with.
+    void add_routes(net::Routes<core::PrincipalRef>& routes, Carrier carrier = Carrier::kHttp);
     /// Ends the open streams, each with its result if it has one. On the loop.
     void stop() { streams_.stop(); }
 
 private:
     struct Post;
 
-    Task<void> post(net::HttpExchange& exchange, core::PrincipalRef principal);
+    Task<void> post(net::HttpExchange& exchange, core::PrincipalRef principal, Carrier carrier);
     Task<void> get(net::HttpExchange& exchange, core::PrincipalRef principal);
     void end_session(net::HttpExchange& exchange, const core::Principal& principal);
     std::shared_ptr<Session> named_session(net::HttpExchange& exchange,

@@ -1,0 +1,213 @@
+#include "admin/mcp_api.hpp"
+
+#include "json/writer.hpp"
+#include "net/http/http_error.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace crab::admin {
+namespace {
+
+using Request = net::Routes<core::PrincipalRef>::Request;
+
+void refuse(net::HttpExchange& exchange, const Error& error) {
+    exchange.respond_error(net::http_status(error.code), token_of(error.code), error.message);
+}
+
+void respond(net::HttpExchange& exchange, const json::Value& body) {
+    exchange.respond(200, "application/json", body.dump());
+}
+
+json::Value texts(const std::vector<std::string>& all) {
+    json::Value out = json::Value::array();
+    for (const std::string& text : all) out.push_back(text);
+    return out;
+}
+
+std::int64_t number(std::size_t count) { return static_cast<std::int64_t>(count); }
+
+void set_state(json::Value& out, const McpServerState& state) {
+    out.set("state", state.state);
+    out.set("version", state.version);
+    out.set("server", state.server);
+    out.set("tools", number(state.tools));
+    out.set("resources", number(state.resources));
+    out.set("prompts", number(state.prompts));
+    out.set("held", number(state.held));
+    json::Value left_out = json::Value::array();
+    for (const auto& one : state.left_out)
+        left_out.push_back(json::Value::object({{"name", one.name}, {"reason", one.reason}}));
+    out.set("left_out", std::move(left_out));
+    if (!state.error.empty()) out.set("error", state.error);
+    if (!state.stderr_tail.empty()) out.set("stderr", state.stderr_tail);
+}
+
+json::Value shown(const KnownMcpServer& server, const McpServerState* state) {
+    json::Value out = json::Value::object({{"name", server.name}});
+    if (server.url.empty()) {
+        out.set("argv", texts(server.argv));
+    } else {
+        out.set("url", server.url);
+    }
+    out.set("configured", server.configured);
+    out.set("origin", server.origin);
+    McpServerState none;
+    none.state = !server.problem.empty() ? "failing" : server.enabled ? "stopped" : "disabled";
+    none.error = server.problem;
+    set_state(out, state != nullptr ? *state : none);
+    return out;
+}
+
+/// The body, an object. Answers the request itself when it is none.
+std::optional<json::Value> body_of(net::HttpExchange& exchange) {
+    const std::string_view text = exchange.request().body;
+    auto body = json::Value::parse(text.empty() ? "{}" : text);
+    if (body && body->is_object()) return std::move(*body);
+    exchange.respond_error(400, "INVALID_ARGS", "the body has to be a JSON object");
+    return std::nullopt;
+}
+
+std::string text_member(const json::Value& body, std::string_view name) {
+    const json::Value* const member = body.find(name);
+    return member != nullptr && member->as_string() != nullptr ? *member->as_string() : "";
+}
+
+}  // namespace
+
+void McpApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
+    routes.add({.path = "/v1/mcp/servers",
+                .summary = "The MCP servers whose tools are offered on, and how they do",
+                .answers = {{200, "mcp_server_list"}}},
+               [this](const Request& request) { return list(request.exchange); });
+    routes.add({.method = net::Method::kPost,
+                .path = "/v1/mcp/servers",
+                .summary = "Add an MCP server",
+                .request = "mcp_server_addition",
+                .answers = {{200, "mcp_server_changed"}},
+                .refusals = {400, 409, 503}},
+               [this](const Request& request) {
+                   return put(request.exchange, {}, McpServersBook::Put::kNew);
+               });
+    routes.add({.method = net::Method::kPut,
+                .path = "/v1/mcp/servers/{name}",
+                .summary = "Put another MCP server in the place of one that was added",
+                .request = "mcp_server_addition",
+                .answers = {{200, "mcp_server_changed"}},
+                .refusals = {400, 404, 409, 503}},
+               [this](const Request& request) {
+                   return put(request.exchange, std::string(request.arguments["name"]),
+                              McpServersBook::Put::kReplace);
+               });
+    routes.add({.method = net::Method::kDelete,
+                .path = "/v1/mcp/servers/{name}",
+                .summary = "Remove an MCP server that was added, and its secrets",
+                .answers = {{200, "mcp_server_changed"}},
+                .refusals = {404, 409, 503}},
+               [this](const Request& request) {
+                   return remove(request.exchange, std::string(request.arguments["name"]));
+               });
+    routes.add({.path = "/v1/mcp/servers/{name}/diff",
+                .summary = "Descriptions of an MCP server that wait for an approval",
+                .answers = {{200, "mcp_server_diff"}},
+                .refusals = {404, 503}},
+               [this](const Request& request) {
+                   return diff(request.exchange, std::string(request.arguments["name"]));
+               });
+    routes.add({.method = net::Method::kPost,
+                .path = "/v1/mcp/servers/{name}/approve",
+                .summary = "Approve descriptions of an MCP server",
+                .request = "mcp_server_approval",
+                .answers = {{200, "mcp_server_approved"}},
+                .refusals = {400, 404, 503}},
+               [this](const Request& request) {
+                   return approve(request.exchange, std::string(request.arguments["name"]));
+               });
+}
+
+bool McpApi::knows(std::string_view name) {
+    return std::ranges::any_of(services_.book.known(),
+                               [&](const KnownMcpServer& server) { return server.name == name; });
+}
+
+Task<void> McpApi::list(net::HttpExchange& exchange) {
+    auto collect = [this] {
+        McpServersControl* const control = services_.control();
+        return std::pair(services_.book.known(),
+                         control != nullptr ? control->states() : std::vector<McpServerState>());
+    };
+    const auto [known, states] = co_await services_.pool.run(std::move(collect));
+    json::Value servers = json::Value::array();
+    for (const KnownMcpServer& server : known) {
+        const auto state = std::ranges::find(states, server.name, &McpServerState::name);
+        servers.push_back(shown(server, state != states.end() ? &*state : nullptr));
+    }
+    respond(exchange, json::Value::object({{"servers", std::move(servers)}}));
+}
+
+Task<void> McpApi::put(net::HttpExchange& exchange, std::string name, McpServersBook::Put how) {
+    auto body = body_of(exchange);
+    if (!body) co_return;
+    if (how == McpServersBook::Put::kNew) name = text_member(*body, "name");
+    json::Value* const server = body->find("server");
+    if (name.empty() || server == nullptr || !server->is_object())
+        co_return exchange.respond_error(400, "INVALID_ARGS",
+                                         "name the server, and say in `server` what it is");
+    auto work = [this, name, how, server = std::move(*server),
+                 origin = text_member(*body, "origin")]() mutable {
+        return services_.book.put(name, std::move(server), origin, how);
+    };
+    const Result<void> done = co_await services_.pool.run(std::move(work));
+    if (!done) co_return refuse(exchange, done.error());
+    respond(exchange, json::Value::object({{"name", name}}));
+}
+
+Task<void> McpApi::remove(net::HttpExchange& exchange, std::string name) {
+    auto work = [this, name] { return services_.book.remove(name); };
+    const Result<void> done = co_await services_.pool.run(std::move(work));
+    if (!done) co_return refuse(exchange, done.error());
+    respond(exchange, json::Value::object({{"name", name}}));
+}
+
+Task<void> McpApi::diff(net::HttpExchange& exchange, std::string name) {
+    auto work = [this, name]() -> Result<std::vector<McpChange>> {
+        if (!knows(name)) return fail(ErrorCode::kNotFound, "there is no such MCP server");
+        McpServersControl* const control = services_.control();
+        if (control == nullptr) return std::vector<McpChange>();
+        return control->diff(name);
+    };
+    const auto changes = co_await services_.pool.run(std::move(work));
+    if (!changes) co_return refuse(exchange, changes.error());
+    json::Value out = json::Value::array();
+    for (const McpChange& change : *changes)
+        out.push_back(json::Value::object({{"kind", change.kind},
+                                           {"name", change.name},
+                                           {"before", change.before},
+                                           {"after", change.after}}));
+    respond(exchange, json::Value::object({{"changes", std::move(out)}}));
+}
+
+Task<void> McpApi::approve(net::HttpExchange& exchange, std::string name) {
+    const auto body = body_of(exchange);
+    if (!body) co_return;
+    std::vector<std::string> names;
+    if (const json::Value* const given = body->find("names"); given && given->as_array()) {
+        for (const json::Value& one : *given->as_array()) {
+            if (one.as_string() != nullptr) names.push_back(*one.as_string());
+        }
+    }
+    auto work = [this, name, names]() -> Result<std::vector<std::string>> {
+        if (!knows(name)) return fail(ErrorCode::kNotFound, "there is no such MCP server");
+        McpServersControl* const control = services_.control();
+        if (control == nullptr) return std::vector<std::string>();
+        return control->approve(name, names);
+    };
+    const auto approved = co_await services_.pool.run(std::move(work));
+    if (!approved) co_return refuse(exchange, approved.error());
+    respond(exchange, json::Value::object({{"approved", texts(*approved)}}));
+}
+
+}  // namespace crab::admin

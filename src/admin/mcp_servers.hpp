@@ -1,0 +1,76 @@
+#pragma once
+
+#include "base/result.hpp"
+#include "json/value.hpp"
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace crab::admin {
+
+/// How an MCP server does, as the part of the gateway that runs it sees it.
+struct McpServerState {
+    std::string name;
+    std::string state;    ///< `stopped`, `starting`, `ready`, `failing`
+    std::string version;  ///< the revision that is spoken with it; empty: not known yet
+    std::string server;   ///< what it calls itself, with its version
+    std::size_t tools = 0, resources = 0, prompts = 0;
+    struct LeftOut {
+        std::string name, reason;
+    };
+    std::vector<LeftOut> left_out;  ///< entries of its lists that nobody is shown
+    std::size_t held = 0;   ///< entries that wait for an approval
+    std::string error;      ///< the last one; empty: none since it was ready
+    std::string stderr_tail;  ///< what its program has said last
+};
+
+/// A description that is new or has changed since it was approved.
+struct McpChange {
+    std::string kind;  ///< `tool`, `prompt`, `resource`, `instructions`
+    std::string name;
+    std::string before, after;  ///< what is pinned, as JSON; empty: it was, or is, not there
+};
+
+/// The running servers of MCP; from any thread of the pool, and may block.
+class McpServersControl {
+public:
+    virtual ~McpServersControl() = default;
+    virtual std::vector<McpServerState> states() = 0;
+    /// What waits for an approval. Errors: kNotFound, kUnavailable.
+    virtual Result<std::vector<McpChange>> diff(std::string_view server) = 0;
+    /// Approves these entries, or all that wait; returns their names. Errors: kNotFound for a
+    /// server or a name that does not wait, kUnavailable when it cannot be stored.
+    virtual Result<std::vector<std::string>> approve(std::string_view server,
+                                                     const std::vector<std::string>& names) = 0;
+};
+
+/// A server as it is configured, or as it was added.
+struct KnownMcpServer {
+    std::string name;
+    std::vector<std::string> argv;  ///< the whole command, or
+    std::string url;
+    bool configured = false;  ///< in the file of the configuration, which only people change
+    bool enabled = true;
+    std::string origin;   ///< who added it
+    std::string problem;  ///< why it cannot be used
+};
+
+/// Which servers there are, and the change of those that were not configured. From any thread of
+/// the pool, and may block.
+class McpServersBook {
+public:
+    enum class Put : bool { kNew, kReplace };
+
+    virtual ~McpServersBook() = default;
+    virtual std::vector<KnownMcpServer> known() = 0;
+    /// Adds a server as under `mcp.servers`. Errors: kInvalidArgs, kConflict for a name that is
+    /// configured or, with kNew, taken; kNotFound with kReplace; kUnavailable.
+    virtual Result<void> put(std::string_view name, json::Value server, std::string_view origin,
+                             Put how) = 0;
+    /// Errors: kNotFound, kConflict for one that is configured, kUnavailable.
+    virtual Result<void> remove(std::string_view name) = 0;
+};
+
+}  // namespace crab::admin

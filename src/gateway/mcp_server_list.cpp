@@ -1,0 +1,124 @@
+#include "gateway/mcp_server_list.hpp"
+
+#include "base/log.hpp"
+
+#include <fmt/format.h>
+
+namespace crab::gateway {
+namespace {
+
+std::unexpected<Error> is_configured(std::string_view name, const config::GatewayConfig& config) {
+    return fail(ErrorCode::kConflict,
+                fmt::format("{} is in the configuration, which only people change: edit "
+                            "mcp.servers.{} of {}",
+                            name, name, config.source.empty() ? "it" : config.source.string()));
+}
+
+admin::KnownMcpServer shown(const std::string& name, const config::McpServerOptions& options) {
+    admin::KnownMcpServer server;
+    server.name = name;
+    server.url = options.url;
+    if (!options.command.empty()) server.argv.push_back(options.command);
+    server.argv.insert(server.argv.end(), options.args.begin(), options.args.end());
+    server.enabled = options.enabled;
+    return server;
+}
+
+}  // namespace
+
+std::span<const ConfigKey> McpServerList::keys() const {
+    using Config = const config::GatewayConfig&;
+    static constexpr ConfigKey kKeys[] = {
+        reload_key("mcp.servers", [](Config c) { return c.mcp.servers; })};
+    return kKeys;
+}
+
+Result<void> McpServerList::start() {
+    auto added =
+        setup::McpServersFile::open(context_.paths.state_dir, config::process_environment());
+    if (!added) return fail(std::move(added.error()));
+    const std::scoped_lock lock(mutex_);
+    added_.emplace(std::move(*added));
+    configured_ = context_.config.mcp.servers;
+    for (const auto& [name, server] : added_->servers()) {
+        if (!server.read)
+            log::warn("an MCP server cannot be used",
+                      {{"server", name}, {"reason", server.read.error().message}});
+    }
+    publish();
+    api_ = std::make_unique<admin::McpApi>(admin::McpApi::Services{
+        .book = *this, .control = [this] { return control_.load(); }, .pool = workers_.pool()});
+    return {};
+}
+
+Result<Component::Change> McpServerList::prepare(const config::GatewayConfig& next) {
+    return Change([this, servers = next.mcp.servers] {
+        {
+            const std::scoped_lock lock(mutex_);
+            if (configured_ == servers) return;
+            configured_ = servers;
+            publish();
+        }
+        changes_.notify();
+    });
+}
+
+void McpServerList::add_routes(const ListenerRoutes& table) {
+    if (table.kind == ListenerKind::kAdmin) api_->add_routes(table.routes);
+}
+
+/// The configuration wins: what it names was not added, or is no longer what counts.
+void McpServerList::publish() {
+    auto all = std::make_shared<config::McpServers>(configured_);
+    for (const auto& [name, server] : added_->servers()) {
+        if (server.read) all->try_emplace(name, *server.read);
+    }
+    servers_.set(std::move(all));
+}
+
+std::vector<admin::KnownMcpServer> McpServerList::known() {
+    const std::scoped_lock lock(mutex_);
+    std::vector<admin::KnownMcpServer> all;
+    for (const auto& [name, options] : configured_)
+        all.emplace_back(shown(name, options)).configured = true;
+    for (const auto& [name, server] : added_->servers()) {
+        if (configured_.contains(name)) continue;
+        all.push_back(shown(name, server.read ? *server.read : config::McpServerOptions{}));
+        all.back().origin = server.origin;
+        if (!server.read) all.back().problem = server.read.error().message;
+    }
+    return all;
+}
+
+Result<void> McpServerList::put(std::string_view name, json::Value server, std::string_view origin,
+                                Put how) {
+    {
+        const std::scoped_lock lock(mutex_);
+        if (configured_.contains(name)) return is_configured(name, context_.config);
+        const bool there = added_->servers().contains(name);
+        if (there && how == Put::kNew)
+            return fail(
+                ErrorCode::kConflict,
+                fmt::format("there is an MCP server {} already; crab mcp list shows it", name));
+        if (!there && how == Put::kReplace)
+            return fail(ErrorCode::kNotFound,
+                        fmt::format("no MCP server {} was added; crab mcp list shows them", name));
+        if (auto stored = added_->put(name, std::move(server), origin); !stored) return stored;
+        publish();
+    }
+    changes_.notify();
+    return {};
+}
+
+Result<void> McpServerList::remove(std::string_view name) {
+    {
+        const std::scoped_lock lock(mutex_);
+        if (configured_.contains(name)) return is_configured(name, context_.config);
+        if (auto removed = added_->remove(name); !removed) return removed;
+        publish();
+    }
+    changes_.notify();
+    return {};
+}
+
+}  // namespace crab::gateway

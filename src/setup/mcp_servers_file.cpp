@@ -1,0 +1,179 @@
+#include "setup/mcp_servers_file.hpp"
+
+#include "base/process/file.hpp"
+#include "config/load.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <system_error>
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace crab::setup {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kSecretsFolder = "mcp_secrets";
+
+/// A file's name of a key that may hold anything.
+std::string file_name(std::string_view kind, std::string_view key) {
+    std::string name(key);
+    std::ranges::replace_if(
+        name, [](unsigned char c) { return std::isalnum(c) == 0 && c != '_' && c != '-'; }, '_');
+    // Two keys that become one name stay two files.
+    if (name != key) name += fmt::format(".{:x}", std::hash<std::string_view>{}(key));
+    return fmt::format("{}.{}", kind, name);
+}
+
+/// What has to leave `server`: the values, with the kind that names their files.
+struct SecretValue {
+    std::string_view kind;
+    std::string key;
+    json::Value* value;
+};
+
+void collect(json::Value* table, std::string_view kind, bool all, std::vector<SecretValue>& out) {
+    if (table == nullptr || table->as_object() == nullptr) return;
+    for (auto& [key, value] : *table->as_object()) {
+        const std::string* text = value.as_string();
+        if (text == nullptr || text->empty() || text->find("${") != std::string::npos) continue;
+        if (all || names_a_secret(key)) out.push_back({kind, key, &value});
+    }
+}
+
+std::vector<SecretValue> secrets_in(json::Value& server) {
+    std::vector<SecretValue> out;
+    collect(server.find("env"), "env", false, out);
+    json::Value* const auth = server.find("auth");
+    if (auth == nullptr) return out;
+    collect(auth->find("headers"), "header", true, out);
+    if (json::Value* const client = auth->find("client_credentials")) {
+        json::Value* const secret = client->find("client_secret");
+        if (secret != nullptr && secret->as_string() != nullptr &&
+            secret->as_string()->find("${") == std::string::npos)
+            out.push_back({"client", "secret", secret});
+    }
+    return out;
+}
+
+Result<void> make_private(const fs::path& folder) {
+    return config::ensure_private_directory(folder, ::getuid());
+}
+
+}  // namespace
+
+bool names_a_secret(std::string_view variable) {
+    std::string upper(variable);
+    std::ranges::transform(upper, upper.begin(), [](unsigned char c) { return std::toupper(c); });
+    static constexpr std::array<std::string_view, 9> kWords = {
+        "TOKEN", "KEY", "SECRET", "PASS", "PWD", "AUTH", "CREDENTIAL", "COOKIE", "DSN"};
+    return std::ranges::any_of(
+        kWords, [&](std::string_view word) { return upper.find(word) != std::string::npos; });
+}
+
+Result<McpServersFile> McpServersFile::open(const fs::path& state_dir,
+                                            config::Environment environment) {
+    McpServersFile made(state_dir, std::move(environment));
+    const auto text = read_file(made.file());
+    if (!text && text.error().code == ErrorCode::kNotFound) return made;
+    if (!text) return fail(ErrorCode::kUnavailable, text.error().message);
+    const auto document = json::Value::parse(*text);
+    const json::Value* const servers = document ? document->find("servers") : nullptr;
+    if (servers == nullptr || servers->as_object() == nullptr)
+        return fail(
+            ErrorCode::kInternal,
+            fmt::format("{} is not a list of MCP servers; fix or remove it", made.file().string()));
+    for (const auto& [name, entry] : *servers->as_object()) {
+        const json::Value* const given = entry.find("server");
+        const json::Value* const origin = entry.find("origin");
+        AddedMcpServer server{.given = given ? *given : json::Value::object(),
+                              .origin = origin && origin->as_string() ? *origin->as_string() : "",
+                              .read = {}};
+        server.read = made.read(name, server.given);
+        made.servers_.emplace(name, std::move(server));
+    }
+    return made;
+}
+
+/// By the same reader, rules and references as the configuration, one server at a time: one that
+/// has become unreadable does not take others with it.
+Result<config::McpServerOptions> McpServersFile::read(std::string_view name,
+                                                      const json::Value& server) const {
+    json::Value servers = json::Value::object(), mcp = json::Value::object(),
+                document = json::Value::object();
+    servers.set(name, server);
+    mcp.set("servers", std::move(servers));
+    document.set("mcp", std::move(mcp));
+    auto loaded = config::load_text(document.dump(), file(), environment_);
+    if (!loaded) return fail(std::move(loaded.error()));
+    const auto found = loaded->mcp.servers.find(name);
+    if (found == loaded->mcp.servers.end())
+        return fail(ErrorCode::kInvalidArgs, "a server is an object with command or url");
+    return found->second;
+}
+
+Result<void> McpServersFile::move_secrets(std::string_view name, json::Value& server) const {
+    const std::vector<SecretValue> secrets = secrets_in(server);
+    if (secrets.empty()) return {};
+    for (const fs::path& folder : {state_dir_ / kSecretsFolder, secrets_of(name)}) {
+        if (auto made = make_private(folder); !made) return made;
+    }
+    for (const SecretValue& secret : secrets) {
+        const std::string file = file_name(secret.kind, secret.key);
+        if (auto stored = replace_file(secrets_of(name) / file, *secret.value->as_string());
+            !stored)
+            return stored;
+        *secret.value = json::Value(fmt::format("${{file:{}/{}/{}}}", kSecretsFolder, name, file));
+    }
+    return {};
+}
+
+Result<void> McpServersFile::put(std::string_view name, json::Value server,
+                                 std::string_view origin) {
+    // Before anything is written: with its secrets still in it.
+    if (auto checked = read(name, server); !checked) return fail(std::move(checked.error()));
+    if (auto moved = move_secrets(name, server); !moved) return moved;
+    auto options = read(name, server);
+    if (!options) return fail(std::move(options.error()));
+    AddedMcpServer added{
+        .given = std::move(server), .origin = std::string(origin), .read = std::move(options)};
+    auto before = servers_.extract(std::string(name));
+    servers_.emplace(name, std::move(added));
+    auto stored = store();
+    if (stored) return stored;
+    servers_.erase(std::string(name));
+    if (!before.empty()) servers_.insert(std::move(before));
+    return stored;
+}
+
+Result<void> McpServersFile::remove(std::string_view name) {
+    auto before = servers_.extract(std::string(name));
+    if (before.empty())
+        return fail(ErrorCode::kNotFound,
+                    fmt::format("no MCP server {} was added; crab mcp list shows them", name));
+    if (auto stored = store(); !stored) {
+        servers_.insert(std::move(before));
+        return stored;
+    }
+    std::error_code ignored;  // a secret that stays is private, and is overwritten by the next
+    fs::remove_all(secrets_of(name), ignored);
+    return {};
+}
+
+Result<void> McpServersFile::store() const {
+    json::Value servers = json::Value::object();
+    for (const auto& [name, server] : servers_) {
+        json::Value entry = json::Value::object();
+        entry.set("server", server.given);
+        entry.set("origin", server.origin);
+        servers.set(name, std::move(entry));
+    }
+    return replace_file(file(),
+                        json::Value::object({{"servers", std::move(servers)}}).dump() + "\n");
+}
+
+}  // namespace crab::setup
