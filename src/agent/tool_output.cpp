@@ -3,6 +3,7 @@
 #include "base/cut_text.hpp"
 #include "base/encoding.hpp"
 #include "core/call/artifact.hpp"
+#include "core/call/plain_form.hpp"
 #include "json/parser.hpp"
 
 #include <span>
@@ -25,6 +26,7 @@ std::string error_text(const Error& error) {
 }
 
 std::string whole_text(const core::ToolResult& result) {
+    if (const auto plain = core::plain_form(result)) return plain->content;
     switch (result.kind) {
         case core::ContentKind::kText:
         case core::ContentKind::kJson: return result.content;

@@ -4,6 +4,7 @@
 #include "adapters/sw4rm/call_summary.hpp"
 #include "base/log.hpp"
 #include "base/scope_exit.hpp"
+#include "core/call/plain_form.hpp"
 
 #include <algorithm>
 #include <array>
@@ -187,7 +188,8 @@ Task<void> CallService::call(Rpc rpc, core::PrincipalRef principal) {
         fail(rpc, request, end);
         co_return;
     }
-    const core::ToolResult& result = **end.outcome;
+    const auto plain = core::plain_form(**end.outcome);
+    const core::ToolResult& result = plain ? *plain : **end.outcome;
     const std::string summary =
         call_summary({.end = end, .status = "ok", .frames = 1, .bytes = result.content.size()});
     constexpr std::size_t kAround = 1024;  // ids, types and lengths of a frame
@@ -243,7 +245,8 @@ Task<void> CallService::call_stream(Rpc rpc, core::PrincipalRef principal) {
     }
     // A tool that streams gives its whole output as its result as well, or nothing: what was not
     // sent yet comes now.
-    const core::ToolResult& result = **end.outcome;
+    const auto plain = core::plain_form(**end.outcome);
+    const core::ToolResult& result = plain ? *plain : **end.outcome;
     const std::string_view rest =
         std::string_view(result.content)
             .substr(std::min<std::size_t>(result.content.size(), frames.bytes()));

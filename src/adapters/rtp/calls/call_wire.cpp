@@ -1,6 +1,7 @@
 #include "adapters/rtp/calls/call_wire.hpp"
 
 #include "base/encoding.hpp"
+#include "core/call/plain_form.hpp"
 #include "json/duplicates.hpp"
 #include "json/element.hpp"
 #include "json/writer.hpp"
@@ -229,6 +230,7 @@ std::string_view wire_status(const core::Outcome& outcome) {
 }
 
 void append_result(std::string& out, const core::ToolResult& result) {
+    if (const auto plain = core::plain_form(result)) return append_result(out, *plain);
     json::Writer writer(out);
     switch (result.kind) {
         case core::ContentKind::kText:
