@@ -102,7 +102,7 @@ LAYERS = {
     | NET
     | CORE
     | {"adapters/mcp/wire", "adapters/mcp/client", "trust", "base/process", "crypto"},
-    "adapters/mcp/server": TASKS | VALUES | NET | CORE | {"adapters/mcp/wire", "crypto"},
+    "adapters/mcp/server": TASKS | SCHEMAS | NET | CORE | {"adapters/mcp/wire", "crypto"},
     "hosts/memory": TASKS | SCHEMAS | {"core/call"},
     "hosts/cron": TASKS | SCHEMAS | {"core/call"},
     "hosts/command/init": set(),

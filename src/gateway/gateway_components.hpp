@@ -106,7 +106,12 @@ public:
                        .cancels = CallPath::CancelScope::kOperatorsCancelAll});
     runtime::ToolCalls& tool_calls = all.add<runtime::ToolCalls>(calls, config.gateway.name);
     McpServerList& mcp_servers_known = all.add<McpServerList>(context, workers);
-    McpFront& mcp_front = all.add<McpFront>(context, calls, mcp_shared);
+    McpFront& mcp_front = all.add<McpFront>(McpFront::Uses{.context = context,
+                                                           .loops = loops,
+                                                           .calls = calls,
+                                                           .credentials = credentials,
+                                                           .artifacts = artifacts,
+                                                           .shared = mcp_shared});
     Turns& turns = all.add<Turns>(Turns::Uses{.context = context,
                                               .workers = workers,
                                               .session_workers = session_workers,

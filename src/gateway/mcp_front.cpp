@@ -1,5 +1,7 @@
 #include "gateway/mcp_front.hpp"
 
+#include "runtime/event_loops.hpp"
+
 #include <array>
 #include <utility>
 
@@ -53,23 +55,35 @@ std::span<const ConfigKey> McpFront::keys() const {
 
 /// The key that seals cursors is of this start: a client whose cursor is older begins anew.
 Result<void> McpFront::start() {
-    state_.emplace(options_of(context_.config.mcp), context_.clock, random_,
+    state_.emplace(options_of(uses_.context.config.mcp), uses_.context.clock, random_,
                    crypto::AesKey(random_.bytes<32>()));
-    for (const auto& lane : calls_.lanes()) {
-        const mcp::Endpoint::Uses uses{.loop = lane->loop,
-                                       .pipeline = lane->pipeline,
-                                       .registry = context_.registry,
-                                       .catalogs = shared_.catalogs,
-                                       .watches = shared_.watches,
-                                       .state = *state_};
+    for (const auto& lane : uses_.calls.lanes()) {
+        const mcp::Endpoint::Uses uses{
+            .loop = lane->loop,
+            .pipeline = lane->pipeline,
+            .registry = uses_.context.registry,
+            .catalogs = uses_.shared.catalogs,
+            .watches = uses_.shared.watches,
+            .state = *state_,
+            .artifacts = {&uses_.artifacts.store(), &uses_.artifacts.pool()}};
         endpoints_.push_back(std::make_unique<mcp::Endpoint>(uses));
         loops_.push_back(&lane->loop);
     }
+    uses_.credentials.tokens().on_revoked(
+        [this](const std::string& credential) { end_credential(credential); });
     return {};
 }
 
+void McpFront::end_credential(const std::string& credential) {
+    state_->sessions.end_credential(credential);
+    state_->parked.end_credential(credential);
+    for (std::size_t i = 0; i < endpoints_.size(); ++i)
+        loops_[i]->post(
+            [endpoint = endpoints_[i].get(), credential] { endpoint->end_credential(credential); });
+}
+
 void McpFront::add_routes(const ListenerRoutes& table) {
-    if (!context_.config.mcp.enabled) return;
+    if (!uses_.context.config.mcp.enabled) return;
     // The admin socket is where `crab mcp stdio` comes in.
     if (table.kind == ListenerKind::kPublic) endpoints_[table.loop]->add_routes(table.routes);
     if (table.kind == ListenerKind::kAdmin)
@@ -77,8 +91,15 @@ void McpFront::add_routes(const ListenerRoutes& table) {
 }
 
 void McpFront::drain() {
+    state_->parked.give_up();
     for (std::size_t i = 0; i < endpoints_.size(); ++i)
         loops_[i]->post([endpoint = endpoints_[i].get()] { endpoint->stop(); });
+}
+
+void McpFront::stop(Deadline deadline) {
+    uses_.loops.finish_on_each(deadline, [this](std::size_t i, std::function<void()> done) {
+        endpoints_[i]->end(std::move(done));
+    });
 }
 
 }  // namespace crab::gateway

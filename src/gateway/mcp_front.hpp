@@ -2,6 +2,8 @@
 
 #include "adapters/mcp/server/endpoint.hpp"
 #include "crypto/random_source.hpp"
+#include "gateway/artifacts.hpp"
+#include "gateway/credentials.hpp"
 #include "gateway/gateway_context.hpp"
 #include "gateway/mcp_shared.hpp"
 #include "runtime/call_path.hpp"
@@ -16,8 +18,15 @@ namespace crab::gateway {
 /// The gateway as an MCP server: `/mcp` of the public listener, and of the admin socket.
 class McpFront final : public Component {
 public:
-    McpFront(const GatewayContext& context, CallPath& calls, McpShared& shared)
-        : context_(context), calls_(calls), shared_(shared) {}
+    struct Uses {
+        const GatewayContext& context;
+        EventLoops& loops;
+        CallPath& calls;
+        Credentials& credentials;
+        Artifacts& artifacts;
+        McpShared& shared;
+    };
+    explicit McpFront(const Uses& uses) : uses_(uses) {}
 
     std::string_view name() const override { return "mcp front"; }
     std::span<const ConfigKey> keys() const override;
@@ -25,11 +34,13 @@ public:
     void add_routes(const ListenerRoutes& table) override;
     /// Ends the streams that are open; calls go on.
     void drain() override;
+    void stop(Deadline deadline) override;
 
 private:
-    const GatewayContext& context_;
-    CallPath& calls_;
-    McpShared& shared_;
+    /// What was opened with it ends.
+    void end_credential(const std::string& credential);
+
+    const Uses uses_;
     crypto::SystemRandom random_;
     std::optional<mcp::ServerState> state_;
     std::vector<std::unique_ptr<mcp::Endpoint>> endpoints_;  ///< by event loop

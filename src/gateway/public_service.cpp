@@ -25,6 +25,11 @@ Error stopping_error() {
         .error();
 }
 
+/// What a 401 of this route asks for: clients of MCP look for a realm.
+std::string_view challenge_of(const net::Route& route) {
+    return route.path.starts_with("/mcp") ? R"(Bearer realm="crab")" : "Bearer";
+}
+
 }  // namespace
 
 PublicService::PublicService(const clawseed::Front& front, trust::CredentialCache& credentials,
@@ -157,7 +162,7 @@ Task<void> PublicService::serve(net::HttpExchange& exchange) {
         auto proven = authenticate(request);
         if (!proven)
             co_return net::refuse(exchange, &route, 401, proven.error(),
-                                  {{"WWW-Authenticate", "Bearer"}});
+                                  {{"WWW-Authenticate", challenge_of(route)}});
         exchange.prove_caller();
         principal = std::move(*proven);
     }

@@ -96,7 +96,8 @@ void HttpExchange::append_sharing() {
     if (!append_header(out, "Access-Control-Allow-Origin", shared_origin_)) return;
     out +=
         "Vary: Origin\r\n"
-        "Access-Control-Expose-Headers: Content-Digest, ETag, Location, Retry-After\r\n";
+        "Access-Control-Expose-Headers: Content-Digest, ETag, Location, Mcp-Session-Id, "
+        "Retry-After, WWW-Authenticate\r\n";
 }
 
 void HttpExchange::respond(int status, std::string_view content_type, std::string_view body,

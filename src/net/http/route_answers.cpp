@@ -13,7 +13,8 @@ constexpr std::string_view kJson = "application/json";
 /// What pages may send, of the fields that a browser does not send by itself.
 constexpr std::string_view kSharedRequestHeaders =
     "Authorization, Content-Digest, Content-Type, Crab-Away-Wait-Ms, Crab-Lease, If-None-Match, "
-    "If-Range, Range, Traceparent, X-Idempotency-Key, X-Pairing-Code, X-Persona, "
+    "If-Range, Last-Event-ID, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Range, "
+    "Traceparent, X-Idempotency-Key, X-Pairing-Code, X-Persona, "
     "X-Session-Id";
 
 /// `GET, HEAD, POST` as people say it: `GET or POST`. HEAD is understood.

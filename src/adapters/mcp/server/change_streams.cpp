@@ -9,6 +9,9 @@
 #include "net/codec/sse.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -16,8 +19,8 @@
 namespace crab::mcp {
 namespace {
 
-constexpr std::string_view kToolsChanged = "notifications/tools/list_changed";
-constexpr Milliseconds kBetweenChanges{1000};
+using What = ListWatch::What;
+constexpr What kAllLists[] = {What::kTools, What::kPrompts, What::kResources};
 
 void write_message(net::HttpExchange& exchange, std::string_view message) {
     std::string event;
@@ -25,29 +28,12 @@ void write_message(net::HttpExchange& exchange, std::string_view message) {
     exchange.write_chunk(event);
 }
 
-bool wants(std::string_view notifications, std::string_view name) {
-    return json::find_raw(notifications, name) == "true";
+bool wants(std::string_view notifications, What what) {
+    return json::find_raw(notifications, ListWatch::filter_name(what)) == "true";
 }
 
 std::string subscription_meta(const RequestId& id) {
     return fmt::format(R"({{"{}":{}}})", kSubscriptionKey, id.json());
-}
-
-/// The first message: of what was asked for what will be told. There are no resources and no tasks
-/// to watch.
-std::string acknowledgement(const ClientRequest& request, std::string_view notifications) {
-    std::string params;
-    json::Writer writer(params);
-    writer.begin_object().key("_meta").raw(subscription_meta(request.id));
-    writer.key("notifications").begin_object();
-    for (const std::string_view name :
-         {"toolsListChanged", "promptsListChanged", "resourcesListChanged"}) {
-        if (wants(notifications, name)) writer.key(name).boolean(true);
-    }
-    writer.end_object().end_object();
-    std::string message;
-    append_notification(message, "notifications/subscriptions/acknowledged", params);
-    return message;
 }
 
 std::string listen_result(const ClientRequest& request) {
@@ -58,73 +44,147 @@ std::string listen_result(const ClientRequest& request) {
     return message;
 }
 
-}  // namespace
-
-class ChangeStreams::Watch {
+/// URIs of watched resources that have changed, as their client knows them. Any number of threads.
+class Updates {
 public:
-    Watch(ToolLists& lists, core::PrincipalRef principal, Revision revision)
-        : lists_(lists),
-          principal_(std::move(principal)),
-          revision_(revision),
-          seen_(lists.version()),
-          digest_(lists.digest(*lists.view_of(principal_), revision)) {}
-
-    /// Whether to tell now that it has changed.
-    bool take_change(SteadyTime now) {
-        if (lists_.version() == seen_ || now < next_) return false;
-        seen_ = lists_.version();
-        const std::string& digest = lists_.digest(*lists_.view_of(principal_), revision_);
-        if (digest == digest_) return false;
-        digest_ = digest;
-        next_ = now + kBetweenChanges;
-        return true;
+    void add(const std::string& uri) {
+        const std::scoped_lock lock(mutex_);
+        uris_.insert(uri);
     }
-    /// When to look again by itself.
-    Deadline due() const { return lists_.version() == seen_ ? kNoDeadline : next_; }
+    std::set<std::string> take() {
+        const std::scoped_lock lock(mutex_);
+        return std::exchange(uris_, {});
+    }
 
 private:
-    ToolLists& lists_;
-    const core::PrincipalRef principal_;
-    const Revision revision_;
-    std::uint64_t seen_;
-    std::string digest_;
-    SteadyTime next_{};
+    std::mutex mutex_;
+    std::set<std::string> uris_;
+};
+
+}  // namespace
+
+struct ChangeStreams::Bell {
+    std::atomic<bool> rung = false;
+    ChangeStreams* streams = nullptr;  // on the loop; null once they are gone
+};
+
+/// What one listen stream tells of. Lives in the frame of listen().
+struct ChangeStreams::Listening {
+    const ClientRequest& request;
+    const std::shared_ptr<RemoteWaiter>& waiter;
+    std::vector<ListWatch> lists{};
+    std::vector<std::string> uris{};
+    std::vector<ResourceWatches::Handle> resources{};
+    std::shared_ptr<Updates> updates = std::make_shared<Updates>();
+
+    /// The first message: of what was asked for what will be told. There are no tasks to watch.
+    std::string acknowledgement(std::string_view notifications) const {
+        std::string params;
+        json::Writer writer(params);
+        writer.begin_object().key("_meta").raw(subscription_meta(request.id));
+        writer.key("notifications").begin_object();
+        for (const What what : kAllLists)
+            if (wants(notifications, what)) writer.key(ListWatch::filter_name(what)).boolean(true);
+        if (!uris.empty()) {
+            writer.key("resourceSubscriptions").begin_array();
+            for (const std::string& uri : uris) writer.string(uri);
+            writer.end_array();
+        }
+        writer.end_object().end_object();
+        std::string message;
+        append_notification(message, "notifications/subscriptions/acknowledged", params);
+        return message;
+    }
+    /// Whether there was something to tell.
+    bool tell(net::HttpExchange& exchange) {
+        bool told = false;
+        const std::string meta = subscription_meta(request.id);
+        for (ListWatch& list : lists) {
+            if (!list.take_change(exchange.loop().now())) continue;
+            std::string message;
+            append_notification(message, list.method(), fmt::format(R"({{"_meta":{}}})", meta));
+            write_message(exchange, message);
+            told = true;
+        }
+        for (const std::string& uri : updates->take()) {
+            std::string params, message;
+            json::Writer(params).begin_object().key("uri").string(uri).key("_meta").raw(meta);
+            params += '}';
+            append_notification(message, "notifications/resources/updated", params);
+            write_message(exchange, message);
+            told = true;
+        }
+        return told;
+    }
+    Deadline due() const {
+        Deadline due = kNoDeadline;
+        for (const ListWatch& list : lists) due = std::min(due, list.due());
+        return due;
+    }
 };
 
 class ChangeStreams::Place {
 public:
-    explicit Place(ChangeStreams& all)
-        : all_(all),
-          waiter_(std::make_shared<RemoteWaiter>(all.loop_.executor(), all.loop_.timers())) {
-        all_.places_.push_back(waiter_);
-        all_.watch_soon();
+    Place(ChangeStreams& all, std::string credential) : all_(all), seat_(std::make_shared<Seat>()) {
+        net::EventLoop& loop = all.uses_.loop;
+        seat_->waiter = std::make_shared<RemoteWaiter>(loop.executor(), loop.timers());
+        seat_->credential = std::move(credential);
+        if (all_.seats_.empty()) {
+            const auto ring = [bell = all_.bell_, &loop] {
+                if (bell->rung.exchange(true)) return;
+                loop.post([bell] {
+                    bell->rung = false;
+                    if (bell->streams != nullptr) bell->streams->look_soon();
+                });
+            };
+            all_.of_tools_ = all_.uses_.registry.changes().watch(ring);
+            all_.of_catalogs_ = all_.uses_.catalogs.changes().watch(ring);
+        }
+        all_.seats_.push_back(seat_);
     }
     Place(const Place&) = delete;
     Place& operator=(const Place&) = delete;
-    ~Place() { std::erase(all_.places_, waiter_); }
-    const std::shared_ptr<RemoteWaiter>& waiter() const { return waiter_; }
+    ~Place() {
+        std::erase(all_.seats_, seat_);
+        if (!all_.seats_.empty()) return;
+        const auto gone = std::pair(std::move(all_.of_tools_), std::move(all_.of_catalogs_));
+    }
+    const std::shared_ptr<RemoteWaiter>& waiter() const { return seat_->waiter; }
+    bool over() const { return seat_->over || all_.stopping_; }
 
 private:
     ChangeStreams& all_;
-    const std::shared_ptr<RemoteWaiter> waiter_;
+    const std::shared_ptr<Seat> seat_;
 };
 
-void ChangeStreams::watch_soon() {
+ChangeStreams::ChangeStreams(const Uses& uses) : uses_(uses), bell_(std::make_shared<Bell>()) {
+    bell_->streams = this;
+}
+
+ChangeStreams::~ChangeStreams() { bell_->streams = nullptr; }
+
+void ChangeStreams::look_soon() {
     if (armed()) return;
-    seen_ = lists_.version();
-    loop_.timers().arm(*this, loop_.now() + kLook);
+    const SteadyTime now = uses_.loop.now();
+    uses_.loop.timers().arm(*this, std::max(now, looked_at_ + kBetweenLooks));
 }
 
 void ChangeStreams::on_expired() {
-    if (places_.empty()) return;
-    if (std::exchange(seen_, lists_.version()) != lists_.version())
-        for (const auto& waiter : places_) waiter->wake();
-    loop_.timers().arm(*this, loop_.now() + kLook);
+    looked_at_ = uses_.loop.now();
+    for (const auto& seat : seats_) seat->waiter->wake();
 }
 
 void ChangeStreams::stop() {
     stopping_ = true;
-    for (const auto& waiter : places_) waiter->wake();
+    for (const auto& seat : seats_) seat->waiter->wake();
+}
+
+void ChangeStreams::end_credential(std::string_view credential) {
+    for (const auto& seat : seats_) {
+        if (credential.empty() || seat->credential != credential) continue;
+        seat->over = true;
+        seat->waiter->wake();
+    }
 }
 
 void ChangeStreams::write_ping(net::HttpExchange& exchange) {
@@ -136,8 +196,7 @@ void ChangeStreams::write_ping(net::HttpExchange& exchange) {
 Task<void> ChangeStreams::serve_session(net::HttpExchange& exchange,
                                         std::shared_ptr<Session> session,
                                         core::PrincipalRef principal) {
-    std::shared_ptr<SessionStream> stream(session, &session->events());
-    Reading reading{std::move(session), std::move(stream), 0};
+    Reading reading{session, session->shared_events(), 0};
     reading.after = reading.stream->last();
     return read(exchange, std::move(reading), std::move(principal));
 }
@@ -145,8 +204,7 @@ Task<void> ChangeStreams::serve_session(net::HttpExchange& exchange,
 Task<void> ChangeStreams::resume(net::HttpExchange& exchange, std::shared_ptr<Session> session,
                                  core::PrincipalRef principal, EventId seen) {
     std::shared_ptr<SessionStream> stream =
-        seen.stream == 0 ? std::shared_ptr<SessionStream>(session, &session->events())
-                         : session->find_stream(seen.stream);
+        seen.stream == 0 ? session->shared_events() : session->find_stream(seen.stream);
     if (!stream || !stream->can_resume(seen.number)) {
         std::string body;
         append_error(body, nullptr, Era::kLegacy,
@@ -163,74 +221,113 @@ Task<void> ChangeStreams::resume(net::HttpExchange& exchange, std::shared_ptr<Se
 Task<void> ChangeStreams::read(net::HttpExchange& exchange, Reading reading,
                                core::PrincipalRef principal) {
     const Session::Use use(reading.session);
-    const Place place(*this);
+    const Place place(*this, principal->credential_id);
     SessionStream& stream = *reading.stream;
     const SessionStream::ReaderId reader = stream.attach(place.waiter());
     const ScopeExit gone([&] { stream.detach(reader); });
-    std::optional<Watch> watch;
-    if (stream.number() == 0)
-        watch.emplace(lists_, std::move(principal), reading.session->facts().revision);
+    std::vector<ListWatch> lists;
+    if (stream.number() == 0) {
+        const ListWatch::Lists all{uses_.tools, uses_.catalog_lists};
+        for (const What what : kAllLists)
+            lists.emplace_back(all, what, principal, reading.session->facts().revision);
+    }
     start_events(exchange);
-    Deadline ping = loop_.now() + state_.options.keepalive;
+    net::EventLoop& loop = uses_.loop;
+    Deadline ping = loop.now() + uses_.state.options.keepalive;
     while (true) {
+        for (ListWatch& list : lists) {
+            if (!list.take_change(loop.now())) continue;
+            std::string message;
+            append_notification(message, list.method(), {});
+            stream.add_if_read(message);
+        }
         SessionStream::Taken taken = stream.take(reader, reading.after);
         if (taken.replaced) break;
         reading.after = taken.last;
         if (!taken.bytes.empty()) {
             exchange.write_chunk(taken.bytes);
-            ping = loop_.now() + state_.options.keepalive;
+            ping = loop.now() + uses_.state.options.keepalive;
         }
-        if (taken.ended || stopping_) break;
-        if (watch && watch->take_change(loop_.now())) {
-            std::string message;
-            append_notification(message, kToolsChanged, {});
-            stream.add_if_read(message);
-            continue;
-        }
-        const Deadline until = watch ? std::min(ping, watch->due()) : ping;
+        if (taken.ended || place.over()) break;
+        Deadline until = ping;
+        for (const ListWatch& list : lists) until = std::min(until, list.due());
         if (co_await place.waiter()->wait(until) == WaitEnd::kCancelled) co_return;
-        if (loop_.now() < ping) continue;
+        if (loop.now() < ping) continue;
         write_ping(exchange);
-        ping = loop_.now() + state_.options.keepalive;
+        ping = loop.now() + uses_.state.options.keepalive;
     }
     exchange.end_stream();
+}
+
+/// Why there is no stream for this request; else a place for one is `held`.
+std::optional<Reply> ChangeStreams::refusal(const ClientRequest& request,
+                                            std::string_view notifications,
+                                            std::shared_ptr<void>& held) {
+    if (!notifications.starts_with('{'))
+        return Reply::invalid_params(request, "notifications: an object");
+    std::size_t resources = 0;
+    const auto uris = json::find_raw(notifications, "resourceSubscriptions").value_or("[]");
+    for (json::RawParts parts(uris); parts.next();) ++resources;
+    if (!uris.starts_with('[') || resources > kMostResources)
+        return Reply::invalid_params(
+            request, fmt::format("resourceSubscriptions: at most {} URIs", kMostResources));
+    held = uses_.state.listens.take(request.principal->id);
+    if (held) return std::nullopt;
+    return Reply::of_error(request, rpc_error(Error{.code = ErrorCode::kRateLimited,
+                                                    .message = "too many listen streams are open: "
+                                                               "close one of them first"},
+                                              rpc_code::kInternalError));
+}
+
+void ChangeStreams::watch_resources(Listening& listening, std::string_view notifications) {
+    const auto uris = json::find_raw(notifications, "resourceSubscriptions").value_or("[]");
+    const auto view = uses_.catalog_lists.view_of(listening.request.principal);
+    for (json::RawParts parts(uris); parts.next();) {
+        const auto uri = json::read_raw_string(parts.value());
+        if (!uri || std::ranges::find(listening.uris, *uri) != listening.uris.end()) continue;
+        const auto target = view->find_resource(*uri, {});
+        if (!target || !target->exists()) continue;
+        const auto updated = [updates = listening.updates, waiter = listening.waiter, uri = *uri] {
+            updates->add(uri);
+            waiter->wake();
+        };
+        listening.resources.push_back(
+            uses_.watches.watch(target->source->source, target->key, updated));
+        listening.uris.push_back(*uri);
+    }
 }
 
 Task<void> ChangeStreams::listen(net::HttpExchange& exchange, const ClientRequest& request) {
     const std::string_view notifications =
         json::find_raw(request.params, "notifications").value_or(std::string_view());
-    std::optional<Reply> refused;
-    if (!notifications.starts_with('{'))
-        refused = Reply::invalid_params(request, "notifications: an object");
-    const auto held = refused ? nullptr : state_.listens.take(request.principal->id);
-    if (!refused && !held)
-        refused =
-            Reply::of_error(request, rpc_error(Error{.code = ErrorCode::kRateLimited,
-                                                     .message = "too many listen streams are open: "
-                                                                "close one of them first"},
-                                               rpc_code::kInternalError));
-    if (refused) co_return exchange.respond(refused->status, kJsonType, refused->message);
-    const Place place(*this);
-    std::optional<Watch> watch;
-    if (wants(notifications, "toolsListChanged"))
-        watch.emplace(lists_, request.principal, request.revision);
+    std::shared_ptr<void> held;
+    if (const auto refused = refusal(request, notifications, held))
+        co_return exchange.respond(refused->status, kJsonType, refused->message);
+    const Place place(*this, request.principal->credential_id);
+    Listening listening{.request = request, .waiter = place.waiter()};
+    const ListWatch::Lists all{uses_.tools, uses_.catalog_lists};
+    for (const What what : kAllLists) {
+        if (wants(notifications, what))
+            listening.lists.emplace_back(all, what, request.principal, request.revision);
+    }
+    watch_resources(listening, notifications);
     start_events(exchange);
-    write_message(exchange, acknowledgement(request, notifications));
-    Deadline ping = loop_.now() + state_.options.keepalive;
-    while (!stopping_) {
-        const bool changed = watch && watch->take_change(loop_.now());
-        if (changed) {
-            std::string message;
-            append_notification(message, kToolsChanged,
-                                fmt::format(R"({{"_meta":{}}})", subscription_meta(request.id)));
-            write_message(exchange, message);
-        }
-        if (!changed && loop_.now() >= ping) write_ping(exchange);
-        if (changed || loop_.now() >= ping) ping = loop_.now() + state_.options.keepalive;
-        const Deadline until = watch ? std::min(ping, watch->due()) : ping;
+    write_message(exchange, listening.acknowledgement(notifications));
+    co_await tell(exchange, listening, place);
+}
+
+Task<void> ChangeStreams::tell(net::HttpExchange& exchange, Listening& listening,
+                               const Place& place) {
+    net::EventLoop& loop = uses_.loop;
+    Deadline ping = loop.now() + uses_.state.options.keepalive;
+    while (!place.over()) {
+        const bool told = listening.tell(exchange);
+        if (!told && loop.now() >= ping) write_ping(exchange);
+        if (told || loop.now() >= ping) ping = loop.now() + uses_.state.options.keepalive;
+        const Deadline until = std::min(ping, listening.due());
         if (co_await place.waiter()->wait(until) == WaitEnd::kCancelled) co_return;
     }
-    write_message(exchange, listen_result(request));
+    write_message(exchange, listen_result(listening.request));
     exchange.end_stream();
 }
 

@@ -1,14 +1,17 @@
 #pragma once
 
+#include "adapters/mcp/server/catalog_lists.hpp"
 #include "adapters/mcp/server/client_request.hpp"
+#include "adapters/mcp/server/list_watch.hpp"
 #include "adapters/mcp/server/post_answer.hpp"
 #include "adapters/mcp/server/server_state.hpp"
 #include "adapters/mcp/server/tool_lists.hpp"
 #include "base/task/waiter.hpp"
 
-#include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace crab::mcp {
@@ -18,8 +21,19 @@ namespace crab::mcp {
 /// Source: docs/protocols/mcp.md, sections 2.4 and 4.5.
 class ChangeStreams final : private TimerNode {
 public:
-    ChangeStreams(net::EventLoop& loop, ServerState& state, ToolLists& lists)
-        : loop_(loop), state_(state), lists_(lists) {}
+    static constexpr std::size_t kMostResources = 256;  ///< of one listen stream or session
+
+    struct Uses {
+        net::EventLoop& loop;
+        ServerState& state;
+        core::Registry& registry;
+        Catalogs& catalogs;
+        ResourceWatches& watches;
+        ToolLists& tools;
+        CatalogLists& catalog_lists;
+    };
+    explicit ChangeStreams(const Uses& uses);
+    ~ChangeStreams() override;
 
     /// GET: what is new on the session's stream, and that its lists have changed.
     Task<void> serve_session(net::HttpExchange& exchange, std::shared_ptr<Session> session,
@@ -31,31 +45,43 @@ public:
     Task<void> listen(net::HttpExchange& exchange, const ClientRequest& request);
     /// Ends all streams: each gets its result, if it has one.
     void stop();
+    /// Ends the listen streams that were opened with this credential, which was revoked.
+    void end_credential(std::string_view credential);
 
 private:
-    /// What a list of one principal looked like when it was last told of.
-    class Watch;
-    /// Woken when a list may have changed, as long as it lives.
+    /// A stream, woken when something may have changed, as long as it lives.
     class Place;
+    struct Seat {
+        std::shared_ptr<RemoteWaiter> waiter;
+        std::string credential;
+        bool over = false;
+    };
+    /// From other threads: rung when a list may have changed.
+    struct Bell;
     struct Reading {
         std::shared_ptr<Session> session;
         std::shared_ptr<SessionStream> stream;
         std::uint64_t after = 0;  ///< the last event that the client has
     };
+    struct Listening;
 
     void on_expired() override;
-    void watch_soon();
+    void look_soon();
     Task<void> read(net::HttpExchange& exchange, Reading reading, core::PrincipalRef principal);
+    std::optional<Reply> refusal(const ClientRequest& request, std::string_view notifications,
+                                 std::shared_ptr<void>& held);
+    void watch_resources(Listening& listening, std::string_view notifications);
+    Task<void> tell(net::HttpExchange& exchange, Listening& listening, const Place& place);
     void write_ping(net::HttpExchange& exchange);
 
-    // the text promises 100 ms
-    static constexpr Milliseconds kLook{50};
+    // the text promises 100 ms; a burst of changes is looked at once
+    static constexpr Milliseconds kBetweenLooks{50};
 
-    net::EventLoop& loop_;
-    ServerState& state_;
-    ToolLists& lists_;
-    std::vector<std::shared_ptr<RemoteWaiter>> places_;
-    std::uint64_t seen_ = 0;
+    const Uses uses_;
+    std::vector<std::shared_ptr<Seat>> seats_;
+    std::shared_ptr<Bell> bell_;
+    ChangeSignal::Watch of_tools_, of_catalogs_;  ///< while there are seats
+    SteadyTime looked_at_{};
     bool stopping_ = false;
 };
 

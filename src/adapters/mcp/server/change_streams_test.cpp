@@ -71,6 +71,66 @@ TEST_F(McpChangeStreams, WhatWasNotAskedForOrDidNotChangeIsNotTold) {
     EXPECT_THAT(same->read_until("\r\n0\r\n\r\n"), Not(HasSubstr("list_changed")));
 }
 
+TEST_F(McpChangeStreams, ChangedResourcesAndPromptsAreTold) {
+    const std::string session = open();
+    const auto resources = listen(R"({"resourcesListChanged":true})");
+    resources->read_until("}\n\n");
+    const auto legacy = begin("GET", "Accept: text/event-stream\r\n" + session, {}, 1);
+    legacy->read_until(":\n\n");
+    const auto served = [](std::string_view, std::string_view) { return mcp_result("{}"); };
+    offer_source("docs", {.resources = {{"a:1", R"({"uri":"a:1","name":"a"})"}}}, served);
+    EXPECT_THAT(resources->read_until("}\n\n"), HasSubstr("notifications/resources/list_changed"));
+    EXPECT_THAT(legacy->read_until("}\n\n"), HasSubstr("notifications/resources/list_changed"));
+    Catalog more{.source = "docs", .resources = {{"a:1", R"({"uri":"a:1","name":"a"})"}}};
+    more.prompts = {{"p", R"({"name":"p"})"}};
+    catalogs.set("docs", std::make_shared<const Catalog>(more));
+    EXPECT_THAT(legacy->read_until("}\n\n"), HasSubstr("notifications/prompts/list_changed"));
+    stop();
+    EXPECT_THAT(resources->read_until("\r\n0\r\n\r\n"), Not(HasSubstr("list_changed")));
+}
+
+TEST_F(McpChangeStreams, WatchedResourcesAreToldUnderTheirClientsUri) {
+    const auto served = [](std::string_view, std::string_view) { return mcp_result("{}"); };
+    offer_source("docs", {.resources = {{"a:1", R"({"uri":"a:1","name":"a"})"}}}, served);
+    const std::string session = open();
+    EXPECT_THAT(
+        post(session, request(1, "resources/subscribe", R"({"uri":"crab://docs/a:1"})")).body,
+        HasSubstr(R"("result":{)"));
+    EXPECT_THAT(post(session, request(2, "resources/subscribe", R"({"uri":"a:2"})")).body,
+                HasSubstr("-32002"));
+    const auto legacy = begin("GET", "Accept: text/event-stream\r\n" + session);
+    legacy->read_until(":\n\n");
+    const auto client = listen(R"({"resourceSubscriptions":["a:1","a:2"]})");
+    EXPECT_THAT(client->read_until("}\n\n"), HasSubstr(R"("resourceSubscriptions":["a:1"])"));
+    EXPECT_THAT(watches.wanted("docs"), testing::ElementsAre("a:1"));
+    watches.updated("docs", "a:1");
+    const std::string told = client->read_until("}\n\n");
+    EXPECT_THAT(told,
+                HasSubstr(R"("method":"notifications/resources/updated","params":{"uri":"a:1")"));
+    EXPECT_THAT(told, HasSubstr(kId));
+    EXPECT_THAT(legacy->read_until("}\n\n"), HasSubstr(R"({"uri":"crab://docs/a:1"})"));
+    post(session, request(3, "resources/unsubscribe", R"({"uri":"crab://docs/a:1"})"));
+    client->close();
+    EXPECT_TRUE(until([&] { return watches.wanted("docs").empty(); }));
+}
+
+TEST_F(McpChangeStreams, ARevokedCredentialEndsItsStreams) {
+    // the listener of these tests gives principals no credential but their name's
+    const auto mine = listen(R"({"toolsListChanged":true})");
+    mine->read_until("}\n\n");
+    const auto end = [&](std::string_view credential) {
+        lanes[0]->server.thread.run([&] {
+            lanes[0]->endpoint->end_credential(credential);
+            return 0;
+        });
+    };
+    end("of bob");
+    offer("newcomer", gate);
+    EXPECT_THAT(mine->read_until("}\n\n"), HasSubstr("list_changed"));
+    end("of ann");
+    EXPECT_THAT(mine->read_until("\r\n0\r\n\r\n"), HasSubstr(R"("id":"q1","result":{)"));
+}
+
 TEST_F(McpChangeStreams, AListenNeedsItsFilterAndAPlace) {
     EXPECT_THAT(modern("subscriptions/listen").body, HasSubstr("-32602"));
     std::vector<std::unique_ptr<test::RawClient>> open;

@@ -6,6 +6,7 @@
 #include "adapters/mcp/wire/request_headers.hpp"
 #include "base/scope_exit.hpp"
 #include "json/raw_parts.hpp"
+#include "json/writer.hpp"
 #include "net/codec/http_text.hpp"
 
 #include <initializer_list>
@@ -77,6 +78,17 @@ std::optional<json::Element> params_of(const Message& message) {
     return json::get(message.parsed->element(), "params");
 }
 
+/// A client's JSON-RPC error, in the place of an answer.
+Error client_error(const RpcError& error) {
+    Error out{.code = ErrorCode::kToolFailed, .message = error.message};
+    json::Writer writer(out.details);
+    writer.begin_object().key("code").integer(error.code);
+    writer.key("message").string(error.message);
+    if (!error.data.empty()) writer.key("data").raw(error.data);
+    writer.end_object();
+    return out;
+}
+
 FindHeader finder(const net::HttpRequest& request) {
     return [&request](std::string_view name) { return request.find(net::lower_case(name)); };
 }
@@ -87,9 +99,21 @@ Endpoint::Endpoint(const Uses& uses)
     : loop_(uses.loop),
       state_(uses.state),
       lists_(uses.pipeline, uses.registry, uses.state.options.names),
-      calls_(uses.pipeline, lists_),
-      methods_(uses.state, lists_),
-      streams_(uses.loop, uses.state, lists_),
+      catalog_lists_(uses.pipeline, uses.catalogs, lists_, uses.state.options.names),
+      calls_({.loop = uses.loop,
+              .pipeline = uses.pipeline,
+              .state = uses.state,
+              .tools = lists_,
+              .catalogs = catalog_lists_,
+              .artifacts = uses.artifacts}),
+      methods_(uses.state, lists_, catalog_lists_, uses.watches),
+      streams_({.loop = uses.loop,
+                .state = uses.state,
+                .registry = uses.registry,
+                .catalogs = uses.catalogs,
+                .watches = uses.watches,
+                .tools = lists_,
+                .catalog_lists = catalog_lists_}),
       parser_(json::Limits{.max_bytes = uses.state.options.max_request}) {}
 
 void Endpoint::add_routes(net::Routes<core::PrincipalRef>& routes, Carrier carrier) {
@@ -304,6 +328,7 @@ void Endpoint::open_session(Post& post, Message message, RequestMeta meta) {
     Session::Facts facts{.id = {},
                          .principal = post.principal->id,
                          .tenant = post.principal->tenant.text(),
+                         .credential = post.principal->credential_id,
                          .revision = *revision,
                          .capabilities = read_client_capabilities(
                              json::find_raw(params, "capabilities").value_or("")),
@@ -320,7 +345,15 @@ void Endpoint::open_session(Post& post, Message message, RequestMeta meta) {
     answer.end();
 }
 
+/// What is no request: a notification, or the answer to something that the client was asked.
 void Endpoint::take_notification(Session& session, const Message& message) {
+    if (message.kind == Message::Kind::kResult && message.id)
+        return session.take_response(*message.id, std::string(message.result));
+    if (message.kind == Message::Kind::kError) {
+        if (message.id)
+            session.take_response(*message.id, std::unexpected(client_error(message.error)));
+        return;
+    }
     if (message.method == "notifications/initialized") return session.set_initialized();
     if (message.method != "notifications/cancelled") return;  // unknown ones are ignored
     const auto raw = json::find_raw(message.params, "requestId");
@@ -330,8 +363,7 @@ void Endpoint::take_notification(Session& session, const Message& message) {
 Task<void> Endpoint::serve_legacy(Post& post, Message message, RequestMeta meta) {
     const Session::Use use(post.session);
     if (message.kind != Message::Kind::kRequest) {
-        // there are no requests to clients yet that a response could be for
-        if (message.kind == Message::Kind::kNotification) take_notification(*post.session, message);
+        take_notification(*post.session, message);
         co_return post.exchange.respond(202, "", "");
     }
     const ClientRequest request =
@@ -367,7 +399,7 @@ Task<void> Endpoint::serve_batch(Post& post, Body body) {
                 request_of(post, std::move(*each), std::move(meta), post.session->facts().revision);
             if (auto reply = co_await reply_of(post.exchange, request, *answer))
                 answer->respond(std::move(reply->message));
-        } else if (each->kind == Message::Kind::kNotification) {
+        } else {
             take_notification(*post.session, *each);
         }
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "adapters/mcp/server/catalog_lists.hpp"
 #include "adapters/mcp/server/change_streams.hpp"
 #include "adapters/mcp/server/methods.hpp"
 #include "adapters/mcp/server/post_answer.hpp"
@@ -12,6 +13,7 @@
 #include "json/parser.hpp"
 #include "net/http/routes.hpp"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,6 +33,7 @@ public:
         Catalogs& catalogs;
         ResourceWatches& watches;
         ServerState& state;
+        ArtifactReads artifacts{};
     };
     explicit Endpoint(const Uses& uses);
 
@@ -39,6 +42,11 @@ public:
     void add_routes(net::Routes<core::PrincipalRef>& routes, Carrier carrier = Carrier::kHttp);
     /// Ends the open streams, each with its result if it has one. On the loop.
     void stop() { streams_.stop(); }
+    /// Cancels the calls that wait for input; `done` is called when they have ended. Before it is
+    /// destroyed, on the loop.
+    void end(std::function<void()> done) { calls_.stop(std::move(done)); }
+    /// A credential was revoked: ends what it has opened. On the loop.
+    void end_credential(std::string_view credential) { streams_.end_credential(credential); }
 
 private:
     struct Post;
@@ -67,6 +75,7 @@ private:
     net::EventLoop& loop_;
     ServerState& state_;
     ToolLists lists_;
+    CatalogLists catalog_lists_;
     ToolCalls calls_;
     Methods methods_;
     ChangeStreams streams_;

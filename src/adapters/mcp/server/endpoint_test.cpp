@@ -180,7 +180,7 @@ TEST_F(McpEndpoint, ClosingTheConnectionCancelsAModernCall) {
     EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(5));
 }
 
-TEST_F(McpEndpoint, EmptyListsAndWhatIsNotThere) {
+TEST_F(McpEndpoint, WithoutSourcesListsAreEmptyAndNothingIsThere) {
     EXPECT_THAT(modern("resources/list").body, HasSubstr(R"("resources":[])"));
     EXPECT_THAT(modern("resources/templates/list").body, HasSubstr(R"("resourceTemplates":[])"));
     EXPECT_THAT(modern("prompts/list").body, HasSubstr(R"("prompts":[])"));

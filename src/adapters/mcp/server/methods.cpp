@@ -2,6 +2,8 @@
 
 #include "adapters/mcp/wire/capabilities.hpp"
 #include "adapters/mcp/wire/error_form.hpp"
+#include "adapters/mcp/wire/log_level.hpp"
+#include "adapters/mcp/wire/message_writer.hpp"
 #include "json/raw_parts.hpp"
 #include "json/writer.hpp"
 
@@ -30,17 +32,15 @@ constexpr MethodRow kMethods[] = {
     {"tools/call", kCall, kCall},
     {"resources/list", kNow, kNow},
     {"resources/templates/list", kNow, kNow},
-    {"resources/read", kNow, kNow},
+    {"resources/read", kCall, kCall},
     {"resources/subscribe", kNow, kUnknown},
     {"resources/unsubscribe", kNow, kUnknown},
     {"prompts/list", kNow, kNow},
-    {"prompts/get", kNow, kNow},
-    {"completion/complete", kNow, kNow},
+    {"prompts/get", kCall, kCall},
+    {"completion/complete", kCall, kCall},
     {"subscriptions/listen", kUnknown, kListen},
 };
 
-constexpr std::array<std::string_view, 8> kLevels = {"debug", "info",     "notice", "warning",
-                                                     "error", "critical", "alert",  "emergency"};
 constexpr Milliseconds kCursorKept{60 * 60 * 1000};
 
 }  // namespace
@@ -51,14 +51,19 @@ MethodKind kind_of(std::string_view method, Era era) {
     return era == Era::kModern ? row->modern : row->legacy;
 }
 
-/// Without the extensions, which nothing here speaks yet.
-std::string declared_capabilities(Revision revision) {
-    const std::string all = server_capabilities(revision, false);
+/// Without the extension for tasks, which nothing here speaks yet.
+std::string declared_capabilities(Revision revision, bool has_ui) {
+    const std::string all = server_capabilities(revision, has_ui);
     std::string out;
     json::Writer writer(out);
     writer.begin_object();
     for (json::RawParts parts(all); parts.next();) {
-        if (parts.name() != "extensions") writer.key(parts.name()).raw(parts.value());
+        if (parts.name() != "extensions") {
+            writer.key(parts.name()).raw(parts.value());
+        } else if (has_ui) {
+            writer.key(parts.name()).begin_object();
+            writer.key(kUiExtension).begin_object().end_object().end_object();
+        }
     }
     writer.end_object();
     return out;
@@ -78,41 +83,59 @@ Reply Methods::answer(const ClientRequest& request) {
     if (method == "ping") return Reply::of_plain(request, "{}");
     if (method == "logging/setLevel") return set_level(request);
     if (method == "tools/list") return list_tools(request);
-    if (method == "resources/list") return empty_list(request, "resources");
-    if (method == "resources/templates/list") return empty_list(request, "resourceTemplates");
-    if (method == "prompts/list") return empty_list(request, "prompts");
-    return not_there(request);
+    if (method == "resources/list") return list_resources(request, "resources");
+    if (method == "resources/templates/list") return list_resources(request, "resourceTemplates");
+    if (method == "resources/subscribe") return subscribe(request);
+    if (method == "resources/unsubscribe") return unsubscribe(request);
+    return list_prompts(request);
 }
 
-void Methods::add_instructions(std::string& object) const {
-    if (state_.options.instructions.empty()) return;
+/// The configured text, and what upstreams say to callers who see something of theirs.
+void Methods::add_instructions(std::string& object, const CatalogView& view,
+                               const core::PrincipalRef& principal) {
+    std::string text = state_.options.instructions;
+    const auto tools = lists_.view_of(principal);
+    for (const auto& [name, source] : *view.all) {
+        const auto is_its = [&](const ToolView::Item& item) {
+            return item.tool->source.name == source->source;
+        };
+        if (source->instructions.empty() ||
+            (!view.sees(*source) && std::ranges::none_of(tools->items, is_its)))
+            continue;
+        if (!text.empty()) text += "\n\n";
+        text += fmt::format("[{}] {}", name, source->instructions);
+    }
+    if (text.empty()) return;
     object.pop_back();
     object += R"(,"instructions":)";
-    json::append_quoted(object, state_.options.instructions);
+    json::append_quoted(object, text);
     object += '}';
 }
 
 Reply Methods::discover(const ClientRequest& request) {
-    std::string result =
-        fmt::format(R"({{"supportedVersions":{},"capabilities":{}}})",
-                    state_.options.versions.to_json(), declared_capabilities(request.revision));
-    add_instructions(result);
+    const auto view = catalogs_.view_of(request.principal);
+    std::string result = fmt::format(R"({{"supportedVersions":{},"capabilities":{}}})",
+                                     state_.options.versions.to_json(),
+                                     declared_capabilities(request.revision, view->has_ui()));
+    add_instructions(result, *view, request.principal);
     return Reply::of_plain(request, result, state_.options.list_ttl);
 }
 
 Reply Methods::opened(const ClientRequest& request) {
-    std::string result = fmt::format(
-        R"({{"protocolVersion":"{}","capabilities":{},"serverInfo":{}}})",
-        name_of(request.revision), declared_capabilities(request.revision), state_.server_info);
-    add_instructions(result);
+    const auto view = catalogs_.view_of(request.principal);
+    std::string result =
+        fmt::format(R"({{"protocolVersion":"{}","capabilities":{},"serverInfo":{}}})",
+                    name_of(request.revision),
+                    declared_capabilities(request.revision, view->has_ui()), state_.server_info);
+    add_instructions(result, *view, request.principal);
     return Reply::of_plain(request, result);
 }
 
 Reply Methods::set_level(const ClientRequest& request) {
     auto level = json::find_raw_string(request.params, "level").value_or("");
-    if (std::ranges::find(kLevels, level) == kLevels.end())
+    if (std::ranges::find(kLogLevels, level) == kLogLevels.end())
         return Reply::invalid_params(request,
-                                     fmt::format("level: one of {}", fmt::join(kLevels, ", ")));
+                                     fmt::format("level: one of {}", fmt::join(kLogLevels, ", ")));
     request.session->set_log_level(std::move(level));
     return Reply::of_plain(request, "{}");
 }
@@ -122,7 +145,11 @@ std::string Methods::cursor_owner(const ClientRequest& request) const {
                        request.method);
 }
 
-Reply Methods::list_tools(const ClientRequest& request) {
+/// A page of items, ascending by name; `append(out, item)` writes one, or nothing for one that is
+/// left out.
+template <class Items, class Append>
+Reply Methods::list_page(const ClientRequest& request, std::string_view member, const Items& items,
+                         Append append) {
     std::string after;
     if (json::find_raw(request.params, "cursor")) {
         const auto cursor = json::find_raw_string(request.params, "cursor");
@@ -134,17 +161,21 @@ Reply Methods::list_tools(const ClientRequest& request) {
                                          "cursor: not one of this list, or too old: begin again");
         after = *opened;
     }
-    const auto view = lists_.view_of(request.principal);
-    const auto& items = view->items;
-    auto item = after.empty() ? items.begin()
-                              : std::ranges::upper_bound(items, after, {}, &ToolView::Item::name);
-    std::string result = R"({"tools":[)";
+    auto item = after.empty()
+                    ? items.begin()
+                    : std::ranges::upper_bound(items, after, {}, &Items::value_type::name);
+    std::string result = fmt::format(R"({{"{}":[)", member);
     std::size_t listed = 0;
     for (; item != items.end() && listed < state_.options.page; ++item) {
-        const std::string_view entry = lists_.entry(*item, request.revision);
-        if (entry.empty()) continue;
-        if (listed++ > 0) result += ',';
-        result += entry;
+        const std::size_t before = result.size();
+        if (listed > 0) result += ',';
+        const std::size_t from = result.size();
+        append(result, *item);
+        if (result.size() == from) {
+            result.resize(before);
+        } else {
+            ++listed;
+        }
     }
     result += ']';
     if (item != items.end()) {
@@ -156,28 +187,58 @@ Reply Methods::list_tools(const ClientRequest& request) {
     return Reply::of_plain(request, result, state_.options.list_ttl);
 }
 
-Reply Methods::empty_list(const ClientRequest& request, std::string_view member) {
-    if (json::find_raw(request.params, "cursor"))
-        return Reply::invalid_params(request, "cursor: this list has one page");
-    return Reply::of_plain(request, fmt::format(R"({{"{}":[]}})", member), state_.options.list_ttl);
+Reply Methods::list_tools(const ClientRequest& request) {
+    const auto view = lists_.view_of(request.principal);
+    return list_page(request, "tools", view->items,
+                     [&](std::string& out, const ToolView::Item& item) {
+                         out += lists_.entry(item, request.revision);
+                     });
 }
 
-Reply Methods::not_there(const ClientRequest& request) {
-    const std::string_view method = request.method;
-    const auto text = [&](std::string_view name) {
-        return json::find_raw_string(request.params, name);
-    };
-    if (method == "prompts/get") {
-        const auto name = text("name");
-        return Reply::invalid_params(
-            request, name ? fmt::format("there is no prompt {}", *name) : "name: a string");
-    }
-    if (method == "completion/complete")
-        return Reply::invalid_params(request, "ref: there is no such prompt or resource");
-    const auto uri = text("uri");
+Reply Methods::list_resources(const ClientRequest& request, std::string_view member) {
+    const auto view = catalogs_.view_of(request.principal);
+    const bool templates = member == "resourceTemplates";
+    return list_page(request, member, templates ? view->templates : view->resources,
+                     [&](std::string& out, const CatalogView::Item& item) {
+                         CatalogLists::append_entry(out, item, templates ? "uriTemplate" : "uri",
+                                                    request.revision);
+                     });
+}
+
+Reply Methods::list_prompts(const ClientRequest& request) {
+    const auto view = catalogs_.view_of(request.principal);
+    return list_page(request, "prompts", view->prompts,
+                     [&](std::string& out, const CatalogView::Item& item) {
+                         CatalogLists::append_entry(out, item, "name", request.revision);
+                     });
+}
+
+Reply Methods::subscribe(const ClientRequest& request) {
+    const auto uri = json::find_raw_string(request.params, "uri");
     if (!uri) return Reply::invalid_params(request, "uri: a string");
-    return Reply::of_error(request,
-                           resource_not_found(*uri, "there is no such resource", request.revision));
+    const auto view = catalogs_.view_of(request.principal);
+    const auto target = view->find_resource(*uri, {});
+    if (!target && !target.error().empty()) return Reply::invalid_params(request, target.error());
+    if (!target || !target->exists())
+        return Reply::of_error(
+            request, resource_not_found(*uri, "there is no such resource", request.revision));
+    // the callback must not hold the session: its last owner could be the one that is called
+    const auto updated = [stream = request.session->shared_events(), uri = *uri] {
+        std::string params, message;
+        json::Writer(params).begin_object().key("uri").string(uri).end_object();
+        append_notification(message, "notifications/resources/updated", params);
+        stream->add_if_read(message);
+    };
+    if (!request.session->watch(*uri, watches_.watch(target->source->source, target->key, updated)))
+        return Reply::invalid_params(request, "uri: this session watches too many resources");
+    return Reply::of_plain(request, "{}");
+}
+
+Reply Methods::unsubscribe(const ClientRequest& request) {
+    const auto uri = json::find_raw_string(request.params, "uri");
+    if (!uri) return Reply::invalid_params(request, "uri: a string");
+    request.session->unwatch(*uri);
+    return Reply::of_plain(request, "{}");
 }
 
 }  // namespace crab::mcp

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "adapters/mcp/server/catalog_lists.hpp"
 #include "adapters/mcp/server/client_request.hpp"
 #include "adapters/mcp/server/server_state.hpp"
 #include "adapters/mcp/server/tool_lists.hpp"
@@ -14,19 +15,20 @@ namespace crab::mcp {
 enum class MethodKind : std::uint8_t {
     kUnknown,  ///< also one that the era does not have
     kNow,      ///< by Methods::answer()
-    kCall,     ///< `tools/call`
+    kCall,     ///< by ToolCalls::run()
     kListen,   ///< `subscriptions/listen`
     kOpening,  ///< `initialize`
 };
 MethodKind kind_of(std::string_view method, Era era);
 
 /// What the gateway declares to clients of a revision.
-std::string declared_capabilities(Revision revision);
+std::string declared_capabilities(Revision revision, bool has_ui);
 
 /// The methods that are answered at once. One per event loop.
 class Methods {
 public:
-    Methods(ServerState& state, ToolLists& lists) : state_(state), lists_(lists) {}
+    Methods(ServerState& state, ToolLists& lists, CatalogLists& catalogs, ResourceWatches& watches)
+        : state_(state), lists_(lists), catalogs_(catalogs), watches_(watches) {}
 
     /// Answers a request of kind kNow.
     Reply answer(const ClientRequest& request);
@@ -39,14 +41,21 @@ private:
     Reply discover(const ClientRequest& request);
     Reply list_tools(const ClientRequest& request);
     Reply set_level(const ClientRequest& request);
-    /// Of resources and prompts: those of upstreams will be their source.
-    Reply empty_list(const ClientRequest& request, std::string_view member);
-    Reply not_there(const ClientRequest& request);
+    Reply list_resources(const ClientRequest& request, std::string_view member);
+    Reply list_prompts(const ClientRequest& request);
+    template <class Items, class Append>
+    Reply list_page(const ClientRequest& request, std::string_view member, const Items& items,
+                    Append append);
+    Reply subscribe(const ClientRequest& request);
+    Reply unsubscribe(const ClientRequest& request);
     std::string cursor_owner(const ClientRequest& request) const;
-    void add_instructions(std::string& object) const;
+    void add_instructions(std::string& object, const CatalogView& view,
+                          const core::PrincipalRef& principal);
 
     ServerState& state_;
     ToolLists& lists_;
+    CatalogLists& catalogs_;
+    ResourceWatches& watches_;
 };
 
 }  // namespace crab::mcp

@@ -79,10 +79,11 @@ void PostAnswer::send_event(std::string_view message) {
     exchange_.write_chunk(event);
 }
 
-void PostAnswer::notify(std::string_view message) {
-    if (!stream_now()) return;
+bool PostAnswer::notify(std::string_view message) {
+    if (!stream_now()) return false;
     send_early();
     send_event(message);
+    return true;
 }
 
 /// What a batch has answered so far.

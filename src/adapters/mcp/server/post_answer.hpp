@@ -35,13 +35,15 @@ public:
 
     /// Begins the events now; false when the client takes JSON only.
     bool stream_now();
-    /// A notification about the request; dropped when the client takes JSON only.
-    void notify(std::string_view message);
+    /// A notification about the request, or a request to the client; false, and dropped, when the
+    /// client takes JSON only.
+    bool notify(std::string_view message);
     /// The response to a request; `status` is that of a JSON answer.
     void respond(std::string message, int status = 200);
     /// All responses were given, or none follows: a request that was cancelled.
     void end();
     bool streams() const { return streams_; }
+    bool takes_events() const { return options_.accepted.events; }
 
 private:
     void on_expired() override;

@@ -35,6 +35,9 @@ ServerState::ServerState(ServerOptions chosen, const Clock& clock, crypto::Rando
       server_info(info_of(options)),
       sessions(clock, random, options.sessions),
       listens(options.listens_per_principal),
-      sealer(std::move(key), random, clock) {}
+      links(clock),
+      parked(clock, options.input_wait),
+      sealer(std::move(key), random, clock),
+      random_(random) {}
 
 }  // namespace crab::mcp

@@ -1,10 +1,13 @@
 #pragma once
 
+#include "adapters/mcp/server/parked_calls.hpp"
+#include "adapters/mcp/server/resource_links.hpp"
 #include "adapters/mcp/server/sessions.hpp"
 #include "adapters/mcp/wire/message_reader.hpp"
 #include "adapters/mcp/wire/names.hpp"
 #include "adapters/mcp/wire/revision.hpp"
 #include "adapters/mcp/wire/sealed.hpp"
+#include "base/encoding.hpp"
 
 #include <map>
 #include <memory>
@@ -24,6 +27,7 @@ struct ServerOptions {
     Milliseconds stream_after{500};
     Milliseconds keepalive{15'000};
     Milliseconds list_ttl{10'000};
+    Milliseconds input_wait{10 * 60 * 1000};  ///< with a question to a client
     std::size_t page = 500;
     std::size_t listens_per_principal = 16;
     NameOptions names;
@@ -46,7 +50,8 @@ private:
 /// What the endpoints of all event loops share.
 class ServerState {
 public:
-    /// `key` seals cursors; it is used for nothing else. The references outlive the state.
+    /// `key` seals cursors and states of requests; it is used for nothing else. The references
+    /// outlive the state.
     ServerState(ServerOptions options, const Clock& clock, crypto::RandomSource& random,
                 crypto::AesKey key);
 
@@ -54,7 +59,14 @@ public:
     const std::string server_info;  ///< `serverInfo`, an object
     Sessions sessions;
     ListenPlaces listens;
+    ResourceLinks links;
+    ParkedCalls parked;
     const Sealer sealer;
+    /// A name that nobody can guess.
+    std::string new_key() { return to_hex(random_.bytes<16>()); }
+
+private:
+    crypto::RandomSource& random_;
 };
 
 }  // namespace crab::mcp

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 namespace crab::mcp {
 namespace {
 
@@ -60,6 +62,62 @@ void Session::cancel(const RequestId& id) {
     if (const auto found = running_.find(id); found != running_.end()) cancel_soon(found->second);
 }
 
+void AskedClient::answer(Result<std::string> answer) {
+    {
+        const std::scoped_lock lock(mutex_);
+        if (answer_) return;
+        answer_ = std::move(answer);
+    }
+    waiter_->wake();
+}
+
+std::optional<Result<std::string>> AskedClient::take() {
+    const std::scoped_lock lock(mutex_);
+    return answer_;
+}
+
+std::shared_ptr<AskedClient> Session::ask(std::shared_ptr<RemoteWaiter> waiter) {
+    const std::scoped_lock lock(mutex_);
+    if (ended_) return nullptr;
+    auto made = std::make_shared<AskedClient>(RequestId(fmt::format("crab-{}", ++last_asked_)),
+                                              std::move(waiter));
+    asked_.emplace(made->id, made);
+    return made;
+}
+
+void Session::forget(const AskedClient& asked) {
+    const std::scoped_lock lock(mutex_);
+    asked_.erase(asked.id);
+}
+
+void Session::take_response(const RequestId& id, Result<std::string> answer) {
+    std::shared_ptr<AskedClient> asked;
+    {
+        const std::scoped_lock lock(mutex_);
+        const auto found = asked_.find(id);
+        if (found == asked_.end()) return;
+        asked = found->second;
+    }
+    asked->answer(std::move(answer));
+}
+
+bool Session::watch(const std::string& uri, ResourceWatches::Handle handle) {
+    // handles end without the lock: they tell others
+    const std::scoped_lock lock(mutex_);
+    if (ended_ || (watches_.size() >= kMostWatches && !watches_.contains(uri))) return false;
+    std::swap(watches_[uri], handle);
+    return true;
+}
+
+void Session::unwatch(const std::string& uri) {
+    ResourceWatches::Handle over;
+    const std::scoped_lock lock(mutex_);
+    const auto found = watches_.find(uri);
+    if (found == watches_.end()) return;
+    std::swap(found->second, over);
+    watches_.erase(found);
+}
+
 std::shared_ptr<SessionStream> Session::open_stream() {
     const std::scoped_lock lock(mutex_);
     if (ended_) return nullptr;
@@ -88,15 +146,18 @@ void Session::forget_old_streams() {
 
 void Session::end() {
     std::map<std::uint64_t, std::shared_ptr<SessionStream>> streams;
+    decltype(watches_) watches;
     {
         const std::scoped_lock lock(mutex_);
         if (std::exchange(ended_, true)) return;
         for (const auto& [id, request] : running_) cancel_soon(request);
+        for (const auto& [id, asked] : asked_) asked->wake();
         streams = streams_;
+        watches.swap(watches_);
     }
     const SteadyTime now = clock_.steady_now();
     for (const auto& [number, stream] : streams) stream->close(now);
-    events_.close(now);
+    events_->close(now);
 }
 
 bool Session::ended() const {

@@ -2,6 +2,7 @@
 
 #include "adapters/mcp/server/session_stream.hpp"
 #include "adapters/mcp/wire/capabilities.hpp"
+#include "adapters/mcp/wire/catalogs.hpp"
 #include "adapters/mcp/wire/request_id.hpp"
 #include "adapters/mcp/wire/revision.hpp"
 #include "base/clock.hpp"
@@ -28,17 +29,38 @@ struct RunningRequest {
     bool cancelled = false;
 };
 
+/// A request to a client, as long as who asks waits. Any number of threads.
+class AskedClient {
+public:
+    AskedClient(RequestId of, std::shared_ptr<RemoteWaiter> waiter)
+        : id(std::move(of)), waiter_(std::move(waiter)) {}
+    const RequestId id;
+
+    /// The client's result or error; the first one counts.
+    void answer(Result<std::string> answer);
+    /// Nothing while there is none.
+    std::optional<Result<std::string>> take();
+    void wake() { waiter_->wake(); }
+
+private:
+    const std::shared_ptr<RemoteWaiter> waiter_;
+    std::mutex mutex_;
+    std::optional<Result<std::string>> answer_;
+};
+
 /// A session of a legacy client, from `initialize` to its end; its connections may be on several
 /// event loops. Any number of threads. Source: docs/protocols/mcp.md, section 2.4.
 class Session {
 public:
     static constexpr std::size_t kMostRequests = 256;
     static constexpr std::size_t kMostStreams = 256;  ///< that are kept for resuming
+    static constexpr std::size_t kMostWatches = 256;
     static constexpr Milliseconds kStreamsKept{5 * 60 * 1000};
 
     struct Facts {
         std::string id;
         std::string principal, tenant;  ///< whose session it is
+        std::string credential;  ///< with which it was opened; may be empty
         Revision revision = Revision::k2025_11_25;
         ClientCapabilities capabilities;
         std::string client_name;
@@ -64,8 +86,20 @@ public:
     /// Cancels a request that runs; nothing when there is none.
     void cancel(const RequestId& id);
 
+    /// A request to the client begins, under a new id; null once the session has ended. `waiter` is
+    /// woken when it is answered or the session ends.
+    std::shared_ptr<AskedClient> ask(std::shared_ptr<RemoteWaiter> waiter);
+    void forget(const AskedClient& asked);
+    /// A response of the client; one that nobody waits for is dropped.
+    void take_response(const RequestId& id, Result<std::string> answer);
+
+    /// Keeps a watched resource, in the place of one of this URI; false when it has too many.
+    bool watch(const std::string& uri, ResourceWatches::Handle handle);
+    void unwatch(const std::string& uri);
+
     /// The stream of GET.
-    SessionStream& events() { return events_; }
+    SessionStream& events() { return *events_; }
+    std::shared_ptr<SessionStream> shared_events() const { return events_; }
     /// A stream for the answer to a POST; null once the session has ended.
     std::shared_ptr<SessionStream> open_stream();
     /// Null when it is unknown or was dropped. 0 is that of GET, which is found by events().
@@ -94,13 +128,15 @@ private:
 
     const Facts facts_;
     const Clock& clock_;
-    SessionStream events_{0};
+    const std::shared_ptr<SessionStream> events_ = std::make_shared<SessionStream>(0);
     mutable std::mutex mutex_;
     bool initialized_ = false, ended_ = false;
     std::string log_level_ = "info";
     std::unordered_map<RequestId, std::shared_ptr<RunningRequest>, RequestIdHash> running_;
     std::map<std::uint64_t, std::shared_ptr<SessionStream>> streams_;
-    std::uint64_t last_stream_ = 0;
+    std::uint64_t last_stream_ = 0, last_asked_ = 0;
+    std::unordered_map<RequestId, std::shared_ptr<AskedClient>, RequestIdHash> asked_;
+    std::map<std::string, ResourceWatches::Handle, std::less<>> watches_;  // by the client's URI
     std::atomic<std::size_t> uses_ = 0;
     std::atomic<SteadyTime> used_at_;
 };

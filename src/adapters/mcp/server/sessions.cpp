@@ -71,11 +71,12 @@ void Sessions::end(const std::shared_ptr<Session>& session) {
     session->end();
 }
 
-void Sessions::end_all_of(std::string_view principal_id) {
+void Sessions::end_credential(std::string_view credential) {
+    if (credential.empty()) return;
     Taken over;
     {
         const std::scoped_lock lock(mutex_);
-        take_if(over, [&](const Session& each) { return each.facts().principal == principal_id; });
+        take_if(over, [&](const Session& each) { return each.facts().credential == credential; });
     }
     for (const auto& each : over) each->end();
 }

@@ -30,8 +30,8 @@ public:
     /// Null when it is unknown, has ended, or belongs to somebody else.
     std::shared_ptr<Session> find(std::string_view id, const core::Principal& principal);
     void end(const std::shared_ptr<Session>& session);
-    /// The principal's credential was revoked.
-    void end_all_of(std::string_view principal_id);
+    /// This credential was revoked.
+    void end_credential(std::string_view credential);
     void end_all();
     std::size_t size() const;
 

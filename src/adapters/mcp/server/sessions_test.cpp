@@ -52,9 +52,19 @@ TEST_F(McpSessions, ATenantIsPartOfWhoseSessionItIs) {
     EXPECT_EQ(sessions.find(session->facts().id,
                             *core::principal_of("caller/ann", {core::Role::kCaller}, "other")),
               nullptr);
-    sessions.end_all_of("caller/ann");
-    EXPECT_TRUE(session->ended());
-    EXPECT_EQ(sessions.size(), 0u);
+}
+
+TEST_F(McpSessions, ARevokedCredentialEndsWhatItHasOpened) {
+    const auto of = [&](std::string credential) {
+        return sessions.open({.principal = ann->id, .credential = std::move(credential)});
+    };
+    const auto gone = of("t1"), other = of("t2"), none = of("");
+    sessions.end_credential("t1");
+    sessions.end_credential("");
+    EXPECT_TRUE(gone->ended());
+    EXPECT_FALSE(other->ended());
+    EXPECT_FALSE(none->ended());
+    EXPECT_EQ(sessions.size(), 2u);
 }
 
 TEST(McpSessionStream, EventsAreKeptWithinBounds) {

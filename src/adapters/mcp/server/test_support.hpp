@@ -4,9 +4,11 @@
 #include "base/task/blocking_pool.hpp"
 #include "base/task/waiter.hpp"
 #include "core/call/function_host.hpp"
+#include "core/call/inquirer.hpp"
 #include "core/call/test_tools.hpp"
 #include "net/http/routed_service.hpp"
 #include "net/http/test_support.hpp"
+#include "net/loop/finish_on.hpp"
 
 #include <array>
 #include <atomic>
@@ -47,6 +49,38 @@ public:
     std::atomic<int> started = 0, cancelled = 0;
 };
 
+/// Asks its caller what its arguments say, all questions at once, and answers with what came; asks
+/// again as often as `rounds` says.
+class AskingHost final : public core::ToolHost {
+public:
+    Task<core::Outcome> run(core::AdmittedCall call, core::FrameSink& sink) override {
+        sink.on_log({.level = "warning", .logger = "asker", .data = R"({"about":"asking"})"});
+        sink.on_log({.level = "debug", .data = R"("unwanted")"});
+        core::Inquirer* const inquirer = call.call().inquirer;
+        core::ToolResult result;
+        result.content = "nobody";
+        for (int round = 0; inquirer != nullptr && round < rounds; ++round) {
+            core::Question question{.kind = core::Question::Kind::kForm,
+                                    .key = "name",
+                                    .method = "elicitation/create",
+                                    .params = kForm};
+            ++asked;
+            const auto answer = co_await inquirer->ask(std::move(question));
+            if (!answer && answer.error().code == ErrorCode::kCancelled) {
+                ++cancelled;
+                co_return std::unexpected(answer.error());
+            }
+            result.content = answer ? *answer : std::string(token_of(answer.error().code));
+        }
+        ++ended;
+        co_return result;
+    }
+    static constexpr const char* kForm =
+        R"({"mode":"form","message":"[x] who?","requestedSchema":{"type":"object",)"
+        R"("properties":{"n":{"type":"string"}},"required":["n"]}})";
+    std::atomic<int> rounds = 1, asked = 0, cancelled = 0, ended = 0;
+};
+
 /// The listener of one event loop; a token is the name of its principal.
 class Listener final : public net::RoutedService<core::PrincipalRef> {
 public:
@@ -56,7 +90,11 @@ public:
         if (!net::found_or_refused(exchange, request.match)) co_return;
         const std::string name(request.find("authorization").value_or("Bearer ann").substr(7));
         core::PrincipalRef& principal = principals_[name];
-        if (!principal) principal = core::principal_of("caller/" + name);
+        if (!principal) {
+            auto made = std::make_shared<core::Principal>(*core::principal_of("caller/" + name));
+            made->credential_id = "of " + name;
+            principal = std::move(made);
+        }
         const Request routed{exchange, principal, request.match.arguments};
         if (!routes_.serve_now(request.match, routed))
             co_await routes_.serve(request.match, routed);
@@ -118,6 +156,32 @@ protected:
         registry.change(ConnectionId{1}, std::array<core::ToolRef, 1>{tool}, {});
     }
 
+    /// A source of resources and prompts; `answer` says what its unlisted tools give.
+    using Served = std::function<core::Outcome(std::string_view tool, std::string_view args)>;
+    void offer_source(const std::string& source, Catalog catalog, Served answer) {
+        const auto connection = ConnectionId{100 + sources_++};
+        std::vector<core::ToolRef> tools;
+        for (const std::string_view name : {kReadTool, kGetTool, kCompleteTool}) {
+            auto tool = core::tool_of(std::string(name), source, connection);
+            tool->unlisted = tool->unique_name_only = true;
+            tool->host = std::make_shared<core::FunctionHost>(
+                [answer, name](std::string_view args, const core::Principal&) {
+                    return answer(name, args);
+                });
+            tools.push_back(std::move(tool));
+        }
+        registry.change(connection, tools, {});
+        catalog.source = source;
+        catalogs.set(source, std::make_shared<const Catalog>(std::move(catalog)));
+    }
+    static core::Outcome mcp_result(std::string object) {
+        core::ToolResult result;
+        result.kind = core::ContentKind::kJson;
+        result.content_type = kMcpResultType;
+        result.content = std::move(object);
+        return result;
+    }
+
     struct Lane {
         explicit Lane(ServerTest& test) : server(test.clock, listener), test_(test) {
             server.thread.run([&] {
@@ -141,6 +205,8 @@ protected:
         }
         ~Lane() {
             server.stop();
+            net::finish_on(server.thread.loop,
+                           [&](std::function<void()> done) { endpoint->end(std::move(done)); });
             server.thread.run([&] {
                 endpoint.reset();
                 pipeline.reset();
@@ -212,15 +278,16 @@ protected:
         return fmt::format(R"({{"jsonrpc":"2.0","id":{},"method":"{}","params":{}}})", id, method,
                            params);
     }
-    static std::string opening(std::string_view version) {
+    static std::string opening(std::string_view version, std::string_view capabilities = "{}") {
         return request(0, "initialize",
-                       fmt::format(R"({{"protocolVersion":"{}","capabilities":{{}},)"
+                       fmt::format(R"({{"protocolVersion":"{}","capabilities":{},)"
                                    R"("clientInfo":{{"name":"t","version":"1"}}}})",
-                                   version));
+                                   version, capabilities));
     }
     /// The fields that name a new session.
-    std::string open(std::string_view version = "2025-11-25") {
-        const Answer answer = post("", opening(version));
+    std::string open(std::string_view version = "2025-11-25",
+                     std::string_view capabilities = "{}") {
+        const Answer answer = post("", opening(version, capabilities));
         EXPECT_EQ(answer.status, 200) << answer.body;
         const std::string id = answer.field("Mcp-Session-Id");
         EXPECT_EQ(id.size(), 64u);
@@ -250,6 +317,9 @@ protected:
     core::AuditLog audit{records, pool, clock};
     std::shared_ptr<GateHost> gate = std::make_shared<GateHost>();
     std::vector<std::unique_ptr<Lane>> lanes;
+
+private:
+    std::uint64_t sources_ = 0;
 };
 
 }  // namespace crab::mcp::test

@@ -3,6 +3,7 @@
 #include "adapters/mcp/wire/listed_object.hpp"
 #include "base/encoding.hpp"
 #include "crypto/digest.hpp"
+#include "json/raw_parts.hpp"
 
 #include <algorithm>
 #include <tuple>
@@ -33,8 +34,8 @@ std::string make_entry(const ToolView::Item& item, Revision revision) {
                  .input_schema = *schema,
                  .output_schema = spec.output_schema,
                  .hints = hints_of(spec),
-                 .icons = {},
-                 .meta = {}},
+                 .icons = json::find_raw(spec.front_members, "icons").value_or(""),
+                 .meta = json::find_raw(spec.front_members, "_meta").value_or("")},
                 revision);
     return out;
 }

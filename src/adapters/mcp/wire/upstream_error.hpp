@@ -11,6 +11,10 @@
 /// docs/protocols/mcp.md, section 5, "Errors" and "URL mode", that the error alone decides.
 namespace crab::mcp {
 
+/// In `details` of a kToolFailed: an upstream's JSON-RPC error {`code`, `message`, `data`?} that
+/// goes to the client as it is, in the place of a result.
+inline constexpr std::string_view kRpcErrorMember = "mcp/error";
+
 enum class UpstreamErrorUse : std::uint8_t {
     kPass,        ///< to the client, as `error` says by now
     /// Between the gateway and the upstream: corrected there (headers made anew, another version, a

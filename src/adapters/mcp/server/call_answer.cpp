@@ -1,0 +1,151 @@
+#include "adapters/mcp/server/call_answer.hpp"
+
+#include "adapters/mcp/wire/error_form.hpp"
+#include "adapters/mcp/wire/own_result.hpp"
+#include "adapters/mcp/wire/result.hpp"
+#include "adapters/mcp/wire/result_uris.hpp"
+#include "adapters/mcp/wire/upstream_error.hpp"
+#include "core/call/artifact.hpp"
+#include "json/raw_parts.hpp"
+#include "json/writer.hpp"
+
+#include <charconv>
+#include <utility>
+
+namespace crab::mcp {
+namespace {
+
+std::optional<std::int64_t> number_of(std::string_view object, std::string_view name) {
+    const auto raw = json::find_raw(object, name);
+    std::int64_t number = 0;
+    if (!raw) return std::nullopt;
+    const char* const end = raw->data() + raw->size();
+    const auto [at, error] = std::from_chars(raw->data(), end, number);
+    return error == std::errc() && at == end ? std::optional(number) : std::nullopt;
+}
+
+std::string reference_result(const core::ToolResult& result) {
+    const auto artifact = json::find_raw(result.content, "artifact").value_or("{}");
+    const auto id = json::find_raw_string(artifact, "id").value_or("");
+    const auto type = json::find_raw_string(artifact, "content_type").value_or("");
+    const auto size = number_of(artifact, "bytes").value_or(0);
+    return artifact_result(
+        {.id = id, .name = id, .media_type = type, .size = static_cast<std::uint64_t>(size)});
+}
+
+std::string result_object(const core::ToolResult& result, std::string_view call_id) {
+    switch (result.kind) {
+        case core::ContentKind::kText: return text_result(result.content);
+        case core::ContentKind::kJson:
+            if (result.content_type == kMcpResultType) return result.content;
+            return core::is_reference(result) ? reference_result(result)
+                                              : json_result(result.content);
+        case core::ContentKind::kBytes:
+            return bytes_result(result.content, result.content_type, call_id);
+    }
+    return text_result(result.content);
+}
+
+std::string call_meta(const core::Call& call, const core::CallEnd& end) {
+    std::string meta;
+    json::Writer writer(meta);
+    writer.begin_object().key("crab/call").begin_object().key("id").string(call.id);
+    if (end.replayed) writer.key("replayed").boolean(true);
+    writer.key("duration_ms")
+        .integer(std::chrono::duration_cast<Milliseconds>(end.duration).count());
+    writer.end_object().end_object();
+    return meta;
+}
+
+/// The result of a source's own server with URIs as this client knows them; those of links and
+/// embedded resources are remembered.
+std::string with_known_uris(const ClientRequest& request, const CallPlan& plan, std::string result,
+                            const std::string& source, ResourceLinks& links) {
+    if (!plan.view || plan.view->find_readable(source) == nullptr || !result.contains("\"uri\""))
+        return result;
+    if (plan.shape == CallShape::kRead) {
+        return map_read_uris(result, [&](const std::string& uri) {
+            return uri == plan.key ? plan.about : plan.view->known_uri(source, uri);
+        });
+    }
+    const MapUri map = [&](const std::string& uri) {
+        std::string known = plan.view->known_uri(source, uri);
+        if (known == uri) links.remember(request.principal->id, uri, source);
+        return known;
+    };
+    return plan.shape == CallShape::kGet ? map_prompt_uris(result, map)
+                                         : map_call_uris(result, map);
+}
+
+/// An upstream's own JSON-RPC error, if that is what `error` carries.
+std::optional<RpcError> passed_error(const Error& error) {
+    if (error.code != ErrorCode::kToolFailed) return std::nullopt;
+    const auto raw = json::find_raw(error.details, kRpcErrorMember);
+    const auto code = raw ? number_of(*raw, "code") : std::nullopt;
+    if (!code) return std::nullopt;
+    return RpcError{.code = *code,
+                    .message = json::find_raw_string(*raw, "message").value_or(error.message),
+                    .data = std::string(json::find_raw(*raw, "data").value_or(""))};
+}
+
+std::string formed(const ClientRequest& request, const CallPlan& plan, std::string_view result,
+                   const std::string& meta) {
+    ResultForm form = request.form(meta);
+    std::string out;
+    switch (plan.shape) {
+        case CallShape::kTool: append_call_result(out, result, form); break;
+        case CallShape::kGet: append_prompt_result(out, result, form); break;
+        case CallShape::kComplete: append_plain_result(out, result, form); break;
+        case CallShape::kRead:
+        case CallShape::kArtifact:
+            form.ttl =
+                Milliseconds(std::max<std::int64_t>(0, number_of(result, "ttlMs").value_or(0)));
+            append_read_result(out, result, form);
+            break;
+    }
+    return out;
+}
+
+}  // namespace
+
+Reply CallAnswer::reply(const ClientRequest& request) const {
+    if (error) return Reply::of_error(request, *error, status);
+    return Reply::of_result(request, result);
+}
+
+CallAnswer answer_of_error(const ClientRequest& request, const CallPlan& plan, const Error& error,
+                           std::string_view meta) {
+    if (auto passed = passed_error(error)) return CallAnswer::of_error(std::move(*passed));
+    const ErrorForm form = form_of(error.code);
+    if (form.shape == ErrorShape::kHttpStatus)
+        return CallAnswer::of_error(rpc_error(error, rpc_code::kInvalidRequest), form.http_status);
+    const bool is_unknown = form.shape == ErrorShape::kRpcError;
+    if (plan.shape == CallShape::kTool) {
+        if (is_unknown) return CallAnswer::of_error(rpc_error(error));
+        CallAnswer answer;
+        append_error_result(answer.result, error, request.form(meta));
+        return answer;
+    }
+    const bool reads = plan.shape == CallShape::kRead || plan.shape == CallShape::kArtifact;
+    if (is_unknown && reads)
+        return CallAnswer::of_error(
+            resource_not_found(plan.about, "there is no such resource", request.revision));
+    const bool is_clients = is_unknown || error.code == ErrorCode::kInvalidArgs;
+    return CallAnswer::of_error(
+        rpc_error(error, is_clients ? rpc_code::kInvalidParams : rpc_code::kInternalError,
+                  reads ? std::string_view(plan.about) : std::string_view()));
+}
+
+CallAnswer answer_of(const ClientRequest& request, const CallPlan& plan, const core::Call& call,
+                     const core::CallEnd& end, ResourceLinks& links) {
+    const std::string meta = call_meta(call, end);
+    if (!end.outcome->has_value())
+        return answer_of_error(request, plan, end.outcome->error(), meta);
+    const core::ToolResult& outcome = **end.outcome;
+    std::string result = result_object(outcome, call.id);
+    if (outcome.content_type == kMcpResultType && end.tool)
+        result = with_known_uris(request, plan, std::move(result), end.tool->source.name, links);
+    return {.result = formed(request, plan, result, meta)};
+}
+
+}  // namespace crab::mcp

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "adapters/mcp/server/call_plan.hpp"
+#include "adapters/mcp/server/client_request.hpp"
+#include "adapters/mcp/server/resource_links.hpp"
+#include "core/pipeline/pipeline.hpp"
+
+#include <optional>
+#include <string>
+
+namespace crab::mcp {
+
+/// What a call has come to, in the form of the client's revision, without a request's id: several
+/// requests may be answered with it.
+struct CallAnswer {
+    std::string result{};  ///< an object in its form already
+    std::optional<RpcError> error{};  ///< in the place of the result
+    int status = 0;  ///< of HTTP, if the code alone does not say it
+
+    static CallAnswer of_error(RpcError error, int status = 0) {
+        return {.error = std::move(error), .status = status};
+    }
+    Reply reply(const ClientRequest& request) const;
+};
+
+/// The answer to a request whose call has ended. Links that the result holds are remembered.
+/// Source: docs/protocols/mcp.md, sections 4.3, 7.2, 7.5.
+CallAnswer answer_of(const ClientRequest& request, const CallPlan& plan, const core::Call& call,
+                     const core::CallEnd& end, ResourceLinks& links);
+/// An error of the gateway in the form that this shape of call has for it.
+CallAnswer answer_of_error(const ClientRequest& request, const CallPlan& plan, const Error& error,
+                           std::string_view meta = {});
+
+}  // namespace crab::mcp

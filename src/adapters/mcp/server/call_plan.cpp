@@ -1,0 +1,187 @@
+#include "adapters/mcp/server/call_plan.hpp"
+
+#include "adapters/mcp/wire/error_form.hpp"
+#include "core/call/artifact.hpp"
+#include "json/raw_parts.hpp"
+#include "json/writer.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace crab::mcp {
+namespace {
+
+constexpr std::size_t kMostAgentName = 64;
+constexpr std::string_view kArtifactUri = "crab://artifact/";
+
+std::unexpected<Reply> refused(const ClientRequest& request, std::string_view why) {
+    return std::unexpected(Reply::invalid_params(request, why));
+}
+
+/// Not found by the era; `why` says more if it is not empty.
+std::unexpected<Reply> no_resource(const ClientRequest& request, std::string_view uri,
+                                   const std::string& why) {
+    if (!why.empty()) return refused(request, why);
+    return std::unexpected(Reply::of_error(
+        request, resource_not_found(uri, "there is no such resource", request.revision)));
+}
+
+std::unexpected<Reply> no_prompt(const ClientRequest& request, std::string_view name,
+                                 const std::string& why) {
+    return refused(request, why.empty() ? fmt::format("there is no prompt {}", name) : why);
+}
+
+bool is_artifact_uri(std::string_view uri) {
+    return uri.starts_with(kArtifactUri) && core::is_artifact_id(uri.substr(kArtifactUri.size()));
+}
+
+bool has_text_members_only(std::string_view object) {
+    for (json::RawParts parts(object); parts.next();)
+        if (!parts.value().starts_with('"')) return false;
+    return true;
+}
+
+/// What a source says that cannot complete.
+std::unexpected<Reply> nothing_completes(const ClientRequest& request) {
+    return std::unexpected(
+        Reply::of_plain(request, R"({"completion":{"values":[],"total":0,"hasMore":false}})"));
+}
+
+}  // namespace
+
+std::string client_name(const ClientRequest& request) {
+    std::string name = request.session
+                           ? request.session->facts().client_name
+                           : json::find_raw_string(request.meta.client_info, "name").value_or("");
+    return name.size() <= kMostAgentName ? name : std::string();
+}
+
+void fill_call(core::Call& call, const ClientRequest& request, const CallPlan& plan,
+               std::string_view agent) {
+    call.front = "mcp";
+    call.tool = plan.tool;
+    call.args = plan.args();
+    call.traceparent = request.meta.traceparent;
+    call.idempotency_key = request.meta.idempotency_key;
+    if (request.meta.timeout_ms) call.timeout = Milliseconds(*request.meta.timeout_ms);
+    call.context.agent_id = agent;
+    if (request.session) call.context.session_id = request.session->facts().id;
+    if (request.modern())
+        call.input_responses = json::find_raw(request.params, "inputResponses").value_or("");
+}
+
+std::expected<CallPlan, Reply> CallPlans::plan(const ClientRequest& request) {
+    if (request.method == "resources/read") return plan_read(request);
+    if (request.method == "prompts/get") return plan_get(request);
+    if (request.method == "completion/complete") return plan_completion(request);
+    return plan_tool(request);
+}
+
+CallPlans::Planned CallPlans::plan_tool(const ClientRequest& request) {
+    auto name = json::find_raw_string(request.params, "name");
+    if (!name) return refused(request, "name: a string");
+    std::string_view arguments = json::find_raw(request.params, "arguments").value_or("");
+    if (!arguments.empty() && arguments != "null" && !arguments.starts_with('{'))
+        return refused(request, "arguments: an object");
+    CallPlan plan{.shape = CallShape::kTool, .tool = *name, .given_args = arguments};
+    const auto view = tools_.view_of(request.principal);
+    if (const auto* const item = view->find(*name)) plan.tool = item->own_name;
+    plan.about = std::move(*name);
+    plan.view = catalogs_.view_of(request.principal);
+    return plan;
+}
+
+CatalogView::Found CallPlans::find_resource(const ClientRequest& request, const CatalogView& view,
+                                            std::string_view uri) const {
+    return view.find_resource(uri, links_.source_of(request.principal->id, uri));
+}
+
+bool CallPlans::reads_artifact(const ClientRequest& request) {
+    return request.method == "resources/read" &&
+           is_artifact_uri(json::find_raw_string(request.params, "uri").value_or(""));
+}
+
+CallPlans::Planned CallPlans::plan_read(const ClientRequest& request) {
+    auto uri = json::find_raw_string(request.params, "uri");
+    if (!uri) return refused(request, "uri: a string");
+    if (is_artifact_uri(*uri)) {
+        CallPlan plan{.shape = CallShape::kArtifact, .tool = {}};
+        plan.key = uri->substr(kArtifactUri.size());
+        plan.about = std::move(*uri);
+        return plan;
+    }
+    const auto view = catalogs_.view_of(request.principal);
+    auto found = find_resource(request, *view, *uri);
+    if (!found) return no_resource(request, *uri, found.error());
+    CallPlan plan{.shape = CallShape::kRead,
+                  .tool = qualified_name(found->source->source, kReadTool)};
+    json::Writer(plan.made_args).begin_object().key("uri").string(found->key).end_object();
+    plan.key = std::move(found->key);
+    plan.about = std::move(*uri);
+    plan.view = view;
+    return plan;
+}
+
+CallPlans::Planned CallPlans::plan_get(const ClientRequest& request) {
+    auto name = json::find_raw_string(request.params, "name");
+    if (!name) return refused(request, "name: a string");
+    const auto arguments = json::find_raw(request.params, "arguments");
+    if (arguments && *arguments != "null" &&
+        (!arguments->starts_with('{') || !has_text_members_only(*arguments)))
+        return refused(request, "arguments: an object of strings");
+    const auto view = catalogs_.view_of(request.principal);
+    auto found = view->find_prompt(*name);
+    if (!found) return no_prompt(request, *name, found.error());
+    CallPlan plan{.shape = CallShape::kGet,
+                  .tool = qualified_name(found->source->source, kGetTool)};
+    json::Writer writer(plan.made_args);
+    writer.begin_object().key("name").string(found->key);
+    if (arguments && *arguments != "null") writer.key("arguments").raw(*arguments);
+    writer.end_object();
+    plan.key = std::move(found->key);
+    plan.about = std::move(*name);
+    plan.view = view;
+    return plan;
+}
+
+CallPlans::Planned CallPlans::plan_completion(const ClientRequest& request) {
+    const auto ref = json::find_raw(request.params, "ref").value_or("");
+    const auto argument = json::find_raw(request.params, "argument").value_or("");
+    const auto context = json::find_raw(request.params, "context");
+    const auto type = json::find_raw_string(ref, "type").value_or("");
+    const bool of_prompt = type == "ref/prompt";
+    if (!of_prompt && type != "ref/resource")
+        return refused(request, "ref: of type ref/prompt or ref/resource");
+    if (!json::find_raw_string(argument, "name") || !json::find_raw_string(argument, "value"))
+        return refused(request, "argument: an object with the strings name and value");
+    const std::string_view member = of_prompt ? "name" : "uri";
+    const auto about = json::find_raw_string(ref, member);
+    if (!about) return refused(request, fmt::format("ref: {} is a string", member));
+    const auto view = catalogs_.view_of(request.principal);
+    CatalogView::Found found = std::unexpected(std::string());
+    if (of_prompt) {
+        found = view->find_prompt(*about);
+    } else if (const auto* const item = CatalogView::find(view->templates, *about)) {
+        found = CatalogView::Target{item->source, item->entry->key};
+    } else {
+        found = find_resource(request, *view, *about);
+    }
+    if (!found && of_prompt) return no_prompt(request, *about, found.error());
+    if (!found)
+        return refused(request,
+                       found.error().empty() ? "ref: there is no such resource" : found.error());
+    if (!view->may_complete(*found->source)) return nothing_completes(request);
+    CallPlan plan{.shape = CallShape::kComplete,
+                  .tool = qualified_name(found->source->source, kCompleteTool)};
+    json::Writer writer(plan.made_args);
+    writer.begin_object().key("ref").begin_object().key("type").string(type);
+    writer.key(member).string(found->key).end_object().key("argument").raw(argument);
+    if (context && context->starts_with('{') && features_of(request.revision).completion_context)
+        writer.key("context").raw(*context);
+    writer.end_object();
+    plan.view = view;
+    return plan;
+}
+
+}  // namespace crab::mcp

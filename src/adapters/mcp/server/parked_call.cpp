@@ -1,0 +1,166 @@
+#include "adapters/mcp/server/parked_call.hpp"
+
+#include "adapters/mcp/server/client_questions.hpp"
+#include "base/scope_exit.hpp"
+#include "core/pipeline/pipeline.hpp"
+#include "json/raw_parts.hpp"
+#include "json/writer.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace crab::mcp {
+
+/// A question without an answer. `answer` is guarded by the mutex of the call.
+struct ParkedCall::Open {
+    core::Question::Kind kind;
+    std::string key, method, params;
+    std::shared_ptr<RemoteWaiter> waiter;
+    bool presented = false;
+    std::optional<Result<std::string>> answer;
+
+    void settle(Result<std::string> with) {
+        answer = std::move(with);
+        waiter->wake();
+    }
+};
+
+Task<Result<std::string>> ParkedCall::ask(core::Question question) {
+    if (!can_answer(facts_.answers, question.kind))
+        co_return fail(ErrorCode::kUnavailable, "this client cannot be asked for that");
+    auto params = params_for(question, facts_.revision, facts_.answers.sampling_tools, {});
+    if (!params) co_return std::unexpected(params.error());
+    const auto open = std::make_shared<Open>();
+    open->kind = question.kind;
+    open->method = std::move(question.method);
+    open->params = std::move(*params);
+    open->waiter = std::make_shared<RemoteWaiter>(home_.executor(), home_.timers());
+    {
+        const std::scoped_lock lock(mutex_);
+        if (open_.size() >= kMostQuestions)
+            co_return fail(ErrorCode::kRateLimited, "too many questions are open in this call");
+        const bool taken = std::ranges::any_of(
+            open_, [&](const auto& other) { return other->key == question.key; });
+        ++asked_;
+        open->key = question.key.empty() || taken ? fmt::format("{}q{}", question.key, asked_)
+                                                  : std::move(question.key);
+        open_.push_back(open);
+    }
+    // those that are asked in the same turn go to the client together
+    home_.post([self = shared_from_this()] { self->present(); });
+    const ScopeExit over([&] {
+        const std::scoped_lock lock(mutex_);
+        std::erase(open_, open);
+    });
+    const WaitEnd end = co_await open->waiter->wait(home_.now() + facts_.patience);
+    const std::scoped_lock lock(mutex_);
+    if (open->answer) co_return std::move(*open->answer);
+    if (end == WaitEnd::kCancelled) co_return fail(ErrorCode::kCancelled, "the call was cancelled");
+    co_return answer_of_silence(open->kind);
+}
+
+void ParkedCall::wake_readers() {
+    for (const auto& reader : readers_) reader->wake();
+}
+
+void ParkedCall::present() {
+    const std::scoped_lock lock(mutex_);
+    if (in_round_) return;  // they come with the next one
+    present_left();
+}
+
+/// With the lock: a new round of all questions that have no answer; none when there are none.
+void ParkedCall::present_left() {
+    in_round_ = std::ranges::any_of(open_, [](const auto& open) { return !open->answer; });
+    if (in_round_ && round_ >= kMostRounds) {
+        in_round_ = false;
+        for (const auto& open : open_)
+            if (!open->answer)
+                open->settle(fail(ErrorCode::kUnavailable, "too many rounds of questions"));
+    }
+    if (!in_round_) return wake_readers();
+    ++round_;
+    for (const auto& open : open_) open->presented = true;
+    wake_readers();
+}
+
+void ParkedCall::attach(const std::shared_ptr<RemoteWaiter>& reader) {
+    const std::scoped_lock lock(mutex_);
+    readers_.push_back(reader);
+}
+
+void ParkedCall::detach(const std::shared_ptr<RemoteWaiter>& reader, bool left) {
+    {
+        const std::scoped_lock lock(mutex_);
+        std::erase(readers_, reader);
+        const bool comes_again = in_round_ && delivered_ == round_;
+        if (!left || !readers_.empty() || comes_again || ended_) return;
+    }
+    cancel();
+}
+
+ParkedCall::News ParkedCall::take() {
+    const std::scoped_lock lock(mutex_);
+    News news{.notices = std::exchange(notices_, {}), .ended = ended_, .round = round_};
+    if (ended_ || !in_round_) return news;
+    delivered_ = round_;
+    json::Writer writer(news.questions);
+    writer.begin_object();
+    for (const auto& open : open_) {
+        if (!open->presented || open->answer) continue;
+        writer.key(open->key).begin_object().key("method").string(open->method);
+        writer.key("params").raw(open->params.empty() ? "{}" : open->params).end_object();
+    }
+    writer.end_object();
+    return news;
+}
+
+void ParkedCall::answer(unsigned round, std::string_view responses) {
+    const std::scoped_lock lock(mutex_);
+    if (round != round_ || !in_round_) return;
+    for (const auto& open : open_) {
+        const auto response = json::find_raw(responses, open->key);
+        if (!open->presented || open->answer || !response || !response->starts_with('{')) continue;
+        if (is_answer(open->kind, open->params, *response)) open->settle(std::string(*response));
+    }
+    present_left();
+}
+
+bool ParkedCall::notify(const std::string& message) {
+    const std::scoped_lock lock(mutex_);
+    if (readers_.empty()) return false;
+    notices_.push_back(message);
+    wake_readers();
+    return true;
+}
+
+void ParkedCall::finish(CallAnswer answer, SteadyTime now) {
+    const std::scoped_lock lock(mutex_);
+    ended_ = std::move(answer);
+    ended_at_ = now;
+    in_round_ = false;
+    wake_readers();
+}
+
+std::optional<SteadyTime> ParkedCall::ended_at() const {
+    const std::scoped_lock lock(mutex_);
+    return ended_ ? std::optional(ended_at_) : std::nullopt;
+}
+
+void ParkedCall::cancel() {
+    home_.post([self = shared_from_this()] {
+        if (self->call == nullptr || core::Pipeline::goes_on_for_others(*self->call)) return;
+        self->signal.emit();
+    });
+}
+
+void ParkedCall::give_up() {
+    const std::scoped_lock lock(mutex_);
+    for (const auto& open : open_)
+        if (!open->answer) open->settle(answer_of_silence(open->kind));
+    in_round_ = false;
+}
+
+}  // namespace crab::mcp

@@ -1,0 +1,35 @@
+#include "adapters/mcp/server/parked_calls.hpp"
+
+namespace crab::mcp {
+
+bool ParkedCalls::keep(const std::shared_ptr<ParkedCall>& call) {
+    const SteadyTime now = clock_.steady_now();
+    const std::scoped_lock lock(mutex_);
+    if (calls_.contains(call->facts().key)) return true;
+    std::erase_if(calls_, [&](const auto& each) {
+        const auto ended = each.second->ended_at();
+        return ended && now - *ended >= kept_;
+    });
+    if (calls_.size() >= kMost) return false;
+    calls_.emplace(call->facts().key, call);
+    return true;
+}
+
+std::shared_ptr<ParkedCall> ParkedCalls::find(std::string_view key) const {
+    const std::scoped_lock lock(mutex_);
+    const auto found = calls_.find(key);
+    return found == calls_.end() ? nullptr : found->second;
+}
+
+void ParkedCalls::end_credential(std::string_view credential) {
+    const std::scoped_lock lock(mutex_);
+    for (const auto& [key, call] : calls_)
+        if (!credential.empty() && call->facts().credential == credential) call->cancel();
+}
+
+void ParkedCalls::give_up() {
+    const std::scoped_lock lock(mutex_);
+    for (const auto& [key, call] : calls_) call->give_up();
+}
+
+}  // namespace crab::mcp

@@ -1,0 +1,168 @@
+#include "adapters/mcp/server/test_support.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace crab::mcp {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+/// Two sources with a URI and a prompt in common.
+struct McpResources : test::ServerTest {
+    McpResources() {
+        const auto of = [this](std::string source) {
+            return [this, source](std::string_view tool, std::string_view args) {
+                return served(source, tool, args);
+            };
+        };
+        Catalog docs{.resources = {{"x:both", R"({"uri":"x:both","name":"b"})"},
+                                   {"x:docs", R"({"uri":"x:docs","name":"d","icons":[]})"}},
+                     .templates = {{"x:page/{id}", R"({"uriTemplate":"x:page/{id}","name":"t"})"}},
+                     .prompts = {{"hi", R"({"name":"hi"})"}, {"own one", R"({"name":"own one"})"}},
+                     .completions = true};
+        docs.instructions = "Read first.";
+        Catalog wiki{.resources = {{"x:both", R"({"uri":"x:both","name":"b"})"}},
+                     .templates = {{"x:page/{id}/v", R"({"uriTemplate":"x:page/{id}/v"})"},
+                                   {"x:page/{n}", R"({"uriTemplate":"x:page/{n}"})"}},
+                     .prompts = {{"hi", R"({"name":"hi"})"}}};
+        offer_source("docs", std::move(docs), of("docs"));
+        offer_source("wiki", std::move(wiki), of("wiki"));
+    }
+    core::Outcome served(const std::string& source, std::string_view tool, std::string_view args) {
+        const std::string asked(args);
+        if (asked.contains("x:gone")) return fail(ErrorCode::kNotFound, "it is gone");
+        if (asked.contains("x:odd"))
+            return std::unexpected(Error{
+                .code = ErrorCode::kToolFailed,
+                .message = "odd",
+                .details = R"({"mcp/error":{"code":-32050,"message":"odd","data":{"a":1}}})"});
+        if (tool == kReadTool)
+            return mcp_result(fmt::format(
+                R"({{"contents":[{{"uri":"x:both","text":"of {}"}}],"ttlMs":7,"asked":{}}})",
+                source, asked));
+        if (tool == kGetTool)
+            return mcp_result(fmt::format(
+                R"({{"messages":[{{"role":"user","content":{{"type":"text","text":"{}"}}}}],)"
+                R"("asked":{}}})",
+                source, asked));
+        return mcp_result(fmt::format(R"({{"completion":{{"values":["v"]}},"asked":{}}})", asked));
+    }
+    std::string read(std::string_view uri) {
+        return modern("resources/read", fmt::format(R"("uri":"{}")", uri), uri).body;
+    }
+    std::string get(std::string_view name, std::string_view more = {}) {
+        return modern("prompts/get", fmt::format(R"("name":"{}"{})", name, more), name).body;
+    }
+};
+
+TEST_F(McpResources, AUriOfSeveralSourcesIsListedUnderEach) {
+    const std::string list = modern("resources/list").body;
+    for (const std::string_view part :
+         {R"("uri":"crab://docs/x:both")", R"("uri":"crab://wiki/x:both")", R"("uri":"x:docs")",
+          R"("ttlMs":10000)", R"("cacheScope":"private")"})
+        EXPECT_THAT(list, HasSubstr(part));
+    EXPECT_THAT(list, Not(HasSubstr(R"("uri":"x:both")")));
+    EXPECT_THAT(modern("resources/templates/list").body,
+                HasSubstr(R"("uriTemplate":"x:page/{id}/v")"));
+    // icons are newer than this version
+    EXPECT_THAT(post(open("2025-06-18"), request(1, "resources/list")).body,
+                Not(HasSubstr("icons")));
+}
+
+TEST_F(McpResources, AReadGoesToWhoHasTheUri) {
+    EXPECT_THAT(read("x:docs"), HasSubstr("of docs"));
+    const std::string both = read("crab://wiki/x:both");
+    EXPECT_THAT(both, HasSubstr(R"({"uri":"crab://wiki/x:both","text":"of wiki"})"));
+    EXPECT_THAT(both, HasSubstr(R"("asked":{"uri":"x:both"})"));
+    EXPECT_THAT(both, HasSubstr(R"("ttlMs":7)"));
+    EXPECT_THAT(read("x:page/1/v"), HasSubstr("of wiki"));
+    audit.flush_and_wait();
+    EXPECT_THAT(records->records().back(), HasSubstr("wiki__resources.read"));
+}
+
+TEST_F(McpResources, AnAmbiguousReadNamesBoth) {
+    for (const std::string_view uri : {"x:both", "x:page/1"}) {
+        const std::string refused = read(uri);
+        EXPECT_THAT(refused, HasSubstr(R"("code":-32602)"));
+        EXPECT_THAT(refused, HasSubstr(fmt::format("crab://docs/{}", uri)));
+        EXPECT_THAT(refused, HasSubstr(fmt::format("crab://wiki/{}", uri)));
+    }
+}
+
+TEST_F(McpResources, WhatIsNotThereIsToldInTheFormOfTheEra) {
+    for (const std::string_view uri : {"y:none", "crab://docs/x:gone"}) {
+        const std::string body = read(uri);
+        EXPECT_THAT(body, HasSubstr(R"("code":-32602)"));
+        EXPECT_THAT(body, HasSubstr(fmt::format(R"("uri":"{}")", uri)));
+        EXPECT_THAT(
+            post(open(), request(1, "resources/read", fmt::format(R"({{"uri":"{}"}})", uri))).body,
+            HasSubstr(R"("code":-32002)"));
+    }
+    const std::string odd = read("crab://docs/x:odd");
+    EXPECT_THAT(odd, HasSubstr(R"("error":{"code":-32050,"message":"odd","data":{"a":1}})"));
+}
+
+TEST_F(McpResources, ALinkThatASourceGaveIsReadThere) {
+    auto tool = core::tool_of("links", "wiki", ConnectionId{7});
+    tool->host = std::make_shared<core::FunctionHost>([](std::string_view, const core::Principal&) {
+        return mcp_result(R"({"content":[{"type":"resource_link","uri":"y:linked","name":"l"},)"
+                          R"({"type":"resource_link","uri":"x:both","name":"b"}]})");
+    });
+    registry.change(ConnectionId{7}, std::array<core::ToolRef, 1>{tool}, {});
+    const std::string body = modern("tools/call", R"("name":"links")", "links").body;
+    EXPECT_THAT(body, HasSubstr(R"("uri":"y:linked")"));
+    EXPECT_THAT(body, HasSubstr(R"("uri":"crab://wiki/x:both")"));
+    EXPECT_THAT(read("y:linked"), HasSubstr("of wiki"));
+}
+
+TEST_F(McpResources, PromptsAreQualifiedOnlyIfTheyHaveTo) {
+    const std::string list = modern("prompts/list").body;
+    for (const std::string_view name : {"docs__hi", "wiki__hi"})
+        EXPECT_THAT(list, HasSubstr(fmt::format(R"("name":"{}")", name)));
+    EXPECT_THAT(list, HasSubstr(R"("name":"own_one_)"));
+    EXPECT_THAT(get("docs__hi", R"(,"arguments":{"a":"b"})"),
+                HasSubstr(R"("asked":{"name":"hi","arguments":{"a":"b"}})"));
+    const std::string ambiguous = get("hi");
+    EXPECT_THAT(ambiguous, HasSubstr("docs__hi"));
+    EXPECT_THAT(ambiguous, HasSubstr("wiki__hi"));
+    EXPECT_THAT(get("own one"), HasSubstr(R"("asked":{"name":"own one"})"));
+    EXPECT_THAT(get("docs__hi", R"(,"arguments":{"a":1})"), HasSubstr("-32602"));
+    EXPECT_THAT(get("none"), HasSubstr("-32602"));
+}
+
+TEST_F(McpResources, CompletionsAreAskedOfWhoHasThem) {
+    const auto complete = [&](std::string_view ref) {
+        return modern("completion/complete",
+                      fmt::format(R"("ref":{},"argument":{{"name":"a","value":"v"}},)"
+                                  R"("context":{{"arguments":{{"b":"c"}}}})",
+                                  ref))
+            .body;
+    };
+    EXPECT_THAT(complete(R"({"type":"ref/prompt","name":"docs__hi"})"),
+                HasSubstr(R"("asked":{"ref":{"type":"ref/prompt","name":"hi"},)"
+                          R"("argument":{"name":"a","value":"v"},)"
+                          R"("context":{"arguments":{"b":"c"}}})"));
+    EXPECT_THAT(complete(R"({"type":"ref/prompt","name":"wiki__hi"})"),
+                HasSubstr(R"("completion":{"values":[])"));
+    EXPECT_THAT(complete(R"({"type":"ref/resource","uri":"x:docs"})"), HasSubstr("x:docs"));
+    EXPECT_THAT(complete(R"({"type":"ref/resource","uri":"y:none"})"), HasSubstr("-32602"));
+    EXPECT_THAT(complete(R"({"type":"ref/x"})"), HasSubstr("-32602"));
+}
+
+TEST_F(McpResources, WhatMayNotBeCalledIsNotListed) {
+    core::CallRules set = *rules.get();
+    core::PolicyRule rule{.principal = Glob("*"), .tenant = Glob("*")};
+    rule.call_deny = core::globs({"wiki__*"});
+    set.policy = core::policy_of({rule});
+    rules.set(std::make_shared<const core::CallRules>(set));
+    const std::string list = modern("resources/list").body;
+    EXPECT_THAT(list, HasSubstr(R"("uri":"x:both")"));
+    EXPECT_THAT(list, Not(HasSubstr("wiki")));
+    EXPECT_THAT(read("crab://wiki/x:both"), HasSubstr("-32602"));
+    EXPECT_THAT(modern("server/discover").body, HasSubstr("[docs] Read first."));
+}
+
+}  // namespace
+}  // namespace crab::mcp
