@@ -19,7 +19,8 @@ public:
     /// One piece of the body, valid during the call. False: no more is wanted; the exchange ends
     /// with kCancelled.
     virtual bool on_body(std::string_view piece) = 0;
-    /// How long the server may be silent from now on; called again whenever that time is over.
+    /// How long the server may be silent from now on; called again after each piece, which may
+    /// shorten it, and whenever that time is over.
     virtual Milliseconds patience() const = 0;
 };
 

@@ -100,11 +100,12 @@ public:
         text += piece;
         return text.size() < enough;
     }
-    Milliseconds patience() const override { return silence; }
+    Milliseconds patience() const override { return text.empty() ? silence : later_silence; }
 
     std::string text;
     std::size_t enough = 1'000;
     Milliseconds silence{20'000};
+    Milliseconds later_silence{20'000};  ///< once something has come
 };
 
 class HttpClientTest : public ::testing::Test {
@@ -241,10 +242,21 @@ TEST_F(HttpClientTest, ASinkMayHaveEnough) {
 TEST_F(HttpClientTest, AStreamThatFallsSilentIsATimeoutLongBeforeTheDeadline) {
     talk_to(server->endpoint());
     Pieces pieces;
-    pieces.silence = 30ms;
+    pieces.silence = pieces.later_silence = 30ms;
     const HttpResult result = begin("/begin-and-wait", 20'000ms, nullptr, &pieces).get();
     EXPECT_EQ(result.error().error.code, ErrorCode::kTimeout);
     EXPECT_EQ(pieces.text, "piece ");
+}
+
+TEST_F(HttpClientTest, ASinkMayLosePatienceWithEachPiece) {
+    talk_to(server->endpoint());
+    Pieces pieces;
+    pieces.later_silence = 30ms;
+    const auto began = std::chrono::steady_clock::now();
+    const HttpResult result = begin("/begin-and-wait", 20'000ms, nullptr, &pieces).get();
+    EXPECT_EQ(result.error().error.code, ErrorCode::kTimeout);
+    EXPECT_EQ(pieces.text, "piece ");
+    EXPECT_LT(std::chrono::steady_clock::now() - began, 10s);
 }
 
 TEST_F(HttpClientTest, NobodyThereIsUnavailableAndUnsent) {

@@ -93,12 +93,12 @@ Task<WaitEnd> HttpLink::wait_for_end(Exchange& under_way, Connection& connection
                                      Deadline deadline) {
     const EventLoop& loop = connection.loop();
     const auto until = [&] {
-        return under_way.sink == nullptr
-                   ? deadline
-                   : std::min<Deadline>(deadline, under_way.heard + under_way.sink->patience());
+        if (under_way.sink == nullptr) return deadline;
+        under_way.patience = under_way.sink->patience();
+        return std::min<Deadline>(deadline, under_way.heard + under_way.patience);
     };
     WaitEnd how = co_await under_way.waiter.wait(until());
-    while (how == WaitEnd::kExpired) {
+    while (how == WaitEnd::kExpired || (how == WaitEnd::kWoken && !under_way.done)) {
         if (under_way.taken != connection.bytes_written()) {
             under_way.taken = connection.bytes_written();
             under_way.heard = loop.clock().steady_now();
@@ -238,10 +238,14 @@ bool HttpLink::hand_on(std::string_view piece) {
     if (exchange_ != under_way) return false;
     // What the sink took its time for was not the other side's silence.
     under_way->heard = connection_->loop().clock().steady_now();
-    if (!more)
+    if (!more) {
         end(Error{.code = ErrorCode::kCancelled,
                   .message = "the reader wanted no more of the answer"});
-    return more;
+        return false;
+    }
+    if (under_way->sink->patience() < under_way->patience)
+        under_way->waiter.wake();  // to wait anew, not as long
+    return true;
 }
 
 void HttpLink::on_end_of_stream(Connection& connection) {

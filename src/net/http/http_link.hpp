@@ -66,6 +66,7 @@ private:
         const HttpCall& call;
         HttpReply reply;
         HttpBodySink* sink = nullptr;  ///< null: the body is collected
+        Milliseconds patience = Milliseconds::max();  ///< the sink's, when last asked
         SteadyTime heard{};  ///< when the other side last said or took something
         std::uint64_t taken = 0;  ///< what it had taken by then
         std::uint64_t unsent = 0;  ///< what the request's source has still to give

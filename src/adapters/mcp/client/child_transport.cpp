@@ -1,0 +1,238 @@
+#include "adapters/mcp/client/child_transport.hpp"
+
+#include "adapters/mcp/wire/message_writer.hpp"
+#include "base/log.hpp"
+#include "base/process/pipe.hpp"
+#include "base/scope_exit.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace crab::mcp {
+namespace {
+
+constexpr std::size_t kReadPerTurn = std::size_t{256} << 10;
+
+void do_not_block(const Descriptor& fd) { ::fcntl(fd.get(), F_SETFL, O_NONBLOCK); }
+
+Error lost(std::string message) {
+    return {.code = ErrorCode::kUnavailable, .message = std::move(message)};
+}
+
+}  // namespace
+
+ChildTransport::ChildTransport(net::EventLoop& loop, Options options)
+    : loop_(loop), options_(std::move(options)), lines_(options_.max_line), gone_(loop.timers()) {}
+
+ChildTransport::~ChildTransport() {
+    for (const auto& watch : {input_, output_, error_output_, pidfd_}) {
+        if (watch) watch->close();
+    }
+}
+
+Task<Result<void>> ChildTransport::start(Deadline) {
+    Pipe input, output, errors;
+    if (!input.open() || !output.open() || !errors.open())
+        co_return fail(ErrorCode::kUnavailable,
+                       "no pipe for an MCP server: " + std::string(std::strerror(errno)));
+    ChildProgram program{
+        .words = options_.child.words,
+        .environment = options_.child.environment,
+        .standard = {input.read_end.get(), output.write_end.get(), errors.write_end.get()},
+        .folder = options_.child.folder,
+        .dies_with_thread = true};
+    if (options_.child.wrap) {
+        auto wrapped = options_.child.wrap(std::move(program));
+        if (!wrapped) co_return fail(std::move(wrapped.error()));
+        program = std::move(*wrapped);
+    }
+    if (const int failed = child_.start(std::move(program)); failed != 0)
+        co_return fail(ErrorCode::kUnavailable,
+                       fmt::format("the MCP server {} could not be started: {}", options_.source,
+                                   std::strerror(failed)));
+    for (const Descriptor* fd : {&input.write_end, &output.read_end, &errors.read_end})
+        do_not_block(*fd);
+    input_ =
+        std::make_shared<FdWatch>(loop_, std::move(input.write_end), [this] { write_queued(); });
+    output_ =
+        std::make_shared<FdWatch>(loop_, std::move(output.read_end), [this] { read_output(); });
+    error_output_ =
+        std::make_shared<FdWatch>(loop_, std::move(errors.read_end), [this] { read_errors(); });
+    pidfd_ = std::make_shared<FdWatch>(loop_, child_.ended(), [this] { look_for_end(); });
+    if (!input_->begin(EPOLLOUT) || !output_->begin(EPOLLIN) || !error_output_->begin(EPOLLIN) ||
+        !pidfd_->begin(EPOLLIN))
+        co_return fail(ErrorCode::kUnavailable, "a child's pipes cannot be watched");
+    co_return Result<void>();
+}
+
+Task<void> ChildTransport::run(UpstreamExchange& exchange, Deadline deadline) {
+    const auto place = running_.insert(running_.end(), {&exchange, written_ + queued_.size()});
+    const ScopeExit leave([&] {
+        exchange.written = exchange.written || written_ > place->begin;
+        running_.erase(place);
+    });
+    if (!queue_line(exchange.message))
+        exchange.fail(lost(ended_ ? "the MCP server has ended"
+                                  : "the MCP server does not read what it is sent"));
+    if (!exchange.over()) co_await exchange.waiter.wait(deadline);
+}
+
+void ChildTransport::send(std::string message) { static_cast<void>(queue_line(message)); }
+
+bool ChildTransport::queue_line(std::string_view message) {
+    if (ended_ || closing_ || queued_.size() + message.size() > options_.max_queued) return false;
+    append_line(queued_, message);
+    write_queued();
+    return true;
+}
+
+void ChildTransport::write_queued() {
+    while (!queued_.empty() && input_->is_open()) {
+        const ssize_t count = write_quietly(input_->fd(), queued_);
+        if (count > 0) {
+            written_ += static_cast<std::uint64_t>(count);
+            queued_.erase(0, static_cast<std::size_t>(count));
+        } else if (errno != EINTR) {
+            if (errno != EAGAIN) input_->close();  // its output tells the rest
+            return;
+        }
+    }
+}
+
+void ChildTransport::read_output() {
+    std::size_t read = 0;
+    while (!ended_ && output_->is_open()) {
+        if (read > kReadPerTurn) return output_->again();
+        const std::span<char> space = loop_.scratch();
+        const ssize_t count = ::read(output_->fd(), space.data(), space.size());
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0 && errno == EAGAIN) return;
+        if (count <= 0) {
+            output_->close();
+            if (!closing_) end("the MCP server has closed its output");
+            return;
+        }
+        read += static_cast<std::size_t>(count);
+        // A copy: who is told of a message may read from the loop's scratch space too.
+        const std::string bytes(space.data(), static_cast<std::size_t>(count));
+        if (!take_lines(bytes)) return;
+    }
+}
+
+bool ChildTransport::take_lines(std::string_view bytes) {
+    while (!ended_) {
+        const StdioLine line = lines_.next(bytes);
+        switch (line.kind) {
+            case StdioLine::Kind::kNeedMore: return true;
+            case StdioLine::Kind::kOversize:
+                end(fmt::format("the MCP server wrote a line of more than {} bytes",
+                                options_.max_line));
+                return false;
+            case StdioLine::Kind::kLine: break;
+        }
+        if (reader().on_message(line.text, nullptr)) {
+            noise_ = 0;
+            continue;
+        }
+        if (noise_ == 0)
+            log::warn("an MCP server writes what is no message to its standard output",
+                      {{"source", options_.source}, {"line", line.text.substr(0, 200)}});
+        if (++noise_ >= kMostNoise)
+            end(fmt::format("the MCP server wrote {} lines in a row that are no messages",
+                            kMostNoise));
+    }
+    return false;
+}
+
+void ChildTransport::read_errors() {
+    for (std::size_t read = 0; error_output_->is_open();) {
+        if (read > kReadPerTurn) return error_output_->again();
+        const std::span<char> space = loop_.scratch();
+        const ssize_t count = ::read(error_output_->fd(), space.data(), space.size());
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0 && errno == EAGAIN) return;
+        if (count <= 0) return error_output_->close();
+        read += static_cast<std::size_t>(count);
+        errors_.append(space.data(), static_cast<std::size_t>(count));
+        if (errors_.size() > 2 * kErrorTail) errors_.erase(0, errors_.size() - kErrorTail);
+    }
+}
+
+std::string ChildTransport::error_tail() const {
+    return errors_.size() > kErrorTail ? errors_.substr(errors_.size() - kErrorTail) : errors_;
+}
+
+void ChildTransport::look_for_end() {
+    if (!child_.is_there() || !child_.has_ended()) return;
+    pidfd_->close();
+    if (!ended_ && !closing_) {
+        read_output();  // what it said last
+        read_errors();
+    }
+    const ChildEnd how = child_.reap();  // and what is left of its group
+    gone_.wake();
+    if (!closing_)
+        end(how.signal != 0 ? fmt::format("the MCP server was ended by signal {}", how.signal)
+                            : fmt::format("the MCP server exited with status {}", how.exit_status));
+}
+
+void ChildTransport::end(std::string why) {
+    if (ended_) return;
+    ended_ = true;
+    const Error error = lost(std::move(why));
+    fail_running(error);
+    if (!closing_) reader().on_end(error);
+}
+
+void ChildTransport::fail_running(const Error& why) {
+    std::vector<UpstreamExchange*> all;
+    for (const Running& each : running_) {
+        each.exchange->written = each.exchange->written || written_ > each.begin;
+        all.push_back(each.exchange);
+    }
+    for (UpstreamExchange* const exchange : all) {
+        // Each runs on at once, and may have ended another.
+        const auto is_it = [&](const Running& each) { return each.exchange == exchange; };
+        if (std::ranges::any_of(running_, is_it)) exchange->fail(why);
+    }
+}
+
+Task<void> ChildTransport::close() {
+    closing_ = true;
+    fail_running(lost("the connection to the MCP server was closed"));
+    if (child_.is_there()) {
+        write_queued();
+        input_->close();
+        co_await wait_for_end(kChildGrace);
+    }
+    if (child_.is_there()) {
+        child_.kill_group(SIGTERM);
+        co_await wait_for_end(kChildGrace);
+    }
+    if (child_.is_there()) {
+        child_.kill_group(SIGKILL);
+        co_await wait_for_end(kChildGrace);
+    }
+    ended_ = true;
+    for (const auto& watch : {input_, output_, error_output_, pidfd_}) {
+        if (watch) watch->close();
+    }
+    if (child_.is_there()) child_.reap();
+}
+
+Task<void> ChildTransport::wait_for_end(Milliseconds time) {
+    look_for_end();
+    if (child_.is_there()) co_await gone_.wait(loop_.clock().steady_now() + time);
+}
+
+}  // namespace crab::mcp

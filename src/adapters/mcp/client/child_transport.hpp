@@ -1,0 +1,77 @@
+#pragma once
+
+#include "adapters/mcp/client/fd_watch.hpp"
+#include "adapters/mcp/client/upstream_connector.hpp"
+#include "adapters/mcp/client/upstream_transport.hpp"
+#include "adapters/mcp/wire/line_reader.hpp"
+#include "base/process/child.hpp"
+#include "base/task/wakeup.hpp"
+#include "net/loop/event_loop.hpp"
+
+#include <array>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace crab::mcp {
+
+/// How long a child that is stopped is waited for, after its input closed and after SIGTERM.
+inline constexpr Milliseconds kChildGrace{2'000};
+inline constexpr int kMostNoise = 100;  ///< lines in a row that are no messages
+inline constexpr std::size_t kErrorTail = std::size_t{64} << 10;
+
+/// Messages as lines over the standard input and output of a child: docs/protocols/mcp.md, section
+/// 2.6. The child has its own process group and dies with this process.
+class ChildTransport final : public UpstreamTransport {
+public:
+    struct Options {
+        std::string source;  ///< for the log
+        UpstreamChild child;
+        std::size_t max_line = kMaxReply;
+        std::size_t max_queued = std::size_t{16} << 20;  ///< of what the child does not read
+    };
+
+    ChildTransport(net::EventLoop& loop, Options options);
+    /// Kills what close() has not ended.
+    ~ChildTransport() override;
+
+    Task<Result<void>> start(Deadline deadline) override;
+    Task<void> run(UpstreamExchange& exchange, Deadline deadline) override;
+    void send(std::string message) override;
+    std::string error_tail() const override;
+    Task<void> close() override;
+
+private:
+    /// A request under way and where its line begins among all bytes for the child.
+    struct Running {
+        UpstreamExchange* exchange;
+        std::uint64_t begin;
+    };
+    bool queue_line(std::string_view message);
+    void write_queued();
+    void read_output();
+    bool take_lines(std::string_view bytes);
+    void read_errors();
+    void look_for_end();
+    void end(std::string why);
+    void fail_running(const Error& why);
+    Task<void> wait_for_end(Milliseconds time);
+
+    net::EventLoop& loop_;
+    const Options options_;
+    Child child_;
+    std::shared_ptr<FdWatch> input_, output_, error_output_, pidfd_;
+    LineReader lines_;
+    std::string queued_;
+    std::uint64_t written_ = 0;  ///< of all bytes queued so far
+    std::list<Running> running_;
+    std::string errors_;  ///< the end of standard error
+    int noise_ = 0;
+    bool ended_ = false;   ///< nothing more is read or sent
+    bool closing_ = false;
+    Waiter gone_;  ///< woken when the child has ended
+};
+
+}  // namespace crab::mcp

@@ -1,0 +1,50 @@
+#pragma once
+
+#include "adapters/mcp/client/upstream_session.hpp"
+#include "adapters/mcp/wire/request_id.hpp"
+#include "base/task/task_group.hpp"
+#include "base/task/waiter.hpp"
+
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace crab::mcp {
+
+/// One JSON-RPC request on its way to an upstream, as conversation and transport see it. It lives
+/// in the frame of the coroutine that waits for it.
+struct UpstreamExchange {
+    UpstreamExchange(TimerWheel& timers, const Executor& executor, std::int64_t number)
+        : id(number), waiter(timers), questions(executor) {}
+
+    RequestId id;
+    std::string method;
+    std::string message;  ///< all of it, as JSON
+    HeaderLines headers;  ///< those that repeat the body, for HTTP
+    core::FrameSink* sink = nullptr;
+    core::Inquirer* inquirer = nullptr;
+    double progress = -std::numeric_limits<double>::infinity();  ///< of the last message of it
+
+    std::optional<UpstreamReply> reply;
+    std::optional<Error> failure;   ///< of the transport, in place of a reply
+    bool written = false;           ///< some of it has been handed to the kernel
+    bool refused_unrun = false;     ///< the upstream's HTTP side said that it was not run
+    int http_status = 0;            ///< of the answer; 0: none yet, or no HTTP
+    Waiter waiter;                  ///< woken once it is over
+    TaskGroup questions;            ///< of the upstream to its inquirer
+
+    bool over() const { return reply.has_value() || failure.has_value(); }
+    void end(UpstreamReply with) {
+        if (over()) return;
+        reply = std::move(with);
+        waiter.wake();
+    }
+    void fail(Error with) {
+        if (over()) return;
+        failure = std::move(with);
+        waiter.wake();
+    }
+};
+
+}  // namespace crab::mcp

@@ -1,0 +1,133 @@
+#include "adapters/mcp/client/upstream_http.hpp"
+
+#include <limits>
+
+#include <fmt/format.h>
+
+namespace crab::mcp {
+namespace {
+
+constexpr std::size_t kMostOfARefusal = std::size_t{64} << 10;
+constexpr Milliseconds kSilence = std::chrono::hours(1);  // deadlines are shorter
+constexpr Milliseconds kLastBytes{200};
+
+net::HttpAuthority authority_of(const UpstreamHttp::Surroundings& around, const UpstreamUrl& url) {
+    net::HttpAuthority authority;
+    authority.host = url.host_field();
+    const net::Endpoint endpoint = net::Endpoint::tcp(url.host, url.port);
+    authority.find_server = [&names = around.names, endpoint,
+                             tls = url.tls ? around.tls : nullptr](Deadline deadline) {
+        return names.find_target(endpoint, tls, deadline);
+    };
+    return authority;
+}
+
+bool wants_another_credential(const UpstreamBody& body) {
+    return body.status() == 401 ||
+           (body.status() == 403 && body.header("www-authenticate").contains("insufficient_scope"));
+}
+
+}  // namespace
+
+std::string UpstreamBody::header(std::string_view name) const {
+    return std::string(head_.find(name).value_or(""));
+}
+
+bool UpstreamBody::takes(const net::HttpReply& head) {
+    head_ = {.status = head.status, .headers = head.headers, .body = {}};
+    status_ = head.status;
+    text_.clear();
+    stream_.reset();
+    if (status_ == 200 && header("content-type").starts_with("text/event-stream"))
+        stream_.emplace(max_message_);
+    return true;
+}
+
+bool UpstreamBody::on_body(std::string_view piece) {
+    if (!stream_) {
+        const std::size_t most = good() ? max_message_ : kMostOfARefusal;
+        if (piece.size() > most - text_.size()) {
+            oversize_ = good();
+            return false;
+        }
+        text_ += piece;
+        return true;
+    }
+    for (;;) {
+        const StreamPart part = stream_->next(piece);
+        if (part.kind == StreamPart::Kind::kNeedMore) return true;
+        oversize_ = part.kind == StreamPart::Kind::kOversize;
+        if (oversize_ || !on_part_(part)) return false;
+    }
+}
+
+Milliseconds UpstreamBody::patience() const { return finished_ ? kLastBytes : kSilence; }
+
+UpstreamHttp::UpstreamHttp(Surroundings around, UpstreamOptions options, UpstreamUrl url)
+    : around_(std::move(around)),
+      options_(std::move(options)),
+      url_(std::move(url)),
+      client_(around_.loop, authority_of(around_, url_)) {}
+
+Task<net::HttpResult> UpstreamHttp::send(Request request, UpstreamBody& body, Deadline deadline) {
+    std::string challenge;
+    for (int attempt = 0;; ++attempt) {
+        net::OwnedHeaders owned = options_.headers;
+        owned.insert(owned.end(), request.headers.begin(), request.headers.end());
+        if (around_.authorizer != nullptr) {
+            auto given = co_await around_.authorizer->authorization(options_, challenge);
+            if (!given)
+                co_return std::unexpected(net::HttpFailure{.error = std::move(given.error())});
+            if (*given) owned.emplace_back("Authorization", std::move(**given));
+        }
+        std::vector<net::HttpHeader> headers;
+        for (const auto& [name, value] : owned) headers.push_back({name, value});
+        const net::HttpCall call{
+            .method = request.method,
+            .target = request.target,
+            .content_type = request.body.empty() ? "" : "application/json",
+            .body = request.body,
+            .headers = headers,
+            .sink = &body,
+            .max_body_bytes = std::numeric_limits<std::int64_t>::max()};  // the sink's affair
+        auto answer = co_await client_.send(call, deadline);
+        if (!answer || attempt > 0 || around_.authorizer == nullptr ||
+            !wants_another_credential(body))
+            co_return answer;
+        challenge = body.header("www-authenticate");
+        if (challenge.empty()) challenge = "Bearer";
+    }
+}
+
+HttpRefusal http_refusal(const UpstreamBody& body, SystemTime now) {
+    const int status = body.status();
+    const auto error = [&](ErrorCode code, std::string message) {
+        return Error{.code = code,
+                     .message = std::move(message),
+                     .details = {},
+                     .retryable = {},
+                     .retry_after = body.retry_after(now)};
+    };
+    if (status == 401 || status == 403)
+        return {.error = error(ErrorCode::kAuthRequired,
+                               fmt::format("the MCP server wants another credential (HTTP {}); "
+                                           "look at its `auth` in the configuration",
+                                           status))};
+    if (status == 429)
+        return {.error = error(ErrorCode::kRateLimited, "the MCP server has too many requests")};
+    if (status == 503)
+        return {.error = error(ErrorCode::kUnavailable, "the MCP server is not available")};
+    if (status >= 500)
+        return {.error = error(ErrorCode::kUnavailable,
+                               fmt::format("the MCP server failed with HTTP {}", status)),
+                .unrun = false};
+    if (status >= 300 && status < 400)
+        return {.error = error(ErrorCode::kToolFailed,
+                               fmt::format("the MCP server redirects (HTTP {}), which is refused; "
+                                           "configure the URL it redirects to",
+                                           status))};
+    return {.error = error(ErrorCode::kToolFailed,
+                           fmt::format("the MCP server refused the request with HTTP {}", status))};
+}
+
+}  // namespace crab::mcp

@@ -1,0 +1,89 @@
+#include "adapters/mcp/client/upstream_question.hpp"
+
+#include "json/raw_parts.hpp"
+#include "json/writer.hpp"
+
+#include <charconv>
+
+#include <fmt/format.h>
+
+namespace crab::mcp {
+namespace {
+
+std::optional<core::Question::Kind> kind_of(std::string_view method, std::string_view params) {
+    using Kind = core::Question::Kind;
+    if (method == "elicitation/create")
+        return json::find_raw_string(params, "mode") == "url" ? Kind::kUrl : Kind::kForm;
+    if (method == "sampling/createMessage") return Kind::kSampling;
+    if (method == "roots/list") return Kind::kRoots;
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<core::Question> upstream_question(std::string_view source, std::string_view key,
+                                                std::string_view method, std::string_view params) {
+    const auto kind = kind_of(method, params);
+    if (!kind) return std::nullopt;
+    core::Question question{
+        .kind = *kind, .key = std::string(key), .method = std::string(method), .params = {}};
+    const bool names_source =
+        *kind == core::Question::Kind::kForm || *kind == core::Question::Kind::kUrl;
+    json::Writer writer(question.params);
+    writer.begin_object();
+    for (json::RawParts members(params); members.next();) {
+        if (members.name() == "_meta") continue;
+        const auto text = names_source && members.name() == "message"
+                              ? json::read_raw_string(members.value())
+                              : std::nullopt;
+        writer.key(members.name());
+        if (text)
+            writer.string(fmt::format("[{}] {}", source, *text));
+        else
+            writer.raw(members.value());
+    }
+    writer.end_object();
+    return question;
+}
+
+bool may_ask(const core::Question& question, const core::Inquirer::Answers& answers,
+             const Ask& ask) {
+    switch (question.kind) {
+        case core::Question::Kind::kForm: return ask.elicitation && answers.form;
+        case core::Question::Kind::kUrl: return ask.elicitation && answers.url;
+        case core::Question::Kind::kSampling: return ask.sampling && answers.sampling;
+        case core::Question::Kind::kRoots: return ask.roots && answers.roots;
+    }
+    return false;
+}
+
+ClientCapabilities client_capabilities(const core::Inquirer::Answers& answers) {
+    return {.form = answers.form,
+            .url = answers.url,
+            .sampling = answers.sampling,
+            .sampling_tools = answers.sampling_tools,
+            .sampling_context = answers.sampling_context,
+            .roots = answers.roots,
+            .tasks_extension = true};
+}
+
+std::optional<std::string> result_of_failed_question(const core::Question& question,
+                                                     const Error& error) {
+    const bool elicitation =
+        question.kind == core::Question::Kind::kForm || question.kind == core::Question::Kind::kUrl;
+    if (elicitation && error.code == ErrorCode::kTimeout) return R"({"action":"cancel"})";
+    return std::nullopt;
+}
+
+RpcError rpc_error_of_question(const Error& error) {
+    RpcError out{.message = error.message};
+    if (error.code != ErrorCode::kToolFailed) return out;
+    if (const auto code = json::find_raw(error.details, "code"))
+        std::from_chars(code->data(), code->data() + code->size(), out.code);
+    if (auto message = json::find_raw_string(error.details, "message"))
+        out.message = std::move(*message);
+    if (const auto data = json::find_raw(error.details, "data")) out.data = *data;
+    return out;
+}
+
+}  // namespace crab::mcp

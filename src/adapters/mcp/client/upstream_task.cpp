@@ -1,0 +1,156 @@
+#include "adapters/mcp/client/outgoing_params.hpp"
+#include "adapters/mcp/client/upstream_link.hpp"
+#include "json/raw_parts.hpp"
+#include "json/writer.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+/// Tasks of upstreams (docs/protocols/mcp.md, section 4.7): what UpstreamLink does once a request
+/// was answered with one.
+namespace crab::mcp {
+namespace {
+
+constexpr Milliseconds kPoll{2'000}, kLeastPoll{500}, kMostPoll{60'000};
+constexpr int kMostLostPolls = 5;
+constexpr Milliseconds kPollTime{30'000};
+constexpr Milliseconds kCancelTime{5'000};
+
+Milliseconds poll_interval(std::string_view task, Milliseconds before) {
+    const auto raw = json::find_raw(task, "pollIntervalMs");
+    std::int64_t ms = 0;
+    if (!raw || std::from_chars(raw->data(), raw->data() + raw->size(), ms).ec != std::errc())
+        return before;
+    return std::clamp(Milliseconds(ms), kLeastPoll, kMostPoll);
+}
+
+RpcError task_error(std::string_view error) {
+    RpcError out{.message = json::find_raw_string(error, "message").value_or("the task failed")};
+    const std::string_view code = json::find_raw(error, "code").value_or("");
+    std::from_chars(code.data(), code.data() + code.size(), out.code);
+    out.data = json::find_raw(error, "data").value_or("");
+    return out;
+}
+
+/// A request about a task. It may always be repeated.
+UpstreamRequest about_task(std::string_view method, std::string_view id,
+                           const UpstreamRequest& call) {
+    UpstreamRequest request{.method = std::string(method),
+                            .params = {},
+                            .name = std::string(id),
+                            .may_repeat = true,
+                            .inquirer = call.inquirer,
+                            .traceparent = call.traceparent};
+    json::Writer(request.params).begin_object().key("taskId").string(id).end_object();
+    return request;
+}
+
+/// How a task has ended; nothing while it has not.
+std::optional<Result<UpstreamReply>> end_of_task(std::string_view task) {
+    const std::string status = json::find_raw_string(task, "status").value_or("");
+    if (status == "working" || status == "input_required") return std::nullopt;
+    if (status == "completed") {
+        const auto result = json::find_raw(task, "result");
+        if (result && result->starts_with('{')) return UpstreamReply(std::string(*result));
+    }
+    if (status == "failed")
+        return UpstreamReply(
+            std::unexpected(task_error(json::find_raw(task, "error").value_or(""))));
+    if (status == "cancelled")
+        return fail(ErrorCode::kToolFailed, "the MCP server has cancelled its task");
+    return fail(ErrorCode::kToolFailed, "the MCP server's task is in a state that is not known");
+}
+
+void tell_status(core::FrameSink* sink, std::string_view task, std::string& told) {
+    auto message = json::find_raw_string(task, "statusMessage");
+    if (sink == nullptr || !message || *message == told) return;
+    told = *message;
+    if (!sink->wants_progress()) return;
+    const core::Progress progress{.message = std::move(*message), .progress = {}, .total = {}};
+    sink->on_progress(progress);
+}
+
+}  // namespace
+
+Task<Result<UpstreamReply>> UpstreamLink::wait_for_task(Course& course, std::string created) {
+    const auto id = json::find_raw_string(created, "taskId");
+    if (!id) co_return fail(ErrorCode::kToolFailed, "the MCP server has made a task without an id");
+    UpstreamRequest& call = course.request;
+    if (call.sink != nullptr) call.sink->on_deferred();
+    Milliseconds interval = poll_interval(created, kPoll);
+    std::string told;
+    std::vector<std::string> asked;
+    tell_status(call.sink, created, told);
+    for (int lost = 0;;) {
+        Waiter pause(conversation_->loop().timers());
+        const WaitEnd end = co_await pause.wait(std::min(call.deadline, from_now(interval)));
+        if (end == WaitEnd::kCancelled || from_now(Milliseconds(0)) >= call.deadline) {
+            cancel_task(*id);
+            if (end == WaitEnd::kCancelled)
+                co_return fail(ErrorCode::kCancelled, "the call was cancelled");
+            co_return fail(ErrorCode::kTimeout,
+                           "the MCP server's task did not end before the deadline");
+        }
+        UpstreamRequest poll = about_task("tasks/get", *id, call);
+        poll.deadline = std::min(call.deadline, from_now(kPollTime));
+        const Result<UpstreamReply> state = co_await send_once(poll, {});
+        if (!state) {
+            const bool cancelled = (co_await this_chain()).cancelled();
+            if (cancelled || from_now(Milliseconds(0)) >= call.deadline) continue;  // as above
+            if (++lost < kMostLostPolls && is_open()) continue;
+            co_return fail(ErrorCode::kOutcomeUnknown,
+                           "the MCP server's task cannot be followed: " + state.error().message);
+        }
+        if (!*state) co_return state;
+        lost = 0;
+        interval = poll_interval(**state, interval);
+        tell_status(call.sink, **state, told);
+        if (auto over = end_of_task(**state)) co_return *std::move(over);
+        const Result<void> fed = co_await feed_task(course, *id, **state, asked);
+        if (fed) continue;
+        cancel_task(*id);
+        co_return fail(fed.error());
+    }
+}
+
+/// Asks what the task asks and was not asked before.
+Task<Result<void>> UpstreamLink::feed_task(Course& course, std::string_view id,
+                                           std::string_view state,
+                                           std::vector<std::string>& asked) {
+    const QuestionRules rules{
+        .source = options_.source, .answers = answers_of(course.request), .ask = options_.ask};
+    auto questions =
+        read_questions(json::find_raw(state, "inputRequests").value_or(""), rules, asked);
+    if (!questions) co_return fail(std::move(questions.error()));
+    if (questions->empty()) co_return Result<void>();
+    for (const auto& [key, question] : *questions) asked.push_back(key);
+    const SteadyTime began = conversation_->loop().clock().steady_now();
+    auto answers = co_await ask_all(*course.request.inquirer, std::move(*questions));
+    if (!answers) co_return fail(std::move(answers.error()));
+    if (course.request.deadline != kNoDeadline)
+        course.request.deadline += conversation_->loop().clock().steady_now() - began;
+    UpstreamRequest update = about_task("tasks/update", id, course.request);
+    update.deadline = std::min(course.request.deadline, from_now(kPollTime));
+    const QuestionRound round{.input_responses = std::move(*answers), .request_state = {}};
+    const auto updated = co_await send_once(update, round);
+    if (!updated) co_return fail(updated.error());
+    if (!*updated)
+        co_return fail(ErrorCode::kToolFailed,
+                       "the MCP server does not take the answers: " + updated->error().message);
+    co_return Result<void>();
+}
+
+/// Nobody waits for its end.
+void UpstreamLink::cancel_task(std::string_view id) {
+    UpstreamRequest cancel = about_task("tasks/cancel", id, {});
+    cancel.deadline = from_now(kCancelTime);
+    const auto send = [](std::shared_ptr<UpstreamLink> self,
+                         UpstreamRequest request) -> Task<void> {
+        co_await self->send_once(request, {});
+    };
+    tasks_.spawn("cancel of a task", send(shared_from_this(), std::move(cancel)));
+}
+
+}  // namespace crab::mcp
