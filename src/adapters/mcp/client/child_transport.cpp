@@ -190,8 +190,8 @@ void ChildTransport::end(std::string why) {
     if (ended_) return;
     ended_ = true;
     const Error error = lost(std::move(why));
+    if (!closing_) reader().on_end(error);  // first: whose request fails asks whether it has ended
     fail_running(error);
-    if (!closing_) reader().on_end(error);
 }
 
 void ChildTransport::fail_running(const Error& why) {

@@ -72,10 +72,10 @@ void SseTransport::end(Error why) {
     if (end_) return;
     end_ = why;
     if (target_.empty()) return begun_.wake();  // start() tells
+    if (!closing_) reader().on_end(why);
     for (UpstreamExchange* const exchange : std::vector(running_.begin(), running_.end())) {
         if (std::ranges::find(running_, exchange) != running_.end()) exchange->fail(why);
     }
-    if (!closing_) reader().on_end(why);
 }
 
 Task<void> SseTransport::run(UpstreamExchange& exchange, Deadline deadline) {

@@ -59,7 +59,7 @@ public:
     /// sinks. `params`: an object, or empty; valid during the call.
     virtual void on_notification(std::string_view method, std::string_view params) = 0;
     /// The session is of no further use: the child has ended, the stream broke, the upstream has
-    /// forgotten it. Once; running requests are settled before. Not after close().
+    /// forgotten it. Once; running requests are settled right after. Not after close().
     virtual void on_end(const Error& why) = 0;
 };
 

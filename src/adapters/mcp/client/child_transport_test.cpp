@@ -1,0 +1,201 @@
+#include "adapters/mcp/client/test_support.hpp"
+
+#include "base/process/child.hpp"
+#include "base/process/file.hpp"
+#include "base/process/test_folder.hpp"
+
+#include <poll.h>
+
+/// Upstreams that run as children: shell scripts, some of them hostile.
+namespace crab::mcp {
+namespace {
+
+using namespace std::chrono_literals;
+
+class McpUpstreamChild : public test::ClientTest {
+protected:
+    static std::string modern(const std::string& cases) {
+        return std::string(test::kModernShell) + cases;
+    }
+    static std::string legacy(const std::string& cases) {
+        return std::string(test::kLegacyShell) + cases;
+    }
+};
+
+TEST_F(McpUpstreamChild, AModernServerIsFoundAndGetsItsMetaInEachRequest) {
+    connect(shell(modern(R"(*) say "{\"got\":$line}";;)")));
+    EXPECT_EQ(session->found(), (FoundEra{FoundEra::Form::kModern, Revision::k2026_07_28}));
+    EXPECT_EQ(session->instructions(), "Be kind.");
+    EXPECT_EQ(session->server_info(), R"({"name":"fake"})");
+    EXPECT_EQ(session->server_capabilities(), R"({"tools":{}})");
+    told.level = "info";
+    UpstreamRequest request = call("echo");
+    request.meta = R"({"crab/idempotencyKey":"k"})";
+    request.traceparent = "00-1-2-01";
+    EXPECT_EQ(outcome(request),
+              R"({"got":{"jsonrpc":"2.0","id":2,"method":"tools/call","params":)"
+              R"({"name":"echo","arguments":{},"_meta":{)"
+              R"("io.modelcontextprotocol/protocolVersion":"2026-07-28",)"
+              R"("io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}},)"
+              R"("extensions":{"io.modelcontextprotocol/tasks":{}}},)"
+              R"("io.modelcontextprotocol/clientInfo":{"name":"crab","version":"1"},)"
+              R"("io.modelcontextprotocol/logLevel":"info","progressToken":2,)"
+              R"("traceparent":"00-1-2-01","crab/idempotencyKey":"k"}}}})");
+}
+
+TEST_F(McpUpstreamChild, ALegacyServerIsInitializedAfterItsRefusal) {
+    connect(shell(legacy(R"(*) say "{\"got\":$line}";;)")));
+    EXPECT_EQ(session->found(), (FoundEra{FoundEra::Form::kLegacy, Revision::k2025_11_25}));
+    EXPECT_EQ(outcome(call("echo")),
+              R"({"got":{"jsonrpc":"2.0","id":3,"method":"tools/call","params":)"
+              R"({"name":"echo","arguments":{},"_meta":{"progressToken":3}}}})");
+}
+
+TEST_F(McpUpstreamChild, SilenceAndExitAtTheProbeAreLegacy) {
+    std::string cases(test::kLegacyShell);
+    const std::string answer = R"(fail '{"code":-32601,"message":"unknown"}')";
+    UpstreamOptions silent =
+        shell(std::string(cases).replace(cases.find(answer), answer.size(), ":"));
+    silent.probe_timeout = 100ms;
+    const auto first = try_to_connect(std::move(silent));
+    ASSERT_TRUE(first) << first.error().message;
+    EXPECT_EQ((*first)->found().form, FoundEra::Form::kLegacy);
+    wait((*first)->close());
+    const auto second = try_to_connect(
+        shell(std::string(cases).replace(cases.find(answer), answer.size(), "exit 3")));
+    ASSERT_TRUE(second) << second.error().message;
+    EXPECT_EQ((*second)->found().form, FoundEra::Form::kLegacy);
+    wait((*second)->close());
+}
+
+TEST_F(McpUpstreamChild, AKnownEraIsNotProbedAndAnswersThatContradictItAre) {
+    UpstreamOptions known = shell(R"(*server/discover*) exit 1;;
+*'"initialize"'*) say '{"protocolVersion":"2024-11-05","capabilities":{}}';;)");
+    known.known = FoundEra{FoundEra::Form::kLegacy, Revision::k2025_11_25};
+    const auto first = try_to_connect(std::move(known));
+    ASSERT_TRUE(first) << first.error().message;
+    EXPECT_EQ((*first)->revision(), Revision::k2024_11_05);
+    wait((*first)->close());
+    UpstreamOptions wrong =
+        shell(modern(R"(*'"initialize"'*) fail '{"code":-32601,"message":"unknown"}';;)"));
+    wrong.known = FoundEra{FoundEra::Form::kLegacy, Revision::k2025_11_25};
+    connect(std::move(wrong));
+    EXPECT_EQ(session->era(), Era::kModern);
+}
+
+TEST_F(McpUpstreamChild, AVersionThatIsRefusedAndListedIsAskedForOnceMore) {
+    connect(shell(
+        R"(*'"id":1,'*) fail '{"code":-32022,"message":"no","data":{"supported":["2026-07-28"]}}';;
+*) say '{"resultType":"complete","supportedVersions":["2026-07-28"],"instructions":"second"}';;)"));
+    EXPECT_EQ(session->instructions(), "second");
+}
+
+TEST_F(McpUpstreamChild, WhatCannotStartIsToldWithWhatItSaid) {
+    UpstreamOptions missing = base_options();
+    missing.child = UpstreamChild{.words = {"/no/such/program"}};
+    EXPECT_EQ(try_to_connect(std::move(missing)).error().code, ErrorCode::kUnavailable);
+    UpstreamOptions broken = base_options();
+    broken.child = UpstreamChild{.words = {"/bin/sh", "-c", "echo no module >&2; exit 1"}};
+    const auto failed = try_to_connect(std::move(broken));
+    ASSERT_FALSE(failed);
+    EXPECT_EQ(failed.error().code, ErrorCode::kUnavailable);
+    EXPECT_NE(failed.error().message.find("no module"), std::string::npos)
+        << failed.error().message;
+}
+
+TEST_F(McpUpstreamChild, WordsReachNoShellAndTheEnvironmentIsWhatIsGiven) {
+    const TestFolder folder;
+    UpstreamOptions options = shell(modern(
+        R"(*) say "{\"env\":\"$(env | sort | tr '\n' ' ')\",\"arg\":\"$0\",\"pwd\":\"$(pwd)\"}";;)"));
+    options.child->words.emplace_back("a; touch /tmp/x $HOME");
+    options.child->environment = {"PATH=/usr/bin:/bin", "ONE=1"};
+    options.child->folder = folder.path();
+    connect(std::move(options));
+    const std::string said = outcome(call("env"));
+    EXPECT_NE(said.find(R"("arg":"a; touch /tmp/x $HOME")"), std::string::npos) << said;
+    EXPECT_NE(said.find("ONE=1"), std::string::npos) << said;
+    EXPECT_EQ(said.find("HOME=/"), std::string::npos) << said;
+    EXPECT_NE(said.find(folder.path().string()), std::string::npos) << said;
+}
+
+TEST_F(McpUpstreamChild, NoiseWrongIdsAndSecondResponsesAreSkipped) {
+    connect(shell(modern(R"(*noisy*) echo hello; echo; echo '{"jsonrpc":"1.0"}'; echo '[]';
+printf '{"jsonrpc":"2.0","id":999,"result":{"wrong":1}}\n{"jsonrpc":"2.0","id":"%s","result":{"wrong":2}}\n' "$id";
+printf '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"?"}}\n';
+say '{"right":1}'; say '{"wrong":3}';;
+*) say '{"next":1}';;)")));
+    EXPECT_EQ(outcome(call("noisy")), R"({"right":1})");
+    EXPECT_EQ(outcome(call("after")), R"({"next":1})");
+}
+
+TEST_F(McpUpstreamChild, AHundredLinesOfNoiseOrOneTooLongEndIt) {
+    connect(
+        shell(modern(R"(*chatty*) i=0; while [ $i -lt 100 ]; do echo noise; i=$((i+1)); done;;)")));
+    EXPECT_EQ(outcome(call("chatty")), "error OUTCOME_UNKNOWN");
+    EXPECT_EQ(heard.next(), "end the MCP server wrote 100 lines in a row that are no messages");
+    wait(session->close());
+    loop.run([this] { session.reset(); });
+    connect(shell(modern(R"(*) head -c 10000000 /dev/zero | tr '\0' x; echo;;)")));
+    EXPECT_EQ(outcome(call("long")), "error OUTCOME_UNKNOWN");
+    EXPECT_EQ(heard.next().substr(0, 35), "end the MCP server wrote a line of ");
+    EXPECT_FALSE(loop.run([this] { return session->is_open(); }));
+}
+
+TEST_F(McpUpstreamChild, AnExitMidCallSettlesItAtOnce) {
+    connect(shell(modern(R"(*die*) echo last words >&2; exit 7;;)")));
+    EXPECT_EQ(outcome(call("die")), "error OUTCOME_UNKNOWN");
+    EXPECT_EQ(heard.next().substr(0, 18), "end the MCP server");
+    EXPECT_EQ(outcome(call("again")), "error UNAVAILABLE") << "that was not written";
+    EXPECT_EQ(loop.run([this] { return session->error_tail(); }), "last words\n");
+}
+
+TEST_F(McpUpstreamChild, AHangingCallEndsAtItsDeadlineAndIsCancelledUpstream) {
+    connect(shell(modern(R"(*hang*) ;;
+*notifications/cancelled*) seen=$line;;
+*) say "{\"seen\":$seen}";;)")));
+    UpstreamRequest request = call("hang");
+    request.deadline = clock.steady_now() + 100ms;
+    EXPECT_EQ(outcome(std::move(request)), "error TIMEOUT");
+    EXPECT_EQ(outcome(call("what")),
+              R"({"seen":{"jsonrpc":"2.0","method":"notifications/cancelled",)"
+              R"("params":{"requestId":2,"reason":"it took too long"}}})");
+    CancelSignal signal;
+    auto hanging = begin(session->request(call("hang")), &signal);
+    loop.run([&] { signal.emit(); });
+    EXPECT_EQ(hanging.get().error().code, ErrorCode::kCancelled);
+    EXPECT_NE(outcome(call("what")).find(R"("requestId":4)"), std::string::npos);
+}
+
+TEST_F(McpUpstreamChild, ProgressRisesAndLogIsOfTheOnlyCall) {
+    connect(shell(modern(
+        R"(*call*) p='{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":'$id',"progress":';
+printf '%s\n' "$p 1,\"message\":\"one\"}}" "$p 1,\"message\":\"same\"}}" "$p 2,\"message\":\"two\"}}";
+printf '%s\n' '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":{"a":1}}}';
+printf '%s\n' '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"debug","data":1}}';
+printf '%s\n' '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}';
+say '{}';;)")));
+    told.level = "warning";
+    EXPECT_EQ(outcome(call("x")), "{}");
+    EXPECT_EQ(told.all,
+              (std::vector<std::string>{"progress one", "progress two", R"(log error {"a":1})"}));
+    EXPECT_EQ(heard.next(), "notifications/tools/list_changed ");
+}
+
+TEST_F(McpUpstreamChild, TheGroupGoesAtTheEndThoughNobodyListens) {
+    const TestFolder folder;
+    const std::string place = folder / "pid";
+    connect(shell(modern("*) trap '' TERM; (trap '' TERM; exec sleep 600) & echo $! > " + place +
+                         R"(.new; mv )" + place + ".new " + place + R"(; say '{}';;)")));
+    EXPECT_EQ(outcome(call("x")), "{}");
+    const auto pid = read_file(place);
+    ASSERT_TRUE(pid);
+    Descriptor process = open_pidfd(static_cast<pid_t>(std::stol(*pid)));
+    ASSERT_TRUE(process.is_open());
+    wait(session->close());
+    loop.run([this] { session.reset(); });
+    pollfd ended{process.get(), POLLIN, 0};
+    EXPECT_EQ(::poll(&ended, 1, net::test::kPatienceMs), 1);
+}
+
+}  // namespace
+}  // namespace crab::mcp
