@@ -105,8 +105,9 @@ TEST_F(McpUpstreamChild, WhatCannotStartIsToldWithWhatItSaid) {
 
 TEST_F(McpUpstreamChild, WordsReachNoShellAndTheEnvironmentIsWhatIsGiven) {
     const TestFolder folder;
-    UpstreamOptions options = shell(modern(
-        R"(*) say "{\"env\":\"$(env | sort | tr '\n' ' ')\",\"arg\":\"$0\",\"pwd\":\"$(pwd)\"}";;)"));
+    UpstreamOptions options =
+        shell(modern(R"(*) say "{\"env\":\"$(env | sort | tr '\n' ' ')\",\"arg\":\"$0\",)"
+                     R"(\"pwd\":\"$(pwd)\"}";;)"));
     options.child->words.emplace_back("a; touch /tmp/x $HOME");
     options.child->environment = {"PATH=/usr/bin:/bin", "ONE=1"};
     options.child->folder = folder.path();
@@ -120,7 +121,8 @@ TEST_F(McpUpstreamChild, WordsReachNoShellAndTheEnvironmentIsWhatIsGiven) {
 
 TEST_F(McpUpstreamChild, NoiseWrongIdsAndSecondResponsesAreSkipped) {
     connect(shell(modern(R"(*noisy*) echo hello; echo; echo '{"jsonrpc":"1.0"}'; echo '[]';
-printf '{"jsonrpc":"2.0","id":999,"result":{"wrong":1}}\n{"jsonrpc":"2.0","id":"%s","result":{"wrong":2}}\n' "$id";
+printf '{"jsonrpc":"2.0","id":999,"result":{"wrong":1}}\n{"jsonrpc":"2.0","id":"%s",)"
+                         R"("result":{"wrong":2}}\n' "$id";
 printf '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"?"}}\n';
 say '{"right":1}'; say '{"wrong":3}';;
 *) say '{"next":1}';;)")));
@@ -167,11 +169,14 @@ TEST_F(McpUpstreamChild, AHangingCallEndsAtItsDeadlineAndIsCancelledUpstream) {
 }
 
 TEST_F(McpUpstreamChild, ProgressRisesAndLogIsOfTheOnlyCall) {
-    connect(shell(modern(
-        R"(*call*) p='{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":'$id',"progress":';
-printf '%s\n' "$p 1,\"message\":\"one\"}}" "$p 1,\"message\":\"same\"}}" "$p 2,\"message\":\"two\"}}";
-printf '%s\n' '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":{"a":1}}}';
-printf '%s\n' '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"debug","data":1}}';
+    connect(shell(modern(R"(*call*) p='{"jsonrpc":"2.0","method":"notifications/progress",)"
+                         R"("params":{"progressToken":'$id',"progress":';
+printf '%s\n' "$p 1,\"message\":\"one\"}}" "$p 1,\"message\":\"same\"}}" "$p 2,)"
+                         R"(\"message\":\"two\"}}";
+printf '%s\n' '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error",)"
+                         R"("data":{"a":1}}}';
+printf '%s\n' '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"debug",)"
+                         R"("data":1}}';
 printf '%s\n' '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}';
 say '{}';;)")));
     told.level = "warning";

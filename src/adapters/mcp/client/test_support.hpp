@@ -189,11 +189,14 @@ done)";
 };
 
 inline constexpr std::string_view kModernShell =
-    R"sh(*'"server/discover"'*) say '{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"instructions":"Be kind.","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"fake"}}}';;
+    R"sh(*'"server/discover"'*) say '{"resultType":"complete",)sh"
+    R"sh("supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"instructions":"Be )sh"
+    R"sh(kind.","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"fake"}}}';;
 )sh";
 inline constexpr std::string_view kLegacyShell =
     R"sh(*'"server/discover"'*) fail '{"code":-32601,"message":"unknown"}';;
-*'"initialize"'*) say '{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"logging":{}},"serverInfo":{"name":"fake"}}';;
+*'"initialize"'*) say '{"protocolVersion":"2025-11-25","capabilities":{"tools":{},)sh"
+    R"sh("logging":{}},"serverInfo":{"name":"fake"}}';;
 *'"notifications/initialized"'*) ;;
 *'"logging/setLevel"'*) say '{}';;
 )sh";

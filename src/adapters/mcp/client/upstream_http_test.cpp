@@ -219,8 +219,8 @@ TEST_F(McpUpstreamHttp, AQuestionOnTheStreamOfACallGoesToItsCaller) {
     server.answers["tools/call"] = [&](HttpExchange& exchange, std::string_view id) -> Task<void> {
         const std::string own(id);
         exchange.start_stream(200, kSse);
-        exchange.write_chunk(event_of(
-            R"({"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"Who?"}})"));
+        exchange.write_chunk(event_of(R"({"jsonrpc":"2.0","id":"q","method":"elicitation/create",)"
+                                      R"("params":{"message":"Who?"}})"));
         Waiter until(exchange.loop().timers());
         waiting = &until;
         co_await until.wait(clock.steady_now() + 20s);
@@ -394,9 +394,9 @@ TEST_F(McpUpstreamHttp, TheProbeConcludesNothingFromFailures) {
     UpstreamOptions nobody = base_options();
     nobody.url = "http://127.0.0.1:1/mcp";
     EXPECT_EQ(try_to_connect(std::move(nobody)).error().code, ErrorCode::kUnavailable);
-    server.answers["server/discover"] = status_answer(
-        400,
-        R"({"jsonrpc":"2.0","error":{"code":-32022,"message":"?","data":{"supported":["2030-01-01"]}}})");
+    server.answers["server/discover"] =
+        status_answer(400, R"({"jsonrpc":"2.0","error":{"code":-32022,"message":"?",)"
+                           R"("data":{"supported":["2030-01-01"]}}})");
     EXPECT_EQ(try_to_connect(options()).error().code, ErrorCode::kToolFailed);
 }
 

@@ -7,7 +7,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::string_view kQuestion =
-    R"({"method":"elicitation/create","params":{"message":"Who?","_meta":{"x":1},"requestedSchema":{"type":"object"}}})";
+    R"({"method":"elicitation/create","params":{"message":"Who?","_meta":{"x":1},)"
+    R"("requestedSchema":{"type":"object"}}})";
 
 class McpUpstreamRounds : public test::ClientTest {
 protected:
@@ -90,10 +91,15 @@ TEST_F(McpUpstreamRounds, UnknownResultTypesFail) {
 TEST_F(McpUpstreamRounds, ATaskIsFollowedToItsEndAndFedWhatItAsks) {
     connect(shell(modern(
         R"(*tasks/update*) fed=$line; say '{"resultType":"complete"}';;
-*tasks/get*) if [ -z "$fed" ]; then say '{"resultType":"complete","taskId":"t1","status":"input_required","statusMessage":"half","pollIntervalMs":1,"inputRequests":{"who":)" +
-        std::string(kQuestion) + R"(}}';
-else say "{\"resultType\":\"complete\",\"taskId\":\"t1\",\"status\":\"completed\",\"result\":{\"fed\":$fed}}"; fi;;
-*) say '{"resultType":"task","taskId":"t1","status":"working","statusMessage":"begun","ttlMs":null,"pollIntervalMs":1}';;)")));
+*tasks/get*) if [ -z "$fed" ]; then say '{"resultType":"complete","taskId":"t1",)"
+        R"("status":"input_required","statusMessage":"half","pollIntervalMs":1,)"
+        R"("inputRequests":{"who":)" +
+        std::string(kQuestion) +
+        R"(}}';
+else say "{\"resultType\":\"complete\",\"taskId\":\"t1\",\"status\":\"completed\",)"
+        R"(\"result\":{\"fed\":$fed}}"; fi;;
+*) say '{"resultType":"task","taskId":"t1","status":"working","statusMessage":"begun",)"
+        R"("ttlMs":null,"pollIntervalMs":1}';;)")));
     const std::string got = outcome(call("slow"));
     EXPECT_NE(got.find(R"("params":{"taskId":"t1","inputResponses":{"who":{"action":"accept")"),
               std::string::npos)
@@ -105,7 +111,8 @@ else say "{\"resultType\":\"complete\",\"taskId\":\"t1\",\"status\":\"completed\
 TEST_F(McpUpstreamRounds, ATaskThatFailsIsAnErrorAndOneThatTakesTooLongIsCancelled) {
     connect(shell(modern(
         R"(*tasks/cancel*) gone=1; say '{"resultType":"complete"}';;
-*tasks/get*) if [ "$mode" = bad ]; then say '{"resultType":"complete","taskId":"t","status":"failed","error":{"code":-32602,"message":"no"}}';
+*tasks/get*) if [ "$mode" = bad ]; then say '{"resultType":"complete","taskId":"t",)"
+        R"("status":"failed","error":{"code":-32602,"message":"no"}}';
 else say '{"resultType":"complete","taskId":"t","status":"working"}'; fi;;
 *bad*) mode=bad; say '{"resultType":"task","taskId":"t","status":"working","pollIntervalMs":1}';;
 *gone*) say "{\"gone\":\"$gone\"}";;
@@ -121,7 +128,8 @@ TEST_F(McpUpstreamRounds, ALegacyServersQuestionsGoToTheOnlyCallOfAnInteractiveC
     const std::string cases = std::string(test::kLegacyShell) +
                               R"(*'"ping"'*) ;;
 *'"id":"q"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"answer":%s}}\n' "$call" "$line";;
-*) call=$id; printf '{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"Who?"}}\n';;)";
+*) call=$id; printf '{"jsonrpc":"2.0","id":"q","method":"elicitation/create",)"
+                              R"("params":{"message":"Who?"}}\n';;)";
     UpstreamOptions interactive = shell(cases);
     interactive.interactive = true;
     connect(std::move(interactive), person.can);
@@ -135,9 +143,10 @@ TEST_F(McpUpstreamRounds, ALegacyServersQuestionsGoToTheOnlyCallOfAnInteractiveC
 }
 
 TEST_F(McpUpstreamRounds, AnAnswerThatComesFirstEndsTheQuestion) {
-    UpstreamOptions options = shell(
-        std::string(test::kLegacyShell) +
-        R"(*) printf '{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"Who?"}}\n'; say '{"done":1}';;)");
+    UpstreamOptions options =
+        shell(std::string(test::kLegacyShell) +
+              R"(*) printf '{"jsonrpc":"2.0","id":"q","method":"elicitation/create",)"
+              R"("params":{"message":"Who?"}}\n'; say '{"done":1}';;)");
     options.interactive = true;
     person.hangs = true;
     connect(std::move(options), person.can);
@@ -146,7 +155,8 @@ TEST_F(McpUpstreamRounds, AnAnswerThatComesFirstEndsTheQuestion) {
 
 TEST_F(McpUpstreamRounds, APingIsAnsweredAndALevelIsToldToALegacyServer) {
     connect(shell(std::string(R"(*setLevel*) level=$line; say '{}';;
-*'"id":77'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"pong":%s,"level":%s}}\n' "$call" "$line" "$level";;
+*'"id":77'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"pong":%s,"level":%s}}\n' "$call" )"
+                              R"("$line" "$level";;
 )") + std::string(test::kLegacyShell) +
                   R"(*) call=$id; echo '{"jsonrpc":"2.0","id":77,"method":"ping"}';;)"));
     told.level = "warning";
