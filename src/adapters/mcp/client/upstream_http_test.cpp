@@ -179,13 +179,21 @@ TEST_F(McpUpstreamHttp, ALegacySessionSaysItsIdAndEndsWithADelete) {
 
 TEST_F(McpUpstreamHttp, TheStreamOfASessionBringsChanges) {
     legacy();
-    server.answers["GET"] = stream_answer(
-        [](std::string_view) {
-            return event_of(R"({"jsonrpc":"2.0","method":"notifications/tools/list_changed"})");
-        },
-        false);
+    std::atomic<bool> listening = false;
+    server.answers["GET"] = [&](HttpExchange& exchange, std::string_view) -> Task<void> {
+        exchange.start_stream(200, kSse);
+        Waiter pause(exchange.loop().timers());
+        while (!listening) {
+            if (co_await pause.wait(clock.steady_now() + 5ms) == WaitEnd::kCancelled) co_return;
+        }
+        exchange.write_chunk(
+            event_of(R"({"jsonrpc":"2.0","method":"notifications/tools/list_changed"})"));
+        co_await pause.wait(kNoDeadline);
+    };
     connect(options());
+    listening = true;
     EXPECT_EQ(heard.next(), "notifications/tools/list_changed ");
+    wait(std::exchange(session, nullptr)->close());
 }
 
 TEST_F(McpUpstreamHttp, ABrokenStreamIsResumedAfterItsLastEvent) {
