@@ -144,8 +144,10 @@ class ValueTest(RequestCase):
             "isolation_key": "",
             "trace_id": "t",
         }
+        # a millisecond may be over before it is known that there is no such tool
+        short = self.post(call_request("nobody") | {"timeout_ms": 1})
+        self.assertNotEqual(short.json()["error"]["code"], "INVALID_ARGS")
         for change in (
-            {"timeout_ms": 1},
             {"timeout_ms": 120_000},
             {"call_id": "x" * 256},
             {"context": context},
