@@ -136,6 +136,11 @@ Result<Reply> AdminClient::post(const std::string& path, const json::Value& body
     return parsed(state_->send("POST", path, body.dump(), "application/json", deadline));
 }
 
+Result<Reply> AdminClient::put(const std::string& path, const json::Value& body,
+                               Deadline deadline) {
+    return parsed(state_->send("PUT", path, body.dump(), "application/json", deadline));
+}
+
 Result<Reply> AdminClient::patch(const std::string& path, const json::Value& body,
                                  Deadline deadline) {
     return parsed(state_->send("PATCH", path, body.dump(), "application/json", deadline));

@@ -45,6 +45,8 @@ public:
     Result<Reply> get(const std::string& path, Deadline deadline = kNoDeadline);
     Result<Reply> post(const std::string& path, const json::Value& body,
                        Deadline deadline = kNoDeadline);
+    Result<Reply> put(const std::string& path, const json::Value& body,
+                      Deadline deadline = kNoDeadline);
     Result<Reply> patch(const std::string& path, const json::Value& body,
                         Deadline deadline = kNoDeadline);
     Result<Reply> remove(const std::string& path, Deadline deadline = kNoDeadline);

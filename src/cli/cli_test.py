@@ -130,6 +130,15 @@ COMMANDS = (
     "bridge enable",
     "bridge disable",
     "bridge call",
+    "mcp list",
+    "mcp status",
+    "mcp add",
+    "mcp remove",
+    "mcp diff",
+    "mcp approve",
+    "mcp import",
+    "mcp export",
+    "mcp stdio",
     "doctor",
     "completion",
     "schema check",
@@ -1483,6 +1492,174 @@ class Checks(CliTest):
             (done.stdout, done.returncode),
             ("FAIL a.json: d: wrong on purpose\npassed 1\nfailed 1\n", 1),
         )
+
+
+CLIENTS = Path(__file__).resolve().parents[2] / "tests/support/mcp_clients"
+
+
+def mcp_request(number, method, params=None):
+    return {"jsonrpc": "2.0", "id": number, "method": method, "params": params or {}}
+
+
+def modern(params=None):
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    return {**(params or {}), "_meta": meta}
+
+
+class Mcp(CliTest):
+    """Against a gateway of its own."""
+
+    def setUp(self):
+        super().setUp()
+        self.config = self.write(
+            "gateway.yaml",
+            f"gateway: {{state_dir: {self.folder}/state, runtime_dir: {self.folder}/run}}\n"
+            "listen: {public: '127.0.0.1:0'}\n"
+            "mcp: {servers: {fixed: {command: /bin/false, enabled: false}}}\n",
+        )
+        self.environment["CRAB_SOCKET"] = f"{self.folder}/run/admin.sock"
+        process = subprocess.Popen(
+            [CRAB, "gateway", "run", "--config", self.config],
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        self.addCleanup(process.wait, 60)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.terminate)
+        self.assertIn("ready", process.stdout.readline())
+
+    def names(self):
+        listed = json.loads(self.crab("mcp", "list", "-o", "json").stdout)
+        return [server["name"] for server in listed["servers"]]
+
+    def stored(self):
+        return Path(self.folder, "state/mcp_servers.json").read_text()
+
+    def good(self, *arguments, stdin=""):
+        done = self.crab(*arguments, stdin=stdin)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout
+
+    def test_servers_are_added_shown_and_removed_while_the_gateway_runs(self):
+        self.good("mcp", "add", "files", "--env", "API_KEY=s3cret", "--", "/bin/false", "-y", "a b")
+        self.good("mcp", "add", "hub", "https://mcp.example/mcp", "--header", "X-Key: s3cret")
+        self.assertEqual(self.names(), ["fixed", "files", "hub"])
+        self.assertNotIn("s3cret", self.stored())
+        self.assertIn("/bin/false -y a b", self.good("mcp", "list"))
+        self.assertRegex(self.good("mcp", "status", "files"), r"from +crab mcp add")
+        self.assertEqual(self.crab("mcp", "status", "none").returncode, 5)
+        self.assertEqual(self.crab("mcp", "add", "hub", "https://other.example").returncode, 1)
+        self.good("mcp", "add", "hub", "https://other.example", "--replace")
+        self.assertIn("other.example", self.good("mcp", "list"))
+        for wrong in (("A", "https://x"), ("x", "npx -y thing"), ("x", "--env", "NONE_SET", "y")):
+            self.assertEqual(self.crab("mcp", "add", *wrong).returncode, 2, wrong)
+        self.good("mcp", "diff", "hub")
+        self.good("mcp", "approve", "hub")
+        self.good("mcp", "remove", "files")
+        self.assertEqual(self.crab("mcp", "remove", "files").returncode, 5)
+        fixed = self.crab("mcp", "remove", "fixed")
+        self.assertIn("is in the configuration", fixed.stderr)
+        self.assertEqual(self.names(), ["fixed", "hub"])
+
+    def test_an_import_shows_its_plan_asks_and_can_be_undone(self):
+        file = str(CLIENTS / "vscode.mcp.json")
+        refused = self.crab("mcp", "import", file, stdin="pplx-1\nn\n")
+        self.assertEqual(refused.returncode, 4)
+        self.assertIn('npx "-y" "server-perplexity-ask"', refused.stdout)
+        self.assertIn("Perplexity API Key", refused.stderr)
+        self.assertEqual(self.names(), ["fixed"])
+        done = self.crab("mcp", "import", file, stdin="pplx-s3cret\ny\n")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("pplx-s3cret", done.stdout + self.stored())
+        desktop = str(CLIENTS / "claude_desktop_config.json")
+        self.good("mcp", "import", "--yes", desktop)
+        self.good("mcp", "import", "--yes", desktop)
+        self.assertEqual(
+            self.names(),
+            ["fixed", "brave-search", "brave-search-2", "fetch", "filesystem", "filesystem-2"]
+            + ["github", "perplexity"],
+        )
+        self.good("mcp", "import", "--undo")
+        self.good("mcp", "import", "--undo")
+        self.assertEqual(self.names(), ["fixed", "fetch", "github", "perplexity"])
+        self.good("mcp", "import", "--undo")
+        self.assertEqual(self.names(), ["fixed"])
+        self.assertIn("No import", self.good("mcp", "import", "--undo"))
+
+    def test_an_import_finds_the_file_of_a_client(self):
+        os.makedirs(f"{self.folder}/.codex")
+        shutil.copy(CLIENTS / "codex.config.toml", f"{self.folder}/.codex/config.toml")
+        self.good("mcp", "import", "--from", "codex", "--yes")
+        self.assertEqual(self.names(), ["fixed", "context7", "figma"])
+        self.assertEqual(self.crab("mcp", "import", "--from", "cursor", "--yes").returncode, 5)
+
+    def test_an_entry_is_printed_or_put_into_the_clients_file(self):
+        entry = json.loads(self.good("mcp", "export", "--for", "claude-desktop"))
+        self.assertEqual(entry["mcpServers"]["crab"]["args"], ["mcp", "stdio"])
+        file = self.write("mcp.json", (CLIENTS / "cursor.mcp.json").read_text())
+        self.good("mcp", "export", "--for", "cursor", "--at", "http://h:1/", "--file", file)
+        servers = json.loads(Path(file).read_text())["mcpServers"]
+        self.assertEqual(servers["crab"]["url"], "http://h:1/mcp")
+        self.assertEqual(set(servers), {"local", "remote", "crab"})
+        self.assertTrue(Path(file + ".before-crab").exists())
+
+    def stdio(self, *messages):
+        lines = "".join(json.dumps(message) + "\n" for message in messages)
+        answers = self.good("mcp", "stdio", stdin=lines)
+        return {
+            answer.get("id", answer.get("method")): answer
+            for answer in map(json.loads, answers.splitlines())
+        }
+
+    def test_stdio_serves_modern_clients_without_header_fields(self):
+        answers = self.stdio(
+            mcp_request("a", "server/discover", modern()),
+            mcp_request(2, "tools/list", modern()),
+            mcp_request(3, "tools/call", modern({"name": "no_such_tool", "arguments": {}})),
+            mcp_request(4, "no/such", modern()),
+        )
+        self.assertIn("2026-07-28", answers["a"]["result"]["supportedVersions"])
+        self.assertTrue(answers[2]["result"]["tools"])
+        self.assertEqual(answers[3]["error"]["code"], -32602)
+        self.assertEqual(answers[4]["error"]["code"], -32601)
+
+    def test_stdio_serves_legacy_clients_in_a_session(self):
+        process = subprocess.Popen(
+            [CRAB, "mcp", "stdio"],
+            env=self.environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.addCleanup(process.kill)
+        self.addCleanup(process.stdout.close)
+
+        def send(message):
+            process.stdin.write(json.dumps(message) + "\r\n")
+            process.stdin.flush()
+
+        client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {}}
+        send(mcp_request(0, "initialize", client))
+        opened = json.loads(process.stdout.readline())
+        self.assertEqual(opened["result"]["protocolVersion"], "2025-06-18")
+        send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        send(mcp_request(1, "tools/list"))
+        send(mcp_request(2, "ping"))
+        answers = [json.loads(process.stdout.readline()) for _ in range(2)]
+        self.assertEqual({answer["id"] for answer in answers}, {1, 2})
+        process.stdin.close()
+        self.assertEqual(process.wait(60), 0)
+
+    def test_stdio_answers_requests_although_there_is_no_gateway(self):
+        self.environment["CRAB_SOCKET"] = f"{self.folder}/none.sock"
+        answer = self.stdio(mcp_request(7, "tools/list", modern()))[7]
+        self.assertEqual(answer["error"]["code"], -32603)
+        self.assertIn("crab gateway run", answer["error"]["message"])
 
 
 class WithTheGateway(CliTest):

@@ -166,6 +166,10 @@ private:
     void device();
     void bridge();
 
+    // command_line_mcp.cpp
+    void mcp();
+    void mcp_files(CLI::App& parent);
+
     // command_line_peers.cpp
     /// The options of every `crab pair` command.
     template <class T>

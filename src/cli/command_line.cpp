@@ -54,6 +54,7 @@ CommandLine::CommandLine() {
     host();
     device();
     bridge();
+    mcp();
     in_group("Run");
     tools();
     call();

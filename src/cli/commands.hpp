@@ -368,6 +368,54 @@ struct BridgeCall {
     std::optional<Milliseconds> timeout;
 };
 
+struct McpStatus {
+    Target target;
+    std::string name;  ///< empty: all
+    bool details = false;  ///< `status`; else `list`
+    Output output = Output::kText;
+};
+struct McpAdd {
+    Target target;
+    std::string name;
+    std::vector<std::string> what;  ///< a URL, or the command and its arguments
+    std::vector<std::string> env;  ///< each `NAME=VALUE`, or `NAME` for that of this process
+    std::vector<std::string> headers;  ///< each `NAME: VALUE`
+    std::string cwd, era;
+    bool replace = false;
+};
+struct McpRemove {
+    Target target;
+    std::string name;
+};
+struct McpDiff {
+    Target target;
+    std::string name;
+    Output output = Output::kText;
+};
+struct McpApprove {
+    Target target;
+    std::string name;
+    std::vector<std::string> entries;  ///< empty: all that wait
+};
+struct McpImport {
+    Target target;
+    std::filesystem::path file;  ///< or
+    std::string from;  ///< a client's name
+    bool yes = false;
+    bool undo = false;
+};
+struct McpExport {
+    Target target;
+    std::string client;
+    std::filesystem::path file;  ///< merged into it; empty: printed
+    std::string url;  ///< of /mcp; empty: the entry starts `crab mcp stdio`
+    std::string scope;
+};
+struct McpServe {
+    Target target;
+    std::string scope;
+};
+
 using Command = std::variant<
     GatewayRun, GatewayCheck, RunHost, ToolsList, ToolsShow, ToolsCost, CallTool, AgentsList,
     AgentsShow, Chat, CallsList, CallsShow, CallsCancel, EventsTail, EventsForward, Explain,
@@ -376,7 +424,8 @@ using Command = std::variant<
     ArtifactsList, ArtifactsGet, ArtifactsDelete, ApprovalsList, ApprovalsShow, ApprovalsDecide,
     ApprovalsWatch, ApprovalsRemembered, ApprovalsForget, PolicyTest, WorktreeBind, WorktreeStatus,
     Device, BridgeRun, BridgeList, BridgeStatusShow, BridgeEnable, BridgeCall, TlsInit, Doctor,
-    AuditVerify, AuditExport, Backup, Completion, SchemaCheck, SchemaSuite, Help>;
+    McpStatus, McpAdd, McpRemove, McpDiff, McpApprove, McpImport, McpExport, McpServe, AuditVerify,
+    AuditExport, Backup, Completion, SchemaCheck, SchemaSuite, Help>;
 
 int run(const GatewayRun& options, const GatewayProgram& gateway);
 int run(const GatewayCheck& options, const GatewayProgram& gateway);
@@ -428,6 +477,14 @@ int run(const BridgeEnable& options);
 int run(const BridgeCall& options);
 int run(const TlsInit& options);
 int run(const Doctor& options);
+int run(const McpStatus& options);
+int run(const McpAdd& options);
+int run(const McpRemove& options);
+int run(const McpDiff& options);
+int run(const McpApprove& options);
+int run(const McpImport& options);
+int run(const McpExport& options);
+int run(const McpServe& options);
 int run(const AuditVerify& options);
 int run(const AuditExport& options);
 int run(const Backup& options);

@@ -1,0 +1,205 @@
+#include "cli/admin_client.hpp"
+#include "cli/commands.hpp"
+#include "cli/output/exit_codes.hpp"
+#include "cli/output/pretty_json.hpp"
+#include "cli/output/table.hpp"
+#include "net/codec/url.hpp"
+
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+namespace crab::cli {
+namespace {
+
+constexpr std::string_view kServers = "/v1/mcp/servers";
+
+std::string path_of(std::string_view name, std::string_view rest = {}) {
+    return fmt::format("{}/{}{}", kServers, net::percent_encode(name), rest);
+}
+
+/// The program with its arguments, or the URL.
+std::string place_of(const json::Value& server) {
+    std::string text = text_of(server, "url");
+    for (const json::Value& word : items_of(server, "argv"))
+        text += (text.empty() ? "" : " ") + (word.as_string() ? *word.as_string() : "");
+    return text;
+}
+
+void print_details(const json::Value& server) {
+    const auto line = [&](std::string_view title, const std::string& text) {
+        if (!text.empty()) print_line(fmt::format("  {:<11} {}", title, printable(text)));
+    };
+    print_line(Terminal::out().paint(Colour::kBold, printable(text_of(server, "name"))));
+    line("state", text_of(server, "state"));
+    line(server.find("url") != nullptr ? "url" : "command", place_of(server));
+    line("from", flag_of(server, "configured") ? "the configuration" : text_of(server, "origin"));
+    line("server", text_of(server, "server"));
+    line("revision", text_of(server, "version"));
+    line("offers", fmt::format("{} tools, {} resources, {} prompts", number_of(server, "tools"),
+                               number_of(server, "resources"), number_of(server, "prompts")));
+    if (number_of(server, "held") > 0)
+        line("waiting", fmt::format("{} for approval; see crab mcp diff {}",
+                                    number_of(server, "held"), text_of(server, "name")));
+    for (const json::Value& left : items_of(server, "left_out"))
+        line("left out", fmt::format("{}: {}", text_of(left, "name"), text_of(left, "reason")));
+    line("error", text_of(server, "error"));
+    if (const std::string said = text_of(server, "stderr"); !said.empty())
+        print_line("  it said:\n" + printable(said, Lines::kKeep));
+}
+
+/// `NAME=VALUE`, or `NAME` for the value of this process. Errors: kInvalidArgs.
+Result<json::Value> environment_of(const std::vector<std::string>& given) {
+    json::Value env = json::Value::object();
+    for (const std::string& one : given) {
+        const std::size_t at = one.find('=');
+        const std::string name = one.substr(0, at);
+        const char* const own = ::getenv(name.c_str());
+        if (at == std::string::npos && own == nullptr)
+            return fail(ErrorCode::kInvalidArgs,
+                        fmt::format("{} is not set here; write {}=VALUE", name, name));
+        env.set(name, at == std::string::npos ? std::string(own) : one.substr(at + 1));
+    }
+    return env;
+}
+
+Result<json::Value> headers_of(const std::vector<std::string>& given) {
+    json::Value headers = json::Value::object();
+    for (const std::string& one : given) {
+        const std::size_t at = one.find(':');
+        if (at == std::string::npos || at == 0)
+            return fail(ErrorCode::kInvalidArgs, "--header has the form 'NAME: VALUE'");
+        headers.set(one.substr(0, at),
+                    one.substr(std::min(one.find_first_not_of(' ', at + 1), one.size())));
+    }
+    return headers;
+}
+
+bool is_url(std::string_view text) {
+    return text.starts_with("http://") || text.starts_with("https://");
+}
+
+/// The server as under `mcp.servers`.
+Result<json::Value> server_of(const McpAdd& options) {
+    json::Value server = json::Value::object();
+    if (options.what.size() == 1 && is_url(options.what[0])) {
+        server.set("url", options.what[0]);
+        auto headers = headers_of(options.headers);
+        if (!headers) return headers;
+        if (!options.headers.empty())
+            server.set("auth", json::Value::object({{"headers", std::move(*headers)}}));
+    } else {
+        server.set("command", options.what[0]);
+        json::Value args = json::Value::array();
+        for (std::size_t i = 1; i < options.what.size(); ++i) args.push_back(options.what[i]);
+        server.set("args", std::move(args));
+    }
+    auto env = environment_of(options.env);
+    if (!env) return env;
+    if (!options.env.empty()) server.set("env", std::move(*env));
+    if (!options.cwd.empty())
+        server.set("cwd", std::filesystem::absolute(options.cwd).lexically_normal().string());
+    if (!options.era.empty()) server.set("era", options.era);
+    return server;
+}
+
+}  // namespace
+
+int run(const McpStatus& options) {
+    const Result<json::Value> reply = fetch(options.target, std::string(kServers));
+    if (!reply) return report(reply.error());
+    json::Value::Items servers;
+    for (const json::Value& server : items_of(*reply, "servers")) {
+        if (options.name.empty() || text_of(server, "name") == options.name)
+            servers.push_back(server);
+    }
+    if (servers.empty() && !options.name.empty())
+        return report(
+            fail(ErrorCode::kNotFound,
+                 fmt::format("there is no MCP server {}; crab mcp list shows them", options.name))
+                .error());
+    if (options.output == Output::kJson)
+        return print_json(json::Value::object({{"servers", json::Value::array(servers)}})), kExitOk;
+    if (servers.empty()) {
+        print_line(
+            "No MCP servers. Add one with crab mcp add, or those of a client with crab mcp "
+            "import.");
+        return kExitOk;
+    }
+    if (options.details) {
+        for (const json::Value& server : servers) print_details(server);
+        return kExitOk;
+    }
+    Table table({"SERVER", "STATE", "TOOLS", "WAITING", "COMMAND OR URL"});
+    for (const json::Value& server : servers) {
+        const std::int64_t held = number_of(server, "held");
+        table.add({text_of(server, "name"), text_of(server, "state"),
+                   fmt::format("{}", number_of(server, "tools")),
+                   held == 0 ? "" : fmt::format("{}", held), place_of(server)});
+    }
+    print(table.to_text(Terminal::out()));
+    return kExitOk;
+}
+
+int run(const McpAdd& options) {
+    auto server = server_of(options);
+    if (!server) return report(server.error());
+    Result<AdminClient> client = AdminClient::make(options.target);
+    if (!client) return report(client.error());
+    const json::Value body = json::Value::object(
+        {{"name", options.name}, {"server", std::move(*server)}, {"origin", "crab mcp add"}});
+    if (options.replace) {
+        auto reply = accepted(client->post(std::string(kServers), body));
+        if (!reply && reply.error().code == ErrorCode::kConflict)
+            reply = accepted(client->put(path_of(options.name), body));
+        if (!reply) return report(reply.error());
+    } else if (const auto reply = accepted(client->post(std::string(kServers), body)); !reply) {
+        return report(reply.error());
+    }
+    print_line(printable(fmt::format("{} is added; crab mcp status {} shows how it does",
+                                     options.name, options.name)));
+    return kExitOk;
+}
+
+int run(const McpRemove& options) {
+    Result<AdminClient> client = AdminClient::make(options.target);
+    if (!client) return report(client.error());
+    const auto reply = accepted(client->remove(path_of(options.name)));
+    if (!reply) return report(reply.error());
+    print_line(printable(fmt::format("{} is removed", options.name)));
+    return kExitOk;
+}
+
+int run(const McpDiff& options) {
+    const Result<json::Value> reply = fetch(options.target, path_of(options.name, "/diff"));
+    if (!reply) return report(reply.error());
+    if (options.output == Output::kJson) return print_json(*reply), kExitOk;
+    if (items_of(*reply, "changes").empty()) {
+        print_line("Nothing waits for an approval.");
+        return kExitOk;
+    }
+    for (const json::Value& change : items_of(*reply, "changes")) {
+        const std::string before = text_of(change, "before"), after = text_of(change, "after");
+        print_line(Terminal::out().paint(
+            Colour::kBold,
+            printable(fmt::format("{} {}", text_of(change, "kind"), text_of(change, "name")))));
+        if (!before.empty()) print_line("- " + printable(before));
+        if (!after.empty()) print_line("+ " + printable(after));
+    }
+    print_line(printable(fmt::format("\ncrab mcp approve {} approves them.", options.name)));
+    return kExitOk;
+}
+
+int run(const McpApprove& options) {
+    Result<AdminClient> client = AdminClient::make(options.target);
+    if (!client) return report(client.error());
+    json::Value names = json::Value::array();
+    for (const std::string& entry : options.entries) names.push_back(entry);
+    const auto reply = accepted(client->post(path_of(options.name, "/approve"),
+                                             json::Value::object({{"names", std::move(names)}})));
+    if (!reply) return report(reply.error());
+    print_line(fmt::format("{} approved", items_of(*reply, "approved").size()));
+    return kExitOk;
+}
+
+}  // namespace crab::cli
