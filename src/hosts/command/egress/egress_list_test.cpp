@@ -6,7 +6,6 @@ namespace crab::command {
 namespace {
 
 EgressList list(std::vector<std::string> items) { return EgressList::parse(items).value(); }
-bool open_internet(std::string_view text) { return is_public(parse_ip_address(text).value()); }
 
 TEST(EgressList, ANameIsAllowedInAnyCaseWithItsPortOnly) {
     const EgressList names = list({"api.example.org:443"});
@@ -38,46 +37,10 @@ TEST(EgressList, AnAddressIsAllowedHoweverItIsSpelled) {
 
 TEST(EgressList, AnAddressThatIsNotPublicHasToBeListedItself) {
     const EgressList names = list({"printer.example.org:631", "10.0.0.9:631"});
-    EXPECT_FALSE(names.allows_address(parse_ip_address("10.0.0.8").value(), 631));
-    EXPECT_TRUE(names.allows_address(parse_ip_address("10.0.0.9").value(), 631));
-    EXPECT_FALSE(names.allows_address(parse_ip_address("10.0.0.9").value(), 80));
-    EXPECT_TRUE(names.allows_address(parse_ip_address("8.8.8.8").value(), 631));
-}
-
-TEST(EgressList, WhatIsNotOfTheOpenInternetIsKnown) {
-    for (const char* text : {"127.0.0.1",
-                             "127.8.8.8",
-                             "10.1.2.3",
-                             "172.16.0.1",
-                             "172.31.255.255",
-                             "192.168.1.1",
-                             "169.254.169.254",
-                             "100.64.0.1",
-                             "0.0.0.0",
-                             "224.0.0.1",
-                             "255.255.255.255",
-                             "198.18.0.1",
-                             "::",
-                             "::1",
-                             "fe80::1",
-                             "fc00::1",
-                             "fd12::1",
-                             "ff02::1",
-                             "::ffff:127.0.0.1",
-                             "64:ff9b::10.0.0.1",
-                             "2002:7f00:1::",
-                             "::127.0.0.1"}) {
-        EXPECT_FALSE(open_internet(text)) << text;
-    }
-    for (const char* text : {"8.8.8.8", "172.32.0.1", "100.128.0.1", "203.0.113.80", "2606:4700::1",
-                             "::ffff:8.8.8.8", "64:ff9b::8.8.8.8", "2002:808:808::"}) {
-        EXPECT_TRUE(open_internet(text)) << text;
-    }
-}
-
-TEST(EgressList, SpellingsThatOnlySomeProgramsTakeForAnAddressAreNames) {
-    for (const char* text : {"127.1", "0x7f.0.0.1", "2130706433", "0177.0.0.1", ""})
-        EXPECT_EQ(parse_ip_address(text), std::nullopt) << text;
+    EXPECT_FALSE(names.allows_address(net::parse_ip_address("10.0.0.8").value(), 631));
+    EXPECT_TRUE(names.allows_address(net::parse_ip_address("10.0.0.9").value(), 631));
+    EXPECT_FALSE(names.allows_address(net::parse_ip_address("10.0.0.9").value(), 80));
+    EXPECT_TRUE(names.allows_address(net::parse_ip_address("8.8.8.8").value(), 631));
 }
 
 TEST(EgressList, WhatIsNoHostAndPortIsNamed) {

@@ -153,7 +153,7 @@ Task<void> ProxiedConnection::connect() {
     if (client_ == nullptr) co_return;
     if (!found) co_return answer(502, fmt::format("{} has no address", host_));
     std::erase_if(*found, [&](const net::SocketAddress& address) {
-        return !outlet_->list().allows_address(ip_address_of(address), port_);
+        return !outlet_->list().allows_address(net::ip_address_of(address), port_);
     });
     if (found->empty()) {
         outlet_->refused(fmt::format("{}:{}", host_, port_),
