@@ -103,6 +103,10 @@ LAYERS = {
     | CORE
     | {"adapters/mcp/wire", "adapters/mcp/client", "trust", "base/process", "crypto"},
     "adapters/mcp/server": TASKS | SCHEMAS | NET | CORE | {"adapters/mcp/wire", "crypto"},
+    "adapters/mcp/auth": TASKS
+    | VALUES
+    | NET
+    | {"adapters/mcp/wire", "adapters/mcp/client", "core/call", "trust", "crypto"},
     "hosts/memory": TASKS | SCHEMAS | {"core/call"},
     "hosts/cron": TASKS | SCHEMAS | {"core/call"},
     "hosts/command/init": set(),

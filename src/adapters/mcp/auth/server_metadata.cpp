@@ -1,0 +1,117 @@
+#include "adapters/mcp/auth/server_metadata.hpp"
+
+#include "json/value.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace crab::mcp {
+namespace {
+
+constexpr std::size_t kMostItems = 256;
+
+/// A member that is a string; empty when it is something else.
+std::string text_of(const json::Value& object, std::string_view name) {
+    const json::Value* const member = object.find(name);
+    const std::string* const text = member != nullptr ? member->as_string() : nullptr;
+    return text != nullptr ? *text : std::string();
+}
+
+bool flag_of(const json::Value& object, std::string_view name) {
+    const json::Value* const member = object.find(name);
+    const bool* const flag = member != nullptr ? member->as_bool() : nullptr;
+    return flag != nullptr && *flag;
+}
+
+std::vector<std::string> texts_of(const json::Value& object, std::string_view name) {
+    std::vector<std::string> texts;
+    const json::Value* const member = object.find(name);
+    const auto* const list = member != nullptr ? member->as_array() : nullptr;
+    if (list == nullptr) return texts;
+    for (const json::Value& each : *list) {
+        if (each.as_string() != nullptr && texts.size() < kMostItems)
+            texts.push_back(*each.as_string());
+    }
+    return texts;
+}
+
+std::unexpected<Error> refused(const char* why) { return fail(ErrorCode::kInvalidArgs, why); }
+
+std::optional<json::Value> object_of(std::string_view text) {
+    auto value = json::Value::parse(text);
+    if (!value || !value->is_object()) return std::nullopt;
+    return std::move(*value);
+}
+
+/// The path without the `/` that may end it.
+std::string_view plain_path(const AbsoluteUrl& url) {
+    std::string_view path = url.path;
+    while (path.ends_with('/')) path.remove_suffix(1);
+    return path;
+}
+
+}  // namespace
+
+bool ServerMetadata::has_scope(std::string_view scope) const {
+    return std::ranges::find(scopes, scope) != scopes.end();
+}
+
+std::vector<std::string> server_metadata_urls(std::string_view issuer) {
+    const auto url = AbsoluteUrl::parse(issuer);
+    if (!url || !url->query.empty()) return {};
+    const std::string origin = url->origin();
+    const std::string path(plain_path(*url));
+    std::vector<std::string> urls{origin + "/.well-known/oauth-authorization-server" + path,
+                                  origin + "/.well-known/openid-configuration" + path};
+    if (!path.empty()) urls.push_back(origin + path + "/.well-known/openid-configuration");
+    return urls;
+}
+
+std::vector<std::string> resource_metadata_urls(std::string_view server) {
+    constexpr std::string_view kWellKnown = "/.well-known/oauth-protected-resource";
+    const auto url = AbsoluteUrl::parse(server);
+    if (!url) return {};
+    const std::string root = url->origin() + std::string(kWellKnown);
+    const std::string path(plain_path(*url));
+    if (path.empty()) return {root};
+    return {root + path, root};
+}
+
+Result<ServerMetadata> read_server_metadata(std::string_view text, std::string_view issuer) {
+    const auto object = object_of(text);
+    if (!object) return refused("the authorization server's metadata is no JSON object");
+    ServerMetadata read{
+        .issuer = text_of(*object, "issuer"),
+        .authorization_endpoint = text_of(*object, "authorization_endpoint"),
+        .token_endpoint = text_of(*object, "token_endpoint"),
+        .registration_endpoint = text_of(*object, "registration_endpoint"),
+        .jwks_uri = text_of(*object, "jwks_uri"),
+        .introspection_endpoint = text_of(*object, "introspection_endpoint"),
+        .scopes = texts_of(*object, "scopes_supported"),
+        .code_challenge_methods = texts_of(*object, "code_challenge_methods_supported"),
+        .token_auth_methods = texts_of(*object, "token_endpoint_auth_methods_supported"),
+        .sends_issuer = flag_of(*object, "authorization_response_iss_parameter_supported"),
+        .takes_metadata_documents = flag_of(*object, "client_id_metadata_document_supported")};
+    // Without any normalizing: two issuers that only look alike are two.
+    if (read.issuer != issuer)
+        return refused("the authorization server's metadata is of another issuer");
+    return read;
+}
+
+Result<ResourceMetadata> read_resource_metadata(std::string_view text, std::string_view server) {
+    const auto object = object_of(text);
+    if (!object) return refused("the server's metadata is no JSON object");
+    ResourceMetadata read{.resource = text_of(*object, "resource"),
+                          .authorization_servers = texts_of(*object, "authorization_servers"),
+                          .scopes = texts_of(*object, "scopes_supported")};
+    const auto asked = AbsoluteUrl::parse(server);
+    const auto resource = AbsoluteUrl::parse(read.resource);
+    if (!asked || !resource || !is_below(*resource, *asked))
+        return refused("the server's metadata is of another resource");
+    if (read.authorization_servers.empty())
+        return refused("the server's metadata names no authorization server");
+    return read;
+}
+
+}  // namespace crab::mcp
