@@ -1,0 +1,196 @@
+#include "adapters/mcp/auth/oauth_authorizer.hpp"
+
+#include "adapters/mcp/auth/challenge.hpp"
+#include "adapters/mcp/auth/discovery.hpp"
+#include "adapters/mcp/auth/token_request.hpp"
+#include "base/scope_exit.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace crab::mcp {
+namespace {
+
+using Kind = UpstreamAuth::Kind;
+
+Error login_needed(const TokenKey& key) {
+    return {.code = ErrorCode::kAuthRequired,
+            .message = fmt::format("{0} needs a login: `crab mcp login {0}`", key.source)};
+}
+
+/// The upstream refuses a token that was just renewed.
+Error still_refused(const TokenKey& key, Kind kind) {
+    if (kind == Kind::kUser) return login_needed(key);
+    return {.code = ErrorCode::kAuthRequired,
+            .message = fmt::format("{} refuses the tokens of this gateway's client credentials; "
+                                   "see `auth` in its configuration",
+                                   key.source)};
+}
+
+}  // namespace
+
+Task<Result<std::optional<std::string>>> OAuthAuthorizer::authorization(
+    const UpstreamOptions& upstream, std::string_view challenge) {
+    Asked asked{.key = {.source = upstream.source, .owner = upstream.owner},
+                .auth = find_auth_(upstream.source),
+                .url = upstream.url,
+                .challenge = std::string(challenge),
+                .place = nullptr};
+    if (asked.auth.kind == Kind::kNone) {
+        if (challenge.empty()) co_return std::optional<std::string>();
+        co_return fail(ErrorCode::kAuthRequired,
+                       fmt::format("{} refuses this gateway's credential; see `auth` in its "
+                                   "configuration",
+                                   upstream.source));
+    }
+    // the gateway's own, whoever calls
+    if (asked.auth.kind == Kind::kClientCredentials) asked.key.owner.clear();
+    auto& place = places_[asked.key];
+    if (!place) place = std::make_shared<Place>(timers_);
+    asked.place = place;
+    if (challenge.empty()) {
+        if (auto tokens = usable(asked)) {
+            asked.place->given = tokens->access.reveal();
+            asked.place->renewed_for_nothing = false;  // a new request, with its own renewal
+            co_return std::optional("Bearer " + asked.place->given);
+        }
+    }
+    co_return co_await answer(std::move(asked));
+}
+
+/// The stored tokens, if they are for this upstream and have not ended.
+std::optional<OAuthTokens> OAuthAuthorizer::usable(const Asked& asked) const {
+    auto tokens = credentials_.find_tokens(asked.key);
+    if (!tokens) return std::nullopt;
+    // An upstream that moved, or an issuer that was changed, must not get what the old one got.
+    const auto resource = AbsoluteUrl::parse(tokens->resource);
+    const auto url = AbsoluteUrl::parse(asked.url);
+    if (!resource || !url || !is_below(*resource, *url)) return std::nullopt;
+    if (asked.auth.kind == Kind::kClientCredentials &&
+        (tokens->issuer != asked.auth.issuer || tokens->client_id != asked.auth.client.id))
+        return std::nullopt;
+    if (tokens->expires_at && clock_.system_now() + kMargin >= *tokens->expires_at)
+        return std::nullopt;
+    return tokens;
+}
+
+Error OAuthAuthorizer::needs_more(const Asked& asked, std::string_view scope) {
+    auto tokens = credentials_.find_tokens(asked.key);
+    if (tokens && asked.auth.kind == Kind::kUser) {
+        tokens->wanted_scope = scope;  // for the next login
+        credentials_.save_tokens(asked.key, std::move(*tokens));
+        return {.code = ErrorCode::kAuthRequired,
+                .message = fmt::format("{0} needs more rights for this: `crab mcp login {0}`",
+                                       asked.key.source)};
+    }
+    return {.code = ErrorCode::kAuthRequired,
+            .message = fmt::format("{} needs more scopes than its configuration asks for",
+                                   asked.key.source)};
+}
+
+Task<Result<std::optional<std::string>>> OAuthAuthorizer::answer(Asked asked) {
+    const BearerChallenge challenge = read_challenge(asked.challenge);
+    if (challenge.needs_more_scopes()) co_return fail(needs_more(asked, challenge.scope));
+    Place& place = *asked.place;
+    const std::string refused_one = asked.challenge.empty() ? std::string() : place.given;
+    if (!co_await place.renewing.lock())
+        co_return fail(ErrorCode::kCancelled, "the request was cancelled");
+    const ScopeExit done([&] { place.renewing.unlock(); });
+    // another request may have renewed it meanwhile
+    std::optional<OAuthTokens> tokens = usable(asked);
+    if (!tokens || tokens->access.reveal() == refused_one) {
+        if (place.renewed_for_nothing && !refused_one.empty()) {
+            place.renewed_for_nothing = false;  // the next request may try again
+            co_return fail(still_refused(asked.key, asked.auth.kind));
+        }
+        auto renewed = co_await renew(asked);
+        if (!renewed) co_return fail(std::move(renewed.error()));
+        place.renewed_for_nothing = !refused_one.empty();
+        tokens = std::move(*renewed);
+    }
+    place.given = tokens->access.reveal();
+    co_return std::optional("Bearer " + place.given);
+}
+
+Task<Result<OAuthTokens>> OAuthAuthorizer::renew(Asked asked) {
+    if (asked.auth.kind == Kind::kClientCredentials)
+        co_return co_await client_credentials(std::move(asked));
+    auto old = credentials_.find_tokens(asked.key);
+    if (!old || old->refresh.reveal().empty()) co_return fail(login_needed(asked.key));
+    co_return co_await refresh(std::move(asked), std::move(*old));
+}
+
+Task<Result<OAuthTokens>> OAuthAuthorizer::refresh(Asked asked, OAuthTokens old) {
+    const auto resource = AbsoluteUrl::parse(old.resource);
+    const auto url = AbsoluteUrl::parse(asked.url);
+    if (!resource || !url || !is_below(*resource, *url)) co_return fail(login_needed(asked.key));
+    auto server = co_await find_server(fetcher_, old.issuer, reach_of(asked.url));
+    if (!server) co_return fail(std::move(server.error()));
+    auto client = credentials_.find_client(old.issuer);
+    // a metadata document is not registered
+    if (!client || client->id != old.client_id)
+        client = OAuthClient{.id = old.client_id, .secret = {}, .auth_method = "none"};
+    TokenRequest request{
+        .server = std::move(*server), .reach = reach_of(asked.url), .client = std::move(*client)};
+    request.form = {{"grant_type", "refresh_token"},
+                    {"refresh_token", old.refresh.reveal()},
+                    {"resource", old.resource}};
+    auto tokens = co_await request_tokens(fetcher_, std::move(request), clock_.system_now());
+    if (!tokens && tokens.error().code == ErrorCode::kAuthRequired) {
+        // a refresh token may count once, and another loop may have been first
+        auto newer = usable(asked);
+        if (newer && newer->access.reveal() != old.access.reveal()) co_return std::move(*newer);
+        co_return fail(login_needed(asked.key));
+    }
+    if (!tokens) co_return fail(std::move(tokens.error()));
+    tokens->issuer = old.issuer;
+    tokens->resource = old.resource;
+    tokens->client_id = old.client_id;
+    tokens->wanted_scope = old.wanted_scope;
+    tokens->step_ups = old.step_ups;
+    if (tokens->refresh.reveal().empty()) tokens->refresh = old.refresh;
+    if (tokens->scope.empty()) tokens->scope = old.scope;
+    credentials_.save_tokens(asked.key, *tokens);
+    co_return tokens;
+}
+
+Task<Result<OAuthTokens>> OAuthAuthorizer::client_credentials(Asked asked) {
+    const FetchReach reach = reach_of(asked.url);
+    const std::string named = read_challenge(asked.challenge).resource_metadata;
+    auto found = co_await find_resource(fetcher_, asked.url, named);
+    std::string resource = asked.url;
+    if (found) {
+        const auto& servers = found->authorization_servers;
+        // the configured secret is for the configured issuer alone
+        if (std::ranges::find(servers, asked.auth.issuer) == servers.end())
+            co_return fail(ErrorCode::kAuthRequired,
+                           fmt::format("{} trusts another authorization server than the one in its "
+                                       "configuration",
+                                       asked.key.source));
+        resource = found->resource;
+    } else if (found.error().code != ErrorCode::kNotFound) {
+        co_return fail(std::move(found.error()));
+    }
+    auto server = co_await find_server(fetcher_, asked.auth.issuer, reach);
+    if (!server) co_return fail(std::move(server.error()));
+    TokenRequest request{.server = std::move(*server),
+                         .reach = reach,
+                         .client = asked.auth.client,
+                         .key = asked.auth.key};
+    request.form = {{"grant_type", "client_credentials"}, {"resource", resource}};
+    std::string scope;
+    for (const std::string& each : asked.auth.scopes) scope = union_of_scopes(scope, each);
+    if (scope.empty()) scope = read_challenge(asked.challenge).scope;
+    if (!scope.empty()) request.form.emplace_back("scope", scope);
+    auto tokens = co_await request_tokens(fetcher_, std::move(request), clock_.system_now());
+    if (!tokens) co_return fail(std::move(tokens.error()));
+    tokens->issuer = asked.auth.issuer;
+    tokens->resource = resource;
+    tokens->client_id = asked.auth.client.id;
+    credentials_.save_tokens(asked.key, *tokens);
+    co_return tokens;
+}
+
+}  // namespace crab::mcp
