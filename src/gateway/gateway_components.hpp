@@ -20,6 +20,7 @@
 #include "gateway/maintenance.hpp"
 #include "gateway/mcp_front.hpp"
 #include "gateway/mcp_server_list.hpp"
+#include "gateway/mcp_servers.hpp"
 #include "gateway/mcp_shared.hpp"
 #include "gateway/operator_api.hpp"
 #include "gateway/peer_listener.hpp"
@@ -146,6 +147,13 @@ public:
     ToolHosts& tool_hosts = all.add<ToolHosts>(context, loops, session_workers);
     GrpcProviders& grpc_providers =
         all.add<GrpcProviders>(context, loops, workers, session_workers);
+    McpServers& mcp_servers =
+        all.add<McpServers>(McpServers::Uses{.context = context,
+                                             .loops = loops,
+                                             .workers = workers,
+                                             .session_workers = session_workers,
+                                             .shared = mcp_shared,
+                                             .known = mcp_servers_known});
     // Listeners
     PublicListener& public_listener = all.add<PublicListener>(context, loops, credentials, devices);
     GrpcListener& grpc =

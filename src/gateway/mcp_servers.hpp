@@ -1,0 +1,66 @@
+#pragma once
+
+#include "adapters/mcp/client/mcp_connector.hpp"
+#include "adapters/mcp/upstreams/upstreams.hpp"
+#include "gateway/gateway_context.hpp"
+#include "gateway/mcp_server_list.hpp"
+#include "gateway/mcp_shared.hpp"
+#include "gateway/session_workers.hpp"
+#include "runtime/event_loops.hpp"
+#include "runtime/workers.hpp"
+#include "store/sqlite/pin_store_sqlite.hpp"
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace crab::gateway {
+
+/// A configured MCP server as the settings of an upstream. `folder`: where its program runs unless
+/// it says where. Errors: kInvalidArgs for what this gateway cannot do.
+Result<mcp::UpstreamSettings> upstream_settings(const std::string& source,
+                                                const config::McpServerOptions& server,
+                                                const config::McpOptions& options,
+                                                const std::filesystem::path& folder);
+
+/// The gateway as a client of MCP servers: their tools in the registry, their resources and prompts
+/// in the catalogs. All of them live on one event loop.
+class McpServers final : public Component, public admin::McpServersControl {
+public:
+    struct Uses {
+        const GatewayContext& context;
+        EventLoops& loops;
+        Workers& workers;
+        SessionWorkers& session_workers;
+        McpShared& shared;
+        McpServerList& known;
+    };
+    explicit McpServers(const Uses& uses) : uses_(uses) {}
+
+    std::string_view name() const override { return "mcp servers"; }
+    Result<void> start() override;
+    /// Touches only the servers whose configuration differs.
+    Result<Change> prepare(const config::GatewayConfig& next) override;
+    void add_metrics(core::MetricsPage& page) override;
+    void stop(Deadline deadline) override;
+
+    std::vector<admin::McpServerState> states() override;
+    Result<std::vector<admin::McpChange>> diff(std::string_view server) override;
+    Result<std::vector<std::string>> approve(std::string_view server,
+                                             const std::vector<std::string>& names) override;
+
+private:
+    void apply();
+
+    const Uses uses_;
+    std::mutex mutex_;
+    config::McpOptions options_;  ///< beside the servers, of which `known` has more
+    config::McpServers running_;  ///< what the upstreams were made from
+    std::unique_ptr<store::sqlite::PinStoreSqlite> pins_;
+    std::unique_ptr<mcp::McpConnector> connector_;
+    std::unique_ptr<mcp::Upstreams> upstreams_;
+    ChangeSignal::Watch watch_;
+};
+
+}  // namespace crab::gateway
