@@ -25,7 +25,7 @@ constexpr std::size_t kMostJwt = std::size_t{16} << 10;
 
 /// Whether a bearer token has the three parts of one.
 bool looks_like_jwt(std::string_view token);
-/// Reads one. Errors: kInvalidArgs for what is none, for `none` and algorithms with a shared
+/// Reads one. Errors: kInvalidArgs for what is no token, for `none` and algorithms with a shared
 /// secret, and for headers that change what is signed (`crit`, `b64`).
 Result<Jwt> parse_jwt(std::string_view token);
 /// A signed token. `key` is P-256 or RSA; `kid` empty: none.
