@@ -149,21 +149,22 @@ class HttpDocumentTest(PeerListenerCase):
             self.assertEqual(side.ask("POST", "/v1/tools/cancel", {}).status, 400)
 
     def drive_mcp(self) -> None:
-        params = {"protocolVersion": "2025-11-25", "capabilities": {}}
-        params["clientInfo"] = {"name": "document", "version": "1"}
-        opening = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
-        opened = self.public.ask("POST", "/mcp", opening)
-        session = {"Mcp_Session_Id": opened.headers["mcp-session-id"]}
-        begun = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-        self.assertEqual(self.public.ask("POST", "/mcp", begun, **session).status, 202)
-        lists = {"jsonrpc": "2.0", "id": "2", "method": "tools/list"}
-        self.assertIn("tools", self.public.good("POST", "/mcp", lists, **session)["result"])
-        self.public.stream("/mcp", **session)
-        self.public.good("DELETE", "/mcp", **session)
-        self.assertEqual(self.public.ask("POST", "/mcp", lists, **session).status, 404)
-        self.assertEqual(self.public.ask("POST", "/mcp", {}).status, 400)
-        self.assertEqual(self.public.ask("GET", "/mcp").status, 405)
-        self.assertEqual(self.public.ask("DELETE", "/mcp").status, 405)
+        for side in (self.public, self.admin):
+            params = {"protocolVersion": "2025-11-25", "capabilities": {}}
+            params["clientInfo"] = {"name": "document", "version": "1"}
+            opening = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
+            opened = side.ask("POST", "/mcp", opening)
+            session = {"Mcp_Session_Id": opened.headers["mcp-session-id"]}
+            begun = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+            self.assertEqual(side.ask("POST", "/mcp", begun, **session).status, 202)
+            lists = {"jsonrpc": "2.0", "id": "2", "method": "tools/list"}
+            self.assertIn("tools", side.good("POST", "/mcp", lists, **session)["result"])
+            side.stream("/mcp", **session)
+            side.good("DELETE", "/mcp", **session)
+            self.assertEqual(side.ask("POST", "/mcp", lists, **session).status, 404)
+            self.assertEqual(side.ask("POST", "/mcp", {}).status, 400)
+            self.assertEqual(side.ask("GET", "/mcp").status, 405)
+            self.assertEqual(side.ask("DELETE", "/mcp").status, 405)
 
     def artifact(self) -> str:
         """The path of a large result."""
