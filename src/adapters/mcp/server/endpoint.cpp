@@ -288,10 +288,14 @@ Task<void> Endpoint::serve_modern(Post& post, Message message, RequestMeta meta)
     if (!revision)
         co_return respond_error(exchange, 400, message.id, Era::kModern, revision.error());
     const bool has_fields = post.carrier == Carrier::kHttp;
-    const auto method_header = exchange.request().find("mcp-method");
-    if (const auto fits = check_method_header(method_header, message.method); has_fields && !fits)
-        co_return mismatch(fits.error());
-    if (message.kind != Message::Kind::kRequest) co_return exchange.respond(202, "", "");
+    const bool is_request = message.kind == Message::Kind::kRequest;
+    // clients leave it out of notifications, which change nothing here
+    if (const auto header = exchange.request().find("mcp-method");
+        has_fields && (header || is_request)) {
+        const auto fits = check_method_header(header, message.method);
+        if (!fits) co_return mismatch(fits.error());
+    }
+    if (!is_request) co_return exchange.respond(202, "", "");
     const MethodKind kind = kind_of(message.method, Era::kModern);
     if (has_fields && kind != MethodKind::kUnknown) {
         if (const auto fit = check_headers(post, message); !fit) co_return mismatch(fit.error());

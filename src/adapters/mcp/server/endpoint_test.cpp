@@ -104,9 +104,14 @@ TEST_F(McpEndpoint, NotificationsAreAcceptedWithoutBody) {
     const std::string body = R"({"jsonrpc":"2.0","method":"notifications/x","params":{"_meta":{)"
                              R"("io.modelcontextprotocol/protocolVersion":"2026-07-28",)"
                              R"("io.modelcontextprotocol/clientCapabilities":{}}}})";
-    const Answer answer = ask("POST", modern_fields("notifications/x"), body);
-    EXPECT_EQ(answer.status, 202);
-    EXPECT_EQ(answer.body, "");
+    const std::string version =
+        "Content-Type: application/json\r\nMCP-Protocol-Version: 2026-07-28\r\n";
+    for (const std::string& fields : {modern_fields("notifications/x"), version}) {
+        const Answer answer = ask("POST", fields, body);
+        EXPECT_EQ(answer.status, 202) << fields;
+        EXPECT_EQ(answer.body, "");
+    }
+    EXPECT_EQ(ask("POST", modern_fields("notifications/y"), body).status, 400);
 }
 
 TEST_F(McpEndpoint, ACallRunsThroughThePipeline) {

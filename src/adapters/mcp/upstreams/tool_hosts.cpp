@@ -90,7 +90,7 @@ Task<core::Outcome> UpstreamMethodHost::run(core::AdmittedCall admitted, core::F
 Task<core::Outcome> HeldBackHost::run(core::AdmittedCall call, core::FrameSink&) {
     co_return fail(ErrorCode::kApprovalRequired,
                    fmt::format("{} of the MCP server {} is held back ({}); the operator has to "
-                               "look at it and accept it: crab mcp pin diff {}",
+                               "look at it and accept it: crab mcp diff {}",
                                call.tool().spec.name, source_, name_of(why_), source_));
 }
 

@@ -114,11 +114,23 @@ void Upstream::leave() {
     ring();
 }
 
+/// Some servers list tools by what their client can. Where callers have sessions of their own, none
+/// of their calls runs on this one, so it says what any of them may be able to.
+core::Inquirer::Answers Upstream::declared() const {
+    if (settings_.shared_session) return {};
+    return {.form = true,
+            .url = true,
+            .sampling = true,
+            .sampling_tools = true,
+            .sampling_context = true,
+            .roots = true};
+}
+
 Task<bool> Upstream::open() {
     set_state(State::kConnecting);
     UpstreamOptions options = settings_.connection;
     options.known = found_;
-    auto session = co_await uses_.connector.connect(std::move(options), {});
+    auto session = co_await uses_.connector.connect(std::move(options), declared());
     if (!session) {
         ++failures_;
         if (session.error().code != ErrorCode::kCancelled) {

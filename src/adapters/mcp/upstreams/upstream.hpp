@@ -64,6 +64,7 @@ private:
     void on_notification(std::string_view method, std::string_view params) override;
     void on_end(const Error& why) override;
 
+    core::Inquirer::Answers declared() const;
     Task<bool> open();
     Task<Ended> serve();
     Task<void> close();

@@ -266,6 +266,16 @@ TEST_F(McpUpstream, PrincipalsHaveSessionsOfTheirOwnWhereTheServerKeepsState) {
     EXPECT_EQ(connector.made.size(), 5U);
 }
 
+TEST_F(McpUpstream, TheSessionThatListsSaysWhatAnyCallerMayBeAbleTo) {
+    ready();
+    EXPECT_TRUE(connector.declared[0].form && connector.declared[0].roots)
+        << "servers list tools by what their client can";
+    end();
+    settings.shared_session = true;
+    ready();
+    EXPECT_EQ(connector.declared.back(), core::Inquirer::Answers{}) << "calls run on that one";
+}
+
 TEST_F(McpUpstream, ModernSharedAndChildSessionsCarryAllCalls) {
     ready();
     EXPECT_TRUE(send(call()));
