@@ -13,7 +13,7 @@ namespace crab::admin {
 /// How an MCP server does, as the part of the gateway that runs it sees it.
 struct McpServerState {
     std::string name;
-    std::string state;    ///< `stopped`, `starting`, `ready`, `failing`
+    std::string state;    ///< `stopped`, `starting`, `ready` (its tools are offered), `failing`
     std::string version;  ///< the revision that is spoken with it; empty: not known yet
     std::string server;   ///< what it calls itself, with its version
     std::size_t tools = 0, resources = 0, prompts = 0;

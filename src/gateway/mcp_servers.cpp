@@ -79,11 +79,13 @@ mcp::RevisionSet revisions_of(const std::vector<std::string>& versions) {
 }
 
 /// As the operator's API names it.
-std::string_view state_of(mcp::UpstreamStatus::State state) {
+std::string_view state_of(const mcp::UpstreamStatus& up) {
     using State = mcp::UpstreamStatus::State;
-    switch (state) {
+    switch (up.state) {
         case State::kConnecting: return "starting";
-        case State::kUp: return "ready";
+        case State::kUp:
+            if (up.is_listed) return "ready";
+            return up.last_error.empty() ? "starting" : "failing";
         case State::kIdle:
         case State::kStopped: return "stopped";
         case State::kDown: return "failing";
@@ -233,7 +235,7 @@ std::vector<admin::McpServerState> McpServers::states() {
     for (mcp::UpstreamStatus& up : upstreams_->status()) {
         admin::McpServerState& state = states.emplace_back();
         state.name = std::move(up.source);
-        state.state = state_of(up.state);
+        state.state = state_of(up);
         if (up.found) state.version = mcp::name_of(up.found->revision);
         state.server = shown_server(up.server_info);
         state.tools = up.tools;

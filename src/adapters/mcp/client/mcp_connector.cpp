@@ -45,7 +45,7 @@ Task<Result<std::shared_ptr<UpstreamSession>>> McpConnector::connect(
     if (known_sse) {
         opened = co_await open_sse(attempt);
     } else {
-        auto conversation = co_await start(options, false, deadline);
+        auto conversation = co_await start(attempt, false);
         if (!conversation) co_return fail(std::move(conversation.error()));
         opened = co_await open_legacy(attempt, std::move(*conversation));
     }
@@ -54,11 +54,14 @@ Task<Result<std::shared_ptr<UpstreamSession>>> McpConnector::connect(
     co_return co_await find_out(attempt);
 }
 
-Result<McpConnector::Conversation> McpConnector::make(const UpstreamOptions& options,
-                                                      bool as_sse) const {
+Result<McpConnector::Conversation> McpConnector::make(const Attempt& attempt, bool as_sse) const {
+    const UpstreamOptions& options = attempt.options;
+    // A session of Streamable HTTP that was told of questions is one caller's.
+    const bool own_session =
+        !options.child && !as_sse && attempt.answers != core::Inquirer::Answers{};
     const UpstreamConversation::Options own{.source = options.source,
                                             .ask = options.ask,
-                                            .interactive = options.interactive,
+                                            .interactive = options.interactive || own_session,
                                             .max_message = options.max_reply};
     std::unique_ptr<UpstreamTransport> transport;
     if (options.child) {
@@ -79,18 +82,18 @@ Result<McpConnector::Conversation> McpConnector::make(const UpstreamOptions& opt
     return std::make_unique<UpstreamConversation>(around_.loop, std::move(transport), own);
 }
 
-Task<Result<McpConnector::Conversation>> McpConnector::start(const UpstreamOptions& options,
-                                                             bool as_sse, Deadline deadline) const {
-    auto made = make(options, as_sse);
+Task<Result<McpConnector::Conversation>> McpConnector::start(const Attempt& attempt,
+                                                             bool as_sse) const {
+    auto made = make(attempt, as_sse);
     if (!made) co_return fail(std::move(made.error()));
-    Result<void> started = co_await (*made)->start(deadline);
+    Result<void> started = co_await (*made)->start(attempt.deadline);
     if (started) co_return std::move(*made);
     co_await (*made)->close();
     co_return fail(std::move(started.error()));
 }
 
 Task<McpConnector::Opened> McpConnector::find_out(const Attempt& attempt) const {
-    auto conversation = co_await start(attempt.options, false, attempt.deadline);
+    auto conversation = co_await start(attempt, false);
     if (!conversation) co_return fail(std::move(conversation.error()));
     ProbeFinding found = co_await probe(**conversation, attempt.options, attempt.deadline);
     switch (found.conclusion.end) {
@@ -105,7 +108,7 @@ Task<McpConnector::Opened> McpConnector::find_out(const Attempt& attempt) const 
         case ProbeEnd::kLegacy: co_return co_await open_legacy(attempt, std::move(*conversation));
         case ProbeEnd::kLegacyNewChild: {
             co_await (*conversation)->close();
-            auto another = co_await start(attempt.options, false, attempt.deadline);
+            auto another = co_await start(attempt, false);
             if (!another) co_return fail(std::move(another.error()));
             co_return co_await open_legacy(attempt, std::move(*another));
         }
@@ -123,7 +126,7 @@ Task<McpConnector::Opened> McpConnector::find_out(const Attempt& attempt) const 
 Task<McpConnector::Opened> McpConnector::open_modern(const Attempt& attempt) const {
     const auto newest = attempt.options.enabled.newest(Era::kModern);
     if (!newest) co_return fail(ErrorCode::kInvalidArgs, "no modern version of MCP is enabled");
-    auto conversation = co_await start(attempt.options, false, attempt.deadline);
+    auto conversation = co_await start(attempt, false);
     if (!conversation) co_return fail(std::move(conversation.error()));
     auto facts = co_await discover(**conversation, attempt.options, *newest, attempt.deadline);
     co_return co_await finish(attempt, std::move(*conversation), std::move(facts));
@@ -143,7 +146,7 @@ Task<McpConnector::Opened> McpConnector::open_legacy(const Attempt& attempt,
 }
 
 Task<McpConnector::Opened> McpConnector::open_sse(const Attempt& attempt) const {
-    auto conversation = co_await start(attempt.options, true, attempt.deadline);
+    auto conversation = co_await start(attempt, true);
     if (!conversation) co_return fail(std::move(conversation.error()));
     const core::Inquirer::Answers answers =
         attempt.options.interactive ? attempt.answers : core::Inquirer::Answers{};

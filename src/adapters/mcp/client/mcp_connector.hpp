@@ -26,9 +26,8 @@ private:
     using Conversation = std::unique_ptr<UpstreamConversation>;
     using Opened = Result<std::shared_ptr<UpstreamSession>>;
 
-    Result<Conversation> make(const UpstreamOptions& options, bool as_sse) const;
-    Task<Result<Conversation>> start(const UpstreamOptions& options, bool as_sse,
-                                     Deadline deadline) const;
+    Result<Conversation> make(const Attempt& attempt, bool as_sse) const;
+    Task<Result<Conversation>> start(const Attempt& attempt, bool as_sse) const;
     Task<Opened> find_out(const Attempt& attempt) const;
     Task<Opened> open_modern(const Attempt& attempt) const;
     Task<Opened> open_legacy(const Attempt& attempt, Conversation conversation) const;

@@ -14,6 +14,7 @@ constexpr Milliseconds kRetry{1'000};  // where the stream names no other delay
 constexpr Milliseconds kMostRetry{60'000};
 constexpr Milliseconds kPostTime{30'000};  // of notifications and answers
 constexpr Milliseconds kDeleteTime{2'000};
+constexpr Milliseconds kStreamTime{1'000};  // until the stream of a session has begun
 constexpr std::size_t kMostPosts = 256;  // of those at a time
 constexpr std::size_t kMostSessionBytes = 1024;
 
@@ -159,8 +160,19 @@ void StreamableTransport::opened(Revision revision) {
     is_opened_ = true;
 }
 
-void StreamableTransport::ready() {
-    if (is_legacy()) tasks_.spawn("stream of an MCP server", listen());
+Task<void> StreamableTransport::ready(bool questions) {
+    if (!is_legacy()) co_return;
+    tasks_.spawn("stream of an MCP server", listen());
+    if (!questions || stream_known_) co_return;
+    Waiter begun(http_.loop().timers());
+    opening_ = &begun;
+    co_await begun.wait(http_.loop().clock().steady_now() + kStreamTime);
+    opening_ = nullptr;
+}
+
+void StreamableTransport::note_stream() {
+    if (std::exchange(stream_known_, true) || opening_ == nullptr) return;
+    opening_->wake();
 }
 
 /// What belongs to no request, for as long as the session lasts.
@@ -172,13 +184,14 @@ Task<void> StreamableTransport::listen() {
             if (part.kind == StreamPart::Kind::kMessage) reader().on_message(part.data, nullptr);
             return !ended_;
         };
-        UpstreamBody body(http_.options().max_reply, on_part);
+        UpstreamBody body(http_.options().max_reply, on_part, [this] { note_stream(); });
         net::OwnedHeaders all = headers();
         all.front().second = "text/event-stream";
         if (!last_id.empty()) all.emplace_back("Last-Event-ID", last_id);
         UpstreamHttp::Request request{
             .method = "GET", .target = http_.url().target, .headers = std::move(all)};
         co_await http_.send(std::move(request), body, kNoDeadline);
+        note_stream();
         if (ended_ || (co_await this_chain()).cancelled()) co_return;
         if (body.status() == 404 && ever && !session_.empty())
             co_return end("the MCP server has forgotten the session");

@@ -22,7 +22,7 @@ public:
     void send(std::string message) override;
     Task<void> deliver(std::string message, Deadline deadline) override;
     void opened(Revision revision) override;
-    void ready() override;
+    Task<void> ready(bool questions) override;
     bool closing_cancels() const override { return true; }
     bool attributes() const override { return true; }
     Task<void> close() override;
@@ -36,6 +36,7 @@ private:
     void settle_refusal(UpstreamExchange& exchange, const UpstreamBody& body);
     Task<void> resume(UpstreamExchange& exchange, const UpstreamBody& first, Deadline deadline);
     Task<void> listen();
+    void note_stream();
     void end(std::string why);
     Task<void> pause(Milliseconds time, Deadline deadline);
 
@@ -44,6 +45,8 @@ private:
     bool is_opened_ = false;
     bool ended_ = false;
     std::string session_;  ///< `Mcp-Session-Id`; empty: none
+    bool stream_known_ = false;  ///< the stream of the session has begun, or there is none
+    Waiter* opening_ = nullptr;  ///< waits for that
     TaskGroup tasks_;
 };
 

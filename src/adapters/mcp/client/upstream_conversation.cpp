@@ -66,7 +66,12 @@ Task<ExchangeEnd> UpstreamConversation::run(Request request) {
         running_.erase(number);
         if (running_.empty()) idle_.wake();
     });
-    co_await transport_->run(exchange, request.deadline);
+    if (is_opened_ && era_of(revision_) == Era::kLegacy && exchange.inquirer != nullptr) {
+        exchange.limit.emplace(loop_.timers(), loop_.clock(), request.deadline);
+        co_await exchange.limit->keep(transport_->run(exchange, kNoDeadline));
+    } else {
+        co_await transport_->run(exchange, request.deadline);
+    }
     const bool cancelled = (co_await this_chain()).cancelled();
     ExchangeEnd end = end_of(exchange, cancelled);
     exchange.inquirer = nullptr;  // nothing more is asked
@@ -129,7 +134,7 @@ Task<void> UpstreamConversation::opened(Revision revision, Deadline deadline) {
         append_notification(message, "notifications/initialized", {});
         co_await transport_->deliver(std::move(message), deadline);
     }
-    transport_->ready();
+    co_await transport_->ready(options_.interactive);
 }
 
 bool UpstreamConversation::on_message(std::string_view text, UpstreamExchange* carrier) {
@@ -220,7 +225,8 @@ void UpstreamConversation::on_request(const Message& message, UpstreamExchange* 
         append_result(out, *message.id, "{}");
         return transport_->send(std::move(out));
     }
-    auto question = upstream_question(options_.source, {}, message.method, message.params);
+    auto question = upstream_question(options_.source, suggested_key(message.params),
+                                      message.method, message.params);
     if (!question) return refuse(rpc_code::kMethodNotFound, "the gateway has no such method");
     UpstreamExchange* owner = carrier;
     if (owner == nullptr && options_.interactive) owner = only_one_running();
@@ -231,12 +237,14 @@ void UpstreamConversation::on_request(const Message& message, UpstreamExchange* 
     if (owner->questions.size() >= kMostQuestions)
         return refuse(rpc_code::kInternalError, "too many questions at a time");
     owner->questions.spawn("question of an MCP server",
-                           answer(*owner->inquirer, *message.id, std::move(*question)));
+                           answer(*owner, *message.id, std::move(*question)));
 }
 
-Task<void> UpstreamConversation::answer(core::Inquirer& inquirer, RequestId id,
+Task<void> UpstreamConversation::answer(UpstreamExchange& owner, RequestId id,
                                         core::Question question) {
-    const Result<std::string> answer = co_await inquirer.ask(question);
+    if (owner.limit) owner.limit->pause();
+    const Result<std::string> answer = co_await owner.inquirer->ask(question);
+    if (owner.limit) owner.limit->go_on();
     if ((co_await this_chain()).cancelled()) co_return;
     std::string out;
     if (answer)

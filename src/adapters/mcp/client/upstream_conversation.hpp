@@ -33,7 +33,8 @@ public:
     struct Options {
         std::string source;
         Ask ask;
-        /// Messages that no request carries may still ask (section 4.8, "Attribution")
+        /// What no request carries may still ask, while just one request runs: the session is that
+        /// of one caller (section 4.8, "Attribution")
         bool interactive = false;
         std::size_t max_message = kMaxReply;
     };
@@ -82,7 +83,7 @@ private:
     ExchangeEnd end_of(UpstreamExchange& exchange, bool cancelled);
     UpstreamExchange* find(const RequestId& id) const;
     UpstreamExchange* only_one_running() const;
-    Task<void> answer(core::Inquirer& inquirer, RequestId id, core::Question question);
+    Task<void> answer(UpstreamExchange& owner, RequestId id, core::Question question);
     Task<void> close_all();
 
     net::EventLoop& loop_;

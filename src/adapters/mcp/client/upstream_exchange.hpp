@@ -1,5 +1,6 @@
 #pragma once
 
+#include "adapters/mcp/client/pausable_deadline.hpp"
 #include "adapters/mcp/client/upstream_session.hpp"
 #include "adapters/mcp/wire/request_id.hpp"
 #include "base/task/task_group.hpp"
@@ -31,6 +32,8 @@ struct UpstreamExchange {
     bool written = false;           ///< some of it has been handed to the kernel
     bool refused_unrun = false;     ///< the upstream's HTTP side said that it was not run
     int http_status = 0;            ///< of the answer; 0: none yet, or no HTTP
+    /// Of a request during which the upstream may ask; else the deadline is the transport's
+    std::optional<PausableDeadline> limit;
     Waiter waiter;                  ///< woken once it is over
     TaskGroup questions;            ///< of the upstream to its inquirer
 

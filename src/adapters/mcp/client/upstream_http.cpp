@@ -40,6 +40,7 @@ bool UpstreamBody::takes(const net::HttpReply& head) {
     stream_.reset();
     if (status_ == 200 && header("content-type").starts_with("text/event-stream"))
         stream_.emplace(max_message_);
+    if (on_head_) on_head_();
     return true;
 }
 

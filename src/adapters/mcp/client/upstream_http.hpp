@@ -19,8 +19,9 @@ class UpstreamBody final : public net::HttpBodySink {
 public:
     /// Gets each part of an event stream, during the call; false: no more is wanted.
     using OnPart = std::function<bool(const StreamPart& part)>;
-    UpstreamBody(std::size_t max_message, OnPart on_part)
-        : max_message_(max_message), on_part_(std::move(on_part)) {}
+    /// `on_head`, if given, is called when the answer has begun.
+    UpstreamBody(std::size_t max_message, OnPart on_part, std::function<void()> on_head = {})
+        : max_message_(max_message), on_part_(std::move(on_part)), on_head_(std::move(on_head)) {}
 
     int status() const { return status_; }
     bool good() const { return status_ >= 200 && status_ < 300; }
@@ -41,6 +42,7 @@ private:
 
     const std::size_t max_message_;
     const OnPart on_part_;
+    const std::function<void()> on_head_;
     net::HttpReply head_;
     int status_ = 0;
     std::optional<EventStream> stream_;

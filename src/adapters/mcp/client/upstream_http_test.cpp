@@ -248,6 +248,49 @@ TEST_F(McpUpstreamHttp, AQuestionOnTheStreamOfACallGoesToItsCaller) {
     EXPECT_EQ(person.asked.size(), 1u);
 }
 
+TEST_F(McpUpstreamHttp, AQuestionOnTheStreamOfTheSessionGoesToItsOnlyCall) {
+    legacy();
+    std::atomic<bool> is_called = false;
+    std::atomic<bool> is_asked = false;
+    std::string answered;
+    server.answers["GET"] = [&](HttpExchange& exchange, std::string_view) -> Task<void> {
+        exchange.start_stream(200, kSse);
+        Waiter pause(exchange.loop().timers());
+        while (!is_called) {
+            if (co_await pause.wait(clock.steady_now() + 5ms) == WaitEnd::kCancelled) co_return;
+        }
+        exchange.write_chunk(event_of(R"({"jsonrpc":"2.0","id":"q","method":"elicitation/create",)"
+                                      R"("params":{"message":"Who?"}})"));
+        co_await pause.wait(kNoDeadline);
+    };
+    server.answers["tools/call"] = [&](HttpExchange& exchange, std::string_view id) -> Task<void> {
+        const std::string own(id);
+        Waiter until(exchange.loop().timers());
+        is_called = true;
+        while (!is_asked) {
+            if (co_await until.wait(clock.steady_now() + 5ms) == WaitEnd::kCancelled) co_return;
+        }
+        exchange.respond(200, "application/json", result_of(own, answered));
+    };
+    server.answers["POST"] = [&](HttpExchange& exchange, std::string_view) -> Task<void> {
+        answered = exchange.request().body;
+        exchange.respond(202, "", "");
+        is_asked = true;
+        co_return;
+    };
+    connect(options(), person.can);
+    EXPECT_EQ(
+        outcome(call("x")),
+        R"({"jsonrpc":"2.0","id":"q","result":{"action":"accept","content":{"name":"Ada"}}})");
+    wait(std::exchange(session, nullptr)->close());
+    is_called = false;
+    is_asked = false;
+    connect(options());
+    EXPECT_NE(outcome(call("x")).find("-32603"), std::string::npos) << "a session of many callers";
+    EXPECT_EQ(person.asked.size(), 1u);
+    wait(std::exchange(session, nullptr)->close());
+}
+
 TEST_F(McpUpstreamHttp, A404EndsTheSessionAndTheRequestDidNotRun) {
     legacy();
     server.answers["tools/call"] =

@@ -10,6 +10,10 @@
 namespace crab::mcp {
 namespace {
 
+constexpr std::size_t kMostKeyBytes = 64;
+constexpr std::string_view kKeyBytes =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
+
 std::optional<core::Question::Kind> kind_of(std::string_view method, std::string_view params) {
     using Kind = core::Question::Kind;
     if (method == "elicitation/create")
@@ -44,6 +48,14 @@ std::optional<core::Question> upstream_question(std::string_view source, std::st
     }
     writer.end_object();
     return question;
+}
+
+std::string suggested_key(std::string_view params) {
+    const auto meta = json::find_raw(params, "_meta");
+    const auto key = json::find_raw_string(meta.value_or(""), "crab/inputKey");
+    const bool usable = key && !key->empty() && key->size() <= kMostKeyBytes &&
+                        key->find_first_not_of(kKeyBytes) == std::string::npos;
+    return usable ? *key : std::string();
 }
 
 bool may_ask(const core::Question& question, const core::Inquirer::Answers& answers,

@@ -18,6 +18,10 @@ namespace crab::mcp {
 std::optional<core::Question> upstream_question(std::string_view source, std::string_view key,
                                                 std::string_view method, std::string_view params);
 
+/// The key that a legacy upstream would like its question to have where questions have keys:
+/// `_meta` `crab/inputKey` of its params, 1 to 64 of `[A-Za-z0-9_.-]`; else empty.
+std::string suggested_key(std::string_view params);
+
 /// Whether the upstream may ask this: its configuration and the caller both allow it.
 bool may_ask(const core::Question& question, const core::Inquirer::Answers& answers,
              const Ask& ask);

@@ -142,6 +142,20 @@ TEST_F(McpUpstreamRounds, ALegacyServersQuestionsGoToTheOnlyCallOfAnInteractiveC
     EXPECT_EQ(person.asked.size(), 1u);
 }
 
+TEST(McpUpstreamQuestion, ALegacyServerMaySuggestTheKeyOfItsQuestion) {
+    EXPECT_EQ(suggested_key(R"({"_meta":{"crab/inputKey":"user_name"},"message":"Who?"})"),
+              "user_name");
+    EXPECT_EQ(suggested_key(R"({"_meta":{"crab/inputKey":"user name"}})"), "");
+    EXPECT_EQ(suggested_key(R"({"_meta":{"crab/inputKey":7}})"), "");
+    EXPECT_EQ(suggested_key(R"({"_meta":{"crab/inputKey":""}})"), "");
+    EXPECT_EQ(
+        suggested_key(fmt::format(R"({{"_meta":{{"crab/inputKey":"{}"}}}})", std::string(65, 'a'))),
+        "");
+    EXPECT_EQ(suggested_key(R"({"_meta":[]})"), "");
+    EXPECT_EQ(suggested_key(R"({})"), "");
+    EXPECT_EQ(suggested_key(""), "");
+}
+
 TEST_F(McpUpstreamRounds, AnAnswerThatComesFirstEndsTheQuestion) {
     UpstreamOptions options =
         shell(std::string(test::kLegacyShell) +

@@ -45,8 +45,12 @@ public:
     }
     /// The revision is known: what is sent from now on is of it.
     virtual void opened(Revision revision) { static_cast<void>(revision); }
-    /// The opening is over: messages that belong to no request may come.
-    virtual void ready() {}
+    /// The opening is over: messages that belong to no request may come. With `questions` it waits
+    /// until they can, for a short time, for they may ask what a first request depends on.
+    virtual Task<void> ready(bool questions) {
+        static_cast<void>(questions);
+        co_return;
+    }
     /// Whether a request is cancelled upstream by no longer waiting for it.
     virtual bool closing_cancels() const { return false; }
     /// Whether messages that belong to a request come with its answer.

@@ -360,6 +360,7 @@ void Upstream::note_lists(const Offer& offer, const std::vector<HeldBack>& held)
                   {{"server", source()}, {each.kind, each.key}, {"why", name_of(each.why)}});
     log::info("lists of an MCP server", {{"server", source()}, {"tools", offer.usable}});
     change_status([&](UpstreamStatus& status) {
+        status.is_listed = true;
         status.tools = offer.usable;
         status.resources = offer.catalog->resources.size();
         status.templates = offer.catalog->templates.size();
@@ -415,9 +416,10 @@ Task<Result<std::vector<std::string>>> Upstream::accept(std::vector<std::string>
 
 bool Upstream::needs_own_session() const {
     const UpstreamOptions& connection = settings_.connection;
-    if (connection.child || (found_ && found_->form == FoundEra::Form::kSse))
-        return connection.interactive;
-    return found_ && found_->form != FoundEra::Form::kModern && !settings_.shared_session;
+    // the questions of modern ones are in their results
+    if (!found_ || found_->form == FoundEra::Form::kModern) return false;
+    if (connection.child || found_->form == FoundEra::Form::kSse) return connection.interactive;
+    return !settings_.shared_session;
 }
 
 ParamHeaders Upstream::headers() const {

@@ -38,6 +38,7 @@ struct UpstreamStatus {
     std::optional<FoundEra> found;
     std::string server_info;  ///< an object; empty before the first session
     std::size_t tools = 0, resources = 0, templates = 0, prompts = 0;
+    bool is_listed = false;   ///< its lists have been read at least once
     std::size_t removed = 0;  ///< characters that nobody sees
     std::size_t sessions = 0;  ///< of principals
     std::size_t calls = 0;     ///< running

@@ -288,6 +288,26 @@ TEST_F(McpUpstream, ModernSharedAndChildSessionsCarryAllCalls) {
     EXPECT_EQ(connector.made.size(), before + 1);
 }
 
+TEST_F(McpUpstream, AnInteractiveChildIsOneCallersOnlyIfItIsLegacy) {
+    settings.connection.child.emplace();
+    settings.connection.interactive = true;
+    ready();
+    EXPECT_TRUE(send(call("caller/ann")));
+    EXPECT_TRUE(send(call("caller/bob")));
+    EXPECT_EQ(connector.made.size(), 3U);
+    end();
+    connector.prepare = [](FakeSession& session) {
+        session.era = {FoundEra::Form::kModern, Revision::k2026_07_28};
+        session.answer("tools/list", tools({"read"}));
+        session.answer("tools/call", R"({"content":[]})");
+    };
+    const std::size_t before = connector.made.size();
+    ready();
+    EXPECT_TRUE(send(call("caller/ann")));
+    EXPECT_TRUE(send(call("caller/bob")));
+    EXPECT_EQ(connector.made.size(), before + 1);
+}
+
 TEST_F(McpUpstream, HeadersAreMadeFromTheListAndAnewWhenTheUpstreamSaysTheyAreOld) {
     const auto listing = [](const char* header) {
         return fmt::format(R"({{"tools":[{{"name":"read","inputSchema":{{"type":"object",)"

@@ -44,11 +44,15 @@ def first_tool(client: Client, _: Message) -> None:
 
 
 def await_tools(client: Client) -> dict[str, Message]:
-    """The tools, as soon as there are any; a gateway may list before its upstream has."""
+    """The upstream's tools, as soon as there are any; a gateway may list before its upstream has,
+    and lists tools of its own."""
     end = time.monotonic() + PATIENCE
-    while not (tools := client.tools()) and time.monotonic() < end:
+    while True:
+        tools = client.tools()
+        theirs = {name: tool for name, tool in tools.items() if name not in subjects.OWN_TOOLS}
+        if theirs or time.monotonic() > end:
+            return theirs
         time.sleep(0.05)
-    return tools
 
 
 def lists_only(client: Client, _: Message) -> None:
@@ -138,9 +142,9 @@ def connected(url: str, version: str) -> Iterator[Client]:
         is_direct = bool(os.environ.get("CRAB_MCP_DIRECT"))
         if not is_direct:
             ask = {"elicitation": True, "sampling": True, "roots": True}
-            url = subjects.url_of(
-                stack.enter_context(subjects.open_gateway({"url": url, "ask": ask}))
-            )
+            gateway = stack.enter_context(subjects.open_gateway({"url": url, "ask": ask}))
+            subjects.await_upstream(gateway)
+            url = subjects.url_of(gateway)
         kind = LegacyClient if is_direct and version < "2026-07-28" else ModernClient
         client: Client = stack.enter_context(kind(HttpLink(url), CAPABILITIES))
         client.answers["elicitation/create"] = accept_defaults

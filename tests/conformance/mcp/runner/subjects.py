@@ -8,6 +8,7 @@ import os
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,9 @@ from mcp_links import HttpLink, HttpRefusal  # noqa: E402
 from support.gateway import Gateway  # noqa: E402
 
 from .suite import ROOT, Unusable  # noqa: E402
+
+OWN_TOOLS = {"list_devices"}  #: of the gateway itself
+PATIENCE = 20.0
 
 #: way → (era of the upstream, its transport, baseline); the fourth to come are the plain tools on
 #: a device, an RTP host and a command, which need no upstream.
@@ -55,6 +59,21 @@ def gateway_config(server: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def await_upstream(gateway: Gateway) -> str:
+    """Waits until the gateway knows what its one upstream is, or that it cannot; its state then.
+    Errors: Unusable when it finds out neither."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        answer = gateway.admin_request("GET", "/v1/mcp/servers")
+        if answer.status != 200:
+            raise Unusable(f"this crab does not know MCP servers: {answer.status} {answer.body!r}")
+        (server,) = answer.json()["servers"]
+        if server["state"] in ("ready", "failing"):
+            return server["state"]
+        time.sleep(0.05)
+    raise Unusable(f"the upstream is still {server['state']} after {PATIENCE:g} s")
+
+
 def open_gateway(server: Mapping[str, Any]) -> Gateway:
     """Not started yet; a context manager."""
     find_gateway()
@@ -87,6 +106,7 @@ def behind_gateway(way: str) -> Iterator[str]:
             gateway = stack.enter_context(open_gateway({**upstream, "era": era, **ask}))
         except AssertionError as error:
             raise Unusable(f"crab does not start with mcp.servers: {error}") from None
+        await_upstream(gateway)
         yield url_of(gateway)
 
 
