@@ -12,9 +12,11 @@ Rules:
   - a folder is a CMake target of its own, which links what its row lets it include: it sees no
   other headers;
   - some libraries are seen by few folders, and most of those in .cpp files only (LIBRARIES);
-  - core, json, trust, and base outside task/ and process/ touch no file and do not name Asio
-  (PURE);
+  - core, json, trust, and base outside task/ and process/ include the headers of std that are
+  listed (PURE_HEADERS) and libraries of LIBRARIES, touch no file and do not name Asio (PURE);
   - they, and those of NO_SOCKETS, open no socket;
+  - every other header is one of std, of the system or of a library in LIBRARIES; code is in .hpp
+  and .cpp files, where these rules are looked for;
   - include/crab needs nothing but std and itself; examples/ see include/crab only, bench/ only
   itself;
   - a header starts with #pragma once; a .cpp file with a header of its name includes that first.
@@ -24,6 +26,8 @@ import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+from check_functions import without_text
 
 # Folder -> what it may include beside itself. `x/*` stands for every folder in x/. Bottom up; a
 # room is a folder whose folders share one test executable, and whose tests may include all of it.
@@ -268,17 +272,59 @@ LIBRARIES = {
     "boost": ({"base/task", "net/loop", "config"}, True),
     "fmt": ({"*"}, True),
 }
+# What is neither std (a word without a dot), nor of the system, nor in LIBRARIES, is no header of
+# ours.
+SYSTEM = re.compile(
+    r"(sys|netinet|arpa|net|linux)/\w+\.h|(dirent|fcntl|ifaddrs|malloc|netdb|poll|pthread|signal"
+    r"|spawn|stdlib|time|unistd)\.h"
+)
+TEST_LIBRARIES = {"gtest", "gmock", "benchmark"}
+# The headers of std that pure code may include: none of them has a file, a stream or a socket.
+PURE_HEADERS = set(
+    """algorithm any array atomic barrier bit bitset cassert cctype cerrno charconv chrono cinttypes
+    climits cmath compare concepts condition_variable coroutine cstddef cstdint cstdio cstdlib
+    cstring ctime deque exception expected functional future initializer_list iterator latch limits
+    list locale map memory memory_resource mutex new numbers numeric optional queue random ranges
+    ratio regex semaphore set shared_mutex source_location span stack stdexcept stdlib.h stop_token
+    string string_view system_error thread tuple type_traits typeindex typeinfo unordered_map
+    unordered_set utility variant vector version""".split()
+)
+# What single files of pure folders may include and call beside that: closing a descriptor, and the form of
+# an address.
+PURE_EXCEPTIONS = {
+    "base/descriptor.cpp": {"unistd.h", "::write("},
+    "trust/pairing/endpoint.cpp": {"arpa/inet.h"},
+}
 # What code may not do, by itself or by a header that has the name: touch files, or speak to others.
+# A call of a C function is one with `::` before it; without that only where the name is nobody
+# else's, or the first argument a text (a blank here) or one's c_str().
+CALL = r"(?<![\w:>])::({})\s*\("
+BARE_CALL = r"(?:^|[=(,!;{{}}&|?]|\breturn)\s*({})\s*\("
 FILES = re.compile(
     r"<(fstream|filesystem|fcntl\.h|dirent\.h|sys/(file|stat|mman|statvfs|inotify)\.h)>"
-    r"|std::(filesystem|[io]?fstream)\b|\b(std::|::)?fopen\s*\("
-    r"|(?<![\w:>])::(open|openat|creat)\s*\("
+    r"|std::(experimental::)?(filesystem|(basic_|w)?([io]?fstream|filebuf))\b"
+    r"|\b(std::|::)?(fopen|freopen|tmpfile)\s*\(|\bstd::remove\s*\([^,()]*\)|\bstd::rename\b|"
+    + CALL.format(
+        "open|openat|creat|read|write|pread|pwrite|unlink|unlinkat|rename|renameat|mkdir|mkdirat"
+        "|rmdir|stat|lstat|fstat|fstatat|symlink|ftruncate|truncate|mmap|syscall"
+    )
+    + "|"
+    + BARE_CALL.format("openat|creat|unlink|unlinkat|mkdir|mkdirat|rmdir|ftruncate|syscall")
+    + r"|\bopen\s*\(\s*(\w+\.c_str\(\)\s*)?,",
+    re.MULTILINE,
 )
 SOCKETS = re.compile(
-    r"<(sys/(socket|epoll|un)\.h|netdb\.h|netinet/\w+\.h|net/if\.h|ifaddrs\.h)>"
-    r"|(?<![\w:>])::(socket|bind|connect|listen|accept4?)\s*\("
+    r"<(sys/(socket|epoll|un|uio)\.h|netdb\.h|netinet/\w+\.h|arpa/\w+\.h|net/if\.h"
+    r"|ifaddrs\.h)>|"
+    + CALL.format(
+        "socket|socketpair|bind|connect|listen|accept4?|send|sendto|sendmsg|recv|recvfrom|recvmsg"
+        "|getaddrinfo"
+    )
+    + "|"
+    + BARE_CALL.format("socket|socketpair|accept4|sendto|sendmsg|recvfrom|recvmsg|getaddrinfo"),
+    re.MULTILINE,
 )
-ASIO = re.compile(r"<boost/asio|\basio::")
+ASIO = re.compile(r"<boost/asio|\basio\b")
 ASIO_SOCKETS = re.compile(
     r"<boost/asio(\.hpp|/(ip/(tcp|udp|resolver|basic_)|local/|posix/"
     r"|basic_\w*socket|read|write|connect))|\basio::(ip::(tcp|udp)|local::|posix::)"
@@ -294,7 +340,22 @@ NO_SOCKETS = PURE | {
     "store/*",
 }
 TEST = re.compile(r"(_test|_bench|_fuzz)\.cpp$|(^|/)test_\w+\.hpp$|fuzz_check\.hpp$")
-INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+CODE = {".hpp", ".cpp"}
+OTHER_CODE = {
+    ".h",
+    ".hh",
+    ".hxx",
+    ".h++",
+    ".ipp",
+    ".ixx",
+    ".inl",
+    ".tpp",
+    ".c",
+    ".cc",
+    ".cxx",
+    ".cppm",
+}
+INCLUDE = re.compile(r'^\s*#\s*(?:include|import)\s*([<"])([^>"]+)[>"]')
 
 
 @dataclass
@@ -403,15 +464,10 @@ def check_source(file: Path, src: Path, edges: dict[str, set[str]]) -> list[str]
                 )
             if there[0] != folder and not is_test:
                 edges.setdefault(folder, set()).add(there[0])
-        else:
-            library = LIBRARIES.get(include.path.split("/")[0])
-            if library and not is_test:
-                if not permits(library[0], folder):
-                    report(include.line, f"<{include.path}> is for {', '.join(sorted(library[0]))}")
-                elif file.suffix == ".hpp" and not library[1]:
-                    report(include.line, f"<{include.path}> belongs into .cpp files")
+        elif says := check_library(include.path, folder, file.suffix, is_test):
+            report(include.line, says)
     if not is_test:
-        problems += check_purity(file, folder)
+        problems += check_purity(file, src, folder, found)
     if file.suffix == ".hpp" and "#pragma once" not in file.read_text(encoding="utf-8"):
         report(1, "no #pragma once")
     own = file.with_suffix(".hpp")
@@ -424,19 +480,41 @@ def check_source(file: Path, src: Path, edges: dict[str, set[str]]) -> list[str]
     return problems
 
 
-def check_purity(file: Path, folder: str) -> list[str]:
+def check_library(path: str, folder: str, suffix: str, is_test: bool) -> str:
+    """What is wrong with an include of `<path>`, or nothing."""
+    part = path.split("/")[0]
+    if library := LIBRARIES.get(part):
+        if part == "boost" and not path.startswith("boost/asio"):
+            return f"<{path}> is of no library in LIBRARIES"
+        if not is_test and not permits(library[0], folder):
+            return f"<{path}> is for {', '.join(sorted(library[0]))}"
+        if not is_test and suffix == ".hpp" and not library[1]:
+            return f"<{path}> belongs into .cpp files"
+    elif re.search(r"[./]", path) and not SYSTEM.fullmatch(path):
+        if not is_test or part not in TEST_LIBRARIES:
+            return f"<{path}> is of no library in LIBRARIES"
+    return ""
+
+
+def check_purity(file: Path, src: Path, folder: str, found: list[Include]) -> list[str]:
     """Whether code does what its folder may not, whichever header brought it the name."""
-    rules = []
+    rules, problems = [], []
     if permits(PURE, folder):
         rules += [(FILES, "touches no file"), (ASIO, "knows nothing of Asio")]
     if permits(NO_SOCKETS, folder):
         rules += [(SOCKETS, "opens no socket"), (ASIO_SOCKETS, "opens no socket")]
-    problems = []
-    for number, text in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
-        code = text.split("//")[0]
-        for rule, says in rules:
-            if match := rule.search(code):
-                problems.append(f"{file}:{number}: `{match[0].strip()}`: {folder} {says}")
+    excepted = PURE_EXCEPTIONS.get(file.relative_to(src).as_posix(), set())
+    for include in (it for it in found if not it.quoted and it.path not in excepted):
+        named = f"<{include.path}>"
+        says = [says for rule, says in rules if rule.search(named)]
+        if not says and permits(PURE, folder) and include.path.split("/")[0] not in LIBRARIES:
+            says = [] if include.path in PURE_HEADERS else ["may not include it (PURE_HEADERS)"]
+        problems += [f"{file}:{include.line}: `{named}`: {folder} {it}" for it in says]
+    code = without_text(file.read_text(encoding="utf-8"))
+    for rule, says in rules:
+        for match in (it for it in rule.finditer(code) if it[0] not in excepted):
+            line = code.count("\n", 0, match.end()) + 1
+            problems.append(f"{file}:{line}: `{match[0].strip()}`: {folder} {says}")
     return problems
 
 
@@ -492,7 +570,7 @@ def check_outside(file: Path, src: Path, own: Path) -> list[str]:
 
 
 def sources(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.suffix in (".hpp", ".cpp"))
+    return sorted(path for path in folder.rglob("*") if path.suffix in CODE)
 
 
 def main(words: list[str]) -> int:
@@ -506,6 +584,11 @@ def main(words: list[str]) -> int:
     if ring := find_ring(edges):
         problems.append(f"{src}: folders include each other: {' -> '.join(ring)}")
     problems += check_targets(src)
+    problems += [
+        f"{path}: code is in .hpp and .cpp files"
+        for path in sorted(src.rglob("*"))
+        if path.suffix in OTHER_CODE
+    ]
     problems += [problem for file in sources(root / "include") for problem in check_public(file)]
     for name in ("examples", "bench"):
         problems += [

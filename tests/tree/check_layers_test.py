@@ -153,6 +153,24 @@ class CheckLayersTest(unittest.TestCase):
                 "std::ifstream in(name);",
                 'auto* f = std::fopen("x", "r");',
                 "int file = ::open(name, 0);",
+                'int file = open("x", 0);',
+                "int file = open(name.c_str(), 0);",
+                "namespace fs = std::filesystem;",
+                "std::wofstream out;",
+                "std::basic_ofstream<char> out;",
+                "std::filebuf buffer;",
+                'std::freopen("x", "r", stdin);',
+                "std::FILE* f = std::tmpfile();",
+                'std::remove("x");',
+                'std::rename("x", "y");',
+                '::unlink("x");',
+                "::read(3, buffer, 1);",
+                '::stat("x", &facts);',
+                '::mkdir("x", 0);',
+                "::syscall(2, name, 0);",
+                'auto url = "http://x"; std::ifstream in(name);',
+                "/* a */ std::ifstream in(name);",
+                "#import <fstream>",
             ):
                 with self.subTest(folder=folder, text=text):
                     self.assertIn(
@@ -168,6 +186,8 @@ class CheckLayersTest(unittest.TestCase):
                 "#include <boost/asio/post.hpp>",
                 "asio::post(home, work);",
                 "boost::asio::io_context context;",
+                "namespace net = boost::asio;",
+                "using namespace boost::asio;",
             ):
                 with self.subTest(folder=folder, text=text):
                     self.assertIn(
@@ -193,6 +213,11 @@ class CheckLayersTest(unittest.TestCase):
                 "#include <boost/asio/ip/tcp.hpp>",
                 "asio::ip::tcp::socket s(home);",
                 "int s = ::socket(1, 1, 0);",
+                "int s = socket(1, 1, 0);",
+                "if (::connect(s, address, size) < 0) {}",
+                "::sendto(s, text, 1, 0, to, size);",
+                "::getaddrinfo(host, port, 0, &all);",
+                "#include <arpa/inet.h>",
             ):
                 with self.subTest(folder=folder, text=text):
                     self.assertIn(
@@ -200,6 +225,29 @@ class CheckLayersTest(unittest.TestCase):
                         self.said_of(f"src/{folder}/a.cpp", text + "\n"),
                     )
                     self.write(f"src/{folder}/a.cpp", "")
+
+    def test_the_pure_folders_include_listed_headers_only(self) -> None:
+        for header in ("unistd.h", "poll.h", "sys/eventfd.h", "stdio.h", "iostream", "sstream"):
+            with self.subTest(header=header):
+                said = self.said_of("src/core/call/a.cpp", f"#include <{header}>\n")
+                self.assertIn("core/call may not include it", said)
+
+    def test_a_library_that_nobody_decided_on_is_refused(self) -> None:
+        for header in ("asio.hpp", "asio/post.hpp", "curl/curl.h", "uv.h", "boost/filesystem.hpp"):
+            with self.subTest(header=header):
+                said = self.said_of("src/net/tls/a.cpp", f"#include <{header}>\n")
+                self.assertIn(f"<{header}> is of no library in LIBRARIES", said)
+
+    def test_code_is_in_files_that_are_looked_at(self) -> None:
+        for suffix in (".h", ".ipp", ".cc", ".inl"):
+            with self.subTest(suffix=suffix):
+                said = self.said_of(f"src/core/call/a{suffix}", "#include <fstream>\n")
+                self.assertIn(f"a{suffix}: code is in .hpp and .cpp files", said)
+                (self.root / f"src/core/call/a{suffix}").unlink()
+
+    def test_names_of_c_functions_are_free_for_ours(self) -> None:
+        code = "void write(int);\nvoid f(Sink& to) { write(1); return to.send(2); }\n"
+        self.assertEqual(self.said_of("src/core/call/a.cpp", code), "")
 
     def test_what_comments_say_is_no_code(self) -> None:
         self.assertEqual(
