@@ -289,8 +289,8 @@ PURE_HEADERS = set(
     string string_view system_error thread tuple type_traits typeindex typeinfo unordered_map
     unordered_set utility variant vector version""".split()
 )
-# What single files of pure folders may include and call beside that: closing a descriptor, and the form of
-# an address.
+# What single files of pure folders may include and call beside that: closing a descriptor, and the
+# form of an address.
 PURE_EXCEPTIONS = {
     "base/descriptor.cpp": {"unistd.h", "::write("},
     "trust/pairing/endpoint.cpp": {"arpa/inet.h"},

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "agent/base_url.hpp"
 #include "agent/model_api.hpp"
 #include "agent/model_client.hpp"
 #include "agent/retry_rule.hpp"
+#include "net/codec/http_url.hpp"
 #include "net/http/http_client.hpp"
 #include "net/http/name_lookups.hpp"
 #include "net/tls/tls_context.hpp"
@@ -17,7 +17,7 @@ namespace crab::agent {
 struct HttpModel {
     std::string provider;                         ///< for people
     std::shared_ptr<const ModelApi> api;
-    BaseUrl url;
+    net::HttpUrl url;
     Secret<std::string> key;                      ///< empty: none is sent
     ModelSettings settings;
     std::shared_ptr<net::TlsContext> tls;         ///< null for plain HTTP

@@ -1,6 +1,7 @@
 #include "gateway/turn_runners.hpp"
 
 #include "agent/anthropic_messages.hpp"
+#include "agent/base_url.hpp"
 #include "agent/chat_completions.hpp"
 #include "agent/offline.hpp"
 #include "base/process/file.hpp"

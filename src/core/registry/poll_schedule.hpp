@@ -1,9 +1,11 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "base/doubling_delay.hpp"
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <utility>
 
 namespace crab::core {
@@ -16,12 +18,10 @@ public:
     struct Times {
         std::chrono::nanoseconds every = std::chrono::seconds(60);
         std::chrono::nanoseconds answer_within = std::chrono::seconds(10);
-        std::chrono::nanoseconds first_pause = std::chrono::seconds(1);
-        std::chrono::nanoseconds longest_pause = std::chrono::seconds(60);
+        DoublingDelay pause{.first = std::chrono::seconds(1), .longest = std::chrono::seconds(60)};
         std::chrono::nanoseconds listed_for = std::chrono::minutes(5);  ///< of silence
     };
-    PollSchedule(const Times& times, SteadyTime now)
-        : times_(times), heard_(now), pause_(times.first_pause) {}
+    PollSchedule(const Times& times, SteadyTime now) : times_(times), heard_(now) {}
 
     struct Next {
         Deadline ask;  ///< again
@@ -30,24 +30,23 @@ public:
     };
     Next on_answer(SteadyTime now) {
         heard_ = now;
-        pause_ = times_.first_pause;
+        failures_ = 0;
         return {.ask = now + times_.every, .changed = !std::exchange(answered_, true)};
     }
     /// `has_tools`: whether it has registered tools.
     Next on_silence(SteadyTime now, bool has_tools) {
         const SteadyTime too_long = heard_ + times_.listed_for;
-        Next next{.ask = now + pause_,
+        Next next{.ask = now + times_.pause.after(++failures_),
                   .changed = std::exchange(answered_, false),
                   .withdraw = has_tools && now >= too_long};
         if (has_tools && !next.withdraw) next.ask = std::min<Deadline>(next.ask, too_long);
-        pause_ = std::min(pause_ * 2, times_.longest_pause);
         return next;
     }
 
 private:
     Times times_;
     SteadyTime heard_;
-    std::chrono::nanoseconds pause_;
+    std::uint64_t failures_ = 0;  ///< in a row
     bool answered_ = true;
 };
 

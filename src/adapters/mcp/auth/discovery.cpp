@@ -1,6 +1,7 @@
 #include "adapters/mcp/auth/discovery.hpp"
 
 #include <utility>
+#include "adapters/mcp/auth/url_bounds.hpp"
 
 #include <fmt/format.h>
 
@@ -23,8 +24,8 @@ Task<Result<std::string>> get(Fetcher& fetcher, std::string url, FetchReach reac
 }  // namespace
 
 FetchReach reach_of(std::string_view url) {
-    const auto parsed = AbsoluteUrl::parse(url);
-    return parsed && parsed->names_loopback() ? FetchReach::kLoopbackToo : FetchReach::kPublic;
+    const auto parsed = net::HttpUrl::parse(url);
+    return parsed && names_loopback(*parsed) ? FetchReach::kLoopbackToo : FetchReach::kPublic;
 }
 
 Task<Result<ResourceMetadata>> find_resource(Fetcher& fetcher, std::string url, std::string named) {
@@ -54,8 +55,8 @@ Task<Result<std::string>> fetch_keys(Fetcher& fetcher, std::string issuer, std::
     if (jwks.empty()) {
         auto server = co_await find_server(fetcher, issuer, FetchReach::kConfigured);
         if (!server) co_return fail(std::move(server.error()));
-        const auto there = AbsoluteUrl::parse(server->jwks_uri);
-        const auto here = AbsoluteUrl::parse(issuer);
+        const auto there = net::HttpUrl::parse(server->jwks_uri);
+        const auto here = net::HttpUrl::parse(issuer);
         if (!there || !here)
             co_return fail(ErrorCode::kUnavailable, "the issuer's metadata names no keys");
         // beyond its own origin an issuer reaches no further than any server

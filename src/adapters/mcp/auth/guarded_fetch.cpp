@@ -1,5 +1,6 @@
 #include "adapters/mcp/auth/guarded_fetch.hpp"
 
+#include "adapters/mcp/auth/url_bounds.hpp"
 #include "net/loop/ip_address.hpp"
 
 #include <algorithm>
@@ -13,14 +14,14 @@
 namespace crab::mcp {
 namespace {
 
-bool may_dial(const net::SocketAddress& socket_address, const AbsoluteUrl& url, FetchReach reach) {
+bool may_dial(const net::SocketAddress& socket_address, const net::HttpUrl& url, FetchReach reach) {
     if (socket_address.family() != AF_INET && socket_address.family() != AF_INET6) return false;
     const net::IpAddress address = net::ip_address_of(socket_address);
     // A name of the internet that resolves to loopback must not reach this machine, so that only
     // hosts which say loopback count as it.
     if (net::is_loopback(address)) {
         if (reach == FetchReach::kConfigured) return true;
-        return reach == FetchReach::kLoopbackToo && url.names_loopback();
+        return reach == FetchReach::kLoopbackToo && names_loopback(url);
     }
     if (!url.tls) return false;
     return reach == FetchReach::kConfigured || net::is_public(address);
@@ -28,14 +29,14 @@ bool may_dial(const net::SocketAddress& socket_address, const AbsoluteUrl& url, 
 
 }  // namespace
 
-Result<void> check_reach(const AbsoluteUrl& url, FetchReach reach) {
+Result<void> check_reach(const net::HttpUrl& url, FetchReach reach) {
     if (url.tls) return {};
-    if (reach != FetchReach::kPublic && url.names_loopback()) return {};
+    if (reach != FetchReach::kPublic && names_loopback(url)) return {};
     return fail(ErrorCode::kForbidden,
                 fmt::format("{} is not https; only https servers are asked", url.origin()));
 }
 
-Task<Result<net::DialTarget>> GuardedFetch::find_server(AbsoluteUrl url, FetchReach reach,
+Task<Result<net::DialTarget>> GuardedFetch::find_server(net::HttpUrl url, FetchReach reach,
                                                         Deadline deadline) {
     net::Endpoint endpoint = net::Endpoint::tcp(url.host, url.port);
     auto target =
@@ -56,7 +57,7 @@ Task<Result<net::DialTarget>> GuardedFetch::find_server(AbsoluteUrl url, FetchRe
 }
 
 Task<Result<FetchReply>> GuardedFetch::fetch(FetchRequest request) {
-    const auto url = AbsoluteUrl::parse(request.url);
+    const auto url = net::HttpUrl::parse(request.url);
     if (!url) co_return fail(ErrorCode::kForbidden, "this is no URL that can be asked");
     if (auto good = check_reach(*url, request.reach); !good) co_return fail(good.error());
     net::HttpAuthority authority;

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "adapters/mcp/auth/absolute_url.hpp"
 #include "adapters/mcp/auth/fetcher.hpp"
+#include "net/codec/http_url.hpp"
 #include "net/http/http_client.hpp"
 #include "net/http/name_lookups.hpp"
 #include "net/tls/tls_context.hpp"
@@ -27,7 +27,8 @@ public:
     Task<Result<FetchReply>> fetch(FetchRequest request) override;
 
 private:
-    Task<Result<net::DialTarget>> find_server(AbsoluteUrl url, FetchReach reach, Deadline deadline);
+    Task<Result<net::DialTarget>> find_server(net::HttpUrl url, FetchReach reach,
+                                              Deadline deadline);
 
     net::EventLoop& loop_;
     net::NameLookups& names_;
@@ -36,6 +37,6 @@ private:
 
 /// Whether a URL of that scheme and host may be asked at all, before its name is resolved. Errors:
 /// kForbidden.
-Result<void> check_reach(const AbsoluteUrl& url, FetchReach reach);
+Result<void> check_reach(const net::HttpUrl& url, FetchReach reach);
 
 }  // namespace crab::mcp

@@ -1,8 +1,8 @@
 #include "adapters/mcp/auth/key_cache.hpp"
 
-#include "adapters/mcp/auth/absolute_url.hpp"
 #include "adapters/mcp/auth/discovery.hpp"
 #include "base/scope_exit.hpp"
+#include "net/codec/http_url.hpp"
 
 #include <utility>
 

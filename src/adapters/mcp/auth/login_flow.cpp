@@ -2,6 +2,7 @@
 
 #include "adapters/mcp/auth/discovery.hpp"
 #include "adapters/mcp/auth/token_request.hpp"
+#include "adapters/mcp/auth/url_bounds.hpp"
 #include "base/base64url.hpp"
 #include "crypto/digest.hpp"
 #include "crypto/random.hpp"
@@ -35,8 +36,8 @@ std::string joined(const std::vector<std::string>& words) {
 /// The page and the endpoints that get secrets: https, or http on this machine for an upstream
 /// there.
 bool is_safe(std::string_view text, FetchReach reach) {
-    const auto url = AbsoluteUrl::parse(text);
-    return url && (url->tls || (reach != FetchReach::kPublic && url->names_loopback()));
+    const auto url = net::HttpUrl::parse(text);
+    return url && (url->tls || (reach != FetchReach::kPublic && names_loopback(*url)));
 }
 
 json::Value registration_of(const LoginOptions& options, std::string_view auth_method) {

@@ -3,6 +3,7 @@
 #include "adapters/mcp/auth/challenge.hpp"
 #include "adapters/mcp/auth/discovery.hpp"
 #include "adapters/mcp/auth/token_request.hpp"
+#include "adapters/mcp/auth/url_bounds.hpp"
 #include "base/scope_exit.hpp"
 
 #include <algorithm>
@@ -65,8 +66,8 @@ std::optional<OAuthTokens> OAuthAuthorizer::usable(const Asked& asked) const {
     auto tokens = credentials_.find_tokens(asked.key);
     if (!tokens) return std::nullopt;
     // An upstream that moved, or an issuer that was changed, must not get what the old one got.
-    const auto resource = AbsoluteUrl::parse(tokens->resource);
-    const auto url = AbsoluteUrl::parse(asked.url);
+    const auto resource = net::HttpUrl::parse(tokens->resource);
+    const auto url = net::HttpUrl::parse(asked.url);
     if (!resource || !url || !is_below(*resource, *url)) return std::nullopt;
     if (asked.auth.kind == Kind::kClientCredentials &&
         (tokens->issuer != asked.auth.issuer || tokens->client_id != asked.auth.client.id))
@@ -123,8 +124,8 @@ Task<Result<OAuthTokens>> OAuthAuthorizer::renew(Asked asked) {
 }
 
 Task<Result<OAuthTokens>> OAuthAuthorizer::refresh(Asked asked, OAuthTokens old) {
-    const auto resource = AbsoluteUrl::parse(old.resource);
-    const auto url = AbsoluteUrl::parse(asked.url);
+    const auto resource = net::HttpUrl::parse(old.resource);
+    const auto url = net::HttpUrl::parse(asked.url);
     if (!resource || !url || !is_below(*resource, *url)) co_return fail(login_needed(asked.key));
     auto server = co_await find_server(fetcher_, old.issuer, reach_of(asked.url));
     if (!server) co_return fail(std::move(server.error()));

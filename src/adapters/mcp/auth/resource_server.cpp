@@ -1,8 +1,8 @@
 #include "adapters/mcp/auth/resource_server.hpp"
 
-#include "adapters/mcp/auth/absolute_url.hpp"
 #include "adapters/mcp/auth/basic_credential.hpp"
 #include "adapters/mcp/auth/jwt.hpp"
+#include "adapters/mcp/auth/url_bounds.hpp"
 #include "base/scope_exit.hpp"
 #include "crypto/digest.hpp"
 #include "json/writer.hpp"
@@ -41,8 +41,8 @@ std::unexpected<Error> wrong(std::string_view key, std::string_view why) {
     return fail(ErrorCode::kInvalidArgs, fmt::format("mcp.oauth.{}: {}", key, why));
 }
 
-bool is_safe_url(const std::optional<AbsoluteUrl>& url) {
-    return url && (url->tls || url->names_loopback());
+bool is_safe_url(const std::optional<net::HttpUrl>& url) {
+    return url && (url->tls || names_loopback(*url));
 }
 
 std::string metadata_of(const ResourceOptions& options) {
@@ -76,17 +76,17 @@ std::string key_of(std::string_view token) {
 }  // namespace
 
 Result<void> check_resource_options(const ResourceOptions& options) {
-    if (!is_safe_url(AbsoluteUrl::parse(options.issuer)))
+    if (!is_safe_url(net::HttpUrl::parse(options.issuer)))
         return wrong("issuer", "an https URL, as the issuer writes it in its tokens");
-    const auto resource = AbsoluteUrl::parse(options.resource);
+    const auto resource = net::HttpUrl::parse(options.resource);
     if (!is_safe_url(resource) || !resource->query.empty() ||
         options.resource != resource->origin() + resource->path || resource->path.ends_with('/'))
         return wrong("resource",
                      "the https URL of the endpoint, its host in lower case, without a `/` at its "
                      "end: https://gw.example/mcp");
-    if (!options.jwks.empty() && !is_safe_url(AbsoluteUrl::parse(options.jwks)))
+    if (!options.jwks.empty() && !is_safe_url(net::HttpUrl::parse(options.jwks)))
         return wrong("jwks", "an https URL");
-    if (!options.introspection.empty() && !is_safe_url(AbsoluteUrl::parse(options.introspection)))
+    if (!options.introspection.empty() && !is_safe_url(net::HttpUrl::parse(options.introspection)))
         return wrong("introspection", "an https URL");
     if (!std::ranges::all_of(options.scopes, is_scope))
         return wrong("scopes", "words without blanks, quotes and backslashes");
@@ -108,9 +108,9 @@ ResourceServer::ResourceServer(Fetcher& fetcher, TimerWheel& timers, const Clock
              .roles_claim = options_.roles_claim},
       metadata_(metadata_of(options_)),
       keys_(fetcher, timers, clock, {.issuer = options_.issuer, .jwks = options_.jwks}) {
-    const auto issuer = AbsoluteUrl::parse(options_.issuer);
+    const auto issuer = net::HttpUrl::parse(options_.issuer);
     if (rules_.issuer_name.empty() && issuer) rules_.issuer_name = issuer->host_field();
-    const auto resource = AbsoluteUrl::parse(options_.resource);
+    const auto resource = net::HttpUrl::parse(options_.resource);
     if (!resource) return;
     metadata_path_ = std::string(kWellKnown) + resource->path;
     metadata_url_ = resource->origin() + metadata_path_;

@@ -1,5 +1,6 @@
 #include "adapters/mcp/auth/server_metadata.hpp"
 
+#include "adapters/mcp/auth/url_bounds.hpp"
 #include "json/value.hpp"
 
 #include <algorithm>
@@ -45,7 +46,7 @@ std::optional<json::Value> object_of(std::string_view text) {
 }
 
 /// The path without the `/` that may end it.
-std::string_view plain_path(const AbsoluteUrl& url) {
+std::string_view plain_path(const net::HttpUrl& url) {
     std::string_view path = url.path;
     while (path.ends_with('/')) path.remove_suffix(1);
     return path;
@@ -58,7 +59,7 @@ bool ServerMetadata::has_scope(std::string_view scope) const {
 }
 
 std::vector<std::string> server_metadata_urls(std::string_view issuer) {
-    const auto url = AbsoluteUrl::parse(issuer);
+    const auto url = net::HttpUrl::parse(issuer);
     if (!url || !url->query.empty()) return {};
     const std::string origin = url->origin();
     const std::string path(plain_path(*url));
@@ -70,7 +71,7 @@ std::vector<std::string> server_metadata_urls(std::string_view issuer) {
 
 std::vector<std::string> resource_metadata_urls(std::string_view server) {
     constexpr std::string_view kWellKnown = "/.well-known/oauth-protected-resource";
-    const auto url = AbsoluteUrl::parse(server);
+    const auto url = net::HttpUrl::parse(server);
     if (!url) return {};
     const std::string root = url->origin() + std::string(kWellKnown);
     const std::string path(plain_path(*url));
@@ -105,8 +106,8 @@ Result<ResourceMetadata> read_resource_metadata(std::string_view text, std::stri
     ResourceMetadata read{.resource = text_of(*object, "resource"),
                           .authorization_servers = texts_of(*object, "authorization_servers"),
                           .scopes = texts_of(*object, "scopes_supported")};
-    const auto asked = AbsoluteUrl::parse(server);
-    const auto resource = AbsoluteUrl::parse(read.resource);
+    const auto asked = net::HttpUrl::parse(server);
+    const auto resource = net::HttpUrl::parse(read.resource);
     if (!asked || !resource || !is_below(*resource, *asked))
         return refused("the server's metadata is of another resource");
     if (read.authorization_servers.empty())

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "adapters/mcp/auth/absolute_url.hpp"
 #include "base/result.hpp"
+#include "net/codec/http_url.hpp"
 
 #include <string>
 #include <string_view>

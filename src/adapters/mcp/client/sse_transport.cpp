@@ -18,7 +18,7 @@ constexpr std::size_t kMostPosts = 256;
 }  // namespace
 
 SseTransport::SseTransport(UpstreamHttp::Surroundings around, UpstreamOptions options,
-                           UpstreamUrl url)
+                           net::HttpUrl url)
     : http_(std::move(around), std::move(options), std::move(url)),
       begun_(http_.loop().timers()),
       tasks_(http_.loop().executor()) {}
@@ -36,9 +36,7 @@ Task<Result<void>> SseTransport::start(Deadline deadline) {
 Task<void> SseTransport::read_stream() {
     UpstreamBody body(http_.options().max_reply,
                       [this](const StreamPart& part) { return on_part(part); });
-    UpstreamHttp::Request request{.method = "GET",
-                                  .target = http_.url().target,
-                                  .headers = {{"Accept", "text/event-stream"}}};
+    UpstreamHttp::Request request{.method = "GET", .headers = {{"Accept", "text/event-stream"}}};
     const net::HttpResult answer = co_await http_.send(std::move(request), body, kNoDeadline);
     if (closing_ || end_) co_return;
     if (body.oversize())
@@ -63,7 +61,7 @@ bool SseTransport::on_part(const StreamPart& part) {
              .message = "the MCP server names an endpoint on another server, which is refused"});
         return false;
     }
-    target_ = place->target;
+    target_ = place->target();
     begun_.wake();
     return true;
 }

@@ -2,6 +2,7 @@
 
 #include "adapters/mcp/client/coroutine_ends.hpp"
 #include "adapters/mcp/wire/request_headers.hpp"
+#include "base/doubling_delay.hpp"
 #include "base/log.hpp"
 
 #include <algorithm>
@@ -11,6 +12,7 @@ namespace {
 
 constexpr int kMostResumes = 5;
 constexpr Milliseconds kRetry{1'000};  // where the stream names no other delay
+constexpr Milliseconds kLeastRetry{100};
 constexpr Milliseconds kMostRetry{60'000};
 constexpr Milliseconds kPostTime{30'000};  // of notifications and answers
 constexpr Milliseconds kDeleteTime{2'000};
@@ -23,6 +25,10 @@ bool fit_for_a_session(std::string_view id) {
            std::ranges::all_of(id, [](char byte) { return byte > 0x20 && byte < 0x7f; });
 }
 
+Milliseconds retry_of(const EventStream& stream) {
+    return std::clamp(stream.retry().value_or(kRetry), kLeastRetry, kMostRetry);
+}
+
 Error lost(std::string message) {
     return {.code = ErrorCode::kUnavailable, .message = std::move(message)};
 }
@@ -30,7 +36,7 @@ Error lost(std::string message) {
 }  // namespace
 
 StreamableTransport::StreamableTransport(UpstreamHttp::Surroundings around, UpstreamOptions options,
-                                         UpstreamUrl url)
+                                         net::HttpUrl url)
     : http_(std::move(around), std::move(options), std::move(url)),
       tasks_(http_.loop().executor()) {}
 
@@ -48,10 +54,8 @@ Task<void> StreamableTransport::run(UpstreamExchange& exchange, Deadline deadlin
     reading = &body;
     net::OwnedHeaders all = headers();
     all.insert(all.end(), exchange.headers.begin(), exchange.headers.end());
-    UpstreamHttp::Request request{.method = "POST",
-                                  .target = http_.url().target,
-                                  .body = exchange.message,
-                                  .headers = std::move(all)};
+    UpstreamHttp::Request request{
+        .method = "POST", .body = exchange.message, .headers = std::move(all)};
     const net::HttpResult answer = co_await http_.send(std::move(request), body, deadline);
     exchange.http_status = body.status();
     exchange.written = exchange.written || answer || answer.error().written;
@@ -117,7 +121,7 @@ void StreamableTransport::settle_refusal(UpstreamExchange& exchange, const Upstr
 Task<void> StreamableTransport::resume(UpstreamExchange& exchange, const UpstreamBody& first,
                                        Deadline deadline) {
     std::string last_id = first.stream()->last_id();
-    Milliseconds delay = std::min(first.stream()->retry().value_or(kRetry), kMostRetry);
+    Milliseconds delay = retry_of(*first.stream());
     for (int i = 0; i < kMostResumes && !ended_; ++i) {
         co_await pause(delay, deadline);
         if ((co_await this_chain()).cancelled() || http_.loop().clock().steady_now() >= deadline ||
@@ -128,14 +132,13 @@ Task<void> StreamableTransport::resume(UpstreamExchange& exchange, const Upstrea
         reading = &body;
         net::OwnedHeaders all = headers();
         all.emplace_back("Last-Event-ID", last_id);
-        UpstreamHttp::Request request{
-            .method = "GET", .target = http_.url().target, .headers = std::move(all)};
+        UpstreamHttp::Request request{.method = "GET", .headers = std::move(all)};
         co_await http_.send(std::move(request), body, deadline);
         if (exchange.over()) co_return;
         if (body.status() != 0 && !body.is_stream()) co_return;
         if (!body.is_stream()) continue;
         if (!body.stream()->last_id().empty()) last_id = body.stream()->last_id();
-        if (const auto asked = body.stream()->retry()) delay = std::min(*asked, kMostRetry);
+        if (body.stream()->retry()) delay = retry_of(*body.stream());
     }
 }
 
@@ -147,8 +150,7 @@ void StreamableTransport::send(std::string message) {
 
 Task<void> StreamableTransport::deliver(std::string message, Deadline deadline) {
     UpstreamBody body(http_.options().max_reply, [](const StreamPart&) { return false; });
-    UpstreamHttp::Request request{
-        .method = "POST", .target = http_.url().target, .body = message, .headers = headers()};
+    UpstreamHttp::Request request{.method = "POST", .body = message, .headers = headers()};
     const net::HttpResult answer = co_await http_.send(std::move(request), body, deadline);
     if (!answer || !body.good())
         log::debug("an MCP server did not take a message",
@@ -178,7 +180,8 @@ void StreamableTransport::note_stream() {
 /// What belongs to no request, for as long as the session lasts.
 Task<void> StreamableTransport::listen() {
     std::string last_id;
-    Milliseconds delay = kRetry;
+    DoublingDelay delay{.first = kRetry, .longest = kMostRetry};
+    std::uint64_t failures = 0;  // in a row
     for (bool ever = false;;) {
         const auto on_part = [this](const StreamPart& part) {
             if (part.kind == StreamPart::Kind::kMessage) reader().on_message(part.data, nullptr);
@@ -188,8 +191,7 @@ Task<void> StreamableTransport::listen() {
         net::OwnedHeaders all = headers();
         all.front().second = "text/event-stream";
         if (!last_id.empty()) all.emplace_back("Last-Event-ID", last_id);
-        UpstreamHttp::Request request{
-            .method = "GET", .target = http_.url().target, .headers = std::move(all)};
+        UpstreamHttp::Request request{.method = "GET", .headers = std::move(all)};
         co_await http_.send(std::move(request), body, kNoDeadline);
         note_stream();
         if (ended_ || (co_await this_chain()).cancelled()) co_return;
@@ -200,10 +202,10 @@ Task<void> StreamableTransport::listen() {
         if (body.is_stream()) {
             ever = true;
             if (!body.stream()->last_id().empty()) last_id = body.stream()->last_id();
-            delay = std::min(body.stream()->retry().value_or(kRetry), kMostRetry);
+            delay.first = retry_of(*body.stream());
         }
-        co_await pause(delay, kNoDeadline);
-        if (!body.is_stream()) delay = std::min(2 * delay, kMostRetry);
+        failures = body.is_stream() ? 1 : failures + 1;
+        co_await pause(delay.after(failures), kNoDeadline);
     }
 }
 
@@ -223,8 +225,7 @@ Task<void> StreamableTransport::close() {
     tasks_.cancel();
     if (is_legacy() && !session_.empty() && !forgotten) {
         UpstreamBody body(http_.options().max_reply, [](const StreamPart&) { return false; });
-        UpstreamHttp::Request request{
-            .method = "DELETE", .target = http_.url().target, .headers = headers()};
+        UpstreamHttp::Request request{.method = "DELETE", .headers = headers()};
         co_await http_.send(std::move(request), body,
                             http_.loop().clock().steady_now() + kDeleteTime);
     }

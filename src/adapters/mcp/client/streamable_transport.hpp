@@ -15,7 +15,7 @@ namespace crab::mcp {
 class StreamableTransport final : public UpstreamTransport {
 public:
     StreamableTransport(UpstreamHttp::Surroundings around, UpstreamOptions options,
-                        UpstreamUrl url);
+                        net::HttpUrl url);
 
     Task<Result<void>> start(Deadline) override { co_return Result<void>(); }
     Task<void> run(UpstreamExchange& exchange, Deadline deadline) override;

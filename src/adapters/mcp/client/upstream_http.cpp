@@ -11,7 +11,7 @@ constexpr std::size_t kMostOfARefusal = std::size_t{64} << 10;
 constexpr Milliseconds kSilence = std::chrono::hours(1);  // deadlines are shorter
 constexpr Milliseconds kLastBytes{200};
 
-net::HttpAuthority authority_of(const UpstreamHttp::Surroundings& around, const UpstreamUrl& url) {
+net::HttpAuthority authority_of(const UpstreamHttp::Surroundings& around, const net::HttpUrl& url) {
     net::HttpAuthority authority;
     authority.host = url.host_field();
     const net::Endpoint endpoint = net::Endpoint::tcp(url.host, url.port);
@@ -64,10 +64,11 @@ bool UpstreamBody::on_body(std::string_view piece) {
 
 Milliseconds UpstreamBody::patience() const { return finished_ ? kLastBytes : kSilence; }
 
-UpstreamHttp::UpstreamHttp(Surroundings around, UpstreamOptions options, UpstreamUrl url)
+UpstreamHttp::UpstreamHttp(Surroundings around, UpstreamOptions options, net::HttpUrl url)
     : around_(std::move(around)),
       options_(std::move(options)),
       url_(std::move(url)),
+      target_(url_.target()),
       client_(around_.loop, authority_of(around_, url_)) {}
 
 Task<net::HttpResult> UpstreamHttp::send(Request request, UpstreamBody& body, Deadline deadline) {
@@ -85,7 +86,7 @@ Task<net::HttpResult> UpstreamHttp::send(Request request, UpstreamBody& body, De
         for (const auto& [name, value] : owned) headers.push_back({name, value});
         const net::HttpCall call{
             .method = request.method,
-            .target = request.target,
+            .target = request.target.empty() ? target_ : request.target,
             .content_type = request.body.empty() ? "" : "application/json",
             .body = request.body,
             .headers = headers,

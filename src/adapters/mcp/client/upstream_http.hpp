@@ -63,18 +63,18 @@ public:
     };
     struct Request {
         std::string_view method;
-        std::string_view target;
+        std::string_view target{};  ///< of the configured URL unless given
         std::string_view body{};
         net::OwnedHeaders headers{};  ///< beside the configured ones
     };
 
-    UpstreamHttp(Surroundings around, UpstreamOptions options, UpstreamUrl url);
+    UpstreamHttp(Surroundings around, UpstreamOptions options, net::HttpUrl url);
 
     /// One request, and once more with another credential when the first was refused. Failures are
     /// those of net::HttpClient, and those of the authorizer with `written` false.
     Task<net::HttpResult> send(Request request, UpstreamBody& body, Deadline deadline);
 
-    const UpstreamUrl& url() const { return url_; }
+    const net::HttpUrl& url() const { return url_; }
     const UpstreamOptions& options() const { return options_; }
     net::EventLoop& loop() const { return around_.loop; }
     /// Ends what is under way; later requests still go.
@@ -84,7 +84,8 @@ public:
 private:
     const Surroundings around_;
     const UpstreamOptions options_;
-    const UpstreamUrl url_;
+    const net::HttpUrl url_;
+    const std::string target_;
     net::HttpClient client_;
 };
 

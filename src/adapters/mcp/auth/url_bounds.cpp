@@ -1,0 +1,24 @@
+#include "adapters/mcp/auth/url_bounds.hpp"
+
+#include "net/loop/ip_address.hpp"
+
+#include <string_view>
+
+namespace crab::mcp {
+
+bool names_loopback(const net::HttpUrl& url) {
+    if (url.host == "localhost") return true;
+    const auto address = net::parse_ip_address(url.host);
+    return address && net::is_loopback(*address);
+}
+
+bool is_below(const net::HttpUrl& outer, const net::HttpUrl& inner) {
+    if (!outer.same_origin(inner)) return false;
+    std::string_view base = outer.path;
+    while (base.ends_with('/')) base.remove_suffix(1);
+    const std::string_view path = inner.path;
+    if (!outer.query.empty()) return inner.query == outer.query && path == outer.path;
+    return path.starts_with(base) && (path.size() == base.size() || path[base.size()] == '/');
+}
+
+}  // namespace crab::mcp
