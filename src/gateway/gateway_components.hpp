@@ -149,7 +149,6 @@ public:
         all.add<GrpcProviders>(context, loops, workers, session_workers);
     McpServers& mcp_servers =
         all.add<McpServers>(McpServers::Uses{.context = context,
-                                             .loops = loops,
                                              .workers = workers,
                                              .session_workers = session_workers,
                                              .shared = mcp_shared,

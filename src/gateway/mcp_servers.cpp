@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -178,10 +179,11 @@ Result<void> McpServers::start() {
                                       .peer_check = net::TlsContext::PeerCheck::kChainAndName,
                                       .alpn = "http/1.1"});
     if (!tls) return fail(std::move(tls.error()));
+    loop_ = std::make_unique<net::LoopGroup>(1, context.clock);
     connector_ = std::make_unique<mcp::McpConnector>(mcp::UpstreamHttp::Surroundings{
-        .loop = uses_.loops.first(), .names = uses_.workers.names(), .tls = std::move(*tls)});
+        .loop = home(), .names = uses_.workers.names(), .tls = std::move(*tls)});
     upstreams_ = std::make_unique<mcp::Upstreams>(
-        mcp::Upstreams::Uses{.home = uses_.loops.first(),
+        mcp::Upstreams::Uses{.home = home(),
                              .registry = context.registry,
                              .catalogs = uses_.shared.catalogs,
                              .watches = uses_.shared.watches,
@@ -191,7 +193,7 @@ Result<void> McpServers::start() {
                              .files = uses_.workers.pool()});
     options_ = context.config.mcp;
     apply();
-    watch_ = uses_.known.changes().watch([this] { uses_.loops.first().post([this] { apply(); }); });
+    watch_ = uses_.known.changes().watch([this] { home().post([this] { apply(); }); });
     uses_.known.set_control(this);
     return {};
 }
@@ -277,10 +279,14 @@ void McpServers::add_metrics(core::MetricsPage& page) {
     });
 }
 
+void McpServers::run() {
+    if (!std::exchange(loop_runs_, true)) loop_->start();
+}
+
 void McpServers::stop(Deadline) {
     uses_.known.set_control(nullptr);
     watch_ = {};
-    uses_.loops.run();
+    run();  // start-up may have failed before begin()
     upstreams_->stop();
 }
 

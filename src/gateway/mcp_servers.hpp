@@ -6,7 +6,7 @@
 #include "gateway/mcp_server_list.hpp"
 #include "gateway/mcp_shared.hpp"
 #include "gateway/session_workers.hpp"
-#include "runtime/event_loops.hpp"
+#include "net/loop/loop_group.hpp"
 #include "runtime/workers.hpp"
 #include "store/sqlite/pin_store_sqlite.hpp"
 
@@ -25,21 +25,25 @@ Result<mcp::UpstreamSettings> upstream_settings(const std::string& source,
                                                 const std::filesystem::path& folder);
 
 /// The gateway as a client of MCP servers: their tools in the registry, their resources and prompts
-/// in the catalogs. All of them live on one event loop.
+/// in the catalogs. All of them live on an event loop of their own: what they send is read, hashed
+/// and compared where no caller waits.
 class McpServers final : public Component, public admin::McpServersControl {
 public:
     struct Uses {
         const GatewayContext& context;
-        EventLoops& loops;
         Workers& workers;
         SessionWorkers& session_workers;
         McpShared& shared;
         McpServerList& known;
     };
     explicit McpServers(const Uses& uses) : uses_(uses) {}
+    ~McpServers() override {
+        if (loop_) loop_->stop_and_join();
+    }
 
     std::string_view name() const override { return "mcp servers"; }
     Result<void> start() override;
+    void begin() override { run(); }
     /// Touches only the servers whose configuration differs.
     Result<Change> prepare(const config::GatewayConfig& next) override;
     void add_metrics(core::MetricsPage& page) override;
@@ -52,11 +56,16 @@ public:
 
 private:
     void apply();
+    void run();
+    net::EventLoop& home() { return loop_->at(0); }
 
     const Uses uses_;
     std::mutex mutex_;
     config::McpOptions options_;  ///< beside the servers, of which `known` has more
     config::McpServers running_;  ///< what the upstreams were made from
+    /// Runs until all components have stopped: calls that end late come back to it.
+    std::unique_ptr<net::LoopGroup> loop_;
+    bool loop_runs_ = false;
     std::unique_ptr<store::sqlite::PinStoreSqlite> pins_;
     std::unique_ptr<mcp::McpConnector> connector_;
     std::unique_ptr<mcp::Upstreams> upstreams_;
