@@ -9,6 +9,9 @@
 namespace crab::net {
 namespace {
 
+// a longer id is ignored, as one with a NUL is: it would come back in a header field
+constexpr std::size_t kMostIdBytes = 1024;
+
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 constexpr std::string_view kLineEnds = "\r\n";
 
@@ -109,7 +112,7 @@ void SseParser::field(std::string_view name, std::string_view value) {
     } else if (name == "event") {
         type_ = value;
     } else if (name == "id") {
-        if (value.find('\0') == std::string_view::npos) id_ = value;
+        if (value.size() <= kMostIdBytes && value.find('\0') == std::string_view::npos) id_ = value;
     } else if (name == "retry" && !value.empty() && std::ranges::all_of(value, is_digit)) {
         std::int64_t delay = 0;
         if (std::from_chars(value.data(), value.data() + value.size(), delay).ec == std::errc{})

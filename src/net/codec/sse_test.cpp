@@ -107,6 +107,10 @@ TEST(Sse, TheIdToResumeAfterIsThatOfTheLastWholeEvent) {
     SseParser without_data;
     read(without_data, "id: 7\n\n");
     EXPECT_EQ(without_data.last_id(), "7");
+    read(without_data, "id: " + std::string(1024, 'i') + "\n\n");
+    EXPECT_EQ(without_data.last_id().size(), 1024u);
+    read(without_data, "id: " + std::string(1025, 'j') + "\n\n");
+    EXPECT_EQ(without_data.last_id()[0], 'i') << "a longer one is ignored";
 }
 
 TEST(Sse, AnEventBeyondTheLimitIsRefused) {

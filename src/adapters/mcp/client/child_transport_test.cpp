@@ -90,6 +90,16 @@ TEST_F(McpUpstreamChild, AVersionThatIsRefusedAndListedIsAskedForOnceMore) {
     EXPECT_EQ(session->instructions(), "second");
 }
 
+TEST_F(McpUpstreamChild, WhatItSaysOfItselfHasALength) {
+    connect(shell(R"sh(*server/discover*) long=$(printf '%09000d' 0)
+say "{\"resultType\":\"complete\",\"supportedVersions\":[\"2026-07-28\"],\
+\"capabilities\":{\"x\":\"$long\"},\"instructions\":\"$long\",\
+\"serverInfo\":{\"name\":\"$long\"}}";;)sh"));
+    EXPECT_EQ(session->instructions(), "");
+    EXPECT_EQ(session->server_info(), "{}");
+    EXPECT_EQ(session->server_capabilities(), "{}");
+}
+
 TEST_F(McpUpstreamChild, WhatCannotStartIsToldWithWhatItSaid) {
     UpstreamOptions missing = base_options();
     missing.child = UpstreamChild{.words = {"/no/such/program"}};

@@ -11,18 +11,30 @@
 namespace crab::mcp {
 namespace {
 
-std::string object_or_empty(std::string_view object, std::string_view name) {
+// what an upstream says of itself is kept as long as it is connected, and shown
+constexpr std::size_t kMostOfItself = std::size_t{8} << 10;
+
+std::string object_or_empty(std::string_view object, std::string_view name,
+                            std::size_t most = std::string::npos) {
     const auto raw = json::find_raw(object, name);
-    return raw && raw->starts_with('{') ? std::string(*raw) : std::string("{}");
+    return raw && raw->starts_with('{') && raw->size() <= most ? std::string(*raw)
+                                                               : std::string("{}");
+}
+
+/// Empty if they are too long: half of them may say something else.
+std::string instructions_of(std::string_view result) {
+    std::string text = json::find_raw_string(result, "instructions").value_or("");
+    return text.size() <= kMostOfItself ? std::move(text) : std::string();
 }
 
 UpstreamFacts facts_of(FoundEra found, std::string_view result) {
     UpstreamFacts facts{.found = found,
-                        .capabilities = object_or_empty(result, "capabilities"),
-                        .info = object_or_empty(result, "serverInfo"),
-                        .instructions = json::find_raw_string(result, "instructions").value_or("")};
+                        .capabilities = object_or_empty(result, "capabilities", kMostOfItself),
+                        .info = object_or_empty(result, "serverInfo", kMostOfItself),
+                        .instructions = instructions_of(result)};
     if (facts.info == "{}")
-        facts.info = object_or_empty(object_or_empty(result, "_meta"), kServerInfoKey);
+        facts.info =
+            object_or_empty(object_or_empty(result, "_meta"), kServerInfoKey, kMostOfItself);
     return facts;
 }
 
