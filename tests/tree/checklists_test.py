@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = {"clawseed": 70, "cetp": 77, "sw4rm": 65, "rtp": 92, "mcp": 121}
+PAGES = {"clawseed": 70, "cetp": 77, "sw4rm": 65, "rtp": 92, "mcp": 126}
 BEING_BUILT = {"mcp"}
 SHORT = {"bridge": "test_cetp_bridge", "bus": "test_cetp_bus", "examples": "cetp_examples_test"}
 FOLDERS = ("tests/conformance", "tests/fault", "tests/integration", "examples")

@@ -5,6 +5,7 @@
 #include "adapters/mcp/server/client_questions.hpp"
 #include "adapters/mcp/wire/error_form.hpp"
 #include "base/encoding.hpp"
+#include "base/scope_exit.hpp"
 #include "crypto/digest.hpp"
 #include "json/raw_parts.hpp"
 #include "json/writer.hpp"
@@ -72,10 +73,12 @@ Task<Reply> AskableCalls::begin(const ClientRequest& request, CallPlans& plans,
     if (!planned) co_return std::move(planned.error());
     owned->plan = std::move(*planned);
     ParkedCall::Facts facts{.key = state_.new_key(),
+                            .principal = request.principal->id,
                             .credential = request.principal->credential_id,
                             .revision = request.revision,
                             .answers = answers_of_client(request),
-                            .patience = state_.options.input_wait};
+                            .patience = state_.options.input_wait,
+                            .request_bytes = request.params.size()};
     const auto parked = std::make_shared<ParkedCall>(std::move(facts), loop_);
     tasks_.spawn("mcp call", host(parked, owned));
     co_return co_await follow(parked, request, answer);
@@ -175,6 +178,8 @@ Task<void> AskableCalls::run(ParkedCall& parked, Owned& owned) {
     call.canceller = &parked.signal;
     call.inquirer = &parked;
     parked.call = &call;
+    // also when a host throws: who cancels looks at it
+    const ScopeExit over([&parked] { parked.call = nullptr; });
     CallSink sink(
         owned.request, [&parked](const std::string& message) { return parked.notify(message); },
         loop_.clock());

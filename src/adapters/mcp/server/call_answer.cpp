@@ -68,9 +68,12 @@ std::string with_known_uris(const ClientRequest& request, const CallPlan& plan, 
             return uri == plan.key ? plan.about : plan.view->known_uri(source, uri);
         });
     }
-    const MapUri map = [&](const std::string& uri) {
+    const MapUri map = [&, left = ResourceLinks::kOfOneResult](const std::string& uri) mutable {
         std::string known = plan.view->known_uri(source, uri);
-        if (known == uri) links.remember(request.principal->id, uri, source);
+        if (known == uri && left > 0) {
+            --left;
+            links.remember(request.principal->id, uri, source);
+        }
         return known;
     };
     return plan.shape == CallShape::kGet ? map_prompt_uris(result, map)

@@ -12,7 +12,6 @@
 namespace crab::mcp {
 namespace {
 
-constexpr std::size_t kMostAgentName = 64;
 constexpr std::string_view kArtifactUri = "crab://artifact/";
 
 std::unexpected<Reply> refused(const ClientRequest& request, std::string_view why) {
@@ -51,10 +50,8 @@ std::unexpected<Reply> nothing_completes(const ClientRequest& request) {
 }  // namespace
 
 std::string client_name(const ClientRequest& request) {
-    std::string name = request.session
-                           ? request.session->facts().client_name
-                           : json::find_raw_string(request.meta.client_info, "name").value_or("");
-    return name.size() <= kMostAgentName ? name : std::string();
+    if (request.session) return request.session->facts().client_name;
+    return read_name(request.meta.client_info, "name", kMostClientName).value_or("");
 }
 
 void fill_call(core::Call& call, const ClientRequest& request, const CallPlan& plan,
@@ -66,7 +63,7 @@ void fill_call(core::Call& call, const ClientRequest& request, const CallPlan& p
     call.idempotency_key = request.meta.idempotency_key;
     if (request.meta.timeout_ms) call.timeout = Milliseconds(*request.meta.timeout_ms);
     call.context.agent_id = agent;
-    if (request.session) call.context.session_id = request.session->facts().id;
+    if (request.session) call.context.session_id = request.session->facts().label;
     if (request.modern())
         call.input_responses = json::find_raw(request.params, "inputResponses").value_or("");
 }
@@ -79,8 +76,8 @@ std::expected<CallPlan, Reply> CallPlans::plan(const ClientRequest& request) {
 }
 
 CallPlans::Planned CallPlans::plan_tool(const ClientRequest& request) {
-    auto name = json::find_raw_string(request.params, "name");
-    if (!name) return refused(request, "name: a string");
+    auto name = read_name(request.params, "name");
+    if (!name) return refused(request, name.error());
     std::string_view arguments = json::find_raw(request.params, "arguments").value_or("");
     if (!arguments.empty() && arguments != "null" && !arguments.starts_with('{'))
         return refused(request, "arguments: an object");
@@ -94,7 +91,8 @@ CallPlans::Planned CallPlans::plan_tool(const ClientRequest& request) {
 
 CatalogView::Found CallPlans::find_resource(const ClientRequest& request, const CatalogView& view,
                                             std::string_view uri) const {
-    return view.find_resource(uri, links_.source_of(request.principal->id, uri));
+    MatchBudget budget;
+    return view.find_resource(uri, links_.source_of(request.principal->id, uri), budget);
 }
 
 bool CallPlans::reads_artifact(const ClientRequest& request) {
@@ -103,8 +101,8 @@ bool CallPlans::reads_artifact(const ClientRequest& request) {
 }
 
 CallPlans::Planned CallPlans::plan_read(const ClientRequest& request) {
-    auto uri = json::find_raw_string(request.params, "uri");
-    if (!uri) return refused(request, "uri: a string");
+    auto uri = read_name(request.params, "uri");
+    if (!uri) return refused(request, uri.error());
     if (is_artifact_uri(*uri)) {
         CallPlan plan{.shape = CallShape::kArtifact, .tool = {}};
         plan.key = uri->substr(kArtifactUri.size());
@@ -124,8 +122,8 @@ CallPlans::Planned CallPlans::plan_read(const ClientRequest& request) {
 }
 
 CallPlans::Planned CallPlans::plan_get(const ClientRequest& request) {
-    auto name = json::find_raw_string(request.params, "name");
-    if (!name) return refused(request, "name: a string");
+    auto name = read_name(request.params, "name");
+    if (!name) return refused(request, name.error());
     const auto arguments = json::find_raw(request.params, "arguments");
     if (arguments && *arguments != "null" &&
         (!arguments->starts_with('{') || !has_text_members_only(*arguments)))
@@ -153,11 +151,13 @@ CallPlans::Planned CallPlans::plan_completion(const ClientRequest& request) {
     const bool of_prompt = type == "ref/prompt";
     if (!of_prompt && type != "ref/resource")
         return refused(request, "ref: of type ref/prompt or ref/resource");
-    if (!json::find_raw_string(argument, "name") || !json::find_raw_string(argument, "value"))
-        return refused(request, "argument: an object with the strings name and value");
+    for (const std::string_view part : {"name", "value"}) {
+        if (const auto text = read_name(argument, part); !text)
+            return refused(request, fmt::format("argument: {}", text.error()));
+    }
     const std::string_view member = of_prompt ? "name" : "uri";
-    const auto about = json::find_raw_string(ref, member);
-    if (!about) return refused(request, fmt::format("ref: {} is a string", member));
+    const auto about = read_name(ref, member);
+    if (!about) return refused(request, fmt::format("ref: {}", about.error()));
     const auto view = catalogs_.view_of(request.principal);
     CatalogView::Found found = std::unexpected(std::string());
     if (of_prompt) {

@@ -1,12 +1,14 @@
 #include "adapters/mcp/server/catalog_lists.hpp"
 
 #include "adapters/mcp/wire/listed_object.hpp"
-#include "adapters/mcp/wire/uri_template.hpp"
+#include "adapters/mcp/wire/name_limit.hpp"
+#include "base/encoding.hpp"
 #include "crypto/digest.hpp"
 #include "json/writer.hpp"
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -31,16 +33,20 @@ void sort_by_name(Items& items) {
     items.erase(same.begin(), same.end());
 }
 
+/// What can be asked for: a name above the limit cannot.
+bool can_be_named(const Catalog::Entry& entry) { return entry.key.size() <= kMostNameBytes; }
+
 /// All entries of a list of these sources; `plain` and `qualified` make the names of one.
 template <class Plain, class Qualified>
 Items named(const Sources& sources, std::vector<Catalog::Entry> Catalog::* list, Plain plain,
             Qualified qualified) {
     std::unordered_map<std::string, std::size_t> owners;
     for (const Catalog* const source : sources)
-        for (const Catalog::Entry& entry : source->*list) ++owners[plain(entry.key)];
+        for (const Catalog::Entry& entry : source->*list | std::views::filter(can_be_named))
+            ++owners[plain(entry.key)];
     Items items;
     for (const Catalog* const source : sources) {
-        for (const Catalog::Entry& entry : source->*list) {
+        for (const Catalog::Entry& entry : source->*list | std::views::filter(can_be_named)) {
             std::string name = plain(entry.key);
             if (owners[name] > 1) name = qualified(source->source, entry.key);
             items.push_back({std::move(name), source, &entry});
@@ -60,11 +66,13 @@ const Catalog* find_source(const Sources& sources, std::string_view name) {
 }
 
 /// The templates that say most of this URI themselves; several if they say equally much.
-std::vector<const CatalogView::Item*> closest(const Items& templates, std::string_view uri) {
+std::vector<const CatalogView::Item*> closest(const Items& templates, std::string_view uri,
+                                              MatchBudget& budget) {
     std::vector<const CatalogView::Item*> best;
     std::size_t most = 0;
     for (const CatalogView::Item& item : templates) {
-        const auto literals = match_template(item.entry->key, uri);
+        const auto literals = match_template(item.entry->key, uri, budget);
+        if (budget.used_up()) return {};
         if (!literals || (!best.empty() && *literals < most)) continue;
         if (*literals > most) best.clear();
         most = *literals;
@@ -103,25 +111,29 @@ bool CatalogView::has_ui() const {
         *all, [&](const auto& each) { return each.second->ui && sees(*each.second); });
 }
 
-bool CatalogView::Target::exists() const {
+bool CatalogView::Target::exists(MatchBudget& budget) const {
     const auto made_from_it = [&](const Catalog::Entry& entry) {
-        return match_template(entry.key, key).has_value();
+        return match_template(entry.key, key, budget).has_value();
     };
-    return std::ranges::find(source->resources, key, &Catalog::Entry::key) !=
-               source->resources.end() ||
-           std::ranges::any_of(source->templates, made_from_it);
+    return listed || std::ranges::any_of(source->templates, made_from_it);
 }
 
-CatalogView::Found CatalogView::find_resource(std::string_view uri, std::string_view linked) const {
+CatalogView::Found CatalogView::find_resource(std::string_view uri, std::string_view linked,
+                                              MatchBudget& budget) const {
     if (uri.starts_with(kScheme)) {
         const std::string_view rest = uri.substr(kScheme.size());
         const std::size_t slash = rest.find('/');
         const Catalog* const source = find_readable(rest.substr(0, slash));
-        if (source != nullptr && slash != std::string_view::npos)
-            return Target{source, std::string(rest.substr(slash + 1))};
+        if (source != nullptr && slash != std::string_view::npos) {
+            const std::string_view key = rest.substr(slash + 1);
+            const Item* const item = find(resources, key);
+            return Target{
+                source, std::string(key),
+                find(resources, uri) != nullptr || (item != nullptr && item->source == source)};
+        }
     }
     if (const Item* const item = find(resources, uri))
-        return Target{item->source, item->entry->key};
+        return Target{item->source, item->entry->key, true};
     std::vector<const Catalog*> listers;
     for (const Catalog* const source : readable)
         if (find(resources, qualified_uri(source->source, uri)) != nullptr)
@@ -131,7 +143,11 @@ CatalogView::Found CatalogView::find_resource(std::string_view uri, std::string_
                                          qualified_uri(listers[1]->source, uri)));
     if (const Catalog* const source = find_readable(linked))
         return Target{source, std::string(uri)};
-    const std::vector<const Item*> close = closest(templates, uri);
+    const std::vector<const Item*> close = closest(templates, uri, budget);
+    if (budget.used_up())
+        return std::unexpected(fmt::format(
+            "there are too many templates to compare this with: ask for {}<source>/<URI>",
+            kScheme));
     const auto other = std::ranges::find_if(
         close, [&](const Item* item) { return item->source != close.front()->source; });
     if (other != close.end())
@@ -149,16 +165,24 @@ CatalogView::Found CatalogView::find_resource(std::string_view uri, std::string_
 
 CatalogView::Found CatalogView::find_prompt(std::string_view name) const {
     if (const Item* const item = find(prompts, name)) return Target{item->source, item->entry->key};
-    std::vector<const Item*> plain;
-    for (const Item& item : prompts) {
-        const std::string own = tool_name(item.entry->key);
-        if (qualified_name(item.source->source, own) == name)
-            return Target{item.source, item.entry->key};
-        if (own == name || item.entry->key == name) plain.push_back(&item);
+    const auto [first, end] = std::ranges::equal_range(aliases, name, {}, &Alias::name);
+    if (first == end) return std::unexpected(std::string());
+    const Item& found = prompts[first->prompt];
+    const auto last = std::prev(end);  // one prompt may have the name twice
+    if (!first->plain || first->prompt == last->prompt)
+        return Target{found.source, found.entry->key};
+    return std::unexpected(ambiguous(name, found.name, prompts[last->prompt].name));
+}
+
+void CatalogView::name_prompts() {
+    for (std::size_t i = 0; i < prompts.size(); ++i) {
+        const std::string& key = prompts[i].entry->key;
+        const std::string own = tool_name(key);
+        aliases.push_back({qualified_name(prompts[i].source->source, own), false, i});
+        aliases.push_back({own, true, i});
+        if (key != own) aliases.push_back({key, true, i});
     }
-    if (plain.size() == 1) return Target{plain[0]->source, plain[0]->entry->key};
-    if (plain.empty()) return std::unexpected(std::string());
-    return std::unexpected(ambiguous(name, plain[0]->name, plain[1]->name));
+    std::ranges::sort(aliases);
 }
 
 std::string CatalogView::known_uri(std::string_view source, std::string_view uri) const {
@@ -193,24 +217,26 @@ void CatalogLists::fill(CatalogView& view) const {
         return listed_name(qualified_name(source, tool_name(key)), names_);
     };
     view.prompts = named(view.gettable, &Catalog::prompts, plain, qualified);
+    view.name_prompts();
 }
 
 std::shared_ptr<const CatalogView> CatalogLists::view_of(const core::PrincipalRef& principal) {
     const std::uint64_t now = version();
-    const auto known = views_.find(principal.get());
-    if (known != views_.end() && known->second.version == now) return known->second.view;
-    if (known == views_.end() && views_.size() >= kMostViews) views_.clear();
-    KnownView& kept = views_[principal.get()];
+    views_.begin(now, [all = catalogs_.get()](const CatalogView& view) { return view.all != all; });
+    const std::string key = view_key(*principal);
+    const auto* const known = views_.find(key);
+    if (known != nullptr && known->version == now) return known->view;
     auto view = visible_to(*principal);
-    const CatalogView* const before = kept.view.get();
+    const auto before = known == nullptr ? nullptr : known->view;
     const bool same = before != nullptr && before->all == view->all &&
                       before->readable == view->readable && before->gettable == view->gettable &&
                       before->completing == view->completing;
     if (!same) fill(*view);
-    kept.principal = principal;
-    kept.version = now;
-    if (!same) kept.view = std::move(view);
-    return kept.view;
+    std::shared_ptr<const CatalogView> kept = same ? before : std::move(view);
+    const std::size_t items =
+        kept->resources.size() + kept->templates.size() + kept->prompts.size();
+    views_.keep(key, {.version = now, .view = kept}, items);
+    return kept;
 }
 
 void CatalogLists::append_entry(std::string& out, const CatalogView::Item& item,
@@ -221,26 +247,24 @@ void CatalogLists::append_entry(std::string& out, const CatalogView::Item& item,
     append_listed_object(out, item.entry->json, std::span(&replaced, 1), revision);
 }
 
-const std::string& CatalogLists::digest(const CatalogView& view, CatalogPart part,
-                                        Revision revision) {
-    std::string& digest =
-        view.digests[static_cast<std::size_t>(part)][static_cast<std::size_t>(revision)];
+const std::string& CatalogLists::digest(const CatalogView& view, CatalogPart part) {
+    std::string& digest = view.digests[static_cast<std::size_t>(part)];
     if (!digest.empty()) return digest;
-    std::string all;
-    const auto add = [&](const Items& items, std::string_view name_member) {
+    crypto::Sha256 all;
+    const auto add = [&](const Items& items) {
+        all.update_number(items.size());
         for (const CatalogView::Item& item : items) {
-            append_entry(all, item, name_member, revision);
-            all += '\n';
+            all.update_number(item.name.size()).update(item.name);
+            all.update_number(item.entry->json.size()).update(item.entry->json);
         }
-        all += '\n';
     };
     if (part == CatalogPart::kPrompts) {
-        add(view.prompts, "name");
+        add(view.prompts);
     } else {
-        add(view.resources, "uri");
-        add(view.templates, "uriTemplate");
+        add(view.resources);
+        add(view.templates);
     }
-    return digest = crypto::sha256_hex(all);
+    return digest = to_hex(all.finish());
 }
 
 }  // namespace crab::mcp

@@ -4,6 +4,7 @@
 #include "adapters/mcp/wire/catalogs.hpp"
 #include "adapters/mcp/wire/names.hpp"
 #include "adapters/mcp/wire/revision.hpp"
+#include "adapters/mcp/wire/uri_template.hpp"
 #include "core/pipeline/pipeline.hpp"
 
 #include <array>
@@ -36,10 +37,19 @@ struct CatalogView {
     Sources readable, gettable, completing;  ///< by name of the source
     Items resources, templates, prompts;
     /// See CatalogLists::digest()
-    mutable std::array<std::array<std::string, kRevisions>, 2> digests;
+    mutable std::array<std::string, 2> digests;
 
     /// Null when nothing of this list has the name.
     static const Item* find(const Items& items, std::string_view name);
+    /// The names that prompts have beside the listed one; made by name_prompts().
+    struct Alias {
+        std::string name;
+        bool plain = false;
+        std::size_t prompt = 0;  ///< its place among them
+        auto operator<=>(const Alias&) const = default;
+    };
+    std::vector<Alias> aliases;
+    void name_prompts();
     const Catalog* find_readable(std::string_view source) const;
     bool may_complete(const Catalog& source) const;
     /// Whether anything of it may be read, got or completed.
@@ -50,13 +60,14 @@ struct CatalogView {
     struct Target {
         const Catalog* source = nullptr;
         std::string key;  ///< URI or name, as the source has it
+        bool listed = false;  ///< by the source
         /// Of a resource: whether the source lists it, or a template that it may be made from
-        bool exists() const;
+        bool exists(MatchBudget& budget) const;
     };
     /// Why there is no target: a message for people. Empty: nothing of that name is known.
     using Found = std::expected<Target, std::string>;
     /// Whom a URI is read from; `linked` is the source that gave the caller a link to it, if any.
-    Found find_resource(std::string_view uri, std::string_view linked) const;
+    Found find_resource(std::string_view uri, std::string_view linked, MatchBudget& budget) const;
     Found find_prompt(std::string_view name) const;
     /// The form in which clients of this view know a URI of that source.
     std::string known_uri(std::string_view source, std::string_view uri) const;
@@ -74,8 +85,8 @@ public:
         : pipeline_(pipeline), catalogs_(catalogs), tools_(tools), names_(names) {}
 
     std::shared_ptr<const CatalogView> view_of(const core::PrincipalRef& principal);
-    /// Changes when what the lists of this part show changes.
-    static const std::string& digest(const CatalogView& view, CatalogPart part, Revision revision);
+    /// Changes when what the lists of this part show changes, in whatever revision.
+    static const std::string& digest(const CatalogView& view, CatalogPart part);
     /// Appends the item as the list of this revision shows it.
     static void append_entry(std::string& out, const CatalogView::Item& item,
                              std::string_view name_member, Revision revision);
@@ -83,21 +94,14 @@ public:
     std::uint64_t version() { return tools_.version() + catalogs_.version(); }
 
 private:
-    struct KnownView {
-        core::PrincipalRef principal;
-        std::uint64_t version = 0;
-        std::shared_ptr<const CatalogView> view;
-    };
     std::shared_ptr<CatalogView> visible_to(const core::Principal& principal);
     void fill(CatalogView& view) const;
-
-    static constexpr std::size_t kMostViews = 64;
 
     core::Pipeline& pipeline_;
     const Catalogs& catalogs_;
     ToolLists& tools_;
     const NameOptions names_;
-    std::map<const core::Principal*, KnownView> views_;
+    ViewCache<CatalogView> views_;
 };
 
 /// `crab://<source>/<URI, as it is>`

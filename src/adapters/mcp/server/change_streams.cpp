@@ -74,7 +74,7 @@ struct ChangeStreams::Listening {
     const std::shared_ptr<RemoteWaiter>& waiter;
     std::vector<ListWatch> lists{};
     std::vector<std::string> uris{};
-    std::vector<ResourceWatches::Handle> resources{};
+    std::vector<Session::Watched> resources{};
     std::shared_ptr<Updates> updates = std::make_shared<Updates>();
 
     /// The first message: of what was asked for what will be told. There are no tasks to watch.
@@ -282,17 +282,22 @@ std::optional<Reply> ChangeStreams::refusal(const ClientRequest& request,
 void ChangeStreams::watch_resources(Listening& listening, std::string_view notifications) {
     const auto uris = json::find_raw(notifications, "resourceSubscriptions").value_or("[]");
     const auto view = uses_.catalog_lists.view_of(listening.request.principal);
+    MatchBudget budget;  // of all its URIs
     for (json::RawParts parts(uris); parts.next();) {
         const auto uri = json::read_raw_string(parts.value());
-        if (!uri || std::ranges::find(listening.uris, *uri) != listening.uris.end()) continue;
-        const auto target = view->find_resource(*uri, {});
-        if (!target || !target->exists()) continue;
+        if (!uri || uri->size() > kMostNameBytes ||
+            std::ranges::find(listening.uris, *uri) != listening.uris.end())
+            continue;
+        const auto target = view->find_resource(*uri, {}, budget);
+        if (!target || !target->exists(budget)) continue;
+        HeldBytes bytes(uses_.state.watched.of(listening.request.principal->id));
+        if (!bytes.grow_to(bytes_of_watch(*uri))) break;  // the acknowledgement says what is told
         const auto updated = [updates = listening.updates, waiter = listening.waiter, uri = *uri] {
             updates->add(uri);
             waiter->wake();
         };
         listening.resources.push_back(
-            uses_.watches.watch(target->source->source, target->key, updated));
+            {std::move(bytes), uses_.watches.watch(target->source->source, target->key, updated)});
         listening.uris.push_back(*uri);
     }
 }

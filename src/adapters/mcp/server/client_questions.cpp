@@ -3,7 +3,6 @@
 #include "adapters/mcp/wire/sampling.hpp"
 #include "json/parser.hpp"
 #include "json/raw_parts.hpp"
-#include "json/schema/schema.hpp"
 #include "json/writer.hpp"
 
 namespace crab::mcp {
@@ -30,25 +29,29 @@ std::string elicitation_params(const core::Question& question, Revision revision
     return out;
 }
 
-bool fits_schema(std::string_view params, std::string_view content) {
-    const auto schema =
-        json::Schema::compile(json::find_raw(params, "requestedSchema").value_or("{}"));
-    if (!schema) return true;  // the one who asks has to judge
-    json::Parser parser;
-    const auto root = parser.parse(content);
-    return root && (*schema)->is_valid(root->element());
-}
-
-bool is_elicitation_answer(std::string_view params, std::string_view result, Kind kind) {
-    const auto action = json::find_raw_string(result, "action").value_or("");
-    if (action == "decline" || action == "cancel") return true;
-    if (action != "accept") return false;
-    if (kind == Kind::kUrl) return true;
-    const auto content = json::find_raw(result, "content").value_or("{}");
-    return content.starts_with('{') && fits_schema(params, content);
+std::string_view schema_of(std::string_view params) {
+    return json::find_raw(params, "requestedSchema").value_or("{}");
 }
 
 }  // namespace
+
+bool AnswerCheck::fits_schema(std::string_view content) {
+    if (!std::exchange(compiled_, true))
+        schema_ = json::Schema::compile(schema_of(params_)).value_or(nullptr);
+    if (!schema_) return true;  // the one who asks has to judge
+    json::Parser parser;
+    const auto root = parser.parse(content);
+    return root && schema_->is_valid(root->element());
+}
+
+bool AnswerCheck::fits_elicitation(std::string_view result) {
+    const auto action = json::find_raw_string(result, "action").value_or("");
+    if (action == "decline" || action == "cancel") return true;
+    if (action != "accept") return false;
+    if (kind_ == Kind::kUrl) return true;
+    const auto content = json::find_raw(result, "content").value_or("{}");
+    return content.starts_with('{') && fits_schema(content);
+}
 
 core::Inquirer::Answers answers_of(const ClientCapabilities& has, Revision revision) {
     const Features& knows = features_of(revision);
@@ -78,6 +81,9 @@ Result<std::string> params_for(const core::Question& question, Revision revision
                                bool client_has_tools, std::string_view elicitation_id) {
     switch (question.kind) {
         case Kind::kForm:
+            if (schema_of(question.params).size() > AnswerCheck::kMostSchemaBytes)
+                return fail(ErrorCode::kInvalidArgs, "requestedSchema: at most 64 KiB");
+            [[fallthrough]];
         case Kind::kUrl: return elicitation_params(question, revision, elicitation_id);
         case Kind::kSampling: {
             auto params = sampling_params(question.params, revision, client_has_tools);
@@ -89,10 +95,10 @@ Result<std::string> params_for(const core::Question& question, Revision revision
     return question.params;
 }
 
-bool is_answer(Kind kind, std::string_view params, std::string_view result) {
-    switch (kind) {
+bool AnswerCheck::fits(std::string_view result) {
+    switch (kind_) {
         case Kind::kForm:
-        case Kind::kUrl: return is_elicitation_answer(params, result, kind);
+        case Kind::kUrl: return fits_elicitation(result);
         case Kind::kSampling:
             return json::find_raw(result, "content") && json::find_raw_string(result, "role");
         case Kind::kRoots: return json::find_raw(result, "roots").value_or("").starts_with('[');

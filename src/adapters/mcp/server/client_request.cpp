@@ -1,8 +1,20 @@
 #include "adapters/mcp/server/client_request.hpp"
 
 #include "adapters/mcp/wire/message_writer.hpp"
+#include "json/raw_parts.hpp"
+
+#include <fmt/format.h>
 
 namespace crab::mcp {
+
+std::expected<std::string, std::string> read_name(std::string_view object, std::string_view member,
+                                                  std::size_t most) {
+    auto text = json::find_raw_string(object, member);
+    if (!text) return std::unexpected(fmt::format("{}: a string", member));
+    if (text->size() > most)
+        return std::unexpected(fmt::format("{}: at most {} bytes", member, most));
+    return std::move(*text);
+}
 
 Reply Reply::of_result(const ClientRequest& request, std::string_view result) {
     Reply reply;

@@ -1,12 +1,14 @@
 #pragma once
 
 #include "adapters/mcp/server/session.hpp"
+#include "adapters/mcp/wire/name_limit.hpp"
 #include "adapters/mcp/wire/request_id.hpp"
 #include "adapters/mcp/wire/request_meta.hpp"
 #include "adapters/mcp/wire/result.hpp"
 #include "adapters/mcp/wire/rpc_error.hpp"
 #include "core/call/principal.hpp"
 
+#include <expected>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,6 +33,14 @@ struct ClientRequest {
         return {.revision = revision, .server_info = server_info, .meta = result_meta};
     }
 };
+
+/// Longer names that clients give themselves are not kept.
+inline constexpr std::size_t kMostClientName = 64;
+
+/// A member that names something: a text of at most `most` bytes. Errors: what is wrong with it,
+/// for the client.
+std::expected<std::string, std::string> read_name(std::string_view object, std::string_view member,
+                                                  std::size_t most = kMostNameBytes);
 
 /// The response to a request.
 struct Reply {

@@ -114,7 +114,8 @@ Endpoint::Endpoint(const Uses& uses)
                 .watches = uses.watches,
                 .tools = lists_,
                 .catalog_lists = catalog_lists_}),
-      parser_(json::Limits{.max_bytes = uses.state.options.max_request}) {}
+      parser_(json::Limits{.max_bytes = uses.state.options.max_request}),
+      sweeper_(uses.loop, uses.state) {}
 
 void Endpoint::add_routes(net::Routes<core::PrincipalRef>& routes, Carrier carrier) {
     const net::RequestBodyLimits limits{.max_bytes = state_.options.max_request};
@@ -205,6 +206,7 @@ Task<void> Endpoint::post(net::HttpExchange& exchange, core::PrincipalRef princi
               .version_header = http.find(kVersionField)};
     if (!post.accepted.json && !post.accepted.events)
         co_return refuse(exchange, 406, "Accept: application/json, text/event-stream");
+    sweeper_.look_later();
     if (const auto id = http.find(kSessionField)) {
         post.session = state_.sessions.find(*id, *post.principal);
         post.named = post.session ? NamedSession::kLive : NamedSession::kUnknown;
@@ -338,7 +340,7 @@ void Endpoint::open_session(Post& post, Message message, RequestMeta meta) {
                              json::find_raw(params, "capabilities").value_or("")),
                          .client_name = {}};
     const auto info = json::find_raw(params, "clientInfo").value_or("");
-    facts.client_name = json::find_raw_string(info, "name").value_or("");
+    facts.client_name = read_name(info, "name", kMostClientName).value_or("");
     post.session = state_.sessions.open(std::move(facts));
     const ClientRequest request = request_of(post, std::move(message), std::move(meta), *revision);
     PostAnswer::Options options = answer_options(post);

@@ -5,6 +5,7 @@
 #include "adapters/mcp/server/methods.hpp"
 #include "adapters/mcp/server/post_answer.hpp"
 #include "adapters/mcp/server/server_state.hpp"
+#include "adapters/mcp/server/sweeper.hpp"
 #include "adapters/mcp/server/tool_calls.hpp"
 #include "adapters/mcp/server/tool_lists.hpp"
 #include "adapters/mcp/wire/catalogs.hpp"
@@ -80,6 +81,7 @@ private:
     Methods methods_;
     ChangeStreams streams_;
     json::Parser parser_;
+    Sweeper sweeper_;
 };
 
 }  // namespace crab::mcp

@@ -38,7 +38,7 @@ Task<Result<std::string>> LegacyInquirer::ask(core::Question question) {
     if (!asked) co_return fail(ErrorCode::kUnavailable, "the session has ended");
     const ScopeExit over([&] { uses_.session->forget(*asked); });
     const auto params = params_for(question, client.revision, client.capabilities.sampling_tools,
-                                   fmt::format("{}-{}", client.id, *asked->id.text()));
+                                   fmt::format("{}-{}", client.label, *asked->id.text()));
     if (!params) co_return std::unexpected(params.error());
     std::string message;
     append_request(message, asked->id, question.method, *params);
@@ -46,7 +46,8 @@ Task<Result<std::string>> LegacyInquirer::ask(core::Question question) {
     const WaitEnd end = co_await waiter->wait(loop.now() + uses_.patience);
     if (auto answered = asked->take()) {
         if (!*answered) co_return std::unexpected(answered->error());
-        if (is_answer(question.kind, *params, **answered)) co_return std::move(**answered);
+        AnswerCheck check(question.kind, *params);
+        if (check.fits(**answered)) co_return std::move(**answered);
         co_return fail(ErrorCode::kToolFailed, "the client's answer does not fit what was asked");
     }
     uses_.answer.notify(cancelled_message(asked->id));

@@ -54,6 +54,31 @@ TEST_F(McpLegacySession, ASessionServesFromItsOpeningToItsEnd) {
     EXPECT_EQ(post(session, request(5, "ping")).status, 404);
 }
 
+TEST_F(McpLegacySession, NobodyElseIsToldItsId) {
+    const std::string session = open();
+    EXPECT_EQ(post(session, call(1, "echo")).status, 200);
+    const std::string id = session.substr(sizeof("Mcp-Session-Id: ") - 1, 64);
+    const auto live = state.sessions.find(id, *core::principal_of("caller/ann"));
+    ASSERT_NE(live, nullptr);
+    audit.flush_and_wait();
+    EXPECT_THAT(records->records().back(), HasSubstr(live->facts().label));
+    EXPECT_THAT(records->records().back(), Not(HasSubstr(id)));
+}
+
+TEST_F(McpLegacySession, ALongNameOfAClientIsNotKept) {
+    const auto name_of = [&](std::size_t size) {
+        const std::string params =
+            fmt::format(R"({{"protocolVersion":"2025-11-25",)"
+                        R"("capabilities":{{}},"clientInfo":{{"name":"{}"}}}})",
+                        std::string(size, 'n'));
+        const std::string id = post("", request(0, "initialize", params)).field("Mcp-Session-Id");
+        return state.sessions.find(id, *core::principal_of("caller/ann"))->facts().client_name;
+    };
+    EXPECT_EQ(name_of(64).size(), 64u);
+    EXPECT_EQ(name_of(65), "");
+    EXPECT_EQ(name_of(3 << 20), "");
+}
+
 TEST_F(McpLegacySession, ASessionIsOfItsPrincipalAndItsVersion) {
     const std::string session = open();
     EXPECT_EQ(post(session + "Authorization: Bearer bob\r\n", request(1, "ping")).status, 404);

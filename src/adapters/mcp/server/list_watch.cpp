@@ -30,7 +30,7 @@ const std::string& ListWatch::digest() const {
         return lists_.tools.digest(*lists_.tools.view_of(principal_), revision_);
     const CatalogPart part =
         what_ == What::kResources ? CatalogPart::kResources : CatalogPart::kPrompts;
-    return CatalogLists::digest(*lists_.catalogs.view_of(principal_), part, revision_);
+    return CatalogLists::digest(*lists_.catalogs.view_of(principal_), part);
 }
 
 bool ListWatch::take_change(SteadyTime now) {

@@ -42,6 +42,8 @@ constexpr MethodRow kMethods[] = {
 };
 
 constexpr Milliseconds kCursorKept{60 * 60 * 1000};
+/// A page that has as much gets no further entry.
+constexpr std::size_t kMostPageBytes = std::size_t{4} << 20;
 
 }  // namespace
 
@@ -96,11 +98,8 @@ void Methods::add_instructions(std::string& object, const CatalogView& view,
     std::string text = state_.options.instructions;
     const auto tools = lists_.view_of(principal);
     for (const auto& [name, source] : *view.all) {
-        const auto is_its = [&](const ToolView::Item& item) {
-            return item.tool->source.name == source->source;
-        };
         if (source->instructions.empty() ||
-            (!view.sees(*source) && std::ranges::none_of(tools->items, is_its)))
+            (!view.sees(*source) && !std::ranges::binary_search(tools->sources, source->source)))
             continue;
         if (!text.empty()) text += "\n\n";
         text += fmt::format("[{}] {}", name, source->instructions);
@@ -152,7 +151,7 @@ Reply Methods::list_page(const ClientRequest& request, std::string_view member, 
                          Append append) {
     std::string after;
     if (json::find_raw(request.params, "cursor")) {
-        const auto cursor = json::find_raw_string(request.params, "cursor");
+        const auto cursor = read_name(request.params, "cursor", kMostCursorBytes);
         const auto opened =
             cursor ? state_.sealer.open(SealedFor::kCursor, cursor_owner(request), *cursor)
                    : std::nullopt;
@@ -168,6 +167,7 @@ Reply Methods::list_page(const ClientRequest& request, std::string_view member, 
     std::size_t listed = 0;
     for (; item != items.end() && listed < state_.options.page; ++item) {
         const std::size_t before = result.size();
+        if (listed > 0 && before >= kMostPageBytes) break;
         if (listed > 0) result += ',';
         const std::size_t from = result.size();
         append(result, *item);
@@ -214,12 +214,13 @@ Reply Methods::list_prompts(const ClientRequest& request) {
 }
 
 Reply Methods::subscribe(const ClientRequest& request) {
-    const auto uri = json::find_raw_string(request.params, "uri");
-    if (!uri) return Reply::invalid_params(request, "uri: a string");
+    const auto uri = read_name(request.params, "uri");
+    if (!uri) return Reply::invalid_params(request, uri.error());
     const auto view = catalogs_.view_of(request.principal);
-    const auto target = view->find_resource(*uri, {});
+    MatchBudget budget;
+    const auto target = view->find_resource(*uri, {}, budget);
     if (!target && !target.error().empty()) return Reply::invalid_params(request, target.error());
-    if (!target || !target->exists())
+    if (!target || !target->exists(budget))
         return Reply::of_error(
             request, resource_not_found(*uri, "there is no such resource", request.revision));
     // the callback must not hold the session: its last owner could be the one that is called
@@ -229,14 +230,19 @@ Reply Methods::subscribe(const ClientRequest& request) {
         append_notification(message, "notifications/resources/updated", params);
         stream->add_if_read(message);
     };
-    if (!request.session->watch(*uri, watches_.watch(target->source->source, target->key, updated)))
+    HeldBytes bytes(state_.watched.of(request.principal->id));
+    if (!bytes.grow_to(bytes_of_watch(*uri)))
+        return Reply::invalid_params(request, "uri: you watch too many resources");
+    Session::Watched watched{std::move(bytes),
+                             watches_.watch(target->source->source, target->key, updated)};
+    if (!request.session->watch(*uri, std::move(watched)))
         return Reply::invalid_params(request, "uri: this session watches too many resources");
     return Reply::of_plain(request, "{}");
 }
 
 Reply Methods::unsubscribe(const ClientRequest& request) {
-    const auto uri = json::find_raw_string(request.params, "uri");
-    if (!uri) return Reply::invalid_params(request, "uri: a string");
+    const auto uri = read_name(request.params, "uri");
+    if (!uri) return Reply::invalid_params(request, uri.error());
     request.session->unwatch(*uri);
     return Reply::of_plain(request, "{}");
 }

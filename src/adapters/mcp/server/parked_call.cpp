@@ -15,8 +15,10 @@ namespace crab::mcp {
 
 /// A question without an answer. `answer` is guarded by the mutex of the call.
 struct ParkedCall::Open {
-    core::Question::Kind kind;
-    std::string key, method, params;
+    Open(core::Question::Kind of, std::string with) : kind(of), check(of, std::move(with)) {}
+    const core::Question::Kind kind;
+    AnswerCheck check;
+    std::string key, method;
     std::shared_ptr<RemoteWaiter> waiter;
     bool presented = false;
     std::optional<Result<std::string>> answer;
@@ -27,15 +29,25 @@ struct ParkedCall::Open {
     }
 };
 
+namespace {
+
+/// For who repeats the last round of a call whose outcome was too large to be kept.
+CallAnswer outcome_not_kept() {
+    return CallAnswer::of_error(
+        {.code = rpc_code::kInternalError,
+         .message = "the call has ended, and its outcome was too large to be kept",
+         .data = {}});
+}
+
+}  // namespace
+
 Task<Result<std::string>> ParkedCall::ask(core::Question question) {
     if (!can_answer(facts_.answers, question.kind))
         co_return fail(ErrorCode::kUnavailable, "this client cannot be asked for that");
     auto params = params_for(question, facts_.revision, facts_.answers.sampling_tools, {});
     if (!params) co_return std::unexpected(params.error());
-    const auto open = std::make_shared<Open>();
-    open->kind = question.kind;
+    const auto open = std::make_shared<Open>(question.kind, std::move(*params));
     open->method = std::move(question.method);
-    open->params = std::move(*params);
     open->waiter = std::make_shared<RemoteWaiter>(home_.executor(), home_.timers());
     {
         const std::scoped_lock lock(mutex_);
@@ -104,6 +116,7 @@ void ParkedCall::detach(const std::shared_ptr<RemoteWaiter>& reader, bool left) 
 ParkedCall::News ParkedCall::take() {
     const std::scoped_lock lock(mutex_);
     News news{.notices = std::exchange(notices_, {}), .ended = ended_, .round = round_};
+    if (std::exchange(passing_, false)) ended_ = outcome_not_kept();
     if (ended_ || !in_round_) return news;
     delivered_ = round_;
     json::Writer writer(news.questions);
@@ -111,7 +124,8 @@ ParkedCall::News ParkedCall::take() {
     for (const auto& open : open_) {
         if (!open->presented || open->answer) continue;
         writer.key(open->key).begin_object().key("method").string(open->method);
-        writer.key("params").raw(open->params.empty() ? "{}" : open->params).end_object();
+        const std::string& params = open->check.params();
+        writer.key("params").raw(params.empty() ? "{}" : params).end_object();
     }
     writer.end_object();
     return news;
@@ -123,7 +137,7 @@ void ParkedCall::answer(unsigned round, std::string_view responses) {
     for (const auto& open : open_) {
         const auto response = json::find_raw(responses, open->key);
         if (!open->presented || open->answer || !response || !response->starts_with('{')) continue;
-        if (is_answer(open->kind, open->params, *response)) open->settle(std::string(*response));
+        if (open->check.fits(*response)) open->settle(std::string(*response));
     }
     present_left();
 }
@@ -136,9 +150,25 @@ bool ParkedCall::notify(const std::string& message) {
     return true;
 }
 
+bool ParkedCall::fits() {
+    std::size_t bytes = facts_.request_bytes;
+    if (ended_) bytes += ended_->result.size();
+    if (ended_ && ended_->error)
+        bytes += ended_->error->message.size() + ended_->error->data.size();
+    return kept_.grow_to(bytes);
+}
+
+bool ParkedCall::count_in(std::shared_ptr<ByteBudget> budget) {
+    const std::scoped_lock lock(mutex_);
+    kept_ = HeldBytes(std::move(budget));
+    return fits();
+}
+
 void ParkedCall::finish(CallAnswer answer, SteadyTime now) {
     const std::scoped_lock lock(mutex_);
-    ended_ = std::move(answer);
+    ended_ = std::move(answer);  // its error may carry the data of an upstream
+    passing_ = !fits();
+    if (passing_ && readers_.empty()) ended_ = outcome_not_kept();
     ended_at_ = now;
     in_round_ = false;
     wake_readers();

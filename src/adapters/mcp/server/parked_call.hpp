@@ -1,6 +1,7 @@
 #pragma once
 
 #include "adapters/mcp/server/call_answer.hpp"
+#include "base/byte_budget.hpp"
 #include "base/task/waiter.hpp"
 #include "core/call/inquirer.hpp"
 #include "net/loop/event_loop.hpp"
@@ -25,10 +26,12 @@ public:
 
     struct Facts {
         std::string key;  ///< random; what its client's state names it by
+        std::string principal;
         std::string credential;
         Revision revision = Revision::k2026_07_28;
         Answers answers;
         Milliseconds patience;  ///< with one question
+        std::size_t request_bytes = 0;  ///< of the request, which lives as long as the call
     };
     ParkedCall(Facts facts, net::EventLoop& home) : facts_(std::move(facts)), home_(home) {}
 
@@ -53,6 +56,9 @@ public:
     void answer(unsigned round, std::string_view responses);
     /// A notification for the client; false when no request waits.
     bool notify(const std::string& message);
+    /// Counts what is kept of the call from now on, until it is gone: its request, and its outcome,
+    /// which becomes an error if there is no room for it. False when there is none for the request.
+    bool count_in(std::shared_ptr<ByteBudget> budget);
     /// The call has ended.
     void finish(CallAnswer answer, SteadyTime now);
     std::optional<SteadyTime> ended_at() const;
@@ -67,6 +73,7 @@ public:
 
 private:
     struct Open;
+    bool fits();
     void present();
     void present_left();
     void wake_readers();
@@ -78,6 +85,8 @@ private:
     std::vector<std::shared_ptr<Open>> open_;
     std::vector<std::string> notices_;
     std::optional<CallAnswer> ended_;
+    HeldBytes kept_;
+    bool passing_ = false;  // the outcome goes with who takes it
     SteadyTime ended_at_{};
     unsigned round_ = 0, delivered_ = 0, asked_ = 0;
     bool in_round_ = false;  // some questions are with the client

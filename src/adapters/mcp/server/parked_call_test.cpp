@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+
 namespace crab::mcp {
 namespace {
 
@@ -154,6 +156,59 @@ TEST_F(McpParkedCallWithoutPatience, NoRetryInTimeIsACancelAndALateOneIsRefused)
     EXPECT_TRUE(until(
         [&] { return call({.state = state, .responses = kAccept}).contains(R"("code":-32602)"); }));
     EXPECT_EQ(host->asked, 1);
+}
+
+TEST_F(McpParkedCall, WhatIsParkedHasALimitForEachPrincipal) {
+    ParkedCalls calls(clock, Milliseconds(1000),
+                      {.in_all = 4, .per_principal = 2, .bytes_per_principal = 10'000});
+    int keys = 0;
+    const auto made = [&](std::string who, std::size_t bytes) {
+        return std::make_shared<ParkedCall>(
+            ParkedCall::Facts{
+                .key = std::to_string(++keys), .principal = std::move(who), .request_bytes = bytes},
+            lanes[0]->server.thread.loop);
+    };
+    const auto first = made("ann", 5000), bobs = made("bob", 0);
+    EXPECT_TRUE(calls.keep(first));
+    EXPECT_TRUE(calls.keep(first)) << "it is kept already";
+    EXPECT_FALSE(calls.keep(made("ann", 5001)));
+    EXPECT_TRUE(calls.keep(made("ann", 1000)));
+    EXPECT_FALSE(calls.keep(made("ann", 0)));
+    EXPECT_TRUE(calls.keep(bobs));
+    const auto result_of = [](ParkedCall& call) { return call.take().ended->result.size(); };
+    bobs->finish({.result = std::string(9000, 'r')}, clock.steady_now());
+    EXPECT_EQ(result_of(*bobs), 9000u);
+    EXPECT_EQ(result_of(*bobs), 9000u);
+    // one that does not fit is for who waits, and for nobody else
+    const auto reader = std::make_shared<RemoteWaiter>(lanes[0]->server.thread.loop.executor(),
+                                                       lanes[0]->server.thread.loop.timers());
+    first->attach(reader);
+    first->finish({.result = std::string(9000, 'r')}, clock.steady_now());
+    EXPECT_EQ(result_of(*first), 9000u);
+    EXPECT_THAT(first->take().ended->error->message, HasSubstr("too large to be kept"));
+}
+
+/// Fails as no host may.
+struct ThrowingHost final : core::ToolHost {
+    Task<core::Outcome> run(core::AdmittedCall call, core::FrameSink&) override {
+        core::Question question{.kind = core::Question::Kind::kForm,
+                                .key = "name",
+                                .method = "elicitation/create",
+                                .params = test::AskingHost::kForm};
+        co_await call.call().inquirer->ask(std::move(question));
+        throw std::runtime_error("thrown on purpose");
+    }
+};
+
+TEST_F(McpParkedCall, OneWhoseHostThrewIsCancelledWithoutHarm) {
+    offer("throws", std::make_shared<ThrowingHost>());
+    const std::string state_text = state_of(call({.tool = "throws"}));
+    const std::string end = call({.tool = "throws", .state = state_text, .responses = kAccept});
+    EXPECT_THAT(end, HasSubstr("INTERNAL"));
+    state.parked.end_credential("of ann");
+    for (const auto& lane : lanes) lane->server.thread.run([] { return 0; });
+    EXPECT_THAT(call({.tool = "throws", .state = state_text, .responses = kAccept}),
+                HasSubstr("INTERNAL"));
 }
 
 }  // namespace

@@ -1,16 +1,34 @@
 #include "adapters/mcp/server/parked_calls.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace crab::mcp {
 
-bool ParkedCalls::keep(const std::shared_ptr<ParkedCall>& call) {
+void ParkedCalls::forget_old() {
     const SteadyTime now = clock_.steady_now();
-    const std::scoped_lock lock(mutex_);
-    if (calls_.contains(call->facts().key)) return true;
     std::erase_if(calls_, [&](const auto& each) {
         const auto ended = each.second->ended_at();
         return ended && now - *ended >= kept_;
     });
-    if (calls_.size() >= kMost) return false;
+}
+
+bool ParkedCalls::sweep() {
+    const std::scoped_lock lock(mutex_);
+    forget_old();
+    return !calls_.empty();
+}
+
+bool ParkedCalls::keep(const std::shared_ptr<ParkedCall>& call) {
+    const std::string& principal = call->facts().principal;
+    const std::scoped_lock lock(mutex_);
+    if (calls_.contains(call->facts().key)) return true;
+    forget_old();
+    const auto its = std::ranges::count_if(
+        calls_, [&](const auto& each) { return each.second->facts().principal == principal; });
+    if (calls_.size() >= limits_.in_all || std::cmp_greater_equal(its, limits_.per_principal))
+        return false;
+    if (!call->count_in(bytes_.of(principal))) return false;
     calls_.emplace(call->facts().key, call);
     return true;
 }

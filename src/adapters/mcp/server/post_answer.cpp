@@ -71,6 +71,7 @@ void PostAnswer::write_taken() {
 
 void PostAnswer::send_event(std::string_view message) {
     if (stream_) {
+        options_.session->make_room_for(message.size());
         stream_->add(message);
         return write_taken();
     }

@@ -2,6 +2,7 @@
 
 #include "base/clock.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace crab::mcp {
@@ -21,10 +22,27 @@ TEST(McpResourceLinks, ALinkIsOfItsPrincipalAndForAnHour) {
 TEST(McpResourceLinks, TheOldestOfTooManyIsForgotten) {
     FakeClock clock;
     ResourceLinks links(clock);
-    for (std::size_t i = 0; i <= ResourceLinks::kPerPrincipal; ++i)
+    for (std::size_t i = 0; i <= ResourceLinks::Limits().per_principal; ++i)
         links.remember("ann", std::to_string(i), "docs");
     EXPECT_EQ(links.source_of("ann", "0"), "");
     EXPECT_EQ(links.source_of("ann", "1"), "docs");
+}
+
+TEST(McpResourceLinks, TheyTakeALimitedNumberOfBytes) {
+    FakeClock clock;
+    ResourceLinks links(clock, {.principals = 3, .bytes_per_principal = 40'000, .bytes = 90'000});
+    const auto uri = [](int i) { return fmt::format("x:{:08000}", i); };
+    links.remember("ann", "x:" + std::string(8 << 10, 'u'), "docs");
+    EXPECT_EQ(links.bytes(), 0u) << "nobody can ask for it";
+    for (int i = 0; i < 10; ++i) links.remember("ann", uri(i), "docs");
+    EXPECT_LE(links.bytes(), 40'000u);
+    EXPECT_EQ(links.source_of("ann", uri(9)), "docs");
+    EXPECT_EQ(links.source_of("ann", uri(1)), "");
+    for (const char* who : {"bob", "cid", "ann", "dan"})
+        for (int i = 0; i < 3; ++i) links.remember(who, uri(i), "docs");
+    EXPECT_LE(links.bytes(), 90'000u);
+    EXPECT_EQ(links.source_of("dan", uri(2)), "docs") << "newcomers have their place";
+    EXPECT_EQ(links.source_of("bob", uri(2)), "");
 }
 
 }  // namespace

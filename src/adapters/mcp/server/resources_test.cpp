@@ -1,4 +1,5 @@
 #include "adapters/mcp/server/test_support.hpp"
+#include "json/raw_parts.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,6 +7,7 @@
 namespace crab::mcp {
 namespace {
 
+using test::Answer;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -162,6 +164,106 @@ TEST_F(McpResources, WhatMayNotBeCalledIsNotListed) {
     EXPECT_THAT(list, Not(HasSubstr("wiki")));
     EXPECT_THAT(read("crab://wiki/x:both"), HasSubstr("-32602"));
     EXPECT_THAT(modern("server/discover").body, HasSubstr("[docs] Read first."));
+}
+
+TEST_F(McpResources, WhatNamesSomethingHasALength) {
+    const std::string session = open();
+    const std::string longest(8 << 10, 'u'), longer = longest + "u";
+    const auto ask_with = [&](std::string_view method, std::string_view params,
+                              std::string_view name) {
+        return post(session, request(1, method, fmt::format(fmt::runtime(params), name))).body;
+    };
+    constexpr std::pair<std::string_view, std::string_view> kMethods[] = {
+        {"tools/call", R"({{"name":"{}"}})"},
+        {"prompts/get", R"({{"name":"{}"}})"},
+        {"resources/read", R"({{"uri":"{}"}})"},
+        {"resources/subscribe", R"({{"uri":"{}"}})"},
+        {"resources/unsubscribe", R"({{"uri":"{}"}})"},
+        {"completion/complete",
+         R"({{"ref":{{"type":"ref/prompt","name":"{}"}},"argument":{{"name":"a","value":"v"}}}})"},
+        {"completion/complete",
+         R"({{"ref":{{"type":"ref/prompt","name":"hi"}},"argument":{{"name":"a","value":"{}"}}}})"},
+    };
+    for (const auto& [method, params] : kMethods) {
+        const std::string refused = ask_with(method, params, longer);
+        EXPECT_THAT(refused, HasSubstr("at most 8192 bytes")) << method;
+        EXPECT_LT(refused.size(), 1000u);
+        EXPECT_THAT(ask_with(method, params, longest), Not(HasSubstr("at most"))) << method;
+    }
+    EXPECT_THAT(ask_with("tools/list", R"({{"cursor":"{}"}})", std::string(20'000, 'c')),
+                HasSubstr("-32602"));
+}
+
+TEST_F(McpResources, AUriIsComparedWithTemplatesWithinABudget) {
+    std::string hostile = "x:", uri = "x:" + std::string(8000, 'a');
+    for (int i = 0; i < 500; ++i) hostile += "{+x}aaaa";
+    Catalog evil;
+    for (int i = 0; i < 100; ++i)
+        evil.templates.push_back({hostile + std::to_string(i), R"({"name":"t"})"});
+    offer_source("evil", std::move(evil), [](auto, auto args) {
+        return mcp_result(fmt::format(R"({{"contents":[],"asked":{}}})", args));
+    });
+    const std::string session = open();
+    const auto ask_with = [&](std::string_view method, std::string_view of) {
+        return post(session, request(1, method, fmt::format(R"({{"uri":"{}"}})", of))).body;
+    };
+    EXPECT_THAT(ask_with("resources/read", uri), HasSubstr("ask for crab://<source>/<URI>"));
+    EXPECT_THAT(ask_with("resources/subscribe", uri), HasSubstr("too many templates"));
+    EXPECT_THAT(ask_with("resources/read", "crab://evil/" + uri), HasSubstr(R"("contents":[])"));
+    EXPECT_THAT(read("x:docs"), HasSubstr("of docs"));
+}
+
+TEST_F(McpResources, APageHasALengthInBytes) {
+    Catalog large;
+    for (int i = 0; i < 10; ++i)
+        large.resources.push_back(
+            {fmt::format("z:{}", i),
+             fmt::format(R"({{"uri":"z:{}","name":"{}"}})", i, std::string(1 << 20, 'n'))});
+    large.resources.push_back({std::string(9000, 'k'), R"({"name":"n"})"});
+    offer_source("large", std::move(large), {});
+    const std::string session = open();
+    std::string params = "{}";
+    std::size_t pages = 0, listed = 0;
+    for (std::string cursor = "?"; !cursor.empty() && pages < 20; ++pages) {
+        const std::string body = post(session, request(1, "resources/list", params)).body;
+        EXPECT_LT(body.size(), 6u << 20);
+        const auto result = json::find_raw(body, "result").value_or("");
+        for (json::RawParts each(json::find_raw(result, "resources").value_or("")); each.next();)
+            ++listed;
+        cursor = json::find_raw_string(result, "nextCursor").value_or("");
+        params = fmt::format(R"({{"cursor":"{}"}})", cursor);
+    }
+    EXPECT_EQ(pages, 3u);
+    EXPECT_EQ(listed, 13u) << "of three sources, without the one that nobody can ask for";
+}
+
+TEST_F(McpResources, WatchesTakeALimitedNumberOfBytes) {
+    const std::string session = open();
+    const auto uri = [](int i) { return fmt::format("x:page/{:08000}", i); };
+    const auto ask_with = [&](std::string_view method, int i) {
+        return post(session,
+                    request(1, method, fmt::format(R"({{"uri":"crab://docs/{}"}})", uri(i))))
+            .body;
+    };
+    int watched = 0;
+    while (watched < 256 && ask_with("resources/subscribe", watched).contains(R"("result":{})"))
+        ++watched;
+    EXPECT_GT(watched, 150);
+    EXPECT_LT(watched, 200);
+    EXPECT_LE(state.watched.whole().held(), std::size_t{4} << 20);
+    EXPECT_THAT(ask_with("resources/subscribe", 900), HasSubstr("too many resources"));
+    ask_with("resources/unsubscribe", 0);
+    EXPECT_THAT(ask_with("resources/subscribe", 900), HasSubstr(R"("result":{})"));
+    // what one has taken is of no account to another
+    EXPECT_THAT(post(open(), request(1, "resources/subscribe", R"({"uri":"x:docs"})")).body,
+                HasSubstr("too many"));
+    const Answer other = post("Authorization: Bearer bob\r\n", opening("2025-11-25"));
+    const std::string others = fmt::format("Authorization: Bearer bob\r\nMcp-Session-Id: {}\r\n",
+                                           other.field("Mcp-Session-Id"));
+    EXPECT_THAT(post(others, request(1, "resources/subscribe", R"({"uri":"x:docs"})")).body,
+                HasSubstr(R"("result":{})"));
+    EXPECT_EQ(ask("DELETE", session).status, 204);
+    EXPECT_LE(state.watched.whole().held(), 1000u);
 }
 
 }  // namespace

@@ -40,4 +40,9 @@ ServerState::ServerState(ServerOptions chosen, const Clock& clock, crypto::Rando
       sealer(std::move(key), random, clock),
       random_(random) {}
 
+bool ServerState::sweep() {
+    const bool has_sessions = sessions.sweep();
+    return parked.sweep() || has_sessions;
+}
+
 }  // namespace crab::mcp

@@ -7,6 +7,7 @@
 #include "adapters/mcp/wire/names.hpp"
 #include "adapters/mcp/wire/revision.hpp"
 #include "adapters/mcp/wire/sealed.hpp"
+#include "base/byte_budget.hpp"
 #include "base/encoding.hpp"
 
 #include <map>
@@ -47,6 +48,10 @@ private:
     std::map<std::string, std::size_t> taken_;
 };
 
+/// What a watched resource takes: its URI is with the client's stream, with the watches and with
+/// who tells of it.
+constexpr std::size_t bytes_of_watch(std::string_view uri) { return 512 + 3 * uri.size(); }
+
 /// What the endpoints of all event loops share.
 class ServerState {
 public:
@@ -59,9 +64,12 @@ public:
     const std::string server_info;  ///< `serverInfo`, an object
     Sessions sessions;
     ListenPlaces listens;
+    ByteBudgets watched{std::size_t{4} << 20, std::size_t{64} << 20};  ///< of principals' watches
     ResourceLinks links;
     ParkedCalls parked;
     const Sealer sealer;
+    /// Drops what was kept for long enough; false when nothing is kept.
+    bool sweep();
     /// A name that nobody can guess.
     std::string new_key() { return to_hex(random_.bytes<16>()); }
 

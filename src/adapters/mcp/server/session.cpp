@@ -2,6 +2,7 @@
 
 #include "base/task/spawn.hpp"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -101,16 +102,16 @@ void Session::take_response(const RequestId& id, Result<std::string> answer) {
     asked->answer(std::move(answer));
 }
 
-bool Session::watch(const std::string& uri, ResourceWatches::Handle handle) {
+bool Session::watch(const std::string& uri, Watched watched) {
     // handles end without the lock: they tell others
     const std::scoped_lock lock(mutex_);
     if (ended_ || (watches_.size() >= kMostWatches && !watches_.contains(uri))) return false;
-    std::swap(watches_[uri], handle);
+    std::swap(watches_[uri], watched);
     return true;
 }
 
 void Session::unwatch(const std::string& uri) {
-    ResourceWatches::Handle over;
+    Watched over;
     const std::scoped_lock lock(mutex_);
     const auto found = watches_.find(uri);
     if (found == watches_.end()) return;
@@ -122,7 +123,7 @@ std::shared_ptr<SessionStream> Session::open_stream() {
     const std::scoped_lock lock(mutex_);
     if (ended_) return nullptr;
     forget_old_streams();
-    auto made = std::make_shared<SessionStream>(++last_stream_);
+    auto made = std::make_shared<SessionStream>(++last_stream_, replies_);
     streams_.emplace(last_stream_, made);
     return made;
 }
@@ -132,6 +133,22 @@ std::shared_ptr<SessionStream> Session::find_stream(std::uint64_t number) {
     forget_old_streams();
     const auto found = streams_.find(number);
     return found == streams_.end() ? nullptr : found->second;
+}
+
+void Session::make_room_for(std::size_t bytes) {
+    const auto is_over = [](const auto& each) { return each.second->closed_at().has_value(); };
+    const std::scoped_lock lock(mutex_);
+    HeldBytes room(replies_);
+    while (!room.grow_to(bytes + SessionStream::kPerEvent)) {
+        const auto oldest = std::ranges::find_if(streams_, is_over);
+        if (oldest == streams_.end()) return;
+        streams_.erase(oldest);
+    }
+}
+
+void Session::sweep() {
+    const std::scoped_lock lock(mutex_);
+    forget_old_streams();
 }
 
 void Session::forget_old_streams() {

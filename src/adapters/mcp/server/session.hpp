@@ -5,6 +5,7 @@
 #include "adapters/mcp/wire/catalogs.hpp"
 #include "adapters/mcp/wire/request_id.hpp"
 #include "adapters/mcp/wire/revision.hpp"
+#include "base/byte_budget.hpp"
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "core/call/principal.hpp"
@@ -58,15 +59,20 @@ public:
     static constexpr Milliseconds kStreamsKept{5 * 60 * 1000};
 
     struct Facts {
-        std::string id;
+        std::string id;  ///< a secret of its client: nobody else is told
+        std::string label;  ///< names it in records and to tool hosts; says nothing of the id
         std::string principal, tenant;  ///< whose session it is
         std::string credential;  ///< with which it was opened; may be empty
         Revision revision = Revision::k2025_11_25;
         ClientCapabilities capabilities;
         std::string client_name;
     };
-    Session(Facts facts, const Clock& clock)
-        : facts_(std::move(facts)), clock_(clock), used_at_(clock.steady_now()) {}
+    /// `replies`: what is kept for resuming, of this session and others; null: without limit.
+    Session(Facts facts, const Clock& clock, std::shared_ptr<ByteBudget> replies = nullptr)
+        : facts_(std::move(facts)),
+          clock_(clock),
+          replies_(std::move(replies)),
+          used_at_(clock.steady_now()) {}
 
     const Facts& facts() const { return facts_; }
     bool is_of(const core::Principal& principal) const {
@@ -93,8 +99,13 @@ public:
     /// A response of the client; one that nobody waits for is dropped.
     void take_response(const RequestId& id, Result<std::string> answer);
 
-    /// Keeps a watched resource, in the place of one of this URI; false when it has too many.
-    bool watch(const std::string& uri, ResourceWatches::Handle handle);
+    /// A watched resource, and what it takes of the budget of who watches.
+    struct Watched {
+        HeldBytes bytes;
+        ResourceWatches::Handle handle;
+    };
+    /// Keeps it, in the place of one of this URI; false when it has too many.
+    bool watch(const std::string& uri, Watched watched);
     void unwatch(const std::string& uri);
 
     /// The stream of GET.
@@ -104,6 +115,10 @@ public:
     std::shared_ptr<SessionStream> open_stream();
     /// Null when it is unknown or was dropped. 0 is that of GET, which is found by events().
     std::shared_ptr<SessionStream> find_stream(std::uint64_t number);
+    /// Drops streams that are over, the oldest first, until an event of so many bytes can be kept.
+    void make_room_for(std::size_t bytes);
+    /// Drops the streams that were kept for long enough.
+    void sweep();
 
     /// Ends it: cancels what runs, closes its streams.
     void end();
@@ -128,7 +143,8 @@ private:
 
     const Facts facts_;
     const Clock& clock_;
-    const std::shared_ptr<SessionStream> events_ = std::make_shared<SessionStream>(0);
+    const std::shared_ptr<ByteBudget> replies_;
+    const std::shared_ptr<SessionStream> events_ = std::make_shared<SessionStream>(0, replies_);
     mutable std::mutex mutex_;
     bool initialized_ = false, ended_ = false;
     std::string log_level_ = "info";
@@ -136,7 +152,7 @@ private:
     std::map<std::uint64_t, std::shared_ptr<SessionStream>> streams_;
     std::uint64_t last_stream_ = 0, last_asked_ = 0;
     std::unordered_map<RequestId, std::shared_ptr<AskedClient>, RequestIdHash> asked_;
-    std::map<std::string, ResourceWatches::Handle, std::less<>> watches_;  // by the client's URI
+    std::map<std::string, Watched, std::less<>> watches_;  // by the client's URI
     std::atomic<std::size_t> uses_ = 0;
     std::atomic<SteadyTime> used_at_;
 };

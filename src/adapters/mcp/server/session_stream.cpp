@@ -48,13 +48,23 @@ std::uint64_t SessionStream::last() const {
     return last_;
 }
 
+void SessionStream::drop_oldest() {
+    bytes_ -= events_.front().bytes.size() + kPerEvent;
+    events_.pop_front();
+}
+
+bool SessionStream::fits() {
+    kept_.shrink_to(bytes_);
+    return kept_.grow_to(bytes_);
+}
+
 void SessionStream::keep(std::string bytes) {
-    bytes_ += bytes.size();
+    bytes_ += bytes.size() + kPerEvent;
     events_.push_back({++last_, std::move(bytes)});
-    while (events_.size() > 1 && (events_.size() > kMostEvents || bytes_ > kMostBytes)) {
-        bytes_ -= events_.front().bytes.size();
-        events_.pop_front();
-    }
+    while (events_.size() > 1 && (events_.size() > kMostEvents || bytes_ > kMostBytes || !fits()))
+        drop_oldest();
+    passing_ = !fits();
+    if (passing_ && reader_ == 0) drop_oldest();
     if (waiter_) waiter_->wake();
 }
 
@@ -94,7 +104,7 @@ std::optional<SteadyTime> SessionStream::closed_at() const {
     return at == SteadyTime::max() ? std::nullopt : std::optional(at);
 }
 
-SessionStream::Taken SessionStream::take(ReaderId reader, std::uint64_t after) const {
+SessionStream::Taken SessionStream::take(ReaderId reader, std::uint64_t after) {
     const std::scoped_lock lock(mutex_);
     Taken taken{.bytes = {}, .last = after};
     if (reader != reader_) {
@@ -107,6 +117,10 @@ SessionStream::Taken SessionStream::take(ReaderId reader, std::uint64_t after) c
         taken.last = event.number;
     }
     taken.ended = closed_at().has_value();
+    if (std::exchange(passing_, false)) {
+        while (!events_.empty()) drop_oldest();
+        kept_.shrink_to(0);
+    }
     return taken;
 }
 

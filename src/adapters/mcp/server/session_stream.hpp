@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/byte_budget.hpp"
 #include "base/task/waiter.hpp"
 
 #include <atomic>
@@ -11,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace crab::mcp {
 
@@ -24,14 +26,18 @@ struct EventId {
 
 /// The events of one stream of a legacy session, of a POST's answer or of GET, kept for a while for
 /// who resumes after a broken connection. One reader at a time takes them; the newest one counts.
-/// Any number of threads. Source: docs/protocols/mcp.md, section 2.4, "Resuming".
+/// What the budget has no room for is there until the reader has taken it, and not kept. Any number
+/// of threads. Source: docs/protocols/mcp.md, section 2.4, "Resuming".
 class SessionStream {
 public:
     static constexpr std::size_t kMostEvents = 256;
     static constexpr std::size_t kMostBytes = std::size_t{1} << 20;
     using ReaderId = std::uint64_t;
 
-    explicit SessionStream(std::uint64_t number) : number_(number) {}
+    static constexpr std::size_t kPerEvent = 64;  ///< bytes that one takes beside its text
+
+    explicit SessionStream(std::uint64_t number, std::shared_ptr<ByteBudget> budget = nullptr)
+        : number_(number), kept_(std::move(budget)) {}
     std::uint64_t number() const { return number_; }
 
     /// A new reader, in the place of the one before, which is woken. `waiter` is woken when there
@@ -60,7 +66,7 @@ public:
         bool ended = false;  ///< closed, and all is taken
     };
     /// What `reader` has not taken yet: the events after number `after`.
-    Taken take(ReaderId reader, std::uint64_t after) const;
+    Taken take(ReaderId reader, std::uint64_t after);
     /// Whether one who has seen event `number` can be given all that followed.
     bool can_resume(std::uint64_t number) const;
 
@@ -70,6 +76,8 @@ private:
         std::string bytes;
     };
     void keep(std::string bytes);
+    void drop_oldest();
+    bool fits();
     void add_message(std::string_view message);
     std::string next_id() const { return EventId{number_, last_ + 1}.text(); }
 
@@ -77,6 +85,8 @@ private:
     mutable std::mutex mutex_;
     std::deque<Event> events_;
     std::size_t bytes_ = 0;
+    HeldBytes kept_;
+    bool passing_ = false;  // what there is goes with who takes it
     std::uint64_t last_ = 0;
     ReaderId reader_ = 0;  // 0: nobody
     ReaderId readers_ = 0;

@@ -1,10 +1,18 @@
 #include "adapters/mcp/server/sessions.hpp"
 
 #include "base/encoding.hpp"
+#include "crypto/digest.hpp"
 
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace crab::mcp {
+namespace {
+
+constexpr std::size_t kLabelDigits = 16;
+
+}  // namespace
 
 bool Sessions::is_old(const Session& session) const {
     const auto since = session.idle_since();
@@ -37,7 +45,10 @@ void Sessions::make_room(Taken& taken, std::string_view principal) {
 
 std::shared_ptr<Session> Sessions::open(Session::Facts facts) {
     facts.id = to_hex(random_.bytes<32>());
-    auto made = std::make_shared<Session>(std::move(facts), clock_);
+    facts.label = crypto::sha256_hex(facts.id).substr(0, kLabelDigits);
+    const std::string whose = fmt::format("{}\n{}", facts.principal, facts.tenant);
+    auto replies = std::make_shared<ByteBudget>(limits_.bytes_per_session, replies_.of(whose));
+    auto made = std::make_shared<Session>(std::move(facts), clock_, std::move(replies));
     Taken over;
     {
         const std::scoped_lock lock(mutex_);
@@ -88,6 +99,18 @@ void Sessions::end_all() {
         take_if(over, [](const Session&) { return true; });
     }
     for (const auto& each : over) each->end();
+}
+
+bool Sessions::sweep() {
+    Taken over, left;
+    {
+        const std::scoped_lock lock(mutex_);
+        take_if(over, [&](const Session& session) { return is_old(session); });
+        for (const auto& [id, session] : sessions_) left.push_back(session);
+    }
+    for (const auto& each : over) each->end();
+    for (const auto& each : left) each->sweep();
+    return !left.empty();
 }
 
 std::size_t Sessions::size() const {

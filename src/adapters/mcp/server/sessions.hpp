@@ -20,9 +20,16 @@ public:
     struct Limits {
         Milliseconds idle{30 * 60 * 1000};  ///< `mcp.session_idle`
         std::size_t per_principal = 64;
+        /// Of events that are kept for resuming; one of them holds the largest reply.
+        std::size_t bytes_per_session = std::size_t{10} << 20;
+        std::size_t bytes_per_principal = std::size_t{32} << 20;
+        std::size_t bytes_in_all = std::size_t{256} << 20;
     };
     Sessions(const Clock& clock, crypto::RandomSource& random, Limits limits)
-        : clock_(clock), random_(random), limits_(limits) {}
+        : clock_(clock),
+          random_(random),
+          limits_(limits),
+          replies_(limits.bytes_per_principal, limits.bytes_in_all) {}
 
     /// Opens one under a new id; `facts.id` is set here. Of a principal that has as many as it may,
     /// the one that was idle for longest ends; of busy ones any.
@@ -33,7 +40,12 @@ public:
     /// This credential was revoked.
     void end_credential(std::string_view credential);
     void end_all();
+    /// Ends the sessions that were idle for too long, and drops what others need not keep any more;
+    /// false when there are none left.
+    bool sweep();
     std::size_t size() const;
+    /// Of events of all sessions.
+    std::size_t kept_bytes() const { return replies_.whole().held(); }
 
 private:
     using Found =
@@ -48,6 +60,7 @@ private:
     const Clock& clock_;
     crypto::RandomSource& random_;
     const Limits limits_;
+    ByteBudgets replies_;
     mutable std::mutex mutex_;
     Found sessions_;
 };

@@ -106,5 +106,55 @@ TEST(McpSessionStream, EventIdsAreReadStrictly) {
         EXPECT_FALSE(EventId::parse(wrong)) << wrong;
 }
 
+TEST_F(McpSessions, WhatIsKeptForResumingHasALimitForEachAndForAll) {
+    constexpr std::size_t kMiB = std::size_t{1} << 20;
+    Sessions small{clock, random, {.bytes_per_session = 4 * kMiB, .bytes_per_principal = 6 * kMiB}};
+    const std::string reply(kMiB, 'r');
+    const auto serve = [&](const std::shared_ptr<Session>& session, const std::string& with) {
+        const auto stream = session->open_stream();
+        const auto reader = stream->attach(nullptr);
+        session->make_room_for(with.size());
+        stream->add(with);
+        EXPECT_GT(stream->take(reader, 0).bytes.size(), with.size()) << "whoever waits gets it";
+        stream->close(clock.steady_now());
+        return stream->number();
+    };
+    const auto resumes = [](const std::shared_ptr<Session>& session, std::uint64_t number) {
+        const auto stream = session->find_stream(number);
+        return stream && stream->can_resume(0);
+    };
+    const auto first = small.open({.principal = "ann"}), second = small.open({.principal = "ann"});
+    std::vector<std::uint64_t> streams;
+    for (int i = 0; i < 10; ++i) streams.push_back(serve(first, reply));
+    EXPECT_LE(small.kept_bytes(), 4 * kMiB);
+    EXPECT_FALSE(resumes(first, streams[6])) << "the oldest have gone";
+    EXPECT_TRUE(resumes(first, streams[7]));
+    EXPECT_TRUE(resumes(first, streams[9]));
+    EXPECT_FALSE(resumes(first, serve(first, std::string(5 * kMiB, 'r'))));
+    for (int i = 0; i < 10; ++i) serve(second, reply);
+    EXPECT_LE(small.kept_bytes(), 6 * kMiB);
+    clock.advance(Session::kStreamsKept);
+    EXPECT_TRUE(small.sweep());
+    EXPECT_EQ(small.kept_bytes(), 0u) << "also of who does not come again";
+    clock.advance(31min);
+    EXPECT_FALSE(small.sweep());
+    EXPECT_TRUE(first->ended());
+}
+
+TEST(McpSessionStream, WhatIsNotKeptIsThereUntilItIsTaken) {
+    const auto budget = std::make_shared<ByteBudget>(1000);
+    SessionStream stream(1, budget);
+    stream.add(std::string(2000, ' '));
+    EXPECT_FALSE(stream.can_resume(0)) << "nobody read it";
+    const auto reader = stream.attach(nullptr);
+    stream.add(std::string(2000, ' '));
+    EXPECT_GT(stream.take(reader, 1).bytes.size(), 2000u);
+    EXPECT_EQ(stream.take(reader, 1).bytes, "");
+    EXPECT_EQ(budget->held(), 0u);
+    stream.add("{}");
+    EXPECT_TRUE(stream.can_resume(2));
+    EXPECT_GT(budget->held(), 0u);
+}
+
 }  // namespace
 }  // namespace crab::mcp

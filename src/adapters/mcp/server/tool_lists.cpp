@@ -2,10 +2,10 @@
 
 #include "adapters/mcp/wire/listed_object.hpp"
 #include "base/encoding.hpp"
-#include "crypto/digest.hpp"
 #include "json/raw_parts.hpp"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -67,18 +67,20 @@ std::shared_ptr<const ToolView> ToolLists::make_view(const core::Principal& prin
     });
     const auto same = std::ranges::unique(view->items, {}, &ToolView::Item::name);
     view->items.erase(same.begin(), same.end());
+    std::set<std::string> sources;
+    for (const ToolView::Item& item : view->items) sources.insert(item.tool->source.name);
+    view->sources.assign(sources.begin(), sources.end());
     return view;
 }
 
 std::shared_ptr<const ToolView> ToolLists::view_of(const core::PrincipalRef& principal) {
     const std::uint64_t now = version();
-    if (const auto known = views_.find(principal.get());
-        known != views_.end() && known->second.version == now)
-        return known->second.view;
-    if (views_.size() >= kMostViews) views_.clear();
-    KnownView& known = views_[principal.get()];
-    known = {.principal = principal, .version = now, .view = make_view(*principal)};
-    return known.view;
+    views_.begin(now, [](const ToolView&) { return true; });  // it may hold tools that are gone
+    const std::string key = view_key(*principal);
+    if (const auto* const known = views_.find(key)) return known->view;
+    auto view = make_view(*principal);
+    views_.keep(key, {.version = now, .view = view}, view->items.size());
+    return view;
 }
 
 ToolLists::Made& ToolLists::made_of(const core::ToolRef& tool) {
@@ -96,6 +98,7 @@ std::string_view ToolLists::entry(const ToolView::Item& item, Revision revision)
     if (made.listed_as != item.name) {
         made.listed_as = item.name;
         made.entries = {};
+        made.digests = {};
     }
     std::string& text = made.entries[static_cast<std::size_t>(revision)];
     if (text.empty()) text = make_entry(item, revision);
@@ -116,12 +119,14 @@ const std::vector<HeaderParam>& ToolLists::header_params(const core::ToolRef& to
 const std::string& ToolLists::digest(const ToolView& view, Revision revision) {
     std::string& digest = view.digests[static_cast<std::size_t>(revision)];
     if (!digest.empty()) return digest;
-    std::string all;
+    crypto::Sha256 all;
     for (const ToolView::Item& item : view.items) {
-        all += entry(item, revision);
-        all += '\n';
+        const std::string_view text = entry(item, revision);
+        auto& known = made_of(item.tool).digests[static_cast<std::size_t>(revision)];
+        if (!known) known = crypto::sha256(text);
+        all.update(*known);
     }
-    return digest = crypto::sha256_hex(all);
+    return digest = to_hex(all.finish());
 }
 
 }  // namespace crab::mcp

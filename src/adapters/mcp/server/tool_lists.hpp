@@ -1,15 +1,17 @@
 #pragma once
 
+#include "adapters/mcp/server/view_cache.hpp"
 #include "adapters/mcp/wire/header_params.hpp"
 #include "adapters/mcp/wire/names.hpp"
 #include "adapters/mcp/wire/revision.hpp"
 #include "core/pipeline/pipeline.hpp"
+#include "crypto/digest.hpp"
 #include "json/parser.hpp"
 
 #include <array>
 #include <cstdint>
-#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -25,6 +27,7 @@ struct ToolView {
         core::ToolRef tool;
     };
     std::vector<Item> items;
+    std::vector<std::string> sources;  ///< that have one of them, ascending
     /// Digest of the listed entries by revision, when somebody has asked; see ToolLists::digest()
     mutable std::array<std::string, kRevisions> digests;
 
@@ -57,18 +60,12 @@ private:
         std::weak_ptr<const core::Tool> tool;
         std::string listed_as;
         std::array<std::string, kRevisions> entries;
+        std::array<std::optional<crypto::Sha256Digest>, kRevisions> digests;  ///< of entries
         std::vector<HeaderParam> params;
         bool params_read = false;
     };
-    struct KnownView {
-        core::PrincipalRef principal;
-        std::uint64_t version = 0;
-        std::shared_ptr<const ToolView> view;
-    };
     Made& made_of(const core::ToolRef& tool);
     std::shared_ptr<const ToolView> make_view(const core::Principal& principal) const;
-
-    static constexpr std::size_t kMostViews = 64;
 
     core::Pipeline& pipeline_;
     const core::Registry& registry_;
@@ -76,7 +73,7 @@ private:
     json::Parser parser_;
     std::unordered_map<const core::Tool*, Made> made_;
     std::size_t purge_at_ = 256;
-    std::map<const core::Principal*, KnownView> views_;
+    ViewCache<ToolView> views_;
     std::shared_ptr<const core::CallRules> rules_;
     std::uint64_t rules_version_ = 0;
 };

@@ -1,6 +1,8 @@
 #include "adapters/mcp/server/tool_lists.hpp"
 
+#include "adapters/mcp/server/catalog_lists.hpp"
 #include "adapters/mcp/server/test_support.hpp"
+#include "adapters/mcp/server/view_cache.hpp"
 #include "json/raw_parts.hpp"
 
 #include <gmock/gmock.h>
@@ -87,6 +89,51 @@ TEST_F(McpToolLists, AnEntryIsMadeOnceForAToolAndARevision) {
         EXPECT_NE(lists.digest(*lists.view_of(principal), Revision::k2026_07_28), digest);
         return 0;
     });
+}
+
+TEST_F(McpToolLists, AViewIsMadeOnceForEqualPrincipals) {
+    const auto ann = core::principal_of("caller/ann");
+    auto again = std::make_shared<core::Principal>(*ann), other = again;
+    other = std::make_shared<core::Principal>(*ann);
+    other->roles.add(core::Role::kDevice);
+    lanes[0]->server.thread.run([&] {
+        ToolLists lists(*lanes[0]->pipeline, registry, {});
+        CatalogLists catalog_lists(*lanes[0]->pipeline, catalogs, lists, {});
+        const auto view = lists.view_of(ann);
+        const auto catalog = catalog_lists.view_of(ann);
+        EXPECT_EQ(lists.view_of(again), view);
+        EXPECT_EQ(catalog_lists.view_of(again), catalog);
+        EXPECT_NE(lists.view_of(other), view);
+        // no crowd makes it anew for who comes again and again
+        for (int i = 0; i < 3000; ++i) {
+            lists.view_of(core::principal_of(fmt::format("caller/{}", i)));
+            EXPECT_EQ(lists.view_of(again), view);
+        }
+        return 0;
+    });
+}
+
+TEST(McpViewCache, OfTooManyTheOneNotUsedForLongestGoes) {
+    ViewCache<int> cache({.views = 3, .items = 100});
+    const auto keep = [&](const std::string& key, std::size_t items) {
+        cache.keep(key, {.version = 1, .view = std::make_shared<const int>(7)}, items);
+    };
+    keep("a", 1);
+    keep("b", 1);
+    keep("c", 1);
+    EXPECT_NE(cache.find("a"), nullptr);
+    keep("d", 1);
+    EXPECT_EQ(cache.find("b"), nullptr);
+    EXPECT_NE(cache.find("a"), nullptr);
+    keep("e", 99);
+    EXPECT_EQ(cache.size(), 2u);
+    keep("e", 1);
+    keep("f", 90);
+    EXPECT_EQ(cache.size(), 3u);
+    keep("g", 1000);
+    EXPECT_EQ(cache.size(), 1u) << "the newest has its place whatever it takes";
+    cache.begin(2, [](int) { return true; });
+    EXPECT_EQ(cache.size(), 0u);
 }
 
 TEST_F(McpToolLists, HintsAreWrittenOut) {

@@ -161,6 +161,9 @@ TEST_F(McpMessage, IdsKeepTheirTypeAndTheirBytes) {
     std::unordered_set<RequestId, RequestIdHash> running{RequestId(1), RequestId("1")};
     EXPECT_EQ(running.size(), 2U);
     EXPECT_TRUE(running.contains(*fraction->id));
+    // an id is kept and repeated: its digits have an end
+    EXPECT_TRUE(RequestId::read("1." + std::string(62, '0')));
+    EXPECT_FALSE(RequestId::read("1." + std::string(63, '0')));
 }
 
 TEST_F(McpMessage, ABatchIsTakenOnlyWhereTheyAreTaken) {

@@ -9,6 +9,12 @@
 #include <utility>
 
 namespace crab::mcp {
+namespace {
+
+// digits may go on for ever (`1.000…`), and all of them are kept and repeated
+constexpr std::size_t kMaxIdDigits = 64;
+
+}  // namespace
 
 RequestId::RequestId(std::int64_t number) : value_(number), json_(std::to_string(number)) {}
 
@@ -23,6 +29,7 @@ std::optional<RequestId> RequestId::read(std::string_view raw) {
         id.json_ = raw;
         return id;
     }
+    if (raw.size() > kMaxIdDigits) return std::nullopt;
     const auto number = read_number(raw);
     constexpr json::Number kLimit = kMaxSafeInteger;
     constexpr json::Number kNegativeLimit = -kMaxSafeInteger;

@@ -22,7 +22,7 @@ public:
     explicit RequestId(std::string text);
 
     /// From the bytes of a JSON value that a parser has accepted. Nothing for null, a fraction, an
-    /// integer beyond ±(2^53 - 1), a text above 256 bytes, and every other value.
+    /// integer beyond ±(2^53 - 1), texts above 256 and digits above 64 bytes, all else.
     static std::optional<RequestId> read(std::string_view raw);
 
     /// As JSON, in the bytes that came.

@@ -1,52 +1,70 @@
 #include "adapters/mcp/wire/uri_template.hpp"
 
+#include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace crab::mcp {
 namespace {
 
 constexpr std::string_view kOperators = "+#./;?&";
+constexpr std::size_t kBytesOfStep = 16;
 
-/// How far in the URI the parts of the template that were read may end, one flag for each length.
+/// Where in the URI the parts of the template that were read may end, ascending.
 class Reached {
 public:
-    explicit Reached(std::string_view uri) : uri_(uri), ends_(uri.size() + 1) { ends_[0] = true; }
+    Reached(std::string_view uri, MatchBudget& budget) : uri_(uri), budget_(budget) {}
 
-    void literal(char c) {
-        for (std::size_t i = uri_.size(); i > 0; --i) ends_[i] = ends_[i - 1] && uri_[i - 1] == c;
-        ends_[0] = false;
+    void literal(std::string_view text) {
+        // its length may be compared at each place
+        if (!budget_.take(ends_.size() * (1 + text.size() / kBytesOfStep))) return ends_.clear();
+        std::size_t kept = 0;
+        for (const std::size_t end : ends_)
+            if (uri_.substr(end).starts_with(text)) ends_[kept++] = end + text.size();
+        ends_.resize(kept);
     }
     /// At least one character, none of them a slash.
     void segment() {
-        bool inside = false;
-        for (std::size_t i = 0; i < uri_.size(); ++i) {
-            const bool goes_on = (inside || ends_[i]) && uri_[i] != '/';
-            ends_[i] = inside;
-            inside = goes_on;
+        std::vector<std::size_t> next;
+        std::size_t at = 0;  // places before it are known
+        for (const std::size_t end : ends_) {
+            at = std::max(at, end + 1);
+            while (at <= uri_.size() && uri_[at - 1] != '/') next.push_back(at++);
         }
-        ends_[uri_.size()] = inside;
+        move_to(std::move(next));
     }
     void anything() {
-        bool reached = false;
-        for (std::size_t i = 0; i <= uri_.size(); ++i) ends_[i] = reached = reached || ends_[i];
+        std::vector<std::size_t> next;
+        if (!ends_.empty())
+            for (std::size_t at = ends_.front(); at <= uri_.size(); ++at) next.push_back(at);
+        move_to(std::move(next));
     }
-    bool all() const { return ends_[uri_.size()]; }
+    bool none() const { return ends_.empty(); }
+    bool all() const { return !ends_.empty() && ends_.back() == uri_.size(); }
 
 private:
+    void move_to(std::vector<std::size_t> next) {
+        ends_ = std::move(next);
+        if (!budget_.take(1 + ends_.size())) ends_.clear();
+    }
+
     const std::string_view uri_;
-    std::vector<bool> ends_;
+    MatchBudget& budget_;
+    std::vector<std::size_t> ends_{0};
 };
 
 }  // namespace
 
-std::optional<std::size_t> match_template(std::string_view uri_template, std::string_view uri) {
-    Reached reached(uri);
+std::optional<std::size_t> match_template(std::string_view uri_template, std::string_view uri,
+                                          MatchBudget& budget) {
+    Reached reached(uri, budget);
     std::size_t literals = 0;
-    while (!uri_template.empty()) {
+    while (!uri_template.empty() && !reached.none()) {
         if (uri_template.front() != '{') {
-            reached.literal(uri_template.front());
-            ++literals;
-            uri_template.remove_prefix(1);
+            const std::string_view text = uri_template.substr(0, uri_template.find('{'));
+            reached.literal(text);
+            literals += text.size();
+            uri_template.remove_prefix(text.size());
             continue;
         }
         const std::size_t end = uri_template.find('}');
