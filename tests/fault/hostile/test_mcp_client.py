@@ -1,0 +1,204 @@
+"""An MCP client with a good token: messages that are maximal, repeated, unfinished, slow or
+malformed, in both eras; streams that nobody reads; names, ids and URIs as long as they may come."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from hostile_case import HostileCase
+from support.http import HttpConnection, request_bytes
+from support.stream import Stream
+
+MIB = 1 << 20
+VERSION = "2026-07-28"
+SCRIPT = Path(__file__).resolve().parent / "mcp_upstream.py"
+
+
+def modern(method: str, params: dict[str, Any], capabilities: Any = None, **meta: Any) -> Any:
+    prefix = "io.modelcontextprotocol/"
+    all_meta = {
+        f"{prefix}protocolVersion": VERSION,
+        f"{prefix}clientCapabilities": capabilities or {},
+        **meta,
+    }
+    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": {"_meta": all_meta, **params}}
+
+
+def legacy(method: str, params: Any = None, number: Any = 1) -> Any:
+    return {"jsonrpc": "2.0", "id": number, "method": method, "params": params or {}}
+
+
+class McpClientTest(HostileCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        command = {"command": sys.executable, "args": [str(SCRIPT), "good"], "pin": "off"}
+        cls.CONFIG = {"mcp": {"servers": {"good": command}}}
+        super().setUpClass()
+        cls.token = cls.gateway.pair("mcp-attacker", ("caller",))
+        cls.gateway.wait_listed("big", "many_links")
+        cls.numbers = itertools.count()
+
+    def head(self, **fields: str) -> dict[str, str]:
+        return {
+            "Authorization": f"Bearer {self.token}",
+            "Content-Type": "application/json",
+            **{name.replace("_", "-"): value for name, value in fields.items()},
+        }
+
+    def post(self, body: Any, **fields: str) -> Any:
+        with HttpConnection(self.gateway.public, 20.0) as connection:
+            return connection.request("POST", "/mcp", self.head(**fields), body)
+
+    def ask(self, method: str, params: dict[str, Any], name: str = "", **meta: Any) -> Any:
+        fields = {"MCP-Protocol-Version": VERSION, "Mcp-Method": method}
+        if name:
+            fields["Mcp-Name"] = name
+        return self.post(modern(method, params, **meta), **fields)
+
+    def open(self, client: str = "hostile") -> str:
+        """A session; its id."""
+        answer = self.post(
+            legacy(
+                "initialize",
+                {
+                    "protocolVersion": "2025-11-25",
+                    "capabilities": {},
+                    "clientInfo": {"name": client, "version": "1"},
+                },
+            )
+        )
+        return answer.headers["mcp-session-id"]
+
+    def of(self, session: str, method: str, params: Any, **fields: str) -> Any:
+        body = legacy(method, params, next(self.numbers))
+        return self.post(body, Mcp_Session_Id=session, **fields)
+
+    def leave(self, body: Any, **fields: str) -> Stream:
+        """A request whose answer is not read."""
+        stream = self.hold(Stream(self.gateway.public, 5.0, receive_buffer=4096))
+        text = json.dumps(body).encode()
+        stream.send(request_bytes("POST", "/mcp", self.head(**fields), text))
+        return stream
+
+    def test_uris_and_names_as_long_as_a_message(self) -> None:
+        session = self.open()
+        uri = "t://a/" + "a" * (4 * MIB - 4096)
+        fits = "t://a/" + "a" * 8000
+        ref = {"type": "ref/resource", "uri": uri}
+        argument = {"name": "a", "value": "v"}
+        self.attack(
+            lambda: self.of(session, "resources/read", {"uri": uri}),
+            lambda: self.of(session, "resources/subscribe", {"uri": uri}),
+            lambda: self.of(session, "completion/complete", {"ref": ref, "argument": argument}),
+            lambda: self.of(session, "resources/read", {"uri": fits}),
+            lambda: self.of(session, "tools/list", {"cursor": uri}),
+            lambda: self.of(session, "tools/call", {"name": uri}),
+            workers=1,
+        )
+
+    def test_sessions_that_are_opened_and_left(self) -> None:
+        name = "n" * (3 * MIB)
+        self.attack(lambda: self.open(name), lambda: self.open())
+
+    def test_watches_of_long_uris(self) -> None:
+        session = self.open()
+
+        def watch() -> None:
+            uri = f"t://a/{next(self.numbers):08000}"
+            self.of(session, "resources/subscribe", {"uri": uri})
+
+        def listen() -> None:
+            uris = [f"t://a/{next(self.numbers):08000}" for _ in range(256)]
+            fields = {"MCP-Protocol-Version": VERSION, "Mcp-Method": "subscriptions/listen"}
+            body = modern(
+                "subscriptions/listen", {"notifications": {"resourceSubscriptions": uris}}
+            )
+            self.leave(body, **fields)
+
+        self.attack(watch, listen)
+
+    def test_large_replies_that_are_kept_for_resuming(self) -> None:
+        def call() -> None:
+            self.of(self.open(), "tools/call", {"name": "big"}, Accept="text/event-stream")
+
+        self.attack(call)
+
+    def test_replies_that_nobody_reads(self) -> None:
+        fields = {
+            "MCP-Protocol-Version": VERSION,
+            "Mcp-Method": "tools/call",
+            "Mcp-Name": "big",
+            "Accept": "text/event-stream",
+        }
+        self.attack(lambda: self.leave(modern("tools/call", {"name": "big"}), **fields))
+
+    def test_results_full_of_links(self) -> None:
+        self.attack(lambda: self.ask("tools/call", {"name": "many_links"}, "many_links"))
+
+    def test_streams_of_changes_that_are_opened_and_left(self) -> None:
+        session = self.open()
+        wants = {"toolsListChanged": True, "promptsListChanged": True}
+        fields = {"MCP-Protocol-Version": VERSION, "Mcp-Method": "subscriptions/listen"}
+
+        def get() -> None:
+            stream = self.connect()
+            head = self.head(Mcp_Session_Id=session, Accept="text/event-stream")
+            stream.send(request_bytes("GET", "/mcp", head))
+
+        self.attack(
+            get,
+            lambda: self.leave(modern("subscriptions/listen", {"notifications": wants}), **fields),
+        )
+
+    def test_lists_and_discoveries_again_and_again(self) -> None:
+        session = self.open()
+        self.attack(
+            lambda: self.of(session, "tools/list", {}),
+            lambda: self.of(session, "resources/list", {}),
+            lambda: self.ask("server/discover", {}),
+            lambda: self.ask("prompts/get", {"name": "none"}, "none"),
+            workers=1,
+        )
+
+    def test_calls_that_wait_for_answers_that_do_not_come(self) -> None:
+        params = {"name": "ask", "arguments": {"pad": "p" * MIB}}
+        fields = {"MCP-Protocol-Version": VERSION, "Mcp-Method": "tools/call", "Mcp-Name": "ask"}
+        more = {"crab/timeoutMs": 300}
+        body = modern("tools/call", params, {"elicitation": {}}, **more)
+        self.attack(lambda: self.post(body, **fields))
+
+    def test_messages_that_do_not_end(self) -> None:
+        def part() -> None:
+            stream = self.connect()
+            head = self.head(Content_Length=str(4 * MIB))
+            stream.send(request_bytes("POST", "/mcp", head) + b'{"jsonrpc":' + b" " * MIB)
+
+        self.attack(part)
+
+    def test_malformed_messages(self) -> None:
+        deep = b'{"jsonrpc":"2.0","id":1,"method":"ping","params":' + b"[" * 100_000
+        digits = b'{"jsonrpc":"2.0","id":1.' + b"0" * MIB + b',"method":"tools/list"}'
+        token = modern("tools/list", {}, progressToken="t" * MIB)
+        bodies: list[Any] = [
+            b"",
+            b"[]",
+            b"[" + b"1," * 100_000 + b"1]",
+            b'{"jsonrpc":"2.0"',
+            deep,
+            digits,
+            token,
+            {"jsonrpc": "2.0", "id": None, "method": "ping"},
+            {"jsonrpc": "2.0", "id": "i" * MIB, "method": "ping"},
+            {"jsonrpc": "2.0", "id": 1, "method": "m" * MIB},
+            {"jsonrpc": "2.0", "id": 1, "result": {"pad": "p" * MIB}},
+        ]
+        session = self.open()
+        self.attack(
+            *(lambda body=body: self.post(body) for body in bodies),
+            *(lambda body=body: self.post(body, Mcp_Session_Id=session) for body in bodies),
+            workers=1,
+        )
