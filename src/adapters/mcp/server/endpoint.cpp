@@ -89,6 +89,15 @@ Error client_error(const RpcError& error) {
     return out;
 }
 
+/// To the requests of a batch behind those whose responses are as large as a reply may be.
+std::optional<Reply> too_large_together(const ClientRequest& request) {
+    return Reply::of_error(
+        request, {.code = rpc_code::kInternalError,
+                  .message = "the answers to this batch are too large: nothing of this request was "
+                             "run, send it alone",
+                  .data = {}});
+}
+
 FindHeader finder(const net::HttpRequest& request) {
     return [&request](std::string_view name) { return request.find(net::lower_case(name)); };
 }
@@ -403,8 +412,9 @@ Task<void> Endpoint::serve_batch(Post& post, Body body) {
             RequestMeta meta = read_request_meta(each->params);
             const ClientRequest request =
                 request_of(post, std::move(*each), std::move(meta), post.session->facts().revision);
-            if (auto reply = co_await reply_of(post.exchange, request, *answer))
-                answer->respond(std::move(reply->message));
+            auto reply = too_large_together(request);
+            if (!answer->is_full()) reply = co_await reply_of(post.exchange, request, *answer);
+            if (reply) answer->respond(std::move(reply->message));
         } else {
             take_notification(*post.session, *each);
         }

@@ -93,6 +93,7 @@ void PostAnswer::send_early() {
 }
 
 void PostAnswer::respond(std::string message, int status) {
+    responded_ += message.size();
     if (streams_) return send_event(message);
     status_ = status;
     responses_.push_back(std::move(message));

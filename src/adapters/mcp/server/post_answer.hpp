@@ -1,8 +1,10 @@
 #pragma once
 
 #include "adapters/mcp/server/session.hpp"
+#include "adapters/mcp/wire/message_reader.hpp"
 #include "net/http/http_exchange.hpp"
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -38,6 +40,8 @@ public:
     /// A notification about the request, or a request to the client; false, and dropped, when the
     /// client takes JSON only.
     bool notify(std::string_view message);
+    /// Whether the responses of a batch are as large as one reply may be: the rest is refused.
+    bool is_full() const { return responded_ >= kMaxReply; }
     /// The response to a request; `status` is that of a JSON answer.
     void respond(std::string message, int status = 200);
     /// All responses were given, or none follows: a request that was cancelled.
@@ -58,6 +62,7 @@ private:
     SessionStream::ReaderId reader_ = 0;
     std::uint64_t written_ = 0;
     std::vector<std::string> responses_;  // kept while they may become JSON
+    std::size_t responded_ = 0;  // bytes of all of them
     int status_ = 200;
     bool streams_ = false;
 };
