@@ -120,10 +120,18 @@ ToolRef RegistrySnapshot::visible_own(const View& view, const Entry& entry,
 template <class F>
 void RegistrySnapshot::for_each_candidate(const View& view, std::string_view plain_name,
                                           const Entry& entry, F&& visit) const {
-    entry.plain_of.for_each_after({}, [&](std::string_view unique) {
-        ToolRef tool = visible_own(view, unique, plain_name);
-        return !tool || visit(std::move(tool));
-    });
+    bool any = false;
+    const auto visit_those = [&](bool unlisted) {
+        entry.plain_of.for_each_after({}, [&](std::string_view unique) {
+            ToolRef tool = visible_own(view, unique, plain_name);
+            if (!tool || tool->unlisted != unlisted) return true;
+            any = true;
+            return visit(std::move(tool));
+        });
+    };
+    // What nobody sees does not take a name from what is listed.
+    visit_those(false);
+    if (!any) visit_those(true);
 }
 
 Result<ToolRef> RegistrySnapshot::resolve(const View& view, std::string_view name,

@@ -183,6 +183,18 @@ TEST_F(RegistryTest, AnUnlistedToolMayHaveItsPlainNameAndIsInNoListEither) {
     EXPECT_EQ(listed(), Names{});
 }
 
+TEST_F(RegistryTest, AnUnlistedToolTakesNoNameFromThoseThatAreListed) {
+    const std::shared_ptr<Tool> held = make_tool({.name = "read"}).value();
+    held->set_source({.kind = SourceKind::kMcpServer, .name = "files"});
+    held->unlisted = true;
+    const ToolRef seen = tool_of("read", "phone", kSecond);
+    add(kFirst, held);
+    add(kSecond, seen);
+    EXPECT_EQ(resolve("read").value(), seen);
+    EXPECT_EQ(resolve("files__read").value(), held);
+    EXPECT_EQ(listed(), Names{"read"});
+}
+
 TEST_F(RegistryTest, EachChangeIsTold) {
     int told = 0;
     const ChangeSignal::Watch watch = registry.changes().watch([&] { ++told; });
