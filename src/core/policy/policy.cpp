@@ -54,13 +54,8 @@ struct NameList {
                    : &(unseen ? unseen_rules
                               : rules)[static_cast<std::size_t>(found - globs.begin())];
     }
-    const std::string* find(std::string_view name, std::string_view qualified,
-                            bool unseen = false) const {
-        return find_if(
-            [&](const Glob& glob) {
-                return glob.matches(name) || (!qualified.empty() && glob.matches(qualified));
-            },
-            unseen);
+    const std::string* find(std::string_view name) const {
+        return find_if([&](const Glob& glob) { return glob.matches(name); });
     }
 };
 
@@ -77,6 +72,37 @@ Decision action_by_roles(Roles roles, const Glob& action) {
     }
     return {Verdict::kDeny, kNoActionRole};
 }
+
+/// What a call does that reads a resource of an MCP server or gets a prompt of one: these are
+/// actions of their own, `mcp.resource.read:<source>/<URI>` and `mcp.prompt.get:<source>/<name>`.
+/// Source: docs/protocols/mcp.md, section 7.5.
+class McpAction {
+public:
+    McpAction(const Tool& tool, const CallArguments& args) {
+        if (tool.source.kind != SourceKind::kMcpServer || !tool.unlisted) return;
+        const bool reads = tool.spec.name == "resources.read",
+                   gets = tool.spec.name == "prompts.get";
+        if (!reads && !gets) return;
+        prefix_ = reads ? "mcp.resource.read:" : "mcp.prompt.get:";
+        std::string_view about;
+        known_ = !args.are_any() && !args.are_unseen() &&
+                 args.seen()[reads ? "uri" : "name"].get(about) == simdjson::SUCCESS;
+        text_ = fmt::format("{}{}/{}", prefix_, tool.source.name, known_ ? about : "*");
+    }
+
+    /// Whether `glob` is about it: `wholly`, about each of those that it may be. A pattern names
+    /// actions if it begins with one; `*` speaks of tools.
+    bool is_in(const Glob& glob, bool wholly) const {
+        if (prefix_.empty() || !glob.pattern().starts_with(prefix_)) return false;
+        if (known_) return glob.matches(text_);
+        return wholly ? glob.covers(Glob(text_)) : glob.overlaps(Glob(text_));
+    }
+
+private:
+    std::string_view prefix_;  // empty: it is no such call
+    std::string text_;
+    bool known_ = false;
+};
 
 struct Condition {
     std::string pointer;
@@ -262,7 +288,14 @@ Decision Policy::decide_call(const Principal& principal, const Tool& tool, CallA
         if (!calls) by_role = kOwnTools;
     }
     if (rules_.empty()) return {Verdict::kAllow, by_role};
-    const std::string& qualified = tool.unique_name;
+    const McpAction action(tool, args);
+    const auto names = [&](const Glob& glob, bool wholly) {
+        return glob.matches(tool.spec.name) ||
+               (!tool.unique_name.empty() && glob.matches(tool.unique_name)) ||
+               action.is_in(glob, wholly);
+    };
+    const auto some = [&](const Glob& glob) { return names(glob, false); };
+    const auto refused = [&](const Glob& glob) { return names(glob, args.are_any()); };
     DecisionBuilder decision_builder({Verdict::kAllow, by_role}, DecisionBuilder::Rules::kNarrow);
     for (const auto& rule : rules_) {
         if (!rule->speaks_of(principal, tenant)) continue;
@@ -273,15 +306,13 @@ Decision Policy::decide_call(const Principal& principal, const Tool& tool, CallA
         // nothing. A listing shows what some call may do.
         const bool unseen = args.are_unseen() && !rule->where.empty();
         const bool denies = !args.are_any() || rule->where.empty();
-        if (const std::string* denied = rule->call_deny.find(tool.spec.name, qualified, unseen);
+        if (const std::string* denied = rule->call_deny.find_if(refused, unseen);
             denied != nullptr && denies)
             decision_builder.deny(*denied);
         if (decision_builder.is_denied()) break;
-        if (const std::string* allowed =
-                unseen ? nullptr : rule->call_allow.find(tool.spec.name, qualified))
+        if (const std::string* allowed = unseen ? nullptr : rule->call_allow.find_if(some))
             decision_builder.allow(*allowed);
-        if (const std::string* approval =
-                rule->call_needs_approval.find(tool.spec.name, qualified, unseen))
+        if (const std::string* approval = rule->call_needs_approval.find_if(some, unseen))
             decision_builder.ask_for_approval(*approval);
     }
     return decision_builder.decision();
@@ -296,9 +327,9 @@ Decision Policy::decide_registration(const Principal& principal, std::string_vie
         if (!rule->speaks_of(principal)) continue;
         if (!rule->register_allow.globs.empty())
             decision_builder.confine(rule->register_allow.whole);
-        if (const std::string* denied = rule->register_deny.find(name, {}))
+        if (const std::string* denied = rule->register_deny.find(name))
             decision_builder.deny(*denied);
-        if (const std::string* allowed = rule->register_allow.find(name, {}))
+        if (const std::string* allowed = rule->register_allow.find(name))
             decision_builder.allow(*allowed);
     }
     return decision_builder.decision();
@@ -318,7 +349,7 @@ bool Policy::may_act_in(const Principal& principal, std::string_view tenant) con
     if (principal.proof != Proof::kCertificate) return principal.may_act_in(tenant);
     const Peer* const peer = find_peer(principal);
     const bool named = peer != nullptr && !peer->tenants.globs.empty();
-    return named ? peer->tenants.find(tenant, {}) != nullptr : tenant == kDefaultTenant;
+    return named ? peer->tenants.find(tenant) != nullptr : tenant == kDefaultTenant;
 }
 
 std::string_view Policy::home_tenant(const Principal& principal) const {
