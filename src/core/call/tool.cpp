@@ -22,17 +22,15 @@ std::string_view name_of(SourceKind kind) {
         case SourceKind::kPeer: return "peer";
         case SourceKind::kProvider: return "provider";
         case SourceKind::kCommand: return "command";
-        case SourceKind::kMcpServer: return "mcp_server";
+        case SourceKind::kMcpServer: return "mcp";
     }
     return "";
 }
 
 void Tool::set_source(ToolSource from) {
     source = std::move(from);
-    const std::string_view kind =
-        source.kind == SourceKind::kMcpServer ? "mcp" : name_of(source.kind);
-    source_text = source.name.empty() ? std::string(name_of(source.kind))
-                                      : fmt::format("{}/{}", kind, source.name);
+    source_text = name_of(source.kind);
+    if (!source.name.empty()) source_text += fmt::format("/{}", source.name);
     unique_name = source.name.empty() ? spec.name : fmt::format("{}__{}", source.name, spec.name);
 }
 
