@@ -52,11 +52,19 @@ struct McpClientCredentials {
     friend bool operator==(const McpClientCredentials&, const McpClientCredentials&) = default;
 };
 
+/// A client that the operator registered for logins of people.
+struct McpLoginClient {
+    std::string issuer, client_id;
+    McpSecretText client_secret;  ///< empty: a public client
+    friend bool operator==(const McpLoginClient&, const McpLoginClient&) = default;
+};
+
 /// How the gateway shows itself to a server over HTTP; at most one of them.
 struct McpAuthOptions {
     McpSecretTexts headers;
     std::optional<McpClientCredentials> client_credentials;
     bool user = false;  ///< each person by `crab mcp login`
+    std::optional<McpLoginClient> client;  ///< for that, where servers register none
     friend bool operator==(const McpAuthOptions&, const McpAuthOptions&) = default;
 };
 
@@ -116,8 +124,11 @@ struct McpScopeOptions {
 /// `mcp.oauth`: the gateway as a resource server of an issuer (section 6.2).
 struct McpOauthOptions {
     std::string issuer, resource;
+    std::string issuer_name;  ///< in principals; empty: the issuer's host
     std::string jwks;  ///< URL; empty: that of the issuer's metadata
     std::string introspection;  ///< URL; empty: tokens are checked by their signature
+    std::string introspection_client;
+    McpSecretText introspection_secret;
     std::vector<std::string> scopes;
     std::string tenant_claim, roles_claim;
     friend bool operator==(const McpOauthOptions&, const McpOauthOptions&) = default;
@@ -131,6 +142,7 @@ struct McpOptions {
     McpNameOptions names;
     std::map<std::string, McpScopeOptions, std::less<>> scopes;
     std::optional<McpOauthOptions> oauth;
+    std::string client_metadata_url;  ///< of the document that describes this gateway to issuers
     bool legacy_sse = false;
 
     std::size_t page = 500;

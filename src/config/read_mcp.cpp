@@ -50,11 +50,24 @@ void read_sandbox(const Members& sandbox, McpSandboxOptions& out) {
 void read_auth(const Members& auth, McpAuthOptions& out) {
     read_secrets(auth, "headers", out.headers);
     auth("user", out.user);
+    if (const Members client = auth.in("client"); client.present()) {
+        McpLoginClient& made = out.client.emplace();
+        client("issuer", made.issuer)("client_id", made.client_id);
+        client("client_secret", made.client_secret);
+    }
     if (const Members client = auth.in("client_credentials"); client.present()) {
         McpClientCredentials& made = out.client_credentials.emplace();
         client("issuer", made.issuer)("client_id", made.client_id)("key_file", made.key_file);
         client("client_secret", made.client_secret)("scopes", made.scopes);
     }
+}
+
+void read_oauth(const Members& oauth, McpOauthOptions& out) {
+    oauth("issuer", out.issuer)("issuer_name", out.issuer_name)("resource", out.resource);
+    oauth("jwks", out.jwks)("scopes", out.scopes);
+    oauth.in("introspection")("url", out.introspection)("client_id", out.introspection_client)(
+        "client_secret", out.introspection_secret);
+    oauth.in("claims")("tenant", out.tenant_claim)("roles", out.roles_claim);
 }
 
 void read_start(const Members& server, McpServerOptions& out) {
@@ -92,6 +105,9 @@ void read_mcp(const Members& mcp, McpOptions& out) {
     mcp.entries("servers", out.servers, read_mcp_server);
     mcp.in("names")("max", out.names.max);
     read_word(mcp.in("names"), "dots", "underscore", out.names.dots_to_underscores);
+    if (const Members oauth = mcp.in("oauth"); oauth.present())
+        read_oauth(oauth, out.oauth.emplace());
+    mcp("client_metadata_url", out.client_metadata_url);
     mcp("page", out.page)("max_request", out.max_request);
     mcp("sessions_per_principal", out.sessions_per_principal)("streams_per_principal",
                                                               out.streams_per_principal);

@@ -19,6 +19,7 @@
 #include "gateway/log_settings.hpp"
 #include "gateway/maintenance.hpp"
 #include "gateway/mcp_front.hpp"
+#include "gateway/mcp_oauth.hpp"
 #include "gateway/mcp_server_list.hpp"
 #include "gateway/mcp_servers.hpp"
 #include "gateway/mcp_shared.hpp"
@@ -154,7 +155,10 @@ public:
                                              .shared = mcp_shared,
                                              .known = mcp_servers_known});
     // Listeners
-    PublicListener& public_listener = all.add<PublicListener>(context, loops, credentials, devices);
+    McpOauth& mcp_oauth =
+        all.add<McpOauth>(McpOauth::Uses{.context = context, .loops = loops, .workers = workers});
+    PublicListener& public_listener =
+        all.add<PublicListener>(context, loops, credentials, devices, mcp_oauth);
     GrpcListener& grpc =
         all.add<GrpcListener>(context, loops, calls, credentials, peer_records, grpc_providers);
     PeerListener& peers = all.add<PeerListener>(PeerListener::Uses{.context = context,

@@ -70,6 +70,7 @@ void PublicListener::add_server(std::size_t i, net::EventLoop& loop,
     made.service = std::make_unique<PublicService>(
         devices_.front(i), credentials_.cache(i), context_.metrics, config.listen,
         config.limits.request_body_bytes, context_.budgets);
+    if (trust::AccessTokens* const tokens = oauth_.tokens(i)) made.service->take_tokens_of(*tokens);
     made.server = std::make_unique<net::HttpServer>(loop, *made.service, options);
 }
 

@@ -3,6 +3,7 @@
 #include "gateway/credentials.hpp"
 #include "gateway/device_fronts.hpp"
 #include "gateway/gateway_context.hpp"
+#include "gateway/mcp_oauth.hpp"
 #include "gateway/public_service.hpp"
 #include "net/http/http_server.hpp"
 #include "net/loop/listener.hpp"
@@ -18,8 +19,12 @@ namespace crab::gateway {
 class PublicListener final : public Component {
 public:
     PublicListener(const GatewayContext& context, EventLoops& loops, Credentials& credentials,
-                   DeviceFronts& devices)
-        : context_(context), loops_(loops), credentials_(credentials), devices_(devices) {}
+                   DeviceFronts& devices, McpOauth& oauth)
+        : context_(context),
+          loops_(loops),
+          credentials_(credentials),
+          devices_(devices),
+          oauth_(oauth) {}
 
     std::string_view name() const override { return "public listener"; }
     std::span<const ConfigKey> keys() const override;
@@ -55,6 +60,7 @@ private:
     EventLoops& loops_;
     Credentials& credentials_;
     DeviceFronts& devices_;
+    McpOauth& oauth_;
     std::shared_ptr<net::TlsContext> tls_;  ///< null: plain
     std::vector<LoopServer> servers_;
     std::unique_ptr<net::Listener> listener_;

@@ -1,6 +1,7 @@
 #include "gateway/public_service.hpp"
 
 #include "adapters/rtp/calls/route_errors.hpp"
+#include "gateway/token_watch.hpp"
 #include "net/loop/own_user.hpp"
 #include "trust/origin_policy.hpp"
 
@@ -25,9 +26,8 @@ Error stopping_error() {
         .error();
 }
 
-/// What a 401 of this route asks for: clients of MCP look for a realm.
-std::string_view challenge_of(const net::Route& route) {
-    return route.path.starts_with("/mcp") ? R"(Bearer realm="crab")" : "Bearer";
+std::string_view token_of(const net::HttpRequest& request) {
+    return trust::bearer_of(request.find("authorization").value_or(""));
 }
 
 }  // namespace
@@ -78,7 +78,7 @@ void PublicService::add_metrics_route(const core::MetricsPage& metrics) {
 }
 
 Result<core::PrincipalRef> PublicService::authenticate(const net::HttpRequest& request, bool told) {
-    const std::string_view token = trust::bearer_of(request.find("authorization").value_or(""));
+    const std::string_view token = token_of(request);
     const auto peer = [&] {
         return trust::RequestPeer{.loopback = request.peer.is_loopback(),
                                   .text = request.peer.ip()};
@@ -104,6 +104,12 @@ net::BodyAdmission PublicService::admit_body(const net::HttpRequest& request) {
         return {.admitted = true, .budget = budgets_.of(request.peer.ip())};
     if (route == nullptr || route->who != net::Caller::kProven)
         return {.admitted = false, .budget = nullptr};
+    if (is_issued(request)) {
+        // proven in serve(), after its few bytes; until then its address pays
+        const auto known = issued_->find(token_of(request));
+        return {.admitted = true,
+                .budget = budgets_.of(known ? known->principal->id : request.peer.ip())};
+    }
     const auto principal = authenticate(request, false);  // the answer tells it
     return {.admitted = principal.has_value(),
             .budget = principal ? budgets_.of((*principal)->id) : nullptr};
@@ -113,6 +119,43 @@ void PublicService::refusal_body(const net::HttpRequest* request, int status,
                                  std::string_view reason, std::string& body) {
     if (!rtp::append_refusal(routes_.table(), request, status, reason, body))
         HttpService::refusal_body(request, status, reason, body);
+}
+
+bool PublicService::is_issued(const net::HttpRequest& request) const {
+    if (issued_ == nullptr || !issued_->covers(request.path())) return false;
+    return issued_->may_be(token_of(request));
+}
+
+/// What a refusal asks for: clients of MCP look for a realm, and for where tokens come from.
+std::string PublicService::challenge(const net::HttpRequest& request, const Error& why) const {
+    const bool came = !token_of(request).empty();
+    if (issued_ != nullptr && issued_->covers(request.path()))
+        return issued_->challenge(came ? &why : nullptr);
+    if (!request.match.route->path.starts_with("/mcp")) return "Bearer";
+    return came ? R"(Bearer realm="crab", error="invalid_token")" : R"(Bearer realm="crab")";
+}
+
+/// With an access token of an issuer. A call goes on when its token ends meanwhile; a stream that
+/// would go on for ever does not.
+Task<void> PublicService::serve_issued(net::HttpExchange& exchange) {
+    const net::HttpRequest& request = exchange.request();
+    const net::Route& route = *request.match.route;
+    std::string token(token_of(request));
+    Result<trust::Proven> proven = co_await issued_->verify(token);
+    if (!proven) {
+        const Error& why = proven.error();
+        trust::log_refused_credential("access token", request.peer.ip(), why.message);
+        if (why.code == ErrorCode::kUnauthenticated || why.code == ErrorCode::kForbidden) {
+            co_return net::refuse(exchange, &route, why.code == ErrorCode::kForbidden ? 403 : 401,
+                                  why, {{"WWW-Authenticate", challenge(request, why)}});
+        }
+        co_return net::refuse(exchange, &route, 503, why);
+    }
+    exchange.prove_caller();
+    const Request routed{exchange, proven->principal, request.match.arguments};
+    std::optional<TokenWatch> watch;
+    if (is_endless(request)) watch.emplace(exchange, *issued_, std::move(token), *proven);
+    if (!routes_.serve_now(request.match, routed)) co_await routes_.serve(request.match, routed);
 }
 
 bool PublicService::is_operator(const net::HttpRequest& request) {
@@ -159,10 +202,11 @@ Task<void> PublicService::serve(net::HttpExchange& exchange) {
         co_return net::refuse(exchange, &route, 503, stopping_error());
     core::PrincipalRef principal;
     if (route.who == net::Caller::kProven) {
+        if (is_issued(request)) co_return co_await serve_issued(exchange);
         auto proven = authenticate(request);
         if (!proven)
             co_return net::refuse(exchange, &route, 401, proven.error(),
-                                  {{"WWW-Authenticate", challenge_of(route)}});
+                                  {{"WWW-Authenticate", challenge(request, proven.error())}});
         exchange.prove_caller();
         principal = std::move(*proven);
     }

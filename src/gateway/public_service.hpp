@@ -5,6 +5,7 @@
 #include "config/gateway_config.hpp"
 #include "gateway/api_document.hpp"
 #include "net/http/routed_service.hpp"
+#include "trust/access_tokens.hpp"
 #include "trust/credential_cache.hpp"
 #include "trust/request_authentication.hpp"
 
@@ -23,6 +24,9 @@ public:
     PublicService(const clawseed::Front& front, trust::CredentialCache& credentials,
                   const core::MetricsPage& metrics, const config::ListenOptions& listen,
                   std::size_t max_body_bytes, ByteBudgets& budgets);
+
+    /// Before anything is served: tokens of others count as well. `tokens` outlives it.
+    void take_tokens_of(trust::AccessTokens& tokens) { issued_ = &tokens; }
 
     Task<void> serve(net::HttpExchange& exchange) override;
     std::optional<net::Upgrade> upgrade(const net::HttpRequest& request,
@@ -43,6 +47,10 @@ private:
     void add_metrics_route(const core::MetricsPage& metrics);
     /// `told`: log an invalid token
     Result<core::PrincipalRef> authenticate(const net::HttpRequest& request, bool told = true);
+    /// Whether the request comes with a token that issued_ may know.
+    bool is_issued(const net::HttpRequest& request) const;
+    Task<void> serve_issued(net::HttpExchange& exchange);
+    std::string challenge(const net::HttpRequest& request, const Error& why) const;
     bool is_operator(const net::HttpRequest& request);
     bool may_know_path(const net::RouteMatch& match, const net::HttpRequest& request);
     bool source_allowed(net::HttpExchange& exchange, const net::Route& route);
@@ -51,6 +59,7 @@ private:
     const trust::RequestAuthentication authentication_;
     const std::size_t max_body_bytes_;
     ByteBudgets& budgets_;  ///< by principal
+    trust::AccessTokens* issued_ = nullptr;  ///< null: only the gateway's own count
     std::string known_host_;  ///< the last Host that was accepted
 };
 

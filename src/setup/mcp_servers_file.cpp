@@ -51,11 +51,13 @@ std::vector<SecretValue> secrets_in(json::Value& server) {
     json::Value* const auth = server.find("auth");
     if (auth == nullptr) return out;
     collect(auth->find("headers"), "header", true, out);
-    if (json::Value* const client = auth->find("client_credentials")) {
-        json::Value* const secret = client->find("client_secret");
+    for (const auto& [section, kind] :
+         {std::pair("client_credentials", "client"), std::pair("client", "login")}) {
+        json::Value* const client = auth->find(section);
+        json::Value* const secret = client != nullptr ? client->find("client_secret") : nullptr;
         if (secret != nullptr && secret->as_string() != nullptr &&
             secret->as_string()->find("${") == std::string::npos)
-            out.push_back({"client", "secret", secret});
+            out.push_back({kind, "secret", secret});
     }
     return out;
 }

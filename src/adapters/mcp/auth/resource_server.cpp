@@ -19,16 +19,20 @@ namespace crab::mcp {
 namespace {
 
 constexpr std::string_view kWellKnown = "/.well-known/oauth-protected-resource";
+constexpr std::string_view kEndpoint = "/mcp";
 
 std::unexpected<Error> refused(std::string why) {
     return fail(ErrorCode::kUnauthenticated, std::move(why));
 }
 
-/// RFC 9068, section 4: an access token says so, if it says anything; with or without
-/// `application/`.
+/// RFC 9068, section 4: an access token says so; with or without `application/`. Many issuers say
+/// nothing (Okta, Cognito) or `JWT` (Keycloak, Auth0, Entra). Their ID tokens do too, but are not
+/// for this audience.
 bool is_access_token_type(std::string_view typ) {
-    return typ.empty() || net::equals_lower(typ, "at+jwt") ||
-           net::equals_lower(typ, "application/at+jwt");
+    constexpr std::string_view kPrefix = "application/";
+    if (typ.size() > kPrefix.size() && net::equals_lower(typ.substr(0, kPrefix.size()), kPrefix))
+        typ.remove_prefix(kPrefix.size());
+    return typ.empty() || net::equals_lower(typ, "at+jwt") || net::equals_lower(typ, "jwt");
 }
 
 bool is_scope(std::string_view scope) {
@@ -112,8 +116,12 @@ ResourceServer::ResourceServer(Fetcher& fetcher, TimerWheel& timers, const Clock
     if (rules_.issuer_name.empty() && issuer) rules_.issuer_name = issuer->host_field();
     const auto resource = net::HttpUrl::parse(options_.resource);
     if (!resource) return;
-    metadata_path_ = std::string(kWellKnown) + resource->path;
-    metadata_url_ = resource->origin() + metadata_path_;
+    // Where everything of this listener is below a prefix, a proxy passes on nothing else: then the
+    // document is there too, and challenges say where.
+    const bool as_here = resource->path == options_.path && options_.path.ends_with(kEndpoint);
+    const std::size_t prefix = as_here ? options_.path.size() - kEndpoint.size() : 0;
+    metadata_path_ = std::string(kWellKnown) + resource->path.substr(prefix);
+    metadata_url_ = resource->origin() + resource->path.substr(0, prefix) + metadata_path_;
 }
 
 bool ResourceServer::covers(std::string_view path) const {

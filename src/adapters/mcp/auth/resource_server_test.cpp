@@ -108,7 +108,12 @@ TEST_F(McpResourceServer, TokensOfOthersForOthersAndOfOtherTimesAreRefused) {
         without.erase(name);
         EXPECT_EQ(refusal(token(without)), ErrorCode::kUnauthenticated) << name;
     }
-    EXPECT_EQ(refusal(token(claims(), "JWT")), ErrorCode::kUnauthenticated) << "an ID token";
+    for (const char* typ : {"at+jwt", "application/at+jwt", "JWT", "jwt", ""})
+        EXPECT_TRUE(verify(token(claims(), typ))) << typ;
+    EXPECT_EQ(refusal(token(claims("aud", "some-client"), "JWT")), ErrorCode::kUnauthenticated)
+        << "an ID token is for its client";
+    for (const char* typ : {"id+jwt", "dpop+jwt", "logout+jwt", "application/", "at"})
+        EXPECT_EQ(refusal(token(claims(), typ)), ErrorCode::kUnauthenticated) << typ;
 }
 
 // Row 106.

@@ -85,10 +85,12 @@ std::vector<TenantId> tenants_of(const std::vector<std::string>& names) {
     return tenants;
 }
 
-Result<TokenClaims> check_rest(const json::Value& claims, const ClaimRules& rules, SystemTime now) {
+/// `ends`: when it expires if nothing is said; nothing: it has to say.
+Result<TokenClaims> check_rest(const json::Value& claims, const ClaimRules& rules, SystemTime now,
+                               std::optional<SystemTime> ends = std::nullopt) {
     if (!is_audience(claims.find("aud"), rules.resource))
         return refused("the token is for another audience");
-    const auto expires = time_of(claims, "exp", std::nullopt);
+    const auto expires = time_of(claims, "exp", ends);
     if (!expires || now >= *expires + kClockSkew) return refused("the token has expired");
     const auto begins = time_of(claims, "nbf", now);
     if (!begins || now + kClockSkew < *begins) return refused("the token is not valid yet");
@@ -130,8 +132,10 @@ Result<TokenClaims> check_introspection(const json::Value& answer, const ClaimRu
     const json::Value* const active = answer.find("active");
     if (active == nullptr || active->as_bool() == nullptr || !*active->as_bool())
         return refused("the issuer says that the token is not active");
-    if (answer.find("iss") != nullptr) return check_claims(answer, rules, now);
-    return check_rest(answer, rules, now);
+    const std::string* const issuer = text_of(answer, "iss");
+    if (answer.find("iss") != nullptr && (issuer == nullptr || *issuer != rules.issuer))
+        return refused("the token is of another issuer");
+    return check_rest(answer, rules, now, now);  // it is active now, and will be asked about again
 }
 
 core::PrincipalRef principal_of(const TokenClaims& claims, const ClaimRules& rules) {
