@@ -1,6 +1,7 @@
 #include "admin/mcp_api.hpp"
 
 #include "json/writer.hpp"
+#include "net/codec/url.hpp"
 #include "net/http/http_error.hpp"
 
 #include <algorithm>
@@ -126,11 +127,91 @@ void McpApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
                [this](const Request& request) {
                    return approve(request.exchange, std::string(request.arguments["name"]));
                });
+    add_login_routes(routes);
+}
+
+void McpApi::add_login_routes(net::Routes<core::PrincipalRef>& routes) {
+    routes.add({.method = net::Method::kPost,
+                .path = "/v1/mcp/servers/{name}/login",
+                .summary = "Begin a login at an MCP server",
+                .request = "mcp_login_request",
+                .answers = {{200, "mcp_login"}},
+                .refusals = {400, 403, 404, 502, 503, 504}},
+               [this](const Request& request) {
+                   return begin_login(request.exchange, std::string(request.arguments["name"]));
+               });
+    routes.add({.method = net::Method::kPost,
+                .path = "/v1/mcp/servers/{name}/login/{login}",
+                .summary = "End a login at an MCP server with what the browser came back with",
+                .request = "mcp_login_answer",
+                .answers = {{200, "mcp_server_changed"}},
+                .refusals = {400, 403, 404, 502, 503, 504}},
+               [this](const Request& request) {
+                   return finish_login(request.exchange, std::string(request.arguments["name"]),
+                                       std::string(request.arguments["login"]));
+               });
+    routes.add({.method = net::Method::kDelete,
+                .path = "/v1/mcp/servers/{name}/login",
+                .summary = "Forget a login at an MCP server",
+                .query = {{"principal", "whose login; absent: that of the gateway"}},
+                .answers = {{200, "mcp_server_changed"}},
+                .refusals = {404, 503}},
+               [this](const Request& request) {
+                   return logout(request.exchange, std::string(request.arguments["name"]));
+               });
 }
 
 bool McpApi::knows(std::string_view name) {
     return std::ranges::any_of(services_.book.known(),
                                [&](const KnownMcpServer& server) { return server.name == name; });
+}
+
+/// On a thread of the pool.
+Result<McpServersControl*> McpApi::control_of(std::string_view name) {
+    if (!knows(name)) return fail(ErrorCode::kNotFound, "there is no such MCP server");
+    McpServersControl* const control = services_.control();
+    if (control == nullptr) return fail(ErrorCode::kUnavailable, "no MCP servers run");
+    return control;
+}
+
+Task<void> McpApi::begin_login(net::HttpExchange& exchange, std::string name) {
+    const auto body = body_of(exchange);
+    if (!body) co_return;
+    auto work = [this, name, principal = text_member(*body, "principal"),
+                 redirect = text_member(*body, "redirect_uri")]() -> Result<McpLoginBegun> {
+        auto control = control_of(name);
+        if (!control) return fail(std::move(control.error()));
+        return (*control)->begin_login(name, principal, redirect);
+    };
+    const auto begun = co_await services_.pool.run(std::move(work));
+    if (!begun) co_return refuse(exchange, begun.error());
+    respond(exchange, json::Value::object({{"login", begun->id}, {"url", begun->url}}));
+}
+
+Task<void> McpApi::finish_login(net::HttpExchange& exchange, std::string name, std::string login) {
+    const auto body = body_of(exchange);
+    if (!body) co_return;
+    auto work = [this, name, login,
+                 redirected = text_member(*body, "redirected")]() -> Result<void> {
+        auto control = control_of(name);
+        if (!control) return fail(std::move(control.error()));
+        return (*control)->finish_login(name, login, redirected);
+    };
+    const Result<void> done = co_await services_.pool.run(std::move(work));
+    if (!done) co_return refuse(exchange, done.error());
+    respond(exchange, json::Value::object({{"name", name}}));
+}
+
+Task<void> McpApi::logout(net::HttpExchange& exchange, std::string name) {
+    std::string principal = net::find_query(exchange.request().query(), "principal").value_or("");
+    auto work = [this, name, whose = std::move(principal)]() -> Result<void> {
+        auto control = control_of(name);
+        if (!control) return fail(std::move(control.error()));
+        return (*control)->logout(name, whose);
+    };
+    const Result<void> done = co_await services_.pool.run(std::move(work));
+    if (!done) co_return refuse(exchange, done.error());
+    respond(exchange, json::Value::object({{"name", name}}));
 }
 
 Task<void> McpApi::list(net::HttpExchange& exchange) {

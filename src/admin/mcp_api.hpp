@@ -30,6 +30,11 @@ private:
     Task<void> remove(net::HttpExchange& exchange, std::string name);
     Task<void> diff(net::HttpExchange& exchange, std::string name);
     Task<void> approve(net::HttpExchange& exchange, std::string name);
+    void add_login_routes(net::Routes<core::PrincipalRef>& routes);
+    Task<void> begin_login(net::HttpExchange& exchange, std::string name);
+    Task<void> finish_login(net::HttpExchange& exchange, std::string name, std::string login);
+    Task<void> logout(net::HttpExchange& exchange, std::string name);
+    Result<McpServersControl*> control_of(std::string_view name);
     bool knows(std::string_view name);
 
     const Services services_;

@@ -33,6 +33,12 @@ struct McpChange {
     std::string before, after;  ///< what is pinned, as JSON; empty: it was, or is, not there
 };
 
+/// A login at a server that has begun.
+struct McpLoginBegun {
+    std::string id;
+    std::string url;  ///< the page to open
+};
+
 /// The running servers of MCP; from any thread of the pool, and may block.
 class McpServersControl {
 public:
@@ -44,6 +50,16 @@ public:
     /// server or a name that does not wait, kUnavailable when it cannot be stored.
     virtual Result<std::vector<std::string>> approve(std::string_view server,
                                                      const std::vector<std::string>& names) = 0;
+    /// Begins a login of `principal`; empty: of the gateway itself. Errors: kNotFound,
+    /// kInvalidArgs for a server or an address that has none, kAuthRequired for one that cannot be
+    /// logged in at safely, those of asking it.
+    virtual Result<McpLoginBegun> begin_login(std::string_view server, std::string_view principal,
+                                              std::string_view redirect_uri) = 0;
+    /// Ends it with what the browser came back with. Errors: kNotFound, kAuthRequired.
+    virtual Result<void> finish_login(std::string_view server, std::string_view login,
+                                      std::string_view redirected) = 0;
+    /// Forgets a login. Errors: kNotFound for one that there is not.
+    virtual Result<void> logout(std::string_view server, std::string_view principal) = 0;
 };
 
 /// A server as it is configured, or as it was added.
@@ -53,7 +69,7 @@ struct KnownMcpServer {
     std::string url;
     bool configured = false;  ///< in the file of the configuration, which only people change
     bool enabled = true;
-    std::string origin;   ///< who added it
+    std::string origin;  ///< who added it
     std::string problem;  ///< why it cannot be used
 };
 

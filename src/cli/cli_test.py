@@ -136,6 +136,8 @@ COMMANDS = (
     "mcp remove",
     "mcp diff",
     "mcp approve",
+    "mcp login",
+    "mcp logout",
     "mcp import",
     "mcp export",
     "mcp stdio",
@@ -1560,6 +1562,10 @@ class Mcp(CliTest):
             self.assertEqual(self.crab("mcp", "add", *wrong).returncode, 2, wrong)
         self.good("mcp", "diff", "hub")
         self.good("mcp", "approve", "hub")
+        self.assertEqual(self.crab("mcp", "login", "none").returncode, 5)
+        self.assertIn("it is a program", self.crab("mcp", "login", "files").stderr)
+        self.assertEqual(self.crab("mcp", "login", "hub", "--for", "ann").returncode, 2)
+        self.assertEqual(self.crab("mcp", "logout", "hub").returncode, 5)
         self.good("mcp", "remove", "files")
         self.assertEqual(self.crab("mcp", "remove", "files").returncode, 5)
         fixed = self.crab("mcp", "remove", "fixed")

@@ -168,6 +168,7 @@ private:
 
     // command_line_mcp.cpp
     void mcp();
+    void mcp_logins(CLI::App& parent);
     void mcp_files(CLI::App& parent);
 
     // command_line_peers.cpp

@@ -59,7 +59,34 @@ void CommandLine::mcp() {
     approve->add_option("entry", approve_options->entries, "Which (default: all that wait)")
         ->type_name("ENTRY");
     local(approve, approve_options->target);
+    mcp_logins(parent);
     mcp_files(parent);
+}
+
+void CommandLine::mcp_logins(CLI::App& parent) {
+    const auto whose = [](CLI::App* command, std::string& principal) {
+        command
+            ->add_option("--for", principal,
+                         "Principal whose login it is, such as caller/ann (default: the gateway's, "
+                         "which serves this machine's user)")
+            ->type_name("PRINCIPAL");
+    };
+    auto [login, options] =
+        leaf<McpLogin>(parent, "login", "Log in at an MCP server, in a browser",
+                       "  crab mcp login github\n  crab mcp login github --for caller/ann");
+    server_name(login, options->name)->required();
+    whose(login, options->principal);
+    login
+        ->add_option("--port", options->port,
+                     "Port of this machine that the browser comes back to (default: any)")
+        ->type_name("PORT");
+    local(login, options->target);
+    auto [logout, logout_options] =
+        leaf<McpLogout>(parent, "logout", "Forget a login at an MCP server",
+                        "  crab mcp logout github\n  crab mcp logout github --for caller/ann");
+    server_name(logout, logout_options->name)->required();
+    whose(logout, logout_options->principal);
+    local(logout, logout_options->target);
 }
 
 void CommandLine::mcp_files(CLI::App& parent) {

@@ -397,6 +397,18 @@ struct McpApprove {
     std::string name;
     std::vector<std::string> entries;  ///< empty: all that wait
 };
+struct McpLogin {
+    Target target;
+    std::string name;
+    std::string principal;  ///< whose login; empty: that of the gateway
+    std::uint16_t port = 0;  ///< that the browser comes back to; 0: any
+    bool listen_only = false;  ///< nobody types
+};
+struct McpLogout {
+    Target target;
+    std::string name;
+    std::string principal;
+};
 struct McpImport {
     Target target;
     std::filesystem::path file;  ///< or
@@ -424,8 +436,8 @@ using Command = std::variant<
     ArtifactsList, ArtifactsGet, ArtifactsDelete, ApprovalsList, ApprovalsShow, ApprovalsDecide,
     ApprovalsWatch, ApprovalsRemembered, ApprovalsForget, PolicyTest, WorktreeBind, WorktreeStatus,
     Device, BridgeRun, BridgeList, BridgeStatusShow, BridgeEnable, BridgeCall, TlsInit, Doctor,
-    McpStatus, McpAdd, McpRemove, McpDiff, McpApprove, McpImport, McpExport, McpServe, AuditVerify,
-    AuditExport, Backup, Completion, SchemaCheck, SchemaSuite, Help>;
+    McpStatus, McpAdd, McpRemove, McpDiff, McpApprove, McpLogin, McpLogout, McpImport, McpExport,
+    McpServe, AuditVerify, AuditExport, Backup, Completion, SchemaCheck, SchemaSuite, Help>;
 
 int run(const GatewayRun& options, const GatewayProgram& gateway);
 int run(const GatewayCheck& options, const GatewayProgram& gateway);
@@ -482,6 +494,8 @@ int run(const McpAdd& options);
 int run(const McpRemove& options);
 int run(const McpDiff& options);
 int run(const McpApprove& options);
+int run(const McpLogin& options);
+int run(const McpLogout& options);
 int run(const McpImport& options);
 int run(const McpExport& options);
 int run(const McpServe& options);

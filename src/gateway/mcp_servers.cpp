@@ -1,6 +1,8 @@
 #include "gateway/mcp_servers.hpp"
 
+#include "adapters/mcp/auth/url_bounds.hpp"
 #include "base/log.hpp"
+#include "base/process/file.hpp"
 #include "core/audit/metrics.hpp"
 #include "json/writer.hpp"
 #include "net/tls/tls_context.hpp"
@@ -77,6 +79,28 @@ mcp::RevisionSet revisions_of(const std::vector<std::string>& versions) {
         if (const auto revision = mcp::find_revision(version)) enabled.push_back(*revision);
     }
     return mcp::RevisionSet(enabled);
+}
+
+constexpr std::string_view kLoginsFolder = "mcp_logins";
+constexpr std::size_t kMostOfAKey = std::size_t{64} << 10;
+
+Result<crypto::PrivateKey> read_private_key(const std::filesystem::path& path) {
+    auto text = read_file(path, kMostOfAKey);
+    if (!text) return fail(std::move(text.error()));
+    return crypto::PrivateKey::from_pem(Secret<std::string>(std::move(*text)));
+}
+
+/// Empty: the gateway.
+bool is_principal(std::string_view text) {
+    constexpr std::size_t kMost = 512;
+    return text.empty() || (text.size() <= kMost && text.contains('/') &&
+                            std::ranges::all_of(text, [](char c) { return c > ' ' && c != 0x7f; }));
+}
+
+/// Whose tokens are meant by a principal: the user of this machine shares the gateway's.
+mcp::TokenKey key_of(std::string_view source, std::string_view principal) {
+    const bool own = !principal.starts_with("local/");
+    return {.source = std::string(source), .owner = std::string(own ? principal : "")};
 }
 
 /// As the operator's API names it.
@@ -169,19 +193,75 @@ Result<mcp::UpstreamSettings> upstream_settings(const std::string& source,
     return settings;
 }
 
+Result<mcp::UpstreamAuth> upstream_auth(const std::string& source,
+                                        const config::McpServerOptions& server) {
+    using Kind = mcp::UpstreamAuth::Kind;
+    mcp::UpstreamAuth auth;
+    if (server.url.empty() || !server.auth.headers.empty()) return auth;
+    auth.kind = Kind::kUser;
+    if (!server.auth.client_credentials) return auth;
+    const config::McpClientCredentials& given = *server.auth.client_credentials;
+    auth.kind = Kind::kClientCredentials;
+    auth.issuer = given.issuer;
+    auth.client = {.id = given.client_id, .secret = given.client_secret.text, .auth_method = {}};
+    auth.scopes = given.scopes;
+    if (given.key_file.empty()) return auth;
+    auto key = read_private_key(given.key_file);
+    if (!key)
+        return fail(ErrorCode::kInvalidArgs,
+                    fmt::format("mcp.servers.{}.auth.client_credentials.key_file: {}", source,
+                                key.error().message));
+    auth.key = std::move(*key);
+    return auth;
+}
+
+std::span<const ConfigKey> McpServers::keys() const {
+    using Config = const config::GatewayConfig&;
+    static constexpr ConfigKey kKeys[] = {
+        reload_key("mcp.client_metadata_url", [](Config c) { return c.mcp.client_metadata_url; })};
+    return kKeys;
+}
+
+/// Over HTTP with what servers of authorization gave, which outlives a restart.
+Result<void> McpServers::open_connector() {
+    auto tls = net::TlsContext::make({.role = net::TlsContext::Role::kClient,
+                                      .peer_check = net::TlsContext::PeerCheck::kChainAndName,
+                                      .alpn = "http/1.1"});
+    if (!tls) return fail(std::move(tls.error()));
+    auto folder = crypto::KeyFolder::open(uses_.context.paths.state_dir / kLoginsFolder);
+    if (!folder) return fail(std::move(folder.error()));
+    auto credentials = mcp::OAuthCredentialsFile::open(std::move(*folder), uses_.workers.pool());
+    if (!credentials) return fail(std::move(credentials.error()));
+    credentials_ = std::move(*credentials);
+    net::EventLoop& loop = home();
+    fetch_ = std::make_unique<mcp::GuardedFetch>(loop, uses_.workers.names(), *tls);
+    authorizer_ = std::make_unique<mcp::OAuthAuthorizer>(
+        *fetch_, *credentials_, loop.timers(), loop.clock(),
+        [this](const std::string& source) { return auth_of(source); });
+    waited_for_.emplace(loop);
+    logins_ = std::make_unique<McpLogins>(*waited_for_, *fetch_, *credentials_);
+    connector_ = std::make_unique<mcp::McpConnector>(
+        mcp::UpstreamHttp::Surroundings{.loop = loop,
+                                        .names = uses_.workers.names(),
+                                        .tls = std::move(*tls),
+                                        .authorizer = authorizer_.get()});
+    return {};
+}
+
+mcp::UpstreamAuth McpServers::auth_of(const std::string& source) {
+    const std::scoped_lock lock(auth_mutex_);
+    const auto found = auth_.find(source);
+    return found != auth_.end() ? found->second : mcp::UpstreamAuth{};
+}
+
 Result<void> McpServers::start() {
     const GatewayContext& context = uses_.context;
     auto pins = store::sqlite::PinStoreSqlite::open(context.paths.state_dir / "trust.db",
                                                     {.check = store::sqlite::StartCheck::kNone});
     if (!pins) return fail(std::move(pins.error()));
     pins_ = std::move(*pins);
-    auto tls = net::TlsContext::make({.role = net::TlsContext::Role::kClient,
-                                      .peer_check = net::TlsContext::PeerCheck::kChainAndName,
-                                      .alpn = "http/1.1"});
-    if (!tls) return fail(std::move(tls.error()));
     loop_ = std::make_unique<net::LoopGroup>(1, context.clock);
-    connector_ = std::make_unique<mcp::McpConnector>(mcp::UpstreamHttp::Surroundings{
-        .loop = home(), .names = uses_.workers.names(), .tls = std::move(*tls)});
+    if (auto opened = open_connector(); !opened) return opened;
     upstreams_ = std::make_unique<mcp::Upstreams>(
         mcp::Upstreams::Uses{.home = home(),
                              .registry = context.registry,
@@ -220,16 +300,31 @@ void McpServers::apply() {
     for (const auto& [source, server] : *wanted) {
         const auto before = running_.find(source);
         if (!server.enabled || (before != running_.end() && before->second == server)) continue;
-        auto settings = upstream_settings(source, server, options_, uses_.context.paths.state_dir);
-        if (settings) {
-            upstreams_->put(std::move(*settings));
-        } else {
-            upstreams_->remove(source);
-            log::error("an MCP server is left out",
-                       {{"server", source}, {"reason", settings.error().message}});
-        }
+        put(source, server);
     }
     running_ = *wanted;
+}
+
+void McpServers::put(const std::string& source, const config::McpServerOptions& server) {
+    auto settings = upstream_settings(source, server, options_, uses_.context.paths.state_dir);
+    auto auth = upstream_auth(source, server);
+    if (!settings || !auth) {
+        upstreams_->remove(source);
+        log::error("an MCP server is left out",
+                   {{"server", source},
+                    {"reason", !settings ? settings.error().message : auth.error().message}});
+        return;
+    }
+    if (auth->kind == mcp::UpstreamAuth::Kind::kUser)
+        settings->has_logins = [credentials = credentials_.get(), source,
+                                always = server.auth.user] {
+            return always || credentials->has_tokens(source);
+        };
+    {
+        const std::scoped_lock lock(auth_mutex_);
+        auth_.insert_or_assign(source, std::move(*auth));
+    }
+    upstreams_->put(std::move(*settings));
 }
 
 std::vector<admin::McpServerState> McpServers::states() {
@@ -267,6 +362,91 @@ Result<std::vector<std::string>> McpServers::approve(std::string_view server,
     return upstreams_->accept(server, names);
 }
 
+// ---- Logins
+
+Result<mcp::LoginOptions> McpServers::login_options(std::string_view server,
+                                                    std::string_view principal,
+                                                    std::string_view redirect_uri) {
+    const std::shared_ptr<const config::McpServers> all = uses_.known.servers().get();
+    const auto found = all->find(server);
+    if (found == all->end())
+        return fail(ErrorCode::kNotFound, "there is no such MCP server that can be used");
+    if (auth_of(found->first).kind != mcp::UpstreamAuth::Kind::kUser)
+        return fail(ErrorCode::kInvalidArgs,
+                    fmt::format("nobody logs in at {}: it is a program, or its configuration says "
+                                "how the gateway shows itself there",
+                                server));
+    if (!is_principal(principal))
+        return fail(ErrorCode::kInvalidArgs, "a principal has the form caller/ann");
+    const auto redirect = net::HttpUrl::parse(redirect_uri);
+    if (!redirect || redirect->tls || !mcp::names_loopback(*redirect))
+        return fail(ErrorCode::kInvalidArgs, "redirect_uri has to be http on a loopback address");
+    mcp::LoginOptions options{.key = key_of(server, principal),
+                              .url = found->second.url,
+                              .redirect_uri = std::string(redirect_uri)};
+    if (const auto& client = found->second.auth.client) {
+        options.configured_issuer = client->issuer;
+        options.configured = mcp::OAuthClient{
+            .id = client->client_id, .secret = client->client_secret.text, .auth_method = {}};
+    }
+    const std::scoped_lock lock(mutex_);
+    options.metadata_document = options_.client_metadata_url;
+    return options;
+}
+
+Task<Result<McpServers::Known>> McpServers::last_challenge(mcp::TokenKey key) {
+    co_return authorizer_->last_challenge(key);
+}
+
+Task<Result<void>> McpServers::connect_once(mcp::UpstreamOptions options) {
+    auto session = co_await connector_->connect(std::move(options), {});
+    if (session) co_await (*session)->close();
+    co_return Result<void>();
+}
+
+/// What the server wants of this owner: what it said last, else what it says to a first request.
+mcp::BearerChallenge McpServers::ask_for_challenge(const mcp::TokenKey& key) {
+    const auto last = [&] { return waited_for_->wait_for(last_challenge(key)).value_or(Known()); };
+    if (Known known = last()) return *known;
+    const auto all = uses_.known.servers().get();
+    const auto server = all->find(key.source);
+    if (server == all->end()) return {};
+    auto settings = [&] {
+        const std::scoped_lock lock(mutex_);
+        return upstream_settings(key.source, server->second, options_, {});
+    }();
+    if (!settings) return {};
+    settings->connection.owner = key.owner;
+    if (!waited_for_->wait_for(connect_once(std::move(settings->connection)))) return {};
+    return last().value_or(mcp::BearerChallenge{});
+}
+
+Result<admin::McpLoginBegun> McpServers::begin_login(std::string_view server,
+                                                     std::string_view principal,
+                                                     std::string_view redirect_uri) {
+    auto options = login_options(server, principal, redirect_uri);
+    if (!options) return fail(std::move(options.error()));
+    mcp::BearerChallenge challenge = ask_for_challenge(options->key);
+    auto begun = logins_->begin(std::move(*options), std::move(challenge));
+    if (!begun) return fail(std::move(begun.error()));
+    return admin::McpLoginBegun{.id = std::move(begun->id), .url = std::move(begun->url)};
+}
+
+Result<void> McpServers::finish_login(std::string_view server, std::string_view login,
+                                      std::string_view redirected) {
+    auto done = logins_->finish(server, login, std::string(redirected));
+    if (done) upstreams_->try_again(server);
+    return done;
+}
+
+Result<void> McpServers::logout(std::string_view server, std::string_view principal) {
+    const mcp::TokenKey key = key_of(server, principal);
+    if (!credentials_->find_tokens(key))
+        return fail(ErrorCode::kNotFound, fmt::format("there is no such login at {}", server));
+    credentials_->forget_tokens(key);
+    return {};
+}
+
 void McpServers::add_metrics(core::MetricsPage& page) {
     page.add([this](std::string& out) {
         const auto all = upstreams_->status();
@@ -287,6 +467,7 @@ void McpServers::stop(Deadline) {
     uses_.known.set_control(nullptr);
     watch_ = {};
     run();  // start-up may have failed before begin()
+    waited_for_->stop();
     upstreams_->stop();
 }
 

@@ -1,8 +1,12 @@
 #pragma once
 
+#include "adapters/mcp/auth/guarded_fetch.hpp"
+#include "adapters/mcp/auth/oauth_authorizer.hpp"
+#include "adapters/mcp/auth/oauth_credentials_file.hpp"
 #include "adapters/mcp/client/mcp_connector.hpp"
 #include "adapters/mcp/upstreams/upstreams.hpp"
 #include "gateway/gateway_context.hpp"
+#include "gateway/mcp_logins.hpp"
 #include "gateway/mcp_server_list.hpp"
 #include "gateway/mcp_shared.hpp"
 #include "gateway/session_workers.hpp"
@@ -13,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 namespace crab::gateway {
@@ -23,6 +28,11 @@ Result<mcp::UpstreamSettings> upstream_settings(const std::string& source,
                                                 const config::McpServerOptions& server,
                                                 const config::McpOptions& options,
                                                 const std::filesystem::path& folder);
+
+/// How it shows itself to that server: kUser also where nothing is said, for then the server may
+/// ask for a login. Reads the key's file. Errors: kInvalidArgs.
+Result<mcp::UpstreamAuth> upstream_auth(const std::string& source,
+                                        const config::McpServerOptions& server);
 
 /// The gateway as a client of MCP servers: their tools in the registry, their resources and prompts
 /// in the catalogs. All of them live on an event loop of their own: what they send is read, hashed
@@ -42,6 +52,7 @@ public:
     }
 
     std::string_view name() const override { return "mcp servers"; }
+    std::span<const ConfigKey> keys() const override;
     Result<void> start() override;
     void begin() override { run(); }
     /// Touches only the servers whose configuration differs.
@@ -53,11 +64,26 @@ public:
     Result<std::vector<admin::McpChange>> diff(std::string_view server) override;
     Result<std::vector<std::string>> approve(std::string_view server,
                                              const std::vector<std::string>& names) override;
+    Result<admin::McpLoginBegun> begin_login(std::string_view server, std::string_view principal,
+                                             std::string_view redirect_uri) override;
+    Result<void> finish_login(std::string_view server, std::string_view login,
+                              std::string_view redirected) override;
+    Result<void> logout(std::string_view server, std::string_view principal) override;
 
 private:
+    Result<void> open_connector();
     void apply();
     void run();
     net::EventLoop& home() { return loop_->at(0); }
+    /// What runs for this server from now on; any that could not be is left out, and said so.
+    void put(const std::string& source, const config::McpServerOptions& server);
+    mcp::UpstreamAuth auth_of(const std::string& source);
+    Result<mcp::LoginOptions> login_options(std::string_view server, std::string_view principal,
+                                            std::string_view redirect_uri);
+    using Known = std::optional<mcp::BearerChallenge>;
+    mcp::BearerChallenge ask_for_challenge(const mcp::TokenKey& key);
+    Task<Result<Known>> last_challenge(mcp::TokenKey key);
+    Task<Result<void>> connect_once(mcp::UpstreamOptions options);
 
     const Uses uses_;
     std::mutex mutex_;
@@ -67,9 +93,17 @@ private:
     std::unique_ptr<net::LoopGroup> loop_;
     bool loop_runs_ = false;
     std::unique_ptr<store::sqlite::PinStoreSqlite> pins_;
+    std::unique_ptr<mcp::OAuthCredentialsFile> credentials_;
+    std::unique_ptr<mcp::GuardedFetch> fetch_;
+    std::unique_ptr<mcp::OAuthAuthorizer> authorizer_;  ///< used on the loop
     std::unique_ptr<mcp::McpConnector> connector_;
+    std::optional<LoopTasks> waited_for_;  ///< by threads of the pool
+    std::unique_ptr<McpLogins> logins_;
     std::unique_ptr<mcp::Upstreams> upstreams_;
     ChangeSignal::Watch watch_;
+
+    std::mutex auth_mutex_;
+    std::map<std::string, mcp::UpstreamAuth> auth_;  ///< by source
 };
 
 }  // namespace crab::gateway

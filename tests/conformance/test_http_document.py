@@ -18,9 +18,12 @@ from test_events import envelope
 from test_peer_listener import Peer, PeerListenerCase
 from test_phone_attachments import png
 
+from support.browser_login import get
 from support.case import GatewayCase
 from support.device import tool
+from support.guarded_server import GuardedServer
 from support.http import HttpConnection, fetch
+from support.issuer import Issuer
 from support.openapi import ApiDocument, PeerSide, Side
 from support.rtp import call_request
 from support.wait import eventually
@@ -312,11 +315,32 @@ class HttpDocumentTest(PeerListenerCase):
         self.admin.good("PUT", one, {"server": {"url": "https://mcp.example/mcp"}})
         self.admin.good("GET", f"{one}/diff")
         self.admin.good("POST", f"{one}/approve", {})
+        self.drive_mcp_login()
         self.admin.good("DELETE", one)
         self.assertEqual(self.admin.ask("DELETE", one).status, 404)
         self.assertEqual(self.admin.ask("PUT", one, addition).status, 404)
         self.assertEqual(self.admin.ask("GET", f"{one}/diff").status, 404)
         self.assertEqual(self.admin.ask("POST", f"{one}/approve", {}).status, 404)
+
+    def drive_mcp_login(self) -> None:
+        """Of another server: a login ends at once, because everybody is let in."""
+        every, login = "/v1/mcp/servers", "/v1/mcp/servers/guarded/login"
+        redirect = "http://127.0.0.1:1/callback"
+        with tempfile.TemporaryDirectory() as folder, Issuer(Path(folder)) as issuer:
+            with GuardedServer(issuer) as server:
+                addition = {"name": "guarded", "server": {"url": server.url}}
+                self.admin.good("POST", every, addition)
+                begun = self.admin.good("POST", login, {"redirect_uri": redirect})
+                _, back = get(begun["url"])
+                one = f"{login}/{begun['login']}"
+                self.assertEqual(self.admin.ask("POST", one, {"redirected": "?x"}).status, 403)
+                self.admin.good("POST", one, {"redirected": back})
+                self.assertEqual(self.admin.ask("POST", one, {"redirected": back}).status, 404)
+                self.admin.good("DELETE", login)
+                self.assertEqual(self.admin.ask("DELETE", login).status, 404)
+                self.assertEqual(self.admin.ask("POST", login, {}).status, 400)
+                self.admin.good("DELETE", f"{every}/guarded")
+        self.assertEqual(self.admin.ask("POST", login, {"redirect_uri": redirect}).status, 404)
 
     def drive_worktrees(self) -> None:
         where = urlencode({"who": "caller/ci", "worktree": "garden/main"})

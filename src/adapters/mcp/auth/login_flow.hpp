@@ -29,8 +29,9 @@ struct LoginOptions {
 /// docs/protocols/mcp.md, 6.4.
 class LoginFlow {
 public:
-    /// Logins for more scopes in a row, after which an upstream that still asks is refused.
-    static constexpr int kMostStepUps = 3;
+    /// Logins for more scopes in a row after the first, after which an upstream that still asks is
+    /// refused.
+    static constexpr int kMostStepUps = 2;
 
     /// All outlive it.
     LoginFlow(Fetcher& fetcher, OAuthCredentials& credentials, const Clock& clock,

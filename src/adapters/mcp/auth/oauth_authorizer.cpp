@@ -16,9 +16,15 @@ namespace {
 
 using Kind = UpstreamAuth::Kind;
 
+/// The command by which this owner logs in.
+std::string login_command(const TokenKey& key) {
+    if (key.owner.empty()) return fmt::format("`crab mcp login {}`", key.source);
+    return fmt::format("`crab mcp login {} --for {}`", key.source, key.owner);
+}
+
 Error login_needed(const TokenKey& key) {
     return {.code = ErrorCode::kAuthRequired,
-            .message = fmt::format("{0} needs a login: `crab mcp login {0}`", key.source)};
+            .message = fmt::format("{} needs a login: {}", key.source, login_command(key))};
 }
 
 /// The upstream refuses a token that was just renewed.
@@ -51,7 +57,11 @@ Task<Result<std::optional<std::string>>> OAuthAuthorizer::authorization(
     auto& place = places_[asked.key];
     if (!place) place = std::make_shared<Place>(timers_);
     asked.place = place;
+    if (!challenge.empty()) place->asked = read_challenge(challenge);
     if (challenge.empty()) {
+        // who has not logged in is told by the server how, or need not
+        if (asked.auth.kind == Kind::kUser && !credentials_.find_tokens(asked.key))
+            co_return std::optional<std::string>();
         if (auto tokens = usable(asked)) {
             asked.place->given = tokens->access.reveal();
             asked.place->renewed_for_nothing = false;  // a new request, with its own renewal
@@ -59,6 +69,11 @@ Task<Result<std::optional<std::string>>> OAuthAuthorizer::authorization(
         }
     }
     co_return co_await answer(std::move(asked));
+}
+
+std::optional<BearerChallenge> OAuthAuthorizer::last_challenge(const TokenKey& key) const {
+    const auto place = places_.find(key);
+    return place == places_.end() ? std::nullopt : place->second->asked;
 }
 
 /// The stored tokens, if they are for this upstream and have not ended.
@@ -83,9 +98,10 @@ Error OAuthAuthorizer::needs_more(const Asked& asked, std::string_view scope) {
         tokens->wanted_scope = scope;  // for the next login
         credentials_.save_tokens(asked.key, std::move(*tokens));
         return {.code = ErrorCode::kAuthRequired,
-                .message = fmt::format("{0} needs more rights for this: `crab mcp login {0}`",
-                                       asked.key.source)};
+                .message = fmt::format("{} needs more rights for this: {}", asked.key.source,
+                                       login_command(asked.key))};
     }
+    if (asked.auth.kind == Kind::kUser) return login_needed(asked.key);
     return {.code = ErrorCode::kAuthRequired,
             .message = fmt::format("{} needs more scopes than its configuration asks for",
                                    asked.key.source)};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "adapters/mcp/auth/async_lock.hpp"
+#include "adapters/mcp/auth/challenge.hpp"
 #include "adapters/mcp/auth/fetcher.hpp"
 #include "adapters/mcp/auth/oauth_credentials.hpp"
 #include "adapters/mcp/auth/server_metadata.hpp"
@@ -48,12 +49,16 @@ public:
     Task<Result<std::optional<std::string>>> authorization(const UpstreamOptions& upstream,
                                                            std::string_view challenge) override;
 
+    /// What the upstream asked this owner for last, for a login; nothing: it has not asked.
+    std::optional<BearerChallenge> last_challenge(const TokenKey& key) const;
+
 private:
     /// Of one upstream and owner.
     struct Place {
         explicit Place(TimerWheel& timers) : renewing(timers) {}
         AsyncLock renewing;
         std::string given;  ///< the token that was given last
+        std::optional<BearerChallenge> asked;  ///< the last one
         bool renewed_for_nothing = false;  ///< that one was new, and is refused
     };
     /// One request for a header.

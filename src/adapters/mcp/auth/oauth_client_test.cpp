@@ -330,10 +330,23 @@ TEST_F(McpOAuthAuthorizer, TheSecretIsForItsIssuerAlone) {
 TEST_F(McpOAuthAuthorizer, ALoginIsOfItsOwner) {
     use_login();
     EXPECT_EQ(header(), "Bearer a0");
-    const auto other = ask({}, "caller/bob");
+    EXPECT_EQ(header({}, "caller/bob"), "nothing") << "the server says whether it wants a login";
+    const auto other = ask(kRefused, "caller/bob");
     ASSERT_FALSE(other);
     EXPECT_EQ(other.error().code, ErrorCode::kAuthRequired);
-    EXPECT_NE(other.error().message.find("crab mcp login files"), std::string::npos);
+    EXPECT_NE(other.error().message.find("`crab mcp login files --for caller/bob`"),
+              std::string::npos);
+    EXPECT_EQ(ask(kRefused, "").error().message, "files needs a login: `crab mcp login files`");
+}
+
+TEST_F(McpOAuthAuthorizer, TheLastChallengeOfAnOwnerIsKnownForItsLogin) {
+    auth_.kind = UpstreamAuth::Kind::kUser;
+    const TokenKey ann{.source = "files", .owner = "caller/ann"};
+    EXPECT_EQ(header(), "nothing");
+    EXPECT_FALSE(authorizer_.last_challenge(ann));
+    EXPECT_FALSE(ask("Bearer resource_metadata=\"https://a/b\", scope=\"x\""));
+    EXPECT_EQ(authorizer_.last_challenge(ann)->resource_metadata, "https://a/b");
+    EXPECT_FALSE(authorizer_.last_challenge({.source = "files", .owner = ""}));
 }
 
 TEST_F(McpOAuthAuthorizer, ARefusedTokenIsRefreshedOnce) {

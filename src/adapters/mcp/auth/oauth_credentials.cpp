@@ -41,4 +41,10 @@ void OAuthCredentialsMemory::forget_tokens(const TokenKey& key) {
     if (tokens_.erase(key) != 0) on_change();
 }
 
+bool OAuthCredentialsMemory::has_tokens(std::string_view source) const {
+    const std::scoped_lock lock(mutex_);
+    const auto first = tokens_.lower_bound({.source = std::string(source), .owner = {}});
+    return first != tokens_.end() && first->first.source == source;
+}
+
 }  // namespace crab::mcp

@@ -33,6 +33,13 @@ std::string UpstreamBody::header(std::string_view name) const {
     return std::string(head_.find(name).value_or(""));
 }
 
+void UpstreamBody::forget() {
+    head_ = {};
+    status_ = 0;
+    text_.clear();
+    stream_.reset();
+}
+
 bool UpstreamBody::takes(const net::HttpReply& head) {
     head_ = {.status = head.status, .headers = head.headers, .body = {}};
     status_ = head.status;
@@ -78,8 +85,10 @@ Task<net::HttpResult> UpstreamHttp::send(Request request, UpstreamBody& body, De
         owned.insert(owned.end(), request.headers.begin(), request.headers.end());
         if (around_.authorizer != nullptr) {
             auto given = co_await around_.authorizer->authorization(options_, challenge);
-            if (!given)
+            if (!given) {
+                body.forget();  // what a person has to do says more than a 401
                 co_return std::unexpected(net::HttpFailure{.error = std::move(given.error())});
+            }
             if (*given) owned.emplace_back("Authorization", std::move(**given));
         }
         std::vector<net::HttpHeader> headers;

@@ -32,6 +32,8 @@ public:
     /// The first value of that header, in lower case; empty: none.
     std::string header(std::string_view name) const;
     std::optional<Milliseconds> retry_after(SystemTime now) const { return head_.retry_after(now); }
+    /// An answer that does not count: as before any.
+    void forget();
     /// What was wanted is there: the rest may come within a short time, or not.
     void finish() { finished_ = true; }
 

@@ -21,17 +21,19 @@ namespace crab::mcp {
 struct SessionKey {
     std::string principal;
     core::Inquirer::Answers answers;
+    /// Whose login it uses; one that was opened before a login is not used with it
+    std::string login{};
 
     friend bool operator<(const SessionKey& a, const SessionKey& b) {
         return a.order() < b.order();
     }
 
 private:
-    std::tuple<const std::string&, int> order() const {
+    std::tuple<const std::string&, const std::string&, int> order() const {
         const int bits = (answers.form ? 1 : 0) | (answers.url ? 2 : 0) |
                          (answers.sampling ? 4 : 0) | (answers.sampling_tools ? 8 : 0) |
                          (answers.sampling_context ? 16 : 0) | (answers.roots ? 32 : 0);
-        return {principal, bits};
+        return {principal, login, bits};
     }
 };
 

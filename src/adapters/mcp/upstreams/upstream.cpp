@@ -133,8 +133,9 @@ Task<bool> Upstream::open() {
     auto session = co_await uses_.connector.connect(std::move(options), declared());
     if (!session) {
         ++failures_;
+        needs_login_ = session.error().code == ErrorCode::kAuthRequired;
         if (session.error().code != ErrorCode::kCancelled) {
-            breaker_.on_failure(now());
+            if (!needs_login_) breaker_.on_failure(now());
             if (failures_ == 1)
                 log::warn("an MCP server cannot be reached",
                           {{"server", source()}, {"reason", session.error().message}});
@@ -143,6 +144,7 @@ Task<bool> Upstream::open() {
         co_return false;
     }
     session_ = std::move(*session);
+    needs_login_ = false;
     session_->set_listener(this);
     breaker_.on_success();
     opened_at_ = last_call_ = now();
@@ -231,6 +233,12 @@ Task<void> Upstream::finish() {
     while (calls_ > 0) co_await bell_.wait(kNoDeadline);
     co_await pool_.close_all();  // what a call was opening meanwhile
     set_state(State::kStopped);
+}
+
+void Upstream::try_again() {
+    failures_ = 0;
+    again_at_ = {};
+    ring();
 }
 
 void Upstream::on_notification(std::string_view method, std::string_view params) {
@@ -414,7 +422,14 @@ Task<Result<std::vector<std::string>>> Upstream::accept(std::vector<std::string>
 
 // ---- Its calls
 
-bool Upstream::needs_own_session() const {
+/// Whose login a call uses: those of this machine's user share the gateway's.
+std::string Upstream::login_of(std::string_view principal) const {
+    const bool own = !principal.starts_with("local/") && settings_.has_logins;
+    return own && settings_.has_logins() ? std::string(principal) : std::string();
+}
+
+bool Upstream::needs_own_session(std::string_view login) const {
+    if (!login.empty()) return true;
     const UpstreamOptions& connection = settings_.connection;
     // the questions of modern ones are in their results
     if (!found_ || found_->form == FoundEra::Form::kModern) return false;
@@ -433,6 +448,7 @@ Task<Result<void>> Upstream::arrive(Deadline deadline) {
                            fmt::format("the MCP server {} is being stopped", source()));
         const auto away = [&]() -> std::unexpected<Error> {
             const UpstreamStatus known = status();
+            if (needs_login_) return fail(ErrorCode::kAuthRequired, known.last_error);
             return fail(Error{.code = ErrorCode::kUnavailable,
                               .message = fmt::format("the MCP server {} is away; the call was not "
                                                      "started: {}",
@@ -467,13 +483,15 @@ Task<Result<CallReply>> Upstream::send(UpstreamCall call) {
                                    source()));
     auto arrived = co_await arrive(deadline);
     if (!arrived) co_return fail(std::move(arrived.error()));
-    if (!needs_own_session()) {
+    const std::string login = login_of(call.principal);
+    if (!needs_own_session(login)) {
         const auto session = session_;
         co_return co_await send_on(*session, std::move(call));
     }
     UpstreamOptions options = settings_.connection;
     options.known = found_;
-    SessionKey key{.principal = call.principal, .answers = call.answers};
+    options.owner = login;
+    SessionKey key{.principal = call.principal, .answers = call.answers, .login = login};
     auto lease = co_await pool_.get(uses_.connector, std::move(options), std::move(key), deadline);
     if (!lease) {
         if (is_trouble(lease.error())) breaker_.on_failure(now());

@@ -57,6 +57,8 @@ public:
     /// keys. Errors: kNotFound for a key that is not held back, kUnavailable while the store cannot
     /// be read; those of the store.
     Task<Result<std::vector<std::string>>> accept(std::vector<std::string> keys);
+    /// Tries at once to reach one that is away: somebody has logged in.
+    void try_again();
 
 private:
     enum class Ended : std::uint8_t { kLost, kIdle };
@@ -80,7 +82,8 @@ private:
     Task<Result<void>> arrive(Deadline deadline);
     Task<Result<CallReply>> send_on(UpstreamSession& session, UpstreamCall call);
     Task<Result<UpstreamReply>> send_again(UpstreamSession& session, UpstreamCall& call);
-    bool needs_own_session() const;
+    bool needs_own_session(std::string_view login) const;
+    std::string login_of(std::string_view principal) const;
     ParamHeaders headers() const;
     SteadyTime now() const { return uses_.clock.steady_now(); }
     template <class Change>
@@ -114,6 +117,7 @@ private:
     std::size_t calls_ = 0;
     std::list<Waiter*> arrivals_;  ///< calls that wait for the session
     std::string lost_;  ///< why the last session ended
+    bool needs_login_ = false;  ///< and that a person can do something about it
 
     mutable std::mutex status_mutex_;
     UpstreamStatus status_;

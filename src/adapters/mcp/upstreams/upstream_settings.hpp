@@ -6,6 +6,7 @@
 #include "adapters/mcp/upstreams/tool_rules.hpp"
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +20,9 @@ struct UpstreamSettings {
     PinMode pin = PinMode::kTrustFirst;
     bool eager = false;  ///< kept connected; else opened again when a call needs it
     bool shared_session = false;  ///< the server keeps no state of its callers
+    /// Whether people log in there, so that no call of one uses the session of another; asked
+    /// before each call. Null: they do not.
+    std::function<bool()> has_logins;
     bool pass_instructions = false;
     std::size_t at_once = 64;     ///< calls
     Milliseconds idle_stop{0};    ///< a session nobody uses is closed after this; 0: never

@@ -87,6 +87,10 @@ Result<std::vector<HeldBack>> Upstreams::diff(std::string_view source) const {
     return upstream->status().held;
 }
 
+void Upstreams::try_again(std::string_view source) {
+    if (const auto upstream = find(source)) uses_.home.post([upstream] { upstream->try_again(); });
+}
+
 Result<std::vector<std::string>> Upstreams::accept(std::string_view source,
                                                    std::vector<std::string> keys) {
     const auto upstream = find(source);

@@ -34,6 +34,8 @@ public:
     void put(UpstreamSettings settings);
     /// Withdraws what it offers and stops it.
     void remove(const std::string& source);
+    /// Upstream::try_again().
+    void try_again(std::string_view source);
     /// Stops all and waits for it; must not be called on the loop. Nothing runs afterwards.
     void stop();
 
