@@ -11,12 +11,13 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from . import subjects
+from . import auth_scenarios, subjects
 from .suite import Unusable
 
 # subjects has put tests/harness on the path.
 from mcp_client import Client, LegacyClient, McpError, ModernClient  # noqa: E402
 from mcp_links import HttpLink, Message  # noqa: E402
+from support.browser_login import LoginRefused  # noqa: E402
 
 CAPABILITIES: Message = {"elicitation": {}, "sampling": {}, "roots": {}}
 PATIENCE = 10.0
@@ -151,18 +152,30 @@ def connected(url: str, version: str) -> Iterator[Client]:
         yield client
 
 
+def authorized(url: str, scenario: str, context: Message) -> None:
+    """A scenario of OAuth."""
+    auth = auth_scenarios.server_config(scenario, url, context)
+    gateway = subjects.open_gateway({"url": url, "auth": auth}, auth_scenarios.mcp_config())
+    with gateway, ModernClient(HttpLink(subjects.url_of(gateway)), CAPABILITIES) as client:
+        auth_scenarios.drive(client, gateway, scenario)
+
+
 def main(words: list[str]) -> int:
     scenario = os.environ.get("MCP_CONFORMANCE_SCENARIO", "")
     version = os.environ.get("MCP_CONFORMANCE_PROTOCOL_VERSION", "2026-07-28")
     context: Any = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
+    is_auth = scenario.startswith("auth/") and not os.environ.get("CRAB_MCP_DIRECT")
     drive = SCENARIOS.get(scenario)
-    if drive is None:
+    if drive is None and not is_auth:
         print(f"conformance_client: no way through {scenario} yet", file=sys.stderr)
         return 1
     try:
+        if is_auth:
+            authorized(words[-1], scenario, context)
+            return 0
         with connected(words[-1], version) as client:
             drive(client, context)
-    except (Unusable, McpError, TimeoutError) as error:
+    except (Unusable, McpError, TimeoutError, LoginRefused) as error:
         print(f"conformance_client: {scenario}: {error}", file=sys.stderr)
         return 1
     return 0

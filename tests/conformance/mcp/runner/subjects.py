@@ -51,11 +51,12 @@ def find_gateway() -> str:
     return path
 
 
-def gateway_config(server: Mapping[str, Any]) -> dict[str, Any]:
-    """A gateway with this one MCP server behind it, whose tools keep their names."""
+def gateway_config(server: Mapping[str, Any], mcp: Mapping[str, Any] = {}) -> dict[str, Any]:
+    """A gateway with this one MCP server behind it, whose tools keep their names; `mcp` is more of
+    that section."""
     return {
         "listen": {"open_loopback": True},
-        "mcp": {"enabled": True, "servers": {"fixture": dict(server)}},
+        "mcp": {"enabled": True, "servers": {"fixture": dict(server)}, **mcp},
     }
 
 
@@ -74,10 +75,10 @@ def await_upstream(gateway: Gateway) -> str:
     raise Unusable(f"the upstream is still {server['state']} after {PATIENCE:g} s")
 
 
-def open_gateway(server: Mapping[str, Any]) -> Gateway:
+def open_gateway(server: Mapping[str, Any], mcp: Mapping[str, Any] = {}) -> Gateway:
     """Not started yet; a context manager."""
     find_gateway()
-    return Gateway(gateway_config(server))
+    return Gateway(gateway_config(server, mcp))
 
 
 def url_of(gateway: Gateway) -> str:
