@@ -23,6 +23,8 @@ struct Question {
     std::string params;  ///< a JSON object; says who asks
 };
 
+class LongCall;
+
 /// Whom a running call may ask for more input: the client of its front. Used on the event loop of
 /// the call's front. Source: docs/protocols/mcp.md, sections 4.8 and 5.
 class Inquirer {
@@ -43,6 +45,8 @@ public:
     /// caller cannot be asked any more, kTimeout when it has not answered in time, kToolFailed with
     /// the caller's error.
     virtual Task<Result<std::string>> ask(Question question) = 0;
+    /// How the call may go on without its request; null: it does not.
+    virtual LongCall* long_call() { return nullptr; }
 };
 
 }  // namespace crab::core

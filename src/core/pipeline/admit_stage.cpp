@@ -1,5 +1,6 @@
 #include "core/pipeline/admit_stage.hpp"
 
+#include "core/call/long_call.hpp"
 #include "core/ledger/ledger_content.hpp"
 #include "core/pipeline/call_endings.hpp"
 #include "core/pipeline/limit_stage.hpp"
@@ -7,6 +8,14 @@
 #include <utility>
 
 namespace crab::core {
+namespace {
+
+bool outlives_gateway(const Call& call) {
+    const LongCall* const front = long_call_of(call);
+    return front != nullptr && front->outlives_gateway();
+}
+
+}  // namespace
 
 Step<UniqueCall> AdmitStage::pass(ValidatedCall validated, CallInProgress& progress) {
     if (auto known = identify(progress); !known) return end_with(std::move(known.error()));
@@ -21,7 +30,8 @@ Step<UniqueCall> AdmitStage::pass(ValidatedCall validated, CallInProgress& progr
 Result<void> AdmitStage::identify(CallInProgress& progress) const {
     const Call& call = progress.call();
     const Tool& tool = *progress.tool;
-    const bool recorded = tool.spec.side_effects || !call.idempotency_key.empty();
+    const bool recorded = tool.spec.side_effects || !call.idempotency_key.empty() ||
+                          (tool.spec.may_have_effects() && outlives_gateway(call));
     progress.durable = recorded && loop_.shared.journal != nullptr;
     if (!recorded && !progress.repeatable) return {};
     const auto args = progress.args.read();

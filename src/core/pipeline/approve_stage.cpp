@@ -3,6 +3,7 @@
 #include "base/cut_text.hpp"
 #include "base/log.hpp"
 #include "core/approvals/approvals.hpp"
+#include "core/call/long_call.hpp"
 #include "core/call/tool_host.hpp"
 #include "json/writer.hpp"
 
@@ -124,8 +125,11 @@ Task<Reached<ApprovedCall>> ApproveStage::ask(AuthorizedCall authorized, CallInP
     auto question = question_of(authorized, progress);
     if (!question) co_return end_with(std::move(question.error()));
     const ApprovalSubject subject = question->subject;
+    LongCall* const front = long_call_of(progress.call());
+    if (front != nullptr) front->on_asked(question->id);
 
     const ApprovalEnd end = co_await wait_for_answer(std::move(*question), progress);
+    if (front != nullptr) front->on_asked({});
     progress.facts.approval = end;
     if (!end.allowed()) co_return end_with(not_approved(end, reason_to_ask(subject)));
     if (end.remembered) log_remembered(progress.call(), subject, end);

@@ -1,5 +1,6 @@
 #include "core/pipeline/call_in_progress.hpp"
 
+#include "core/call/long_call.hpp"
 #include "core/pipeline/call_endings.hpp"
 
 #include <algorithm>
@@ -76,7 +77,9 @@ void CallInProgress::set_deadline(std::chrono::nanoseconds waited) {
     deadline = std::min(call().caller_deadline, limit);
 }
 
+/// What is taken up again was approved before it was sent.
 bool CallInProgress::needs_approval() const {
+    if (!resumed_by(call()).empty()) return false;
     return facts.decision.verdict == Verdict::kNeedsApproval ||
            (policy && policy->needs_approval());
 }

@@ -1,5 +1,6 @@
 #include "core/pipeline/record_stage.hpp"
 
+#include "core/call/long_call.hpp"
 #include "core/pipeline/call_endings.hpp"
 
 #include <string>
@@ -28,12 +29,13 @@ std::string record_of(const CallInProgress& progress) {
 }
 
 LedgerJournal::Admission admission_of(const Tool& tool, const CallInProgress& progress) {
-    LedgerJournal::Admission admission{.content = progress.digest,
-                                       .may_run_again = may_run_again(tool),
-                                       .tool = tool.unique_name,
-                                       .source = tool.source_text,
-                                       .side_effects = tool.spec.side_effects,
-                                       .record = {}};
+    LedgerJournal::Admission admission{
+        .content = progress.digest,
+        .may_run_again = may_run_again(tool) || !resumed_by(progress.call()).empty(),
+        .tool = tool.unique_name,
+        .source = tool.source_text,
+        .side_effects = tool.spec.side_effects,
+        .record = {}};
     if (tool.spec.side_effects) admission.record = record_of(progress);
     if (progress.request) {
         admission.event = progress.request->event.envelope;

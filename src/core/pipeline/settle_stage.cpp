@@ -1,5 +1,6 @@
 #include "core/pipeline/settle_stage.hpp"
 
+#include "core/call/long_call.hpp"
 #include "core/pipeline/call_endings.hpp"
 
 #include <utility>
@@ -29,6 +30,11 @@ MaybeTask<OutcomeRef> SettleStage::pass(OutcomeRef outcome, CallInProgress& prog
     progress.permit = {};
     if (leaves_no_trace(*outcome, *progress.tool, progress.facts.dispatched)) {
         progress.forget_record();
+        progress.ticket.finish(nullptr);
+        return outcome;
+    }
+    const LongCall* const front = long_call_of(progress.call());
+    if (front != nullptr && front->stays_open() && !*outcome && progress.chain.cancelled()) {
         progress.ticket.finish(nullptr);
         return outcome;
     }

@@ -5,6 +5,7 @@
 #include "adapters/mcp/wire/header_value.hpp"
 #include "adapters/mcp/wire/request_headers.hpp"
 #include "adapters/mcp/wire/result.hpp"
+#include "core/call/long_call.hpp"
 #include "json/raw_parts.hpp"
 #include "json/writer.hpp"
 
@@ -25,6 +26,13 @@ Error settled(const ExchangeEnd& end, bool may_repeat) {
     return error;
 }
 
+/// What a server says that has made this task, as far as it matters.
+std::string task_object(std::string_view id) {
+    std::string out;
+    json::Writer(out).begin_object().key("taskId").string(id).end_object();
+    return out;
+}
+
 }  // namespace
 
 UpstreamLink::UpstreamLink(std::unique_ptr<UpstreamConversation> conversation,
@@ -41,8 +49,13 @@ Task<Result<UpstreamReply>> UpstreamLink::request(UpstreamRequest request) {
                     .request_state = std::move(course.request.request_state)};
     if (era() == Era::kLegacy) {
         co_await want_log(course.request.sink, course.request.deadline);
+        const bool as_task = course.request.as_task || !course.request.task.empty();
+        if (as_task && revision() == Revision::k2025_11_25)
+            co_return co_await run_legacy_task(course);
         co_return co_await send_once(course.request, {});
     }
+    if (!course.request.task.empty())
+        co_return co_await wait_for_task(course, task_object(course.request.task));
     for (;;) {
         Result<UpstreamReply> reply = co_await send_once(course.request, course.round);
         if (!reply || !*reply) co_return reply;
@@ -72,8 +85,10 @@ Task<Result<UpstreamReply>> UpstreamLink::send_once(const UpstreamRequest& reque
 UpstreamConversation::Request UpstreamLink::to_send(const UpstreamRequest& request,
                                                     const QuestionRound& round) const {
     const auto write = [this, &request, &round](std::int64_t id) {
-        const std::string capabilities = upstream_capabilities(
-            client_capabilities(answers_of(request)), options_.ask, revision());
+        ClientCapabilities has = client_capabilities(answers_of(request));
+        const core::LongCall* const front = long_call_of(request);
+        has.tasks_extension = front == nullptr || !front->refuses_deferred();
+        const std::string capabilities = upstream_capabilities(has, options_.ask, revision());
         OutgoingMeta meta{.revision = revision(),
                           .capabilities = capabilities,
                           .client_info = options_.client_info,
@@ -106,6 +121,10 @@ HeaderLines UpstreamLink::headers_of(const UpstreamRequest& request) const {
     if (!name.empty()) lines.emplace_back(kNameHeader, encode_header_value(name));
     lines.insert(lines.end(), request.param_headers.begin(), request.param_headers.end());
     return lines;
+}
+
+core::LongCall* UpstreamLink::long_call_of(const UpstreamRequest& request) {
+    return request.inquirer != nullptr ? request.inquirer->long_call() : nullptr;
 }
 
 core::Inquirer::Answers UpstreamLink::answers_of(const UpstreamRequest& request) const {

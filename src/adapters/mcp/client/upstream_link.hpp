@@ -46,9 +46,15 @@ private:
     UpstreamConversation::Request to_send(const UpstreamRequest& request,
                                           const QuestionRound& round) const;
     HeaderLines headers_of(const UpstreamRequest& request) const;
+    static core::LongCall* long_call_of(const UpstreamRequest& request);
     core::Inquirer::Answers answers_of(const UpstreamRequest& request) const;
     Task<Result<void>> next_round(Course& course, std::string_view result);
     Task<Result<UpstreamReply>> wait_for_task(Course& course, std::string created);
+    Task<Result<UpstreamReply>> run_legacy_task(Course& course);
+    Task<Result<UpstreamReply>> follow_legacy_task(Course& course, std::string id,
+                                                   Milliseconds interval);
+    Task<std::optional<Error>> pause_task(const UpstreamRequest& call, std::string_view id,
+                                          Milliseconds interval);
     Task<Result<void>> feed_task(Course& course, std::string_view id, std::string_view state,
                                  std::vector<std::string>& asked);
     void cancel_task(std::string_view id);

@@ -33,6 +33,12 @@ struct UpstreamRequest {
     /// What a caller brings itself for a round that was not parked here: an object, and JSON (a
     /// string); forwarded as they are, to modern upstreams only. Empty: none.
     std::string input_responses, request_state;
+    /// The upstream's task that an earlier request of this kind became: it is waited for, and
+    /// nothing is called. Empty: none.
+    std::string task;
+    /// Its tool runs as a task only (`taskSupport` of 2025-11-25); later revisions say so
+    /// themselves
+    bool as_task = false;
 };
 
 /// The result object as it came, with `_meta` and `resultType`; or the upstream's own error. Of the

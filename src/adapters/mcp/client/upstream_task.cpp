@@ -1,5 +1,6 @@
 #include "adapters/mcp/client/outgoing_params.hpp"
 #include "adapters/mcp/client/upstream_link.hpp"
+#include "core/call/long_call.hpp"
 #include "json/raw_parts.hpp"
 #include "json/writer.hpp"
 
@@ -14,12 +15,15 @@ namespace crab::mcp {
 namespace {
 
 constexpr Milliseconds kPoll{2'000}, kLeastPoll{500}, kMostPoll{60'000};
+constexpr std::size_t kLongestKeptId = 1024;
 constexpr int kMostLostPolls = 5;
 constexpr Milliseconds kPollTime{30'000};
+constexpr Milliseconds kLegacyTtl = std::chrono::hours(1);
 constexpr Milliseconds kCancelTime{5'000};
 
-Milliseconds poll_interval(std::string_view task, Milliseconds before) {
-    const auto raw = json::find_raw(task, "pollIntervalMs");
+Milliseconds poll_interval(std::string_view task, Milliseconds before,
+                           std::string_view member = "pollIntervalMs") {
+    const auto raw = json::find_raw(task, member);
     std::int64_t ms = 0;
     if (!raw || std::from_chars(raw->data(), raw->data() + raw->size(), ms).ec != std::errc())
         return before;
@@ -32,6 +36,13 @@ RpcError task_error(std::string_view error) {
     std::from_chars(code.data(), code.data() + code.size(), out.code);
     out.data = json::find_raw(error, "data").value_or("");
     return out;
+}
+
+/// Its task, told to whoever called.
+void tell_deferred(const UpstreamRequest& call, std::string_view id) {
+    if (call.sink != nullptr) call.sink->on_deferred();
+    core::LongCall* const front = call.inquirer != nullptr ? call.inquirer->long_call() : nullptr;
+    if (front != nullptr) front->on_deferred(id.size() <= kLongestKeptId ? id : std::string_view());
 }
 
 /// A request about a task. It may always be repeated.
@@ -74,25 +85,34 @@ void tell_status(core::FrameSink* sink, std::string_view task, std::string& told
 
 }  // namespace
 
+/// Until the next poll. An error: the wait for the task is over.
+Task<std::optional<Error>> UpstreamLink::pause_task(const UpstreamRequest& call,
+                                                    std::string_view id, Milliseconds interval) {
+    Waiter pause(conversation_->loop().timers());
+    const WaitEnd end = co_await pause.wait(std::min(call.deadline, from_now(interval)));
+    if (end == WaitEnd::kCancelled) {
+        const core::LongCall* const front = long_call_of(call);
+        const bool goes_on = front != nullptr && front->stays_open();
+        if (!goes_on) cancel_task(id);
+        co_return Error{.code = ErrorCode::kCancelled, .message = "the call was cancelled"};
+    }
+    if (from_now(Milliseconds(0)) < call.deadline) co_return std::nullopt;
+    cancel_task(id);
+    co_return Error{.code = ErrorCode::kTimeout,
+                    .message = "the MCP server's task did not end before the deadline"};
+}
+
 Task<Result<UpstreamReply>> UpstreamLink::wait_for_task(Course& course, std::string created) {
     const auto id = json::find_raw_string(created, "taskId");
     if (!id) co_return fail(ErrorCode::kToolFailed, "the MCP server has made a task without an id");
     UpstreamRequest& call = course.request;
-    if (call.sink != nullptr) call.sink->on_deferred();
+    tell_deferred(call, *id);
     Milliseconds interval = poll_interval(created, kPoll);
     std::string told;
     std::vector<std::string> asked;
     tell_status(call.sink, created, told);
     for (int lost = 0;;) {
-        Waiter pause(conversation_->loop().timers());
-        const WaitEnd end = co_await pause.wait(std::min(call.deadline, from_now(interval)));
-        if (end == WaitEnd::kCancelled || from_now(Milliseconds(0)) >= call.deadline) {
-            cancel_task(*id);
-            if (end == WaitEnd::kCancelled)
-                co_return fail(ErrorCode::kCancelled, "the call was cancelled");
-            co_return fail(ErrorCode::kTimeout,
-                           "the MCP server's task did not end before the deadline");
-        }
+        if (auto over = co_await pause_task(call, *id, interval)) co_return fail(std::move(*over));
         UpstreamRequest poll = about_task("tasks/get", *id, call);
         poll.deadline = std::min(call.deadline, from_now(kPollTime));
         const Result<UpstreamReply> state = co_await send_once(poll, {});
@@ -113,6 +133,60 @@ Task<Result<UpstreamReply>> UpstreamLink::wait_for_task(Course& course, std::str
         cancel_task(*id);
         co_return fail(fed.error());
     }
+}
+
+/// A tool of 2025-11-25 that runs as a task only: made with `task`, then followed until it has
+/// ended or asks. The result, and the questions before it, come with `tasks/result`.
+Task<Result<UpstreamReply>> UpstreamLink::run_legacy_task(Course& course) {
+    UpstreamRequest& call = course.request;
+    if (!call.task.empty()) co_return co_await follow_legacy_task(course, call.task, kPoll);
+    std::string params;
+    json::Writer writer(params);
+    writer.begin_object();
+    for (json::RawParts members(call.params); members.next();)
+        writer.key(members.name()).raw(members.value());
+    writer.key("task").begin_object().key("ttl").integer(kLegacyTtl.count()).end_object();
+    writer.end_object();
+    call.params = std::move(params);
+    Result<UpstreamReply> reply = co_await send_once(call, {});
+    if (!reply || !*reply) co_return reply;
+    const auto task = json::find_raw(**reply, "task");
+    if (!task) co_return reply;  // it has answered at once
+    const auto id = json::find_raw_string(*task, "taskId");
+    if (!id) co_return fail(ErrorCode::kToolFailed, "the MCP server has made a task without an id");
+    co_return co_await follow_legacy_task(course, *id, poll_interval(*task, kPoll, "pollInterval"));
+}
+
+Task<Result<UpstreamReply>> UpstreamLink::follow_legacy_task(Course& course, std::string id,
+                                                             Milliseconds interval) {
+    UpstreamRequest& call = course.request;
+    tell_deferred(call, id);
+    std::string told;
+    for (int lost = 0;;) {
+        if (auto over = co_await pause_task(call, id, interval)) co_return fail(std::move(*over));
+        UpstreamRequest poll = about_task("tasks/get", id, call);
+        poll.deadline = std::min(call.deadline, from_now(kPollTime));
+        const Result<UpstreamReply> state = co_await send_once(poll, {});
+        if (!state) {
+            const bool cancelled = (co_await this_chain()).cancelled();
+            if (cancelled || from_now(Milliseconds(0)) >= call.deadline) continue;  // as above
+            if (++lost < kMostLostPolls && is_open()) continue;
+            co_return fail(ErrorCode::kOutcomeUnknown,
+                           "the MCP server's task cannot be followed: " + state.error().message);
+        }
+        if (!*state) co_return state;
+        lost = 0;
+        interval = poll_interval(**state, interval, "pollInterval");
+        tell_status(call.sink, **state, told);
+        const std::string status = json::find_raw_string(**state, "status").value_or("");
+        if (status == "cancelled")
+            co_return fail(ErrorCode::kToolFailed, "the MCP server has cancelled its task");
+        if (status != "working") break;
+    }
+    UpstreamRequest result = about_task("tasks/result", id, call);
+    result.deadline = call.deadline;
+    result.sink = call.sink;
+    co_return co_await send_once(result, {});
 }
 
 /// Asks what the task asks and was not asked before.

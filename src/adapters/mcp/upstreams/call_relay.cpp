@@ -1,7 +1,9 @@
 #include "adapters/mcp/upstreams/call_relay.hpp"
 
 #include "base/task/run_on.hpp"
+#include "core/call/long_call.hpp"
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -40,20 +42,51 @@ private:
     const std::string level_;
 };
 
+/// What an upstream has to know of how a call may go on, and says to its front.
+class RemoteLongCall final : public core::LongCall {
+public:
+    RemoteLongCall(const Executor& front, core::LongCall& call)
+        : front_(front),
+          call_(call),
+          outlives_(call.outlives_gateway()),
+          refuses_(call.refuses_deferred()),
+          resumes_(call.resumes()) {}
+
+    bool outlives_gateway() const override { return outlives_; }
+    std::string_view resumes() const override { return resumes_; }
+    bool stays_open() const override { return call_.stays_open(); }
+    void on_asked(std::string_view) override {}  // the pipeline says that, on the front's loop
+    void on_deferred(std::string_view resume) override {
+        asio::post(front_,
+                   [&call = call_, resume = std::string(resume)] { call.on_deferred(resume); });
+    }
+    bool refuses_deferred() const override { return refuses_; }
+
+private:
+    const Executor front_;
+    core::LongCall& call_;
+    const bool outlives_, refuses_;
+    const std::string resumes_;
+};
+
 class RemoteInquirer final : public core::Inquirer {
 public:
     RemoteInquirer(const Executor& front, core::Inquirer& inquirer, Answers answers)
-        : front_(front), inquirer_(inquirer), answers_(answers) {}
+        : front_(front), inquirer_(inquirer), answers_(answers) {
+        if (core::LongCall* const call = inquirer.long_call()) long_call_.emplace(front, *call);
+    }
 
     Answers answers() const override { return answers_; }
     Task<Result<std::string>> ask(core::Question question) override {
         return run_on(front_, inquirer_.ask(std::move(question)));
     }
+    core::LongCall* long_call() override { return long_call_ ? &*long_call_ : nullptr; }
 
 private:
     const Executor front_;
     core::Inquirer& inquirer_;
     const Answers answers_;
+    std::optional<RemoteLongCall> long_call_;
 };
 
 }  // namespace

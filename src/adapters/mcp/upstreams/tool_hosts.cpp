@@ -1,7 +1,9 @@
 #include "adapters/mcp/upstreams/tool_hosts.hpp"
 
 #include "adapters/mcp/upstreams/call_relay.hpp"
+#include "adapters/mcp/wire/capabilities.hpp"
 #include "adapters/mcp/wire/catalogs.hpp"
+#include "core/call/long_call.hpp"
 #include "core/call/tool_schemas.hpp"
 #include "json/raw_parts.hpp"
 #include "json/writer.hpp"
@@ -33,6 +35,15 @@ std::string key_meta(std::string_view key) {
     return meta;
 }
 
+/// What a client is told that does not take tasks, of a tool that is nothing else.
+std::unexpected<Error> needs_tasks() {
+    return fail(
+        ErrorCode::kToolFailed, "this tool runs as a task only, which its caller does not take",
+        fmt::format(R"({{"{}":{{"code":{},"message":"this tool runs as a task only",)"
+                    R"("data":{{"requiredCapabilities":{{"extensions":{{"{}":{{}}}}}}}}}}}})",
+                    kPassedError, rpc_code::kMissingClientCapability, kTasksExtension));
+}
+
 /// A tool of a front's method, whose params the upstream checks itself.
 std::shared_ptr<core::Tool> method_tool(std::string_view name, std::string_view schema) {
     core::ToolSpec spec;
@@ -49,9 +60,13 @@ std::shared_ptr<core::Tool> method_tool(std::string_view name, std::string_view 
 }  // namespace
 
 Task<core::Outcome> UpstreamToolHost::run(core::AdmittedCall admitted, core::FrameSink& sink) {
+    const core::LongCall* const front = core::long_call_of(admitted.call());
+    if (tool_.as_task && front != nullptr && front->refuses_deferred()) co_return needs_tasks();
     UpstreamCall call = call_of(admitted);
     call.request.method = "tools/call";
     call.request.name = tool_.name;
+    call.request.task = core::resumed_by(admitted.call());
+    call.request.as_task = tool_.as_task;
     call.arguments = admitted.args();
     json::Writer(call.request.params)
         .begin_object()

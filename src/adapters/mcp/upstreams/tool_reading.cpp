@@ -135,6 +135,8 @@ private:
         read.facts.name = name;
         read.facts.output = std::exchange(read.tool->output, nullptr);
         read.facts.check = rules_.output;
+        read.facts.as_task =
+            json::find_raw_string(raw_of(entry, "execution"), "taskSupport") == "required";
         read.pinned = pinned_form(entry);
         return read;
     }

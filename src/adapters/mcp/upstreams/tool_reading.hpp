@@ -28,6 +28,7 @@ struct UpstreamTool {
     std::vector<HeaderParam> params;  ///< none towards upstreams without headers
     std::shared_ptr<const json::Schema> output;  ///< null: unchecked
     OutputCheck check = OutputCheck::kWarn;
+    bool as_task = false;  ///< `execution.taskSupport` is `required` (2025-11-25)
 };
 
 struct ReadTool {
