@@ -106,7 +106,14 @@ LAYERS = {
     | NET
     | CORE
     | {"adapters/mcp/wire", "adapters/mcp/client", "trust", "base/process", "crypto"},
-    "adapters/mcp/server": TASKS | SCHEMAS | NET | CORE | {"adapters/mcp/wire", "crypto"},
+    "adapters/mcp/tasks": TASKS
+    | VALUES
+    | {"adapters/mcp/wire", "core/call", "core/ledger", "crypto"},
+    "adapters/mcp/server": TASKS
+    | SCHEMAS
+    | NET
+    | CORE
+    | {"adapters/mcp/wire", "adapters/mcp/tasks", "crypto"},
     "adapters/mcp/auth": TASKS
     | VALUES
     | NET

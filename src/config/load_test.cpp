@@ -302,6 +302,8 @@ TEST(Load, McpHasAServerByUrlAndAFront) {
   names: {max: 60, dots: underscore}
   page: 7
   session_idle: 5m
+  task_after: 200ms
+  input_wait: 1h
   servers:
     hub:
       url: https://mcp.example/mcp
@@ -315,6 +317,8 @@ TEST(Load, McpHasAServerByUrlAndAFront) {
     EXPECT_EQ(mcp.names, (McpNameOptions{.max = 60, .dots_to_underscores = true}));
     EXPECT_EQ(mcp.page, 7u);
     EXPECT_EQ(mcp.session_idle, 5min);
+    EXPECT_EQ(mcp.task_after, 200ms);
+    EXPECT_EQ(mcp.input_wait, 1h);
     McpServerOptions hub;
     hub.url = "https://mcp.example/mcp";
     hub.auth.headers["Authorization"].text = Secret<std::string>("Bearer x");

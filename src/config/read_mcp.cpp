@@ -112,7 +112,8 @@ void read_mcp(const Members& mcp, McpOptions& out) {
     mcp("sessions_per_principal", out.sessions_per_principal)("streams_per_principal",
                                                               out.streams_per_principal);
     mcp("stream_after", out.stream_after)("keepalive", out.keepalive)("list_ttl", out.list_ttl)(
-        "session_idle", out.session_idle);
+        "session_idle", out.session_idle)("task_after", out.task_after)("input_wait",
+                                                                        out.input_wait);
 }
 
 }  // namespace crab::config

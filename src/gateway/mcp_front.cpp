@@ -1,7 +1,10 @@
 #include "gateway/mcp_front.hpp"
 
+#include "base/encoding.hpp"
+#include "crypto/key_folder.hpp"
 #include "runtime/event_loops.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -26,8 +29,34 @@ mcp::ServerOptions options_of(const config::McpOptions& mcp) {
     options.listens_per_principal = mcp.streams_per_principal;
     options.names.max = mcp.names.max;
     if (mcp.names.dots_to_underscores) options.names.dots = mcp::Dots::kUnderscore;
+    options.task_after = mcp.task_after;
+    options.input_wait = mcp.input_wait;
     options.sessions = {.idle = mcp.session_idle, .per_principal = mcp.sessions_per_principal};
     return options;
+}
+
+/// The key that seals cursors and states of requests. It stays, so that a client that comes again
+/// after a restart is told what is known of its call, and not that it has never been asked.
+Result<crypto::AesKey> sealing_key(const std::filesystem::path& path,
+                                   crypto::RandomSource& random) {
+    constexpr std::string_view kFile = "mcp_sealing.key";
+    const auto folder = crypto::KeyFolder::open(path);
+    if (!folder) return fail(folder.error());
+    auto kept = folder->read(kFile, crypto::KeyFolder::Access::kPrivate);
+    if (!kept) return fail(std::move(kept.error()));
+    std::array<std::uint8_t, 32> bytes = random.bytes<32>();
+    if (!*kept) {
+        const auto written =
+            folder->write(kFile, to_hex(bytes), crypto::KeyFolder::Access::kPrivate);
+        if (!written) return fail(written.error());
+        return crypto::AesKey(bytes);
+    }
+    const auto read = from_hex(**kept);
+    if (!read || read->size() != bytes.size())
+        return fail(ErrorCode::kInvalidArgs,
+                    "mcp_sealing.key cannot be used; remove it to have a new one made");
+    std::ranges::copy(*read, bytes.begin());
+    return crypto::AesKey(bytes);
 }
 
 }  // namespace
@@ -49,14 +78,23 @@ std::span<const ConfigKey> McpFront::keys() const {
         restart_key("mcp.stream_after", [](Config c) { return c.mcp.stream_after; }),
         restart_key("mcp.keepalive", [](Config c) { return c.mcp.keepalive; }),
         restart_key("mcp.list_ttl", [](Config c) { return c.mcp.list_ttl; }),
-        restart_key("mcp.session_idle", [](Config c) { return c.mcp.session_idle; })};
+        restart_key("mcp.session_idle", [](Config c) { return c.mcp.session_idle; }),
+        restart_key("mcp.task_after", [](Config c) { return c.mcp.task_after; }),
+        restart_key("mcp.input_wait", [](Config c) { return c.mcp.input_wait; })};
     return kKeys;
 }
 
-/// The key that seals cursors is of this start: a client whose cursor is older begins anew.
 Result<void> McpFront::start() {
-    state_.emplace(options_of(uses_.context.config.mcp), uses_.context.clock, random_,
-                   crypto::AesKey(random_.bytes<32>()));
+    const std::filesystem::path& folder = uses_.context.paths.state_dir;
+    auto key = sealing_key(folder, random_);
+    if (!key) return fail(std::move(key.error()));
+    auto tasks = store::sqlite::CallTaskStoreSqlite::open(folder / "tasks.db");
+    if (!tasks) return fail(std::move(tasks.error()));
+    tasks_ = std::move(*tasks);
+    pool_ = std::make_unique<BlockingPool>(1);
+    const mcp::TaskBook::Uses book{
+        .store = *tasks_, .pool = *pool_, .clock = uses_.context.clock, .random = random_};
+    state_.emplace(options_of(uses_.context.config.mcp), book, std::move(*key));
     for (const auto& lane : uses_.calls.lanes()) {
         const mcp::Endpoint::Uses uses{
             .loop = lane->loop,
@@ -65,7 +103,8 @@ Result<void> McpFront::start() {
             .catalogs = uses_.shared.catalogs,
             .watches = uses_.shared.watches,
             .state = *state_,
-            .artifacts = {&uses_.artifacts.store(), &uses_.artifacts.pool()}};
+            .artifacts = {&uses_.artifacts.store(), &uses_.artifacts.pool()},
+            .away = uses_.calls.away()};
         endpoints_.push_back(std::make_unique<mcp::Endpoint>(uses));
         loops_.push_back(&lane->loop);
     }
@@ -77,6 +116,7 @@ Result<void> McpFront::start() {
 void McpFront::end_credential(const std::string& credential) {
     state_->sessions.end_credential(credential);
     state_->parked.end_credential(credential);
+    state_->tasks.end_credential(credential);
     for (std::size_t i = 0; i < endpoints_.size(); ++i)
         loops_[i]->post(
             [endpoint = endpoints_[i].get(), credential] { endpoint->end_credential(credential); });
@@ -91,6 +131,7 @@ void McpFront::add_routes(const ListenerRoutes& table) {
 }
 
 void McpFront::drain() {
+    state_->tasks.stop();
     state_->parked.give_up();
     for (std::size_t i = 0; i < endpoints_.size(); ++i)
         loops_[i]->post([endpoint = endpoints_[i].get()] { endpoint->stop(); });
@@ -100,6 +141,7 @@ void McpFront::stop(Deadline deadline) {
     uses_.loops.finish_on_each(deadline, [this](std::size_t i, std::function<void()> done) {
         endpoints_[i]->end(std::move(done));
     });
+    pool_->settle();
 }
 
 }  // namespace crab::gateway

@@ -8,6 +8,7 @@
 #include "gateway/mcp_shared.hpp"
 #include "runtime/call_path.hpp"
 #include "runtime/component.hpp"
+#include "store/sqlite/call_task_store_sqlite.hpp"
 
 #include <memory>
 #include <optional>
@@ -42,6 +43,9 @@ private:
 
     const Uses uses_;
     crypto::SystemRandom random_;
+    std::unique_ptr<store::sqlite::CallTaskStoreSqlite> tasks_;
+    /// Separate, so that tasks wait for their own disk work only
+    std::unique_ptr<BlockingPool> pool_;
     std::optional<mcp::ServerState> state_;
     std::vector<std::unique_ptr<mcp::Endpoint>> endpoints_;  ///< by event loop
     std::vector<net::EventLoop*> loops_;

@@ -1,8 +1,10 @@
 #include "adapters/mcp/server/askable_calls.hpp"
 
+#include "adapters/mcp/server/askable_owned.hpp"
 #include "adapters/mcp/server/call_answer.hpp"
 #include "adapters/mcp/server/call_sink.hpp"
 #include "adapters/mcp/server/client_questions.hpp"
+#include "adapters/mcp/wire/capabilities.hpp"
 #include "adapters/mcp/wire/error_form.hpp"
 #include "base/encoding.hpp"
 #include "base/scope_exit.hpp"
@@ -33,6 +35,27 @@ std::string bound_to(const ClientRequest& request) {
                        crypto::sha256_hex(arguments));
 }
 
+/// The sink of a call that may be a task: that it takes long, and what it is doing.
+class ParkedSink final : public CallSink {
+public:
+    ParkedSink(const ClientRequest& request, ParkedCall& parked, const Clock& clock)
+        : CallSink(
+              request, [&parked](const std::string& message) { return parked.notify(message); },
+              clock),
+          parked_(parked),
+          takes_tasks_(takes_tasks(request)) {}
+
+    bool wants_progress() const override { return takes_tasks_ || CallSink::wants_progress(); }
+    void on_progress(const core::Progress& progress) override {
+        CallSink::on_progress(progress);
+        if (takes_tasks_ && !progress.message.empty()) parked_.say(progress.message);
+    }
+
+private:
+    ParkedCall& parked_;
+    const bool takes_tasks_;
+};
+
 struct State {
     std::string key;
     unsigned round = 0;
@@ -48,38 +71,38 @@ State read_state(std::string_view text) {
 
 }  // namespace
 
-/// A request that outlives its POST, and what it asks to be run.
-struct AskableCalls::Owned {
-    explicit Owned(const ClientRequest& of) : params(of.params), request(of) {
-        request.params = params;
-        request.meta = read_request_meta(params);
-    }
-    Owned(const Owned&) = delete;
-    Owned& operator=(const Owned&) = delete;
-    const std::string params;
-    ClientRequest request;
-    CallPlan plan;
-};
-
 bool AskableCalls::can_be_asked(const ClientRequest& request) {
     return request.modern() && request.method != "completion/complete" &&
-           can_answer_any(answers_of_client(request));
+           (takes_tasks(request) || can_answer_any(answers_of_client(request)));
 }
 
-Task<Reply> AskableCalls::begin(const ClientRequest& request, CallPlans& plans,
-                                PostAnswer& answer) {
-    const auto owned = std::make_shared<Owned>(request);
-    auto planned = plans.plan(owned->request);
-    if (!planned) co_return std::move(planned.error());
-    owned->plan = std::move(*planned);
+std::shared_ptr<ParkedCall> AskableCalls::make_parked(const std::shared_ptr<Owned>& owned,
+                                                      const std::string& call_id) {
+    const ClientRequest& request = owned->request;
+    owned->call_id = call_id;
     ParkedCall::Facts facts{.key = state_.new_key(),
                             .principal = request.principal->id,
                             .credential = request.principal->credential_id,
                             .revision = request.revision,
                             .answers = answers_of_client(request),
                             .patience = state_.options.input_wait,
-                            .request_bytes = request.params.size()};
-    const auto parked = std::make_shared<ParkedCall>(std::move(facts), loop_);
+                            .request_bytes = request.params.size(),
+                            .tasks = &state_.tasks,
+                            .takes_tasks = takes_tasks(request)};
+    facts.draft.tenant = request.principal->tenant.text();
+    facts.draft.principal = request.principal->id;
+    facts.draft.call_id = call_id;
+    facts.params = owned->params;
+    return std::make_shared<ParkedCall>(std::move(facts), loop_);
+}
+
+Task<Reply> AskableCalls::begin(const ClientRequest& request, PostAnswer& answer) {
+    const auto owned = std::make_shared<Owned>(request, request.params);
+    auto planned = plans_.plan(owned->request);
+    if (!planned) co_return std::move(planned.error());
+    owned->plan = std::move(*planned);
+    const auto parked = make_parked(
+        owned, takes_tasks(request) ? std::string(loop_.ids().uuid_v7().view()) : std::string());
     tasks_.spawn("mcp call", host(parked, owned));
     co_return co_await follow(parked, request, answer);
 }
@@ -109,15 +132,28 @@ Task<Reply> AskableCalls::follow(std::shared_ptr<ParkedCall> parked, const Clien
                                  PostAnswer& answer) {
     const auto reader = std::make_shared<RemoteWaiter>(loop_.executor(), loop_.timers());
     parked->attach(reader);
+    const bool takes = takes_tasks(request);
+    Deadline due = takes ? loop_.now() + state_.options.task_after : kNoDeadline;
     while (true) {
         const ParkedCall::News news = parked->take();
         for (const std::string& notice : news.notices) answer.notify(notice);
-        if (news.ended || !news.questions.empty()) {
+        const bool is_task = news.task && takes;
+        if (is_task || news.ended) {
             parked->detach(reader, false);
-            co_return news.ended ? news.ended->reply(request)
-                                 : input_required(request, parked, news);
+            co_return is_task ? task_created(request, *news.task) : news.ended->reply(request);
         }
-        if (co_await reader->wait(kNoDeadline) != WaitEnd::kCancelled) continue;
+        // a tool that has begun to work asks in its task
+        const bool now = due != kNoDeadline && news.takes_long;
+        if (!news.questions.empty() && !now) {
+            parked->detach(reader, false);
+            co_return input_required(request, parked, news);
+        }
+        if (now || loop_.now() >= due) {
+            due = kNoDeadline;
+            if (parked->claim_task()) co_await make_task(parked);
+            continue;
+        }
+        if (co_await reader->wait(due) != WaitEnd::kCancelled) continue;
         parked->detach(reader, true);
         co_return Reply::of_error(
             request,
@@ -147,8 +183,20 @@ Reply AskableCalls::input_required(const ClientRequest& request,
     return Reply::of_result(request, formed);
 }
 
+void AskableCalls::suspend() {
+    const auto all = running_;  // which loses those that end
+    for (const auto& parked : all) parked->suspend();
+}
+
+void AskableCalls::stop(std::function<void()> done) {
+    suspend();
+    tasks_.stop(std::move(done));
+}
+
 /// Keeps the call's own signal apart from the group's, for the pipeline cancels by it.
 Task<void> AskableCalls::host(std::shared_ptr<ParkedCall> parked, std::shared_ptr<Owned> owned) {
+    running_.insert(parked);
+    const ScopeExit over([&] { running_.erase(parked); });
     Waiter done(loop_.timers());
     bool ended = false;
     std::exception_ptr failed;
@@ -165,28 +213,52 @@ Task<void> AskableCalls::host(std::shared_ptr<ParkedCall> parked, std::shared_pt
         (co_await this_chain()).forget_cancellation();
         parked->signal.emit();
     }
-    if (!failed) co_return;
-    const Error error{.code = ErrorCode::kInternal, .message = "the call failed"};
-    parked->finish(answer_of_error(owned->request, owned->plan, error), loop_.now());
-    std::rethrow_exception(failed);
+    if (failed) {
+        const Error error{.code = ErrorCode::kInternal, .message = "the call failed"};
+        parked->finish(answer_of_error(owned->request, owned->plan, error), loop_.now());
+    }
+    co_await settle(*parked);
+    if (failed) std::rethrow_exception(failed);
 }
 
-Task<void> AskableCalls::run(ParkedCall& parked, Owned& owned) {
+Task<AskableCalls::Ended> AskableCalls::call_once(ParkedCall& parked, Owned& owned) {
     const std::string agent = client_name(owned.request);
     core::Call call;
     fill_call(call, owned.request, owned.plan, agent);
+    call.id = owned.call_id;
     call.canceller = &parked.signal;
     call.inquirer = &parked;
+    call.approval_stops_clock = takes_tasks(owned.request);
     parked.call = &call;
     // also when a host throws: who cancels looks at it
     const ScopeExit over([&parked] { parked.call = nullptr; });
-    CallSink sink(
-        owned.request, [&parked](const std::string& message) { return parked.notify(message); },
-        loop_.clock());
+    ParkedSink sink(owned.request, parked, loop_.clock());
     const core::AuthenticatedCall authenticated(call, owned.request.principal);
     const core::CallEnd end = co_await pipeline_.run(authenticated, sink);
     parked.call = nullptr;
-    parked.finish(answer_of(owned.request, owned.plan, call, end, state_.links), loop_.now());
+    Ended ended{.answer = answer_of(owned.request, owned.plan, call, end, state_.links)};
+    if (!*end.outcome) ended.why = end.outcome->error().code;
+    co_return ended;
+}
+
+/// What is taken up has its tool soon after the start, or the ledger may know its end without.
+Task<void> AskableCalls::run(ParkedCall& parked, Owned& owned) {
+    constexpr Milliseconds kSoon{20'000}, kWithin{10 * 60'000};
+    const auto failed = [&](const Error& error) {
+        return Ended{.answer = answer_of_error(owned.request, owned.plan, error),
+                     .why = error.code};
+    };
+    const bool asks_ledger = owned.again && owned.resume.empty();
+    std::optional<Error> away;
+    if (takes_tasks(owned.request))
+        away = co_await wait_for_tool(parked, owned, asks_ledger ? kSoon : kWithin);
+    if (asks_ledger && away && away->code == ErrorCode::kUnavailable) away.reset();
+    Ended ended = away ? failed(*away) : co_await call_once(parked, owned);
+    if (asks_ledger && ended.why == ErrorCode::kToolNotFound) {
+        away = co_await wait_for_tool(parked, owned, kWithin);
+        ended = away ? failed(*away) : co_await call_once(parked, owned);
+    }
+    parked.finish(std::move(ended.answer), loop_.now(), ended.why);
 }
 
 }  // namespace crab::mcp

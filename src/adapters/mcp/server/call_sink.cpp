@@ -30,7 +30,7 @@ bool SendRate::take(SteadyTime now) {
 }
 
 void CallSink::on_progress(const core::Progress& progress) {
-    if (!wants_progress()) return;
+    if (!request_.meta.progress_token) return;
     const double value = progress.progress.value_or(last_ ? *last_ + 1 : 0);
     if (!std::isfinite(value) || (last_ && value <= *last_) ||
         !progress_rate_.take(clock_.steady_now()))

@@ -27,7 +27,7 @@ private:
 /// token only and strictly rising, log messages of the level that the client wants: that of the
 /// request for modern ones, that of the session for legacy ones.
 /// Source: docs/protocols/mcp.md, sections 3.5 and 4.6.
-class CallSink final : public core::FrameSink {
+class CallSink : public core::FrameSink {
 public:
     /// Whether the message could be sent on the request's own stream.
     using Notify = std::function<bool(const std::string& message)>;

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -44,22 +45,38 @@ std::string listen_result(const ClientRequest& request) {
     return message;
 }
 
-/// URIs of watched resources that have changed, as their client knows them. Any number of threads.
+/// URIs of watched resources that have changed, as their client knows them, and the last state of
+/// watched tasks. Any number of threads.
 class Updates {
 public:
+    struct Taken {
+        std::set<std::string> uris;
+        std::map<std::string, TaskState> tasks;
+    };
     void add(const std::string& uri) {
         const std::scoped_lock lock(mutex_);
-        uris_.insert(uri);
+        new_.uris.insert(uri);
     }
-    std::set<std::string> take() {
+    void add(const TaskState& task) {
         const std::scoped_lock lock(mutex_);
-        return std::exchange(uris_, {});
+        const auto [known, is_new] = new_.tasks.emplace(task.id, task);
+        if (!is_new && !has_ended(known->second.status)) known->second = task;
+    }
+    Taken take() {
+        const std::scoped_lock lock(mutex_);
+        return std::exchange(new_, {});
     }
 
 private:
     std::mutex mutex_;
-    std::set<std::string> uris_;
+    Taken new_;
 };
+
+/// `object` with a last member `_meta`.
+std::string with_meta(std::string object, std::string_view meta) {
+    object.pop_back();
+    return fmt::format(R"({},"_meta":{}}})", object, meta);
+}
 
 }  // namespace
 
@@ -75,9 +92,11 @@ struct ChangeStreams::Listening {
     std::vector<ListWatch> lists{};
     std::vector<std::string> uris{};
     std::vector<Session::Watched> resources{};
+    std::vector<std::string> task_ids{};
+    std::vector<TaskBook::Watch> tasks{};
     std::shared_ptr<Updates> updates = std::make_shared<Updates>();
 
-    /// The first message: of what was asked for what will be told. There are no tasks to watch.
+    /// The first message: of what was asked for what will be told.
     std::string acknowledgement(std::string_view notifications) const {
         std::string params;
         json::Writer writer(params);
@@ -85,18 +104,21 @@ struct ChangeStreams::Listening {
         writer.key("notifications").begin_object();
         for (const What what : kAllLists)
             if (wants(notifications, what)) writer.key(ListWatch::filter_name(what)).boolean(true);
-        if (!uris.empty()) {
-            writer.key("resourceSubscriptions").begin_array();
-            for (const std::string& uri : uris) writer.string(uri);
+        const auto write_all = [&](std::string_view name, const std::vector<std::string>& all) {
+            if (all.empty()) return;
+            writer.key(name).begin_array();
+            for (const std::string& each : all) writer.string(each);
             writer.end_array();
-        }
+        };
+        write_all("resourceSubscriptions", uris);
+        write_all("taskIds", task_ids);
         writer.end_object().end_object();
         std::string message;
         append_notification(message, "notifications/subscriptions/acknowledged", params);
         return message;
     }
     /// Whether there was something to tell.
-    bool tell(net::HttpExchange& exchange) {
+    bool tell(net::HttpExchange& exchange, const TaskTimes& times) {
         bool told = false;
         const std::string meta = subscription_meta(request.id);
         for (ListWatch& list : lists) {
@@ -106,11 +128,19 @@ struct ChangeStreams::Listening {
             write_message(exchange, message);
             told = true;
         }
-        for (const std::string& uri : updates->take()) {
+        const Updates::Taken fresh = updates->take();
+        for (const std::string& uri : fresh.uris) {
             std::string params, message;
             json::Writer(params).begin_object().key("uri").string(uri).key("_meta").raw(meta);
             params += '}';
             append_notification(message, "notifications/resources/updated", params);
+            write_message(exchange, message);
+            told = true;
+        }
+        for (const auto& [id, task] : fresh.tasks) {
+            std::string message;
+            append_notification(message, "notifications/tasks",
+                                with_meta(detailed_object(task, times), meta));
             write_message(exchange, message);
             told = true;
         }
@@ -302,7 +332,22 @@ void ChangeStreams::watch_resources(Listening& listening, std::string_view notif
     }
 }
 
-Task<void> ChangeStreams::listen(net::HttpExchange& exchange, const ClientRequest& request) {
+/// Those that have news already are told at once: nothing else will come of one that has ended.
+void ChangeStreams::watch_tasks(Listening& listening, const std::vector<TaskState>& tasks) {
+    for (const TaskState& task : tasks) {
+        const auto changed = [updates = listening.updates,
+                              waiter = listening.waiter](const TaskState& state) {
+            updates->add(state);
+            waiter->wake();
+        };
+        listening.tasks.push_back(uses_.state.tasks.watch(task.id, changed));
+        listening.task_ids.push_back(task.id);
+        if (task.status != TaskStatus::kWorking) listening.updates->add(task);
+    }
+}
+
+Task<void> ChangeStreams::listen(net::HttpExchange& exchange, const ClientRequest& request,
+                                 std::vector<TaskState> tasks) {
     const std::string_view notifications =
         json::find_raw(request.params, "notifications").value_or(std::string_view());
     std::shared_ptr<void> held;
@@ -316,6 +361,7 @@ Task<void> ChangeStreams::listen(net::HttpExchange& exchange, const ClientReques
             listening.lists.emplace_back(all, what, request.principal, request.revision);
     }
     watch_resources(listening, notifications);
+    watch_tasks(listening, tasks);
     start_events(exchange);
     write_message(exchange, listening.acknowledgement(notifications));
     co_await tell(exchange, listening, place);
@@ -326,7 +372,7 @@ Task<void> ChangeStreams::tell(net::HttpExchange& exchange, Listening& listening
     net::EventLoop& loop = uses_.loop;
     Deadline ping = loop.now() + uses_.state.options.keepalive;
     while (!place.over()) {
-        const bool told = listening.tell(exchange);
+        const bool told = listening.tell(exchange, uses_.state.tasks.times());
         if (!told && loop.now() >= ping) write_ping(exchange);
         if (told || loop.now() >= ping) ping = loop.now() + uses_.state.options.keepalive;
         const Deadline until = std::min(ping, listening.due());

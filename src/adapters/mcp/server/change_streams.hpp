@@ -41,8 +41,10 @@ public:
     /// GET with `Last-Event-ID`: the rest of that stream only.
     Task<void> resume(net::HttpExchange& exchange, std::shared_ptr<Session> session,
                       core::PrincipalRef principal, EventId seen);
-    /// `subscriptions/listen`, from its acknowledgement to its end.
-    Task<void> listen(net::HttpExchange& exchange, const ClientRequest& request);
+    /// `subscriptions/listen`, from its acknowledgement to its end. `tasks`: those of its client
+    /// that it tells of, as they are now.
+    Task<void> listen(net::HttpExchange& exchange, const ClientRequest& request,
+                      std::vector<TaskState> tasks);
     /// Ends all streams: each gets its result, if it has one.
     void stop();
     /// Ends the listen streams that were opened with this credential, which was revoked.
@@ -71,6 +73,7 @@ private:
     std::optional<Reply> refusal(const ClientRequest& request, std::string_view notifications,
                                  std::shared_ptr<void>& held);
     void watch_resources(Listening& listening, std::string_view notifications);
+    void watch_tasks(Listening& listening, const std::vector<TaskState>& tasks);
     Task<void> tell(net::HttpExchange& exchange, Listening& listening, const Place& place);
     void write_ping(net::HttpExchange& exchange);
 

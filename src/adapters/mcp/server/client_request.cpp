@@ -1,5 +1,6 @@
 #include "adapters/mcp/server/client_request.hpp"
 
+#include "adapters/mcp/wire/capabilities.hpp"
 #include "adapters/mcp/wire/message_writer.hpp"
 #include "json/raw_parts.hpp"
 
@@ -14,6 +15,14 @@ std::expected<std::string, std::string> read_name(std::string_view object, std::
     if (text->size() > most)
         return std::unexpected(fmt::format("{}: at most {} bytes", member, most));
     return std::move(*text);
+}
+
+bool takes_tasks(const ClientRequest& request) {
+    return request.modern() && request.method == "tools/call" && has_tasks_extension(request);
+}
+
+bool has_tasks_extension(const ClientRequest& request) {
+    return read_client_capabilities(request.meta.capabilities).tasks_extension;
 }
 
 Reply Reply::of_result(const ClientRequest& request, std::string_view result) {

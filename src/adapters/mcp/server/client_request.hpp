@@ -42,6 +42,11 @@ inline constexpr std::size_t kMostClientName = 64;
 std::expected<std::string, std::string> read_name(std::string_view object, std::string_view member,
                                                   std::size_t most = kMostNameBytes);
 
+/// Whether the request declares the extension for tasks.
+bool has_tasks_extension(const ClientRequest& request);
+/// Whether the request may be answered with a task.
+bool takes_tasks(const ClientRequest& request);
+
 /// The response to a request.
 struct Reply {
     std::string message;

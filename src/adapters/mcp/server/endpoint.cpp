@@ -114,7 +114,8 @@ Endpoint::Endpoint(const Uses& uses)
               .state = uses.state,
               .tools = lists_,
               .catalogs = catalog_lists_,
-              .artifacts = uses.artifacts}),
+              .artifacts = uses.artifacts,
+              .away = uses.away}),
       methods_(uses.state, lists_, catalog_lists_, uses.watches),
       streams_({.loop = uses.loop,
                 .state = uses.state,
@@ -315,12 +316,17 @@ Task<void> Endpoint::serve_modern(Post& post, Message message, RequestMeta meta)
     if (kind == MethodKind::kListen) {
         if (!post.accepted.events)
             co_return refuse(exchange, 406, "subscriptions/listen is a stream of events");
-        co_return co_await streams_.listen(exchange, request);
+        auto tasks = co_await calls_.tasks().watched(request);
+        if (!tasks)
+            co_return exchange.respond(tasks.error().status, kJsonType, tasks.error().message);
+        co_return co_await streams_.listen(exchange, request, std::move(*tasks));
     }
     PostAnswer answer(exchange, answer_options(post));
     Reply reply;
     if (kind == MethodKind::kCall) {
         reply = co_await calls_.run(request, exchange, answer);
+    } else if (kind == MethodKind::kTask) {
+        reply = co_await calls_.tasks().answer(request);
     } else {
         reply =
             kind == MethodKind::kNow ? methods_.answer(request) : Methods::unknown_method(request);

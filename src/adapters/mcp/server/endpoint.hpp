@@ -35,14 +35,19 @@ public:
         ResourceWatches& watches;
         ServerState& state;
         ArtifactReads artifacts{};
+        core::AwayCalls* away = nullptr;  ///< null: no call waits for a device
     };
     explicit Endpoint(const Uses& uses);
 
     /// POST, GET and DELETE of `/mcp`. `carrier`: kStdio for the listener of `crab mcp stdio`,
     /// whose messages have no header fields to be compared with.
     void add_routes(net::Routes<core::PrincipalRef>& routes, Carrier carrier = Carrier::kHttp);
-    /// Ends the open streams, each with its result if it has one. On the loop.
-    void stop() { streams_.stop(); }
+    /// Ends the open streams, each with its result if it has one, and leaves tasks that can be
+    /// taken up again to the next gateway. On the loop.
+    void stop() {
+        calls_.suspend();
+        streams_.stop();
+    }
     /// Cancels the calls that wait for input; `done` is called when they have ended. Before it is
     /// destroyed, on the loop.
     void end(std::function<void()> done) { calls_.stop(std::move(done)); }

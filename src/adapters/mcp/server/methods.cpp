@@ -39,6 +39,9 @@ constexpr MethodRow kMethods[] = {
     {"prompts/get", kCall, kCall},
     {"completion/complete", kCall, kCall},
     {"subscriptions/listen", kUnknown, kListen},
+    {"tasks/get", kUnknown, kTask},
+    {"tasks/update", kUnknown, kTask},
+    {"tasks/cancel", kUnknown, kTask},
 };
 
 constexpr Milliseconds kCursorKept{60 * 60 * 1000};
@@ -51,24 +54,6 @@ MethodKind kind_of(std::string_view method, Era era) {
     const auto* const row = std::ranges::find(kMethods, method, &MethodRow::name);
     if (row == std::end(kMethods)) return kUnknown;
     return era == Era::kModern ? row->modern : row->legacy;
-}
-
-/// Without the extension for tasks, which nothing here speaks yet.
-std::string declared_capabilities(Revision revision, bool has_ui) {
-    const std::string all = server_capabilities(revision, has_ui);
-    std::string out;
-    json::Writer writer(out);
-    writer.begin_object();
-    for (json::RawParts parts(all); parts.next();) {
-        if (parts.name() != "extensions") {
-            writer.key(parts.name()).raw(parts.value());
-        } else if (has_ui) {
-            writer.key(parts.name()).begin_object();
-            writer.key(kUiExtension).begin_object().end_object().end_object();
-        }
-    }
-    writer.end_object();
-    return out;
 }
 
 Reply Methods::unknown_method(const ClientRequest& request) {
@@ -115,7 +100,7 @@ Reply Methods::discover(const ClientRequest& request) {
     const auto view = catalogs_.view_of(request.principal);
     std::string result = fmt::format(R"({{"supportedVersions":{},"capabilities":{}}})",
                                      state_.options.versions.to_json(),
-                                     declared_capabilities(request.revision, view->has_ui()));
+                                     server_capabilities(request.revision, view->has_ui()));
     add_instructions(result, *view, request.principal);
     return Reply::of_plain(request, result, state_.options.list_ttl);
 }
@@ -125,7 +110,7 @@ Reply Methods::opened(const ClientRequest& request) {
     std::string result =
         fmt::format(R"({{"protocolVersion":"{}","capabilities":{},"serverInfo":{}}})",
                     name_of(request.revision),
-                    declared_capabilities(request.revision, view->has_ui()), state_.server_info);
+                    server_capabilities(request.revision, view->has_ui()), state_.server_info);
     add_instructions(result, *view, request.principal);
     return Reply::of_plain(request, result);
 }

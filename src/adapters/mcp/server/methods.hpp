@@ -16,13 +16,11 @@ enum class MethodKind : std::uint8_t {
     kUnknown,  ///< also one that the era does not have
     kNow,      ///< by Methods::answer()
     kCall,     ///< by ToolCalls::run()
+    kTask,     ///< by ToolCalls::about_task()
     kListen,   ///< `subscriptions/listen`
     kOpening,  ///< `initialize`
 };
 MethodKind kind_of(std::string_view method, Era era);
-
-/// What the gateway declares to clients of a revision.
-std::string declared_capabilities(Revision revision, bool has_ui);
 
 /// The methods that are answered at once. One per event loop.
 class Methods {

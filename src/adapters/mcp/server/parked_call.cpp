@@ -1,6 +1,7 @@
 #include "adapters/mcp/server/parked_call.hpp"
 
 #include "adapters/mcp/server/client_questions.hpp"
+#include "adapters/mcp/server/parked_open.hpp"
 #include "base/scope_exit.hpp"
 #include "core/pipeline/pipeline.hpp"
 #include "json/raw_parts.hpp"
@@ -12,22 +13,6 @@
 #include <fmt/format.h>
 
 namespace crab::mcp {
-
-/// A question without an answer. `answer` is guarded by the mutex of the call.
-struct ParkedCall::Open {
-    Open(core::Question::Kind of, std::string with) : kind(of), check(of, std::move(with)) {}
-    const core::Question::Kind kind;
-    AnswerCheck check;
-    std::string key, method;
-    std::shared_ptr<RemoteWaiter> waiter;
-    bool presented = false;
-    std::optional<Result<std::string>> answer;
-
-    void settle(Result<std::string> with) {
-        answer = std::move(with);
-        waiter->wake();
-    }
-};
 
 namespace {
 
@@ -51,20 +36,26 @@ Task<Result<std::string>> ParkedCall::ask(core::Question question) {
     open->waiter = std::make_shared<RemoteWaiter>(home_.executor(), home_.timers());
     {
         const std::scoped_lock lock(mutex_);
-        if (open_.size() >= kMostQuestions)
+        if (open_.size() >= kMostQuestions || asked_ >= kMostRounds * kMostQuestions)
             co_return fail(ErrorCode::kRateLimited, "too many questions are open in this call");
-        const bool taken = std::ranges::any_of(
-            open_, [&](const auto& other) { return other->key == question.key; });
+        const bool taken = (task_ && keys_.contains(question.key)) ||
+                           std::ranges::any_of(open_, [&](const auto& other) {
+                               return other->key == question.key;
+                           });
         ++asked_;
         open->key = question.key.empty() || taken ? fmt::format("{}q{}", question.key, asked_)
                                                   : std::move(question.key);
+        if (task_) keys_.insert(open->key);
         open_.push_back(open);
     }
     // those that are asked in the same turn go to the client together
     home_.post([self = shared_from_this()] { self->present(); });
     const ScopeExit over([&] {
-        const std::scoped_lock lock(mutex_);
-        std::erase(open_, open);
+        {
+            const std::scoped_lock lock(mutex_);
+            std::erase(open_, open);
+        }
+        tell_book();
     });
     const WaitEnd end = co_await open->waiter->wait(home_.now() + facts_.patience);
     const std::scoped_lock lock(mutex_);
@@ -78,9 +69,15 @@ void ParkedCall::wake_readers() {
 }
 
 void ParkedCall::present() {
-    const std::scoped_lock lock(mutex_);
-    if (in_round_) return;  // they come with the next one
-    present_left();
+    {
+        const std::scoped_lock lock(mutex_);
+        if (!task_) {
+            if (!in_round_) present_left();  // else they come with the next one
+            return;
+        }
+        for (const auto& open : open_) open->presented = true;
+    }
+    tell_book();
 }
 
 /// With the lock: a new round of all questions that have no answer; none when there are none.
@@ -115,11 +112,23 @@ void ParkedCall::detach(const std::shared_ptr<RemoteWaiter>& reader, bool left) 
 
 ParkedCall::News ParkedCall::take() {
     const std::scoped_lock lock(mutex_);
-    News news{.notices = std::exchange(notices_, {}), .ended = ended_, .round = round_};
-    if (std::exchange(passing_, false)) ended_ = outcome_not_kept();
+    News news{.notices = std::exchange(notices_, {}),
+              .ended = ended_,
+              .round = round_,
+              .takes_long = takes_long_ || !approval_.empty()};
+    // that of a task is its book's, once it is stored
+    if (!task_ && std::exchange(passing_, false)) ended_ = outcome_not_kept();
+    if (task_) news.task = state_now();
     if (ended_ || !in_round_) return news;
     delivered_ = round_;
-    json::Writer writer(news.questions);
+    news.questions = open_questions();
+    return news;
+}
+
+/// With the lock: `inputRequests`.
+std::string ParkedCall::open_questions() const {
+    std::string out;
+    json::Writer writer(out);
     writer.begin_object();
     for (const auto& open : open_) {
         if (!open->presented || open->answer) continue;
@@ -128,7 +137,7 @@ ParkedCall::News ParkedCall::take() {
         writer.key("params").raw(params.empty() ? "{}" : params).end_object();
     }
     writer.end_object();
-    return news;
+    return out;
 }
 
 void ParkedCall::answer(unsigned round, std::string_view responses) {
@@ -164,12 +173,14 @@ bool ParkedCall::count_in(std::shared_ptr<ByteBudget> budget) {
     return fits();
 }
 
-void ParkedCall::finish(CallAnswer answer, SteadyTime now) {
+void ParkedCall::finish(CallAnswer answer, SteadyTime now, std::optional<ErrorCode> why) {
     const std::scoped_lock lock(mutex_);
     ended_ = std::move(answer);  // its error may carry the data of an upstream
     passing_ = !fits();
-    if (passing_ && readers_.empty()) ended_ = outcome_not_kept();
+    if (passing_ && readers_.empty() && !task_) ended_ = outcome_not_kept();
     ended_at_ = now;
+    why_ = why;
+    changed_at_ = home_.clock().system_now();
     in_round_ = false;
     wake_readers();
 }
@@ -181,13 +192,15 @@ std::optional<SteadyTime> ParkedCall::ended_at() const {
 
 void ParkedCall::cancel() {
     home_.post([self = shared_from_this()] {
-        if (self->call == nullptr || core::Pipeline::goes_on_for_others(*self->call)) return;
+        if (self->ended_at()) return;
+        if (self->call != nullptr && core::Pipeline::goes_on_for_others(*self->call)) return;
         self->signal.emit();
     });
 }
 
 void ParkedCall::give_up() {
     const std::scoped_lock lock(mutex_);
+    if (task_) return;
     for (const auto& open : open_)
         if (!open->answer) open->settle(answer_of_silence(open->kind));
     in_round_ = false;

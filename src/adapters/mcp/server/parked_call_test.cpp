@@ -77,7 +77,7 @@ TEST_F(McpParkedCall, AQuestionEndsTheRequestAndItsRetryWithAnswersGoesOn) {
 }
 
 TEST_F(McpParkedCall, WhoHasNotDeclaredItIsNotAsked) {
-    EXPECT_THAT(modern("tools/call", R"("name":"ask")", "ask").body, HasSubstr("nobody"));
+    EXPECT_THAT(modern("tools/call", R"("name":"ask")", "ask").body, HasSubstr("UNAVAILABLE"));
 }
 
 TEST_F(McpParkedCall, AStateThatIsNotOfThisRequestIsRefused) {

@@ -29,16 +29,16 @@ std::shared_ptr<void> ListenPlaces::take(const std::string& principal) {
             }};
 }
 
-ServerState::ServerState(ServerOptions chosen, const Clock& clock, crypto::RandomSource& random,
-                         crypto::AesKey key)
+ServerState::ServerState(ServerOptions chosen, const TaskBook::Uses& uses, crypto::AesKey key)
     : options(std::move(chosen)),
       server_info(info_of(options)),
-      sessions(clock, random, options.sessions),
+      sessions(uses.clock, uses.random, options.sessions),
       listens(options.listens_per_principal),
-      links(clock),
-      parked(clock, options.input_wait),
-      sealer(std::move(key), random, clock),
-      random_(random) {}
+      links(uses.clock),
+      parked(uses.clock, options.input_wait),
+      tasks(uses, {}),
+      sealer(std::move(key), uses.random, uses.clock),
+      random_(uses.random) {}
 
 bool ServerState::sweep() {
     const bool has_sessions = sessions.sweep();

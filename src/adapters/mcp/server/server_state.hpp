@@ -3,6 +3,7 @@
 #include "adapters/mcp/server/parked_calls.hpp"
 #include "adapters/mcp/server/resource_links.hpp"
 #include "adapters/mcp/server/sessions.hpp"
+#include "adapters/mcp/tasks/task_book.hpp"
 #include "adapters/mcp/wire/message_reader.hpp"
 #include "adapters/mcp/wire/names.hpp"
 #include "adapters/mcp/wire/revision.hpp"
@@ -29,6 +30,7 @@ struct ServerOptions {
     Milliseconds keepalive{15'000};
     Milliseconds list_ttl{10'000};
     Milliseconds input_wait{10 * 60 * 1000};  ///< with a question to a client
+    Milliseconds task_after{10'000};  ///< that a call runs, for clients that take tasks
     std::size_t page = 500;
     std::size_t listens_per_principal = 16;
     NameOptions names;
@@ -57,8 +59,7 @@ class ServerState {
 public:
     /// `key` seals cursors and states of requests; it is used for nothing else. The references
     /// outlive the state.
-    ServerState(ServerOptions options, const Clock& clock, crypto::RandomSource& random,
-                crypto::AesKey key);
+    ServerState(ServerOptions options, const TaskBook::Uses& uses, crypto::AesKey key);
 
     const ServerOptions options;
     const std::string server_info;  ///< `serverInfo`, an object
@@ -67,6 +68,7 @@ public:
     ByteBudgets watched{std::size_t{4} << 20, std::size_t{64} << 20};  ///< of principals' watches
     ResourceLinks links;
     ParkedCalls parked;
+    TaskBook tasks;
     const Sealer sealer;
     /// Drops what was kept for long enough; false when nothing is kept.
     bool sweep();

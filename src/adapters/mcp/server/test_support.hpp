@@ -6,6 +6,7 @@
 #include "core/call/function_host.hpp"
 #include "core/call/inquirer.hpp"
 #include "core/call/test_tools.hpp"
+#include "core/ledger/call_task_store_memory.hpp"
 #include "net/http/routed_service.hpp"
 #include "net/http/test_support.hpp"
 #include "net/loop/finish_on.hpp"
@@ -72,9 +73,11 @@ public:
             }
             result.content = answer ? *answer : std::string(token_of(answer.error().code));
         }
+        if (then) co_return co_await then->run(call, sink);
         ++ended;
         co_return result;
     }
+    std::shared_ptr<core::ToolHost> then;  ///< what goes on after the questions
     static constexpr const char* kForm =
         R"({"mode":"form","message":"[x] who?","requestedSchema":{"type":"object",)"
         R"("properties":{"n":{"type":"string"}},"required":["n"]}})";
@@ -119,7 +122,8 @@ struct Answer {
 /// A gateway's calls and its MCP server, on two event loops with a port each.
 class ServerTest : public testing::Test {
 protected:
-    explicit ServerTest(ServerOptions chosen = quiet()) : state(chosen, clock, random, key()) {
+    explicit ServerTest(ServerOptions chosen = quiet())
+        : state(chosen, {task_rows, pool, clock, random}, key()) {
         core::CallRules set;
         set.policy = core::policy_of();
         set.rates = std::make_shared<core::RateLimits>(std::vector<core::RateRule>{});
@@ -305,8 +309,9 @@ protected:
 
     RealClock clock;
     crypto::SystemRandom random;
-    ServerState state;
+    core::CallTaskStoreMemory task_rows;
     BlockingPool pool{1};
+    ServerState state;
     core::Registry registry;
     Catalogs catalogs;
     ResourceWatches watches;

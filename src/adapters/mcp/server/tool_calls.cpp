@@ -5,6 +5,7 @@
 #include "adapters/mcp/server/legacy_inquirer.hpp"
 #include "adapters/mcp/wire/log_level.hpp"
 #include "base/scope_exit.hpp"
+#include "core/call/long_call.hpp"
 #include "json/raw_parts.hpp"
 
 #include <utility>
@@ -13,6 +14,28 @@
 #include <fmt/ranges.h>
 
 namespace crab::mcp {
+namespace {
+
+/// Of a modern client that cannot be asked for anything and takes no tasks.
+class NoTasks final : public core::Inquirer, private core::LongCall {
+public:
+    Answers answers() const override { return {}; }
+    Task<Result<std::string>> ask(core::Question) override {
+        co_return fail(ErrorCode::kUnavailable, "this client cannot be asked");
+    }
+    core::LongCall* long_call() override { return this; }
+
+private:
+    bool outlives_gateway() const override { return false; }
+    std::string_view resumes() const override { return {}; }
+    bool stays_open() const override { return false; }
+    void on_asked(std::string_view) override {}
+    void on_deferred(std::string_view) override {}
+    bool refuses_deferred() const override { return true; }
+};
+
+}  // namespace
+
 const std::vector<HeaderParam>* ToolCalls::header_params(const core::PrincipalRef& principal,
                                                          std::string_view name) {
     const auto view = uses_.tools.view_of(principal);
@@ -39,7 +62,7 @@ Task<Reply> ToolCalls::run(const ClientRequest& request, net::HttpExchange& exch
     if (request.modern() && json::find_raw(request.params, "requestState"))
         co_return co_await askable_.go_on(request, answer);
     if (AskableCalls::can_be_asked(request) && !CallPlans::reads_artifact(request))
-        co_return co_await askable_.begin(request, plans_, answer);
+        co_return co_await askable_.begin(request, answer);
     auto planned = plans_.plan(request);
     if (!planned) co_return std::move(planned.error());
     const CallPlan& plan = *planned;
@@ -58,6 +81,8 @@ Task<Reply> ToolCalls::run(const ClientRequest& request, net::HttpExchange& exch
     CallSink sink(
         request, [&answer](const std::string& message) { return answer.notify(message); },
         exchange.loop().clock());
+    NoTasks no_tasks;
+    if (request.modern()) call.inquirer = &no_tasks;
     std::optional<LegacyInquirer> inquirer;
     if (request.session) {
         inquirer.emplace(LegacyInquirer::Uses{.session = request.session,

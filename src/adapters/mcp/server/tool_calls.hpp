@@ -7,6 +7,7 @@
 #include "adapters/mcp/server/client_request.hpp"
 #include "adapters/mcp/server/post_answer.hpp"
 #include "adapters/mcp/server/server_state.hpp"
+#include "adapters/mcp/server/task_methods.hpp"
 #include "adapters/mcp/server/tool_lists.hpp"
 
 #include <functional>
@@ -26,15 +27,21 @@ public:
         ToolLists& tools;
         CatalogLists& catalogs;
         ArtifactReads artifacts;
+        core::AwayCalls* away = nullptr;  ///< null: no call waits for a device
     };
     explicit ToolCalls(const Uses& uses)
         : uses_(uses),
           plans_(uses.tools, uses.catalogs, uses.state.links),
-          askable_(uses.loop, uses.pipeline, uses.state) {}
+          askable_(uses.loop, uses.pipeline, plans_, uses.state, uses.away),
+          tasks_(uses.state, askable_) {}
 
     /// The reply, which `answer` has not got yet. Cancelling the coroutine cancels the call. For a
     /// modern client the call ends with its connection, unless others have joined it.
     Task<Reply> run(const ClientRequest& request, net::HttpExchange& exchange, PostAnswer& answer);
+    /// `tasks/get`, `tasks/update`, `tasks/cancel`, and what listen streams watch.
+    TaskMethods& tasks() { return tasks_; }
+    /// The gateway stops: what the next one can take up is left to it.
+    void suspend() { askable_.suspend(); }
     /// Cancels the calls that run without a connection; `done` is called when they have ended.
     void stop(std::function<void()> done) { askable_.stop(std::move(done)); }
     /// What `x-mcp-header` declares for the tool of that listed or own name; null when there is no
@@ -48,6 +55,7 @@ private:
     const Uses uses_;
     CallPlans plans_;
     AskableCalls askable_;
+    TaskMethods tasks_;
 };
 
 }  // namespace crab::mcp

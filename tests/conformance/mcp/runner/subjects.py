@@ -56,7 +56,13 @@ def gateway_config(server: Mapping[str, Any], mcp: Mapping[str, Any] = {}) -> di
     that section."""
     return {
         "listen": {"open_loopback": True},
-        "mcp": {"enabled": True, "servers": {"fixture": dict(server)}, **mcp},
+        # what the suite wants to be a task takes half a second or more, everything else less
+        "mcp": {
+            "enabled": True,
+            "task_after": "250ms",
+            "servers": {"fixture": dict(server)},
+            **mcp,
+        },
     }
 
 

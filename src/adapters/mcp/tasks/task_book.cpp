@@ -1,0 +1,159 @@
+#include "adapters/mcp/tasks/task_book.hpp"
+
+#include "base/encoding.hpp"
+#include "base/log.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace crab::mcp {
+namespace {
+
+constexpr std::size_t kIdBytes = 16;
+
+bool is_task_id(std::string_view id) {
+    return id.size() == 2 * kIdBytes && std::ranges::all_of(id, [](char c) {
+               return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+           });
+}
+
+std::unexpected<Error> unknown() { return fail(ErrorCode::kNotFound, "there is no such task"); }
+
+void log_refused(const char* what, const Error& error) {
+    log::warn(what, {{"reason", error.message}});
+}
+
+}  // namespace
+
+Task<std::optional<core::CallTask>> TaskBook::add(core::CallTask draft) {
+    draft.id = to_hex(uses_.random.bytes<kIdBytes>());
+    draft.created = draft.updated = uses_.clock.system_now();
+    const auto work = [&store = uses_.store, row = draft, limits = options_.limits,
+                       before = draft.created - options_.times.ttl] {
+        static_cast<void>(store.forget(before));  // else later
+        return store.add(row, limits);
+    };
+    const Result<bool> added = co_await uses_.pool.run(work);
+    if (!added) log_refused("a call does not become a task", added.error());
+    if (!added || !*added) co_return std::nullopt;
+    co_return draft;
+}
+
+void TaskBook::remove(std::string_view id) {
+    decltype(live_)::node_type gone;
+    {
+        const std::scoped_lock lock(mutex_);
+        gone = live_.extract(std::string(id));
+    }
+    uses_.pool.post(
+        [&store = uses_.store, id = std::string(id)] { static_cast<void>(store.remove(id)); });
+}
+
+bool TaskBook::enter(const core::CallTask& row, std::shared_ptr<LiveTask> live) {
+    const std::scoped_lock lock(mutex_);
+    return live_.try_emplace(row.id, Entry{row.principal, row.tenant, std::move(live)}).second;
+}
+
+Task<bool> TaskBook::is_open(std::string id) {
+    const auto work = [&store = uses_.store, id] { return store.find(id); };
+    const auto row = co_await uses_.pool.run(work);
+    if (row && *row && !(*row)->ended) co_return true;
+    decltype(live_)::node_type gone;
+    const std::scoped_lock lock(mutex_);
+    gone = live_.extract(id);
+    co_return false;
+}
+
+std::shared_ptr<LiveTask> TaskBook::live_of(const std::string& id,
+                                            const core::Principal& principal) {
+    const std::scoped_lock lock(mutex_);
+    const auto found = live_.find(id);
+    const bool is_its = found != live_.end() && found->second.principal == principal.id &&
+                        found->second.tenant == principal.tenant.text();
+    return is_its ? found->second.live : nullptr;
+}
+
+Task<Result<TaskBook::Found>> TaskBook::find(std::string id, core::PrincipalRef principal) {
+    if (!is_task_id(id)) co_return unknown();
+    if (auto live = live_of(id, *principal)) co_return Found{.live = std::move(live), .row = {}};
+    const auto work = [&store = uses_.store, id] { return store.find(id); };
+    auto row = co_await uses_.pool.run(work);
+    if (!row) co_return fail(std::move(row.error()));
+    const bool is_its = *row && (*row)->principal == principal->id &&
+                        (*row)->tenant == principal->tenant.text() &&
+                        (*row)->created + options_.times.ttl > uses_.clock.system_now();
+    if (!is_its) co_return unknown();
+    // it may have begun to run here meanwhile
+    Found found{.live = live_of(id, *principal), .row = {}};
+    if (!found.live) found.row = std::move(**row);
+    co_return found;
+}
+
+void TaskBook::set_resume(std::string_view id, std::string_view resume) {
+    uses_.pool.post([&store = uses_.store, id = std::string(id), resume = std::string(resume)] {
+        if (const auto done = store.set_resume(id, resume); !done)
+            log_refused("a restart will not find what a task waits for", done.error());
+    });
+}
+
+Task<void> TaskBook::cancel(std::string id) {
+    const auto work = [&store = uses_.store, id] { return store.cancel(id); };
+    if (const auto done = co_await uses_.pool.run(work); !done)
+        log_refused("that a task was cancelled is not stored", done.error());
+}
+
+Task<void> TaskBook::end(TaskState state) {
+    const auto work = [&store = uses_.store, &state, &limits = options_.limits] {
+        const auto end = [&] {
+            return store.end(state.id, name_of(state.status), state.outcome, state.updated, limits);
+        };
+        Result<bool> done = end();
+        if (!done || *done) return done;
+        state.status = TaskStatus::kFailed;
+        state.outcome = error_object(
+            {.message = "the result is not kept, for this client's tasks have too large ones",
+             .data = {}});
+        return end();
+    };
+    const Result<bool> done = co_await uses_.pool.run(work);
+    if (!done) log_refused("the end of a task is not stored", done.error());
+    decltype(live_)::node_type gone;
+    if (done) {
+        const std::scoped_lock lock(mutex_);
+        gone = live_.extract(state.id);
+    }
+    tell(state);
+}
+
+TaskBook::Watch TaskBook::watch(std::string id, Changed changed) {
+    const std::scoped_lock lock(watches_->mutex);
+    std::pair key(std::move(id), ++watches_->last);
+    watches_->all.emplace(key, std::move(changed));
+    return {watches_, std::move(key)};
+}
+
+TaskBook::Watch::~Watch() {
+    if (!watches_) return;
+    const std::scoped_lock lock(watches_->mutex);
+    watches_->all.erase(key_);
+}
+
+void TaskBook::tell(const TaskState& state) {
+    const std::scoped_lock lock(watches_->mutex);
+    for (auto each = watches_->all.lower_bound({state.id, 0});
+         each != watches_->all.end() && each->first.first == state.id; ++each)
+        each->second(state);
+}
+
+void TaskBook::end_credential(std::string_view credential) {
+    std::vector<std::shared_ptr<LiveTask>> theirs;
+    {
+        const std::scoped_lock lock(mutex_);
+        for (const auto& [id, entry] : live_)
+            if (!credential.empty() && entry.live->credential() == credential)
+                theirs.push_back(entry.live);
+    }
+    for (const auto& live : theirs) live->cancel_task();
+}
+
+}  // namespace crab::mcp
