@@ -271,8 +271,11 @@ Result<void> McpServers::start() {
                              .pins = *pins_,
                              .schemas = uses_.session_workers.schemas(),
                              .files = uses_.workers.pool()});
+    eras_.emplace(context.paths.state_dir / "mcp_eras.json");
     options_ = context.config.mcp;
     apply();
+    catalogs_ = uses_.shared.catalogs.changes().watch(
+        [this] { home().post([this] { keep_eras(); }); });
     watch_ = uses_.known.changes().watch([this] { home().post([this] { apply(); }); });
     uses_.known.set_control(this);
     return {};
@@ -315,6 +318,8 @@ void McpServers::put(const std::string& source, const config::McpServerOptions& 
                     {"reason", !settings ? settings.error().message : auth.error().message}});
         return;
     }
+    if (server.era == config::McpEra::kProbe)
+        settings->connection.known = eras_->find(source, server);
     if (auth->kind == mcp::UpstreamAuth::Kind::kUser)
         settings->has_logins = [credentials = credentials_.get(), source,
                                 always = server.auth.user] {
@@ -325,6 +330,17 @@ void McpServers::put(const std::string& source, const config::McpServerOptions& 
         auth_.insert_or_assign(source, std::move(*auth));
     }
     upstreams_->put(std::move(*settings));
+}
+
+/// Of those that are up, whose era is proven.
+void McpServers::keep_eras() {
+    const std::scoped_lock lock(mutex_);
+    if (!upstreams_) return;
+    for (const mcp::UpstreamStatus& up : upstreams_->status()) {
+        const auto server = running_.find(up.source);
+        if (up.state == mcp::UpstreamStatus::State::kUp && up.found && server != running_.end())
+            eras_->keep(up.source, server->second, *up.found);
+    }
 }
 
 std::vector<admin::McpServerState> McpServers::states() {
@@ -466,6 +482,8 @@ void McpServers::run() {
 void McpServers::stop(Deadline) {
     uses_.known.set_control(nullptr);
     watch_ = {};
+    catalogs_ = {};
+    keep_eras();
     run();  // start-up may have failed before begin()
     waited_for_->stop();
     upstreams_->stop();

@@ -6,6 +6,7 @@
 #include "adapters/mcp/client/mcp_connector.hpp"
 #include "adapters/mcp/upstreams/upstreams.hpp"
 #include "gateway/gateway_context.hpp"
+#include "gateway/mcp_eras.hpp"
 #include "gateway/mcp_logins.hpp"
 #include "gateway/mcp_server_list.hpp"
 #include "gateway/mcp_shared.hpp"
@@ -73,6 +74,7 @@ public:
 private:
     Result<void> open_connector();
     void apply();
+    void keep_eras();
     void run();
     net::EventLoop& home() { return loop_->at(0); }
     /// What runs for this server from now on; any that could not be is left out, and said so.
@@ -100,7 +102,8 @@ private:
     std::optional<LoopTasks> waited_for_;  ///< by threads of the pool
     std::unique_ptr<McpLogins> logins_;
     std::unique_ptr<mcp::Upstreams> upstreams_;
-    ChangeSignal::Watch watch_;
+    std::optional<McpEras> eras_;
+    ChangeSignal::Watch watch_, catalogs_;
 
     std::mutex auth_mutex_;
     std::map<std::string, mcp::UpstreamAuth> auth_;  ///< by source
