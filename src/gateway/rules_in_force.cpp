@@ -29,7 +29,10 @@ Result<void> RulesInForce::start() {
 Result<Component::Change> RulesInForce::prepare(const config::GatewayConfig& next) {
     auto made = make_call_rules(next, *hook_pool_, rules_->get().get());
     if (!made) return fail(std::move(made.error()));
-    return [this, rules = std::move(*made)] { rules_->set(rules); };
+    return [this, rules = std::move(*made)] {
+        rules_->set(rules);
+        context_.registry.changes().notify();  // what callers see may be another
+    };
 }
 
 void RulesInForce::add_metrics(core::MetricsPage& page) {
