@@ -33,13 +33,16 @@ std::string reference_result(const core::ToolResult& result) {
         {.id = id, .name = id, .media_type = type, .size = static_cast<std::uint64_t>(size)});
 }
 
-std::string result_object(const core::ToolResult& result, std::string_view call_id) {
+/// `promised`: the tool has declared what its results look like.
+std::string result_object(const core::ToolResult& result, std::string_view call_id, bool promised) {
     switch (result.kind) {
         case core::ContentKind::kText: return text_result(result.content);
         case core::ContentKind::kJson:
             if (result.content_type == kMcpResultType) return result.content;
-            return core::is_reference(result) ? reference_result(result)
-                                              : json_result(result.content);
+            if (core::is_reference(result)) return reference_result(result);
+            if (auto media = promised ? std::nullopt : media_result(result.content))
+                return std::move(*media);
+            return json_result(result.content);
         case core::ContentKind::kBytes:
             return bytes_result(result.content, result.content_type, call_id);
     }
@@ -145,7 +148,8 @@ CallAnswer answer_of(const ClientRequest& request, const CallPlan& plan, const c
     if (!end.outcome->has_value())
         return answer_of_error(request, plan, end.outcome->error(), meta);
     const core::ToolResult& outcome = **end.outcome;
-    std::string result = result_object(outcome, call.id);
+    std::string result = result_object(
+        outcome, call.id, end.tool != nullptr && !end.tool->spec.output_schema.empty());
     if (outcome.content_type == kMcpResultType && end.tool)
         result = with_known_uris(request, plan, std::move(result), end.tool->source.name, links);
     return {.result = formed(request, plan, result, meta)};

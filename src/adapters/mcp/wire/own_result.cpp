@@ -29,6 +29,26 @@ std::string json_result(std::string_view json) {
     return fmt::format(R"({{"content":[{}],"structuredContent":{}}})", block, json);
 }
 
+std::optional<std::string> media_result(std::string_view json) {
+    if (!json.contains("\"data_base64\"")) return std::nullopt;
+    const auto type = json::find_raw_string(json, "mime_type").value_or("");
+    const auto data = json::find_raw(json, "data_base64").value_or("");
+    const bool is_image = type.starts_with("image/");
+    if ((!is_image && !type.starts_with("audio/")) || !data.starts_with('"')) return std::nullopt;
+    std::string block, rest;
+    json::Writer writer(block);
+    writer.begin_object().key("type").string(is_image ? "image" : "audio");
+    writer.key("data").raw(data).key("mimeType").string(type).end_object();
+    json::Writer others(rest);
+    others.begin_object();
+    for (json::RawParts parts(json); parts.next();)
+        if (parts.name() != "data_base64") others.key(parts.name()).raw(parts.value());
+    others.end_object();
+    block += ',';
+    append_text_block(block, rest);
+    return fmt::format(R"({{"content":[{}],"structuredContent":{}}})", block, rest);
+}
+
 std::string bytes_result(std::string_view bytes, std::string_view media_type,
                          std::string_view call_id) {
     const std::string base64 =

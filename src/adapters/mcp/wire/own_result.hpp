@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,9 @@ namespace crab::mcp {
 std::string text_result(std::string_view text);
 /// JSON that a parser has accepted: `structuredContent`, and the same as text.
 std::string json_result(std::string_view json);
+/// JSON with `mime_type` of an image or sound and its `data_base64`, as devices give photos: that
+/// block, and the other members as in json_result(). Nothing for other JSON.
+std::optional<std::string> media_result(std::string_view json);
 /// Bytes, by their media type: `image/*` and `audio/*` as such a block, all others as a resource
 /// `crab://call/<id>/result`.
 std::string bytes_result(std::string_view bytes, std::string_view media_type,

@@ -42,5 +42,16 @@ TEST(McpOwnResult, AnArtifactIsALinkAndALine) {
         << result;
 }
 
+TEST(McpOwnResult, APhotoInJsonIsAnImage) {
+    EXPECT_EQ(media_result(R"({"mime_type":"image/jpeg","width":2,"data_base64":"aGk="})"),
+              R"({"content":[{"type":"image","data":"aGk=","mimeType":"image/jpeg"},)"
+              R"({"type":"text","text":"{\"mime_type\":\"image/jpeg\",\"width\":2}"}],)"
+              R"("structuredContent":{"mime_type":"image/jpeg","width":2}})");
+    for (const char* const other :
+         {R"({"mime_type":"image/jpeg"})", R"({"mime_type":"text/plain","data_base64":"aGk="})",
+          R"({"mime_type":"audio/ogg","data_base64":7})", R"(["data_base64"])"})
+        EXPECT_FALSE(media_result(other)) << other;
+}
+
 }  // namespace
 }  // namespace crab::mcp
