@@ -1,6 +1,7 @@
 #include "cli/mcp_stdio.hpp"
 
 #include "base/task/spawn.hpp"
+#include "base/task/waiter.hpp"
 #include "cli/commands.hpp"
 #include "cli/output/exit_codes.hpp"
 #include "cli/output/terminal.hpp"
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <deque>
 #include <limits>
 #include <list>
 #include <thread>
@@ -28,6 +30,7 @@ namespace {
 constexpr std::size_t kMaxLine = std::size_t{8} << 20;
 constexpr std::size_t kMostAtOnce = 256;
 constexpr std::chrono::seconds kLastAnswers{5};  // after the client's last word
+constexpr std::chrono::seconds kFirstPause{1}, kLongestPause{30};  // before a stream is reopened
 constexpr std::string_view kVersionKey = "io.modelcontextprotocol/protocolVersion";
 constexpr std::string_view kEvents = "text/event-stream";
 
@@ -83,8 +86,13 @@ struct McpStdio::State {
     void take(std::string line);
     void begin(std::unique_ptr<Running> running);
     Task<void> exchange(Running& running);
+    Task<net::HttpResult> send(Running& running);
+    Task<void> listen(Running& running);
     void settle(Running& running, const net::HttpResult& result);
     void opened(const net::HttpReply& head);
+    void opening_over(const Running& opening);
+    bool hold(Running& running);
+    void open_again();
     void write_line(std::string_view line);
     void no_more_lines();
     void stop_when_done();
@@ -97,6 +105,9 @@ struct McpStdio::State {
     const net::ConnectionLimits limits{.stall = std::chrono::hours(24)};
     net::HttpClient http;
     std::string session;  ///< of a legacy client, once it has opened one
+    std::string opening_line;  ///< with which it did, for a gateway that was started anew
+    bool opening = false;  ///< `initialize` has not been answered
+    std::deque<std::unique_ptr<Running>> held;  ///< what is of the session that is being opened
     std::list<std::unique_ptr<Running>> running;
     bool ending = false;
 };
@@ -114,7 +125,7 @@ struct McpStdio::State::Running final : net::HttpBodySink {
         for (auto event = events.next(piece); event.kind != net::SseEvent::Kind::kNeedMore;
              event = events.next(piece)) {
             if (event.kind == net::SseEvent::Kind::kRefused) return false;
-            if (!event.data.empty()) state.write_line(event.data);
+            if (!event.data.empty() && !silent) state.write_line(event.data);
             answered = answered || !event.data.empty();
         }
         return true;
@@ -128,6 +139,8 @@ struct McpStdio::State::Running final : net::HttpBodySink {
     SeenMessage seen;
     net::SseParser events{kMaxLine};
     bool streams = false, answered = false;
+    bool silent = false;  ///< the client has not asked for it
+    bool again = false;  ///< in a session that was opened anew for it
     CancelSignal cancel;
 };
 
@@ -168,6 +181,18 @@ void McpStdio::State::take(std::string line) {
     made->seen = SeenMessage::of(line);
     made->line = std::move(line);
     made->session = made->seen.modern ? std::string() : session;
+    // What follows `initialize` at once is of the session that this opens.
+    if (opening && !made->seen.modern) {
+        if (held.size() < kMostAtOnce) return held.push_back(std::move(made));
+        if (made->seen.id)
+            write_line(error_line(*made->seen.id, "too many requests before the session is open"));
+        return;
+    }
+    if (made->seen.method == "initialize" && !made->seen.modern) {
+        opening = true;
+        opening_line = made->line;
+        return begin(std::move(made));
+    }
     // Over HTTP a modern client cancels by closing the answer, which is what becomes of its word.
     if (!made->seen.cancels.empty() && session.empty()) {
         for (const auto& one : running) {
@@ -190,16 +215,46 @@ void McpStdio::State::begin(std::unique_ptr<Running> made) {
     spawn(
         loop.executor(), exchange(one),
         [this, place_in_list](const std::exception_ptr&) {
+            const std::unique_ptr<Running> ended = std::move(*place_in_list);
             running.erase(place_in_list);
+            if (ended->seen.method == "initialize") opening_over(*ended);
             stop_when_done();
         },
         &one.cancel);
 }
 
 Task<void> McpStdio::State::exchange(Running& one) {
+    if (one.method == "GET") co_return co_await listen(one);
+    const net::HttpResult result = co_await send(one);
+    // A gateway that was started anew has no sessions: nothing of this has run.
+    if (result && result->status == 404 && hold(one)) co_return;
+    settle(one, result);
+}
+
+/// The stream of what comes outside of requests, which is opened again when it breaks.
+Task<void> McpStdio::State::listen(Running& one) {
+    Waiter waiter(loop.timers());
+    for (auto pause = kFirstPause; !ending && one.session == session;) {
+        const SteadyTime begun = loop.now();
+        const net::HttpResult result = co_await send(one);
+        if (!result && result.error().error.code == ErrorCode::kCancelled) co_return;
+        if (result && result->status == 404) {
+            if (one.session == session) open_again();
+            co_return;
+        }
+        if (result && result->status == 400) one.events = net::SseParser(kMaxLine);
+        if (loop.now() - begun > kLongestPause) pause = kFirstPause;
+        if (co_await waiter.wait(loop.now() + pause) == WaitEnd::kCancelled) co_return;
+        pause = std::min(2 * pause, kLongestPause);
+    }
+}
+
+Task<net::HttpResult> McpStdio::State::send(Running& one) {
     std::vector<net::HttpHeader> headers{
         {"Accept", one.method == "GET" ? kEvents : "application/json, text/event-stream"}};
     if (!one.session.empty()) headers.push_back({"Mcp-Session-Id", one.session});
+    const std::string last_id = one.events.last_id();
+    if (one.method == "GET" && !last_id.empty()) headers.push_back({"Last-Event-ID", last_id});
     const net::HttpCall call{
         .method = one.method,
         .target = path,
@@ -208,12 +263,63 @@ Task<void> McpStdio::State::exchange(Running& one) {
         .headers = headers,
         .sink = &one,
         .max_body_bytes = std::numeric_limits<std::uint64_t>::max()};
-    const net::HttpResult result = co_await http.send(call, kNoDeadline);
-    settle(one, result);
+    co_return co_await http.send(call, kNoDeadline);
+}
+
+/// Keeps a message for the session that is opened in the place of its own; false when there is
+/// none to be opened.
+bool McpStdio::State::hold(Running& one) {
+    if (one.session.empty() || one.again || one.method != "POST" || ending) return false;
+    if (one.session == session) open_again();
+    auto made = std::make_unique<Running>(*this);
+    made->line = std::move(one.line);
+    made->seen = one.seen;
+    made->again = true;
+    if (opening) {
+        held.push_back(std::move(made));
+    } else {  // it is open already
+        made->session = session;
+        loop.post([this, kept = std::make_shared<std::unique_ptr<Running>>(std::move(made))] {
+            begin(std::move(*kept));
+        });
+    }
+    return true;
+}
+
+/// The client's `initialize` once more, which it does not hear of.
+void McpStdio::State::open_again() {
+    session.clear();
+    opening = true;
+    auto made = std::make_unique<Running>(*this);
+    made->line = opening_line;
+    made->seen = SeenMessage::of(opening_line);
+    made->silent = true;
+    loop.post([this, kept = std::make_shared<std::unique_ptr<Running>>(std::move(made))] {
+        begin(std::move(*kept));
+    });
+}
+
+void McpStdio::State::opening_over(const Running& one) {
+    opening = false;
+    if (one.silent && !session.empty()) {
+        auto ready = std::make_unique<Running>(*this);
+        ready->line = R"({"jsonrpc":"2.0","method":"notifications/initialized"})";
+        ready->session = session;
+        begin(std::move(ready));
+        // What has changed meanwhile nobody has told.
+        for (const std::string_view list : {"tools", "resources", "prompts"})
+            write_line(fmt::format(
+                R"({{"jsonrpc":"2.0","method":"notifications/{}/list_changed"}})", list));
+    }
+    for (auto& each : std::exchange(held, {})) {
+        each->session = session;
+        begin(std::move(each));
+    }
 }
 
 /// Every request gets an answer, whatever became of it here.
 void McpStdio::State::settle(Running& one, const net::HttpResult& result) {
+    if (one.silent) return;
     if (!one.seen.id) {
         // What was no message, or several, is answered as the gateway says.
         if (result && one.seen.method.empty() && !one.streams && !result->body.empty())
