@@ -1,5 +1,6 @@
 #include "cli/admin_client.hpp"
 #include "cli/commands.hpp"
+#include "cli/mcp_cost.hpp"
 #include "cli/output/exit_codes.hpp"
 #include "cli/output/pretty_json.hpp"
 #include "cli/output/table.hpp"
@@ -79,6 +80,7 @@ int run(const AgentsShow& options) {
 }
 
 int run(const ToolsCost& options) {
+    if (options.front == "mcp") return show_mcp_cost(options);
     const Result<json::Value> reply =
         fetch(options.target, "/v1/admin/agents/tools?agent=" + net::percent_encode(options.agent));
     if (!reply) return report(reply.error());

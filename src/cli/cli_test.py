@@ -6,6 +6,7 @@ usage: cli_test.py CRAB [unittest arguments]
 import json
 import os
 import pty
+import re
 import shutil
 import signal
 import subprocess
@@ -1520,9 +1521,14 @@ class Mcp(CliTest):
             "gateway.yaml",
             f"gateway: {{state_dir: {self.folder}/state, runtime_dir: {self.folder}/run}}\n"
             "listen: {public: '127.0.0.1:0'}\n"
-            "mcp: {servers: {fixed: {command: /bin/false, enabled: false}}}\n",
+            "mcp:\n  servers: {fixed: {command: /bin/false, enabled: false}}\n"
+            "  scopes:\n    few: {tools: {allow: ['device*']}, names: {prefix: never}}\n"
+            "    tight: {budget: {tools: 3}, pinned: [time.now]}\n",
         )
         self.environment["CRAB_SOCKET"] = f"{self.folder}/run/admin.sock"
+        self.process = self.start_gateway()
+
+    def start_gateway(self):
         process = subprocess.Popen(
             [CRAB, "gateway", "run", "--config", self.config],
             env=self.environment,
@@ -1533,7 +1539,9 @@ class Mcp(CliTest):
         self.addCleanup(process.wait, 60)
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.terminate)
-        self.assertIn("ready", process.stdout.readline())
+        process.ready = process.stdout.readline()
+        self.assertIn("ready", process.ready)
+        return process
 
     def names(self):
         listed = json.loads(self.crab("mcp", "list", "-o", "json").stdout)
@@ -1660,6 +1668,120 @@ class Mcp(CliTest):
         self.assertEqual({answer["id"] for answer in answers}, {1, 2})
         process.stdin.close()
         self.assertEqual(process.wait(60), 0)
+
+    def legacy_client(self):
+        """A process of crab mcp stdio, and how to send it lines."""
+        process = subprocess.Popen(
+            [CRAB, "mcp", "stdio"],
+            env=self.environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.addCleanup(process.kill)
+        self.addCleanup(process.stdout.close)
+
+        def send(*messages):
+            process.stdin.write("".join(json.dumps(message) + "\n" for message in messages))
+            process.stdin.flush()
+
+        return process, send
+
+    def test_stdio_serves_what_follows_initialize_at_once(self):
+        process, send = self.legacy_client()
+        client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {}}
+        send(
+            mcp_request(0, "initialize", client),
+            {"jsonrpc": "2.0", "method": "notifications/initialized"},
+            mcp_request(1, "tools/list"),
+        )
+        self.assertIn("result", json.loads(process.stdout.readline()))
+        self.assertTrue(json.loads(process.stdout.readline())["result"]["tools"])
+        process.stdin.close()
+        self.assertEqual(process.wait(60), 0)
+
+    def test_stdio_outlives_a_gateway(self):
+        process, send = self.legacy_client()
+        client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {}}
+        send(
+            mcp_request(0, "initialize", client),
+            {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        )
+        self.assertIn("result", json.loads(process.stdout.readline()))
+        self.process.terminate()
+        self.process.wait(60)
+        send(mcp_request(1, "tools/list"))
+        self.assertIn("crab gateway run", json.loads(process.stdout.readline())["error"]["message"])
+        self.start_gateway()
+        send(mcp_request(2, "tools/list"), mcp_request(3, "ping"))
+        came = {}
+        while not {2, 3, "notifications/tools/list_changed"} <= came.keys():
+            message = json.loads(process.stdout.readline())
+            came[message.get("id", message.get("method"))] = message
+        self.assertTrue(came[2]["result"]["tools"])
+        self.assertEqual(came[3]["result"], {})
+        process.stdin.close()
+        self.assertEqual(process.wait(60), 0)
+
+    def test_scopes_have_tools_and_costs_of_their_own(self):
+        lines = json.dumps(mcp_request(1, "tools/list", modern())) + "\n"
+        few = json.loads(self.good("mcp", "stdio", "--scope", "few", stdin=lines))
+        names = [tool["name"] for tool in few["result"]["tools"]]
+        self.assertTrue(names)
+        self.assertTrue(all(name.startswith("device") for name in names), names)
+        cost = json.loads(self.good("tools", "cost", "--front", "mcp", "-o", "json"))
+        self.assertNotIn("search", cost)
+        tight = json.loads(
+            self.good("tools", "cost", "--front", "mcp", "--scope", "tight", "-o", "json")
+        )
+        self.assertLess(tight["tokens"], cost["tokens"])
+        self.assertEqual(tight["search"]["tools"], len(cost["tools"]))
+        shown = self.good("tools", "cost", "--front", "mcp", "--scope", "tight")
+        self.assertIn("find_tools", shown)
+        self.assertEqual(self.crab("tools", "cost", "--front", "mcp", "--scope", "x").returncode, 5)
+
+    def test_the_tool_of_a_phone_is_called_by_what_an_assistants_file_names(self):
+        """docs/how_to/use_from_mcp_clients.md; here a file stands for the camera."""
+        code = self.good("devices", "pair", "--name", "phone").splitlines()[0]
+        listeners = self.process.ready
+        public = re.search(r"public=(\S+)", listeners).group(1)
+        picture = '{"mime_type": "image/jpeg", "width": 2, "data_base64": "aGk="}'
+        self.write("picture.txt", picture)
+        phone = subprocess.Popen(
+            [CRAB, "device", "--gateway", f"ws://{public}", "--pair", code, "--name", "phone"]
+            + ["--state", f"{self.folder}/phone.json"]
+            + ["--exec", f"take_photo=cat {self.folder}/picture.txt"],
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        self.addCleanup(phone.wait, 60)
+        self.addCleanup(phone.stdout.close)
+        self.addCleanup(phone.terminate)
+        while "registered" not in phone.stdout.readline():
+            self.assertIsNone(phone.poll())
+        file = f"{self.folder}/claude_desktop_config.json"
+        self.good("mcp", "export", "--for", "claude-desktop", "--file", file)
+        entry = json.loads(Path(file).read_text())["mcpServers"]["crab"]
+        done = subprocess.run(
+            [entry["command"], *entry["args"]],
+            input="".join(
+                json.dumps(message) + "\n"
+                for message in (
+                    mcp_request(1, "tools/list", modern()),
+                    mcp_request(2, "tools/call", modern({"name": "take_photo", "arguments": {}})),
+                )
+            ),
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        answers = {one["id"]: one["result"] for one in map(json.loads, done.stdout.splitlines())}
+        self.assertIn("take_photo", [tool["name"] for tool in answers[1]["tools"]])
+        self.assertFalse(answers[2].get("isError"), answers[2])
+        self.assertIn("aGk=", json.dumps(answers[2]["content"]))
 
     def test_stdio_answers_requests_although_there_is_no_gateway(self):
         self.environment["CRAB_SOCKET"] = f"{self.folder}/none.sock"

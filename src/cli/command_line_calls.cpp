@@ -16,10 +16,18 @@ void CommandLine::tools() {
     choose_output(show, show_options->output);
     auto [cost, cost_options] = leaf<ToolsCost>(
         parent, "cost", "Show how many tokens each tool costs a model, and what it would be given",
-        "  crab tools cost\n  crab tools cost --agent butler");
+        "  crab tools cost\n  crab tools cost --agent butler\n"
+        "  crab tools cost --front mcp --scope kitchen");
     cost->add_option("--agent", cost_options->agent, "Whose model")
         ->type_name("NAME")
         ->capture_default_str();
+    cost->add_option("--front", cost_options->front,
+                     "Whose list: chat, that of an agent, or mcp, that of MCP clients")
+        ->type_name("FRONT")
+        ->check(one_of({"chat", "mcp"}))
+        ->capture_default_str();
+    cost->add_option("--scope", cost_options->scope, "Of mcp: the list of /mcp/NAME")
+        ->type_name("NAME");
     asks(cost, *cost_options);
 }
 

@@ -81,6 +81,8 @@ struct CallTool {
 };
 struct ToolsCost {
     Target target;
+    std::string front = "chat";  ///< or `mcp`
+    std::string scope;  ///< of mcp
     std::string agent = "crab";
     Output output = Output::kText;
 };

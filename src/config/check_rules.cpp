@@ -243,6 +243,10 @@ void check_mcp_names(const YamlDocument& document, std::string_view section, Rul
 
 void check_mcp(const McpOptions& mcp, const YamlDocument& document, Rules& rules) {
     check_mcp_names(document, "/mcp/servers", rules);
+    check_mcp_names(document, "/mcp/scopes", rules);
+    for (const std::string_view taken : {"sse", "messages"})
+        rules.expect(!mcp.scopes.contains(taken), fmt::format("/mcp/scopes/{}", taken),
+                     "is the name of another path below /mcp");
     for (const auto& [name, server] : mcp.servers)
         check_mcp_server(server, "/mcp/servers/" + json::escape_pointer(name), rules);
 }

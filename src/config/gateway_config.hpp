@@ -189,6 +189,7 @@ struct ApprovalOptions {
     std::size_t max_waiting_per_principal = 16;
     UnattendedRule unattended = UnattendedRule::kRefuse;
     ChatApprover in_chat = ChatApprover::kOperator;
+    ChatApprover in_mcp = ChatApprover::kOperator;
     NewToolRule new_tools = NewToolRule::kAllow;
     friend bool operator==(const ApprovalOptions&, const ApprovalOptions&) = default;
 };

@@ -97,7 +97,7 @@ peers:
     R"( deny: ["events.publish:*"]}
 leases: {ttl: 90s, max_ttl: 2d, renewal_window: 250ms, max_per_peer: 3}
 approvals: {wait: 30s, max_waiting: 5, max_waiting_per_principal: 2, unattended: wait,)"
-    R"( in_chat: owner, new_tools: ask}
+    R"( in_chat: owner, in_mcp: owner, new_tools: ask}
 tools:
   - {match: "*", timeout_ms: 5, max_timeout_ms: 6, max_concurrency: 7, queue: 8,)"
     R"( trust_annotations: true, idempotent: false, side_effects: true}
@@ -169,6 +169,7 @@ void expect_rules(GatewayConfig& expected) {
                           .max_waiting_per_principal = 2,
                           .unattended = UnattendedRule::kWait,
                           .in_chat = ChatApprover::kOwner,
+                          .in_mcp = ChatApprover::kOwner,
                           .new_tools = NewToolRule::kAsk};
 }
 
@@ -299,11 +300,23 @@ TEST(Load, McpHasAServerByUrlAndAFront) {
     const auto loaded = load(R"(mcp:
   enabled: false
   versions: ["2026-07-28"]
-  names: {max: 60, dots: underscore}
+  names: {max: 60, dots: underscore, prefix: always}
+  budget: {tokens: 4000}
+  pinned: ["now"]
   page: 7
+  max_reply: 65536
+  poll_after: 2s
+  input_wait: 1m
+  scopes:
+    kitchen:
+      tools: {allow: ["tablet__*"], deny: ["*delete*"]}
+      instructions: Mind the stove.
+      names: {prefix: never}
+      rename: {tablet__take_photo: photo}
+      budget: {tools: 20}
+      pinned: ["photo"]
   session_idle: 5m
   task_after: 200ms
-  input_wait: 1h
   servers:
     hub:
       url: https://mcp.example/mcp
@@ -314,11 +327,25 @@ TEST(Load, McpHasAServerByUrlAndAFront) {
     const McpOptions& mcp = loaded->mcp;
     EXPECT_FALSE(mcp.enabled);
     EXPECT_EQ(mcp.versions, std::vector<std::string>{"2026-07-28"});
-    EXPECT_EQ(mcp.names, (McpNameOptions{.max = 60, .dots_to_underscores = true}));
+    EXPECT_EQ(
+        mcp.names,
+        (McpNameOptions{.prefix = McpPrefix::kAlways, .max = 60, .dots_to_underscores = true}));
+    EXPECT_EQ(mcp.budget, (McpBudgetOptions{.tokens = 4000}));
+    EXPECT_EQ(mcp.pinned, std::vector<std::string>{"now"});
+    const McpScopeOptions kitchen{.tools_allow = {"tablet__*"},
+                                  .tools_deny = {"*delete*"},
+                                  .instructions = "Mind the stove.",
+                                  .prefix = McpPrefix::kNever,
+                                  .rename = {{"tablet__take_photo", "photo"}},
+                                  .budget = {.tools = 20},
+                                  .pinned = {"photo"}};
+    EXPECT_EQ(mcp.scopes.at("kitchen"), kitchen);
     EXPECT_EQ(mcp.page, 7u);
+    EXPECT_EQ(mcp.max_reply, 65536u);
+    EXPECT_EQ(mcp.poll_after, 2s);
+    EXPECT_EQ(mcp.input_wait, 1min);
     EXPECT_EQ(mcp.session_idle, 5min);
     EXPECT_EQ(mcp.task_after, 200ms);
-    EXPECT_EQ(mcp.input_wait, 1h);
     McpServerOptions hub;
     hub.url = "https://mcp.example/mcp";
     hub.auth.headers["Authorization"].text = Secret<std::string>("Bearer x");
@@ -489,6 +516,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"mcp: {servers: {a: {url: 'ftp://x'}}}", "has to begin with https://"},
         BadCase{"mcp: {servers: {a: {url: 'https://x', cwd: /}}}", "are only for a command"},
         BadCase{"mcp: {servers: {a: {command: x, auth: {user: true}}}}", "is only for a url"},
+        BadCase{"mcp: {scopes: {A_b: {}}}", "has to be named by small letters"},
+        BadCase{"mcp: {scopes: {sse: {}}}", "mcp.scopes.sse: is the name of another path"},
+        BadCase{"mcp: {scopes: {a: {rename: {b: 'c d'}}}}",
+                "mcp.scopes.a.rename.b: has to be a name of letters"},
         BadCase{"mcp: {versions: ['2025-11-26']}", "mcp.versions[0]: has to be one of"},
         BadCase{"tools: [{match: a, timeout_ms: 3, max_timeout_ms: 2}]",
                 "tools[0].timeout_ms: may not be more"},

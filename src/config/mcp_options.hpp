@@ -112,12 +112,21 @@ struct McpNameOptions {
     friend bool operator==(const McpNameOptions&, const McpNameOptions&) = default;
 };
 
+/// What a list of tools may cost; 0: any number.
+struct McpBudgetOptions {
+    std::size_t tools = 0;
+    std::size_t tokens = 0;  ///< estimated
+    friend bool operator==(const McpBudgetOptions&, const McpBudgetOptions&) = default;
+};
+
 /// `mcp.scopes.<name>`: what `/mcp/<name>` shows of the caller's view.
 struct McpScopeOptions {
-    std::vector<std::string> tools;  ///< globs of names or of `source/name`; empty: all
+    std::vector<std::string> tools_allow, tools_deny;  ///< globs of plain or qualified names
     std::string instructions;  ///< in place of `mcp.instructions`
-    std::optional<McpPrefix> prefix;
-    std::size_t budget = 0;  ///< tools at most, in the order of the list; 0: no such limit
+    std::optional<McpPrefix> prefix;  ///< nothing: that of `mcp.names`
+    std::map<std::string, std::string, std::less<>> rename;  ///< by plain or qualified names
+    McpBudgetOptions budget;
+    std::vector<std::string> pinned;  ///< globs of what is listed all the same
     friend bool operator==(const McpScopeOptions&, const McpScopeOptions&) = default;
 };
 
@@ -140,6 +149,8 @@ struct McpOptions {
     std::vector<std::string> versions;  ///< that are spoken; empty: all
     std::string instructions;  ///< for clients; may be empty
     McpNameOptions names;
+    McpBudgetOptions budget;  ///< of `/mcp`
+    std::vector<std::string> pinned;
     std::map<std::string, McpScopeOptions, std::less<>> scopes;
     std::optional<McpOauthOptions> oauth;
     std::string client_metadata_url;  ///< of the document that describes this gateway to issuers

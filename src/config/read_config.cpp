@@ -208,7 +208,7 @@ void read_rules(const Members& root, GatewayConfig& config) {
     root.in("approvals")("wait", config.approvals.wait)(
         "max_waiting", config.approvals.max_waiting)("unattended", config.approvals.unattended);
     root.in("approvals")("max_waiting_per_principal", config.approvals.max_waiting_per_principal)(
-        "in_chat", config.approvals.in_chat);
+        "in_chat", config.approvals.in_chat)("in_mcp", config.approvals.in_mcp);
     root.in("approvals")("new_tools", config.approvals.new_tools);
     root.each("hooks", config.hooks, read_hook);
     if (const Members service = root.in("hitl"); service.present())

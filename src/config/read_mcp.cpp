@@ -29,6 +29,14 @@ static void read(const Value& value, McpOutputRule& out) {
     if (*word == "off") out = McpOutputRule::kOff;
 }
 
+static void read(const Value& value, McpPrefix& out) {
+    const std::string* word = value.as_string();
+    if (!word) return;
+    if (*word == "auto") out = McpPrefix::kAuto;
+    if (*word == "always") out = McpPrefix::kAlways;
+    if (*word == "never") out = McpPrefix::kNever;
+}
+
 namespace {
 
 /// Whether the member `name` is this word; `out` stays when there is none.
@@ -81,6 +89,19 @@ void read_start(const Members& server, McpServerOptions& out) {
                                                                                    out.idle_stop);
 }
 
+void read_budget(const Members& budget, McpBudgetOptions& out) {
+    budget("tools", out.tools)("tokens", out.tokens);
+}
+
+void read_scope(const Members& scope, McpScopeOptions& out) {
+    scope.in("tools")("allow", out.tools_allow)("deny", out.tools_deny);
+    scope("instructions", out.instructions)("pinned", out.pinned);
+    scope.in("names")("prefix", out.prefix);
+    scope.entries("rename", out.rename,
+                  [](const Members& entry, std::string& name) { entry.self(name); });
+    read_budget(scope.in("budget"), out.budget);
+}
+
 }  // namespace
 
 void read_mcp_server(const Members& server, McpServerOptions& out) {
@@ -103,17 +124,21 @@ void read_mcp_server(const Members& server, McpServerOptions& out) {
 void read_mcp(const Members& mcp, McpOptions& out) {
     mcp("enabled", out.enabled)("versions", out.versions)("instructions", out.instructions);
     mcp.entries("servers", out.servers, read_mcp_server);
-    mcp.in("names")("max", out.names.max);
+    mcp.in("names")("max", out.names.max)("prefix", out.names.prefix);
     read_word(mcp.in("names"), "dots", "underscore", out.names.dots_to_underscores);
     if (const Members oauth = mcp.in("oauth"); oauth.present())
         read_oauth(oauth, out.oauth.emplace());
     mcp("client_metadata_url", out.client_metadata_url);
+    read_budget(mcp.in("budget"), out.budget);
+    mcp("pinned", out.pinned);
+    mcp.entries("scopes", out.scopes, read_scope);
     mcp("page", out.page)("max_request", out.max_request);
     mcp("sessions_per_principal", out.sessions_per_principal)("streams_per_principal",
                                                               out.streams_per_principal);
     mcp("stream_after", out.stream_after)("keepalive", out.keepalive)("list_ttl", out.list_ttl)(
         "session_idle", out.session_idle)("task_after", out.task_after)("input_wait",
                                                                         out.input_wait);
+    mcp("max_reply", out.max_reply)("poll_after", out.poll_after);
 }
 
 }  // namespace crab::config

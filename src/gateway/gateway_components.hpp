@@ -110,9 +110,11 @@ public:
     McpServerList& mcp_servers_known = all.add<McpServerList>(context, workers);
     McpFront& mcp_front = all.add<McpFront>(McpFront::Uses{.context = context,
                                                            .loops = loops,
+                                                           .workers = workers,
                                                            .calls = calls,
                                                            .credentials = credentials,
                                                            .artifacts = artifacts,
+                                                           .approvals = approvals,
                                                            .shared = mcp_shared});
     Turns& turns = all.add<Turns>(Turns::Uses{.context = context,
                                               .workers = workers,

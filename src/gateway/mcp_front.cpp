@@ -12,6 +12,48 @@ namespace crab::gateway {
 
 namespace {
 
+mcp::Prefix prefix_of(config::McpPrefix prefix) {
+    switch (prefix) {
+        case config::McpPrefix::kAuto: break;
+        case config::McpPrefix::kAlways: return mcp::Prefix::kAlways;
+        case config::McpPrefix::kNever: return mcp::Prefix::kNever;
+    }
+    return mcp::Prefix::kAuto;
+}
+
+std::vector<Glob> globs_of(const std::vector<std::string>& patterns) {
+    return {patterns.begin(), patterns.end()};
+}
+
+void set_budget(mcp::Scope& scope, const config::McpBudgetOptions& budget,
+                const std::vector<std::string>& pinned) {
+    scope.most_tools = budget.tools;
+    scope.most_tokens = budget.tokens;
+    scope.pinned = globs_of(pinned);
+}
+
+mcp::Scope whole_of(const config::McpOptions& mcp) {
+    mcp::Scope scope;
+    scope.instructions = mcp.instructions;
+    scope.prefix = prefix_of(mcp.names.prefix);
+    scope.names.max = mcp.names.max;
+    if (mcp.names.dots_to_underscores) scope.names.dots = mcp::Dots::kUnderscore;
+    set_budget(scope, mcp.budget, mcp.pinned);
+    return scope;
+}
+
+mcp::Scope scope_of(const std::string& name, const config::McpScopeOptions& chosen,
+                    const config::McpOptions& mcp) {
+    mcp::Scope scope = whole_of(mcp);
+    scope.name = name;
+    scope.tools = core::ToolScope(globs_of(chosen.tools_allow), globs_of(chosen.tools_deny));
+    if (!chosen.instructions.empty()) scope.instructions = chosen.instructions;
+    if (chosen.prefix) scope.prefix = prefix_of(*chosen.prefix);
+    scope.renamed = chosen.rename;
+    set_budget(scope, chosen.budget, chosen.pinned);
+    return scope;
+}
+
 mcp::ServerOptions options_of(const config::McpOptions& mcp) {
     std::vector<mcp::Revision> versions;
     for (const std::string& name : mcp.versions) {
@@ -20,17 +62,18 @@ mcp::ServerOptions options_of(const config::McpOptions& mcp) {
     mcp::ServerOptions options;
     if (!versions.empty()) options.versions = mcp::RevisionSet(versions);
     options.version = CRAB_VERSION;
-    options.instructions = mcp.instructions;
+    options.whole = whole_of(mcp);
+    for (const auto& [name, scope] : mcp.scopes)
+        options.scopes.push_back(scope_of(name, scope, mcp));
     options.max_request = mcp.max_request;
     options.stream_after = mcp.stream_after;
     options.keepalive = mcp.keepalive;
+    options.poll_after = mcp.poll_after;
+    options.input_wait = mcp.input_wait;
     options.list_ttl = mcp.list_ttl;
     options.page = mcp.page;
     options.listens_per_principal = mcp.streams_per_principal;
-    options.names.max = mcp.names.max;
-    if (mcp.names.dots_to_underscores) options.names.dots = mcp::Dots::kUnderscore;
     options.task_after = mcp.task_after;
-    options.input_wait = mcp.input_wait;
     options.sessions = {.idle = mcp.session_idle, .per_principal = mcp.sessions_per_principal};
     return options;
 }
@@ -65,10 +108,14 @@ Result<crypto::AesKey> sealing_key(const std::filesystem::path& path,
 std::span<const ConfigKey> McpFront::keys() const {
     using Config = const config::GatewayConfig&;
     static constexpr ConfigKey kKeys[] = {
+        restart_key("approvals.in_mcp", [](Config c) { return c.approvals.in_mcp; }),
         restart_key("mcp.enabled", [](Config c) { return c.mcp.enabled; }),
         restart_key("mcp.versions", [](Config c) { return c.mcp.versions; }),
         restart_key("mcp.instructions", [](Config c) { return c.mcp.instructions; }),
         restart_key("mcp.names", [](Config c) { return c.mcp.names; }),
+        restart_key("mcp.budget", [](Config c) { return c.mcp.budget; }),
+        restart_key("mcp.pinned", [](Config c) { return c.mcp.pinned; }),
+        restart_key("mcp.scopes", [](Config c) { return c.mcp.scopes; }),
         restart_key("mcp.page", [](Config c) { return c.mcp.page; }),
         restart_key("mcp.max_request", [](Config c) { return c.mcp.max_request; }),
         restart_key("mcp.sessions_per_principal",
@@ -77,10 +124,11 @@ std::span<const ConfigKey> McpFront::keys() const {
                     [](Config c) { return c.mcp.streams_per_principal; }),
         restart_key("mcp.stream_after", [](Config c) { return c.mcp.stream_after; }),
         restart_key("mcp.keepalive", [](Config c) { return c.mcp.keepalive; }),
+        restart_key("mcp.poll_after", [](Config c) { return c.mcp.poll_after; }),
+        restart_key("mcp.input_wait", [](Config c) { return c.mcp.input_wait; }),
         restart_key("mcp.list_ttl", [](Config c) { return c.mcp.list_ttl; }),
         restart_key("mcp.session_idle", [](Config c) { return c.mcp.session_idle; }),
-        restart_key("mcp.task_after", [](Config c) { return c.mcp.task_after; }),
-        restart_key("mcp.input_wait", [](Config c) { return c.mcp.input_wait; })};
+        restart_key("mcp.task_after", [](Config c) { return c.mcp.task_after; })};
     return kKeys;
 }
 
@@ -94,7 +142,10 @@ Result<void> McpFront::start() {
     pool_ = std::make_unique<BlockingPool>(1);
     const mcp::TaskBook::Uses book{
         .store = *tasks_, .pool = *pool_, .clock = uses_.context.clock, .random = random_};
-    state_.emplace(options_of(uses_.context.config.mcp), book, std::move(*key));
+    mcp::ServerOptions options = options_of(uses_.context.config.mcp);
+    if (uses_.context.config.approvals.in_mcp == config::ChatApprover::kOwner)
+        options.owners_approve = &uses_.approvals.approvals();
+    state_.emplace(std::move(options), book, std::move(*key));
     for (const auto& lane : uses_.calls.lanes()) {
         const mcp::Endpoint::Uses uses{
             .loop = lane->loop,
@@ -104,8 +155,9 @@ Result<void> McpFront::start() {
             .watches = uses_.shared.watches,
             .state = *state_,
             .artifacts = {&uses_.artifacts.store(), &uses_.artifacts.pool()},
-            .away = uses_.calls.away()};
-        endpoints_.push_back(std::make_unique<mcp::Endpoint>(uses));
+            .away = uses_.calls.away(),
+            .search = {&index_, &uses_.workers.pool()}};
+        endpoints_.push_back(std::make_unique<mcp::Endpoints>(uses));
         loops_.push_back(&lane->loop);
     }
     uses_.credentials.tokens().on_revoked(

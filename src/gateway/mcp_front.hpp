@@ -1,14 +1,17 @@
 #pragma once
 
-#include "adapters/mcp/server/endpoint.hpp"
+#include "adapters/mcp/server/endpoints.hpp"
 #include "crypto/random_source.hpp"
 #include "gateway/artifacts.hpp"
+#include "gateway/call_approvals.hpp"
 #include "gateway/credentials.hpp"
 #include "gateway/gateway_context.hpp"
 #include "gateway/mcp_shared.hpp"
 #include "runtime/call_path.hpp"
 #include "runtime/component.hpp"
 #include "store/sqlite/call_task_store_sqlite.hpp"
+#include "runtime/workers.hpp"
+#include "store/sqlite/tool_index_sqlite.hpp"
 
 #include <memory>
 #include <optional>
@@ -22,9 +25,11 @@ public:
     struct Uses {
         const GatewayContext& context;
         EventLoops& loops;
+        Workers& workers;
         CallPath& calls;
         Credentials& credentials;
         Artifacts& artifacts;
+        CallApprovals& approvals;
         McpShared& shared;
     };
     explicit McpFront(const Uses& uses) : uses_(uses) {}
@@ -47,7 +52,8 @@ private:
     /// Separate, so that tasks wait for their own disk work only
     std::unique_ptr<BlockingPool> pool_;
     std::optional<mcp::ServerState> state_;
-    std::vector<std::unique_ptr<mcp::Endpoint>> endpoints_;  ///< by event loop
+    store::sqlite::ToolIndexSqlite index_;
+    std::vector<std::unique_ptr<mcp::Endpoints>> endpoints_;  ///< by event loop
     std::vector<net::EventLoop*> loops_;
 };
 

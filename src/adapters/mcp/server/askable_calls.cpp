@@ -3,6 +3,7 @@
 #include "adapters/mcp/server/askable_owned.hpp"
 #include "adapters/mcp/server/call_answer.hpp"
 #include "adapters/mcp/server/call_sink.hpp"
+#include "adapters/mcp/server/client_approver.hpp"
 #include "adapters/mcp/server/client_questions.hpp"
 #include "adapters/mcp/wire/capabilities.hpp"
 #include "adapters/mcp/wire/error_form.hpp"
@@ -233,8 +234,16 @@ Task<AskableCalls::Ended> AskableCalls::call_once(ParkedCall& parked, Owned& own
     // also when a host throws: who cancels looks at it
     const ScopeExit over([&parked] { parked.call = nullptr; });
     ParkedSink sink(owned.request, parked, loop_.clock());
+    std::optional<ClientApprover> approver;
+    if (state_.options.owners_approve != nullptr) {
+        approver.emplace(ClientApprover::Uses{loop_, *state_.options.owners_approve, parked,
+                                              owned.request.principal->id});
+        call.approver = &*approver;
+        call.approval_stops_clock = true;
+    }
     const core::AuthenticatedCall authenticated(call, owned.request.principal);
     const core::CallEnd end = co_await pipeline_.run(authenticated, sink);
+    if (approver) co_await approver->finish();
     parked.call = nullptr;
     Ended ended{.answer = answer_of(owned.request, owned.plan, call, end, state_.links)};
     if (!*end.outcome) ended.why = end.outcome->error().code;

@@ -1,5 +1,6 @@
 #include "adapters/mcp/server/call_plan.hpp"
 
+#include "adapters/mcp/server/tool_search.hpp"
 #include "adapters/mcp/wire/error_form.hpp"
 #include "core/call/artifact.hpp"
 #include "json/raw_parts.hpp"
@@ -81,9 +82,23 @@ CallPlans::Planned CallPlans::plan_tool(const ClientRequest& request) {
     std::string_view arguments = json::find_raw(request.params, "arguments").value_or("");
     if (!arguments.empty() && arguments != "null" && !arguments.starts_with('{'))
         return refused(request, "arguments: an object");
-    CallPlan plan{.shape = CallShape::kTool, .tool = *name, .given_args = arguments};
     const auto view = tools_.view_of(request.principal);
-    if (const auto* const item = view->find(*name)) plan.tool = item->own_name;
+    if (view->searched && *name == kCallTool) {
+        auto searched = read_searched_call(arguments);
+        if (!searched || searched->name == kCallTool || searched->name == kFindTools)
+            return refused(request,
+                           "call_tool: the name of a tool that find_tools has found, and "
+                           "its arguments, an object");
+        name = std::move(searched->name);
+        arguments = searched->arguments;
+    }
+    CallPlan plan{.shape = CallShape::kTool, .tool = *name, .given_args = arguments};
+    const bool is_whole = tools_.scope().is_whole();
+    // of the whole view the pipeline knows the other names
+    const auto* const item = is_whole ? view->find(*name) : view->find_by_any_name(*name);
+    if (item == nullptr && !is_whole)
+        return refused(request, fmt::format("there is no tool {}", *name));
+    if (item != nullptr) plan.tool = item->own_name;
     plan.about = std::move(*name);
     plan.view = catalogs_.view_of(request.principal);
     return plan;

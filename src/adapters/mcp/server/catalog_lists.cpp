@@ -39,18 +39,20 @@ bool can_be_named(const Catalog::Entry& entry) { return entry.key.size() <= kMos
 /// All entries of a list of these sources; `plain` and `qualified` make the names of one.
 template <class Plain, class Qualified>
 Items named(const Sources& sources, std::vector<Catalog::Entry> Catalog::* list, Plain plain,
-            Qualified qualified) {
+            Qualified qualified, const CatalogLists::MayUse& may_use,
+            bool always_qualified = false) {
     std::unordered_map<std::string, std::size_t> owners;
-    for (const Catalog* const source : sources)
-        for (const Catalog::Entry& entry : source->*list | std::views::filter(can_be_named))
-            ++owners[plain(entry.key)];
     Items items;
     for (const Catalog* const source : sources) {
         for (const Catalog::Entry& entry : source->*list | std::views::filter(can_be_named)) {
-            std::string name = plain(entry.key);
-            if (owners[name] > 1) name = qualified(source->source, entry.key);
-            items.push_back({std::move(name), source, &entry});
+            if (!may_use(*source, entry.key)) continue;
+            items.push_back({plain(entry.key), source, &entry});
+            ++owners[items.back().name];
         }
+    }
+    for (CatalogView::Item& item : items) {
+        if (always_qualified || owners[item.name] > 1)
+            item.name = qualified(item.source->source, item.entry->key);
     }
     sort_by_name(items);
     return items;
@@ -193,8 +195,10 @@ std::string CatalogView::known_uri(std::string_view source, std::string_view uri
 std::shared_ptr<CatalogView> CatalogLists::visible_to(const core::Principal& principal) {
     auto view = std::make_shared<CatalogView>();
     view->all = catalogs_.get();
+    view->policy = pipeline_.rules()->policy;
     const auto may_call = [&](const Catalog& source, std::string_view tool) {
-        return pipeline_.resolve(principal, {}, qualified_name(source.source, tool)).has_value();
+        const auto found = pipeline_.resolve(principal, {}, qualified_name(source.source, tool));
+        return found && (scope_.is_whole() || scope_.tools.holds(**found));
     };
     for (const auto& [name, source] : *view->all) {
         if (!source->tenant.empty() && !principal.may_act_in(source->tenant.text())) continue;
@@ -206,17 +210,35 @@ std::shared_ptr<CatalogView> CatalogLists::visible_to(const core::Principal& pri
     return view;
 }
 
-void CatalogLists::fill(CatalogView& view) const {
+CatalogLists::MayUse CatalogLists::may_use(const core::Principal& principal,
+                                           std::string_view tool) {
+    return [this, policy = pipeline_.rules()->policy, &principal, tool,
+            member = tool == kReadTool ? "uri" : "name"](const Catalog& source,
+                                                         const std::string& key) {
+        const auto found = pipeline_.resolve(principal, {}, qualified_name(source.source, tool));
+        std::string args;
+        json::Writer(args).begin_object().key(member).string(key).end_object();
+        const auto parsed = parser_.parse(args);
+        return found && parsed &&
+               policy->decide_call(principal, **found, parsed->element()).verdict !=
+                   core::Verdict::kDeny;
+    };
+}
+
+void CatalogLists::fill(CatalogView& view, const core::Principal& principal) {
+    const MayUse may_read = may_use(principal, kReadTool);
     const auto uri = [](const std::string& key) { return key; };
-    view.resources = named(view.readable, &Catalog::resources, uri, qualified_uri);
-    view.templates = named(view.readable, &Catalog::templates, uri, qualified_uri);
+    view.resources = named(view.readable, &Catalog::resources, uri, qualified_uri, may_read);
+    view.templates = named(view.readable, &Catalog::templates, uri, qualified_uri, may_read);
     view.renames = std::ranges::any_of(
         view.resources, [](const CatalogView::Item& item) { return item.name != item.entry->key; });
     const auto plain = [&](const std::string& key) { return listed_name(tool_name(key), names_); };
     const auto qualified = [&](const std::string& source, const std::string& key) {
         return listed_name(qualified_name(source, tool_name(key)), names_);
     };
-    view.prompts = named(view.gettable, &Catalog::prompts, plain, qualified);
+    const bool prefixed = scope_.prefix == Prefix::kAlways;
+    view.prompts = named(view.gettable, &Catalog::prompts, plain, qualified,
+                         may_use(principal, kGetTool), prefixed);
     view.name_prompts();
 }
 
@@ -229,9 +251,9 @@ std::shared_ptr<const CatalogView> CatalogLists::view_of(const core::PrincipalRe
     auto view = visible_to(*principal);
     const auto before = known == nullptr ? nullptr : known->view;
     const bool same = before != nullptr && before->all == view->all &&
-                      before->readable == view->readable && before->gettable == view->gettable &&
-                      before->completing == view->completing;
-    if (!same) fill(*view);
+                      before->policy == view->policy && before->readable == view->readable &&
+                      before->gettable == view->gettable && before->completing == view->completing;
+    if (!same) fill(*view, *principal);
     std::shared_ptr<const CatalogView> kept = same ? before : std::move(view);
     const std::size_t items =
         kept->resources.size() + kept->templates.size() + kept->prompts.size();

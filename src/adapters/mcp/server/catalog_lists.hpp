@@ -2,14 +2,15 @@
 
 #include "adapters/mcp/server/tool_lists.hpp"
 #include "adapters/mcp/wire/catalogs.hpp"
-#include "adapters/mcp/wire/names.hpp"
 #include "adapters/mcp/wire/revision.hpp"
 #include "adapters/mcp/wire/uri_template.hpp"
 #include "core/pipeline/pipeline.hpp"
+#include "json/parser.hpp"
 
 #include <array>
 #include <cstdint>
 #include <expected>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -34,6 +35,7 @@ struct CatalogView {
     using Sources = std::vector<const Catalog*>;
 
     std::shared_ptr<const Catalogs::All> all;  ///< what the pointers are into
+    std::shared_ptr<const core::Policy> policy;  ///< that it was made under
     Sources readable, gettable, completing;  ///< by name of the source
     Items resources, templates, prompts;
     /// See CatalogLists::digest()
@@ -76,15 +78,23 @@ struct CatalogView {
 };
 
 /// Makes these views, each once for a principal and a state of catalogs and registry. A source is
-/// in a view if the principal may call the unlisted tools that serve it. One per event loop.
+/// in a view if the principal may call the unlisted tools that serve it, and they are in the scope.
+/// One per event loop.
 /// Source: docs/protocols/mcp.md, sections 4.1, 4.5, 7.5.
 class CatalogLists {
 public:
-    CatalogLists(core::Pipeline& pipeline, const Catalogs& catalogs, ToolLists& tools,
-                 NameOptions names)
-        : pipeline_(pipeline), catalogs_(catalogs), tools_(tools), names_(names) {}
+    using MayUse = std::function<bool(const Catalog&, const std::string& key)>;
+
+    CatalogLists(core::Pipeline& pipeline, const Catalogs& catalogs, ToolLists& tools)
+        : pipeline_(pipeline),
+          catalogs_(catalogs),
+          tools_(tools),
+          scope_(tools.scope()),
+          names_(scope_.names) {}
 
     std::shared_ptr<const CatalogView> view_of(const core::PrincipalRef& principal);
+    /// Whether the principal may use this entry of a source of its view by that tool.
+    MayUse may_use(const core::Principal& principal, std::string_view tool);
     /// Changes when what the lists of this part show changes, in whatever revision.
     static const std::string& digest(const CatalogView& view, CatalogPart part);
     /// Appends the item as the list of this revision shows it.
@@ -95,12 +105,14 @@ public:
 
 private:
     std::shared_ptr<CatalogView> visible_to(const core::Principal& principal);
-    void fill(CatalogView& view) const;
+    void fill(CatalogView& view, const core::Principal& principal);
 
     core::Pipeline& pipeline_;
     const Catalogs& catalogs_;
     ToolLists& tools_;
+    const Scope& scope_;
     const NameOptions names_;
+    json::Parser parser_;
     ViewCache<CatalogView> views_;
 };
 

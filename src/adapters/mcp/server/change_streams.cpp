@@ -311,7 +311,9 @@ std::optional<Reply> ChangeStreams::refusal(const ClientRequest& request,
 
 void ChangeStreams::watch_resources(Listening& listening, std::string_view notifications) {
     const auto uris = json::find_raw(notifications, "resourceSubscriptions").value_or("[]");
-    const auto view = uses_.catalog_lists.view_of(listening.request.principal);
+    const core::PrincipalRef& principal = listening.request.principal;
+    const auto view = uses_.catalog_lists.view_of(principal);
+    const auto may_read = uses_.catalog_lists.may_use(*principal, kReadTool);
     MatchBudget budget;  // of all its URIs
     for (json::RawParts parts(uris); parts.next();) {
         const auto uri = json::read_raw_string(parts.value());
@@ -319,8 +321,8 @@ void ChangeStreams::watch_resources(Listening& listening, std::string_view notif
             std::ranges::find(listening.uris, *uri) != listening.uris.end())
             continue;
         const auto target = view->find_resource(*uri, {}, budget);
-        if (!target || !target->exists(budget)) continue;
-        HeldBytes bytes(uses_.state.watched.of(listening.request.principal->id));
+        if (!target || !target->exists(budget) || !may_read(*target->source, target->key)) continue;
+        HeldBytes bytes(uses_.state.watched.of(principal->id));
         if (!bytes.grow_to(bytes_of_watch(*uri))) break;  // the acknowledgement says what is told
         const auto updated = [updates = listening.updates, waiter = listening.waiter, uri = *uri] {
             updates->add(uri);

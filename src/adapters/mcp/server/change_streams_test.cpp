@@ -59,6 +59,17 @@ TEST_F(McpChangeStreams, AChangedListIsToldToEveryStreamOnceAndSoon) {
     EXPECT_THAT(modern->read_until("\r\n0\r\n\r\n"), Not(HasSubstr("list_changed")));
 }
 
+TEST_F(McpChangeStreams, OtherRulesAreAChangeOfWhatTheyHide) {
+    const auto client = listen(R"({"toolsListChanged":true})");
+    client->read_until("}\n\n");
+    core::CallRules set = *rules.get();
+    set.policy = core::Policy::make({{.call_deny = core::globs({"gate"})}}).value();
+    rules.set(std::make_shared<const core::CallRules>(set));
+    registry.changes().notify();  // as a reload does
+    EXPECT_THAT(client->read_until("}\n\n"), HasSubstr("notifications/tools/list_changed"));
+    stop();
+}
+
 TEST_F(McpChangeStreams, WhatWasNotAskedForOrDidNotChangeIsNotTold) {
     const auto other = listen(R"({"promptsListChanged":true})");
     other->read_until("}\n\n");

@@ -36,23 +36,8 @@ struct Endpoint::Post {
 
 namespace {
 
-using Request = net::Routes<core::PrincipalRef>::Request;
-
-constexpr std::string_view kMessage = "mcp_message";  // in spec/http
 constexpr std::string_view kSessionField = "mcp-session-id";
 constexpr std::string_view kVersionField = "mcp-protocol-version";
-
-/// What a route answers; refusals, those of the listener too, are messages.
-std::vector<net::RouteAnswer> answers(std::vector<net::RouteAnswer> good,
-                                      std::initializer_list<int> refusals) {
-    for (const int status : refusals) good.push_back({status, kMessage});
-    return good;
-}
-
-/// The listener's own refusals: errors without id.
-void append_refused(std::string& body, const Error& error) {
-    append_error(body, nullptr, Era::kModern, rpc_error(error, rpc_code::kInvalidRequest));
-}
 
 void refuse(net::HttpExchange& exchange, int status, std::string message,
             std::span<const net::HttpHeader> headers = {}) {
@@ -104,18 +89,19 @@ FindHeader finder(const net::HttpRequest& request) {
 
 }  // namespace
 
-Endpoint::Endpoint(const Uses& uses)
+Endpoint::Endpoint(const Uses& uses, const Scope& scope)
     : loop_(uses.loop),
       state_(uses.state),
-      lists_(uses.pipeline, uses.registry, uses.state.options.names),
-      catalog_lists_(uses.pipeline, uses.catalogs, lists_, uses.state.options.names),
+      lists_(uses.pipeline, uses.registry, scope, uses.search.index != nullptr),
+      catalog_lists_(uses.pipeline, uses.catalogs, lists_),
       calls_({.loop = uses.loop,
               .pipeline = uses.pipeline,
               .state = uses.state,
               .tools = lists_,
               .catalogs = catalog_lists_,
               .artifacts = uses.artifacts,
-              .away = uses.away}),
+              .away = uses.away,
+              .search = uses.search}),
       methods_(uses.state, lists_, catalog_lists_, uses.watches),
       streams_({.loop = uses.loop,
                 .state = uses.state,
@@ -127,40 +113,11 @@ Endpoint::Endpoint(const Uses& uses)
       parser_(json::Limits{.max_bytes = uses.state.options.max_request}),
       sweeper_(uses.loop, uses.state) {}
 
-void Endpoint::add_routes(net::Routes<core::PrincipalRef>& routes, Carrier carrier) {
-    const net::RequestBodyLimits limits{.max_bytes = state_.options.max_request};
-    routes.add({.method = net::Method::kPost,
-                .path = "/mcp",
-                .summary = "A message of an MCP client (Model Context Protocol)",
-                .not_while_stopping = true,
-                .body = limits,
-                .errors = append_refused,
-                .headers = {{"MCP-Protocol-Version", "the revision of MCP that is spoken"},
-                            {"Mcp-Session-Id", "the session, of revisions that have sessions"},
-                            {"Mcp-Method", "the message's method, of revisions without sessions"},
-                            {"Mcp-Name", "what the message is about, of these"}},
-                .request = kMessage,
-                .answers = answers({{200, kMessage}, {200, {}, kEventsType}, {202, {}, {}}},
-                                   {400, 401, 403, 404, 406, 408, 413, 415, 503})},
-               [this, carrier](const Request& request) {
-                   return post(request.exchange, request.principal, carrier);
-               });
-    routes.add({.path = "/mcp",
-                .summary = "What is new in a session of MCP, as a stream of events",
-                .not_while_stopping = true,
-                .errors = append_refused,
-                .headers = {{"Mcp-Session-Id", "the session"},
-                            {"Last-Event-ID", "the event after which a broken stream goes on"}},
-                .answers = answers({{200, {}, kEventsType}}, {400, 401, 403, 404, 405, 406, 503})},
-               [this](const Request& request) { return get(request.exchange, request.principal); });
-    routes.add(
-        {.method = net::Method::kDelete,
-         .path = "/mcp",
-         .summary = "End a session of MCP",
-         .errors = append_refused,
-         .headers = {{"Mcp-Session-Id", "the session"}},
-         .answers = answers({{204, {}, {}}}, {401, 403, 404, 405})},
-        [this](const Request& request) { end_session(request.exchange, *request.principal); });
+/// Null also for one of another scope, whose lists are others.
+std::shared_ptr<Session> Endpoint::find_session(std::string_view id,
+                                                const core::Principal& principal) {
+    auto session = state_.sessions.find(id, principal);
+    return session && session->facts().scope == scope().name ? session : nullptr;
 }
 
 /// For GET and DELETE; null when it has answered.
@@ -173,7 +130,7 @@ std::shared_ptr<Session> Endpoint::named_session(net::HttpExchange& exchange,
                std::span(&kAllow, 1));
         return nullptr;
     }
-    auto session = state_.sessions.find(*id, principal);
+    auto session = find_session(*id, principal);
     if (!session) refuse(exchange, 404, "there is no such session: open one with `initialize`");
     return session;
 }
@@ -218,7 +175,7 @@ Task<void> Endpoint::post(net::HttpExchange& exchange, core::PrincipalRef princi
         co_return refuse(exchange, 406, "Accept: application/json, text/event-stream");
     sweeper_.look_later();
     if (const auto id = http.find(kSessionField)) {
-        post.session = state_.sessions.find(*id, *post.principal);
+        post.session = find_session(*id, *post.principal);
         post.named = post.session ? NamedSession::kLive : NamedSession::kUnknown;
     }
     const bool batches = post.session && features_of(post.session->facts().revision).batches;
@@ -275,6 +232,7 @@ PostAnswer::Options Endpoint::answer_options(const Post& post) const {
     return {.accepted = post.accepted,
             .stream_after = state_.options.stream_after,
             .keepalive = state_.options.keepalive,
+            .poll_after = state_.options.poll_after,
             .session = post.session};
 }
 
@@ -353,7 +311,8 @@ void Endpoint::open_session(Post& post, Message message, RequestMeta meta) {
                          .revision = *revision,
                          .capabilities = read_client_capabilities(
                              json::find_raw(params, "capabilities").value_or("")),
-                         .client_name = {}};
+                         .client_name = {},
+                         .scope = scope().name};
     const auto info = json::find_raw(params, "clientInfo").value_or("");
     facts.client_name = read_name(info, "name", kMostClientName).value_or("");
     post.session = state_.sessions.open(std::move(facts));

@@ -8,11 +8,12 @@
 #include "adapters/mcp/server/sweeper.hpp"
 #include "adapters/mcp/server/tool_calls.hpp"
 #include "adapters/mcp/server/tool_lists.hpp"
+#include "adapters/mcp/server/tool_search.hpp"
 #include "adapters/mcp/wire/catalogs.hpp"
 #include "adapters/mcp/wire/message_reader.hpp"
 #include "adapters/mcp/wire/request_meta.hpp"
 #include "json/parser.hpp"
-#include "net/http/routes.hpp"
+#include "net/http/http_exchange.hpp"
 
 #include <functional>
 #include <memory>
@@ -21,9 +22,9 @@
 
 namespace crab::mcp {
 
-/// The endpoint `/mcp`: the checks of a request in their order, whose era it is, and who serves it.
-/// Host, Origin and credential are the listener's affair. One per event loop; what they share is in
-/// ServerState. Source: docs/protocols/mcp.md, sections 2.2 to 2.4.
+/// The endpoint of a scope: the checks of a request in their order, whose era it is, and who serves
+/// it. Host, Origin and credential are the listener's affair. One per event loop and scope; what
+/// they share is in ServerState. Source: docs/protocols/mcp.md, sections 2.2 to 2.4.
 class Endpoint {
 public:
     /// All of it outlives the endpoint.
@@ -36,12 +37,17 @@ public:
         ServerState& state;
         ArtifactReads artifacts{};
         core::AwayCalls* away = nullptr;  ///< null: no call waits for a device
+        ToolSearch search{};
     };
-    explicit Endpoint(const Uses& uses);
+    /// `scope`: one of the state's options.
+    Endpoint(const Uses& uses, const Scope& scope);
 
-    /// POST, GET and DELETE of `/mcp`. `carrier`: kStdio for the listener of `crab mcp stdio`,
-    /// whose messages have no header fields to be compared with.
-    void add_routes(net::Routes<core::PrincipalRef>& routes, Carrier carrier = Carrier::kHttp);
+    const Scope& scope() const { return lists_.scope(); }
+    /// `carrier`: kStdio for the listener of `crab mcp stdio`, whose messages have no header fields
+    /// to be compared with.
+    Task<void> post(net::HttpExchange& exchange, core::PrincipalRef principal, Carrier carrier);
+    Task<void> get(net::HttpExchange& exchange, core::PrincipalRef principal);
+    void end_session(net::HttpExchange& exchange, const core::Principal& principal);
     /// Ends the open streams, each with its result if it has one, and leaves tasks that can be
     /// taken up again to the next gateway. On the loop.
     void stop() {
@@ -57,9 +63,7 @@ public:
 private:
     struct Post;
 
-    Task<void> post(net::HttpExchange& exchange, core::PrincipalRef principal, Carrier carrier);
-    Task<void> get(net::HttpExchange& exchange, core::PrincipalRef principal);
-    void end_session(net::HttpExchange& exchange, const core::Principal& principal);
+    std::shared_ptr<Session> find_session(std::string_view id, const core::Principal& principal);
     std::shared_ptr<Session> named_session(net::HttpExchange& exchange,
                                            const core::Principal& principal);
 

@@ -31,7 +31,7 @@ Task<Result<std::string>> LegacyInquirer::ask(core::Question question) {
     net::EventLoop& loop = uses_.exchange.loop();
     if (!can_answer(answers(), question.kind))
         co_return fail(ErrorCode::kUnavailable, "this client cannot be asked for that");
-    if (uses_.exchange.caller_gone())
+    if (uses_.exchange.caller_gone() && !uses_.answer.waits_for_polling())
         co_return fail(ErrorCode::kUnavailable, "the client's stream is gone, it cannot be asked");
     const auto waiter = std::make_shared<RemoteWaiter>(loop.executor(), loop.timers());
     const auto asked = uses_.session->ask(waiter);

@@ -188,5 +188,43 @@ TEST_F(McpLegacySession, AResourceThatIsNotThereHasTheLegacyCode) {
                 HasSubstr("-32002"));
 }
 
+struct McpPolling : test::ServerTest {
+    McpPolling()
+        : ServerTest([] {
+              ServerOptions options;
+              options.stream_after = Milliseconds(1);
+              options.poll_after = Milliseconds(20);
+              return options;
+          }()) {}
+};
+
+TEST_F(McpPolling, AStreamIsClosedBeforeItsAnswerWhichWaitsForWhoResumesIt) {
+    const std::string fields = open() + "Content-Type: application/json\r\n";
+    const std::string call = request(1, "tools/call", R"({"name":"gate","arguments":{}})");
+    const std::string first = begin("POST", fields, call)->read_until("0\r\n\r\n");
+    EXPECT_THAT(first, HasSubstr("Connection: close"));
+    EXPECT_THAT(first, HasSubstr("retry: 1000"));
+    EXPECT_THAT(first, Not(HasSubstr("through the gate")));
+    gate->open = true;
+    const std::size_t at = first.find("id: ") + 4;
+    const std::string id = first.substr(at, first.find('\n', at) - at);
+    const auto rest = begin(
+        "GET", fmt::format("{}Accept: text/event-stream\r\nLast-Event-ID: {}\r\n", fields, id));
+    EXPECT_THAT(rest->read_until("0\r\n\r\n"), HasSubstr("through the gate"));
+    EXPECT_EQ(gate->started, 1);
+    EXPECT_EQ(gate->cancelled, 0);
+}
+
+TEST_F(McpPolling, OlderRevisionsAreNotPolled) {
+    const std::string fields = open("2025-06-18") + "Content-Type: application/json\r\n";
+    const auto client =
+        begin("POST", fields, request(1, "tools/call", R"({"name":"gate","arguments":{}})"));
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+    gate->open = true;
+    const std::string all = client->read_until("0\r\n\r\n");
+    EXPECT_THAT(all, HasSubstr("through the gate"));
+    EXPECT_THAT(all, Not(HasSubstr("retry:")));
+}
+
 }  // namespace
 }  // namespace crab::mcp

@@ -80,7 +80,7 @@ Reply Methods::answer(const ClientRequest& request) {
 /// The configured text, and what upstreams say to callers who see something of theirs.
 void Methods::add_instructions(std::string& object, const CatalogView& view,
                                const core::PrincipalRef& principal) {
-    std::string text = state_.options.instructions;
+    std::string text = lists_.scope().instructions;
     const auto tools = lists_.view_of(principal);
     for (const auto& [name, source] : *view.all) {
         if (source->instructions.empty() ||
@@ -125,15 +125,15 @@ Reply Methods::set_level(const ClientRequest& request) {
 }
 
 std::string Methods::cursor_owner(const ClientRequest& request) const {
-    return fmt::format("{}\n{}\n{}", request.principal->id, request.principal->tenant.text(),
-                       request.method);
+    return fmt::format("{}\n{}\n{}\n{}", request.principal->id, request.principal->tenant.text(),
+                       request.method, lists_.scope().name);
 }
 
 /// A page of items, ascending by name; `append(out, item)` writes one, or nothing for one that is
-/// left out.
+/// left out. `meta`, an object, is `_meta` if it is not empty.
 template <class Items, class Append>
 Reply Methods::list_page(const ClientRequest& request, std::string_view member, const Items& items,
-                         Append append) {
+                         Append append, std::string_view meta) {
     std::string after;
     if (json::find_raw(request.params, "cursor")) {
         const auto cursor = read_name(request.params, "cursor", kMostCursorBytes);
@@ -168,16 +168,24 @@ Reply Methods::list_page(const ClientRequest& request, std::string_view member, 
         json::append_quoted(result, state_.sealer.seal(SealedFor::kCursor, cursor_owner(request),
                                                        std::prev(item)->name, kCursorKept));
     }
+    if (!meta.empty()) result += fmt::format(R"(,"_meta":{})", meta);
     result += '}';
     return Reply::of_plain(request, result, state_.options.list_ttl);
 }
 
+/// A list that shows a search says in `_meta` what it stands for.
 Reply Methods::list_tools(const ClientRequest& request) {
     const auto view = lists_.view_of(request.principal);
-    return list_page(request, "tools", view->items,
-                     [&](std::string& out, const ToolView::Item& item) {
-                         out += lists_.entry(item, request.revision);
-                     });
+    std::string meta;
+    if (view->searched)
+        meta = fmt::format(R"({{"crab/search":{{"tools":{},"tokens":{}}}}})",
+                           lists_.catalog(*view)->entries.size(), view->all_tokens);
+    return list_page(
+        request, "tools", view->items,
+        [&](std::string& out, const ToolView::Item& item) {
+            out += lists_.entry(item, request.revision);
+        },
+        meta);
 }
 
 Reply Methods::list_resources(const ClientRequest& request, std::string_view member) {
@@ -205,7 +213,8 @@ Reply Methods::subscribe(const ClientRequest& request) {
     MatchBudget budget;
     const auto target = view->find_resource(*uri, {}, budget);
     if (!target && !target.error().empty()) return Reply::invalid_params(request, target.error());
-    if (!target || !target->exists(budget))
+    const auto may_read = catalogs_.may_use(*request.principal, kReadTool);
+    if (!target || !target->exists(budget) || !may_read(*target->source, target->key))
         return Reply::of_error(
             request, resource_not_found(*uri, "there is no such resource", request.revision));
     // the callback must not hold the session: its last owner could be the one that is called

@@ -43,7 +43,7 @@ private:
     Reply list_prompts(const ClientRequest& request);
     template <class Items, class Append>
     Reply list_page(const ClientRequest& request, std::string_view member, const Items& items,
-                    Append append);
+                    Append append, std::string_view meta = {});
     Reply subscribe(const ClientRequest& request);
     Reply unsubscribe(const ClientRequest& request);
     std::string cursor_owner(const ClientRequest& request) const;

@@ -4,6 +4,7 @@
 #include "net/codec/http_text.hpp"
 #include "net/codec/sse.hpp"
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <utility>
@@ -41,15 +42,33 @@ PostAnswer::PostAnswer(net::HttpExchange& exchange, Options options)
 bool PostAnswer::stream_now() {
     if (streams_ || !options_.accepted.events) return streams_;
     streams_ = true;
-    start_events(exchange_, options_.session_header);
-    exchange_.loop().timers().arm(*this, exchange_.loop().now() + options_.keepalive);
     if (options_.session) stream_ = options_.session->open_stream();
+    const bool primes = stream_ && features_of(options_.session->facts().revision).primes_streams;
+    if (primes && options_.poll_after > Milliseconds(0)) {
+        poll_at_ = exchange_.loop().now() + options_.poll_after;
+        exchange_.close_when_done();  // who resumes must not wait on a connection that is busy here
+    }
+    start_events(exchange_, options_.session_header);
+    arm();
     if (stream_) {
         reader_ = stream_->attach(nullptr);
-        if (features_of(options_.session->facts().revision).primes_streams) stream_->add_priming();
+        if (primes) stream_->add_priming();
         write_taken();
     }
     return true;
+}
+
+void PostAnswer::arm() {
+    const SteadyTime now = exchange_.loop().now();
+    exchange_.loop().timers().arm(*this, std::min<Deadline>(now + options_.keepalive, poll_at_));
+}
+
+/// Polling: the client comes again by itself for the rest.
+void PostAnswer::leave() {
+    left_ = true;
+    stream_->detach(reader_);
+    exchange_.write_chunk("retry: 1000\n\n");
+    exchange_.end_stream();
 }
 
 void PostAnswer::on_expired() {
@@ -57,10 +76,11 @@ void PostAnswer::on_expired() {
         stream_now();
         return send_early();
     }
+    if (exchange_.loop().now() >= poll_at_) return leave();
     std::string comment;
     net::append_sse_ping(comment);
     exchange_.write_chunk(comment);
-    exchange_.loop().timers().arm(*this, exchange_.loop().now() + options_.keepalive);
+    arm();
 }
 
 void PostAnswer::write_taken() {
@@ -73,7 +93,7 @@ void PostAnswer::send_event(std::string_view message) {
     if (stream_) {
         options_.session->make_room_for(message.size());
         stream_->add(message);
-        return write_taken();
+        return left_ ? void() : write_taken();
     }
     std::string event;
     static_cast<void>(append_message_event(event, {}, message));  // without an id all is well
@@ -122,7 +142,7 @@ void PostAnswer::end() {
     send_early();
     disarm();
     if (stream_) stream_->close(exchange_.loop().now());
-    exchange_.end_stream();
+    if (!left_) exchange_.end_stream();
 }
 
 }  // namespace crab::mcp

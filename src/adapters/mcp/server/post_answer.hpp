@@ -28,6 +28,8 @@ public:
         Accepted accepted;
         Milliseconds stream_after{500};
         Milliseconds keepalive{15'000};
+        /// After this time the stream of a session is closed, to be resumed; 0: never
+        Milliseconds poll_after{0};
         std::shared_ptr<Session> session;  ///< null: modern
         bool is_batch = false;
         std::string_view session_header{};  ///< to be set, for the answer to `initialize`
@@ -47,6 +49,8 @@ public:
     /// All responses were given, or none follows: a request that was cancelled.
     void end();
     bool streams() const { return streams_; }
+    /// The stream was closed here, and its client comes again for what follows.
+    bool waits_for_polling() const { return left_; }
     bool takes_events() const { return options_.accepted.events; }
 
 private:
@@ -54,6 +58,8 @@ private:
     void send_event(std::string_view message);
     void send_early();
     void write_taken();
+    void arm();
+    void leave();
     void end_as_json();
 
     net::HttpExchange& exchange_;
@@ -65,6 +71,8 @@ private:
     std::size_t responded_ = 0;  // bytes of all of them
     int status_ = 200;
     bool streams_ = false;
+    Deadline poll_at_ = kNoDeadline;
+    bool left_ = false;  ///< the stream was closed here; what follows waits for who resumes it
 };
 
 inline constexpr std::string_view kJsonType = "application/json";

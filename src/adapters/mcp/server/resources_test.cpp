@@ -279,5 +279,23 @@ TEST_F(McpResources, WatchesTakeALimitedNumberOfBytes) {
     EXPECT_LE(state.watched.whole().held(), 2000u) << "of what other sessions watch";
 }
 
+TEST_F(McpResources, WhatPolicyDeniesIsNotListedNotReadAndNotWatched) {
+    core::CallRules set = *rules.get();
+    set.policy = core::Policy::make({{.call_deny = core::globs({"mcp.resource.read:docs/x:docs",
+                                                                "mcp.prompt.get:wiki/*"})}})
+                     .value();
+    rules.set(std::make_shared<const core::CallRules>(set));
+    const std::string listed = modern("resources/list").body;
+    EXPECT_THAT(listed, HasSubstr("crab://docs/x:both"));
+    EXPECT_THAT(listed, Not(HasSubstr("x:docs\"")));
+    EXPECT_THAT(modern("resources/read", R"("uri":"x:docs")", "x:docs").body,
+                HasSubstr(R"("error":)"));
+    EXPECT_THAT(post(open(), request(1, "resources/subscribe", R"({"uri":"x:docs"})")).body,
+                HasSubstr("-32002"));
+    const std::string prompts = modern("prompts/list").body;
+    EXPECT_THAT(prompts, HasSubstr(R"("name":"hi")")) << "no other source has it in this view";
+    EXPECT_THAT(prompts, Not(HasSubstr("wiki__hi")));
+}
+
 }  // namespace
 }  // namespace crab::mcp

@@ -2,20 +2,22 @@
 
 #include "adapters/mcp/server/parked_calls.hpp"
 #include "adapters/mcp/server/resource_links.hpp"
+#include "adapters/mcp/server/scope.hpp"
 #include "adapters/mcp/server/sessions.hpp"
 #include "adapters/mcp/tasks/task_book.hpp"
 #include "adapters/mcp/wire/message_reader.hpp"
-#include "adapters/mcp/wire/names.hpp"
 #include "adapters/mcp/wire/revision.hpp"
 #include "adapters/mcp/wire/sealed.hpp"
 #include "base/byte_budget.hpp"
 #include "base/encoding.hpp"
+#include "core/approvals/approvals.hpp"
 
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace crab::mcp {
 
@@ -24,16 +26,19 @@ namespace crab::mcp {
 struct ServerOptions {
     RevisionSet versions;
     std::string version;  ///< of this program, in `serverInfo`
-    std::string instructions;  ///< may be empty
     std::size_t max_request = kMaxRequest;
     Milliseconds stream_after{500};
     Milliseconds keepalive{15'000};
+    Milliseconds poll_after{
+        0};  ///< when a stream of the newest legacy revision is closed; 0: never
     Milliseconds list_ttl{10'000};
     Milliseconds input_wait{10 * 60 * 1000};  ///< with a question to a client
     Milliseconds task_after{10'000};  ///< that a call runs, for clients that take tasks
     std::size_t page = 500;
     std::size_t listens_per_principal = 16;
-    NameOptions names;
+    core::Approvals* owners_approve = nullptr;  ///< null: only operators do
+    Scope whole;  ///< of `/mcp`
+    std::vector<Scope> scopes;  ///< of `/mcp/<name>`
     Sessions::Limits sessions;
 };
 

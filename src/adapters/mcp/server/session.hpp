@@ -66,6 +66,7 @@ public:
         Revision revision = Revision::k2025_11_25;
         ClientCapabilities capabilities;
         std::string client_name;
+        std::string scope;  ///< at whose endpoint it was opened
     };
     /// `replies`: what is kept for resuming, of this session and others; null: without limit.
     Session(Facts facts, const Clock& clock, std::shared_ptr<ByteBudget> replies = nullptr)

@@ -1,8 +1,9 @@
 #pragma once
 
-#include "adapters/mcp/server/endpoint.hpp"
+#include "adapters/mcp/server/endpoints.hpp"
 #include "base/task/blocking_pool.hpp"
 #include "base/task/waiter.hpp"
+#include "core/approvals/approval_store_memory.hpp"
 #include "core/call/function_host.hpp"
 #include "core/call/inquirer.hpp"
 #include "core/call/test_tools.hpp"
@@ -84,10 +85,23 @@ public:
     std::atomic<int> rounds = 1, asked = 0, cancelled = 0, ended = 0;
 };
 
+/// Finds by a word that a name or description contains.
+class WordIndex final : public core::ToolIndex {
+public:
+    Result<std::vector<std::string>> find(const std::shared_ptr<const core::ToolCatalog>& catalog,
+                                          std::string_view words, std::size_t most) override {
+        std::vector<std::string> found;
+        for (const auto& [name, description] : catalog->entries)
+            if (found.size() < most && (name.contains(words) || description.contains(words)))
+                found.push_back(name);
+        return found;
+    }
+};
+
 /// The listener of one event loop; a token is the name of its principal.
 class Listener final : public net::RoutedService<core::PrincipalRef> {
 public:
-    void add(Endpoint& endpoint) { endpoint.add_routes(routes_); }
+    void add(Endpoints& endpoints) { endpoints.add_routes(routes_); }
     Task<void> serve(net::HttpExchange& exchange) override {
         const net::HttpRequest& request = exchange.request();
         if (!net::found_or_refused(exchange, request.match)) co_return;
@@ -122,8 +136,14 @@ struct Answer {
 /// A gateway's calls and its MCP server, on two event loops with a port each.
 class ServerTest : public testing::Test {
 protected:
-    explicit ServerTest(ServerOptions chosen = quiet())
-        : state(chosen, {task_rows, pool, clock, random}, key()) {
+    /// `owners`: those behind clients approve their calls.
+    explicit ServerTest(ServerOptions chosen = quiet(), bool owners = false)
+        : state(
+              [&] {
+                  if (owners) chosen.owners_approve = approvals.get();
+                  return chosen;
+              }(),
+              {task_rows, pool, clock, random}, key()) {
         core::CallRules set;
         set.policy = core::policy_of();
         set.rates = std::make_shared<core::RateLimits>(std::vector<core::RateRule>{});
@@ -168,6 +188,7 @@ protected:
         for (const std::string_view name : {kReadTool, kGetTool, kCompleteTool}) {
             auto tool = core::tool_of(std::string(name), source, connection);
             tool->unlisted = tool->unique_name_only = true;
+            tool->source.kind = core::SourceKind::kMcpServer;
             tool->host = std::make_shared<core::FunctionHost>(
                 [answer, name](std::string_view args, const core::Principal&) {
                     return answer(name, args);
@@ -195,14 +216,17 @@ protected:
                                                     .rules = test_.rules,
                                                     .ledger = test_.ledger,
                                                     .early_cancels = test_.early_cancels,
-                                                    .audit = test_.audit},
+                                                    .audit = test_.audit,
+                                                    .approvals = test_.approvals.get()},
                                  loop.executor(), loop.timers(), loop.ids());
                 endpoint.emplace(Endpoint::Uses{.loop = loop,
                                                 .pipeline = *pipeline,
                                                 .registry = test_.registry,
                                                 .catalogs = test_.catalogs,
                                                 .watches = test_.watches,
-                                                .state = test_.state});
+                                                .state = test_.state,
+                                                .artifacts = {},
+                                                .search = {&test_.index, &test_.pool}});
                 listener.add(*endpoint);
                 return 0;
             });
@@ -220,15 +244,15 @@ protected:
         Listener listener;
         net::test::ServerThread server;
         std::optional<core::Pipeline> pipeline;
-        std::optional<Endpoint> endpoint;
+        std::optional<Endpoints> endpoint;
 
     private:
         ServerTest& test_;
     };
 
     std::string text_of(std::string_view method, std::string_view fields, std::string_view body) {
-        return fmt::format("{} /mcp HTTP/1.1\r\nHost: h\r\n{}Content-Length: {}\r\n\r\n{}", method,
-                           fields, body.size(), body);
+        return fmt::format("{} {} HTTP/1.1\r\nHost: h\r\n{}Content-Length: {}\r\n\r\n{}", method,
+                           path, fields, body.size(), body);
     }
     /// Sends a request and reads the head of its answer.
     std::unique_ptr<RawClient> begin(std::string_view method, std::string_view fields,
@@ -307,11 +331,16 @@ protected:
         return true;
     }
 
+    std::string path = "/mcp";  ///< of requests
     RealClock clock;
     crypto::SystemRandom random;
+    core::ApprovalStoreMemory decisions;
+    std::unique_ptr<core::Approvals> approvals =
+        core::Approvals::load(decisions, clock, {}).value();
     core::CallTaskStoreMemory task_rows;
     BlockingPool pool{1};
     ServerState state;
+    WordIndex index;
     core::Registry registry;
     Catalogs catalogs;
     ResourceWatches watches;

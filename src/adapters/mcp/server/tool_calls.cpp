@@ -1,6 +1,7 @@
 #include "adapters/mcp/server/tool_calls.hpp"
 
 #include "adapters/mcp/server/call_sink.hpp"
+#include "adapters/mcp/server/client_approver.hpp"
 #include "adapters/mcp/server/client_questions.hpp"
 #include "adapters/mcp/server/legacy_inquirer.hpp"
 #include "adapters/mcp/wire/log_level.hpp"
@@ -39,7 +40,10 @@ private:
 const std::vector<HeaderParam>* ToolCalls::header_params(const core::PrincipalRef& principal,
                                                          std::string_view name) {
     const auto view = uses_.tools.view_of(principal);
-    if (const auto* const item = view->find(name)) return &uses_.tools.header_params(item->tool);
+    const bool is_whole = uses_.tools.scope().is_whole();
+    if (const auto* const item = is_whole ? view->find(name) : view->find_by_any_name(name))
+        return &uses_.tools.header_params(item->tool);
+    if (!is_whole) return nullptr;
     const auto tool = uses_.pipeline.resolve(*principal, {}, name);
     return tool ? &uses_.tools.header_params(*tool) : nullptr;
 }
@@ -59,6 +63,11 @@ Task<Reply> ToolCalls::run(const ClientRequest& request, net::HttpExchange& exch
     if (!request.meta.log_level.empty() && !rank_of_level(request.meta.log_level))
         co_return Reply::invalid_params(
             request, fmt::format("log level: one of {}", fmt::join(kLogLevels, ", ")));
+    if (request.method == "tools/call" &&
+        json::find_raw_string(request.params, "name") == kFindTools) {
+        if (auto view = uses_.tools.view_of(request.principal); view->searched)
+            co_return co_await uses_.search.find(request, std::move(view), uses_.tools);
+    }
     if (request.modern() && json::find_raw(request.params, "requestState"))
         co_return co_await askable_.go_on(request, answer);
     if (AskableCalls::can_be_asked(request) && !CallPlans::reads_artifact(request))
@@ -91,8 +100,16 @@ Task<Reply> ToolCalls::run(const ClientRequest& request, net::HttpExchange& exch
                                               .patience = uses_.state.options.input_wait});
         if (can_answer_any(inquirer->answers())) call.inquirer = &*inquirer;
     }
+    std::optional<ClientApprover> approver;
+    if (call.inquirer != nullptr && uses_.state.options.owners_approve != nullptr) {
+        approver.emplace(ClientApprover::Uses{uses_.loop, *uses_.state.options.owners_approve,
+                                              *call.inquirer, request.principal->id});
+        call.approver = &*approver;
+        call.approval_stops_clock = true;
+    }
     const core::AuthenticatedCall authenticated(call, request.principal);
     const core::CallEnd end = co_await uses_.pipeline.run(authenticated, sink);
+    if (approver) co_await approver->finish();
     const CallAnswer made = answer_of(request, plan, call, end, uses_.state.links);
     co_return made.reply(request);
 }

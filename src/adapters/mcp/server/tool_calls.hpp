@@ -9,6 +9,7 @@
 #include "adapters/mcp/server/server_state.hpp"
 #include "adapters/mcp/server/task_methods.hpp"
 #include "adapters/mcp/server/tool_lists.hpp"
+#include "adapters/mcp/server/tool_search.hpp"
 
 #include <functional>
 #include <string_view>
@@ -28,6 +29,7 @@ public:
         CatalogLists& catalogs;
         ArtifactReads artifacts;
         core::AwayCalls* away = nullptr;  ///< null: no call waits for a device
+        ToolSearch search;
     };
     explicit ToolCalls(const Uses& uses)
         : uses_(uses),

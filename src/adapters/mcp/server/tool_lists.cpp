@@ -1,7 +1,9 @@
 #include "adapters/mcp/server/tool_lists.hpp"
 
+#include "adapters/mcp/server/tool_search.hpp"
 #include "adapters/mcp/wire/listed_object.hpp"
 #include "base/encoding.hpp"
+#include "base/token_estimate.hpp"
 #include "json/raw_parts.hpp"
 
 #include <algorithm>
@@ -43,8 +45,25 @@ std::string make_entry(const ToolView::Item& item, Revision revision) {
 }  // namespace
 
 const ToolView::Item* ToolView::find(std::string_view name) const {
-    const auto found = std::ranges::lower_bound(items, name, {}, &Item::name);
-    return found != items.end() && found->name == name ? &*found : nullptr;
+    for (const std::vector<Item>* const list : {&items, &unlisted}) {
+        const auto found = std::ranges::lower_bound(*list, name, {}, &Item::name);
+        if (found != list->end() && found->name == name) return &*found;
+    }
+    return nullptr;
+}
+
+const ToolView::Item* ToolView::find_by_any_name(std::string_view name) const {
+    if (const Item* const item = find(name)) return item;
+    const Item* plain = nullptr;
+    std::size_t plains = 0;
+    for (const std::vector<Item>* const list : {&items, &unlisted}) {
+        for (const Item& item : *list) {
+            if (item.tool->unique_name == name) return &item;
+            if (item.tool->spec.name == name && item.tool->has_plain_name() && ++plains == 1)
+                plain = &item;
+        }
+    }
+    return plains == 1 ? plain : nullptr;
 }
 
 std::uint64_t ToolLists::version() {
@@ -55,10 +74,35 @@ std::uint64_t ToolLists::version() {
     return registry_.published().version() + rules_version_;  // both only grow
 }
 
-std::shared_ptr<const ToolView> ToolLists::make_view(const core::Principal& principal) const {
+std::string ToolLists::plain_name(const core::Tool& tool) const {
+    return tool.has_plain_name() ? tool.spec.name : tool.unique_name;
+}
+
+std::string ToolLists::name_of(const core::Tool& tool, bool is_only_one) const {
+    for (const std::string& own : {tool.unique_name, tool.spec.name}) {
+        const auto renamed = scope_.renamed.find(own);
+        if (renamed != scope_.renamed.end() && (own == tool.unique_name || tool.has_plain_name()))
+            return renamed->second;
+    }
+    const bool plain =
+        scope_.prefix == Prefix::kNever || (scope_.prefix == Prefix::kAuto && is_only_one);
+    return listed_name(plain ? plain_name(tool) : tool.unique_name, scope_.names);
+}
+
+std::shared_ptr<const ToolView> ToolLists::make_view(const core::Principal& principal) {
     auto view = std::make_shared<ToolView>();
-    for (core::RegistrySnapshot::Listed& each : pipeline_.list(principal)) {
-        std::string name = listed_name(each.name, names_);
+    auto all = pipeline_.list(principal);
+    std::erase_if(all, [&](const core::RegistrySnapshot::Listed& each) {
+        return !scope_.is_whole() && !scope_.tools.holds(*each.tool);
+    });
+    std::unordered_map<std::string, std::size_t> tools_of_name;
+    for (const auto& each : all) {
+        const std::string plain = plain_name(*each.tool);
+        ++tools_of_name[plain];
+        if (plain != each.tool->unique_name) ++tools_of_name[each.tool->unique_name];
+    }
+    for (core::RegistrySnapshot::Listed& each : all) {
+        std::string name = name_of(*each.tool, tools_of_name[plain_name(*each.tool)] == 1);
         view->items.push_back({std::move(name), std::move(each.name), std::move(each.tool)});
     }
     // of two that collide the one that the registry names first stays
@@ -70,7 +114,57 @@ std::shared_ptr<const ToolView> ToolLists::make_view(const core::Principal& prin
     std::set<std::string> sources;
     for (const ToolView::Item& item : view->items) sources.insert(item.tool->source.name);
     view->sources.assign(sources.begin(), sources.end());
+    if (can_search_ && (scope_.most_tools > 0 || scope_.most_tokens > 0)) keep_to_budget(*view);
     return view;
+}
+
+/// Puts a search in the place of what exceeds the budget, if that costs a model fewer tokens: the
+/// tools of the search, those that are pinned, and what one search gives to read.
+void ToolLists::keep_to_budget(ToolView& view) {
+    const auto price = [&](const ToolView::Item& item) {
+        return estimated_tokens(entry(item, Revision::k2026_07_28).size());
+    };
+    for (const ToolView::Item& item : view.items) view.all_tokens += price(item);
+    const auto exceeds = [](std::size_t value, std::size_t most) {
+        return most > 0 && value > most;
+    };
+    if (!exceeds(view.items.size(), scope_.most_tools) &&
+        !exceeds(view.all_tokens, scope_.most_tokens))
+        return;
+    std::vector<ToolView::Item> shown = search_tools(), rest;
+    std::size_t tokens = 0;
+    for (const ToolView::Item& item : shown) tokens += price(item);
+    for (const ToolView::Item& item : view.items) {
+        const std::size_t its = price(item);
+        // one of somebody's with the name of a tool of the search is called by its qualified name
+        if (core::names_tool(scope_.pinned, *item.tool) && item.name != kFindTools &&
+            item.name != kCallTool && !exceeds(shown.size() + 1, scope_.most_tools) &&
+            !exceeds(tokens + its, scope_.most_tokens)) {
+            tokens += its;
+            shown.push_back(item);
+        } else {
+            rest.push_back(item);
+        }
+    }
+    const std::size_t found = view.all_tokens / view.items.size() * kUsuallyFound;
+    if (tokens + found >= view.all_tokens) return;
+    std::ranges::sort(shown, {}, &ToolView::Item::name);
+    view.items = std::move(shown);
+    view.unlisted = std::move(rest);
+    view.searched = true;
+}
+
+std::shared_ptr<const core::ToolCatalog> ToolLists::catalog(const ToolView& view) {
+    if (view.catalog) return view.catalog;
+    auto made = std::make_shared<core::ToolCatalog>();
+    for (const std::vector<ToolView::Item>* const list : {&view.items, &view.unlisted}) {
+        for (const ToolView::Item& item : *list) {
+            if (item.own_name != kFindTools && item.own_name != kCallTool)
+                made->entries.push_back(
+                    {.name = item.name, .description = item.tool->spec.description});
+        }
+    }
+    return view.catalog = std::move(made);
 }
 
 std::shared_ptr<const ToolView> ToolLists::view_of(const core::PrincipalRef& principal) {
@@ -79,7 +173,7 @@ std::shared_ptr<const ToolView> ToolLists::view_of(const core::PrincipalRef& pri
     const std::string key = view_key(*principal);
     if (const auto* const known = views_.find(key)) return known->view;
     auto view = make_view(*principal);
-    views_.keep(key, {.version = now, .view = view}, view->items.size());
+    views_.keep(key, {.version = now, .view = view}, view->items.size() + view->unlisted.size());
     return view;
 }
 

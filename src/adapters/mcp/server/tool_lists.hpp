@@ -1,10 +1,11 @@
 #pragma once
 
+#include "adapters/mcp/server/scope.hpp"
 #include "adapters/mcp/server/view_cache.hpp"
 #include "adapters/mcp/wire/header_params.hpp"
-#include "adapters/mcp/wire/names.hpp"
 #include "adapters/mcp/wire/revision.hpp"
 #include "core/pipeline/pipeline.hpp"
+#include "core/registry/tool_index.hpp"
 #include "crypto/digest.hpp"
 #include "json/parser.hpp"
 
@@ -28,11 +29,19 @@ struct ToolView {
     };
     std::vector<Item> items;
     std::vector<std::string> sources;  ///< that have one of them, ascending
+    /// Those that have to be searched for, by name too; then `items` has the tools of the search.
+    std::vector<Item> unlisted;
+    bool searched = false;
+    std::size_t all_tokens = 0;  ///< estimated, of all entries; 0: nobody has asked
+    /// See ToolLists::catalog()
+    mutable std::shared_ptr<const core::ToolCatalog> catalog;
     /// Digest of the listed entries by revision, when somebody has asked; see ToolLists::digest()
     mutable std::array<std::string, kRevisions> digests;
 
-    /// Null when no tool is listed under this name.
+    /// Null when no tool of the view, listed or not, has this name in lists.
     const Item* find(std::string_view name) const;
+    /// The same by any name of the tool that is only its own here.
+    const Item* find_by_any_name(std::string_view name) const;
 };
 
 /// Makes the entries of `tools/list`, each once for a tool and a revision, and the views, each once
@@ -40,13 +49,19 @@ struct ToolView {
 /// event loop. Source: docs/protocols/mcp.md, sections 4.1, 4.2, 4.4.
 class ToolLists {
 public:
-    ToolLists(core::Pipeline& pipeline, const core::Registry& registry, NameOptions names)
-        : pipeline_(pipeline), registry_(registry), names_(names) {}
+    /// `can_search`: what exceeds the scope's budget may be searched for. `scope` outlives this.
+    ToolLists(core::Pipeline& pipeline, const core::Registry& registry, const Scope& scope,
+              bool can_search = false)
+        : pipeline_(pipeline), registry_(registry), scope_(scope), can_search_(can_search) {}
+
+    const Scope& scope() const { return scope_; }
 
     std::shared_ptr<const ToolView> view_of(const core::PrincipalRef& principal);
     /// The tool as the list of this revision shows it. Empty for one whose schema no client can
     /// use, which is left out. Valid until the next call.
     std::string_view entry(const ToolView::Item& item, Revision revision);
+    /// Of the view's tools, for a search; made once.
+    static std::shared_ptr<const core::ToolCatalog> catalog(const ToolView& view);
     /// What `x-mcp-header` declares in the tool's schema. Valid until the next call.
     const std::vector<HeaderParam>& header_params(const core::ToolRef& tool);
     /// Changes when what the list of this view shows changes.
@@ -65,11 +80,15 @@ private:
         bool params_read = false;
     };
     Made& made_of(const core::ToolRef& tool);
-    std::shared_ptr<const ToolView> make_view(const core::Principal& principal) const;
+    std::shared_ptr<const ToolView> make_view(const core::Principal& principal);
+    std::string plain_name(const core::Tool& tool) const;
+    std::string name_of(const core::Tool& tool, bool is_only_one) const;
+    void keep_to_budget(ToolView& view);
 
     core::Pipeline& pipeline_;
     const core::Registry& registry_;
-    const NameOptions names_;
+    const Scope& scope_;
+    const bool can_search_;
     json::Parser parser_;
     std::unordered_map<const core::Tool*, Made> made_;
     std::size_t purge_at_ = 256;
