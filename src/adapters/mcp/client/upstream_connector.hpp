@@ -40,8 +40,8 @@ struct UpstreamOptions {
     std::optional<FoundEra> known;  ///< found before, not proven now: skips the probe
     RevisionSet enabled;  ///< `mcp.versions`
     Ask ask;
-    /// One child or HTTP+SSE stream per principal and one call at a time, so that its questions
-    /// have an owner; without it such upstreams are told of no capability (section 4.8)
+    /// Children or HTTP+SSE streams of each principal's own and one call at a time in each, so that
+    /// questions have an owner; without it such upstreams are told of no capability (section 4.8)
     bool interactive = false;
     Milliseconds probe_timeout{5'000};
     Milliseconds start_timeout{60'000};

@@ -68,6 +68,8 @@ public:
     net::EventLoop& loop() const { return loop_; }
     const Options& options() const { return options_; }
     std::uint64_t dropped() const { return dropped_; }  ///< responses that nobody waits for
+    /// The session is of no further use, as an answer has shown; its listener is told.
+    void end(const Error& why) { on_end(why); }
     /// Once, whatever becomes of the coroutine that awaits it. Requests under way end.
     Task<void> close();
 

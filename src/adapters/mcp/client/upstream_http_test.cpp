@@ -301,6 +301,34 @@ TEST_F(McpUpstreamHttp, A404EndsTheSessionAndTheRequestDidNotRun) {
     EXPECT_FALSE(loop.run([this] { return session->is_open(); }));
 }
 
+TEST_F(McpUpstreamHttp, AnAnswerOfAnotherEraEndsTheSessionAndTheRequestDidNotRun) {
+    const auto refusal = [](int code) {
+        return [code](HttpExchange& exchange, std::string_view id) -> Task<void> {
+            exchange.respond(400, "application/json",
+                             R"({"jsonrpc":"2.0","id":)" + std::string(id) +
+                                 R"(,"error":{"code":)" + std::to_string(code) +
+                                 R"(,"message":"no"}})");
+            co_return;
+        };
+    };
+    const auto ends = [&](int code) {
+        server.answers["tools/call"] = refusal(code);
+        connect(options());
+        EXPECT_EQ(outcome(call("x")), "error UNAVAILABLE") << code;
+        EXPECT_EQ(heard.next(), "end the MCP server speaks another version by now");
+        wait(std::exchange(session, nullptr)->close());
+    };
+    modern();
+    for (const int code : {-32000, -32600, -32022}) ends(code);
+    server.answers["tools/call"] = refusal(-32021);
+    connect(options());
+    EXPECT_EQ(outcome(call("x")), "rpc -32021");
+    wait(std::exchange(session, nullptr)->close());
+    server.answers.erase("server/discover");
+    legacy();
+    for (const int code : {-32020, -32602, -32022}) ends(code);
+}
+
 TEST_F(McpUpstreamHttp, ClosingTheConnectionCancelsAModernCall) {
     modern();
     std::promise<void> began, left;

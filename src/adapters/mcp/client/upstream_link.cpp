@@ -19,6 +19,19 @@ namespace {
 
 constexpr Milliseconds kLevelTime{5'000};
 
+/// Whether an answer says that another server stands there by now, or one of another era: nothing
+/// has run then.
+bool contradicts(const ExchangeEnd& end, Era era) {
+    if (!end.reply || *end.reply) return false;
+    const std::int64_t code = end.reply->error().code;
+    if (code == rpc_code::kUnsupportedVersion) return true;
+    if (era == Era::kLegacy)
+        return end.http_status == 400 &&
+               (code == rpc_code::kHeaderMismatch || code == rpc_code::kInvalidParams);
+    const bool is_servers_own = code <= -32000 && code >= -32019;
+    return end.http_status == 400 && (code == rpc_code::kInvalidRequest || is_servers_own);
+}
+
 Error settled(const ExchangeEnd& end, bool may_repeat) {
     Error error = end.reply.error();
     if (error.code == ErrorCode::kUnavailable && end.may_have_run && !may_repeat)
@@ -75,6 +88,12 @@ Task<Result<UpstreamReply>> UpstreamLink::send_once(const UpstreamRequest& reque
                                                     const QuestionRound& round) {
     for (int attempt = 0;; ++attempt) {
         ExchangeEnd end = co_await conversation_->run(to_send(request, round));
+        if (contradicts(end, era())) {
+            const Error changed{.code = ErrorCode::kUnavailable,
+                                .message = "the MCP server speaks another version by now"};
+            conversation_->end(changed);
+            co_return fail(changed);
+        }
         if (end.reply) co_return std::move(end.reply);
         const bool lost = end.reply.error().code == ErrorCode::kUnavailable && end.may_have_run;
         if (lost && request.may_repeat && attempt == 0 && is_open()) continue;

@@ -1,5 +1,6 @@
 #include "adapters/mcp/client/upstream_question.hpp"
 
+#include "adapters/mcp/wire/shown_url.hpp"
 #include "json/raw_parts.hpp"
 #include "json/writer.hpp"
 
@@ -29,6 +30,9 @@ std::optional<core::Question> upstream_question(std::string_view source, std::st
                                                 std::string_view method, std::string_view params) {
     const auto kind = kind_of(method, params);
     if (!kind) return std::nullopt;
+    if (*kind == core::Question::Kind::kUrl &&
+        !is_shown_url(json::find_raw_string(params, "url").value_or("")))
+        return std::nullopt;
     core::Question question{
         .kind = *kind, .key = std::string(key), .method = std::string(method), .params = {}};
     const bool names_source =

@@ -14,7 +14,8 @@
 namespace crab::mcp {
 
 /// A question for Inquirer::ask(), its message with `[<source>] ` in front. Nothing for a method
-/// that asks nobody. `params`: an object, or empty; without `_meta` afterwards.
+/// that asks nobody, and for a page that may not be shown. `params`: an object, or empty; without
+/// `_meta` afterwards.
 std::optional<core::Question> upstream_question(std::string_view source, std::string_view key,
                                                 std::string_view method, std::string_view params);
 

@@ -156,6 +156,13 @@ TEST(McpUpstreamQuestion, ALegacyServerMaySuggestTheKeyOfItsQuestion) {
     EXPECT_EQ(suggested_key(""), "");
 }
 
+TEST(McpUpstreamQuestion, PagesThatMayNotBeShownAreNotAskedFor) {
+    constexpr std::string_view kMethod = "elicitation/create";
+    EXPECT_TRUE(upstream_question("x", "", kMethod, R"({"mode":"url","url":"https://a.b/c"})"));
+    EXPECT_FALSE(upstream_question("x", "", kMethod, R"({"mode":"url","url":"file:///etc"})"));
+    EXPECT_FALSE(upstream_question("x", "", kMethod, R"({"mode":"url"})"));
+}
+
 TEST_F(McpUpstreamRounds, AnAnswerThatComesFirstEndsTheQuestion) {
     UpstreamOptions options =
         shell(std::string(test::kLegacyShell) +

@@ -9,10 +9,12 @@
 #include "adapters/mcp/wire/error_form.hpp"
 #include "base/encoding.hpp"
 #include "base/scope_exit.hpp"
+#include "base/task/gather.hpp"
 #include "crypto/digest.hpp"
 #include "json/raw_parts.hpp"
 #include "json/writer.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -56,6 +58,17 @@ private:
     ParkedCall& parked_;
     const bool takes_tasks_;
 };
+
+constexpr int kMostUrlRounds = 4;
+
+Task<bool> all_accepted(ParkedCall& parked, const std::vector<core::Question>& questions) {
+    std::vector<Task<Result<std::string>>> asked;
+    for (const core::Question& question : questions) asked.push_back(parked.ask(question));
+    const auto answers = co_await gather(std::move(asked));
+    co_return std::ranges::all_of(answers, [](const Result<std::string>& answer) {
+        return answer && json::find_raw_string(*answer, "action") == "accept";
+    });
+}
 
 struct State {
     std::string key;
@@ -223,10 +236,22 @@ Task<void> AskableCalls::host(std::shared_ptr<ParkedCall> parked, std::shared_pt
 }
 
 Task<AskableCalls::Ended> AskableCalls::call_once(ParkedCall& parked, Owned& owned) {
+    for (int round = 1;; ++round) {
+        const bool may_ask = parked.facts().answers.url && round < kMostUrlRounds;
+        Ended ended = co_await run_once(parked, owned, round, may_ask);
+        // it runs anew when somebody has opened the pages that it wanted opened first
+        if (ended.urls.empty() || !co_await all_accepted(parked, ended.urls)) co_return ended;
+    }
+}
+
+Task<AskableCalls::Ended> AskableCalls::run_once(ParkedCall& parked, Owned& owned, int round,
+                                                 bool may_ask) {
     const std::string agent = client_name(owned.request);
     core::Call call;
     fill_call(call, owned.request, owned.plan, agent);
-    call.id = owned.call_id;
+    if (round == 1) call.id = owned.call_id;
+    std::string key(call.idempotency_key);  // an outcome is kept under it, of the first run too
+    if (round > 1 && !key.empty()) call.idempotency_key = key += fmt::format("#{}", round);
     call.canceller = &parked.signal;
     call.inquirer = &parked;
     call.approval_stops_clock = takes_tasks(owned.request);
@@ -247,6 +272,7 @@ Task<AskableCalls::Ended> AskableCalls::call_once(ParkedCall& parked, Owned& own
     parked.call = nullptr;
     Ended ended{.answer = answer_of(owned.request, owned.plan, call, end, state_.links)};
     if (!*end.outcome) ended.why = end.outcome->error().code;
+    if (may_ask) ended.urls = urls_to_open(owned.request, end);
     co_return ended;
 }
 

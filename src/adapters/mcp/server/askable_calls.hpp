@@ -56,12 +56,14 @@ private:
     struct Ended {
         CallAnswer answer;
         std::optional<ErrorCode> why{};
+        std::vector<core::Question> urls{};  ///< of pages that are to be opened before it runs anew
     };
     Task<Ended> call_once(ParkedCall& parked, Owned& owned);
     Task<std::optional<Error>> wait_for_tool(ParkedCall& parked, Owned& owned, Milliseconds within);
     Task<void> settle(ParkedCall& parked);
     std::shared_ptr<ParkedCall> make_parked(const std::shared_ptr<Owned>& owned,
                                             const std::string& call_id);
+    Task<Ended> run_once(ParkedCall& parked, Owned& owned, int round, bool may_ask);
     Reply input_required(const ClientRequest& request, const std::shared_ptr<ParkedCall>& parked,
                          const ParkedCall::News& news);
     Reply task_created(const ClientRequest& request, const TaskState& task) const;

@@ -4,6 +4,7 @@
 #include "adapters/mcp/wire/own_result.hpp"
 #include "adapters/mcp/wire/result.hpp"
 #include "adapters/mcp/wire/result_uris.hpp"
+#include "adapters/mcp/wire/shown_url.hpp"
 #include "adapters/mcp/wire/upstream_error.hpp"
 #include "core/call/artifact.hpp"
 #include "json/raw_parts.hpp"
@@ -12,8 +13,12 @@
 #include <charconv>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace crab::mcp {
 namespace {
+
+constexpr std::size_t kMostUrls = 8;  // of one error
 
 std::optional<std::int64_t> number_of(std::string_view object, std::string_view name) {
     const auto raw = json::find_raw(object, name);
@@ -94,6 +99,38 @@ std::optional<RpcError> passed_error(const Error& error) {
                     .data = std::string(json::find_raw(*raw, "data").value_or(""))};
 }
 
+/// An upstream's own error as this client may see it (section 5, "Errors").
+CallAnswer answer_of_passed(const ClientRequest& request, const CallPlan& plan, RpcError error,
+                            std::string_view meta) {
+    BridgedError bridged =
+        bridge_error(std::move(error), {.method = request.method, .client = request.revision});
+    const bool is_told =
+        bridged.use == UpstreamErrorUse::kTellText || bridged.use == UpstreamErrorUse::kAskForUrls;
+    if (!is_told) return CallAnswer::of_error(std::move(bridged.error));
+    if (plan.shape != CallShape::kTool)
+        return CallAnswer::of_error(
+            {.code = rpc_code::kInternalError, .message = std::move(bridged.text), .data = {}});
+    CallAnswer answer;
+    append_error_result(answer.result,
+                        Error{.code = ErrorCode::kToolFailed, .message = std::move(bridged.text)},
+                        request.form(meta));
+    return answer;
+}
+
+core::Question url_question(std::string_view source, std::string_view elicitation) {
+    core::Question question{.kind = core::Question::Kind::kUrl,
+                            .key = {},
+                            .method = "elicitation/create",
+                            .params = {}};
+    json::Writer writer(question.params);
+    writer.begin_object().key("mode").string("url").key("message");
+    writer.string_lossy(
+        fmt::format("[{}] {}", source, json::find_raw_string(elicitation, "message").value_or("")));
+    writer.key("url").string_lossy(json::find_raw_string(elicitation, "url").value_or(""));
+    writer.end_object();
+    return question;
+}
+
 std::string formed(const ClientRequest& request, const CallPlan& plan, std::string_view result,
                    const std::string& meta) {
     ResultForm form = request.form(meta);
@@ -121,7 +158,8 @@ Reply CallAnswer::reply(const ClientRequest& request) const {
 
 CallAnswer answer_of_error(const ClientRequest& request, const CallPlan& plan, const Error& error,
                            std::string_view meta) {
-    if (auto passed = passed_error(error)) return CallAnswer::of_error(std::move(*passed));
+    if (auto passed = passed_error(error))
+        return answer_of_passed(request, plan, std::move(*passed), meta);
     const ErrorForm form = form_of(error.code);
     if (form.shape == ErrorShape::kHttpStatus)
         return CallAnswer::of_error(rpc_error(error, rpc_code::kInvalidRequest), form.http_status);
@@ -140,6 +178,20 @@ CallAnswer answer_of_error(const ClientRequest& request, const CallPlan& plan, c
     return CallAnswer::of_error(
         rpc_error(error, is_clients ? rpc_code::kInvalidParams : rpc_code::kInternalError,
                   reads ? std::string_view(plan.about) : std::string_view()));
+}
+
+std::vector<core::Question> urls_to_open(const ClientRequest& request, const core::CallEnd& end) {
+    std::vector<core::Question> questions;
+    if (!request.modern() || end.outcome->has_value() || !end.tool) return questions;
+    const auto error = passed_error(end.outcome->error());
+    if (!error || error->code != rpc_code::kUrlElicitationRequired) return questions;
+    const auto all = json::find_raw(error->data, "elicitations").value_or("[]");
+    for (json::RawParts items(all); items.next();) {
+        const auto url = json::find_raw_string(items.value(), "url");
+        if (!url || !is_shown_url(*url) || questions.size() == kMostUrls) return {};
+        questions.push_back(url_question(end.tool->source.name, items.value()));
+    }
+    return questions;
 }
 
 CallAnswer answer_of(const ClientRequest& request, const CallPlan& plan, const core::Call& call,

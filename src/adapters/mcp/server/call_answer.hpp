@@ -3,10 +3,12 @@
 #include "adapters/mcp/server/call_plan.hpp"
 #include "adapters/mcp/server/client_request.hpp"
 #include "adapters/mcp/server/resource_links.hpp"
+#include "core/call/inquirer.hpp"
 #include "core/pipeline/pipeline.hpp"
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace crab::mcp {
 
@@ -27,6 +29,9 @@ struct CallAnswer {
 /// Source: docs/protocols/mcp.md, sections 4.3, 7.2, 7.5.
 CallAnswer answer_of(const ClientRequest& request, const CallPlan& plan, const core::Call& call,
                      const core::CallEnd& end, ResourceLinks& links);
+/// The URLs that somebody has to open before a call that ended so can succeed (-32042 of an
+/// upstream), as questions for a modern client, which see to it before the answer; else empty.
+std::vector<core::Question> urls_to_open(const ClientRequest& request, const core::CallEnd& end);
 /// An error of the gateway in the form that this shape of call has for it.
 CallAnswer answer_of_error(const ClientRequest& request, const CallPlan& plan, const Error& error,
                            std::string_view meta = {});

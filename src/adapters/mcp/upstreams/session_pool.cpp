@@ -1,6 +1,7 @@
 #include "adapters/mcp/upstreams/session_pool.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace crab::mcp {
@@ -9,6 +10,7 @@ Task<Result<SessionPool::Lease>> SessionPool::get(UpstreamConnector& connector,
                                                   UpstreamOptions options, SessionKey key,
                                                   Deadline deadline) {
     if (closed_) co_return fail(ErrorCode::kUnavailable, "the MCP server is being stopped");
+    if (limits_.one_call_at_a_time) key.place = free_place(key);
     auto found = slots_.find(key);
     if (found != slots_.end() && found->second->session && !found->second->session->is_open()) {
         drop(found);
@@ -74,6 +76,20 @@ Task<Result<void>> SessionPool::wait_for(SlotRef slot, Deadline deadline) {
     if (!slot->session)
         co_return fail(ErrorCode::kUnavailable, "no session with the MCP server in time");
     co_return Result<void>();
+}
+
+unsigned SessionPool::free_place(SessionKey key) const {
+    unsigned best = 0;
+    std::size_t fewest = std::numeric_limits<std::size_t>::max();
+    for (key.place = 0; key.place < limits_.most_of_a_key; ++key.place) {
+        const auto found = slots_.find(key);
+        const std::size_t calls = found == slots_.end() ? 0 : found->second->calls;
+        if (calls == 0 && (found == slots_.end() || !found->second->connecting)) return key.place;
+        if (calls >= fewest) continue;
+        fewest = calls;
+        best = key.place;
+    }
+    return best;
 }
 
 bool SessionPool::make_room() {

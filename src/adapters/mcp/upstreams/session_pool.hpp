@@ -23,17 +23,18 @@ struct SessionKey {
     core::Inquirer::Answers answers;
     /// Whose login it uses; one that was opened before a login is not used with it
     std::string login{};
+    unsigned place = 0;  ///< of several with one call each; set by the pool
 
     friend bool operator<(const SessionKey& a, const SessionKey& b) {
         return a.order() < b.order();
     }
 
 private:
-    std::tuple<const std::string&, const std::string&, int> order() const {
+    std::tuple<const std::string&, const std::string&, int, unsigned> order() const {
         const int bits = (answers.form ? 1 : 0) | (answers.url ? 2 : 0) |
                          (answers.sampling ? 4 : 0) | (answers.sampling_tools ? 8 : 0) |
                          (answers.sampling_context ? 16 : 0) | (answers.roots ? 32 : 0);
-        return {principal, login, bits};
+        return {principal, login, bits, place};
     }
 };
 
@@ -43,7 +44,10 @@ public:
     struct Limits {
         std::size_t most = 256;  ///< sessions; above that the longest unused is closed
         Milliseconds idle = std::chrono::minutes(10);
-        bool one_call_at_a_time = false;  ///< of each session
+        /// Each session has one call at a time; others of the same key get sessions of their own,
+        /// at most so many, then they wait. The first that is free is taken.
+        bool one_call_at_a_time = false;
+        unsigned most_of_a_key = 8;
     };
     SessionPool(const Executor& executor, TimerWheel& timers, const Clock& clock, Limits limits)
         : timers_(timers), clock_(clock), limits_(limits), tasks_(executor) {}
@@ -75,6 +79,7 @@ private:
                             SlotRef slot);
     Task<Result<void>> wait_for(SlotRef slot, Deadline deadline);
     bool make_room();
+    unsigned free_place(SessionKey key) const;
     void drop(std::map<SessionKey, SlotRef>::iterator slot);
     static Task<void> close_one(std::shared_ptr<UpstreamSession> session);
 

@@ -20,10 +20,12 @@ using namespace std::chrono_literals;
 using State = UpstreamStatus::State;
 
 constexpr DoublingDelay kBackoff{.first = 1s, .longest = 60s};
+constexpr std::chrono::seconds kShortLife{1};
 constexpr std::chrono::seconds kGoodLife{60};  // after which failures are forgotten
 constexpr int kBreakerOpensAfter = 5;
 constexpr DoublingDelay kBreakerPause{.first = 30s, .longest = 30s};
 constexpr std::chrono::seconds kListsWithin{60};
+constexpr int kMostWaits = 3;  // for a server that is busy and says for how long, per list
 constexpr std::chrono::seconds kShortestTtl{30};
 constexpr std::chrono::minutes kTtlUnlessSaid{5};
 constexpr std::chrono::seconds kListsAtMostEvery{1};
@@ -216,6 +218,10 @@ Task<void> Upstream::pause(Ended ended) {
         }
         co_return;
     }
+    // A server that is reached over the network and was there is looked for again at once.
+    const bool was_there =
+        std::exchange(looked_after_, opened_at_) < opened_at_ && now() - opened_at_ >= kShortLife;
+    if (was_there && !settings_.connection.child) co_return;
     set_state(State::kDown, std::exchange(lost_, {}));
     wake_arrivals();
     again_at_ = now() + kBackoff.after(failures_);
@@ -277,6 +283,12 @@ Task<Result<RawLists>> Upstream::read_raw(std::shared_ptr<UpstreamSession> sessi
     const auto read = [&](const ListKind& kind,
                           std::vector<std::string>& list) -> Task<Result<void>> {
         auto reading = co_await read_list(*session, kind, deadline);
+        for (int wait = 0; wait < kMostWaits && !reading && reading.error().retry_after; ++wait) {
+            Waiter pause(uses_.timers);
+            const Deadline then = now() + *reading.error().retry_after;
+            if (then >= deadline || co_await pause.wait(then) != WaitEnd::kExpired) break;
+            reading = co_await read_list(*session, kind, deadline);
+        }
         if (!reading) co_return fail(std::move(reading.error()));
         append(raw, list, std::move(*reading), ttl);
         co_return Result<void>();
@@ -475,18 +487,33 @@ Task<Result<CallReply>> Upstream::send(UpstreamCall call) {
         last_call_ = now();
         ring();
     });
-    const Deadline deadline = call.request.deadline;
     if (!breaker_.admits(now()))
         co_return fail(ErrorCode::kUnavailable,
                        fmt::format("the MCP server {} fails again and again; the call was not "
                                    "started, call again later",
                                    source()));
+    bool is_gone = false;
+    auto reply = co_await send_once(call, is_gone);
+    // forgotten by the server, which then has not run it: once more, on a new session
+    if (is_gone) reply = co_await send_once(call, is_gone);
+    co_return reply;
+}
+
+/// `is_gone`: its session has ended, and it has certainly not run or may run twice.
+Task<Result<CallReply>> Upstream::send_once(UpstreamCall& call, bool& is_gone) {
+    const Deadline deadline = call.request.deadline;
+    const auto note = [&is_gone](const Result<CallReply>& reply, const UpstreamSession& session) {
+        is_gone = !reply && reply.error().code == ErrorCode::kUnavailable && !session.is_open();
+    };
+    is_gone = false;
     auto arrived = co_await arrive(deadline);
     if (!arrived) co_return fail(std::move(arrived.error()));
     const std::string login = login_of(call.principal);
     if (!needs_own_session(login)) {
         const auto session = session_;
-        co_return co_await send_on(*session, std::move(call));
+        auto reply = co_await send_on(*session, call);
+        note(reply, *session);
+        co_return reply;
     }
     UpstreamOptions options = settings_.connection;
     options.known = found_;
@@ -498,10 +525,12 @@ Task<Result<CallReply>> Upstream::send(UpstreamCall call) {
         co_return fail(std::move(lease.error()));
     }
     change_status([&](UpstreamStatus& status) { status.sessions = pool_.size(); });
-    co_return co_await send_on(lease->session(), std::move(call));
+    auto reply = co_await send_on(lease->session(), call);
+    note(reply, lease->session());
+    co_return reply;
 }
 
-Task<Result<CallReply>> Upstream::send_on(UpstreamSession& session, UpstreamCall call) {
+Task<Result<CallReply>> Upstream::send_on(UpstreamSession& session, UpstreamCall& call) {
     if (headers() == ParamHeaders::kSent && lists_ && !call.arguments.empty()) {
         const auto& tools = lists_->tools.tools;
         const auto tool = std::ranges::find(tools, call.request.name, [](const ReadTool& each) {

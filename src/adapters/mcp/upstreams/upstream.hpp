@@ -80,7 +80,8 @@ private:
     void note_lists(const Offer& offer, const std::vector<HeldBack>& held);
 
     Task<Result<void>> arrive(Deadline deadline);
-    Task<Result<CallReply>> send_on(UpstreamSession& session, UpstreamCall call);
+    Task<Result<CallReply>> send_once(UpstreamCall& call, bool& is_gone);
+    Task<Result<CallReply>> send_on(UpstreamSession& session, UpstreamCall& call);
     Task<Result<UpstreamReply>> send_again(UpstreamSession& session, UpstreamCall& call);
     bool needs_own_session(std::string_view login) const;
     std::string login_of(std::string_view principal) const;
@@ -113,7 +114,7 @@ private:
     std::optional<Milliseconds> ttl_;  ///< the shortest of its lists
     bool ending_ = false, listed_ = false, changed_ = false, needed_ = false;
     std::uint64_t failures_ = 0;
-    SteadyTime opened_at_{}, last_call_{}, again_at_{};
+    SteadyTime opened_at_{}, looked_after_{}, last_call_{}, again_at_{};
     std::size_t calls_ = 0;
     std::list<Waiter*> arrivals_;  ///< calls that wait for the session
     std::string lost_;  ///< why the last session ended

@@ -266,6 +266,30 @@ TEST_F(McpUpstream, PrincipalsHaveSessionsOfTheirOwnWhereTheServerKeepsState) {
     EXPECT_EQ(connector.made.size(), 5U);
 }
 
+TEST_F(McpUpstream, ASessionThatTheServerHasForgottenIsReplacedOnceAndNobodySeesIt) {
+    ready();
+    EXPECT_TRUE(send(call()));
+    FakeSession& own = *connector.made.at(1);
+    own.answers["tools/call"] = [&own](UpstreamRequest&) -> Task<Result<UpstreamReply>> {
+        own.open = false;
+        co_return fail(ErrorCode::kUnavailable, "forgotten");
+    };
+    EXPECT_TRUE(send(call()));
+    EXPECT_EQ(connector.made.size(), 3U);
+    connector.prepare = [](FakeSession& session) {
+        session.answers["tools/call"] =
+            [&session](UpstreamRequest&) -> Task<Result<UpstreamReply>> {
+            session.open = false;
+            co_return fail(ErrorCode::kUnavailable, "forgotten");
+        };
+    };
+    connector.made[2]->open = false;
+    const auto reply = send(call());
+    ASSERT_FALSE(reply);
+    EXPECT_EQ(reply.error().code, ErrorCode::kUnavailable);
+    EXPECT_EQ(connector.made.size(), 5U) << "once only";
+}
+
 TEST_F(McpUpstream, TheSessionThatListsSaysWhatAnyCallerMayBeAbleTo) {
     ready();
     EXPECT_TRUE(connector.declared[0].form && connector.declared[0].roots)
@@ -286,6 +310,34 @@ TEST_F(McpUpstream, ModernSharedAndChildSessionsCarryAllCalls) {
     EXPECT_TRUE(send(call("caller/ann")));
     EXPECT_TRUE(send(call("caller/bob")));
     EXPECT_EQ(connector.made.size(), before + 1);
+}
+
+TEST_F(McpUpstream, AnInteractiveChildHasOneCallAtATimeAndOthersGetChildrenOfTheirOwn) {
+    settings.connection.child.emplace();
+    settings.connection.interactive = true;
+    ready();
+    Waiter asking(loop.timers);
+    connector.prepare = [&](FakeSession& session) {
+        session.answers["tools/call"] = [&](UpstreamRequest&) -> Task<Result<UpstreamReply>> {
+            co_await asking.wait(kNoDeadline);
+            co_return UpstreamReply(R"({"content":[]})");
+        };
+    };
+    const auto first = loop.start(upstream->send(call()));
+    connector.prepare = [](FakeSession& session) {
+        session.answer("tools/call", R"({"content":[]})");
+    };
+    EXPECT_TRUE(send(call())) << "though the first waits for a person";
+    EXPECT_TRUE(send(call()));
+    ASSERT_EQ(connector.made.size(), 3U) << "the gateway's, and two of Ann";
+    EXPECT_EQ(connector.made[2]->count("tools/call"), 2U);
+    asking.wake();
+    loop.settle();
+    EXPECT_TRUE(first->get());
+    asking.wake();  // for the next
+    EXPECT_TRUE(send(call()));
+    EXPECT_EQ(connector.made[1]->count("tools/call"), 2U) << "the first that is free";
+    EXPECT_EQ(connector.made.size(), 3U);
 }
 
 TEST_F(McpUpstream, AnInteractiveChildIsOneCallersOnlyIfItIsLegacy) {

@@ -49,11 +49,11 @@ BridgedError missing_capability(RpcError error, const UpstreamErrorSight& sight)
 BridgedError needs_urls(RpcError error, const UpstreamErrorSight& sight) {
     if (sight.client == Revision::k2025_11_25)
         return {.use = UpstreamErrorUse::kPass, .error = std::move(error), .text = {}};
-    if (era_of(sight.client) == Era::kModern)
-        return {.use = UpstreamErrorUse::kAskForUrls, .error = std::move(error), .text = {}};
+    const auto use = era_of(sight.client) == Era::kModern ? UpstreamErrorUse::kAskForUrls
+                                                          : UpstreamErrorUse::kTellText;
     std::string text =
         fmt::format("{}\nOpen this first, then call again:{}", error.message, urls_of(error));
-    return {.use = UpstreamErrorUse::kTellText, .error = std::move(error), .text = std::move(text)};
+    return {.use = use, .error = std::move(error), .text = std::move(text)};
 }
 
 /// Whether it says that a resource is not there: with a code of its own in legacy revisions, with

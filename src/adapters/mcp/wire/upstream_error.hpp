@@ -35,7 +35,7 @@ struct UpstreamErrorSight {
 struct BridgedError {
     UpstreamErrorUse use = UpstreamErrorUse::kPass;
     RpcError error;  ///< for kPass, with the code of the client's era
-    std::string text;  ///< for kTellText
+    std::string text;  ///< for kTellText, and for kAskForUrls if they cannot be asked for
 };
 
 BridgedError bridge_error(RpcError error, const UpstreamErrorSight& sight);

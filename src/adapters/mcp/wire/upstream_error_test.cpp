@@ -61,7 +61,9 @@ TEST(McpUpstreamError, AMissingCapabilityIsToldToWhoLacksIt) {
 TEST(McpUpstreamError, UrlsAreAskedForPassedOrTold) {
     const RpcError needed = error(
         -32042, R"({"elicitations":[{"mode":"url","url":"https://a/b"},{"url":"https://c"}]})");
-    EXPECT_EQ(bridge_error(needed, {.client = k2026_07_28}).use, kAskForUrls);
+    const BridgedError modern = bridge_error(needed, {.client = k2026_07_28});
+    EXPECT_EQ(modern.use, kAskForUrls);
+    EXPECT_TRUE(modern.text.ends_with("\nhttps://a/b\nhttps://c")) << "if it cannot be asked";
     EXPECT_EQ(bridge_error(needed, {.client = k2025_11_25}).use, kPass);
     const BridgedError old = bridge_error(needed, {.client = k2025_06_18});
     EXPECT_EQ(old.use, kTellText);

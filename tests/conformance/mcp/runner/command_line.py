@@ -19,7 +19,8 @@ PAGE = """Runs the official MCP conformance suite, whose requirement sets are fr
 
   run fixture          the fixture server alone, over HTTP: proves the fixture
   run server [WAY...]  a gateway with the fixture behind it: stdio-modern, http-modern,
-                       stdio-legacy, http-legacy; all four without any
+                       stdio-legacy, http-legacy; all four without any. Or only the plain
+                       tools, on what is no MCP server: device, rtp-host
   run url URL          any other server, for comparison
   run client           a gateway as the client of the suite's servers
   run client --direct  tests/harness/mcp_client.py as the client: proves conformance_client
@@ -42,7 +43,9 @@ def _arguments() -> argparse.Namespace:
     given = parser.parse_args()
     if given.subject == "url" and len(given.words) != 1:
         parser.error("url takes one URL")
-    if given.subject == "server" and (unknown := set(given.words) - set(subjects.WAYS)):
+    if given.subject == "server" and (
+        unknown := set(given.words) - set(subjects.WAYS) - set(subjects.HOSTS)
+    ):
         parser.error(f"no way {', '.join(sorted(unknown))}")
     return given
 
@@ -63,7 +66,7 @@ def _servers(
     if given.subject == "url":
         return [("other", contextlib.nullcontext(given.words[0]), None)]
     ways = given.words or list(subjects.WAYS)
-    return [(way, subjects.behind_gateway(way), subjects.WAYS[way][2]) for way in ways]
+    return [(way, subjects.behind_gateway(way), subjects.baseline_of(way)) for way in ways]
 
 
 def _run(given: argparse.Namespace, suite: Suite, out: Path) -> list[Verdict]:

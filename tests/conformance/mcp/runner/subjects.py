@@ -20,19 +20,26 @@ from mcp_fixture import Fixture, command  # noqa: E402
 from mcp_links import HttpLink, HttpRefusal  # noqa: E402
 from support.gateway import Gateway  # noqa: E402
 
+from . import hosts  # noqa: E402
 from .suite import ROOT, Unusable  # noqa: E402
 
 OWN_TOOLS = {"list_devices"}  #: of the gateway itself
 PATIENCE = 20.0
 
-#: way → (era of the upstream, its transport, baseline); the fourth to come are the plain tools on
-#: a device, an RTP host and a command, which need no upstream.
+#: way → (era of the upstream, its transport, baseline)
 WAYS: Mapping[str, tuple[str, str, str]] = {
     "stdio-modern": ("modern", "stdio", "baseline.yml"),
     "http-modern": ("modern", "http", "baseline.yml"),
     "stdio-legacy": ("legacy", "stdio", "baseline.legacy_upstream.yml"),
     "http-legacy": ("legacy", "http", "baseline.legacy_upstream.yml"),
 }
+#: ways whose source is no MCP server: only what that can express is expected to pass.
+HOSTS: Mapping[str, Any] = {"device": hosts.on_device, "rtp-host": hosts.on_rtp_host}
+
+
+def baseline_of(way: str) -> str:
+    """The file that says what this way is expected to fail."""
+    return WAYS[way][2] if way in WAYS else f"baseline.{way}.yml"
 
 
 @contextlib.contextmanager
@@ -100,6 +107,12 @@ def url_of(gateway: Gateway) -> str:
 @contextlib.contextmanager
 def behind_gateway(way: str) -> Iterator[str]:
     """The URL of a gateway with the fixture behind it in this way. Its state is new."""
+    if way in HOSTS:
+        find_gateway()
+        config = {"listen": {"open_loopback": True}, "mcp": {"enabled": True}}
+        with HOSTS[way](config) as gateway:
+            yield url_of(gateway)
+        return
     era, transport, _ = WAYS[way]
     ask = {"ask": {"elicitation": True, "sampling": True, "roots": True}}
     with contextlib.ExitStack() as stack:
