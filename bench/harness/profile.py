@@ -1,7 +1,7 @@
 """bench/run profile: makes cmake/crab.profdata, after which release builds lay out their code.
 
-Instrumented gateways answer the calls of bench/relay and bench/rtp for a few seconds; what they ran
-how often is merged into the file.
+Instrumented gateways answer the calls of bench/relay, bench/mcp and bench/rtp for a few seconds;
+what they ran how often is merged into the file.
 """
 
 import os
@@ -13,6 +13,8 @@ from pathlib import Path
 
 from . import load, machine
 from .build import Build
+from .mcp import GatewayWithUpstream, of_revision, session_of
+from .mcp_client import LEGACY, MODERN
 from .rtp import GatewayWithHost, GatewayWithPeer
 from .servers import Gateway, ToolHost
 
@@ -33,6 +35,7 @@ def run(build, options, report, say):
         os.environ["LLVM_PROFILE_FILE"] = f"{folder}/%p.profraw"
         served = [
             relay(instrumented, client, seconds, say),
+            mcp_server(instrumented, client, seconds, say),
             *tool_hosts(instrumented, client, seconds, say),
         ]
         raw = [Path(folder) / f"{pid}.profraw" for pid in served]
@@ -63,7 +66,27 @@ def relay(instrumented, client, seconds, say):
                     "--server-pid",
                     gateway.pid,
                 )
+        mcp_calls(gateway, client, seconds, say)
         return ended(gateway)
+
+
+def mcp_server(instrumented, client, seconds, say):
+    """Calls of an MCP server on standard input and output; the process that served them."""
+    with GatewayWithUpstream(instrumented, None, [client, "mcp-server"]) as gateway:
+        gateway.wait_for_tool()
+        mcp_calls(gateway, client, seconds, say)
+        return ended(gateway)
+
+
+def mcp_calls(gateway, client, seconds, say):
+    """Calls through `/mcp`, of both eras."""
+    for in_flight in IN_FLIGHT:
+        for extra in (of_revision(MODERN), of_revision(LEGACY, session_of(gateway))):
+            say(f"{in_flight} in flight, /mcp {extra[3]}")
+            words, _ = gateway.load_options("tcp", -(-in_flight // 64))
+            timing = ["--in-flight", in_flight, "--warm-up", 0.2, "--seconds", seconds]
+            server = ["--server-pid", gateway.pid]
+            load.run(client, None, "calls", *words[2:], *extra, *timing, *server)
 
 
 def tool_hosts(instrumented, client, seconds, say):

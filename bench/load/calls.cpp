@@ -13,6 +13,17 @@
 #include <vector>
 
 namespace crab::bench {
+namespace {
+
+std::vector<std::string> names_of_tools(const std::string& tool, std::size_t devices) {
+    if (!tool.empty()) return {tool};
+    if (devices == 0) return {"echo"};
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < devices; ++i) names.push_back(tool_name(i, devices));
+    return names;
+}
+
+}  // namespace
 
 void run_calls(Options options) {
     const std::string target = options.text("target", "http");
@@ -23,6 +34,10 @@ void run_calls(Options options) {
     const std::string token = options.text("token");
     const std::string get = options.text("get");
     const std::string tool = options.text("tool");
+    McpCall mcp{.path = options.text("path", "/mcp"),
+                .version = options.text("version", "2026-07-28"),
+                .session = options.text("session"),
+                .tool = {}};
     const Driver::Options pace{
         .lanes = options.count("in-flight", 1),
         .rate = options.number("rate", 0),
@@ -44,17 +59,20 @@ void run_calls(Options options) {
     const auto echo =
         backend != 0 ? std::make_unique<HttpBackend>(loop, static_cast<int>(backend)) : nullptr;
     std::unique_ptr<Transport> transport;
-    if (target == "http") {
+    if (target == "http" || target == "mcp") {
         // the Unix socket knows its caller by uid
         const std::string call_token = server.path.empty() ? token : "";
         std::vector<CallRequest> requests;
         if (!get.empty()) {
             requests.push_back(CallRequest::get(server, call_token, get));
-        } else if (!tool.empty() || device_count == 0) {
-            requests.emplace_back(server, call_token, tool.empty() ? "echo" : tool, kArguments);
         } else {
-            for (std::size_t i = 0; i < device_count; ++i)
-                requests.emplace_back(server, call_token, tool_name(i, device_count), kArguments);
+            for (const std::string& name : names_of_tools(tool, device_count)) {
+                mcp.tool = name;
+                if (target == "mcp")
+                    requests.emplace_back(server, call_token, mcp, kArguments);
+                else
+                    requests.emplace_back(server, call_token, name, kArguments);
+            }
         }
         transport =
             std::make_unique<HttpCallers>(loop, server, pace.lanes, std::move(requests), driver);
@@ -62,7 +80,7 @@ void run_calls(Options options) {
         transport =
             std::make_unique<NatsCallers>(loop, server, target == "nats" ? pace.lanes : 1, driver);
     } else {
-        throw std::invalid_argument("--target is http, nats or nats-mux, not " + target);
+        throw std::invalid_argument("--target is http, mcp, nats or nats-mux, not " + target);
     }
     driver.run(loop, *transport);
     std::puts(driver.report().c_str());

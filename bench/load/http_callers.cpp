@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <cstring>
+#include <optional>
 #include <stdexcept>
 
 namespace crab::bench {
@@ -22,6 +23,29 @@ std::string_view header(std::string_view head, std::string_view name) {
         return value;
     }
     return {};
+}
+
+/// How long the body of an answer is; nothing while that is not known yet. `rest` begins with it.
+std::optional<std::size_t> length_of(std::string_view head, std::string_view rest) {
+    if (const auto value = header(head, "Content-Length"); !value.empty()) {
+        std::size_t length = 0;
+        std::from_chars(value.begin(), value.end(), length);
+        return length;
+    }
+    if (header(head, "Transfer-Encoding") != "chunked")
+        throw std::runtime_error("an answer without a length: " + std::string(head));
+    constexpr std::string_view kLast = "\r\n0\r\n\r\n";  // no JSON has line breaks like these
+    const auto last = rest.find(kLast);
+    if (last == std::string_view::npos) return std::nullopt;
+    return last + kLast.size();
+}
+
+bool is_good(std::string_view body) {
+    const auto has = [body](std::string_view part) {
+        return body.find(part) != std::string_view::npos;
+    };
+    return has(R"("status":"ok")") || body == R"({"ok":true})" ||
+           (has(R"("jsonrpc":"2.0")") && has(R"("result":{)") && !has(R"("isError":true)"));
 }
 
 }  // namespace
@@ -48,21 +72,16 @@ private:
         const auto end = text.find("\r\n\r\n");
         if (end == std::string_view::npos) return 0;
         const auto head = text.substr(0, end + 2);
-        std::size_t length = 0;
-        const auto value = header(head, "Content-Length");
-        if (value.empty())
-            throw std::runtime_error("an answer without Content-Length: " + std::string(head));
-        std::from_chars(value.begin(), value.end(), length);
-        const std::size_t size = end + 4 + length;
+        const auto length = length_of(head, text.substr(end + 4));
+        if (!length) return 0;
+        const std::size_t size = end + 4 + *length;
         if (text.size() < size) return 0;
         if (!waiting_)
             throw std::runtime_error("an answer nobody asked for: " +
                                      std::string(text.substr(0, size)));
         waiting_ = false;
-        const auto body = text.substr(end + 4, length);
-        const bool good =
-            head.starts_with("HTTP/1.1 200 ") &&
-            (body.find(R"("status":"ok")") != std::string_view::npos || body == R"({"ok":true})");
+        const auto body = text.substr(end + 4, *length);
+        const bool good = head.starts_with("HTTP/1.1 200 ") && is_good(body);
         all_.answers_.on_answer(lane_, good ? std::string_view{} : text.substr(0, size));
         return size;
     }

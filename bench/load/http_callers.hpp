@@ -11,8 +11,9 @@
 namespace crab::bench {
 
 /// Keep-alive HTTP/1.1 callers, one connection to each lane, one call at a time on each. A success
-/// is status 200 and, for calls, `"status":"ok"` in the body. A connection that the server closes
-/// is opened again; its call counts as failed.
+/// is status 200 and, for calls, `"status":"ok"` in the body, or of MCP a `result` that is no
+/// error, whether it comes as JSON or as an event stream. A connection that the server closes is
+/// opened again; its call counts as failed.
 class HttpCallers final : public Transport {
 public:
     /// Lane n makes the request `requests[n % requests.size()]`.

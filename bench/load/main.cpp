@@ -11,14 +11,16 @@
 namespace {
 
 constexpr const char* kUsage = R"(usage: bench_load MODE --name value ...
-  calls  --target http|nats|nats-mux  --connect ADDRESS  [--device ADDRESS --devices N] [)"
+  calls  --target http|mcp|nats|nats-mux  --connect ADDRESS  [--device ADDRESS --devices N] [)"
                                R"(--backend-fd FD] [--token T]
          [--tool NAME | --get PATH] [--in-flight N] [--rate CALLS_PER_SECOND] [--warm-up S] [)"
                                R"(--seconds S] [--server-pid PID]
+         [--version REVISION [--session ID] [--path PATH]]   of --target mcp
   idle   --device ADDRESS --count N [--tokens FILE] [--tls 1] [--tools 1] [--threads N]
   soak   --connect ADDRESS --device ADDRESS [--token T] [--devices N] [--in-flight N] [--seconds )"
                                R"(S] [--seed N]
   host   --listen unix:PATH
+  mcp-server [--tools N]
   device --device ADDRESS [--token T] [--devices N]
 ADDRESS is tcp:HOST:PORT or unix:PATH.
 )";
@@ -37,6 +39,8 @@ int main(int argc, char** argv) {
             crab::bench::run_soak(std::move(options));
         } else if (mode == "host") {
             crab::bench::run_host(std::move(options));
+        } else if (mode == "mcp-server") {
+            crab::bench::run_mcp_server(std::move(options));
         } else if (mode == "device") {
             crab::bench::run_devices(std::move(options));
         } else {

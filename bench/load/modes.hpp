@@ -15,6 +15,9 @@ void run_soak(Options options);
 /// A tool host on a Unix socket with the tool `echo`; prints `host ready` and serves until it is
 /// killed.
 void run_host(Options options);
+/// A trivial MCP server on standard input and output, of revision 2025-11-25, with the tool `echo`
+/// and `--tools N` more; serves until its input ends.
+void run_mcp_server(Options options);
 /// Devices that answer, each with a tool of its own; prints `devices ready` and serves until it is
 /// killed.
 void run_devices(Options options);
