@@ -3,6 +3,8 @@
 #include "json/writer.hpp"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 #include <vector>
 
 namespace crab::json {
@@ -85,11 +87,13 @@ bool has_duplicate_members(Element element) {
     if (element.get(object) != simdjson::SUCCESS) return false;
     constexpr std::size_t kSmall = 24;
     if (object.size() <= kSmall) {
-        for (auto one = object.begin(); one != object.end(); ++one) {
-            auto other = one;
-            for (++other; other != object.end(); ++other) {
-                if (one.key_equals(other.key())) return true;
-            }
+        std::array<std::string_view, kSmall> seen;
+        std::size_t count = 0;
+        for (const auto field : object) {
+            const std::string_view key = field.key;
+            for (std::size_t i = 0; i < count; ++i)
+                if (seen[i] == key) return true;
+            seen[count++] = key;
         }
         return false;
     }

@@ -1,5 +1,6 @@
 #include "json/raw_parts.hpp"
 
+#include "json/byte_words.hpp"
 #include "json/unicode.hpp"
 
 #include <algorithm>
@@ -15,10 +16,24 @@ void skip_space(std::string_view& text) {
     while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
 }
 
+constexpr std::size_t kShortString = 64;  // above that memchr is faster
+
 /// Bytes of the string at the start of `text`, with its quotes; 0 when there is none.
 std::size_t string_size(std::string_view text) {
     if (!text.starts_with('"')) return 0;
-    for (std::size_t at = 1;; ++at) {
+    std::size_t at = 1;
+    while (at < kShortString && at + ByteWord::kSize <= text.size()) {
+        const ByteWord word(text.data() + at);
+        const std::uint64_t found = word.is('"') | word.is('\\');
+        if (found == 0) {
+            at += ByteWord::kSize;
+            continue;
+        }
+        at += ByteWord::first(found);
+        if (text[at] == '"') return at + 1;
+        at += 2;
+    }
+    for (;; ++at) {
         at = text.find('"', at);
         if (at == std::string_view::npos) return text.size();
         std::size_t escapes = 0;
@@ -27,19 +42,26 @@ std::size_t string_size(std::string_view text) {
     }
 }
 
+/// Where the next quote or bracket is; the text's size if there is none.
+std::size_t next_mark(std::string_view text, std::size_t at) {
+    for (; at + ByteWord::kSize <= text.size(); at += ByteWord::kSize) {
+        const ByteWord word(text.data() + at);
+        const std::uint64_t found = word.is('"') | word.is_bracket('{') | word.is_bracket('}');
+        if (found != 0) return at + ByteWord::first(found);
+    }
+    return std::min(text.find_first_of("\"{}[]", at), text.size());
+}
+
 /// Bytes of the object or array at the start of `text`.
 std::size_t container_size(std::string_view text) {
     std::size_t depth = 0;
-    for (std::size_t at = 0; at < text.size();) {
+    for (std::size_t at = 0; (at = next_mark(text, at)) < text.size();) {
         switch (text[at]) {
             case '"': at += string_size(text.substr(at)); continue;
             case '{':
             case '[': ++depth; break;
-            case '}':
-            case ']':
+            default:
                 if (--depth == 0) return at + 1;
-                break;
-            default: break;
         }
         ++at;
     }

@@ -33,6 +33,20 @@ TEST(RawParts, MembersKeepTheirBytesAndTheirOrder) {
     EXPECT_EQ(parts_of("12"), Parts{});
 }
 
+TEST(RawParts, AStringEndsAtItsQuoteWhereverEscapesAndBracketsAreInIt) {
+    for (std::size_t size = 0; size < 90; ++size) {
+        for (std::size_t at = 0; at <= size; ++at) {
+            for (const std::string_view odd : {"\\\"", "\\\\", "]}[{", "\u00e9"}) {
+                const std::string text = '"' + std::string(at, 'x') + std::string(odd) +
+                                         std::string(size - at, 'y') + '"';
+                const std::string inner = "{\"k\":[" + text + "," + text + "]}";
+                ASSERT_EQ(parts_of("[" + text + "," + inner + ",7]"),
+                          (Parts{{"", text}, {"", inner}, {"", "7"}}));
+            }
+        }
+    }
+}
+
 TEST(RawParts, NamesAreComparedWithoutTheirEscapes) {
     constexpr std::string_view kText = R"({"na\u006de":1,"\ud83e\udd80\n":2,"":3})";
     EXPECT_EQ(parts_of(kText), (Parts{{"name", "1"}, {"\U0001F980\n", "2"}, {"", "3"}}));

@@ -1,7 +1,7 @@
 #include "json/writer.hpp"
 
 #include "json/bounded_writer.hpp"
-
+#include "json/byte_words.hpp"
 #include "json/unicode.hpp"
 
 #include <simdjson.h>
@@ -15,21 +15,17 @@
 namespace crab::json {
 namespace {
 
+constexpr std::size_t kRoom = 32;  // beside a text: its quotes, a few escapes, what comes next
+
 bool needs_escape(unsigned char byte) { return byte < 0x20 || byte == '"' || byte == '\\'; }
 
-// The number of bytes before the first that needs an escape, eight at a time.
+// The number of bytes before the first that needs an escape.
 std::size_t plain_run(const char* text, std::size_t size) {
-    constexpr std::uint64_t kOnes = 0x0101'0101'0101'0101;
-    constexpr std::uint64_t kHighs = 0x8080'8080'8080'8080;
     std::size_t at = 0;
-    for (; at + 8 <= size; at += 8) {
-        std::uint64_t word;
-        std::memcpy(&word, text + at, 8);
-        const std::uint64_t quote = word ^ (kOnes * '"');
-        const std::uint64_t backslash = word ^ (kOnes * '\\');
-        const std::uint64_t found = ((word - kOnes * 0x20) & ~word) | ((quote - kOnes) & ~quote) |
-                                    ((backslash - kOnes) & ~backslash);
-        if ((found & kHighs) != 0) break;
+    for (; at + ByteWord::kSize <= size; at += ByteWord::kSize) {
+        const ByteWord word(text + at);
+        const std::uint64_t found = word.is('"') | word.is('\\') | word.is_below(0x20);
+        if (found != 0) return at + ByteWord::first(found);
     }
     while (at < size && !needs_escape(static_cast<unsigned char>(text[at]))) ++at;
     return at;
@@ -71,6 +67,7 @@ void append_number(std::string& out, T value) {
 }  // namespace
 
 void append_quoted(std::string& out, std::string_view text) {
+    out.reserve(out.size() + text.size() + kRoom);
     out += '"';
     append_escaped(out, text);
     out += '"';

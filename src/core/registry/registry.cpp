@@ -197,15 +197,21 @@ std::vector<RegistrySnapshot::Listed> RegistrySnapshot::list(const View& view,
                                                              std::size_t limit) const {
     std::vector<Listed> page;
     if (limit == 0) return page;
+    const auto add = [&](std::string_view name, ToolRef tool) {
+        if (!tool->unlisted) page.push_back({std::string(name), std::move(tool)});
+    };
     names_.for_each_after(after, [&](std::string_view name) {
-        if (ToolRef own = visible_own(view, name)) {
+        const Name& found = *entries_.find(name);
+        if (found.only && found.entry->own.empty()) {  // the plain name of one tool, as most are
+            if (is_visible(view, *found.only)) add(name, found.only);
+        } else if (ToolRef own = visible_own(view, *found.entry)) {
             if (own->unlisted) return true;
             // A qualified name is listed only where the plain one does not do.
             if (!own->has_plain_name() || is_ambiguous(view, own->spec.name))
-                page.push_back({std::string(name), std::move(own)});
+                add(name, std::move(own));
         } else if (!is_ambiguous(view, name)) {
-            for_each_candidate(view, name, *entries_.find(name)->entry, [&](ToolRef tool) {
-                if (!tool->unlisted) page.push_back({std::string(name), std::move(tool)});
+            for_each_candidate(view, name, *found.entry, [&](ToolRef tool) {
+                add(name, std::move(tool));
                 return false;
             });
         }
