@@ -19,6 +19,7 @@ namespace crab::mcp {
 namespace {
 
 constexpr std::size_t kMostUrls = 8;  // of one error
+constexpr std::size_t kFrameBytes = 320;  // of a result beside its content
 
 std::optional<std::int64_t> number_of(std::string_view object, std::string_view name) {
     const auto raw = json::find_raw(object, name);
@@ -52,6 +53,29 @@ std::string result_object(const core::ToolResult& result, std::string_view call_
             return bytes_result(result.content, result.content_type, call_id);
     }
     return text_result(result.content);
+}
+
+/// Whether its text is all there is to it, in every revision; media in JSON are more.
+bool is_text(const core::ToolResult& result) {
+    if (result.kind == core::ContentKind::kText) return true;
+    return result.kind == core::ContentKind::kJson && result.content_type != kMcpResultType &&
+           !core::is_reference(result) && !result.content.contains("\"data_base64\"");
+}
+
+/// The same as result_object() in its form, without reading what was just written.
+std::string formed_text(const core::ToolResult& result, const ResultForm& form) {
+    std::string out;
+    // JSON is there twice, once with escapes
+    out.reserve(2 * result.content.size() + result.content.size() / 4 + kFrameBytes);
+    if (result.kind == core::ContentKind::kText) {
+        append_text_result(out, result.content, {}, form);
+    } else {
+        std::string compact;
+        compact.reserve(result.content.size());
+        json::append_compact(compact, result.content);
+        append_text_result(out, compact, result.content, form);
+    }
+    return out;
 }
 
 std::string call_meta(const core::Call& call, const core::CallEnd& end) {
@@ -200,6 +224,8 @@ CallAnswer answer_of(const ClientRequest& request, const CallPlan& plan, const c
     if (!end.outcome->has_value())
         return answer_of_error(request, plan, end.outcome->error(), meta);
     const core::ToolResult& outcome = **end.outcome;
+    if (plan.shape == CallShape::kTool && is_text(outcome))
+        return {.result = formed_text(outcome, request.form(meta))};
     std::string result = result_object(
         outcome, call.id, end.tool != nullptr && !end.tool->spec.output_schema.empty());
     if (outcome.content_type == kMcpResultType && end.tool)

@@ -60,6 +60,7 @@ void fill_call(core::Call& call, const ClientRequest& request, const CallPlan& p
     call.front = "mcp";
     call.tool = plan.tool;
     call.args = plan.args();
+    if (plan.shape == CallShape::kTool) call.parsed_args = request.parsed_args;
     call.traceparent = request.meta.traceparent;
     call.idempotency_key = request.meta.idempotency_key;
     if (request.meta.timeout_ms) call.timeout = Milliseconds(*request.meta.timeout_ms);

@@ -40,6 +40,15 @@ Reply Reply::of_plain(const ClientRequest& request, std::string_view result,
     return of_result(request, formed);
 }
 
+Reply Reply::of_members(const ClientRequest& request, std::string_view members,
+                        std::optional<Milliseconds> ttl, std::string_view meta) {
+    ResultForm form = request.form(meta);
+    form.ttl = ttl;
+    std::string formed;
+    append_own_result(formed, members, form);
+    return of_result(request, formed);
+}
+
 Reply Reply::of_error(const ClientRequest& request, const RpcError& error, int status) {
     Reply reply;
     if (status != 0) {

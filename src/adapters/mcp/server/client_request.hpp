@@ -7,6 +7,7 @@
 #include "adapters/mcp/wire/result.hpp"
 #include "adapters/mcp/wire/rpc_error.hpp"
 #include "core/call/principal.hpp"
+#include "json/parser.hpp"
 
 #include <expected>
 #include <memory>
@@ -22,6 +23,8 @@ struct ClientRequest {
     RequestId id;
     std::string method;
     std::string_view params;  ///< an object, or empty
+    /// The object `arguments` of `params`, by a parser that others use too
+    std::optional<json::Borrowed> parsed_args;
     RequestMeta meta;
     Revision revision = Revision::k2026_07_28;
     core::PrincipalRef principal;
@@ -57,6 +60,9 @@ struct Reply {
     /// A result without content, of which `ResultForm` is still to be applied.
     static Reply of_plain(const ClientRequest& request, std::string_view result,
                           std::optional<Milliseconds> ttl = {});
+    /// A result made here, without content: append_own_result() of its members.
+    static Reply of_members(const ClientRequest& request, std::string_view members,
+                            std::optional<Milliseconds> ttl = {}, std::string_view meta = {});
     /// `status` 0: what modern clients get for this code; legacy ones get 200 then.
     static Reply of_error(const ClientRequest& request, const RpcError& error, int status = 0);
     static Reply invalid_params(const ClientRequest& request, std::string_view why);

@@ -216,11 +216,19 @@ Task<void> Endpoint::serve_one(Post& post, Message message) {
     }
 }
 
+std::optional<json::Borrowed> Endpoint::parsed_arguments(const Message& message) const {
+    const auto params = params_of(message);
+    const auto arguments = params ? json::get(*params, "arguments") : std::nullopt;
+    if (!arguments || !arguments->is_object()) return std::nullopt;
+    return parser_.lend(*arguments);
+}
+
 ClientRequest Endpoint::request_of(const Post& post, Message message, RequestMeta meta,
                                    Revision revision) const {
     return {.id = std::move(*message.id),
             .method = std::move(message.method),
             .params = message.params,
+            .parsed_args = parsed_arguments(message),
             .meta = std::move(meta),
             .revision = revision,
             .principal = post.principal,

@@ -78,6 +78,7 @@ private:
     void take_notification(Session& session, const Message& message);
     /// Errors: why its headers do not fit the message.
     std::expected<void, std::string> check_headers(const Post& post, const Message& message);
+    std::optional<json::Borrowed> parsed_arguments(const Message& message) const;
     ClientRequest request_of(const Post& post, Message message, RequestMeta meta,
                              Revision revision) const;
     PostAnswer::Options answer_options(const Post& post) const;

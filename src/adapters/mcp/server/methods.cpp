@@ -148,7 +148,7 @@ Reply Methods::list_page(const ClientRequest& request, std::string_view member, 
     auto item = after.empty()
                     ? items.begin()
                     : std::ranges::upper_bound(items, after, {}, &Items::value_type::name);
-    std::string result = fmt::format(R"({{"{}":[)", member);
+    std::string result = fmt::format(R"("{}":[)", member);
     std::size_t listed = 0;
     for (; item != items.end() && listed < state_.options.page; ++item) {
         const std::size_t before = result.size();
@@ -168,9 +168,7 @@ Reply Methods::list_page(const ClientRequest& request, std::string_view member, 
         json::append_quoted(result, state_.sealer.seal(SealedFor::kCursor, cursor_owner(request),
                                                        std::prev(item)->name, kCursorKept));
     }
-    if (!meta.empty()) result += fmt::format(R"(,"_meta":{})", meta);
-    result += '}';
-    return Reply::of_plain(request, result, state_.options.list_ttl);
+    return Reply::of_members(request, result, state_.options.list_ttl, meta);
 }
 
 /// A list that shows a search says in `_meta` what it stands for.

@@ -485,7 +485,8 @@ Task<Result<CallReply>> Upstream::send(UpstreamCall call) {
     const ScopeExit done([this] {
         change_status([&](UpstreamStatus& status) { status.calls = --calls_; });
         last_call_ = now();
-        ring();
+        const bool may_idle = settings_.idle_stop.count() > 0 && !settings_.eager;
+        if (calls_ == 0 && (ending_ || may_idle)) ring();  // nobody else waits for ends of calls
     });
     if (!breaker_.admits(now()))
         co_return fail(ErrorCode::kUnavailable,

@@ -11,23 +11,28 @@ bool is_frame_member(std::string_view name) {
     return name == "resultType" || name == "ttlMs" || name == "cacheScope" || name == "_meta";
 }
 
-/// `_meta`: what the object has, what the form sets, and the server's identity for modern clients.
-/// Empty when there is nothing to say.
-std::string merged_meta(std::string_view result, const ResultForm& form) {
-    std::string out;
-    json::Writer writer(out);
-    writer.begin_object();
-    const auto theirs = json::find_raw(result, "_meta").value_or("{}");
-    for (json::RawParts parts(theirs); parts.next();) {
+/// Members of an object as they are, without its braces.
+std::string_view members_of(std::string_view object) {
+    return object.size() <= 2 ? std::string_view() : object.substr(1, object.size() - 2);
+}
+
+/// `_meta`: what the object has, what the form sets, and the server's identity for modern clients;
+/// nothing when there is nothing to say.
+void append_meta(json::Writer& writer, std::string_view result, const ResultForm& form) {
+    std::string theirs;
+    json::Writer kept(theirs);
+    for (json::RawParts parts(json::find_raw(result, "_meta").value_or("")); parts.next();) {
         if (parts.name() == kServerInfoKey || json::find_raw(form.meta, parts.name())) continue;
-        writer.key(parts.name()).raw(parts.value());
+        kept.key(parts.name()).raw(parts.value());
     }
-    for (json::RawParts parts(form.meta); parts.next();)
-        writer.key(parts.name()).raw(parts.value());
-    if (features_of(form.revision).result_type && !form.server_info.empty())
-        writer.key(kServerInfoKey).raw(form.server_info);
+    const std::string_view own = members_of(form.meta);
+    const bool identifies = features_of(form.revision).result_type && !form.server_info.empty();
+    if (theirs.empty() && own.empty() && !identifies) return;
+    writer.key("_meta").begin_object();
+    if (!theirs.empty()) writer.raw(theirs);
+    if (!own.empty()) writer.raw(own);
+    if (identifies) writer.key(kServerInfoKey).raw(form.server_info);
     writer.end_object();
-    return out == "{}" ? "" : out;
 }
 
 /// Ends the object with what every result of the revision has.
@@ -36,8 +41,7 @@ void end_result(json::Writer& writer, std::string_view result, const ResultForm&
     if (has.result_type) writer.key("resultType").string(form.type);
     if (has.cache_hints && form.ttl)
         writer.key("ttlMs").integer(form.ttl->count()).key("cacheScope").string("private");
-    if (const std::string meta = merged_meta(result, form); !meta.empty())
-        writer.key("_meta").raw(meta);
+    append_meta(writer, result, form);
     writer.end_object();
 }
 
@@ -110,6 +114,13 @@ void append_plain_result(std::string& out, std::string_view result, const Result
                       [](std::string& to, std::string_view item) { to += item; });
 }
 
+void append_own_result(std::string& out, std::string_view members, const ResultForm& form) {
+    json::Writer writer(out);
+    writer.begin_object();
+    if (!members.empty()) writer.raw(members);
+    end_result(writer, {}, form);
+}
+
 void append_call_result(std::string& out, std::string_view result, const ResultForm& form) {
     json::Writer writer(out);
     writer.begin_object().key("content").raw(call_content(result, form.revision));
@@ -120,6 +131,16 @@ void append_call_result(std::string& out, std::string_view result, const ResultF
         writer.key(name).raw(parts.value());
     }
     end_result(writer, result, form);
+}
+
+void append_text_result(std::string& out, std::string_view text, std::string_view structured,
+                        const ResultForm& form) {
+    json::Writer writer(out);
+    writer.begin_object().key("content").begin_array().begin_object();
+    writer.key("type").string("text").key("text").string(text).end_object().end_array();
+    if (!structured.empty() && has_structured(form.revision, structured))
+        writer.key("structuredContent").raw(structured);
+    end_result(writer, {}, form);
 }
 
 void append_prompt_result(std::string& out, std::string_view result, const ResultForm& form) {

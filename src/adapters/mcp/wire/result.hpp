@@ -31,9 +31,16 @@ struct ResultForm {
 
 /// Appends any result that holds no content: of lists, `completion/complete`, `{}`, ….
 void append_plain_result(std::string& out, std::string_view result, const ResultForm& form);
+/// The same of an object made here: its members, in JSON, none of which the form has too. They are
+/// not read, so that a long list costs no more than its bytes.
+void append_own_result(std::string& out, std::string_view members, const ResultForm& form);
 /// Appends the result of `tools/call`: its blocks by append_content(); a text block of the compact
 /// `structuredContent` if there is no text; `structuredContent` where the revision has such values.
 void append_call_result(std::string& out, std::string_view result, const ResultForm& form);
+/// Appends a result of a call that consists of one text, and of what the text stands for, JSON,
+/// where the revision has such values; empty: of the text alone.
+void append_text_result(std::string& out, std::string_view text, std::string_view structured,
+                        const ResultForm& form);
 /// Appends the result of `prompts/get`, its messages' content by append_content().
 void append_prompt_result(std::string& out, std::string_view result, const ResultForm& form);
 /// Appends the result of `resources/read`.

@@ -59,6 +59,38 @@ TEST(McpResult, AllKindsOfContentPassUnchanged) {
     EXPECT_EQ(call(kResult, k2025_06_18), kResult);
 }
 
+TEST(McpResult, MembersMadeHereGetTheFormToo) {
+    const auto written = [](std::string_view members, const ResultForm& form) {
+        std::string out;
+        append_own_result(out, members, form);
+        return out;
+    };
+    EXPECT_EQ(written(R"("tools":[])", {.revision = Revision::k2025_11_25}), R"({"tools":[]})");
+    EXPECT_EQ(written({}, {.revision = Revision::k2025_11_25}), "{}");
+    EXPECT_EQ(written(R"("tools":[])", {.meta = R"({"m":1})", .ttl = Milliseconds(5)}),
+              R"({"tools":[],"resultType":"complete","ttlMs":5,"cacheScope":"private",)"
+              R"("_meta":{"m":1}})");
+}
+
+TEST(McpResult, ATextAndWhatItStandsForAreWrittenInTheirForm) {
+    const auto written = [](std::string_view structured, const ResultForm& form) {
+        std::string out;
+        append_text_result(out, "a\n\"b\"", structured, form);
+        return out;
+    };
+    const std::string text = R"({"content":[{"type":"text","text":"a\n\"b\""}])";
+    EXPECT_EQ(written({}, {.revision = Revision::k2025_11_25}), text + "}");
+    EXPECT_EQ(written(R"({"a": 1})", {.revision = Revision::k2025_11_25}),
+              text + R"(,"structuredContent":{"a": 1}})");
+    EXPECT_EQ(written("[1]", {.revision = Revision::k2025_11_25}), text + "}");
+    EXPECT_EQ(written("{}", {.revision = Revision::k2025_03_26}), text + "}");
+    EXPECT_EQ(
+        written("[1]", {.server_info = R"({"name":"n"})", .meta = R"({"crab/call":{"id":"c"}})"}),
+        text +
+            R"(,"structuredContent":[1],"resultType":"complete","_meta":{"crab/call":{"id":"c"},)"
+            R"("io.modelcontextprotocol/serverInfo":{"name":"n"}}})");
+}
+
 TEST(McpResult, ABareStructuredResultGetsItsText) {
     EXPECT_EQ(call(R"({"structuredContent":{"a": [1.50, "x y"]}})", k2025_11_25),
               R"({"content":[{"type":"text","text":"{\"a\":[1.50,\"x y\"]}"}],)"
