@@ -3,12 +3,16 @@
 #include "base/process/pipe.hpp"
 #include "base/scope_exit.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <spawn.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -33,6 +37,33 @@ void add_descriptors(posix_spawn_file_actions_t& actions, const ChildProgram& pr
         // onto itself: it stays open
         if (fd >= 0) posix_spawn_file_actions_adddup2(&actions, fd, fd);
     }
+    // also what this process was started with, which is not ours to pass on
+    int last = 2;
+    for (const int fd : program.kept) last = std::max(last, fd);
+    for (int fd = 3; fd < last; ++fd) {
+        if (std::ranges::find(program.kept, fd) == program.kept.end())
+            posix_spawn_file_actions_addclose(&actions, fd);
+    }
+    posix_spawn_file_actions_addclosefrom_np(&actions, last + 1);
+}
+
+/// As a shell finds it; empty when there is none.
+std::string find_program(const std::string& word) {
+    if (word.contains('/')) return word;
+    const char* const path = std::getenv("PATH");
+    std::string_view rest = path != nullptr ? path : "/usr/bin:/bin";
+    for (bool more = true; more;) {
+        const std::size_t end = rest.find(':');
+        more = end != std::string_view::npos;
+        const std::string_view folder = rest.substr(0, end);
+        if (more) rest.remove_prefix(end + 1);
+        std::string file = std::string(folder.empty() ? "." : folder) + "/" + word;
+        struct stat about{};
+        if (::stat(file.c_str(), &about) == 0 && S_ISREG(about.st_mode) &&
+            ::access(file.c_str(), X_OK) == 0)
+            return file;
+    }
+    return {};
 }
 
 void add_signals(posix_spawnattr_t& attributes) {
@@ -80,13 +111,7 @@ public:
 
 private:
     [[noreturn]] void run(int failure, pid_t parent) {
-        if (set_up(parent)) {
-            const char* const file = program_.file.empty() ? words_.front() : program_.file.c_str();
-            if (program_.file.empty())
-                ::execvpe(file, words_.data(), environment_.data());
-            else
-                ::execve(file, words_.data(), environment_.data());
-        }
+        if (set_up(parent)) ::execve(program_.file.c_str(), words_.data(), environment_.data());
         const int failed = errno;
         (void)!::write(failure, &failed, sizeof failed);
         ::_exit(127);
@@ -100,6 +125,8 @@ private:
             if (given < 0) given = ::open("/dev/null", O_RDWR);
             if (given < 0 || ::dup2(given, fd) < 0) return false;
         }
+        // also what this process was started with, which is not ours to pass on
+        ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
         for (const int fd : program_.kept) {
             if (fd >= 0 && ::fcntl(fd, F_SETFD, 0) != 0) return false;
         }
@@ -120,6 +147,9 @@ Child::~Child() {
 }
 
 int Child::start(ChildProgram program) {
+    // Found here: execvpe() runs what is no program as a script of /bin/sh.
+    if (program.file.empty()) program.file = find_program(program.words.front());
+    if (program.file.empty()) return ENOENT;
     if (program.dies_with_thread) {
         const int failed = ForkedStart(program)(pid_);
         if (failed != 0)
@@ -140,11 +170,9 @@ int Child::start(ChildProgram program) {
     if (!program.folder.empty())
         posix_spawn_file_actions_addchdir_np(&actions, program.folder.c_str());
     add_signals(attributes);
-    const bool by_path = program.file.empty();
-    const char* const file = by_path ? program.words.front().c_str() : program.file.c_str();
-    const int failed = (by_path ? ::posix_spawnp : ::posix_spawn)(
-        &pid_, file, &actions, &attributes, pointers_to(program.words).data(),
-        pointers_to(program.environment).data());
+    const int failed =
+        ::posix_spawn(&pid_, program.file.c_str(), &actions, &attributes,
+                      pointers_to(program.words).data(), pointers_to(program.environment).data());
     if (failed != 0) {
         pid_ = -1;
         return failed;

@@ -1,12 +1,15 @@
 #include "base/process/child.hpp"
 
+#include "base/process/file.hpp"
 #include "base/process/pipe.hpp"
+#include "base/process/test_folder.hpp"
 
 #include <csignal>
 #include <thread>
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
@@ -99,6 +102,39 @@ TEST(Child, DiesWithTheThreadThatStartedItIfItIsToldTo) {
     ASSERT_EQ(started, 0);
     ASSERT_TRUE(ends(child));
     EXPECT_EQ(child.reap().signal, SIGKILL);
+}
+
+TEST(Child, WhatThisProcessWasStartedWithIsNotPassedOn) {
+    for (const bool dies_with_thread : {false, true}) {
+        Pipe said;
+        ASSERT_TRUE(said.open());
+        const Descriptor leaked(::open("/dev/null", O_RDONLY));  // open on exec
+        ASSERT_TRUE(leaked.is_open());
+        Child child;
+        ASSERT_EQ(child.start({.words = {"/bin/ls", "/proc/self/fd"},
+                               .standard = {-1, said.write_end.get(), -1},
+                               .dies_with_thread = dies_with_thread}),
+                  0);
+        said.write_end.close();
+        std::string text;
+        char piece[256];
+        for (ssize_t count = 0; (count = ::read(said.read_end.get(), piece, sizeof piece)) > 0;)
+            text.append(piece, static_cast<std::size_t>(count));
+        EXPECT_EQ(text, "0\n1\n2\n3\n") << "the fourth is the folder that ls reads";
+        child.reap();
+    }
+}
+
+TEST(Child, WhatIsNoProgramIsNotRunByAShell) {
+    const TestFolder folder;
+    const std::string file = folder / "script";
+    ASSERT_TRUE(replace_file(file, "touch " + (folder / "ran").string() + "\n"));
+    ASSERT_EQ(::chmod(file.c_str(), 0700), 0);
+    for (const bool dies_with_thread : {false, true}) {
+        Child child;
+        EXPECT_EQ(child.start({.words = {file}, .dies_with_thread = dies_with_thread}), ENOEXEC);
+    }
+    EXPECT_NE(::access((folder / "ran").c_str(), F_OK), 0);
 }
 
 TEST(Child, GoesWithItsOwner) {
