@@ -82,6 +82,7 @@ public:
         ImportedServer made;
         made.server = std::move(to_);
         made.notes = std::move(notes_);
+        made.uses = std::move(uses_);
         return made;
     }
 
@@ -106,6 +107,7 @@ private:
         const std::size_t fallback = reference.find(":-");
         const std::string_view name = reference.substr(0, fallback);
         auto value = context_.environment(name);
+        if (value) read_.push_back(fmt::format("${}", name));
         if (value && !(value->empty() && fallback != std::string_view::npos)) return value;
         if (fallback != std::string_view::npos) return std::string(reference.substr(fallback + 2));
         note(fmt::format("{} is not set here", name));
@@ -121,6 +123,7 @@ private:
             }
         }
         auto value = context_.ask(id, about);
+        if (value) read_.push_back(fmt::format("the input {}", id));
         if (!value) note(fmt::format("the input {} has no value", id));
         return value;
     }
@@ -150,14 +153,35 @@ private:
             if (!value) return std::nullopt;
             out += *value;
         }
-        // What is left of `${` is meant as it stands.
-        for (std::size_t at = out.find("${"); at != std::string::npos; at = out.find("${", at + 3))
-            out.insert(at, "$");
-        return out;
+        return escaped(std::move(out));
+    }
+    /// What of `${` is in a value is meant as it stands: whatever goes into `to_` comes from here,
+    /// or the file could name the gateway's own secrets.
+    static std::string escaped(std::string text) {
+        for (std::size_t at = text.find("${"); at != std::string::npos;
+             at = text.find("${", at + 3))
+            text.insert(at, "$");
+        return text;
+    }
+    /// The value of a variable that the file names without `${}`.
+    std::optional<std::string> variable(const std::string& name) {
+        if (name.empty() || !std::ranges::all_of(name, is_name_char)) {
+            note(fmt::format("{} is no name of a variable", name));
+            return std::nullopt;
+        }
+        auto value = value_of(name);
+        if (!value) return std::nullopt;
+        return escaped(std::move(*value));
+    }
+    /// Says whose values have gone there since the last time.
+    void note_use(std::string_view where) {
+        if (!read_.empty()) uses_.push_back(fmt::format("{}: {}", where, fmt::join(read_, ", ")));
+        read_.clear();
     }
     void set_text(std::string_view name, const std::string* text) {
         if (text == nullptr) return;
         if (auto value = resolved(*text)) to_.set(name, std::move(*value));
+        note_use(name);
     }
     Value texts(const Value& list) {
         Value out = Value::array();
@@ -166,6 +190,7 @@ private:
             const std::string text = one.as_string() ? *one.as_string() : one.dump();
             if (auto value = resolved(text)) out.push_back(std::move(*value));
         }
+        note_use("args, which all programs of this machine can see");
         return out;
     }
     /// Entries of a mapping of texts go to `out`.
@@ -175,6 +200,7 @@ private:
             if (value.is_null()) continue;
             const std::string text = value.as_string() ? *value.as_string() : value.dump();
             if (auto made = resolved(text)) out.set(name, std::move(*made));
+            note_use(name);
         }
     }
 
@@ -212,11 +238,13 @@ private:
         if (const Value* const names = take("env_http_headers"); names && names->as_object()) {
             for (const auto& [header, variable] : *names->as_object()) {
                 if (variable.as_string() == nullptr) continue;
-                if (auto value = value_of(*variable.as_string())) headers.set(header, *value);
+                if (auto value = this->variable(*variable.as_string())) headers.set(header, *value);
+                note_use(header);
             }
         }
-        if (const std::string* const variable = take_text("bearer_token_env_var")) {
-            if (auto token = value_of(*variable)) headers.set("Authorization", "Bearer " + *token);
+        if (const std::string* const name = take_text("bearer_token_env_var")) {
+            if (auto token = variable(*name)) headers.set("Authorization", "Bearer " + *token);
+            note_use("Authorization");
         }
         if (!headers.as_object()->empty() && to_.find("url") != nullptr)
             to_.set("auth", Value::object({{"headers", std::move(headers)}}));
@@ -245,7 +273,7 @@ private:
             if (value.size() > 1 && (value[0] == '"' || value[0] == '\'') &&
                 value.back() == value[0])
                 value = value.substr(1, value.size() - 2);
-            env_.set(line.substr(0, at), value);
+            env_.set(line.substr(0, at), escaped(std::string(value)));
         }
     }
     void duration(std::string_view from, std::string_view to, double unit_ms) {
@@ -255,6 +283,12 @@ private:
         const auto ms = static_cast<std::int64_t>(*given * unit_ms);
         to_.set(to, fmt::format("{}ms", ms));
         if (to == "timeout" && ms > 600'000) to_.set("max_timeout", fmt::format("{}ms", ms));
+    }
+    static Value literals(const Value& list) {
+        Value out = Value::array();
+        for (const Value& one : *list.as_array())
+            out.push_back(one.as_string() ? Value(escaped(*one.as_string())) : one);
+        return out;
     }
     void limits() {
         if (kind_ == ClientKind::kGemini || kind_ == ClientKind::kOpencode)
@@ -269,7 +303,7 @@ private:
               std::pair("disabledTools", "deny")}) {
             const Value* const list = take(from);
             if (list != nullptr && list->as_array() != nullptr && !list->as_array()->empty())
-                tools.set(to, *list);
+                tools.set(to, literals(*list));
         }
         if (!tools.as_object()->empty()) to_.set("tools", std::move(tools));
         const Value* const disabled = take("disabled");
@@ -301,7 +335,8 @@ private:
     const Value& inputs_;
     const ImportContext& context_;
     Value to_ = Value::object(), args_, env_ = Value::object();
-    std::vector<std::string> notes_;
+    std::vector<std::string> notes_, uses_;
+    std::vector<std::string> read_;  ///< whose values the text at hand has
     std::set<std::string, std::less<>> known_;
 };
 

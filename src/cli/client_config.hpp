@@ -47,6 +47,8 @@ struct ImportedServer {
     std::string in_file;    ///< its name there
     json::Value server;     ///< as under `mcp.servers`
     std::vector<std::string> notes;  ///< what is not taken over, and why
+    /// Which variables and inputs of this machine go where: `Authorization: $GITHUB_TOKEN`
+    std::vector<std::string> uses;
 };
 
 /// The servers of a client's file; its kind is told by its root if it is not known.

@@ -93,6 +93,7 @@ void print_plan(const ImportedServer& server) {
     if (const json::Value* const auth = made.find("auth"))
         names("headers, kept as secrets", auth->find("headers"));
     if (!text_of(made, "cwd").empty()) print_line("  in " + printable(text_of(made, "cwd")));
+    for (const std::string& use : server.uses) print_line("  gets " + printable(use));
     if (made.find("enabled") != nullptr) print_line("  not enabled there, nor here");
     for (const std::string& note : server.notes) print_line("  note: " + printable(note));
 }

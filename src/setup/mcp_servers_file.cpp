@@ -18,6 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kSecretsFolder = "mcp_secrets";
+constexpr std::string_view kImportOrigin = "crab mcp import";
 
 /// A file's name of a key that may hold anything.
 std::string file_name(std::string_view kind, std::string_view key) {
@@ -36,18 +37,63 @@ struct SecretValue {
     json::Value* value;
 };
 
+/// `$${` is no reference but text.
+bool has_reference(std::string_view text) {
+    for (std::size_t at = text.find("${"); at != std::string_view::npos;
+         at = text.find("${", at + 2)) {
+        if (at == 0 || text[at - 1] != '$') return true;
+    }
+    return false;
+}
+
+bool has_references(const json::Value& value) {
+    if (const std::string* const text = value.as_string()) return has_reference(*text);
+    if (const auto* const items = value.as_array())
+        return std::ranges::any_of(*items, has_references);
+    if (const auto* const members = value.as_object())
+        return std::ranges::any_of(
+            *members, [](const auto& member) { return has_references(member.second); });
+    return false;
+}
+
+/// A text without references, as it is meant.
+std::string literal(std::string text) {
+    for (std::size_t at = text.find("$${"); at != std::string::npos; at = text.find("$${", at + 2))
+        text.erase(at, 1);
+    return text;
+}
+
 void collect(json::Value* table, std::string_view kind, bool all, std::vector<SecretValue>& out) {
     if (table == nullptr || table->as_object() == nullptr) return;
     for (auto& [key, value] : *table->as_object()) {
         const std::string* text = value.as_string();
-        if (text == nullptr || text->empty() || text->find("${") != std::string::npos) continue;
+        if (text == nullptr || text->empty() || has_reference(*text)) continue;
         if (all || names_a_secret(key)) out.push_back({kind, key, &value});
     }
 }
 
-std::vector<SecretValue> secrets_in(json::Value& server) {
+/// `--api-key X` and `--api-key=X`.
+void collect_args(json::Value* args, std::vector<SecretValue>& out) {
+    auto* const all = args != nullptr ? args->as_array() : nullptr;
+    if (all == nullptr) return;
+    for (std::size_t i = 0; i < all->size(); ++i) {
+        const std::string* const text = (*all)[i].as_string();
+        if (text == nullptr || text->empty() || has_reference(*text)) continue;
+        const std::string* const before = i > 0 ? (*all)[i - 1].as_string() : nullptr;
+        const bool named = before != nullptr && before->starts_with("-") &&
+                           before->find('=') == std::string::npos && !text->starts_with("-") &&
+                           names_a_secret(*before);
+        const std::size_t equals = text->find('=');
+        const bool names = text->starts_with("-") && equals != std::string::npos &&
+                           names_a_secret(text->substr(0, equals));
+        if (named || names) out.push_back({"arg", std::to_string(i), &(*all)[i]});
+    }
+}
+
+std::vector<SecretValue> secrets_in(json::Value& server, bool imported) {
     std::vector<SecretValue> out;
-    collect(server.find("env"), "env", false, out);
+    collect(server.find("env"), "env", imported, out);
+    collect_args(server.find("args"), out);
     json::Value* const auth = server.find("auth");
     if (auth == nullptr) return out;
     collect(auth->find("headers"), "header", true, out);
@@ -56,7 +102,7 @@ std::vector<SecretValue> secrets_in(json::Value& server) {
         json::Value* const client = auth->find(section);
         json::Value* const secret = client != nullptr ? client->find("client_secret") : nullptr;
         if (secret != nullptr && secret->as_string() != nullptr &&
-            secret->as_string()->find("${") == std::string::npos)
+            !has_reference(*secret->as_string()))
             out.push_back({kind, "secret", secret});
     }
     return out;
@@ -118,17 +164,20 @@ Result<config::McpServerOptions> McpServersFile::read(std::string_view name,
     return found->second;
 }
 
-Result<void> McpServersFile::move_secrets(std::string_view name, json::Value& server) const {
-    const std::vector<SecretValue> secrets = secrets_in(server);
+Result<void> McpServersFile::move_secrets(std::string_view name, json::Value& server,
+                                          Secrets& kept) const {
+    const std::vector<SecretValue> secrets = secrets_in(server, kept.imported);
     if (secrets.empty()) return {};
     for (const fs::path& folder : {state_dir_ / kSecretsFolder, secrets_of(name)}) {
         if (auto made = make_private(folder); !made) return made;
     }
     for (const SecretValue& secret : secrets) {
         const std::string file = file_name(secret.kind, secret.key);
-        if (auto stored = replace_file(secrets_of(name) / file, *secret.value->as_string());
+        if (auto stored =
+                replace_file(secrets_of(name) / file, literal(*secret.value->as_string()));
             !stored)
             return stored;
+        kept.files.insert(file);
         *secret.value = json::Value(fmt::format("${{file:{}/{}/{}}}", kSecretsFolder, name, file));
     }
     return {};
@@ -136,9 +185,16 @@ Result<void> McpServersFile::move_secrets(std::string_view name, json::Value& se
 
 Result<void> McpServersFile::put(std::string_view name, json::Value server,
                                  std::string_view origin) {
+    Secrets secrets{.imported = origin.starts_with(kImportOrigin), .files = {}};
+    // A file from elsewhere must not name the gateway's own files and variables.
+    if (secrets.imported && has_references(server))
+        return fail(ErrorCode::kInvalidArgs,
+                    fmt::format("{} refers to files or variables of the gateway, which an import "
+                                "may not; add it with crab mcp add",
+                                name));
     // Before anything is written: with its secrets still in it.
     if (auto checked = read(name, server); !checked) return fail(std::move(checked.error()));
-    if (auto moved = move_secrets(name, server); !moved) return moved;
+    if (auto moved = move_secrets(name, server, secrets); !moved) return moved;
     auto options = read(name, server);
     if (!options) return fail(std::move(options.error()));
     AddedMcpServer added{
@@ -146,10 +202,26 @@ Result<void> McpServersFile::put(std::string_view name, json::Value server,
     auto before = servers_.extract(std::string(name));
     servers_.emplace(name, std::move(added));
     auto stored = store();
-    if (stored) return stored;
+    if (stored) {
+        drop_old_secrets(name, secrets.files);
+        return stored;
+    }
     servers_.erase(std::string(name));
     if (!before.empty()) servers_.insert(std::move(before));
     return stored;
+}
+
+/// Those of the server that had the name before. One that `server` itself refers to stays.
+void McpServersFile::drop_old_secrets(std::string_view name,
+                                      const std::set<std::string>& kept) const {
+    const std::string text = servers_.find(name)->second.given.dump();
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(secrets_of(name), ignored)) {
+        const std::string file = entry.path().filename().string();
+        const bool named =
+            text.find(fmt::format("{}/{}/{}", kSecretsFolder, name, file)) != std::string::npos;
+        if (!kept.contains(file) && !named) fs::remove(entry.path(), ignored);
+    }
 }
 
 Result<void> McpServersFile::remove(std::string_view name) {

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -22,8 +23,8 @@ using AddedMcpServers = std::map<std::string, AddedMcpServer, std::less<>>;
 
 /// The MCP servers that were added while the gateway runs: `mcp_servers.json` in the state folder,
 /// which only the gateway writes. Values of `auth.headers`, the client's secret, and values of
-/// `env` whose names say so are kept apart, one file each below `mcp_secrets`, and referred to by
-/// `${file:…}`. Not thread-safe; everything blocks.
+/// `env` and `args` whose names say so (of an import all of `env`) are kept apart, one file each
+/// below `mcp_secrets`, and referred to by `${file:…}`. Not thread-safe; everything blocks.
 class McpServersFile {
 public:
     /// Reads the file, if there is one. Errors: kUnavailable when it cannot be read, kInternal when
@@ -33,7 +34,8 @@ public:
 
     const AddedMcpServers& servers() const { return servers_; }
     /// Adds a server, or puts it in the place of one; durable when it returns. Errors: kInvalidArgs
-    /// with all that is wrong with it, kUnavailable when it cannot be written.
+    /// with all that is wrong with it, and for an import with references to the gateway's files or
+    /// variables; kUnavailable when it cannot be written.
     Result<void> put(std::string_view name, json::Value server, std::string_view origin);
     /// Removes a server and its secrets. Errors: kNotFound, kUnavailable.
     Result<void> remove(std::string_view name);
@@ -47,7 +49,13 @@ private:
         return state_dir_ / "mcp_secrets" / name;
     }
     Result<config::McpServerOptions> read(std::string_view name, const json::Value& server) const;
-    Result<void> move_secrets(std::string_view name, json::Value& server) const;
+    /// Of one server that is stored.
+    struct Secrets {
+        bool imported = false;  ///< from a file of somebody else: all its variables are secrets
+        std::set<std::string> files;
+    };
+    Result<void> move_secrets(std::string_view name, json::Value& server, Secrets& kept) const;
+    void drop_old_secrets(std::string_view name, const std::set<std::string>& kept) const;
     Result<void> store() const;
 
     std::filesystem::path state_dir_;

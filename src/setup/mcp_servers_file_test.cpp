@@ -73,6 +73,39 @@ TEST_F(McpServersFileTest, SecretsAreKeptApartAndGoWithTheirServer) {
     EXPECT_EQ(file.remove("a").error().code, ErrorCode::kNotFound);
 }
 
+TEST_F(McpServersFileTest, AnImportRefersToNothingOfTheGatewayAndAllItsVariablesAreSecrets) {
+    auto file = open();
+    for (const char* server :
+         {R"({"url":"https://x/mcp","auth":{"headers":{"A":"Bearer ${file:mcp_secrets/b/t}"}}})",
+          R"({"command":"x","args":["${HOME}"]})", R"({"command":"x","env":{"A":"${file:k}"}})"})
+        EXPECT_EQ(file.put("a", value(server), "crab mcp import x").error().code,
+                  ErrorCode::kInvalidArgs)
+            << server;
+    EXPECT_TRUE(file.servers().empty());
+    const auto put = file.put(
+        "a", value(R"({"command":"x","env":{"DATABASE_URL":"postgres://u:s3cret@$${h}"}})"),
+        "crab mcp import x");
+    ASSERT_TRUE(put) << put.error().message;
+    EXPECT_THAT(stored(), Not(HasSubstr("s3cret")));
+    EXPECT_EQ(open().servers().at("a").read->env.at("DATABASE_URL").text.reveal(),
+              "postgres://u:s3cret@${h}");
+}
+
+TEST_F(McpServersFileTest, ArgumentsThatAreSecretsAreKeptApartAndOldOnesGo) {
+    auto file = open();
+    ASSERT_TRUE(file.put("a",
+                         value(R"({"command":"x","args":["--api-key","s3cret","--token=s3cret",)"
+                               R"("-y","plain"]})"),
+                         ""));
+    EXPECT_THAT(stored(), Not(HasSubstr("s3cret")));
+    EXPECT_THAT(open().servers().at("a").read->args,
+                testing::ElementsAre("--api-key", "s3cret", "--token=s3cret", "-y", "plain"));
+    ASSERT_TRUE(file.put("a", value(R"({"command":"x","env":{"A_TOKEN":"other"}})"), ""));
+    struct stat entry{};
+    EXPECT_NE(::stat((folder.path() / "mcp_secrets/a/arg.1").c_str(), &entry), 0);
+    EXPECT_EQ(::stat((folder.path() / "mcp_secrets/a/env.A_TOKEN").c_str(), &entry), 0);
+}
+
 TEST_F(McpServersFileTest, AServerThatDoesNotReadIsRefusedAndChangesNothing) {
     auto file = open();
     ASSERT_TRUE(file.put("a", value(R"({"command":"x"})"), ""));
