@@ -1522,8 +1522,8 @@ class Mcp(CliTest):
             f"gateway: {{state_dir: {self.folder}/state, runtime_dir: {self.folder}/run}}\n"
             "listen: {public: '127.0.0.1:0'}\n"
             "mcp:\n  servers: {fixed: {command: /bin/false, enabled: false}}\n"
-            "  scopes:\n    few: {tools: {allow: ['device*']}, names: {prefix: never}}\n"
-            "    tight: {budget: {tools: 3}, pinned: [time.now]}\n",
+            "  scopes:\n    few: {tools: {allow: ['list_*']}, names: {prefix: never}}\n"
+            "    tight: {budget: {tools: 1}}\n",
         )
         self.environment["CRAB_SOCKET"] = f"{self.folder}/run/admin.sock"
         self.process = self.start_gateway()
@@ -1728,16 +1728,16 @@ class Mcp(CliTest):
         few = json.loads(self.good("mcp", "stdio", "--scope", "few", stdin=lines))
         names = [tool["name"] for tool in few["result"]["tools"]]
         self.assertTrue(names)
-        self.assertTrue(all(name.startswith("device") for name in names), names)
+        self.assertTrue(all(name.startswith("list_") for name in names), names)
         cost = json.loads(self.good("tools", "cost", "--front", "mcp", "-o", "json"))
         self.assertNotIn("search", cost)
         tight = json.loads(
             self.good("tools", "cost", "--front", "mcp", "--scope", "tight", "-o", "json")
         )
-        self.assertLess(tight["tokens"], cost["tokens"])
-        self.assertEqual(tight["search"]["tools"], len(cost["tools"]))
-        shown = self.good("tools", "cost", "--front", "mcp", "--scope", "tight")
-        self.assertIn("find_tools", shown)
+        # A search would cost more than these few tools, however small the budget.
+        self.assertEqual(tight["tokens"], cost["tokens"])
+        self.assertNotIn("search", tight)
+        self.assertIn("/mcp lists", self.good("tools", "cost", "--front", "mcp"))
         self.assertEqual(self.crab("tools", "cost", "--front", "mcp", "--scope", "x").returncode, 5)
 
     def test_the_tool_of_a_phone_is_called_by_what_an_assistants_file_names(self):
@@ -1753,7 +1753,7 @@ class Mcp(CliTest):
             + ["--exec", f"take_photo=cat {self.folder}/picture.txt"],
             env=self.environment,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=subprocess.STDOUT,
             text=True,
         )
         self.addCleanup(phone.wait, 60)
