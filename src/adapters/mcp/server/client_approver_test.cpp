@@ -47,7 +47,7 @@ TEST_F(McpClientApprover, ThePersonAtALegacyClientIsShownTheCallAndAllowsIt) {
     const std::string session = open("2025-11-25", kForms);
     const auto client = call(session);
     const std::string asked = client->read_until("\"approve\"]}}}\n\n");
-    EXPECT_THAT(asked, HasSubstr("[crab] May echo of device/phone run"));
+    EXPECT_THAT(asked, HasSubstr("[crab] May phone__echo of device/phone run"));
     EXPECT_THAT(asked, HasSubstr(R"({\"to\":\"Bob\"})"));
     EXPECT_EQ(post(session, word(kAllow)).status, 202);
     EXPECT_THAT(client->read_until("\r\n0\r\n\r\n"), HasSubstr("echo {"));
