@@ -86,6 +86,7 @@ class HostileCase(GatewayCase):
 
     probe: ClassVar[Probe]
     quiet: ClassVar[float]
+    more_bytes: ClassVar[int] = MORE_BYTES
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -141,7 +142,7 @@ class HostileCase(GatewayCase):
             return
         self.assertLessEqual(waited, MORE_SECONDS, "the bystander waited, in each of the tries")
         eventually(
-            lambda: self.gateway.resident_bytes() - self.resting <= MORE_BYTES,
+            lambda: self.gateway.resident_bytes() - self.resting <= self.more_bytes,
             "the memory is given back",
             BACK_SECONDS,
         )

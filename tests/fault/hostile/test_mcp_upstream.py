@@ -32,10 +32,10 @@ class McpUpstreamTest(HostileCase):
         return self.gateway.call(name, {}, token=self.token, timeout_ms=1000, timeout=20.0)
 
     def behave(self, mode: str, listed: bool = True) -> None:
+        self.addCleanup(self.gateway.wait_gone, "bad")  # behind the reload that takes it away
         self.serve(mode)
         if listed:
             self.gateway.wait_listed("bad")
-            self.addCleanup(self.gateway.wait_gone, "bad")
         self.attack(lambda: self.call(mode), workers=4)
 
     def test_lists_without_end(self) -> None:

@@ -141,6 +141,7 @@ bool UpstreamConversation::on_message(std::string_view text, UpstreamExchange* c
     const Batches batches =
         is_opened_ && features_of(revision_).batches ? Batches::kTaken : Batches::kRefused;
     auto body = read_body(text, batches, parser_);
+    const ScopeExit over([this] { parser_.shrink(); });  // there is one for each session
     if (!body) return false;
     bool any = false;
     for (MessageReading& reading : body->messages) {

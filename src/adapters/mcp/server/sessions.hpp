@@ -22,7 +22,7 @@ public:
         std::size_t per_principal = 64;
         /// Of events that are kept for resuming; one of them holds the largest reply.
         std::size_t bytes_per_session = std::size_t{10} << 20;
-        std::size_t bytes_per_principal = std::size_t{32} << 20;
+        std::size_t bytes_per_principal = std::size_t{16} << 20;
         std::size_t bytes_in_all = std::size_t{256} << 20;
     };
     Sessions(const Clock& clock, crypto::RandomSource& random, Limits limits)
