@@ -79,8 +79,8 @@ Task<Result<void>> TaskMethods::cancel(const std::string& id, const ClientReques
 
 Task<Reply> TaskMethods::answer(const ClientRequest& request) {
     if (!has_tasks_extension(request)) co_return missing_extension(request);
-    const auto id = json::find_raw_string(request.params, "taskId");
-    if (!id) co_return Reply::invalid_params(request, "taskId: a string");
+    const auto id = read_name(request.params, "taskId", kMaxIdBytes);
+    if (!id) co_return Reply::invalid_params(request, id.error());
     if (request.method == "tasks/cancel") {
         const auto cancelled = co_await cancel(*id, request);
         if (!cancelled) co_return refusal(request, cancelled.error());
@@ -114,7 +114,9 @@ Task<std::expected<std::vector<TaskState>, Reply>> TaskMethods::watched(
             request, fmt::format("taskIds: an array of at most {} ids", kMostWatched)));
     for (json::RawParts parts(*ids); parts.next();) {
         auto id = json::read_raw_string(parts.value());
-        if (!id || std::ranges::find(states, *id, &TaskState::id) != states.end()) continue;
+        if (!id || id->size() > kMaxIdBytes ||
+            std::ranges::find(states, *id, &TaskState::id) != states.end())
+            continue;
         auto known = co_await find(std::move(*id), request);
         if (known) states.push_back(std::move(known->state));
     }
