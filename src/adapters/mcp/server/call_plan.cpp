@@ -60,7 +60,9 @@ void fill_call(core::Call& call, const ClientRequest& request, const CallPlan& p
     call.front = "mcp";
     call.tool = plan.tool;
     call.args = plan.args();
-    if (plan.shape == CallShape::kTool) call.parsed_args = request.parsed_args;
+    // else what is checked would not be what runs
+    const bool are_its_own = plan.shape == CallShape::kTool && !plan.inner_args;
+    if (are_its_own) call.parsed_args = request.parsed_args;
     call.traceparent = request.meta.traceparent;
     call.idempotency_key = request.meta.idempotency_key;
     if (request.meta.timeout_ms) call.timeout = Milliseconds(*request.meta.timeout_ms);
@@ -84,7 +86,8 @@ CallPlans::Planned CallPlans::plan_tool(const ClientRequest& request) {
     if (!arguments.empty() && arguments != "null" && !arguments.starts_with('{'))
         return refused(request, "arguments: an object");
     const auto view = tools_.view_of(request.principal);
-    if (view->searched && *name == kCallTool) {
+    const bool is_searched = view->searched && *name == kCallTool;
+    if (is_searched) {
         auto searched = read_searched_call(arguments);
         if (!searched || searched->name == kCallTool || searched->name == kFindTools)
             return refused(request,
@@ -94,6 +97,7 @@ CallPlans::Planned CallPlans::plan_tool(const ClientRequest& request) {
         arguments = searched->arguments;
     }
     CallPlan plan{.shape = CallShape::kTool, .tool = *name, .given_args = arguments};
+    plan.inner_args = is_searched;
     const bool is_whole = tools_.scope().is_whole();
     // of the whole view the pipeline knows the other names
     const auto* const item = is_whole ? view->find(*name) : view->find_by_any_name(*name);

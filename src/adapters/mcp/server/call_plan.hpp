@@ -26,6 +26,7 @@ struct CallPlan {
     CallShape shape = CallShape::kTool;
     std::string tool;  ///< by which the pipeline finds it
     std::string_view given_args{};  ///< into the request's params
+    bool inner_args = false;  ///< given_args are inside of the request's own arguments
     std::string made_args{};  ///< in their place, if not empty
     std::string about{};  ///< the URI or name that the client asked for
     std::string key{};  ///< the same in the source's own form; of kArtifact its id
