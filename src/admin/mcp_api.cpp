@@ -123,7 +123,7 @@ void McpApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
                 .summary = "Approve descriptions of an MCP server",
                 .request = "mcp_server_approval",
                 .answers = {{200, "mcp_server_approved"}},
-                .refusals = {400, 404, 503}},
+                .refusals = {400, 404, 409, 503}},
                [this](const Request& request) {
                    return approve(request.exchange, std::string(request.arguments["name"]));
                });
@@ -280,13 +280,14 @@ Task<void> McpApi::approve(net::HttpExchange& exchange, std::string name) {
             if (one.as_string() != nullptr) names.push_back(*one.as_string());
         }
     }
-    auto work = [this, name, names]() -> Result<std::vector<std::string>> {
-        if (!knows(name)) return fail(ErrorCode::kNotFound, "there is no such MCP server");
-        McpServersControl* const control = services_.control();
-        if (control == nullptr) return std::vector<std::string>();
-        return control->approve(name, names);
-    };
-    const auto approved = co_await services_.pool.run(std::move(work));
+    const bool known = co_await services_.pool.run([this, name] { return knows(name); });
+    if (!known)
+        co_return refuse(exchange,
+                         {.code = ErrorCode::kNotFound, .message = "there is no such MCP server"});
+    // Not in the pool: it waits for the pool itself.
+    McpServersControl* const control = services_.control();
+    Result<std::vector<std::string>> approved = std::vector<std::string>();
+    if (control != nullptr) approved = co_await control->approve(name, names);
     if (!approved) co_return refuse(exchange, approved.error());
     respond(exchange, json::Value::object({{"approved", texts(*approved)}}));
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "base/task/task.hpp"
 #include "json/value.hpp"
 
 #include <cstddef>
@@ -39,17 +40,20 @@ struct McpLoginBegun {
     std::string url;  ///< the page to open
 };
 
-/// The running servers of MCP; from any thread of the pool, and may block.
+/// The running servers of MCP; where nothing else is said, from any thread of the pool, and may
+/// block.
 class McpServersControl {
 public:
     virtual ~McpServersControl() = default;
     virtual std::vector<McpServerState> states() = 0;
     /// What waits for an approval. Errors: kNotFound, kUnavailable.
     virtual Result<std::vector<McpChange>> diff(std::string_view server) = 0;
-    /// Approves these entries, or all that wait; returns their names. Errors: kNotFound for a
-    /// server or a name that does not wait, kUnavailable when it cannot be stored.
-    virtual Result<std::vector<std::string>> approve(std::string_view server,
-                                                     const std::vector<std::string>& names) = 0;
+    /// Approves these entries, or all that wait; returns their names. After a diff() it approves
+    /// what that has shown only. From any loop, where it does not block. Errors: kNotFound for a
+    /// server or a name that does not wait, kConflict for an entry that has changed since it was
+    /// shown, kUnavailable when it cannot be stored.
+    virtual Task<Result<std::vector<std::string>>> approve(std::string server,
+                                                           std::vector<std::string> names) = 0;
     /// Begins a login of `principal`; empty: of the gateway itself. Errors: kNotFound,
     /// kInvalidArgs for a server or an address that has none, kAuthRequired for one that cannot be
     /// logged in at safely, those of asking it.

@@ -74,7 +74,7 @@ struct McpServerOptions {
     std::string command;
     std::vector<std::string> args;
     McpSecretTexts env;
-    std::filesystem::path cwd;  ///< empty: the state folder
+    std::filesystem::path cwd;  ///< empty: a folder of its own below the state folder
     std::optional<McpSandboxOptions> sandbox;
     std::string url;
     McpAuthOptions auth;

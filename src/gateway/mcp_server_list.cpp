@@ -14,10 +14,28 @@ std::unexpected<Error> is_configured(std::string_view name, const config::Gatewa
                             name, name, config.source.empty() ? "it" : config.source.string()));
 }
 
+/// Without its query, which may hold a key.
+std::string shown_url(const std::string& url) {
+    const std::size_t query = url.find('?');
+    return query == std::string::npos ? url : url.substr(0, query) + "?...";
+}
+
+/// The words of a server that was added, with references in the place of secrets.
+std::vector<std::string> words_of(const json::Value& server) {
+    std::vector<std::string> words;
+    if (const json::Value* const command = server.find("command"))
+        if (command->as_string() != nullptr) words.push_back(*command->as_string());
+    const json::Value* const args = server.find("args");
+    if (args == nullptr || args->as_array() == nullptr) return words;
+    for (const json::Value& arg : *args->as_array())
+        words.push_back(arg.as_string() != nullptr ? *arg.as_string() : arg.dump());
+    return words;
+}
+
 admin::KnownMcpServer shown(const std::string& name, const config::McpServerOptions& options) {
     admin::KnownMcpServer server;
     server.name = name;
-    server.url = options.url;
+    server.url = shown_url(options.url);
     if (!options.command.empty()) server.argv.push_back(options.command);
     server.argv.insert(server.argv.end(), options.args.begin(), options.args.end());
     server.enabled = options.enabled;
@@ -85,6 +103,7 @@ std::vector<admin::KnownMcpServer> McpServerList::known() {
         if (configured_.contains(name)) continue;
         all.push_back(shown(name, server.read ? *server.read : config::McpServerOptions{}));
         all.back().origin = server.origin;
+        all.back().argv = words_of(server.given);
         if (!server.read) all.back().problem = server.read.error().message;
     }
     return all;

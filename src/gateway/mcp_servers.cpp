@@ -3,6 +3,7 @@
 #include "adapters/mcp/auth/url_bounds.hpp"
 #include "base/log.hpp"
 #include "base/process/file.hpp"
+#include "config/paths.hpp"
 #include "core/audit/metrics.hpp"
 #include "json/writer.hpp"
 #include "net/tls/tls_context.hpp"
@@ -12,10 +13,14 @@
 #include <cstdlib>
 #include <utility>
 
+#include <unistd.h>
+
 #include <fmt/format.h>
 
 namespace crab::gateway {
 namespace {
+
+constexpr std::string_view kWorkFolder = "mcp_work";
 
 std::string client_info() {
     std::string info;
@@ -132,6 +137,13 @@ std::string shown_server(std::string_view server_info) {
     return shown;
 }
 
+Result<void> make_work_folder(const std::filesystem::path& folder, const std::string& source) {
+    for (const auto& each : {folder, folder / source}) {
+        if (auto made = config::ensure_private_directory(each, ::getuid()); !made) return made;
+    }
+    return {};
+}
+
 mcp::ToolRules rules_of(const config::McpServerOptions& server) {
     mcp::ToolRules rules;
     rules.allow = server.tools_allow;
@@ -167,7 +179,8 @@ Result<mcp::UpstreamSettings> upstream_settings(const std::string& source,
         child.words.push_back(server.command);
         child.words.insert(child.words.end(), server.args.begin(), server.args.end());
         child.environment = environment_of(server);
-        child.folder = server.cwd.empty() ? folder.string() : server.cwd.string();
+        // Not the state folder: some programs offer all that is where they run.
+        child.folder = server.cwd.empty() ? (folder / source).string() : server.cwd.string();
     } else {
         connection.url = server.url;
         for (const auto& [name, value] : server.auth.headers)
@@ -274,8 +287,8 @@ Result<void> McpServers::start() {
     eras_.emplace(context.paths.state_dir / "mcp_eras.json");
     options_ = context.config.mcp;
     apply();
-    catalogs_ = uses_.shared.catalogs.changes().watch(
-        [this] { home().post([this] { keep_eras(); }); });
+    catalogs_ =
+        uses_.shared.catalogs.changes().watch([this] { home().post([this] { keep_eras(); }); });
     watch_ = uses_.known.changes().watch([this] { home().post([this] { apply(); }); });
     uses_.known.set_control(this);
     return {};
@@ -296,9 +309,9 @@ Result<Component::Change> McpServers::prepare(const config::GatewayConfig& next)
 void McpServers::apply() {
     const std::scoped_lock lock(mutex_);
     const std::shared_ptr<const config::McpServers> wanted = uses_.known.servers().get();
-    for (const mcp::UpstreamStatus& up : upstreams_->status()) {
-        const auto found = wanted->find(up.source);
-        if (found == wanted->end() || !found->second.enabled) upstreams_->remove(up.source);
+    for (const auto& [source, state] : upstreams_->states()) {
+        const auto found = wanted->find(source);
+        if (found == wanted->end() || !found->second.enabled) upstreams_->remove(source);
     }
     for (const auto& [source, server] : *wanted) {
         const auto before = running_.find(source);
@@ -309,7 +322,12 @@ void McpServers::apply() {
 }
 
 void McpServers::put(const std::string& source, const config::McpServerOptions& server) {
-    auto settings = upstream_settings(source, server, options_, uses_.context.paths.state_dir);
+    const auto folder = uses_.context.paths.state_dir / kWorkFolder;
+    auto settings = upstream_settings(source, server, options_, folder);
+    if (settings && settings->connection.child && server.cwd.empty()) {
+        if (auto made = make_work_folder(folder, source); !made)
+            settings = fail(std::move(made.error()));
+    }
     auto auth = upstream_auth(source, server);
     if (!settings || !auth) {
         upstreams_->remove(source);
@@ -373,9 +391,9 @@ Result<std::vector<admin::McpChange>> McpServers::diff(std::string_view server) 
     return changes;
 }
 
-Result<std::vector<std::string>> McpServers::approve(std::string_view server,
-                                                     const std::vector<std::string>& names) {
-    return upstreams_->accept(server, names);
+Task<Result<std::vector<std::string>>> McpServers::approve(std::string server,
+                                                           std::vector<std::string> names) {
+    return upstreams_->accept(std::move(server), std::move(names));
 }
 
 // ---- Logins
@@ -465,9 +483,9 @@ Result<void> McpServers::logout(std::string_view server, std::string_view princi
 
 void McpServers::add_metrics(core::MetricsPage& page) {
     page.add([this](std::string& out) {
-        const auto all = upstreams_->status();
-        const auto up =
-            std::ranges::count(all, mcp::UpstreamStatus::State::kUp, &mcp::UpstreamStatus::state);
+        const auto all = upstreams_->states();
+        const auto up = std::ranges::count_if(
+            all, [](const auto& each) { return each.second == mcp::UpstreamStatus::State::kUp; });
         core::append_metric(out, "crab_mcp_servers", "gauge", "MCP servers that are configured.",
                             static_cast<double>(all.size()));
         core::append_metric(out, "crab_mcp_servers_up", "gauge", "MCP servers that answer now.",

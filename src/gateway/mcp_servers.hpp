@@ -23,8 +23,8 @@
 
 namespace crab::gateway {
 
-/// A configured MCP server as the settings of an upstream. `folder`: where its program runs unless
-/// it says where. Errors: kInvalidArgs for what this gateway cannot do.
+/// A configured MCP server as the settings of an upstream. `folder`: in which its program has one
+/// to run in, unless it says where. Errors: kInvalidArgs for what this gateway cannot do.
 Result<mcp::UpstreamSettings> upstream_settings(const std::string& source,
                                                 const config::McpServerOptions& server,
                                                 const config::McpOptions& options,
@@ -63,8 +63,8 @@ public:
 
     std::vector<admin::McpServerState> states() override;
     Result<std::vector<admin::McpChange>> diff(std::string_view server) override;
-    Result<std::vector<std::string>> approve(std::string_view server,
-                                             const std::vector<std::string>& names) override;
+    Task<Result<std::vector<std::string>>> approve(std::string server,
+                                                   std::vector<std::string> names) override;
     Result<admin::McpLoginBegun> begin_login(std::string_view server, std::string_view principal,
                                              std::string_view redirect_uri) override;
     Result<void> finish_login(std::string_view server, std::string_view login,

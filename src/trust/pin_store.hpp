@@ -12,7 +12,8 @@ namespace crab::trust {
 /// What a source of tools said of one of its entries when that was accepted.
 struct Pin {
     std::string source;
-    std::string kind;    ///< `tool`, `resource`, `template`, `prompt`, `instructions`, `name`
+    /// `tool`, `resource`, `template`, `prompt`, `instructions`, `name`, `origin`
+    std::string kind;
     std::string key;     ///< the source's own name or URI of it; empty where there is but one
     std::string digest;  ///< SHA-256 of `text`, in hex
     std::string text;    ///< for showing what has changed; empty when it was too long to keep
@@ -27,6 +28,8 @@ public:
     virtual Result<std::vector<Pin>> load(std::string_view source) = 0;
     /// Adds these, or puts them in the place of those of the same source, kind and key.
     virtual Result<void> put(std::span<const Pin> pins) = 0;
+    /// Drops all of a source.
+    virtual Result<void> forget(std::string_view source) = 0;
 };
 
 }  // namespace crab::trust

@@ -27,6 +27,12 @@ public:
             pins_.insert_or_assign(std::tuple(pin.source, pin.kind, pin.key), pin);
         return {};
     }
+    Result<void> forget(std::string_view source) override {
+        const std::scoped_lock lock(mutex_);
+        if (failing_) return fail(ErrorCode::kUnavailable, "the pins cannot be written");
+        std::erase_if(pins_, [&](const auto& pin) { return pin.second.source == source; });
+        return {};
+    }
     void set_failing(bool failing) {
         const std::scoped_lock lock(mutex_);
         failing_ = failing;

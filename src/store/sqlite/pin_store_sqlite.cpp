@@ -60,4 +60,9 @@ Result<void> PinStoreSqlite::put(std::span<const trust::Pin> pins) {
     });
 }
 
+Result<void> PinStoreSqlite::forget(std::string_view source) {
+    const std::scoped_lock lock(mutex_);
+    return database_.run("DELETE FROM pins WHERE source = ?", source);
+}
+
 }  // namespace crab::store::sqlite

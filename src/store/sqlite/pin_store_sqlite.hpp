@@ -18,6 +18,7 @@ public:
 
     Result<std::vector<trust::Pin>> load(std::string_view source) override;
     Result<void> put(std::span<const trust::Pin> pins) override;
+    Result<void> forget(std::string_view source) override;
 
 private:
     explicit PinStoreSqlite(Database database) : database_(std::move(database)) {}

@@ -22,6 +22,7 @@ namespace crab::mcp {
 namespace {
 
 constexpr std::size_t kReadPerTurn = std::size_t{256} << 10;
+constexpr std::chrono::minutes kNoiseLoggedEvery{1};
 
 void do_not_block(const Descriptor& fd) { ::fcntl(fd.get(), F_SETFL, O_NONBLOCK); }
 
@@ -76,9 +77,10 @@ Task<Result<void>> ChildTransport::start(Deadline) {
 }
 
 Task<void> ChildTransport::run(UpstreamExchange& exchange, Deadline deadline) {
-    const auto place = running_.insert(running_.end(), {&exchange, written_ + queued_.size()});
+    const auto place = running_.insert(running_.end(), {&exchange, last_line_ + 1});
     const ScopeExit leave([&] {
-        exchange.written = exchange.written || written_ > place->begin;
+        exchange.written = exchange.written || was_written(*place);
+        if (!exchange.written) take_back(place->line);  // or it would run though nobody waits
         running_.erase(place);
     });
     if (!queue_line(exchange.message))
@@ -90,18 +92,34 @@ Task<void> ChildTransport::run(UpstreamExchange& exchange, Deadline deadline) {
 void ChildTransport::send(std::string message) { static_cast<void>(queue_line(message)); }
 
 bool ChildTransport::queue_line(std::string_view message) {
-    if (ended_ || closing_ || queued_.size() + message.size() > options_.max_queued) return false;
-    append_line(queued_, message);
+    if (ended_ || closing_ || queued_ + message.size() > options_.max_queued) return false;
+    Line& line = queue_.emplace_back(Line{.number = ++last_line_, .text = {}});
+    append_line(line.text, message);
+    queued_ += line.text.size();
     write_queued();
     return true;
 }
 
+/// A line of which the child has nothing yet.
+void ChildTransport::take_back(std::uint64_t number) {
+    const auto line = std::ranges::find(queue_, number, &Line::number);
+    if (line == queue_.end()) return;
+    queued_ -= line->text.size();
+    queue_.erase(line);
+}
+
 void ChildTransport::write_queued() {
-    while (!queued_.empty() && input_->is_open()) {
-        const ssize_t count = write_quietly(input_->fd(), queued_);
+    while (!queue_.empty() && input_->is_open()) {
+        Line& line = queue_.front();
+        const ssize_t count =
+            write_quietly(input_->fd(), std::string_view(line.text).substr(sent_));
         if (count > 0) {
-            written_ += static_cast<std::uint64_t>(count);
-            queued_.erase(0, static_cast<std::size_t>(count));
+            begun_ = line.number;
+            sent_ += static_cast<std::size_t>(count);
+            if (sent_ < line.text.size()) continue;
+            queued_ -= line.text.size();
+            sent_ = 0;
+            queue_.pop_front();
         } else if (errno != EINTR) {
             if (errno != EAGAIN) input_->close();  // its output tells the rest
             return;
@@ -144,14 +162,21 @@ bool ChildTransport::take_lines(std::string_view bytes) {
             noise_ = 0;
             continue;
         }
-        if (noise_ == 0)
-            log::warn("an MCP server writes what is no message to its standard output",
-                      {{"source", options_.source}, {"line", line.text.substr(0, 200)}});
+        note_noise(line.text);
         if (++noise_ >= kMostNoise)
             end(fmt::format("the MCP server wrote {} lines in a row that are no messages",
                             kMostNoise));
     }
     return false;
+}
+
+/// Once a minute, for it may alternate with messages.
+void ChildTransport::note_noise(std::string_view line) {
+    const SteadyTime now = loop_.clock().steady_now();
+    if (now < quiet_until_) return;
+    quiet_until_ = now + kNoiseLoggedEvery;
+    log::warn("an MCP server writes what is no message to its standard output",
+              {{"source", options_.source}, {"bytes", line.size()}});
 }
 
 void ChildTransport::read_errors() {
@@ -197,7 +222,7 @@ void ChildTransport::end(std::string why) {
 void ChildTransport::fail_running(const Error& why) {
     std::vector<UpstreamExchange*> all;
     for (const Running& each : running_) {
-        each.exchange->written = each.exchange->written || written_ > each.begin;
+        each.exchange->written = each.exchange->written || was_written(each);
         all.push_back(each.exchange);
     }
     for (UpstreamExchange* const exchange : all) {

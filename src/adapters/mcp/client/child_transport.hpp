@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <list>
 #include <memory>
 #include <string>
@@ -44,12 +45,19 @@ public:
     Task<void> close() override;
 
 private:
-    /// A request under way and where its line begins among all bytes for the child.
+    /// A request under way, and the number of its line.
     struct Running {
         UpstreamExchange* exchange;
-        std::uint64_t begin;
+        std::uint64_t line;
+    };
+    struct Line {
+        std::uint64_t number;
+        std::string text;
     };
     bool queue_line(std::string_view message);
+    bool was_written(const Running& one) const { return begun_ >= one.line; }
+    void take_back(std::uint64_t number);
+    void note_noise(std::string_view line);
     void write_queued();
     void read_output();
     bool take_lines(std::string_view bytes);
@@ -64,11 +72,15 @@ private:
     Child child_;
     std::shared_ptr<FdWatch> input_, output_, error_output_, pidfd_;
     LineReader lines_;
-    std::string queued_;
-    std::uint64_t written_ = 0;  ///< of all bytes queued so far
+    std::deque<Line> queue_;
+    std::size_t queued_ = 0;     ///< bytes in it
+    std::size_t sent_ = 0;       ///< of its first line
+    std::uint64_t last_line_ = 0;  ///< number of the line that was queued last
+    std::uint64_t begun_ = 0;  ///< number of the last line of which the child has something
     std::list<Running> running_;
     std::string errors_;  ///< the end of standard error
     int noise_ = 0;
+    SteadyTime quiet_until_{};  ///< no line of noise is logged before
     bool ended_ = false;   ///< nothing more is read or sent
     bool closing_ = false;
     Waiter gone_;  ///< woken when the child has ended

@@ -100,17 +100,20 @@ say "{\"resultType\":\"complete\",\"supportedVersions\":[\"2026-07-28\"],\
     EXPECT_EQ(session->server_capabilities(), "{}");
 }
 
-TEST_F(McpUpstreamChild, WhatCannotStartIsToldWithWhatItSaid) {
+TEST_F(McpUpstreamChild, WhatCannotStartIsToldAndItsLastWordsAreForTheOperatorOnly) {
     UpstreamOptions missing = base_options();
     missing.child = UpstreamChild{.words = {"/no/such/program"}};
     EXPECT_EQ(try_to_connect(std::move(missing)).error().code, ErrorCode::kUnavailable);
     UpstreamOptions broken = base_options();
-    broken.child = UpstreamChild{.words = {"/bin/sh", "-c", "echo no module >&2; exit 1"}};
+    broken.child = UpstreamChild{.words = {"/bin/sh", "-c", "echo token=SECRET >&2; exit 1"}};
+    broken.last_words = std::make_shared<std::string>();
+    const auto last_words = broken.last_words;
     const auto failed = try_to_connect(std::move(broken));
     ASSERT_FALSE(failed);
     EXPECT_EQ(failed.error().code, ErrorCode::kUnavailable);
-    EXPECT_NE(failed.error().message.find("no module"), std::string::npos)
-        << failed.error().message;
+    EXPECT_EQ(*last_words, "token=SECRET\n") << "for the operator";
+    EXPECT_EQ(failed.error().message.find("SECRET"), std::string::npos)
+        << "callers read it: " << failed.error().message;
 }
 
 TEST_F(McpUpstreamChild, WordsReachNoShellAndTheEnvironmentIsWhatIsGiven) {
@@ -176,6 +179,53 @@ TEST_F(McpUpstreamChild, AHangingCallEndsAtItsDeadlineAndIsCancelledUpstream) {
     loop.run([&] { signal.emit(); });
     EXPECT_EQ(hanging.get().error().code, ErrorCode::kCancelled);
     EXPECT_NE(outcome(call("what")).find(R"("requestId":4)"), std::string::npos);
+}
+
+TEST_F(McpUpstreamChild, ACallThatIsCancelledBeforeItsLineIsWrittenNeverRuns) {
+    connect(shell(modern(R"(*stall*) sleep 1; say '{}';;
+*fill*) say '{}';;
+*second*) seen=yes; say '{}';;
+*) say "{\"seen\":\"$seen\"}";;)")));
+    auto stalling = begin(session->request(call("stall")));
+    UpstreamRequest large = call("fill");
+    large.params = R"({"name":"fill","arguments":{"x":")" + std::string(100'000, 'x') + R"("}})";
+    auto filling = begin(session->request(std::move(large)));  // more than a pipe takes
+    CancelSignal signal;
+    auto queued = begin(session->request(call("second")), &signal);
+    loop.run([&] { signal.emit(); });
+    EXPECT_EQ(queued.get().error().code, ErrorCode::kCancelled);
+    EXPECT_TRUE(stalling.get());
+    EXPECT_TRUE(filling.get());
+    EXPECT_EQ(outcome(call("what")), R"({"seen":""})");
+}
+
+TEST_F(McpUpstreamChild, AResultWithTwoMembersOfANameIsRefused) {
+    connect(shell(modern(R"(*top*) say '{"isError":false,"content":[],"isError":true}';;
+*deep*) say '{"content":[{"type":"text","text":"a","text":"b"}]}';;
+*) say '{"content":[]}';;)")));
+    EXPECT_EQ(outcome(call("top")), "error TOOL_FAILED");
+    EXPECT_EQ(outcome(call("deep")), "error TOOL_FAILED");
+    EXPECT_EQ(outcome(call("x")), R"({"content":[]})");
+}
+
+TEST_F(McpUpstreamChild, AFloodOfProgressAndLogAndLargeOnesAreCutHere) {
+    connect(shell(modern(R"(*call*) i=0; while [ $i -lt 200 ]; do i=$((i+1));
+printf '%s\n' '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":'$id',)"
+                         R"("progress":'$i',"message":"m"}}' )"
+                         R"('{"jsonrpc":"2.0","method":"notifications/message",)"
+                         R"("params":{"level":"error","data":1}}'; done; say '{}';;)")));
+    told.level = "debug";
+    EXPECT_EQ(outcome(call("x")), "{}");
+    EXPECT_LE(told.all.size(), 360u) << "of 400; of each second 20 and 100";
+    told.all.clear();
+    wait(session->close());
+    loop.run([this] { session.reset(); });
+    connect(shell(modern(R"(*call*) x=$(head -c 70000 /dev/zero | tr '\0' x);
+printf '%s\n' '{"jsonrpc":"2.0","method":"notifications/message",)"
+                         R"("params":{"level":"error","data":"'$x'"}}'; say '{}';;)")));
+    EXPECT_EQ(outcome(call("x")), "{}");
+    ASSERT_EQ(told.all.size(), 1u);
+    EXPECT_EQ(told.all[0], "log error \"left out by the gateway: more than 64 KiB\"");
 }
 
 TEST_F(McpUpstreamChild, ProgressRisesAndLogIsOfTheOnlyCall) {

@@ -12,19 +12,8 @@ namespace {
 
 using EraChoice = UpstreamOptions::EraChoice;
 
-constexpr std::size_t kShownErrors = 1024;
-
 bool speaks_the_older_transport(int http_status) {
     return http_status == 400 || http_status == 404 || http_status == 405;
-}
-
-/// Why a child could not be opened, with what it said last.
-Error with_tail(Error error, const UpstreamConversation& conversation) {
-    const std::string tail = conversation.error_tail();
-    if (!tail.empty())
-        error.message +=
-            "; it says: " + tail.substr(tail.size() - std::min(tail.size(), kShownErrors));
-    return error;
 }
 
 }  // namespace
@@ -166,7 +155,8 @@ Task<McpConnector::Opened> McpConnector::finish(const Attempt& attempt, Conversa
         facts = fail(*conversation->ended_with());
     }
     co_await conversation->close();
-    co_return fail(with_tail(std::move(facts.error()), *conversation));
+    if (attempt.options.last_words) *attempt.options.last_words = conversation->error_tail();
+    co_return fail(std::move(facts.error()));
 }
 
 }  // namespace crab::mcp

@@ -47,6 +47,9 @@ struct UpstreamOptions {
     Milliseconds start_timeout{60'000};
     std::size_t max_reply = kMaxReply;
     std::string client_info;  ///< an object: {"name", "version", …}
+    /// Where the end of a child's standard error goes when it cannot be opened. It may hold
+    /// secrets: for operators, never for callers or the log.
+    std::shared_ptr<std::string> last_words;
 };
 
 /// Gives the `Authorization` header of requests to an upstream. Thread-safe.
@@ -68,8 +71,8 @@ public:
     /// all within `start_timeout`. `answers`: what the callers of this session can answer, declared
     /// upstream as far as `ask` and the era allow; legacy sessions have it for good, on modern ones
     /// each request's inquirer counts. A `known` era that turns out wrong is probed anew.
-    /// Errors: kUnavailable (not reached, child ended: with the end of its standard error),
-    /// kTimeout, kCancelled, kAuthRequired, kToolFailed (not MCP, or no common version).
+    /// Errors: kUnavailable (not reached, child ended), kTimeout, kCancelled, kAuthRequired,
+    /// kToolFailed (not MCP, or no common version).
     virtual Task<Result<std::shared_ptr<UpstreamSession>>> connect(
         UpstreamOptions options, core::Inquirer::Answers answers) = 0;
 };

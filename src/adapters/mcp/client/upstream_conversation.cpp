@@ -2,6 +2,7 @@
 
 #include "adapters/mcp/client/coroutine_ends.hpp"
 #include "adapters/mcp/wire/message_writer.hpp"
+#include "base/cut_text.hpp"
 #include "base/log.hpp"
 #include "base/scope_exit.hpp"
 #include "json/raw_parts.hpp"
@@ -15,6 +16,16 @@ namespace crab::mcp {
 namespace {
 
 constexpr std::size_t kMostQuestions = 32;  ///< of one request at a time
+constexpr std::size_t kMostQuestionsOfACall = 64;
+constexpr std::size_t kMostProgressText = 4 << 10;
+constexpr std::size_t kMostLogData = 64 << 10;
+constexpr std::size_t kMostLogger = 256;
+constexpr std::string_view kTooLargeLog = "\"left out by the gateway: more than 64 KiB\"";
+
+/// Whether its result is passed on, or read more than once; entries of lists are judged one by one.
+bool needs_one_meaning(std::string_view method) {
+    return !method.ends_with("/list") && method != "initialize" && method != "server/discover";
+}
 
 constexpr std::array<std::string_view, 8> kLevels{"debug", "info",     "notice", "warning",
                                                   "error", "critical", "alert",  "emergency"};
@@ -168,7 +179,12 @@ void UpstreamConversation::on_response(Message& message, UpstreamExchange* carri
                        {"id", message.id ? message.id->json() : std::string("none")}});
         return;
     }
-    if (message.kind == Message::Kind::kResult)
+    if (message.is_ambiguous && needs_one_meaning(exchange->method))
+        exchange->fail({.code = ErrorCode::kToolFailed,
+                        .message = "the MCP server's answer has two members of one name, so that "
+                                   "it means different things to different readers; the call may "
+                                   "have taken effect"});
+    else if (message.kind == Message::Kind::kResult)
         exchange->end(std::string(message.result));
     else
         exchange->end(std::unexpected(std::move(message.error)));
@@ -190,7 +206,9 @@ void UpstreamConversation::on_progress(std::string_view params) {
         *progress <= exchange->progress)
         return;
     exchange->progress = *progress;
-    core::Progress told{.message = json::find_raw_string(params, "message").value_or(""),
+    if (!exchange->progress_rate.admits(loop_.clock().steady_now())) return;
+    const std::string text = json::find_raw_string(params, "message").value_or("");
+    core::Progress told{.message = std::string(cut_text(text, kMostProgressText)),
                         .progress = progress,
                         .total = find_number(params, "total")};
     exchange->sink->on_progress(told);
@@ -205,10 +223,12 @@ bool UpstreamConversation::on_log(std::string_view params, UpstreamExchange* car
     const std::string_view wanted = exchange->sink->wanted_log_level();
     if (wanted.empty() || rank_of(level) >= kLevels.size() || is_lower_level(level, wanted))
         return true;
+    if (!exchange->log_rate.admits(loop_.clock().steady_now())) return true;
     const std::string logger = json::find_raw_string(params, "logger").value_or("");
+    const std::string_view data = json::find_raw(params, "data").value_or("null");
     exchange->sink->on_log({.level = level,
-                            .logger = logger,
-                            .data = json::find_raw(params, "data").value_or("null")});
+                            .logger = cut_text(logger, kMostLogger),
+                            .data = data.size() <= kMostLogData ? data : kTooLargeLog});
     return true;
 }
 
@@ -228,7 +248,7 @@ void UpstreamConversation::on_request(const Message& message, UpstreamExchange* 
     }
     auto question = upstream_question(options_.source, suggested_key(message.params),
                                       message.method, message.params);
-    if (!question) return refuse(rpc_code::kMethodNotFound, "the gateway has no such method");
+    if (!question) return refuse(question.error().code, question.error().message);
     UpstreamExchange* owner = carrier;
     if (owner == nullptr && options_.interactive) owner = only_one_running();
     if (owner == nullptr || owner->over() || owner->inquirer == nullptr)
@@ -237,6 +257,8 @@ void UpstreamConversation::on_request(const Message& message, UpstreamExchange* 
         return refuse(rpc_code::kMethodNotFound, "nobody declared to answer that");
     if (owner->questions.size() >= kMostQuestions)
         return refuse(rpc_code::kInternalError, "too many questions at a time");
+    if (++owner->asked > kMostQuestionsOfACall)
+        return refuse(rpc_code::kInternalError, "too many questions in one call");
     owner->questions.spawn("question of an MCP server",
                            answer(*owner, *message.id, std::move(*question)));
 }

@@ -3,15 +3,32 @@
 #include "adapters/mcp/client/pausable_deadline.hpp"
 #include "adapters/mcp/client/upstream_session.hpp"
 #include "adapters/mcp/wire/request_id.hpp"
+#include "base/clock.hpp"
 #include "base/task/task_group.hpp"
 #include "base/task/waiter.hpp"
 
+#include <chrono>
+#include <cstddef>
 #include <limits>
 #include <optional>
 #include <string>
 #include <utility>
 
 namespace crab::mcp {
+
+/// How many times in a second something is let through.
+struct RateWindow {
+    int most;
+    SteadyTime begun{};
+    int passed = 0;
+    bool admits(SteadyTime now) {
+        if (now - begun >= std::chrono::seconds(1)) {
+            begun = now;
+            passed = 0;
+        }
+        return passed++ < most;
+    }
+};
 
 /// One JSON-RPC request on its way to an upstream, as conversation and transport see it. It lives
 /// in the frame of the coroutine that waits for it.
@@ -26,6 +43,8 @@ struct UpstreamExchange {
     core::FrameSink* sink = nullptr;
     core::Inquirer* inquirer = nullptr;
     double progress = -std::numeric_limits<double>::infinity();  ///< of the last message of it
+    std::size_t asked = 0;  ///< questions of the upstream so far
+    RateWindow progress_rate{.most = 20}, log_rate{.most = 100};
 
     std::optional<UpstreamReply> reply;
     std::optional<Error> failure;   ///< of the transport, in place of a reply

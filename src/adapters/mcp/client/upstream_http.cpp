@@ -126,8 +126,10 @@ HttpRefusal http_refusal(const UpstreamBody& body, SystemTime now) {
                                            status))};
     if (status == 429)
         return {.error = error(ErrorCode::kRateLimited, "the MCP server has too many requests")};
+    // a proxy says 503, too, when the server behind it has died over a request
     if (status == 503)
-        return {.error = error(ErrorCode::kUnavailable, "the MCP server is not available")};
+        return {.error = error(ErrorCode::kUnavailable, "the MCP server is not available"),
+                .unrun = body.retry_after(now).has_value()};
     if (status >= 500)
         return {.error = error(ErrorCode::kUnavailable,
                                fmt::format("the MCP server failed with HTTP {}", status)),

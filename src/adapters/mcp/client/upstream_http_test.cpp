@@ -401,6 +401,8 @@ TEST_F(McpUpstreamHttp, RefusalsSayWhetherItRan) {
     ASSERT_FALSE(busy);
     EXPECT_EQ(busy.error().code, ErrorCode::kUnavailable);
     EXPECT_EQ(busy.error().retry_after, 7s);
+    server.answers["tools/call"] = status_answer(503);
+    EXPECT_EQ(outcome(call("x")), "error OUTCOME_UNKNOWN") << "a proxy may say it of a dead server";
     server.answers["tools/call"] = status_answer(429);
     EXPECT_EQ(outcome(call("x")), "error RATE_LIMITED");
     server.answers["tools/call"] = status_answer(500);
@@ -410,7 +412,7 @@ TEST_F(McpUpstreamHttp, RefusalsSayWhetherItRan) {
     server.answers["tools/call"] = status_answer(200, "<html>");
     EXPECT_EQ(outcome(call("x")), "error TOOL_FAILED");
     server.answers["tools/call"] = status_answer(
-        400, R"({"jsonrpc":"2.0","id":7,"error":{"code":-32020,"message":"Mcp-Param-A"}})");
+        400, R"({"jsonrpc":"2.0","id":8,"error":{"code":-32020,"message":"Mcp-Param-A"}})");
     EXPECT_EQ(outcome(call("x")), "rpc -32020");
 }
 

@@ -3,6 +3,8 @@
 #include "adapters/mcp/client/outgoing_params.hpp"
 #include "adapters/mcp/wire/request_headers.hpp"
 #include "adapters/mcp/wire/result.hpp"
+#include "adapters/mcp/wire/safe_text.hpp"
+#include "base/cut_text.hpp"
 #include "json/raw_parts.hpp"
 #include "json/writer.hpp"
 
@@ -11,6 +13,7 @@
 namespace crab::mcp {
 namespace {
 
+constexpr std::size_t kShownWords = 512;  // of an upstream, in an error
 // what an upstream says of itself is kept as long as it is connected, and shown
 constexpr std::size_t kMostOfItself = std::size_t{8} << 10;
 
@@ -40,7 +43,8 @@ UpstreamFacts facts_of(FoundEra found, std::string_view result) {
 
 Error not_mcp(const UpstreamOptions& options, std::string_view what) {
     return {.code = ErrorCode::kToolFailed,
-            .message = fmt::format("the MCP server {} {}", options.source, what)};
+            .message = fmt::format("the MCP server {} {}", options.source,
+                                   cut_text(clean_text(what).text, kShownWords))};
 }
 
 UpstreamConversation::Request discovery(const UpstreamOptions& options, Revision revision,

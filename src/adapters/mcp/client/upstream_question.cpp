@@ -1,10 +1,12 @@
 #include "adapters/mcp/client/upstream_question.hpp"
 
+#include "adapters/mcp/wire/safe_text.hpp"
 #include "adapters/mcp/wire/shown_url.hpp"
 #include "json/raw_parts.hpp"
 #include "json/writer.hpp"
 
 #include <charconv>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -15,40 +17,56 @@ constexpr std::size_t kMostKeyBytes = 64;
 constexpr std::string_view kKeyBytes =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
 
-std::optional<core::Question::Kind> kind_of(std::string_view method, std::string_view params) {
+constexpr std::size_t kMostElicitation = 128 << 10;
+
+std::unexpected<RpcError> refuse(std::int64_t code, std::string why) {
+    return std::unexpected(RpcError{.code = code, .message = std::move(why), .data = {}});
+}
+
+std::expected<core::Question::Kind, RpcError> kind_of_elicitation(std::string_view params) {
     using Kind = core::Question::Kind;
-    if (method == "elicitation/create")
-        return json::find_raw_string(params, "mode") == "url" ? Kind::kUrl : Kind::kForm;
+    if (params.size() > kMostElicitation)
+        return refuse(rpc_code::kInvalidParams, "a question of more than 128 KiB");
+    const auto raw = json::find_raw(params, "mode");
+    const auto mode = raw ? json::read_raw_string(*raw) : std::optional<std::string>("form");
+    if (mode == "form") return Kind::kForm;
+    if (mode != "url") return refuse(rpc_code::kInvalidParams, "there is no such mode");
+    if (!is_shown_url(json::find_raw_string(params, "url").value_or("")))
+        return refuse(rpc_code::kInvalidParams,
+                      "people are asked to open https URLs, and http ones of their own machine");
+    return Kind::kUrl;
+}
+
+std::expected<core::Question::Kind, RpcError> kind_of(std::string_view method,
+                                                      std::string_view params) {
+    using Kind = core::Question::Kind;
+    if (method == "elicitation/create") return kind_of_elicitation(params);
     if (method == "sampling/createMessage") return Kind::kSampling;
     if (method == "roots/list") return Kind::kRoots;
-    return std::nullopt;
+    return refuse(rpc_code::kMethodNotFound, "the gateway has no such method");
 }
 
 }  // namespace
 
-std::optional<core::Question> upstream_question(std::string_view source, std::string_view key,
-                                                std::string_view method, std::string_view params) {
+std::expected<core::Question, RpcError> upstream_question(std::string_view source,
+                                                          std::string_view key,
+                                                          std::string_view method,
+                                                          std::string_view params) {
     const auto kind = kind_of(method, params);
-    if (!kind) return std::nullopt;
-    if (*kind == core::Question::Kind::kUrl &&
-        !is_shown_url(json::find_raw_string(params, "url").value_or("")))
-        return std::nullopt;
+    if (!kind) return std::unexpected(kind.error());
     core::Question question{
         .kind = *kind, .key = std::string(key), .method = std::string(method), .params = {}};
     const bool names_source =
         *kind == core::Question::Kind::kForm || *kind == core::Question::Kind::kUrl;
     json::Writer writer(question.params);
     writer.begin_object();
+    if (names_source) {  // whatever the upstream says, or does not say
+        const auto text = json::find_raw_string(params, "message").value_or("");
+        writer.key("message").string(fmt::format("[{}] {}", source, clean_text(text).text));
+    }
     for (json::RawParts members(params); members.next();) {
-        if (members.name() == "_meta") continue;
-        const auto text = names_source && members.name() == "message"
-                              ? json::read_raw_string(members.value())
-                              : std::nullopt;
-        writer.key(members.name());
-        if (text)
-            writer.string(fmt::format("[{}] {}", source, *text));
-        else
-            writer.raw(members.value());
+        if (members.name() == "_meta" || (names_source && members.name() == "message")) continue;
+        writer.key(members.name()).raw(members.value());
     }
     writer.end_object();
     return question;

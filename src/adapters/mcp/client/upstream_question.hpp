@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "core/call/inquirer.hpp"
 
+#include <expected>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,11 +14,14 @@
 /// Source: docs/protocols/mcp.md, section 4.8.
 namespace crab::mcp {
 
-/// A question for Inquirer::ask(), its message with `[<source>] ` in front. Nothing for a method
-/// that asks nobody, and for a page that may not be shown. `params`: an object, or empty; without
-/// `_meta` afterwards.
-std::optional<core::Question> upstream_question(std::string_view source, std::string_view key,
-                                                std::string_view method, std::string_view params);
+/// A question for Inquirer::ask(), its message cleaned and with `[<source>] ` in front. `params`:
+/// an object, or empty; without `_meta` afterwards. Errors, as the upstream is told: -32601 for a
+/// method that asks nobody; -32602 for an unknown mode, a URL that nobody should open, and an
+/// elicitation of more than 128 KiB.
+std::expected<core::Question, RpcError> upstream_question(std::string_view source,
+                                                          std::string_view key,
+                                                          std::string_view method,
+                                                          std::string_view params);
 
 /// The key that a legacy upstream would like its question to have where questions have keys:
 /// `_meta` `crab/inputKey` of its params, 1 to 64 of `[A-Za-z0-9_.-]`; else empty.

@@ -1,6 +1,8 @@
 #include "adapters/mcp/client/upstream_rounds.hpp"
 
 #include "adapters/mcp/client/upstream_question.hpp"
+#include "adapters/mcp/wire/safe_text.hpp"
+#include "base/cut_text.hpp"
 #include "base/task/gather.hpp"
 #include "json/raw_parts.hpp"
 #include "json/writer.hpp"
@@ -10,6 +12,11 @@
 #include <fmt/format.h>
 
 namespace crab::mcp {
+namespace {
+
+constexpr std::size_t kShownMethod = 64;
+
+}  // namespace
 
 Result<KeyedQuestions> read_questions(std::string_view input_requests, const QuestionRules& rules,
                                       const std::vector<std::string>& without) {
@@ -24,10 +31,13 @@ Result<KeyedQuestions> read_questions(std::string_view input_requests, const Que
         const std::string method = json::find_raw_string(members.value(), "method").value_or("");
         auto question = upstream_question(rules.source, key, method,
                                           json::find_raw(members.value(), "params").value_or(""));
+        if (!question && question.error().code == rpc_code::kInvalidParams)
+            return fail(ErrorCode::kToolFailed,
+                        "the MCP server's question is refused: " + question.error().message);
         if (!question || !may_ask(*question, rules.answers, rules.ask))
-            return fail(
-                ErrorCode::kToolFailed,
-                fmt::format("the MCP server asks \"{}\", which this caller cannot answer", method));
+            return fail(ErrorCode::kToolFailed,
+                        fmt::format("the MCP server asks \"{}\", which this caller cannot answer",
+                                    cut_text(clean_text(method).text, kShownMethod)));
         questions.emplace_back(key, *std::move(question));
     }
     return questions;

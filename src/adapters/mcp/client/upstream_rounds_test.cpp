@@ -142,6 +142,43 @@ TEST_F(McpUpstreamRounds, ALegacyServersQuestionsGoToTheOnlyCallOfAnInteractiveC
     EXPECT_EQ(person.asked.size(), 1u);
 }
 
+TEST(McpUpstreamQuestion, PeopleAreAskedToOpenSafeUrlsOnly) {
+    const auto code = [](const std::string& params) -> std::int64_t {
+        const auto question = upstream_question("files", "k", "elicitation/create", params);
+        return question ? 0 : question.error().code;
+    };
+    EXPECT_EQ(code(R"({"mode":"url","message":"m","url":"https://example.com/x"})"), 0);
+    EXPECT_EQ(code(R"({"mode":"url","message":"m","url":"http://localhost:8/x"})"), 0);
+    for (const char* url : {"http://evil.example/", "javascript:x()", "file:///etc/passwd", ""})
+        EXPECT_EQ(code(fmt::format(R"({{"mode":"url","message":"m","url":"{}"}})", url)), -32602);
+    EXPECT_EQ(code(R"({"mode":"url","message":"m"})"), -32602);
+    EXPECT_EQ(code(R"({"mode":"form2","message":"m"})"), -32602);
+    EXPECT_EQ(code(R"({"mode":7,"message":"m"})"), -32602);
+    EXPECT_EQ(code(R"({"message":"m","x":")" + std::string(200'000, 'x') + "\"}"), -32602);
+}
+
+TEST(McpUpstreamQuestion, AFormShowsItsSourceWhateverItSays) {
+    const auto params = [](std::string_view text) {
+        return upstream_question("files", "k", "elicitation/create", text).value().params;
+    };
+    EXPECT_EQ(params(R"({"requestedSchema":{}})"),
+              R"({"message":"[files] ","requestedSchema":{}})");
+    EXPECT_EQ(params(R"({"message":7})"), R"({"message":"[files] "})");
+    EXPECT_EQ(params("{\"message\":\"\u202E\u200Bhi\",\"_meta\":{}}"),
+              R"({"message":"[files] hi"})");
+}
+
+TEST_F(McpUpstreamRounds, ATaskMayNotAskWithoutEnd) {
+    connect(shell(modern(
+        R"(*tasks/update*) say '{"resultType":"complete"}';;
+*tasks/get*) n=$((n+1)); say '{"resultType":"complete","taskId":"t1",)"
+        R"("status":"input_required","pollIntervalMs":1,"inputRequests":{"k'$n'":)" +
+        std::string(kQuestion) + R"(}}';;
+*) say '{"resultType":"task","taskId":"t1","status":"working","pollIntervalMs":1}';;)")));
+    EXPECT_EQ(outcome(call("slow")), "error TOOL_FAILED");
+    EXPECT_EQ(person.asked.size(), 10u);
+}
+
 TEST(McpUpstreamQuestion, ALegacyServerMaySuggestTheKeyOfItsQuestion) {
     EXPECT_EQ(suggested_key(R"({"_meta":{"crab/inputKey":"user_name"},"message":"Who?"})"),
               "user_name");

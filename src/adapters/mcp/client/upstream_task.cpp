@@ -199,6 +199,10 @@ Task<Result<void>> UpstreamLink::feed_task(Course& course, std::string_view id,
         read_questions(json::find_raw(state, "inputRequests").value_or(""), rules, asked);
     if (!questions) co_return fail(std::move(questions.error()));
     if (questions->empty()) co_return Result<void>();
+    if (++course.rounds > kMostRounds)
+        co_return fail(ErrorCode::kToolFailed,
+                       fmt::format("the MCP server's task has asked {} times and still wants more",
+                                   kMostRounds));
     for (const auto& [key, question] : *questions) asked.push_back(key);
     const SteadyTime began = conversation_->loop().clock().steady_now();
     auto answers = co_await ask_all(*course.request.inquirer, std::move(*questions));

@@ -67,6 +67,26 @@ const Catalog* find_source(const Sources& sources, std::string_view name) {
     return found == sources.end() ? nullptr : *found;
 }
 
+const Catalog* holder_of(const Sources& sources, std::vector<std::string> Catalog::* held,
+                         std::string_view key) {
+    const auto found = std::ranges::find_if(sources, [&](const Catalog* source) {
+        return std::ranges::find(source->*held, key) != (source->*held).end();
+    });
+    return found == sources.end() ? nullptr : *found;
+}
+
+/// The call is told that it is held back, which is more than "not found".
+CatalogView::Found find_held_prompt(const Sources& sources, std::string_view name) {
+    for (const Catalog* const source : sources) {
+        for (const std::string& held : source->held_prompts) {
+            const std::string own = tool_name(held);
+            if (held == name || own == name || qualified_name(source->source, own) == name)
+                return CatalogView::Target{source, held};
+        }
+    }
+    return std::unexpected(std::string());
+}
+
 /// The templates that say most of this URI themselves; several if they say equally much.
 std::vector<const CatalogView::Item*> closest(const Items& templates, std::string_view uri,
                                               MatchBudget& budget) {
@@ -156,6 +176,9 @@ CatalogView::Found CatalogView::find_resource(std::string_view uri, std::string_
         return std::unexpected(ambiguous(uri, qualified_uri(close.front()->source->source, uri),
                                          qualified_uri((*other)->source->source, uri)));
     if (!close.empty()) return Target{close.front()->source, std::string(uri)};
+    // The call is told that it is held back, which is more than "not found".
+    if (const Catalog* const source = holder_of(readable, &Catalog::held_resources, uri))
+        return Target{source, std::string(uri)};
     if (uri.starts_with(kScheme)) return std::unexpected(std::string());  // no source's own form
     const auto has_some = [](const Catalog* source) {
         return !source->resources.empty() || !source->templates.empty();
@@ -168,7 +191,7 @@ CatalogView::Found CatalogView::find_resource(std::string_view uri, std::string_
 CatalogView::Found CatalogView::find_prompt(std::string_view name) const {
     if (const Item* const item = find(prompts, name)) return Target{item->source, item->entry->key};
     const auto [first, end] = std::ranges::equal_range(aliases, name, {}, &Alias::name);
-    if (first == end) return std::unexpected(std::string());
+    if (first == end) return find_held_prompt(gettable, name);
     const Item& found = prompts[first->prompt];
     const auto last = std::prev(end);  // one prompt may have the name twice
     if (!first->plain || first->prompt == last->prompt)

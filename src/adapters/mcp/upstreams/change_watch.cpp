@@ -14,6 +14,9 @@ namespace {
 constexpr DoublingDelay kPause{.first = Milliseconds(1'000), .longest = Milliseconds(60'000)};
 constexpr std::chrono::seconds kSubscribeWithin{10};
 constexpr std::size_t kMostUris = 256;
+constexpr std::chrono::seconds kReopenEvery{1};
+constexpr Milliseconds kTellEvery{100};
+constexpr std::size_t kMostUpdated = 1024;  // resources to be told of at a time
 
 }  // namespace
 
@@ -27,6 +30,9 @@ bool has_capability(std::string_view capabilities, std::string_view capability,
 void ChangeWatch::start(std::shared_ptr<UpstreamSession> session) {
     session_ = std::move(session);
     subscribed_.clear();
+    asked_.clear();
+    updated_.clear();
+    looking_later_ = telling_later_ = false;
     stopping_ = running_ = again_ = false;
     modern_ = session_->era() == Era::kModern;
     look_again();
@@ -34,13 +40,59 @@ void ChangeWatch::start(std::shared_ptr<UpstreamSession> session) {
 
 void ChangeWatch::look_again() {
     if (!session_ || stopping_) return;
-    again_ = true;
-    if (running_) {
-        if (modern_) tasks_.cancel();  // the stream that is open asks for other resources
-        return;
+    if (running_ && modern_) {
+        // The stream that is open asks for other resources. It goes on until it is opened anew,
+        // which is not done for each of many changes.
+        if (wanted() == asked_) return;
+        const SteadyTime when = asked_at_ + kReopenEvery;
+        if (clock_.steady_now() < when) {
+            if (!std::exchange(looking_later_, true))
+                pauses_.spawn("changes of an MCP server, later", look_later(when));
+            return;
+        }
+        again_ = true;
+        return tasks_.cancel();
     }
+    again_ = true;
+    if (running_) return;
     running_ = true;
     tasks_.spawn("changes of an MCP server", modern_ ? listen() : subscribe());
+}
+
+Task<void> ChangeWatch::look_later(SteadyTime when) {
+    Waiter pause(timers_);
+    co_await pause.wait(when);
+    looking_later_ = false;
+    look_again();
+}
+
+void ChangeWatch::updated(std::string_view uri) {
+    if (!session_ || stopping_) return;
+    if (telling_later_) {
+        if (updated_.size() < kMostUpdated) updated_.emplace(uri);
+        return;
+    }
+    watches_.updated(source_, uri);
+    telling_later_ = true;
+    pauses_.spawn("changed resources of an MCP server", tell_later());
+}
+
+Task<void> ChangeWatch::tell_later() {
+    do {
+        Waiter pause(timers_);
+        co_await pause.wait(clock_.steady_now() + kTellEvery);
+        const auto told = std::exchange(updated_, {});
+        for (const std::string& uri : told) watches_.updated(source_, uri);
+        if (told.empty()) telling_later_ = false;
+    } while (telling_later_ && !stopping_);
+    telling_later_ = false;
+}
+
+/// Those that are watched longest, so that nobody's new watches end those of others.
+std::vector<std::string> ChangeWatch::wanted() const {
+    std::vector<std::string> uris = watches_.wanted(source_);
+    if (uris.size() > kMostUris) uris.resize(kMostUris);
+    return uris;
 }
 
 std::string ChangeWatch::listen_params() const {
@@ -53,11 +105,9 @@ std::string ChangeWatch::listen_params() const {
         writer.key("promptsListChanged").boolean(true);
     if (has_capability(has, "resources", "listChanged"))
         writer.key("resourcesListChanged").boolean(true);
-    const auto wanted = watches_.wanted(source_);
-    if (!wanted.empty() && has_capability(has, "resources", "subscribe")) {
+    if (!asked_.empty() && has_capability(has, "resources", "subscribe")) {
         writer.key("resourceSubscriptions").begin_array();
-        for (std::size_t i = 0; i < std::min(wanted.size(), kMostUris); ++i)
-            writer.string(wanted[i]);
+        for (const std::string& uri : asked_) writer.string(uri);
         writer.end_array();
     }
     writer.end_object().end_object();
@@ -69,6 +119,8 @@ Task<void> ChangeWatch::listen() {
     std::uint64_t failures = 0;
     while (!stopping_ && session_->is_open()) {
         again_ = false;
+        asked_ = wanted();
+        asked_at_ = clock_.steady_now();
         UpstreamRequest request;
         request.method = "subscriptions/listen";
         request.params = listen_params();
@@ -93,8 +145,7 @@ Task<void> ChangeWatch::listen() {
 Task<void> ChangeWatch::subscribe() {
     while (!stopping_ && std::exchange(again_, false)) {
         if (!has_capability(session_->server_capabilities(), "resources", "subscribe")) break;
-        std::vector<std::string> uris = watches_.wanted(source_);
-        if (uris.size() > kMostUris) uris.resize(kMostUris);
+        const std::vector<std::string> uris = this->wanted();
         const std::set<std::string> wanted(uris.begin(), uris.end());
         for (const std::string& uri : wanted) {
             if (stopping_ || !session_->is_open()) break;
@@ -123,11 +174,14 @@ Task<bool> ChangeWatch::subscription(std::string_view method, const std::string&
 
 Task<void> ChangeWatch::stop() {
     stopping_ = true;
-    const auto begin = [&](std::coroutine_handle<> asking, TaskChain& chain) {
-        tasks_.stop(
-            [asking, home = chain.executor()] { asio::post(home, [asking] { asking.resume(); }); });
-    };
-    co_await suspend(begin);
+    for (TaskGroup* const group : {&pauses_, &tasks_}) {
+        const auto begin = [&](std::coroutine_handle<> asking, TaskChain& chain) {
+            group->stop([asking, home = chain.executor()] {
+                asio::post(home, [asking] { asking.resume(); });
+            });
+        };
+        co_await suspend(begin);
+    }
     session_.reset();
 }
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace crab::mcp {
@@ -25,17 +26,23 @@ public:
           clock_(clock),
           source_(std::move(source)),
           watches_(watches),
+          pauses_(executor),
           tasks_(executor) {}
 
     /// Not before stop() has ended for the session before.
     void start(std::shared_ptr<UpstreamSession> session);
     /// What is watched has changed.
     void look_again();
+    /// A resource has changed: told at once, or together with others within 100 ms.
+    void updated(std::string_view uri);
     Task<void> stop();
 
 private:
     Task<void> listen();
     Task<void> subscribe();
+    Task<void> look_later(SteadyTime when);
+    Task<void> tell_later();
+    std::vector<std::string> wanted() const;
     std::string listen_params() const;
     Task<bool> subscription(std::string_view method, const std::string& uri);
 
@@ -45,8 +52,12 @@ private:
     ResourceWatches& watches_;
     std::shared_ptr<UpstreamSession> session_;
     std::set<std::string> subscribed_;
+    std::vector<std::string> asked_;  ///< what the listen stream asks for
+    SteadyTime asked_at_{};
+    std::set<std::string, std::less<>> updated_;  ///< to be told soon
+    bool looking_later_ = false, telling_later_ = false;
     bool modern_ = false, running_ = false, again_ = false, stopping_ = false;
-    TaskGroup tasks_;
+    TaskGroup pauses_, tasks_;
 };
 
 /// Whether a capabilities object has `capability`, and in it `flag` as true (empty: any).

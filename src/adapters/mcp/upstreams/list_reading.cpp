@@ -1,5 +1,7 @@
 #include "adapters/mcp/upstreams/list_reading.hpp"
 
+#include "adapters/mcp/wire/safe_text.hpp"
+#include "base/cut_text.hpp"
 #include "json/raw_parts.hpp"
 #include "json/writer.hpp"
 
@@ -11,6 +13,8 @@
 
 namespace crab::mcp {
 namespace {
+
+constexpr std::size_t kShownError = 512;
 
 std::optional<Milliseconds> ttl_of(std::string_view page) {
     const auto raw = json::find_raw(page, "ttlMs");
@@ -32,7 +36,7 @@ Result<void> ListPages::add(std::string_view page) {
     if (!array || !array->starts_with('[')) return wrong("has a page without entries");
     for (json::RawParts items(*array); items.next();) {
         if (!items.value().starts_with('{')) continue;  // nothing that could be named
-        if (reading_.entries.size() < kind_.most) {
+        if (takes(items.value())) {
             reading_.entries.emplace_back(items.value());
         } else {
             ++reading_.beyond;
@@ -40,8 +44,17 @@ Result<void> ListPages::add(std::string_view page) {
     }
     if (const auto ttl = ttl_of(page)) reading_.ttl = std::min(reading_.ttl.value_or(*ttl), *ttl);
     cursor_ = json::find_raw_string(page, "nextCursor");
+    if (cursor_ && cursor_->size() > kMostCursor) return wrong("has a cursor of more than 8 KiB");
     if (cursor_ && !seen_.insert(*cursor_).second) return wrong("repeats a cursor");
     return {};
+}
+
+bool ListPages::takes(std::string_view entry) {
+    if (reading_.entries.size() >= kind_.most || entry.size() > kind_.largest ||
+        entry.size() > budget_.left)
+        return false;
+    budget_.left -= entry.size();
+    return true;
 }
 
 std::string ListPages::params() const {
@@ -51,8 +64,9 @@ std::string ListPages::params() const {
     return out;
 }
 
-Task<Result<ListReading>> read_list(UpstreamSession& session, ListKind kind, Deadline deadline) {
-    ListPages pages(kind);
+Task<Result<ListReading>> read_list(UpstreamSession& session, ListKind kind, Deadline deadline,
+                                    ListBudget& budget) {
+    ListPages pages(kind, budget);
     while (!pages.complete()) {
         UpstreamRequest request;
         request.method = kind.method;
@@ -64,9 +78,10 @@ Task<Result<ListReading>> read_list(UpstreamSession& session, ListKind kind, Dea
         if (!*reply) {
             const RpcError& error = reply->error();
             if (error.code == rpc_code::kMethodNotFound) co_return ListReading();
-            co_return fail(ErrorCode::kToolFailed,
-                           fmt::format("its {} was answered with the error {}: {}", kind.method,
-                                       error.code, error.message));
+            co_return fail(
+                ErrorCode::kToolFailed,
+                fmt::format("its {} was answered with the error {}: {}", kind.method, error.code,
+                            cut_text(clean_text(error.message).text, kShownError)));
         }
         if (auto added = pages.add(**reply); !added) co_return fail(std::move(added.error()));
     }

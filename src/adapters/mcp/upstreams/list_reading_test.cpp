@@ -14,7 +14,8 @@ namespace {
 using testing::ElementsAre;
 
 TEST(McpListReading, AnEmptyCursorGoesOnAndOnlyItsAbsenceEndsTheList) {
-    ListPages pages(kToolList);
+    ListBudget budget;
+    ListPages pages(kToolList, budget);
     EXPECT_EQ(pages.params(), "");
     ASSERT_TRUE(pages.add(R"({"tools":[{"name":"a"}],"nextCursor":""})"));
     EXPECT_FALSE(pages.complete());
@@ -27,7 +28,8 @@ TEST(McpListReading, AnEmptyCursorGoesOnAndOnlyItsAbsenceEndsTheList) {
 }
 
 TEST(McpListReading, ARepeatedCursorIsAnError) {
-    ListPages pages(kToolList);
+    ListBudget budget;
+    ListPages pages(kToolList, budget);
     ASSERT_TRUE(pages.add(R"({"tools":[],"nextCursor":"x"})"));
     ASSERT_TRUE(pages.add(R"({"tools":[],"nextCursor":"y"})"));
     EXPECT_EQ(pages.add(R"({"tools":[],"nextCursor":"x"})").error().message,
@@ -35,35 +37,75 @@ TEST(McpListReading, ARepeatedCursorIsAnError) {
 }
 
 TEST(McpListReading, AThousandPagesAreEnough) {
-    ListPages pages(kToolList);
+    ListBudget budget;
+    ListPages pages(kToolList, budget);
     for (std::size_t i = 0; i < kMostPages; ++i)
         ASSERT_TRUE(pages.add(fmt::format(R"({{"tools":[],"nextCursor":"{}"}})", i)));
     EXPECT_FALSE(pages.add(R"({"tools":[]})"));
 }
 
 TEST(McpListReading, WhatIsAboveTheLimitIsCounted) {
-    const ListKind kind{"prompts/list", "prompts", 2};
-    ListPages pages(kind);
+    const ListKind kind{"prompts/list", "prompts", 2, 100};
+    ListBudget budget;
+    ListPages pages(kind, budget);
     ASSERT_TRUE(pages.add(R"({"prompts":[{"name":"a"},{"name":"b"},{"name":"c"},{}]})"));
     const ListReading read = pages.take();
     EXPECT_EQ(read.entries.size(), 2U);
     EXPECT_EQ(read.beyond, 2U);
 }
 
+TEST(McpListReading, EntriesAndListsHaveLimitsInBytes) {
+    const ListKind kind{"resources/list", "resources", 100, 40};
+    ListBudget budget{.left = 60};
+    ListPages pages(kind, budget);
+    const std::string large = R"({"name":")" + std::string(40, 'x') + R"("})";
+    ASSERT_TRUE(pages.add(R"({"resources":[)" + large +
+                          R"(,{"name":"xxxxxxxxxxxxxxx"},{"name":"b"}],"nextCursor":"1"})"));
+    ListPages other(kind, budget);
+    ASSERT_TRUE(other.add(R"({"resources":[{"name":"yyyyyyyyyyyyyyy"},{"name":"d"}]})"));
+    const ListReading first = pages.take(), second = other.take();
+    EXPECT_EQ(first.entries.size(), 2U);
+    EXPECT_EQ(first.beyond, 1U) << "one is too large";
+    EXPECT_THAT(second.entries, ElementsAre(R"({"name":"d"})")) << "all lists have one budget";
+    EXPECT_EQ(second.beyond, 1U);
+}
+
+TEST(McpListReading, ACursorOfMoreThanEightKibibytesIsAnError) {
+    ListBudget budget;
+    ListPages pages(kToolList, budget);
+    EXPECT_EQ(
+        pages.add(R"({"tools":[],"nextCursor":")" + std::string(8193, 'x') + "\"}").error().message,
+        "its tools/list has a cursor of more than 8 KiB");
+}
+
+TEST(McpListReading, WhatAnUpstreamSaysOfItsErrorIsCutAndCleaned) {
+    TestLoop loop;
+    ListBudget budget;
+    test::FakeSession session;
+    session.answer(
+        "prompts/list",
+        RpcError{.code = -1, .message = "a\u202Eb" + std::string(100'000, 'x'), .data = {}});
+    const auto read = loop.run(read_list(session, kPromptList, kNoDeadline, budget));
+    EXPECT_THAT(read.error().message, testing::HasSubstr(": abxxx"));
+    EXPECT_LT(read.error().message.size(), 600U);
+}
+
 TEST(McpListReading, APageWithoutItsArrayIsAnError) {
-    ListPages pages(kPromptList);
+    ListBudget budget;
+    ListPages pages(kPromptList, budget);
     EXPECT_EQ(pages.add(R"({"tools":[]})").error().code, ErrorCode::kToolFailed);
 }
 
 TEST(McpListReading, AllPagesAreAskedForAndMayBeRepeated) {
     TestLoop loop;
+    ListBudget budget;
     test::FakeSession session;
     session.answers["tools/list"] = [](UpstreamRequest& request) -> Task<Result<UpstreamReply>> {
         co_return UpstreamReply(request.params.empty()
                                     ? R"({"tools":[{"name":"a"}],"nextCursor":"2"})"
                                     : R"({"tools":[{"name":"b"}]})");
     };
-    const auto read = loop.run(read_list(session, kToolList, loop.in(Milliseconds(100))));
+    const auto read = loop.run(read_list(session, kToolList, loop.in(Milliseconds(100)), budget));
     ASSERT_TRUE(read) << read.error().message;
     EXPECT_EQ(read->entries.size(), 2U);
     ASSERT_EQ(session.requests.size(), 2U);
@@ -73,10 +115,12 @@ TEST(McpListReading, AllPagesAreAskedForAndMayBeRepeated) {
 
 TEST(McpListReading, AServerThatDoesNotKnowTheListHasNoneAndAnotherErrorIsTold) {
     TestLoop loop;
+    ListBudget budget;
     test::FakeSession session;
-    EXPECT_TRUE(loop.run(read_list(session, kPromptList, kNoDeadline)).value().entries.empty());
+    EXPECT_TRUE(
+        loop.run(read_list(session, kPromptList, kNoDeadline, budget)).value().entries.empty());
     session.answer("prompts/list", RpcError{.code = -32603, .message = "boom", .data = {}});
-    EXPECT_EQ(loop.run(read_list(session, kPromptList, kNoDeadline)).error().message,
+    EXPECT_EQ(loop.run(read_list(session, kPromptList, kNoDeadline, budget)).error().message,
               "its prompts/list was answered with the error -32603: boom");
 }
 

@@ -2,6 +2,7 @@
 
 #include "adapters/mcp/upstreams/tool_hosts.hpp"
 #include "adapters/mcp/wire/safe_text.hpp"
+#include "crypto/digest.hpp"
 
 #include <algorithm>
 #include <map>
@@ -30,19 +31,42 @@ std::vector<Catalog::Entry> accepted(const CatalogReading& reading, const HeldKe
     return entries;
 }
 
-}  // namespace
+std::shared_ptr<const HeldEntries> held_entries(const ReadLists& lists, const HeldKeys& held,
+                                                std::optional<HeldBack::Why> holds_all) {
+    auto entries = std::make_shared<HeldEntries>();
+    if (holds_all) entries->hold_all(*holds_all);
+    for (const auto& [key, why] : held) entries->hold(key.first, key.second, why);
+    for (const Catalog::Entry& each : accepted(lists.resources, held))
+        entries->offer_resource(each.key);
+    for (const Catalog::Entry& each : accepted(lists.templates, held))
+        entries->offer_template(each.key);
+    return entries;
+}
 
-std::vector<PinnedText> ReadLists::pinned() const {
+/// The texts move out of what was read, for they are needed here only.
+std::vector<PinnedText> pinned_of(ReadLists& lists) {
     std::vector<PinnedText> all;
-    for (const ReadTool& tool : tools.tools) {
-        all.push_back({.kind = std::string(kToolPin), .key = tool.facts.name, .text = tool.pinned});
-    }
-    for (const CatalogReading* reading : {&resources, &templates, &prompts})
+    for (ReadTool& tool : lists.tools.tools)
+        all.push_back({.kind = std::string(kToolPin),
+                       .key = tool.facts.name,
+                       .text = std::exchange(tool.pinned, {})});
+    for (const CatalogReading* reading : {&lists.resources, &lists.templates, &lists.prompts})
         all.insert(all.end(), reading->pinned.begin(), reading->pinned.end());
-    if (!instructions.empty())
-        all.push_back({.kind = std::string(kInstructionsPin), .key = {}, .text = instructions});
+    if (!lists.instructions.empty())
+        all.push_back(
+            {.kind = std::string(kInstructionsPin), .key = {}, .text = lists.instructions});
+    for (PinnedText& each : all) each.digest = crypto::sha256_hex(each.text);
     return all;
 }
+
+/// A name that begins like one of another source, `<source>__`, could be taken for it whenever that
+/// source is away.
+bool reads_as_qualified(std::string_view name) {
+    const std::size_t mark = name.find("__");
+    return mark != std::string_view::npos && mark > 0;
+}
+
+}  // namespace
 
 std::vector<LeftOut> ReadLists::left_out() const {
     std::vector<LeftOut> all = tools.left_out;
@@ -54,28 +78,31 @@ std::vector<LeftOut> ReadLists::left_out() const {
 }
 
 ReadLists read_lists(const RawLists& raw, const ToolRules& rules, ParamHeaders headers) {
-    return {.tools = read_tools(raw.tools, rules, headers),
-            .resources = read_catalog(raw.resources, "uri", kResourcePin),
-            .templates = read_catalog(raw.templates, "uriTemplate", kTemplatePin),
-            .prompts = read_catalog(raw.prompts, "name", kPromptPin),
-            .instructions = clean_text(raw.instructions).text,
-            .beyond = raw.beyond};
+    ReadLists lists{.tools = read_tools(raw.tools, rules, headers),
+                    .resources = read_catalog(raw.resources, "uri", kResourcePin),
+                    .templates = read_catalog(raw.templates, "uriTemplate", kTemplatePin),
+                    .prompts = read_catalog(raw.prompts, "name", kPromptPin),
+                    .instructions = clean_text(raw.instructions).text,
+                    .beyond = raw.beyond,
+                    .pinned = {}};
+    lists.pinned = pinned_of(lists);
+    return lists;
 }
 
-std::vector<HeldBack> find_look_alikes(const ReadLists& lists, const LookAlikes& elsewhere,
-                                       const Pins& pins) {
+std::vector<HeldBack> find_look_alikes(const ReadLists& lists, const LookAlikes& elsewhere) {
     std::vector<HeldBack> held;
-    if (pins.mode() == PinMode::kOff) return held;
-    for (const ReadTool& tool : lists.tools.tools) {
-        const std::string& name = tool.facts.name;
+    if (elsewhere.empty()) return held;
+    const auto look_at = [&](std::string_view kind, const std::string& name) {
         std::string other = elsewhere.find(name);
-        if (other.empty() || pins.accepts_name(name, other)) continue;
-        held.push_back({.kind = std::string(kToolPin),
-                        .key = name,
-                        .why = HeldBack::Why::kLooksAlike,
-                        .was = std::move(other),
-                        .now = name});
-    }
+        if (!other.empty())
+            held.push_back({.kind = std::string(kind),
+                            .key = name,
+                            .why = HeldBack::Why::kLooksAlike,
+                            .was = std::move(other),
+                            .now = name});
+    };
+    for (const ReadTool& tool : lists.tools.tools) look_at(kToolPin, tool.facts.name);
+    for (const Catalog::Entry& prompt : lists.prompts.entries) look_at(kPromptPin, prompt.key);
     return held;
 }
 
@@ -84,7 +111,8 @@ Offer make_offer(const ReadLists& lists, const std::vector<HeldBack>& held,
     const HeldKeys keys = keys_of(held);
     const std::string& source = terms.source.name;
     Offer offer;
-    std::vector<std::shared_ptr<core::Tool>> tools = make_method_tools(terms.calls);
+    std::vector<std::shared_ptr<core::Tool>> tools =
+        make_method_tools(terms.calls, held_entries(lists, keys, terms.holds_all));
     for (const ReadTool& read : lists.tools.tools) {
         const auto why = keys.find(std::pair(std::string(kToolPin), read.facts.name));
         if (why != keys.end()) {
@@ -98,7 +126,8 @@ Offer make_offer(const ReadLists& lists, const std::vector<HeldBack>& held,
         ++offer.usable;
     }
     for (const auto& tool : tools) {
-        if (terms.is_reserved(tool->spec.name)) tool->unique_name_only = true;
+        if (terms.is_reserved(tool->spec.name) || reads_as_qualified(tool->spec.name))
+            tool->unique_name_only = true;
         tool->set_source(terms.source);
         tool->gate = terms.gate;
         offer.tools.push_back(tool);
@@ -108,6 +137,10 @@ Offer make_offer(const ReadLists& lists, const std::vector<HeldBack>& held,
     offer.catalog->resources = accepted(lists.resources, keys);
     offer.catalog->templates = accepted(lists.templates, keys);
     offer.catalog->prompts = accepted(lists.prompts, keys);
+    for (const auto& [entry, why] : keys) {
+        if (entry.first == kPromptPin) offer.catalog->held_prompts.push_back(entry.second);
+        if (entry.first == kResourcePin) offer.catalog->held_resources.push_back(entry.second);
+    }
     if (!keys.contains(std::pair(std::string(kInstructionsPin), std::string())))
         offer.catalog->instructions = lists.instructions;
     return offer;

@@ -29,22 +29,21 @@ struct ReadLists {
     CatalogReading resources, templates, prompts;
     std::string instructions;
     std::size_t beyond = 0;
+    std::vector<PinnedText> pinned;  ///< everything that pins are about, with digests
 
-    /// Everything that pins are about.
-    std::vector<PinnedText> pinned() const;
     std::vector<LeftOut> left_out() const;
 };
 /// Compiles schemas: not for event loops.
 ReadLists read_lists(const RawLists& raw, const ToolRules& rules, ParamHeaders headers);
 
-/// What is held back because of its looks. `elsewhere`: the names of other sources.
-std::vector<HeldBack> find_look_alikes(const ReadLists& lists, const LookAlikes& elsewhere,
-                                       const Pins& pins);
+/// Tools and prompts whose names look like others: for those of other sources in `elsewhere`. Takes
+/// time: not for event loops.
+std::vector<HeldBack> find_look_alikes(const ReadLists& lists, const LookAlikes& elsewhere);
 
 /// What is registered and published of an upstream.
 struct Offer {
     std::vector<core::ToolRef> tools;  ///< those of methods and the held back included
-    std::size_t usable = 0;            ///< of the upstream's own tools
+    std::size_t usable = 0;  ///< of the upstream's own tools
     std::shared_ptr<Catalog> catalog;  ///< without its flags and its tenant
 };
 struct OfferTerms {
@@ -53,7 +52,10 @@ struct OfferTerms {
     std::shared_ptr<core::ToolGate> gate;  ///< of all its calls
     /// Whether a plain name belongs to a tool of the gateway itself
     std::function<bool(std::string_view)> is_reserved;
+    /// Nothing of it may be used, not even what it does not list
+    std::optional<HeldBack::Why> holds_all{};
 };
+/// Takes time with long lists: not for event loops.
 Offer make_offer(const ReadLists& lists, const std::vector<HeldBack>& held,
                  const OfferTerms& terms);
 

@@ -8,6 +8,10 @@ namespace {
 
 constexpr std::size_t kKeptText = 64 << 10;
 
+std::string digest_of(const PinnedText& entry) {
+    return entry.digest.empty() ? crypto::sha256_hex(entry.text) : entry.digest;
+}
+
 }  // namespace
 
 std::string_view name_of(HeldBack::Why why) {
@@ -16,6 +20,7 @@ std::string_view name_of(HeldBack::Why why) {
         case HeldBack::Why::kChanged: return "changed";
         case HeldBack::Why::kUnreadable: return "unreadable";
         case HeldBack::Why::kLooksAlike: return "looks alike";
+        case HeldBack::Why::kTooMany: return "too many";
     }
     return "";
 }
@@ -24,32 +29,52 @@ void Pins::know(Result<std::vector<trust::Pin>> stored) {
     readable_ = stored.has_value();
     if (!stored) return;
     known_.clear();
+    bytes_ = 0;
     accept(*stored);
 }
 
 void Pins::accept(const std::vector<trust::Pin>& pins) {
-    for (const trust::Pin& pin : pins)
-        known_.insert_or_assign(std::pair(pin.kind, pin.key), Known{pin.digest, pin.text});
+    for (const trust::Pin& pin : pins) {
+        Known& known = known_[std::pair(pin.kind, pin.key)];
+        if (known.digest.empty()) bytes_ += pin.key.size();
+        bytes_ += pin.text.size();
+        bytes_ -= known.text.size();
+        known = {pin.digest, pin.text};
+    }
+}
+
+std::optional<HeldBack::Why> Pins::holds_all() const {
+    if (mode_ == PinMode::kOff) return std::nullopt;
+    if (!readable_) return HeldBack::Why::kUnreadable;
+    if (mode_ == PinMode::kAsk && known_.empty()) return HeldBack::Why::kNew;
+    return std::nullopt;
+}
+
+bool Pins::has_room(const trust::Pin& pin, const Judgement& judgement, std::size_t bytes) const {
+    return known_.size() + judgement.first_seen.size() < limits_.most &&
+           bytes_ + bytes + pin.key.size() + pin.text.size() <= limits_.bytes;
 }
 
 trust::Pin Pins::pin_of(const PinnedText& entry) const {
     return {.source = source_,
             .kind = entry.kind,
             .key = entry.key,
-            .digest = crypto::sha256_hex(entry.text),
+            .digest = digest_of(entry),
             .text = entry.text.size() <= kKeptText ? entry.text : std::string()};
 }
 
 Pins::Judgement Pins::judge(const std::vector<PinnedText>& entries) const {
     Judgement judgement;
     if (mode_ == PinMode::kOff) return judgement;
+    std::size_t bytes = 0;  // of what is first seen
     for (const PinnedText& entry : entries) {
         const auto hold = [&](HeldBack::Why why, std::string was) {
             judgement.held.push_back({.kind = entry.kind,
                                       .key = entry.key,
                                       .why = why,
                                       .was = std::move(was),
-                                      .now = entry.text});
+                                      .now = entry.text,
+                                      .digest = digest_of(entry)});
         };
         if (!readable_) {
             hold(HeldBack::Why::kUnreadable, {});
@@ -57,12 +82,19 @@ Pins::Judgement Pins::judge(const std::vector<PinnedText>& entries) const {
         }
         const auto known = known_.find(std::pair(entry.kind, entry.key));
         if (known != known_.end()) {
-            if (known->second.digest != crypto::sha256_hex(entry.text))
+            if (known->second.digest != digest_of(entry))
                 hold(HeldBack::Why::kChanged, known->second.text);
         } else if (mode_ == PinMode::kAsk) {
             hold(HeldBack::Why::kNew, {});
         } else {
-            judgement.first_seen.push_back(pin_of(entry));
+            trust::Pin pin = pin_of(entry);
+            if (!has_room(pin, judgement, bytes)) pin.text.clear();
+            if (has_room(pin, judgement, bytes)) {
+                bytes += pin.key.size() + pin.text.size();
+                judgement.first_seen.push_back(std::move(pin));
+            } else {
+                hold(HeldBack::Why::kTooMany, {});
+            }
         }
     }
     return judgement;

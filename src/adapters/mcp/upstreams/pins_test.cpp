@@ -64,6 +64,46 @@ TEST(McpPins, ATextTooLongToKeepIsStillCompared) {
     EXPECT_EQ(pins.judge({tool("t", large + "y")}).held.at(0).why, HeldBack::Why::kChanged);
 }
 
+TEST(McpPins, AnUpstreamThatRenamesItsEntriesForEverFillsNothing) {
+    Pins pins("files", PinMode::kTrustFirst, {.most = 3, .bytes = 1'000});
+    pins.know(std::vector<trust::Pin>());
+    std::size_t stored = 0, held = 0;
+    for (int i = 0; i < 100; ++i) {
+        const auto judged = pins.judge({tool("t" + std::to_string(i), "text")});
+        pins.accept(judged.first_seen);
+        stored += judged.first_seen.size();
+        for (const HeldBack& each : judged.held) held += each.why == HeldBack::Why::kTooMany;
+    }
+    EXPECT_EQ(stored, 3U);
+    EXPECT_EQ(held, 97U);
+    EXPECT_TRUE(pins.judge({tool("t0", "text")}).held.empty()) << "known ones go on";
+}
+
+TEST(McpPins, TextsGiveWayBeforeEntriesDo) {
+    Pins pins("files", PinMode::kTrustFirst, {.most = 100, .bytes = 50});
+    pins.know(std::vector<trust::Pin>());
+    const auto judged =
+        pins.judge({tool("a", std::string(40, 'x')), tool("b", std::string(40, 'y')),
+                    tool(std::string(40, 'k'), "z")});
+    ASSERT_EQ(judged.first_seen.size(), 2U);
+    EXPECT_FALSE(judged.first_seen[0].text.empty());
+    EXPECT_TRUE(judged.first_seen[1].text.empty()) << "its digest is enough";
+    EXPECT_EQ(judged.held.at(0).why, HeldBack::Why::kTooMany);
+}
+
+TEST(McpPins, OneOfWhichNothingWasAcceptedIsHeldAsAWhole) {
+    Pins asking("files", PinMode::kAsk);
+    EXPECT_EQ(asking.holds_all(), HeldBack::Why::kUnreadable);
+    asking.know(std::vector<trust::Pin>());
+    EXPECT_EQ(asking.holds_all(), HeldBack::Why::kNew);
+    asking.accept({asking.pin_of(tool("t", "x"))});
+    EXPECT_EQ(asking.holds_all(), std::nullopt);
+    Pins trusting("files", PinMode::kTrustFirst);
+    trusting.know(std::vector<trust::Pin>());
+    EXPECT_EQ(trusting.holds_all(), std::nullopt);
+    EXPECT_EQ(Pins("files", PinMode::kOff).holds_all(), std::nullopt);
+}
+
 TEST(McpLookAlikes, NamesThatLookAlikeAreFoundAndEqualOnesAreNot) {
     LookAlikes names;
     names.add("search");

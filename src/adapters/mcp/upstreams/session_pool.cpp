@@ -6,31 +6,44 @@
 
 namespace crab::mcp {
 
-Task<Result<SessionPool::Lease>> SessionPool::get(UpstreamConnector& connector,
-                                                  UpstreamOptions options, SessionKey key,
-                                                  Deadline deadline) {
-    if (closed_) co_return fail(ErrorCode::kUnavailable, "the MCP server is being stopped");
-    if (limits_.one_call_at_a_time) key.place = free_place(key);
-    auto found = slots_.find(key);
-    if (found != slots_.end() && found->second->session && !found->second->session->is_open()) {
-        drop(found);
-        found = slots_.end();
-    }
-    SlotRef slot = found == slots_.end() ? nullptr : found->second;
-    if (!slot) {
-        if (!make_room())
-            co_return fail(ErrorCode::kRateLimited,
-                           "too many callers have a session with this MCP server");
-        slot = std::make_shared<Slot>();
-        if (limits_.one_call_at_a_time) slot->gate = std::make_shared<core::ToolGate>(1);
-        slot->last_used = clock_.steady_now();
-        slots_.emplace(key, slot);
-        auto opened = co_await open(connector, std::move(options), std::move(key), slot);
-        if (!opened) co_return fail(std::move(opened.error()));
-    } else if (slot->connecting) {
+Task<Result<SessionPool::SlotRef>> SessionPool::find(const Opening& opening, const SessionKey& key,
+                                                     Deadline deadline) {
+    for (;;) {
+        if (closed_) co_return fail(ErrorCode::kUnavailable, "the MCP server is being stopped");
+        auto found = slots_.find(key);
+        if (found != slots_.end() && found->second->session && !found->second->session->is_open()) {
+            drop(found);
+            found = slots_.end();
+        }
+        if (found == slots_.end()) {
+            if (!make_room(key.principal))
+                co_return fail(ErrorCode::kRateLimited,
+                               "too many callers have a session with this MCP server");
+            const auto slot = std::make_shared<Slot>();
+            if (limits_.one_call_at_a_time) slot->gate = std::make_shared<core::ToolGate>(1);
+            slot->last_used = clock_.steady_now();
+            slots_.emplace(key, slot);
+            auto opened = co_await open(opening, key, slot);
+            if (!opened) co_return fail(std::move(opened.error()));
+            co_return slot;
+        }
+        const SlotRef slot = found->second;
+        if (!slot->connecting) co_return slot;
         auto waited = co_await wait_for(slot, deadline);
-        if (!waited) co_return fail(std::move(waited.error()));
+        if (waited) co_return slot;
+        // Whoever was opening it is cancelled, which is not the end of those who wait.
+        const bool cancelled = (co_await this_chain()).cancelled();
+        if (cancelled || waited.error().code != ErrorCode::kCancelled)
+            co_return fail(std::move(waited.error()));
     }
+}
+
+Task<Result<SessionPool::Lease>> SessionPool::get(Opening opening, SessionKey key,
+                                                  Deadline deadline) {
+    if (limits_.one_call_at_a_time) key.place = free_place(key);
+    auto found = co_await find(opening, key, deadline);
+    if (!found) co_return fail(std::move(found.error()));
+    const SlotRef slot = std::move(*found);
     core::ToolGate::Permit permit;
     if (slot->gate) {
         ++slot->calls;  // or it could be closed for being idle
@@ -42,10 +55,9 @@ Task<Result<SessionPool::Lease>> SessionPool::get(UpstreamConnector& connector,
     co_return Lease(slot, std::move(permit), clock_);
 }
 
-Task<Result<void>> SessionPool::open(UpstreamConnector& connector, UpstreamOptions options,
-                                     SessionKey key, SlotRef slot) {
+Task<Result<void>> SessionPool::open(const Opening& opening, SessionKey key, SlotRef slot) {
     slot->connecting = true;
-    auto session = co_await connector.connect(std::move(options), key.answers);
+    auto session = co_await opening.connector.connect(opening.options, opening.answers);
     slot->connecting = false;
     if (session) {
         slot->session = std::move(*session);
@@ -92,12 +104,22 @@ unsigned SessionPool::free_place(SessionKey key) const {
     return best;
 }
 
-bool SessionPool::make_room() {
+/// Nobody's clients crowd out the sessions of others, whose state would be lost.
+bool SessionPool::make_room(const std::string& principal) {
+    const auto is_its = [&](const auto& slot) { return slot.first.principal == principal; };
+    const auto own = static_cast<std::size_t>(std::ranges::count_if(slots_, is_its));
+    const SteadyTime now = clock_.steady_now();
+    if (own >= limits_.of_principal) return close_unused(&principal, now);
     if (slots_.size() < limits_.most) return true;
+    return close_unused(&principal, now) || close_unused(nullptr, now - limits_.warm);
+}
+
+bool SessionPool::close_unused(const std::string* principal, SteadyTime before) {
     auto oldest = slots_.end();
     for (auto each = slots_.begin(); each != slots_.end(); ++each) {
         const Slot& slot = *each->second;
-        if (slot.calls > 0 || slot.connecting) continue;
+        if (slot.calls > 0 || slot.connecting || slot.last_used > before) continue;
+        if (principal != nullptr && each->first.principal != *principal) continue;
         if (oldest == slots_.end() || slot.last_used < oldest->second->last_used) oldest = each;
     }
     if (oldest == slots_.end()) return false;

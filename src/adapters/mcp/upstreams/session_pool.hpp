@@ -6,36 +6,25 @@
 #include "base/task/waiter.hpp"
 #include "core/call/tool_gate.hpp"
 
+#include <compare>
 #include <list>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <tuple>
 
 namespace crab::mcp {
 
 /// Whose calls a session carries: no two principals share one with an upstream that keeps state,
-/// nor do clients that declared different things. Source: docs/protocols/mcp.md, section 5 row 1,
-/// section 6.3.
+/// nor do clients in whose names different things are declared there. Source:
+/// docs/protocols/mcp.md, section 5 row 1, section 6.3.
 struct SessionKey {
     std::string principal;
-    core::Inquirer::Answers answers;
+    std::string declared;  ///< the capabilities that the upstream is told
     /// Whose login it uses; one that was opened before a login is not used with it
     std::string login{};
     unsigned place = 0;  ///< of several with one call each; set by the pool
-
-    friend bool operator<(const SessionKey& a, const SessionKey& b) {
-        return a.order() < b.order();
-    }
-
-private:
-    std::tuple<const std::string&, const std::string&, int, unsigned> order() const {
-        const int bits = (answers.form ? 1 : 0) | (answers.url ? 2 : 0) |
-                         (answers.sampling ? 4 : 0) | (answers.sampling_tools ? 8 : 0) |
-                         (answers.sampling_context ? 16 : 0) | (answers.roots ? 32 : 0);
-        return {principal, login, bits, place};
-    }
+    auto operator<=>(const SessionKey&) const = default;
 };
 
 /// The sessions with one upstream that belong to principals. Used on one event loop.
@@ -43,7 +32,10 @@ class SessionPool {
 public:
     struct Limits {
         std::size_t most = 256;  ///< sessions; above that the longest unused is closed
+        std::size_t of_principal = 4;  ///< above that its own longest unused is closed
         Milliseconds idle = std::chrono::minutes(10);
+        /// A session that was used within this time is closed for another of its principal only
+        Milliseconds warm = std::chrono::minutes(1);
         /// Each session has one call at a time; others of the same key get sessions of their own,
         /// at most so many, then they wait. The first that is free is taken.
         bool one_call_at_a_time = false;
@@ -53,10 +45,15 @@ public:
         : timers_(timers), clock_(clock), limits_(limits), tasks_(executor) {}
 
     class Lease;
+    /// What a session is opened with.
+    struct Opening {
+        UpstreamConnector& connector;
+        UpstreamOptions options;
+        core::Inquirer::Answers answers;
+    };
     /// The session of `key`, opened if there is none; by `deadline`. Errors: those of
     /// UpstreamConnector::connect(); kRateLimited when all sessions are in use.
-    Task<Result<Lease>> get(UpstreamConnector& connector, UpstreamOptions options, SessionKey key,
-                            Deadline deadline);
+    Task<Result<Lease>> get(Opening opening, SessionKey key, Deadline deadline);
     /// Closes those that nobody has used for `idle`.
     void close_idle();
     /// Closes all; nothing is opened afterwards. Running calls end with the sessions.
@@ -75,10 +72,11 @@ private:
     };
     using SlotRef = std::shared_ptr<Slot>;
 
-    Task<Result<void>> open(UpstreamConnector& connector, UpstreamOptions options, SessionKey key,
-                            SlotRef slot);
+    Task<Result<SlotRef>> find(const Opening& opening, const SessionKey& key, Deadline deadline);
+    Task<Result<void>> open(const Opening& opening, SessionKey key, SlotRef slot);
     Task<Result<void>> wait_for(SlotRef slot, Deadline deadline);
-    bool make_room();
+    bool make_room(const std::string& principal);
+    bool close_unused(const std::string* principal, SteadyTime before);
     unsigned free_place(SessionKey key) const;
     void drop(std::map<SessionKey, SlotRef>::iterator slot);
     static Task<void> close_one(std::shared_ptr<UpstreamSession> session);

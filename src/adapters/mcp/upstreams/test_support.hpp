@@ -2,6 +2,7 @@
 
 #include "adapters/mcp/client/upstream_connector.hpp"
 #include "base/task/waiter.hpp"
+#include "base/task/wakeup.hpp"
 
 #include <deque>
 #include <functional>
@@ -95,7 +96,13 @@ public:
         UpstreamOptions options, core::Inquirer::Answers answers) override {
         asked.push_back(std::move(options));
         declared.push_back(answers);
+        if (failure && asked.back().last_words) *asked.back().last_words = last_words;
         if (failure) co_return std::unexpected(*failure);
+        if (hangs) {
+            Wakeup never;
+            co_await never.wait();
+            co_return fail(ErrorCode::kCancelled, "cancelled");
+        }
         auto session = std::make_shared<FakeSession>();
         prepare(*session);
         made.push_back(session);
@@ -103,6 +110,8 @@ public:
     }
     std::function<void(FakeSession&)> prepare = [](FakeSession&) {};
     std::optional<Error> failure;
+    bool hangs = false;
+    std::string last_words;  ///< of what failed
     std::vector<UpstreamOptions> asked;
     std::vector<core::Inquirer::Answers> declared;
     std::vector<std::shared_ptr<FakeSession>> made;

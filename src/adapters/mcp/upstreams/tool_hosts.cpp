@@ -57,6 +57,13 @@ std::shared_ptr<core::Tool> method_tool(std::string_view name, std::string_view 
     return tool;
 }
 
+Error held_back(std::string_view what, const std::string& source, HeldBack::Why why) {
+    return {.code = ErrorCode::kApprovalRequired,
+            .message = fmt::format("{} of the MCP server {} is held back ({}); the operator has to "
+                                   "look at it and accept it: crab mcp diff {}",
+                                   what, source, name_of(why), source)};
+}
+
 }  // namespace
 
 Task<core::Outcome> UpstreamToolHost::run(core::AdmittedCall admitted, core::FrameSink& sink) {
@@ -89,7 +96,14 @@ Task<core::Outcome> UpstreamToolHost::run(core::AdmittedCall admitted, core::Fra
     co_return outcome_of(std::move(*reply), sight);
 }
 
+std::optional<Error> UpstreamMethodHost::refusal_of(std::string_view args) const {
+    const auto why = held_->find(method_, args);
+    if (!why) return std::nullopt;
+    return held_back("what this call names", calls_->source(), *why);
+}
+
 Task<core::Outcome> UpstreamMethodHost::run(core::AdmittedCall admitted, core::FrameSink& sink) {
+    if (auto refusal = refusal_of(admitted.args())) co_return fail(*std::move(refusal));
     UpstreamCall call = call_of(admitted);
     call.request.method = method_;
     call.request.params = admitted.args();
@@ -103,14 +117,11 @@ Task<core::Outcome> UpstreamMethodHost::run(core::AdmittedCall admitted, core::F
 }
 
 Task<core::Outcome> HeldBackHost::run(core::AdmittedCall call, core::FrameSink&) {
-    co_return fail(ErrorCode::kApprovalRequired,
-                   fmt::format("{} of the MCP server {} is held back ({}); the operator has to "
-                               "look at it and accept it: crab mcp diff {}",
-                               call.tool().spec.name, source_, name_of(why_), source_));
+    co_return fail(held_back(call.tool().spec.name, source_, why_));
 }
 
 std::vector<std::shared_ptr<core::Tool>> make_method_tools(
-    const std::shared_ptr<UpstreamCalls>& calls) {
+    const std::shared_ptr<UpstreamCalls>& calls, const std::shared_ptr<const HeldEntries>& held) {
     struct Method {
         std::string_view tool, method, name, schema;
     };
@@ -126,7 +137,8 @@ std::vector<std::shared_ptr<core::Tool>> make_method_tools(
     std::vector<std::shared_ptr<core::Tool>> tools;
     for (const Method& each : kMethods) {
         tools.push_back(method_tool(each.tool, each.schema));
-        tools.back()->host = std::make_shared<UpstreamMethodHost>(calls, each.method, each.name);
+        tools.back()->host =
+            std::make_shared<UpstreamMethodHost>(calls, held, each.method, each.name);
     }
     return tools;
 }

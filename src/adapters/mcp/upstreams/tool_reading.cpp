@@ -2,6 +2,7 @@
 
 #include "adapters/mcp/upstreams/catalog_reading.hpp"
 #include "adapters/mcp/wire/listed_object.hpp"
+#include "adapters/mcp/wire/name_limit.hpp"
 #include "adapters/mcp/wire/names.hpp"
 #include "adapters/mcp/wire/safe_text.hpp"
 #include "base/cut_text.hpp"
@@ -28,16 +29,6 @@ constexpr std::size_t kAllSchemas = std::size_t{64} << 20;
 constexpr std::string_view kDraft7 = "http://json-schema.org/draft-07/schema#";
 
 constexpr json::Limits kEntryLimits{.max_depth = 160};  // schemas of 128 within an entry
-
-/// So that the same entry in another order is the same text.
-void sort_members(json::Value& value) {
-    if (auto* const members = value.as_object()) {
-        std::ranges::sort(*members, {}, &json::Value::Member::first);
-        for (auto& [name, member] : *members) sort_members(member);
-    } else if (auto* const items = value.as_array()) {
-        for (json::Value& item : *items) sort_members(item);
-    }
-}
 
 std::string_view raw_of(std::string_view object, std::string_view name) {
     return json::find_raw(object, name).value_or(std::string_view());
@@ -101,6 +92,8 @@ public:
         const auto name = json::find_raw_string(entry, "name");
         if (!name || name->empty()) return leave_out("", "it has no name");
         if (!rules_.allows(*name)) return;
+        if (name->size() > kMostNameBytes) return leave_out(*name, "its name is longer than 8 KiB");
+        if (auto ambiguous = ambiguity_of(entry, parser_)) return leave_out(*name, *ambiguous);
         auto read = read_one(entry, *name);
         if (!read) return leave_out(*name, std::move(read.error()));
         if (!names_.insert(read->tool->spec.name).second)
@@ -145,7 +138,7 @@ private:
                                                        const std::string& name) {
         const std::string_view annotations = raw_of(entry, "annotations");
         core::ToolSpec spec;
-        spec.name = tool_name(name);
+        spec.name = is_method_tool(name) ? altered_name(name) : tool_name(name);
         spec.title = clean(json::find_raw_string(entry, "title")
                                .value_or(json::find_raw_string(annotations, "title").value_or("")));
         spec.description = clean(json::find_raw_string(entry, "description").value_or(""));
@@ -215,7 +208,7 @@ private:
         }
         writer.end_object();
         auto value = json::Value::parse(chosen, kEntryLimits);
-        if (!value) return chosen;  // as it is: with two members of a name there is no order
+        if (!value) return chosen;
         sort_members(*value);
         return value->dump();
     }

@@ -84,6 +84,28 @@ TEST(McpToolReading, NamesAreRegisteredInTheirFormAndKeptForTheUpstream) {
                                                       "name"}));
 }
 
+TEST(McpToolReading, ANameOfAMethodsToolIsNotTakenFromIt) {
+    const auto reading = read({R"({"name":"complete","inputSchema":{"type":"object"}})",
+                               R"({"name":"resources.read","inputSchema":{"type":"object"}})",
+                               R"({"name":"prompts.get","inputSchema":{"type":"object"}})"});
+    ASSERT_EQ(reading.tools.size(), 3U);
+    EXPECT_THAT(reading.tools[0].tool->spec.name, testing::MatchesRegex("complete_[0-9a-f]{8}"));
+    EXPECT_EQ(reading.tools[0].facts.name, "complete") << "the upstream's own";
+    EXPECT_THAT(reading.tools[1].tool->spec.name, testing::StartsWith("resources.read_"));
+    EXPECT_THAT(reading.tools[2].tool->spec.name, testing::StartsWith("prompts.get_"));
+}
+
+TEST(McpToolReading, AnEntryWithTwoMembersOfANameAtAnyDepthIsLeftOutAlone) {
+    const auto reading = read({entry(R"("description":"short","description":"other")"),
+                               entry(R"("_meta":{"a":[{"x":1,"x":2}]})"),
+                               R"({"name":"good","inputSchema":{"type":"object"}})"});
+    ASSERT_EQ(reading.tools.size(), 1U);
+    EXPECT_EQ(reading.tools[0].facts.name, "good");
+    ASSERT_EQ(reading.left_out.size(), 2U);
+    EXPECT_EQ(reading.left_out[0].reason, "it has two members /description");
+    EXPECT_EQ(reading.left_out[1].reason, "it has two members /_meta/a/0/x");
+}
+
 TEST(McpToolReading, HeaderDeclarationsCountOverHttpOnly) {
     const std::string good = R"({"name":"g","inputSchema":{"type":"object","properties":)"
                              R"({"r":{"type":"string","x-mcp-header":"Region"}}}})";

@@ -1,15 +1,19 @@
 #include "adapters/mcp/upstreams/upstream.hpp"
 
+#include "adapters/mcp/client/upstream_question.hpp"
 #include "adapters/mcp/wire/capabilities.hpp"
+#include "adapters/mcp/wire/safe_text.hpp"
+#include "base/cut_text.hpp"
 #include "base/doubling_delay.hpp"
 #include "base/log.hpp"
 #include "base/scope_exit.hpp"
-#include "core/policy/policy.hpp"
 #include "json/parser.hpp"
 #include "json/raw_parts.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -24,23 +28,28 @@ constexpr std::chrono::seconds kShortLife{1};
 constexpr std::chrono::seconds kGoodLife{60};  // after which failures are forgotten
 constexpr int kBreakerOpensAfter = 5;
 constexpr DoublingDelay kBreakerPause{.first = 30s, .longest = 30s};
-constexpr std::chrono::seconds kListsWithin{60};
-constexpr int kMostWaits = 3;  // for a server that is busy and says for how long, per list
 constexpr std::chrono::seconds kShortestTtl{30};
 constexpr std::chrono::minutes kTtlUnlessSaid{5};
 constexpr std::chrono::seconds kListsAtMostEvery{1};
+constexpr std::chrono::seconds kNamesComparedEvery{10};
+constexpr std::size_t kMostChildren = 32;
+constexpr std::size_t kShownError = 1024;
 
-core::ToolSource source_of(const std::string& name, ConnectionId owner) {
-    return {.kind = core::SourceKind::kMcpServer,
-            .name = name,
-            .owner = "mcp/" + name,
-            .connection = owner};
-}
-
+/// A child for each caller costs memory: one of a principal, and few of all.
 SessionPool::Limits limits_of(const UpstreamSettings& settings) {
     SessionPool::Limits limits;
     limits.one_call_at_a_time = settings.connection.interactive;
+    if (limits.one_call_at_a_time) limits.of_principal = limits.most_of_a_key;
+    if (settings.connection.child) {
+        limits.most = kMostChildren;
+        if (!limits.one_call_at_a_time) limits.of_principal = 1;
+    }
     return limits;
+}
+
+/// Of an upstream, perhaps: for operators and the log.
+std::string shown(std::string_view text) {
+    return std::string(cut_text(clean_text(text).text, kShownError));
 }
 
 /// Whether an error says something about the server, not about this call.
@@ -49,11 +58,16 @@ bool is_trouble(const Error& error) {
            error.code == ErrorCode::kOutcomeUnknown;
 }
 
-void append(RawLists& raw, std::vector<std::string>& list, ListReading reading,
-            std::optional<Milliseconds>& ttl) {
-    list = std::move(reading.entries);
-    raw.beyond += reading.beyond;
-    if (reading.ttl) ttl = std::min(ttl.value_or(*reading.ttl), *reading.ttl);
+/// `run` on the loop, once for any number of times that this is called meanwhile.
+template <class Run>
+std::function<void()> told_once(const Executor& home, Run run) {
+    return [home, run, waiting = std::make_shared<std::atomic<bool>>(false)] {
+        if (waiting->exchange(true)) return;
+        asio::post(home, [run, waiting] {
+            waiting->store(false);
+            run();
+        });
+    };
 }
 
 }  // namespace
@@ -81,7 +95,7 @@ Upstream::Upstream(const Uses& uses, UpstreamSettings settings, ConnectionId own
       bell_(uses.timers),
       found_(settings_.connection.known) {
     status_.source = source();
-    uses_.registry.expect(source_of(source(), owner_));
+    uses_.registry.expect(tool_source());
 }
 
 // ---- Its life
@@ -89,11 +103,13 @@ Upstream::Upstream(const Uses& uses, UpstreamSettings settings, ConnectionId own
 Task<void> Upstream::live(std::shared_ptr<Upstream> upstream) {
     Upstream& self = *upstream;
     const std::weak_ptr<Upstream> weak = upstream;
-    self.watch_ = self.uses_.watches.changes().watch([weak, home = self.home()] {
-        asio::post(home, [weak] {
-            if (const auto alive = weak.lock()) alive->changes_.look_again();
-        });
-    });
+    self.watch_ = self.uses_.watches.changes().watch(told_once(self.home(), [weak] {
+        if (const auto alive = weak.lock()) alive->changes_.look_again();
+    }));
+    self.names_watch_ = self.uses_.registry.changes().watch(told_once(self.home(), [weak] {
+        const auto alive = weak.lock();
+        if (alive && !std::exchange(alive->names_changed_, true)) alive->bell_.wake();
+    }));
     TaskChain& chain = co_await this_chain();
     const auto ending = [&] { return self.ending_ || chain.cancelled(); };
     co_await self.load_pins();
@@ -110,10 +126,17 @@ Task<void> Upstream::live(std::shared_ptr<Upstream> upstream) {
 void Upstream::leave() {
     if (std::exchange(ending_, true)) return;
     uses_.registry.remove_owner(owner_);
-    uses_.registry.settle(source_of(source(), owner_));
+    uses_.registry.settle(tool_source());
     uses_.catalogs.drop(source());
     wake_arrivals();
     ring();
+}
+
+core::ToolSource Upstream::tool_source() const {
+    return {.kind = core::SourceKind::kMcpServer,
+            .name = source(),
+            .owner = "mcp/" + source(),
+            .connection = owner_};
 }
 
 /// Some servers list tools by what their client can. Where callers have sessions of their own, none
@@ -132,15 +155,18 @@ Task<bool> Upstream::open() {
     set_state(State::kConnecting);
     UpstreamOptions options = settings_.connection;
     options.known = found_;
+    const auto last_words = std::make_shared<std::string>();
+    options.last_words = last_words;
     auto session = co_await uses_.connector.connect(std::move(options), declared());
     if (!session) {
         ++failures_;
         needs_login_ = session.error().code == ErrorCode::kAuthRequired;
+        change_status([&](UpstreamStatus& status) { status.error_tail = *last_words; });
         if (session.error().code != ErrorCode::kCancelled) {
             if (!needs_login_) breaker_.on_failure(now());
             if (failures_ == 1)
                 log::warn("an MCP server cannot be reached",
-                          {{"server", source()}, {"reason", session.error().message}});
+                          {{"server", source()}, {"reason", shown(session.error().message)}});
             lost_ = session.error().message;
         }
         co_return false;
@@ -176,9 +202,10 @@ Task<Upstream::Ended> Upstream::serve() {
             const auto refreshed = co_await refresh();
             if (ending_ || chain.cancelled()) break;
             if (!refreshed) {
+                const std::string why = shown(refreshed.error().message);
                 log::warn("the lists of an MCP server cannot be read",
-                          {{"server", source()}, {"reason", refreshed.error().message}});
-                change_status([&](auto& status) { status.last_error = refreshed.error().message; });
+                          {{"server", source()}, {"reason", why}});
+                change_status([&](auto& status) { status.last_error = why; });
             }
             const auto every = refreshed
                                    ? ttl_ ? std::max<std::chrono::nanoseconds>(*ttl_, kShortestTtl)
@@ -187,12 +214,18 @@ Task<Upstream::Ended> Upstream::serve() {
             refresh_at = now() + every;
             continue;
         }
+        const Deadline compare_at =
+            names_changed_ ? compared_at_ + kNamesComparedEvery : kNoDeadline;
+        if (compare_at <= now()) {
+            co_await compare_names();
+            continue;
+        }
         pool_.close_idle();
         change_status([&](UpstreamStatus& status) { status.sessions = pool_.size(); });
         const bool may_idle = settings_.idle_stop.count() > 0 && !settings_.eager && calls_ == 0;
         const Deadline idle_at = may_idle ? last_call_ + settings_.idle_stop : kNoDeadline;
         if (idle_at <= now()) co_return Ended::kIdle;
-        co_await bell_.wait(std::min(refresh_at, idle_at));
+        co_await bell_.wait(std::min({refresh_at, idle_at, compare_at}));
     }
     ++failures_;
     co_return Ended::kLost;
@@ -201,6 +234,7 @@ Task<Upstream::Ended> Upstream::serve() {
 Task<void> Upstream::close() {
     const auto session = std::exchange(session_, nullptr);
     if (!session) co_return;
+    user_.clear();
     if (now() - opened_at_ >= kGoodLife) failures_ = std::min<std::uint64_t>(failures_, 1);
     co_await changes_.stop();
     session->set_listener(nullptr);
@@ -234,6 +268,7 @@ Task<void> Upstream::pause(Ended ended) {
 Task<void> Upstream::finish() {
     ending_ = true;
     watch_ = {};
+    names_watch_ = {};
     wake_arrivals();
     co_await pool_.close_all();
     while (calls_ > 0) co_await bell_.wait(kNoDeadline);
@@ -252,184 +287,14 @@ void Upstream::on_notification(std::string_view method, std::string_view params)
         changed_ = true;
         ring();
     } else if (method == "notifications/resources/updated") {
-        if (const auto uri = json::find_raw_string(params, "uri"))
-            uses_.watches.updated(source(), *uri);
+        if (const auto uri = json::find_raw_string(params, "uri")) changes_.updated(*uri);
     }
 }
 
 void Upstream::on_end(const Error& why) {
     lost_ = why.message;
-    log::warn("an MCP server is away", {{"server", source()}, {"reason", why.message}});
+    log::warn("an MCP server is away", {{"server", source()}, {"reason", shown(why.message)}});
     ring();
-}
-
-// ---- Its lists
-
-Task<void> Upstream::load_pins() {
-    if (pins_.mode() == PinMode::kOff) co_return;
-    auto stored = co_await uses_.files.run(
-        [&store = uses_.pins, name = source()] { return store.load(name); });
-    if (!stored)
-        log::error("the pins of an MCP server cannot be read: all of it is held back",
-                   {{"server", source()}, {"reason", stored.error().message}});
-    pins_.know(std::move(stored));
-}
-
-Task<Result<RawLists>> Upstream::read_raw(std::shared_ptr<UpstreamSession> session) {
-    const Deadline deadline = now() + kListsWithin;
-    const std::string& has = session->server_capabilities();
-    RawLists raw;
-    std::optional<Milliseconds> ttl;
-    const auto read = [&](const ListKind& kind,
-                          std::vector<std::string>& list) -> Task<Result<void>> {
-        auto reading = co_await read_list(*session, kind, deadline);
-        for (int wait = 0; wait < kMostWaits && !reading && reading.error().retry_after; ++wait) {
-            Waiter pause(uses_.timers);
-            const Deadline then = now() + *reading.error().retry_after;
-            if (then >= deadline || co_await pause.wait(then) != WaitEnd::kExpired) break;
-            reading = co_await read_list(*session, kind, deadline);
-        }
-        if (!reading) co_return fail(std::move(reading.error()));
-        append(raw, list, std::move(*reading), ttl);
-        co_return Result<void>();
-    };
-    // some servers offer tools and do not say so
-    auto done = co_await read(kToolList, raw.tools);
-    if (done && has_capability(has, "resources"))
-        done = co_await read(kResourceList, raw.resources);
-    if (done && has_capability(has, "resources"))
-        done = co_await read(kTemplateList, raw.templates);
-    if (done && has_capability(has, "prompts")) done = co_await read(kPromptList, raw.prompts);
-    if (!done) co_return fail(std::move(done.error()));
-    raw.instructions = session->instructions();
-    ttl_ = ttl;
-    co_return raw;
-}
-
-Task<Result<void>> Upstream::refresh() {
-    auto raw = co_await read_raw(session_);
-    if (!raw) co_return fail(std::move(raw.error()));
-    change_status([&](UpstreamStatus& status) { status.last_error.clear(); });
-    if (listed_ && raw_ == *raw && (pins_.mode() == PinMode::kOff || pins_.readable()))
-        co_return Result<void>();
-    const auto shared = std::make_shared<const RawLists>(std::move(*raw));
-    lists_ = co_await uses_.schemas.run(
-        "mcp/" + source(), [shared, rules = settings_.tools, headers = headers()] {
-            return std::make_shared<const ReadLists>(read_lists(*shared, rules, headers));
-        });
-    raw_ = *shared;
-    co_await publish();
-    co_return Result<void>();
-}
-
-Task<void> Upstream::publish() {
-    if (pins_.mode() != PinMode::kOff && !pins_.readable()) co_await load_pins();
-    const auto lists = lists_;
-    const std::vector<PinnedText> entries = lists->pinned();
-    Pins::Judgement judgement = pins_.judge(entries);
-    if (!judgement.first_seen.empty()) {
-        const auto stored = co_await uses_.files.run(
-            [&store = uses_.pins, pins = judgement.first_seen] { return store.put(pins); });
-        if (stored) {
-            pins_.accept(judgement.first_seen);
-        } else {
-            // what cannot be remembered could change unseen
-            for (trust::Pin& pin : judgement.first_seen)
-                judgement.held.push_back({.kind = pin.kind,
-                                          .key = pin.key,
-                                          .why = HeldBack::Why::kUnreadable,
-                                          .was = {},
-                                          .now = pin.text});
-        }
-    }
-    if (ending_ || lists != lists_) co_return;
-    for (HeldBack& each : find_look_alikes(*lists, names_elsewhere(), pins_))
-        judgement.held.push_back(std::move(each));
-    OfferTerms terms{.source = source_of(source(), owner_),
-                     .calls = shared_from_this(),
-                     .gate = gate_,
-                     .is_reserved = [&registry = uses_.registry](std::string_view name) {
-                         return registry.is_reserved(name);
-                     }};
-    Offer offer = make_offer(*lists, judgement.held, terms);
-    if (session_) {
-        const std::string& has = session_->server_capabilities();
-        offer.catalog->completions = has_capability(has, "completions");
-        const auto extensions = json::find_raw(has, "extensions").value_or("{}");
-        offer.catalog->ui = json::find_raw(extensions, kUiExtension).has_value();
-    } else if (const auto all = uses_.catalogs.get(); all->contains(source())) {
-        offer.catalog->completions = all->find(source())->second->completions;
-        offer.catalog->ui = all->find(source())->second->ui;
-    }
-    if (!settings_.pass_instructions) offer.catalog->instructions.clear();
-    uses_.registry.replace(owner_, offer.tools);
-    uses_.registry.settle(source_of(source(), owner_));
-    uses_.catalogs.set(source(), offer.catalog);
-    listed_ = true;
-    held_ = std::move(judgement.held);
-    note_lists(offer, held_);
-}
-
-void Upstream::note_lists(const Offer& offer, const std::vector<HeldBack>& held) {
-    const std::vector<LeftOut> left_out = lists_->left_out();
-    for (const LeftOut& each : left_out)
-        log::warn("an entry of an MCP server is left out",
-                  {{"server", source()}, {"name", each.name}, {"reason", each.reason}});
-    for (const HeldBack& each : held)
-        log::warn("an entry of an MCP server is held back",
-                  {{"server", source()}, {each.kind, each.key}, {"why", name_of(each.why)}});
-    log::info("lists of an MCP server", {{"server", source()}, {"tools", offer.usable}});
-    change_status([&](UpstreamStatus& status) {
-        status.is_listed = true;
-        status.tools = offer.usable;
-        status.resources = offer.catalog->resources.size();
-        status.templates = offer.catalog->templates.size();
-        status.prompts = offer.catalog->prompts.size();
-        status.removed = lists_->tools.removed;
-        status.left_out = left_out;
-        status.held = held;
-    });
-}
-
-LookAlikes Upstream::names_elsewhere() const {
-    static const auto kEverything = core::Policy::make({}).value();
-    core::Principal anyone;
-    anyone.roles = {core::Role::kCaller};
-    LookAlikes names;
-    const core::View view{.principal = &anyone, .policy = kEverything.get()};
-    for (const auto& listed : uses_.registry.snapshot()->list(view)) {
-        if (listed.tool->source.name != source() ||
-            listed.tool->source.kind != core::SourceKind::kMcpServer)
-            names.add(listed.tool->spec.name);
-    }
-    return names;
-}
-
-Task<Result<std::vector<std::string>>> Upstream::accept(std::vector<std::string> keys) {
-    std::vector<trust::Pin> pins;
-    std::vector<std::string> accepted;
-    for (const HeldBack& each : held_) {
-        if (!keys.empty() && std::ranges::find(keys, each.key) == keys.end()) continue;
-        if (each.why == HeldBack::Why::kUnreadable)
-            co_return fail(ErrorCode::kUnavailable, "the store of pins cannot be read");
-        const bool name = each.why == HeldBack::Why::kLooksAlike;
-        pins.push_back(pins_.pin_of({.kind = name ? std::string(kNamePin) : each.kind,
-                                     .key = each.key,
-                                     .text = name ? each.was : each.now}));
-        accepted.push_back(each.key);
-    }
-    for (const std::string& key : keys) {
-        if (std::ranges::find(accepted, key) == accepted.end())
-            co_return fail(ErrorCode::kNotFound,
-                           fmt::format("{} of {} is not held back", key, source()));
-    }
-    if (pins.empty()) co_return accepted;
-    auto stored =
-        co_await uses_.files.run([&store = uses_.pins, &pins] { return store.put(pins); });
-    if (!stored) co_return fail(std::move(stored.error()));
-    pins_.accept(pins);
-    if (!ending_ && lists_) co_await publish();
-    co_return accepted;
 }
 
 // ---- Its calls
@@ -440,13 +305,27 @@ std::string Upstream::login_of(std::string_view principal) const {
     return own && settings_.has_logins() ? std::string(principal) : std::string();
 }
 
-bool Upstream::needs_own_session(std::string_view login) const {
+/// Whether the calls of a principal need another session than the gateway's. That of a child, or of
+/// the oldest transport, which nobody is asked through, is the first caller's: on a machine with
+/// one user one child is enough.
+bool Upstream::needs_own_session(const std::string& principal, std::string_view login) {
     if (!login.empty()) return true;
     const UpstreamOptions& connection = settings_.connection;
     // the questions of modern ones are in their results
     if (!found_ || found_->form == FoundEra::Form::kModern) return false;
-    if (connection.child || found_->form == FoundEra::Form::kSse) return connection.interactive;
-    return !settings_.shared_session;
+    const bool is_single = connection.child || found_->form == FoundEra::Form::kSse;
+    if (is_single && connection.interactive) return true;
+    if (settings_.shared_session) return false;
+    if (!is_single) return true;
+    if (user_.empty()) user_ = principal;
+    return user_ != principal;
+}
+
+/// What the server is told that a caller can answer.
+core::Inquirer::Answers Upstream::told_answers(const core::Inquirer::Answers& answers) const {
+    const bool is_single =
+        settings_.connection.child || (found_ && found_->form == FoundEra::Form::kSse);
+    return is_single && !settings_.connection.interactive ? core::Inquirer::Answers{} : answers;
 }
 
 ParamHeaders Upstream::headers() const {
@@ -458,15 +337,15 @@ Task<Result<void>> Upstream::arrive(Deadline deadline) {
         if (ending_)
             co_return fail(ErrorCode::kUnavailable,
                            fmt::format("the MCP server {} is being stopped", source()));
+        // why is for the operator: it may hold what the server wrote
         const auto away = [&]() -> std::unexpected<Error> {
-            const UpstreamStatus known = status();
-            if (needs_login_) return fail(ErrorCode::kAuthRequired, known.last_error);
+            if (needs_login_) return fail(ErrorCode::kAuthRequired, last_error());
             return fail(Error{.code = ErrorCode::kUnavailable,
                               .message = fmt::format("the MCP server {} is away; the call was not "
-                                                     "started: {}",
-                                                     source(), known.last_error)});
+                                                     "started (`crab mcp status` says why)",
+                                                     source())});
         };
-        if (status().state == State::kDown) co_return away();
+        if (state() == State::kDown) co_return away();
         needed_ = true;
         ring();
         Waiter waiter(uses_.timers);
@@ -510,17 +389,22 @@ Task<Result<CallReply>> Upstream::send_once(UpstreamCall& call, bool& is_gone) {
     auto arrived = co_await arrive(deadline);
     if (!arrived) co_return fail(std::move(arrived.error()));
     const std::string login = login_of(call.principal);
-    if (!needs_own_session(login)) {
+    if (!needs_own_session(call.principal, login)) {
         const auto session = session_;
         auto reply = co_await send_on(*session, call);
         note(reply, *session);
         co_return reply;
     }
-    UpstreamOptions options = settings_.connection;
-    options.known = found_;
-    options.owner = login;
-    SessionKey key{.principal = call.principal, .answers = call.answers, .login = login};
-    auto lease = co_await pool_.get(uses_.connector, std::move(options), std::move(key), deadline);
+    SessionPool::Opening opening{.connector = uses_.connector,
+                                 .options = settings_.connection,
+                                 .answers = told_answers(call.answers)};
+    opening.options.known = found_;
+    opening.options.owner = login;
+    SessionKey key{.principal = call.principal,
+                   .declared = upstream_capabilities(client_capabilities(opening.answers),
+                                                     settings_.connection.ask, found_->revision),
+                   .login = login};
+    auto lease = co_await pool_.get(std::move(opening), std::move(key), deadline);
     if (!lease) {
         if (is_trouble(lease.error())) breaker_.on_failure(now());
         co_return fail(std::move(lease.error()));
@@ -562,7 +446,8 @@ Task<Result<CallReply>> Upstream::send_on(UpstreamSession& session, UpstreamCall
 Task<Result<UpstreamReply>> Upstream::send_again(UpstreamSession& session, UpstreamCall& call) {
     changed_ = true;
     ring();
-    auto list = co_await read_list(session, kToolList, call.request.deadline);
+    ListBudget budget;
+    auto list = co_await read_list(session, kToolList, call.request.deadline, budget);
     if (!list) co_return fail(std::move(list.error()));
     call.request.param_headers.clear();
     json::Parser schemas, parser;
@@ -583,7 +468,7 @@ Task<Result<UpstreamReply>> Upstream::send_again(UpstreamSession& session, Upstr
 void Upstream::set_state(State state, std::string error) {
     change_status([&](UpstreamStatus& status) {
         status.state = state;
-        if (!error.empty()) status.last_error = std::move(error);
+        if (!error.empty()) status.last_error = shown(error);
     });
 }
 
@@ -600,6 +485,16 @@ void Upstream::wake_arrivals() {
         arrivals_.pop_front();
         waiter->wake();
     }
+}
+
+std::string Upstream::last_error() const {
+    const std::scoped_lock lock(status_mutex_);
+    return status_.last_error;
+}
+
+State Upstream::state() const {
+    const std::scoped_lock lock(status_mutex_);
+    return status_.state;
 }
 
 UpstreamStatus Upstream::status() const {

@@ -51,11 +51,15 @@ public:
     const Executor& home() const override { return uses_.executor; }
     Task<Result<CallReply>> send(UpstreamCall call) override;
 
-    /// Thread-safe.
+    /// All of it, texts included: for operators. Thread-safe.
     UpstreamStatus status() const;
+    UpstreamStatus::State state() const;  ///< thread-safe
+    /// What is held back, as an operator sees it. From now on nothing else is accepted than what
+    /// was shown last. Thread-safe.
+    std::vector<HeldBack> show_held();
     /// Accepts what is held back under these keys, or all of it if there are none; returns the
-    /// keys. Errors: kNotFound for a key that is not held back, kUnavailable while the store cannot
-    /// be read; those of the store.
+    /// keys. Errors: kNotFound for a key that is not held back, kConflict for one that has changed
+    /// since it was shown, kUnavailable while the store cannot be read; those of the store.
     Task<Result<std::vector<std::string>>> accept(std::vector<std::string> keys);
     /// Tries at once to reach one that is away: somebody has logged in.
     void try_again();
@@ -75,16 +79,23 @@ private:
     Task<void> load_pins();
     Task<Result<void>> refresh();
     Task<Result<RawLists>> read_raw(std::shared_ptr<UpstreamSession> session);
+    Task<std::vector<HeldBack>> find_alike(std::shared_ptr<const ReadLists> lists);
+    Task<void> compare_names();
     Task<void> publish();
-    LookAlikes names_elsewhere() const;
-    void note_lists(const Offer& offer, const std::vector<HeldBack>& held);
+    Task<void> remember(Pins::Judgement& judgement);
+    void show(Offer offer);
+    void note_lists(const Offer& offer);
+    bool differs_from_shown(const HeldBack& held) const;
+    core::ToolSource tool_source() const;
+    std::string last_error() const;
 
     Task<Result<void>> arrive(Deadline deadline);
     Task<Result<CallReply>> send_once(UpstreamCall& call, bool& is_gone);
     Task<Result<CallReply>> send_on(UpstreamSession& session, UpstreamCall& call);
     Task<Result<UpstreamReply>> send_again(UpstreamSession& session, UpstreamCall& call);
-    bool needs_own_session(std::string_view login) const;
+    bool needs_own_session(const std::string& principal, std::string_view login);
     std::string login_of(std::string_view principal) const;
+    core::Inquirer::Answers told_answers(const core::Inquirer::Answers& answers) const;
     ParamHeaders headers() const;
     SteadyTime now() const { return uses_.clock.steady_now(); }
     template <class Change>
@@ -108,13 +119,17 @@ private:
 
     std::shared_ptr<UpstreamSession> session_;  ///< the gateway's own; null while it is away
     std::optional<FoundEra> found_;
-    std::optional<RawLists> raw_;
+    std::string user_;  ///< the principal whose calls run in `session_`, where it is one's only
+    std::string digest_;  ///< of the lists as they came
     std::shared_ptr<const ReadLists> lists_;
     std::vector<HeldBack> held_;
+    std::vector<HeldBack> alike_;  ///< that looked like others, accepted ones included
+    std::uint64_t publications_ = 0;
     std::optional<Milliseconds> ttl_;  ///< the shortest of its lists
     bool ending_ = false, listed_ = false, changed_ = false, needed_ = false;
     std::uint64_t failures_ = 0;
-    SteadyTime opened_at_{}, looked_after_{}, last_call_{}, again_at_{};
+    bool names_changed_ = false;  ///< of other sources, since they were compared
+    SteadyTime opened_at_{}, looked_after_{}, last_call_{}, again_at_{}, compared_at_{};
     std::size_t calls_ = 0;
     std::list<Waiter*> arrivals_;  ///< calls that wait for the session
     std::string lost_;  ///< why the last session ended
@@ -122,7 +137,9 @@ private:
 
     mutable std::mutex status_mutex_;
     UpstreamStatus status_;
-    ChangeSignal::Watch watch_;
+    /// What of held back entries an operator was shown last; nothing was shown yet
+    std::optional<std::map<std::pair<std::string, std::string>, std::string>> shown_;
+    ChangeSignal::Watch watch_, names_watch_;
 };
 
 }  // namespace crab::mcp

@@ -1,10 +1,8 @@
 #include "adapters/mcp/upstreams/upstreams.hpp"
 
-#include "base/task/spawn.hpp"
+#include "base/task/run_on.hpp"
 #include "net/loop/finish_on.hpp"
 
-#include <future>
-#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,6 +12,7 @@ namespace {
 
 // connections of devices count up from 1, tool hosts from 2^63
 constexpr std::uint64_t kFirstOwner = std::uint64_t{3} << 62;
+constexpr int kOwnersOfAPlace = 32;  // bits
 
 }  // namespace
 
@@ -34,8 +33,9 @@ void Upstreams::put(UpstreamSettings settings) {
     {
         const std::scoped_lock lock(mutex_);
         if (stopping_) return;
-        made = std::make_shared<Upstream>(uses, std::move(settings),
-                                          ConnectionId{kFirstOwner + owners_++});
+        const std::uint64_t place = places_.emplace(source, places_.size()).first->second;
+        const std::uint64_t owner = kFirstOwner + (place << kOwnersOfAPlace) + owners_++;
+        made = std::make_shared<Upstream>(uses, std::move(settings), ConnectionId{owner});
         all_[source] = made;
     }
     uses_.home.post(
@@ -80,33 +80,30 @@ std::vector<UpstreamStatus> Upstreams::status() const {
     return all;
 }
 
+std::vector<std::pair<std::string, UpstreamStatus::State>> Upstreams::states() const {
+    const std::scoped_lock lock(mutex_);
+    std::vector<std::pair<std::string, UpstreamStatus::State>> all;
+    for (const auto& [source, upstream] : all_) all.emplace_back(source, upstream->state());
+    return all;
+}
+
 Result<std::vector<HeldBack>> Upstreams::diff(std::string_view source) const {
     const auto upstream = find(source);
     if (!upstream)
         return fail(ErrorCode::kNotFound, fmt::format("no MCP server has the name {}", source));
-    return upstream->status().held;
+    return upstream->show_held();
 }
 
 void Upstreams::try_again(std::string_view source) {
     if (const auto upstream = find(source)) uses_.home.post([upstream] { upstream->try_again(); });
 }
 
-Result<std::vector<std::string>> Upstreams::accept(std::string_view source,
-                                                   std::vector<std::string> keys) {
+Task<Result<std::vector<std::string>>> Upstreams::accept(std::string source,
+                                                         std::vector<std::string> keys) {
     const auto upstream = find(source);
     if (!upstream)
-        return fail(ErrorCode::kNotFound, fmt::format("no MCP server has the name {}", source));
-    using Accepted = Result<std::vector<std::string>>;
-    const auto ended = std::make_shared<std::promise<Accepted>>();
-    spawn(uses_.home.executor(), upstream->accept(std::move(keys)),
-          [ended, upstream](const std::exception_ptr& failure, std::optional<Accepted> accepted) {
-              if (failure) {
-                  ended->set_exception(failure);
-              } else {
-                  ended->set_value(std::move(*accepted));
-              }
-          });
-    return ended->get_future().get();
+        co_return fail(ErrorCode::kNotFound, fmt::format("no MCP server has the name {}", source));
+    co_return co_await run_on(upstream->home(), upstream->accept(std::move(keys)));
 }
 
 }  // namespace crab::mcp

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace crab::mcp {
@@ -39,11 +40,13 @@ public:
     /// Stops all and waits for it; must not be called on the loop. Nothing runs afterwards.
     void stop();
 
-    std::vector<UpstreamStatus> status() const;
+    std::vector<UpstreamStatus> status() const;  ///< all of it: for operators
+    std::vector<std::pair<std::string, UpstreamStatus::State>> states() const;
     /// What is held back of `source`. Errors: kNotFound for an unknown one.
     Result<std::vector<HeldBack>> diff(std::string_view source) const;
-    /// Upstream::accept(), waited for; not on an event loop.
-    Result<std::vector<std::string>> accept(std::string_view source, std::vector<std::string> keys);
+    /// Upstream::accept(), from any loop.
+    Task<Result<std::vector<std::string>>> accept(std::string source,
+                                                  std::vector<std::string> keys);
 
 private:
     std::shared_ptr<Upstream> find(std::string_view source) const;
@@ -51,6 +54,9 @@ private:
     const Uses uses_;
     mutable std::mutex mutex_;
     std::map<std::string, std::shared_ptr<Upstream>, std::less<>> all_;
+    /// Of each name that was ever configured, which came how many before it: one that is changed
+    /// keeps its place
+    std::map<std::string, std::uint64_t, std::less<>> places_;
     std::uint64_t owners_ = 0;  ///< that were given out
     bool stopping_ = false;
     TaskGroup tasks_;  ///< used on the loop

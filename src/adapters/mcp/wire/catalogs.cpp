@@ -30,7 +30,12 @@ ResourceWatches::Handle::~Handle() {
     if (!state_) return;
     {
         const std::scoped_lock lock(state_->mutex);
-        state_->all.erase(id_);
+        if (const auto key = state_->all.find(id_); key != state_->all.end()) {
+            const auto watched = state_->watchers.find(key->second);
+            watched->second.erase(id_);
+            if (watched->second.empty()) state_->watchers.erase(watched);
+            state_->all.erase(key);
+        }
     }
     state_->changes.notify();
 }
@@ -41,29 +46,34 @@ ResourceWatches::Handle ResourceWatches::watch(std::string source, std::string u
     {
         const std::scoped_lock lock(state_->mutex);
         id = ++state_->last;
-        state_->all.emplace(id, Watcher{std::move(source), std::move(uri), std::move(updated)});
+        Key key{std::move(source), std::move(uri)};
+        state_->watchers[key].emplace(id, std::move(updated));
+        state_->all.emplace(id, std::move(key));
     }
     state_->changes.notify();
     return {state_, id};
 }
 
 std::vector<std::string> ResourceWatches::wanted(std::string_view source) const {
-    std::vector<std::string> uris;
+    std::vector<std::pair<std::uint64_t, std::string>> watched;
     {
         const std::scoped_lock lock(state_->mutex);
-        for (const auto& [id, watcher] : state_->all)
-            if (watcher.source == source) uris.push_back(watcher.uri);
+        const Key first{std::string(source), {}};
+        for (auto each = state_->watchers.lower_bound(first);
+             each != state_->watchers.end() && each->first.first == source; ++each)
+            watched.emplace_back(each->second.begin()->first, each->first.second);
     }
-    std::ranges::sort(uris);
-    const auto same = std::ranges::unique(uris);
-    uris.erase(same.begin(), same.end());
+    std::ranges::sort(watched);
+    std::vector<std::string> uris;
+    for (auto& [id, uri] : watched) uris.push_back(std::move(uri));
     return uris;
 }
 
 void ResourceWatches::updated(std::string_view source, std::string_view uri) {
     const std::scoped_lock lock(state_->mutex);
-    for (const auto& [id, watcher] : state_->all)
-        if (watcher.source == source && watcher.uri == uri) watcher.updated();
+    const auto watched = state_->watchers.find(Key{std::string(source), std::string(uri)});
+    if (watched == state_->watchers.end()) return;
+    for (const auto& [id, updated] : watched->second) updated();
 }
 
 }  // namespace crab::mcp

@@ -31,12 +31,18 @@ struct Catalog {
     bool completions = false;  ///< the upstream answers `completion/complete`
     bool ui = false;  ///< it has the extension `io.modelcontextprotocol/ui`
     std::string instructions;  ///< to be passed on; empty: none
+    /// Keys of what is held back: in no list, but known, so that calls are told why
+    std::vector<std::string> held_resources, held_prompts;
 };
 
 /// Names of the unlisted tools of an upstream: `<source>__<name>`.
 inline constexpr std::string_view kReadTool = "resources.read";  ///< {"uri"}
 inline constexpr std::string_view kGetTool = "prompts.get";  ///< {"name", "arguments"}
 inline constexpr std::string_view kCompleteTool = "complete";  ///< {"ref", "argument", "context"}
+
+inline bool is_method_tool(std::string_view name) {
+    return name == kReadTool || name == kGetTool || name == kCompleteTool;
+}
 
 /// The catalogs of all upstreams. Any number of threads.
 class Catalogs {
@@ -61,13 +67,11 @@ private:
 
 /// Which resources clients watch, for the upstreams to tell of. Any number of threads.
 class ResourceWatches {
-    struct Watcher {
-        std::string source, uri;
-        std::function<void()> updated;
-    };
+    using Key = std::pair<std::string, std::string>;  // source, URI
     struct State {
         std::mutex mutex;
-        std::map<std::uint64_t, Watcher> all;
+        std::map<std::uint64_t, Key> all;
+        std::map<Key, std::map<std::uint64_t, std::function<void()>>> watchers;
         std::uint64_t last = 0;
         ChangeSignal changes;
     };
@@ -97,7 +101,7 @@ public:
     /// `uri` in the upstream's own form. `updated` is called on the thread that says so, never once
     /// the handle has ended; it must not block and not use the watches: a post to an event loop.
     [[nodiscard]] Handle watch(std::string source, std::string uri, std::function<void()> updated);
-    /// What is watched of a source, each URI once, in order.
+    /// What is watched of a source, each URI once, that which is watched longest first.
     std::vector<std::string> wanted(std::string_view source) const;
     /// Told when wanted() of some source has changed.
     ChangeSignal& changes() { return state_->changes; }

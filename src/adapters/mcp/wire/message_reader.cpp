@@ -79,6 +79,7 @@ MessageReading read_response(const json::Root& root, const Envelope& envelope,
         message.kind = Message::Kind::kError;
         message.error = std::move(*error);
     }
+    message.is_ambiguous = json::find_duplicate(root.element()).has_value();
     message.id = std::move(id);
     return message;
 }

@@ -30,6 +30,9 @@ struct Message {
     std::string_view params;  ///< an object, the bytes that came; empty when there is none
     std::string_view result;  ///< an object, the bytes that came; of kResult only
     RpcError error;           ///< of kError only
+    /// Of responses: an object in it, at any depth, has two members of one name, so that readers
+    /// may take different ones
+    bool is_ambiguous = false;
     /// The whole message, as long as the parser has not gone on; none for members of a batch
     std::optional<json::Borrowed> parsed;
 };
@@ -38,7 +41,7 @@ struct Message {
 struct Refusal {
     RpcError error;
     std::optional<RequestId> id;  ///< if it could be read
-    int http_status = 400;        ///< 413 when it is too large
+    int http_status = 400;  ///< 413 when it is too large
 };
 using MessageReading = std::expected<Message, Refusal>;
 

@@ -46,6 +46,10 @@ std::string tool_name(std::string_view upstream_name) {
     if (!upstream_name.empty() && upstream_name.size() <= kMaxToolName &&
         std::ranges::all_of(upstream_name, may_stand))
         return std::string(upstream_name);
+    return altered_name(upstream_name);
+}
+
+std::string altered_name(std::string_view upstream_name) {
     return with_digest(replaced(upstream_name), kMaxToolName, upstream_name);
 }
 

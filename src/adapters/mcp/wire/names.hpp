@@ -24,6 +24,8 @@ bool is_source_key(std::string_view key);
 /// `[A-Za-z0-9_.-]{1,128}`; else each other character becomes `_`, and `_` with 8 hex digits of the
 /// SHA-256 of its own name is appended, so that two odd names stay two. Upstream it keeps its own.
 std::string tool_name(std::string_view upstream_name);
+/// The same with a digest at its end always, for a name that means something else here.
+std::string altered_name(std::string_view upstream_name);
 
 /// `<source>__<name>`
 std::string qualified_name(std::string_view source, std::string_view name);

@@ -1,5 +1,6 @@
 #include "adapters/mcp/wire/upstream_error.hpp"
 
+#include "adapters/mcp/wire/shown_url.hpp"
 #include "json/raw_parts.hpp"
 
 #include <fmt/format.h>
@@ -34,6 +35,16 @@ std::string urls_of(const RpcError& error) {
     return lines;
 }
 
+/// Whether all that it would have a person open may be shown.
+bool has_good_urls(const RpcError& error) {
+    const auto all = json::find_raw(error.data, "elicitations").value_or("[]");
+    for (json::RawParts items(all); items.next();) {
+        const auto url = json::find_raw_string(items.value(), "url");
+        if (url && !is_shown_url(*url)) return false;
+    }
+    return true;
+}
+
 BridgedError missing_capability(RpcError error, const UpstreamErrorSight& sight) {
     if (era_of(sight.client) == Era::kModern) {
         const auto use =
@@ -47,6 +58,8 @@ BridgedError missing_capability(RpcError error, const UpstreamErrorSight& sight)
 }
 
 BridgedError needs_urls(RpcError error, const UpstreamErrorSight& sight) {
+    if (!has_good_urls(error))
+        return {.use = UpstreamErrorUse::kOwnAffair, .error = std::move(error), .text = {}};
     if (sight.client == Revision::k2025_11_25)
         return {.use = UpstreamErrorUse::kPass, .error = std::move(error), .text = {}};
     const auto use = era_of(sight.client) == Era::kModern ? UpstreamErrorUse::kAskForUrls
