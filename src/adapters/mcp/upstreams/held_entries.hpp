@@ -26,7 +26,7 @@ public:
     void offer_template(const std::string& uri_template) { templates_.push_back(uri_template); }
 
     /// Why a call of `resources/read`, `prompts/get` or `completion/complete` may not run; nothing
-    /// if it may. What the upstream does not list is its own affair, unless only a template that is
+    /// if it may. What the upstream does not list it decides itself, unless only a template that is
     /// held back makes it. A URI is of a held template only where no offered one makes it, too.
     std::optional<Why> find(std::string_view method, std::string_view params) const;
 
