@@ -1,5 +1,5 @@
-"""MCP servers that misbehave: each costs its own entries and calls only. docs, sections 2.6, 7.4, 8;
-what the fixture does wrong is in its `--help`."""
+"""MCP servers that misbehave: each costs its own entries and calls only. Sections 2.6, 7.4 and 8 of
+docs/protocols/mcp.md; what the fixture does wrong is in its `--help`."""
 
 from __future__ import annotations
 

@@ -175,6 +175,7 @@ Task<bool> Upstream::open() {
     needs_login_ = false;
     session_->set_listener(this);
     breaker_.on_success();
+    other_era_ = false;
     opened_at_ = last_call_ = now();
     found_ = session_->found();
     change_status([&](UpstreamStatus& status) {
@@ -194,7 +195,7 @@ Task<Upstream::Ended> Upstream::serve() {
     changed_ = true;
     SteadyTime read_at = now() - kListsAtMostEvery;
     Deadline refresh_at = now();
-    while (!ending_ && !chain.cancelled() && session_->is_open()) {
+    while (!ending_ && !chain.cancelled() && session_->is_open() && !other_era_) {
         if (changed_) refresh_at = std::min<Deadline>(refresh_at, read_at + kListsAtMostEvery);
         if (refresh_at <= now()) {
             changed_ = false;
@@ -410,6 +411,10 @@ Task<Result<CallReply>> Upstream::send_once(UpstreamCall& call, bool& is_gone) {
         co_return fail(std::move(lease.error()));
     }
     change_status([&](UpstreamStatus& status) { status.sessions = pool_.size(); });
+    if (session_ && session_->era() != lease->session().era()) {
+        other_era_ = true;  // the lists are those of a server that is no longer there
+        ring();
+    }
     auto reply = co_await send_on(lease->session(), call);
     note(reply, lease->session());
     co_return reply;

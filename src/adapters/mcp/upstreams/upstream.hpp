@@ -127,6 +127,7 @@ private:
     std::uint64_t publications_ = 0;
     std::optional<Milliseconds> ttl_;  ///< the shortest of its lists
     bool ending_ = false, listed_ = false, changed_ = false, needed_ = false;
+    bool other_era_ = false;  ///< callers' sessions are of another era than `session_`
     std::uint64_t failures_ = 0;
     bool names_changed_ = false;  ///< of other sources, since they were compared
     SteadyTime opened_at_{}, looked_after_{}, last_call_{}, again_at_{}, compared_at_{};

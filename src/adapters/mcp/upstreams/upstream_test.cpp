@@ -477,6 +477,21 @@ TEST_F(McpUpstream, ASessionThatTheServerHasForgottenIsReplacedOnceAndNobodySees
     EXPECT_EQ(connector.made.size(), 5U) << "once only";
 }
 
+TEST_F(McpUpstream, ListsAreReadAnewWhenCallsFindAServerOfAnotherEra) {
+    ready();
+    connector.prepare = [](FakeSession& session) {
+        session.era = {FoundEra::Form::kModern, Revision::k2026_07_28};
+        session.answer("tools/list", tools({"read"}));
+        session.answer("tools/call", R"({"content":[]})");
+    };
+    loop.advance(2s);
+    EXPECT_TRUE(send(call()));
+    until([&] {
+        const UpstreamStatus status = upstream->status();
+        return status.tools == 1 && status.found->form == FoundEra::Form::kModern;
+    });
+}
+
 TEST_F(McpUpstream, TheSessionThatListsSaysWhatAnyCallerMayBeAbleTo) {
     ready();
     EXPECT_TRUE(connector.declared[0].form && connector.declared[0].roots)

@@ -3,7 +3,7 @@ as far as these can express them.
 
 | scenario | device | RTP host |
 |---|---|---|
-| simple text, error, JSON Schema 2020-12, custom header | yes | yes; the text is a JSON object's |
+| simple text, error, JSON Schema 2020-12, custom header | yes | yes, text as an object's |
 | progress | yes | no: its protocol has none |
 | image, audio, embedded resource, mixed content, log | no: results are text or JSON | no, the same |
 | sampling, elicitation, roots, other input | no: devices ask nobody | no |
