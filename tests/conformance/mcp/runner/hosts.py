@@ -5,7 +5,8 @@ as far as these can express them.
 |---|---|---|
 | simple text, error, JSON Schema 2020-12, custom header | yes | yes, text as an object's |
 | progress | yes | no: its protocol has none |
-| image, audio, embedded resource, mixed content, log | no: results are text or JSON | no, the same |
+| image, audio | yes, as JSON with its bytes | no: its tools have output schemas |
+| embedded resource, mixed content, log | no: results are text or JSON | no, the same |
 | sampling, elicitation, roots, other input | no: devices ask nobody | no |
 | resources, prompts, completion of their own | no: there are only tools | no |
 """
@@ -23,6 +24,7 @@ from typing import Any
 
 FOLDER = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(FOLDER.parent), str(FOLDER)]
+from fixture import content  # noqa: E402
 from fixture.suite_tools import SCHEMA_2020_12  # noqa: E402
 from support.device import Device, ToolFailure, tool  # noqa: E402
 from support.gateway import Gateway  # noqa: E402
@@ -38,6 +40,14 @@ HEADER: Message = {
 
 def _simple(_: Message, __: Tell) -> str:
     return "This is a simple text response for testing."
+
+
+def _picture(_: Message, __: Tell) -> Message:
+    return {"mime_type": "image/png", "data_base64": content.PNG}
+
+
+def _sound(_: Message, __: Tell) -> Message:
+    return {"mime_type": "audio/wav", "data_base64": content.WAV}
 
 
 def _fails(_: Message, __: Tell) -> str:
@@ -56,8 +66,10 @@ def _region(args: Message, _: Tell) -> str:
     return f"region={args.get('region')}"
 
 
-TOOLS: dict[str, tuple[str, Message, Callable[[Message, Tell], str]]] = {
+TOOLS: dict[str, tuple[str, Message, Callable[[Message, Tell], str | Message]]] = {
     "test_simple_text": ("A fixed line of text", {"type": "object"}, _simple),
+    "test_image_content": ("A picture of one red pixel", {"type": "object"}, _picture),
+    "test_audio_content": ("A millisecond of silence", {"type": "object"}, _sound),
     "test_error_handling": ("Always fails", {"type": "object"}, _fails),
     "test_tool_with_progress": ("Progress 0, 50 and 100", {"type": "object"}, _slowly),
     "json_schema_2020_12_tool": ("JSON Schema 2020-12", SCHEMA_2020_12, _simple),
@@ -104,11 +116,11 @@ def _serve(device: Device) -> None:
 
 def _answer(request: Request) -> None:
     try:
-        words = TOOLS[request.body["tool_name"]][2](request.body["args"], lambda *_: None)
+        given = TOOLS[request.body["tool_name"]][2](request.body["args"], lambda *_: None)
     except ToolFailure as failure:
         request.fail("TOOL_FAILED", message=str(failure))
     else:
-        request.answer(result={"text": words})
+        request.answer(result={"text": given} if isinstance(given, str) else given)
 
 
 @contextlib.contextmanager
