@@ -122,6 +122,7 @@ Result<void> register_hosts(core::Registry& registry, const Hosts& hosts) {
         if (!tools)
             return fail(tools.error().code, fmt::format("providers: {}: {}", host->options().id,
                                                         tools.error().message));
+        registry.reserve(host->options().id + "__");
         for (const core::ToolRef& tool : *tools) registry.reserve(tool->spec.name);
         registry.change(ConnectionId{owner++}, *tools, {});
     }

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+from pathlib import Path
+
 from support.case import GatewayCase
 from support.device import Device, tool
+from support.tool_host import ToolHost, host_tool
 
 
 class NamesTest(GatewayCase):
@@ -84,3 +89,28 @@ class NamesTest(GatewayCase):
         error = self.gateway.call(name.replace("mom", "mmo")).error
         self.assertEqual(error["code"], "TOOL_NOT_FOUND")
         self.assertEqual(self.gateway.call("nobody__" + name).code, "TOOL_NOT_FOUND")
+
+
+class SourceNamesTest(GatewayCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        folder = Path(tempfile.mkdtemp(prefix="crab-names-"))
+        cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
+        cls.host = ToolHost(folder / "shop", host_tool("append"))  # not there at first
+        cls.CONFIG = {"hosts": [{"name": "shop", "unix": str(cls.host.path)}]}
+        super().setUpClass()
+
+    def test_clawseed_58_no_device_gets_a_name_of_a_tool_host_not_even_while_it_is_away(
+        self,
+    ) -> None:
+        device = self.open(self.gateway.pair("shop"))
+        device.register(*(tool(name) for name in ("append", "shop__append", "Shop__x")))
+        self.assertEqual(self.gateway.call("shop__append").code, "DEPENDENCY_UNAVAILABLE")
+        self.host.start()
+        self.addCleanup(self.host.stop)
+        self.gateway.wait_listed("shop__append", "shop-2__append")
+        self.assertNotIn("shop-2__shop__append", self.gateway.tools())
+        self.assertEqual(self.gateway.call("shop__append", {"n": 1}).result, {"n": 1})
+        call = self.gateway.start_call("shop-2__append")
+        device.answer(device.next_call("append"), "here")
+        self.assertEqual(call.result(10).result, {"text": "here"})

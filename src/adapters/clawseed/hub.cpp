@@ -202,11 +202,15 @@ void Hub::stop_chats(const std::function<void()>& done) {
 
 std::string Hub::take_slug(const core::Principal& principal, std::string_view device_name) {
     const std::string identity = identity_of(principal, device_name);
-    const std::string base =
+    std::string base =
         !principal.device.empty()
             ? principal.device
             : trust::make_slug(device_name.empty() ? std::string_view(principal.id) : device_name,
                                "device");
+    // names of tool hosts and other sources are not for devices
+    base = trust::unique_slug(base, [&](const std::string& candidate) {
+        return services_.registry.is_reserved(candidate + "__");
+    });
     const std::scoped_lock lock(mutex_);
     const std::string slug = trust::unique_slug(base, [&](const std::string& candidate) {
         const auto it = slugs_.find(candidate);

@@ -197,7 +197,7 @@ Result<std::shared_ptr<core::Tool>> RegistrationReader::make(Element element, bo
     }
     if (context_.registry.is_reserved(*name))
         return fail(ErrorCode::kForbidden,
-                    "the name is reserved for a tool of the gateway; choose another");
+                    "the name is reserved for a tool of the gateway or of a host; choose another");
     const core::Decision decision =
         context_.policy->decide_registration(*context_.principal, *name);
     if (decision.verdict == core::Verdict::kDeny)

@@ -11,6 +11,8 @@
 namespace crab::core {
 namespace {
 
+constexpr std::string_view kSeparator = "__";  // of source and name
+
 std::string lower(std::string_view text) {
     std::string out(text);
     for (char& c : out) {
@@ -100,12 +102,13 @@ ToolRef RegistrySnapshot::visible_own(const View& view, std::string_view unique_
     return found != nullptr ? visible_own(view, *found->entry, plain_name) : nullptr;
 }
 
-/// The registration that wins among those with one unique name: the gateway's own, that of the
-/// preferred connection, the latest.
+/// The registration that wins among those with one unique name: the gateway's own, that of a
+/// configured or paired source before a device's, that of the preferred connection, the latest.
 ToolRef RegistrySnapshot::visible_own(const View& view, const Entry& entry,
                                       std::string_view plain_name) {
     const auto rank = [&](const Tool& tool) {
-        if (!tool.is_qualified()) return 2;
+        if (!tool.is_qualified()) return 3;
+        if (tool.source.kind != SourceKind::kDevice) return 2;
         return view.prefer != ConnectionId{} && tool.source.connection == view.prefer ? 1 : 0;
     };
     const ToolRef* best = nullptr;
@@ -323,6 +326,7 @@ void Registry::replace(ConnectionId owner, std::span<const ToolRef> tools) {
 }
 
 void Registry::expect(const ToolSource& source) {
+    reserve(source.name + std::string(kSeparator));
     const std::scoped_lock lock(mutex_);
     auto next = std::make_shared<RegistrySnapshot>(*current_.get());
     auto all = next->expected_ ? *next->expected_ : std::vector<ToolSource>();
@@ -365,8 +369,14 @@ void Registry::reserve(std::string_view name) {
 }
 
 bool Registry::is_reserved(std::string_view name) const {
+    const std::string folded = lower(name);
     const std::scoped_lock lock(mutex_);
-    return reserved_.contains(lower(name));
+    if (reserved_.contains(folded)) return true;
+    // a source's own name may have the separator in it
+    for (std::size_t at = folded.find(kSeparator); at != std::string::npos;
+         at = folded.find(kSeparator, at + 1))
+        if (reserved_.contains(folded.substr(0, at + kSeparator.size()))) return true;
+    return false;
 }
 
 }  // namespace crab::core

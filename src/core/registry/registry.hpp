@@ -110,12 +110,14 @@ public:
     std::vector<ToolRef> owned_by(ConnectionId owner) const;
 
     /// Announces a source whose tools are not known yet: until settle(), names that may be its
-    /// tools are unavailable instead of unknown.
+    /// tools are unavailable instead of unknown. Its name is reserved as a prefix.
     void expect(const ToolSource& source);
     /// The source has listed its tools, or is removed.
     void settle(const ToolSource& source);
 
-    /// Reserves a name of a built-in or configured tool against devices, ignoring case.
+    /// Reserves a name of a built-in or configured tool against devices, ignoring case. One that
+    /// ends in `__` is a source's prefix: no device gets a name that begins so, whatever it and its
+    /// tools are called, not even while the source is away. For as long as the process runs.
     void reserve(std::string_view name);
     bool is_reserved(std::string_view name) const;
 

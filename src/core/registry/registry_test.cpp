@@ -222,6 +222,28 @@ TEST_F(RegistryTest, NamesAreReservedInAnyCase) {
     EXPECT_FALSE(registry.is_reserved("memory.searc"));
 }
 
+TEST_F(RegistryTest, NamesOfASourceAreReservedFromItsAnnouncementOn) {
+    const ToolSource notes{.kind = SourceKind::kPeer, .name = "Notes", .owner = {}};
+    EXPECT_FALSE(registry.is_reserved("notes__append"));
+    registry.expect(notes);
+    registry.settle(notes);  // it may be away
+    for (const char* name : {"notes__append", "NOTES__x", "notes__a__b"})
+        EXPECT_TRUE(registry.is_reserved(name)) << name;
+    for (const char* name : {"notes", "notes_append", "my_notes__append", "x__notes__append"})
+        EXPECT_FALSE(registry.is_reserved(name)) << name;
+    EXPECT_TRUE(registry.is_reserved("notes__"));
+}
+
+TEST_F(RegistryTest, ASourcesToolComesBeforeADevicesOfTheSameQualifiedName) {
+    auto hosted = std::make_shared<Tool>(*tool_of("append", "notes", kFirst));
+    hosted->set_source({.kind = SourceKind::kPeer, .name = "notes", .owner = {}});
+    const ToolRef theirs = tool_of("append", "notes", kSecond);
+    add(kFirst, hosted);
+    add(kSecond, theirs);
+    EXPECT_EQ(resolve("notes__append").value(), hosted) << "although the device came later";
+    EXPECT_EQ(registry.snapshot()->resolve(view({}, kSecond), "notes__append").value(), hosted);
+}
+
 TEST_F(RegistryTest, ATenantSeesItsOwnToolsAndThoseOfNobody) {
     add(kFirst, tool_of("a", "phone", kFirst, "acme"));
     add(kSecond, tool_of("b", "tablet", kSecond, "other"));

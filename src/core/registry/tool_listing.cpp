@@ -82,7 +82,10 @@ void ToolListing::offer(const ToolList& list, const std::shared_ptr<ToolHost>& h
     if (gone_) return;
     std::vector<ToolRef> tools;
     for (const auto& tool : list.tools) {
-        tool->unique_name_only = !keep_names && home_.registry.is_reserved(tool->spec.name);
+        // the source's own prefix is reserved for itself
+        const std::string& plain = tool->spec.name;
+        tool->unique_name_only = !keep_names && !plain.starts_with(source_.name + "__") &&
+                                 home_.registry.is_reserved(plain);
         tool->set_source(source_);
         tool->host = host;
         tools.push_back(tool);
