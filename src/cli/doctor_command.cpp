@@ -216,7 +216,7 @@ private:
             groups.count_memory()
                 ? fmt::format("limited by the kernel (cgroup {})",
                               groups.unified.empty() ? "v1" : "v2")
-                : fmt::format("measured only, and what cannot be measured is refused; {}",
+                : fmt::format("limited for MINIMAL only, all else is refused; {}",
                               command::kHowToDelegate));
         for (const std::string& line : hosting::commands_not_offered(config_, abilities))
             say("commands", Finding::kWarn, line);

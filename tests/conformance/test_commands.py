@@ -33,8 +33,23 @@ SCRIPT = {
 }
 
 
+@functools.cache
+def limits_memory() -> bool:
+    """Whether a control group limits the memory of commands: without one, only MINIMAL
+    is kept."""
+    checks = json.loads(
+        subprocess.run([program(), "doctor", "-o", "json"], capture_output=True, text=True).stdout
+    )["checks"]
+    return any(
+        check["check"] == "sandbox memory" and "limited by the kernel" in check["message"]
+        for check in checks
+    )
+
+
+@functools.cache
 def can_sandbox() -> bool:
-    """Whether bubblewrap can make its namespaces on this machine."""
+    """Whether bubblewrap can make its namespaces on this machine, and memory can be limited: else
+    commands do not run under DEFAULT."""
     bwrap = shutil.which("bwrap")
     return (
         bool(bwrap)
@@ -42,19 +57,7 @@ def can_sandbox() -> bool:
             [bwrap, "--unshare-all", "--ro-bind", "/", "/", "/bin/true"], capture_output=True
         ).returncode
         == 0
-    )
-
-
-@functools.cache
-def limits_memory() -> bool:
-    """Whether a control group limits the memory of commands: without one, no label is kept that
-    needs sockets or all files of the host."""
-    checks = json.loads(
-        subprocess.run([program(), "doctor", "-o", "json"], capture_output=True, text=True).stdout
-    )["checks"]
-    return any(
-        check["check"] == "sandbox memory" and "limited by the kernel" in check["message"]
-        for check in checks
+        and limits_memory()
     )
 
 
@@ -88,7 +91,7 @@ def processes_of(marker: str) -> list[int]:
     return found
 
 
-@unittest.skipUnless(can_sandbox(), "bubblewrap cannot make user namespaces here")
+@unittest.skipUnless(can_sandbox(), "commands cannot be confined here under DEFAULT")
 class CommandCase(GatewayCase):
     TOOLS: list[dict[str, Any]] = []
 
@@ -614,7 +617,7 @@ class CrashTest(CommandCase):
         self.assertEqual(processes_of(marker), [])
 
 
-@unittest.skipUnless(can_sandbox(), "bubblewrap cannot make user namespaces here")
+@unittest.skipUnless(can_sandbox(), "commands cannot be confined here under DEFAULT")
 class FullTest(GatewayCase):
     """Commands that hang on every thread that commands have hold up commands, and nothing else."""
 
@@ -623,7 +626,7 @@ class FullTest(GatewayCase):
     @classmethod
     def setUpClass(cls) -> None:
         if not can_sandbox():
-            raise unittest.SkipTest("bubblewrap cannot make user namespaces here")
+            raise unittest.SkipTest("commands cannot be confined here under DEFAULT")
         cls.model = cls.enterClassContext(ScriptedModel())
         own = {"defaults": {"privilege": "DEFAULT", "timeout": "60s"}}
         cls.CONFIG = {

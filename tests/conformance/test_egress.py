@@ -76,7 +76,7 @@ def talk(port: int, request: bytes, then: str = "") -> str:
     )
 
 
-@unittest.skipUnless(can_sandbox(), "bubblewrap cannot make user namespaces here")
+@unittest.skipUnless(can_sandbox(), "commands cannot be confined here under DEFAULT")
 class EgressTest(GatewayCase):
     @classmethod
     def setUpClass(cls) -> None:

@@ -27,7 +27,7 @@ _DO = shell(
 _SHORT = shell("short", defaults={"privilege": "DEFAULT", "timeout": "500ms"})
 
 
-@unittest.skipUnless(can_sandbox(), "bubblewrap cannot make user namespaces here")
+@unittest.skipUnless(can_sandbox(), "commands cannot be confined here under DEFAULT")
 class ExecHostTest(unittest.TestCase):
     def setUp(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="crab-exec-"))

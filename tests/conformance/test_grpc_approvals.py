@@ -91,7 +91,7 @@ class CallTest(ApprovalCase):
         self.assertEqual(approver.end()["state"], "cancelled")
 
 
-@unittest.skipUnless(can_sandbox(), "bubblewrap cannot make user namespaces here")
+@unittest.skipUnless(can_sandbox(), "commands cannot be confined here under DEFAULT")
 class LabelTest(ApprovalCase):
     def test_sw4rm_37_elevated_is_asked_for_and_covers_nothing_looser_or_other(self) -> None:
         elevated = tool_pb().ExecutionPolicy(privilege_level="ELEVATED")
@@ -112,7 +112,7 @@ class LabelTest(ApprovalCase):
         self.refused(Status.PERMISSION_DENIED, "PERMISSION_DENIED", again.result)
 
 
-@unittest.skipUnless(can_sandbox(), "bubblewrap cannot make user namespaces here")
+@unittest.skipUnless(can_sandbox(), "commands cannot be confined here under DEFAULT")
 class GrantTest(ApprovalCase):
     """`crab approvals allow --once|--session|--always`, from the first refusal to the run."""
 

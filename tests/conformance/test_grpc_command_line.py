@@ -18,7 +18,7 @@ from test_commands import can_sandbox, shell
 from test_grpc import GrpcCase
 
 
-@unittest.skipUnless(can_sandbox(), "bubblewrap cannot make user namespaces here")
+@unittest.skipUnless(can_sandbox(), "commands cannot be confined here under DEFAULT")
 class CallTest(GrpcCase):
     @classmethod
     def setUpClass(cls) -> None:

@@ -20,7 +20,7 @@ _STREAM = {
 }
 
 
-@unittest.skipUnless(can_sandbox(), "bubblewrap cannot make user namespaces here")
+@unittest.skipUnless(can_sandbox(), "commands cannot be confined here under DEFAULT")
 class CommandCase(GrpcCase):
     CONFIG = {
         **GrpcCase.CONFIG,

@@ -141,7 +141,7 @@ class MidCallTest(GrpcCase):
             check(device, request)
 
 
-@unittest.skipUnless(can_sandbox(), "bubblewrap cannot make user namespaces here")
+@unittest.skipUnless(can_sandbox(), "commands cannot be confined here under DEFAULT")
 class CommandTest(GrpcCase):
     """The same with commands, which count their runs in their worktree."""
 

@@ -181,7 +181,7 @@ class LogTest(CorrelationCase):
             ],
         )
 
-    @unittest.skipUnless(can_sandbox(), "bubblewrap cannot make user namespaces here")
+    @unittest.skipUnless(can_sandbox(), "commands cannot be confined here under DEFAULT")
     def test_sw4rm_58_a_command_that_may_not_connect(self) -> None:
         if not limits_memory():
             self.skipTest("no control group limits memory here, so no network is offered")
@@ -196,7 +196,7 @@ class LogTest(CorrelationCase):
         )
         self.assertEqual(events, ["a command may not connect there"])
 
-    @unittest.skipUnless(can_sandbox(), "bubblewrap cannot make user namespaces here")
+    @unittest.skipUnless(can_sandbox(), "commands cannot be confined here under DEFAULT")
     def test_sw4rm_58_an_elevated_command_that_fails_when_somebody_has_allowed_it(self) -> None:
         self.hitl.decide = lambda _, context: context.abort(Status.UNAVAILABLE, "closed")
         request = tool_call(

@@ -137,7 +137,7 @@ class JavaScriptTest(SdkCase):
             self.assertEqual(table[caught.exception.code()], code, caught.exception.details())
 
 
-@unittest.skipUnless(can_sandbox(), "bubblewrap cannot make user namespaces here")
+@unittest.skipUnless(can_sandbox(), "commands cannot be confined here under DEFAULT")
 class ExamplesTest(SdkCase):
     """The two examples that call tools, with the configuration of
     docs/how_to/call_tools_over_grpc.md; they use fixed call ids."""
@@ -231,7 +231,7 @@ class RustTest(SdkCase):
         policy.timeout.seconds = 30
         return policy
 
-    @unittest.skipUnless(can_sandbox(), "bubblewrap cannot make user namespaces here")
+    @unittest.skipUnless(can_sandbox(), "commands cannot be confined here under DEFAULT")
     def test_its_default_policy_runs_a_command_and_is_capped(self) -> None:
         request = tool_pb().ToolCall(
             call_id=self.unique("rs"),

@@ -122,7 +122,7 @@ class DecideTest(HitlCase):
             lambda: self.client().call(tool_call("list_devices")),
         )
 
-    @unittest.skipUnless(can_sandbox(), "bubblewrap cannot make user namespaces here")
+    @unittest.skipUnless(can_sandbox(), "commands cannot be confined here under DEFAULT")
     def test_sw4rm_37_levels_are_asked_about_as_escalations_each_time(self) -> None:
         self.answers("approve")
         for _ in range(2):
@@ -135,7 +135,7 @@ class DecideTest(HitlCase):
         self.assertEqual([invocation.reason_type for invocation, _ in self.hitl.asked], [7, 7])
         self.assertEqual(self.hitl.asked[0][1]["privilege_level"], "ELEVATED")
 
-    @unittest.skipUnless(can_sandbox(), "bubblewrap cannot make user namespaces here")
+    @unittest.skipUnless(can_sandbox(), "commands cannot be confined here under DEFAULT")
     def test_sw4rm_38_privileged_is_logged_as_a_warning_with_who_allowed_it(self) -> None:
         if not limits_memory():
             self.skipTest("no control group limits memory here, so PRIVILEGED is not offered")
@@ -158,7 +158,7 @@ class DecideTest(HitlCase):
         )
 
 
-@unittest.skipUnless(can_sandbox(), "bubblewrap cannot make user namespaces here")
+@unittest.skipUnless(can_sandbox(), "commands cannot be confined here under DEFAULT")
 class WorktreeTest(GrpcCase):
     @classmethod
     def setUpClass(cls) -> None:

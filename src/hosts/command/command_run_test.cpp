@@ -517,9 +517,9 @@ TEST(SandboxTest, WhatAHostLacksIsToldWithAHint) {
     for (const auto network :
          {Network::kEgressRestricted, Network::kEgressUnrestricted, Network::kFullAccess})
         EXPECT_THAT(good.missing(network).value(), HasSubstr("Delegate=yes"));
-    EXPECT_THAT(good.missing(Privilege::kPrivileged).value(), HasSubstr("Delegate=yes"));
-    for (const auto privilege : {Privilege::kMinimal, Privilege::kDefault, Privilege::kElevated})
-        EXPECT_EQ(good.missing(privilege), std::nullopt);
+    for (const auto privilege : {Privilege::kDefault, Privilege::kElevated, Privilege::kPrivileged})
+        EXPECT_THAT(good.missing(privilege).value(), HasSubstr("Delegate=yes"));
+    EXPECT_EQ(good.missing(Privilege::kMinimal), std::nullopt);
     EXPECT_EQ(good.missing(Network::kDenyAll), std::nullopt);
     good.cgroups.memory = "/sys/fs/cgroup/memory/x";
     EXPECT_EQ(good.missing(Network::kFullAccess), std::nullopt);
@@ -533,8 +533,11 @@ TEST(SandboxTest, WhatAHostLacksIsToldWithAHint) {
 
 TEST(SandboxTest, LandlockAloneKeepsThreeLabels) {
     using core::Network, core::Privilege;
-    SandboxAbilities bare{
-        .init = "/x", .slirp = "/usr/bin/slirp4netns", .landlock_abi = 3, .seccomp = true};
+    SandboxAbilities bare{.init = "/x",
+                          .slirp = "/usr/bin/slirp4netns",
+                          .landlock_abi = 3,
+                          .seccomp = true,
+                          .cgroups = {.memory = "/sys/fs/cgroup/memory/x"}};
     EXPECT_EQ(bare.confinement(), Confinement::kLandlock);
     EXPECT_EQ(bare.missing(Network::kDenyAll), std::nullopt);
     EXPECT_EQ(bare.missing(Privilege::kMinimal), std::nullopt);
@@ -544,6 +547,8 @@ TEST(SandboxTest, LandlockAloneKeepsThreeLabels) {
         EXPECT_THAT(bare.missing(network).value(), HasSubstr("bubblewrap"));
     for (const auto privilege : {Privilege::kElevated, Privilege::kPrivileged})
         EXPECT_NE(bare.missing(privilege), std::nullopt);
+    bare.cgroups = {};
+    EXPECT_THAT(bare.missing(Privilege::kDefault).value(), HasSubstr("Delegate=yes"));
     bare.scratch_is_memory = true;
     EXPECT_EQ(bare.confinement(), Confinement::kNone)
         << "what it writes to /tmp would be memory that nobody counts";

@@ -135,7 +135,7 @@ std::string SandboxAbilities::why_not() const {
 }
 
 /// Memory that is in no process (buffers of sockets, files in any tmpfs of the host) is counted by
-/// the kernel or by nobody.
+/// the kernel or by nobody; that of many processes grows faster than it can be looked at.
 std::optional<std::string> SandboxAbilities::why_unlimited() const {
     if (cgroups.count_memory()) return std::nullopt;
     return fmt::format("no control group limits memory here; {}", kHowToDelegate);
@@ -160,10 +160,10 @@ std::optional<std::string> SandboxAbilities::missing(core::Privilege privilege) 
     const Confinement kept_by = confinement();
     if (kept_by == Confinement::kNone) return why_not();
     switch (privilege) {
-        case core::Privilege::kMinimal:
-        case core::Privilege::kDefault: return std::nullopt;
+        // one process, which RLIMIT_AS bounds; all others may be many, which only a group bounds
+        case core::Privilege::kMinimal: return std::nullopt;
+        case core::Privilege::kDefault: return why_unlimited();
         case core::Privilege::kElevated:
-            return kept_by == Confinement::kLandlock ? std::optional(why_not()) : std::nullopt;
         case core::Privilege::kPrivileged: break;
     }
     return kept_by == Confinement::kLandlock ? why_not() : why_unlimited();
