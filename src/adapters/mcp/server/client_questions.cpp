@@ -1,6 +1,7 @@
 #include "adapters/mcp/server/client_questions.hpp"
 
 #include "adapters/mcp/wire/sampling.hpp"
+#include "core/call/tool_schemas.hpp"
 #include "json/parser.hpp"
 #include "json/raw_parts.hpp"
 #include "json/writer.hpp"
@@ -9,6 +10,8 @@ namespace crab::mcp {
 namespace {
 
 using Kind = core::Question::Kind;
+
+constexpr std::size_t kMostProgram = std::size_t{256} << 10;
 
 bool is_kept(std::string_view name, Revision revision) {
     if (name == "elicitationId") return false;  // set anew where there is one
@@ -36,8 +39,9 @@ std::string_view schema_of(std::string_view params) {
 }  // namespace
 
 bool AnswerCheck::fits_schema(std::string_view content) {
+    // compiled already, by the upstream's side, which has bounded it and holds it while it waits
     if (!std::exchange(compiled_, true))
-        schema_ = json::Schema::compile(schema_of(params_)).value_or(nullptr);
+        schema_ = core::shared_schema(schema_of(params_), kMostProgram).value_or(nullptr);
     if (!schema_) return true;  // the one who asks has to judge
     json::Parser parser;
     const auto root = parser.parse(content);

@@ -1,6 +1,7 @@
 #include "adapters/mcp/upstreams/upstream.hpp"
 
 #include "adapters/mcp/client/upstream_question.hpp"
+#include "adapters/mcp/upstreams/bounded_inquirer.hpp"
 #include "adapters/mcp/wire/capabilities.hpp"
 #include "adapters/mcp/wire/safe_text.hpp"
 #include "base/cut_text.hpp"
@@ -433,6 +434,13 @@ Task<Result<CallReply>> Upstream::send_on(UpstreamSession& session, UpstreamCall
                 call.request.param_headers =
                     make_param_headers(tool->facts.params, arguments->element());
         }
+    }
+    core::Inquirer* const person = call.request.inquirer;
+    const ScopeExit back([&] { call.request.inquirer = person; });  // it may be sent once more
+    std::optional<BoundedInquirer> inquirer;
+    if (person != nullptr) {
+        inquirer.emplace(*person, uses_.schemas, source());
+        call.request.inquirer = &*inquirer;
     }
     UpstreamRequest first = call.request;
     Result<UpstreamReply> reply = co_await session.request(std::move(first));

@@ -1,9 +1,11 @@
 #include "adapters/mcp/upstreams/upstream.hpp"
 
+#include "adapters/mcp/upstreams/bounded_inquirer.hpp"
 #include "adapters/mcp/upstreams/test_support.hpp"
 #include "adapters/mcp/upstreams/tool_hosts.hpp"
 #include "base/task/test_loop.hpp"
 #include "core/call/test_tools.hpp"
+#include "core/call/tool_schemas.hpp"
 #include "trust/pin_store_memory.hpp"
 
 #include <gmock/gmock.h>
@@ -112,6 +114,66 @@ TEST_F(McpUpstream, ItsToolsAreRegisteredAndItsNamesAreExpectedBefore) {
     EXPECT_TRUE(resolve("files__resources.read")) << "of the server's front";
     EXPECT_EQ(resolve("files__other").error().code, ErrorCode::kToolNotFound);
     EXPECT_EQ(upstream->status().state, State::kUp);
+}
+
+/// Accepts every form, and keeps what it was shown.
+struct Person final : core::Inquirer {
+    Answers answers() const override { return {.form = true}; }
+    Task<Result<std::string>> ask(core::Question question) override {
+        shown.push_back(std::move(question));
+        compiled += core::shared_schemas();
+        co_return std::string(R"({"action":"accept","content":{}})");
+    }
+    std::vector<core::Question> shown;
+    std::size_t compiled = 0;  ///< schemas that somebody held meanwhile
+};
+
+TEST_F(McpUpstream, FormsAreCompiledOnceBesideTheLoopAndLargeOnesAreShownToNobody) {
+    std::string patterns;
+    for (int i = 0; i < 1'000; ++i)
+        patterns += fmt::format(R"({}"p{}":{{"type":"string","pattern":"[\\p{{L}}]{{1,200}}{}"}})",
+                                i == 0 ? "" : ",", i, i);
+    const auto form = [](std::string_view schema) {
+        return fmt::format(R"({{"mode":"form","message":"?","requestedSchema":{}}})", schema);
+    };
+    const std::vector<std::pair<std::string, ErrorCode>> refused = {
+        {form(R"({"properties":{)" + patterns + "}}"), ErrorCode::kOversize},
+        {form(R"({"title":")" + std::string(70'000, 'x') + "\"}"), ErrorCode::kOversize}};
+    Person person;
+    BoundedInquirer bounded(person, schemas, "files");
+    const auto ask = [&](std::string params) {
+        return loop.run(bounded.ask({.kind = core::Question::Kind::kForm,
+                                     .key = "k",
+                                     .method = "elicitation/create",
+                                     .params = std::move(params)}));
+    };
+    for (const auto& [params, code] : refused) EXPECT_EQ(ask(params).error().code, code);
+    EXPECT_TRUE(person.shown.empty());
+    EXPECT_TRUE(ask(form(R"({"type":"object","required":["n"]})")));
+    EXPECT_EQ(person.compiled, 1U) << "and is there while the answer is awaited";
+    EXPECT_EQ(ask(form(R"({"type":7})")).error().code, ErrorCode::kInvalidArgs);
+    EXPECT_EQ(person.shown.size(), 1U);
+}
+
+TEST_F(McpUpstream, TheQuestionsOfACallAreBounded) {
+    connector.prepare = [](FakeSession& session) {
+        session.answer("tools/list", tools({"read"}));
+        session.answers["tools/call"] =
+            [](UpstreamRequest& request) -> Task<Result<UpstreamReply>> {
+            core::Question question{.kind = core::Question::Kind::kForm,
+                                    .method = "elicitation/create",
+                                    .params = R"({"requestedSchema":{"required":["n"]}})"};
+            const auto answer = co_await request.inquirer->ask(std::move(question));
+            co_return UpstreamReply(answer.value());
+        };
+    };
+    ready();
+    Person person;
+    UpstreamCall made = call();
+    made.request.inquirer = &person;
+    EXPECT_TRUE(send(std::move(made)));
+    ASSERT_EQ(person.shown.size(), 1U);
+    EXPECT_GE(person.compiled, 1U);
 }
 
 TEST_F(McpUpstream, ResourcesAndPromptsArePublishedWithCleanTexts) {
