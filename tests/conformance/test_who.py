@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
@@ -13,8 +14,10 @@ from typing import Any
 
 from support.case import GatewayCase
 from support.gateway import program
+from support.host import Host
 from support.http import fetch
 from support.rtp import call_request
+from support.tool_host import id_at_host
 from test_commands import can_sandbox
 
 POLICY = [{"principal": "caller/planner-app", "act_for": ["planner"]}]
@@ -43,7 +46,7 @@ class WhoCase(GatewayCase):
         ]
 
 
-@unittest.skipUnless(can_sandbox(), "bubblewrap cannot make user namespaces here")
+@unittest.skipUnless(can_sandbox(), "commands cannot be confined here under DEFAULT")
 class WorktreeTest(WhoCase):
     @classmethod
     def setUpClass(cls) -> None:
@@ -313,6 +316,111 @@ class NameTest(WhoCase):
         self.gateway.crab("devices", "revoke", "分身")
         self.assertEqual(self.gateway.fetch("GET", "/v1/tools", one).status, 401)
         self.assertEqual(self.gateway.fetch("GET", "/v1/tools", two).status, 200)
+
+
+class MemoryHostTest(WhoCase):
+    """`crab host memory` keys by its client, which is the gateway for all callers."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        folder = Path(tempfile.mkdtemp(prefix="crab-who-"))
+        cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
+        cls.host = Host(folder, "memory")
+        cls.addClassCleanup(cls.host.end)
+        cls.CONFIG = {"hosts": [{"name": "notes", "unix": str(cls.host.socket)}]}
+        super().setUpClass()
+        cls.gateway.wait_listed("memory.append", "memory.query")
+
+    def append(self, caller: str, text: str, **members: Any) -> Any:
+        return self.gateway.call("memory.append", entry(text), caller=caller, **members)
+
+    def test_two_callers_with_one_key_or_one_id_do_not_meet(self) -> None:
+        for members in ({"idempotency_key": "order-1"}, {"call_id": "job-7"}):
+            for caller in ("eve", "ann"):
+                text = f"{caller} and her {list(members)[0]}"
+                first = self.append(caller, text, **members)
+                self.assertEqual(first.status, "ok", first.body)
+                self.assertEqual(self.append(caller, text, **members).result, first.result)
+                self.assertEqual(self.texts(caller, f'"{text}"'), [text])
+        for caller in ("eve", "ann"):
+            reply = self.gateway.call("memory.query", {"query": caller}, caller=caller, call_id="q")
+            self.assertEqual(len(reply.result["entries"]), 2)
+            self.assertEqual(reply.body["call_id"], "q", "its own id comes back")
+
+    def test_a_repeat_after_a_crash_of_the_gateway_is_the_hosts_call_again(self) -> None:
+        first = self.append("ann", "before the crash", idempotency_key="crash")
+        self.gateway.kill()
+        (self.gateway.folder / "state" / "ledger.db").unlink()  # so that the host has to know it
+        for rest in self.gateway.folder.glob("state/ledger.db-*"):
+            rest.unlink()
+        self.gateway.start()
+        self.gateway.wait_listed("memory.append")
+        again = self.append("ann", "before the crash", idempotency_key="crash")
+        self.assertEqual(again.result, first.result)
+        self.assertEqual(self.texts("ann", '"before the crash"'), ["before the crash"])
+
+
+MCP_SERVER = """
+import json, sys
+
+for line in sys.stdin:
+    message = json.loads(line)
+    method, params = message.get("method"), message.get("params", {})
+    if method == "initialize":
+        result = {
+            "protocolVersion": params["protocolVersion"],
+            "capabilities": {"tools": {}},
+            "serverInfo": {"name": "till", "version": "1"},
+        }
+    elif method == "tools/list":
+        schema = {"type": "object"}
+        result = {"tools": [
+            {"name": "pay", "inputSchema": schema, "_meta": {"crab/acceptsIdempotencyKey": True}},
+            {"name": "look", "inputSchema": schema},
+        ]}
+    elif method == "tools/call":
+        key = params.get("_meta", {}).get("crab/idempotencyKey", "none")
+        result = {"content": [{"type": "text", "text": key}]}
+    elif "id" in message:
+        error = {"code": -32601, "message": "unknown"}
+        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "error": error}), flush=True)
+        continue
+    else:
+        continue
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+"""
+
+
+class McpServerTest(WhoCase):
+    """An MCP server that takes keys sees a key of each caller's own."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        folder = Path(tempfile.mkdtemp(prefix="crab-who-"))
+        cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
+        (folder / "server.py").write_text(MCP_SERVER)
+        command = {"command": sys.executable, "args": [str(folder / "server.py")]}
+        cls.CONFIG = {"mcp": {"servers": {"till": {**command, "start": "eager"}}}}
+        super().setUpClass()
+        cls.gateway.wait_listed("pay", "look")
+
+    def key(self, caller: str, tool: str = "pay", **members: Any) -> str:
+        return str(self.gateway.call(tool, {"n": 1}, caller=caller, **members).result["text"])
+
+    def test_equal_keys_and_ids_of_two_callers_are_different_keys_there(self) -> None:
+        for kind, members in (
+            ("key", {"idempotency_key": "order-1"}),
+            ("id", {"call_id": "job-7"}),
+        ):
+            for caller in ("eve", "ann"):
+                self.assertEqual(
+                    self.key(caller, **members),
+                    id_at_host(list(members.values())[0], caller, kind),
+                    "the same after a crash, too: it is made of nothing else",
+                )
+
+    def test_a_server_that_does_not_take_keys_gets_none(self) -> None:
+        self.assertEqual(self.key("ann", "look", idempotency_key="order-2"), "none")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #include "adapters/sw4rm/provider_host.hpp"
 
 #include "base/scope_exit.hpp"
-#include "crypto/digest.hpp"
+#include "core/call/id_at_host.hpp"
 #include "json/parser.hpp"
 
 #include <algorithm>
@@ -21,15 +21,6 @@ Duration to_wire_duration(std::chrono::nanoseconds time) {
     const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
     return {.seconds = seconds.count(),
             .nanos = static_cast<std::int32_t>((time - seconds).count())};
-}
-
-/// The gateway's own id for a call, the same in all its attempts: callers may choose equal ones,
-/// and are one caller to the provider.
-std::string id_at_provider(const core::Call& call, const core::Principal& principal) {
-    const std::string_view key = call.idempotency_key.empty() ? call.id : call.idempotency_key;
-    return crypto::sha256_hex(fmt::format("{}\n{}\n{}\n{}", call.tenant, principal.id,
-                                          call.idempotency_key.empty() ? "id" : "key", key))
-        .substr(0, 32);
 }
 
 core::ToolResult result_of(ToolServiceClient::Answer answer, json::Parser& parser) {
@@ -158,7 +149,8 @@ Task<core::Outcome> ProviderHost::run(core::AdmittedCall call, core::FrameSink& 
                 "the provider {} does not answer; the call was not started, call again later",
                 id()));
     }
-    const std::string call_id = id_at_provider(call.call(), *call.principal());
+    // one id for all attempts and repeats: it is the key as well
+    const std::string call_id = core::key_at_host(call.call(), *call.principal());
     const std::array<net::HttpHeader, 2> metadata{
         {{"x-correlation-id",
           call.call().context.trace_id.empty() ? call.call().id : call.call().context.trace_id},

@@ -3,6 +3,7 @@
 #include "adapters/mcp/upstreams/call_relay.hpp"
 #include "adapters/mcp/wire/capabilities.hpp"
 #include "adapters/mcp/wire/catalogs.hpp"
+#include "core/call/id_at_host.hpp"
 #include "core/call/long_call.hpp"
 #include "core/call/tool_schemas.hpp"
 #include "json/raw_parts.hpp"
@@ -82,9 +83,8 @@ Task<core::Outcome> UpstreamToolHost::run(core::AdmittedCall admitted, core::Fra
         .key("arguments")
         .raw(admitted.args())
         .end_object();
-    if (const std::string_view key = admitted.call().idempotency_key;
-        !key.empty() && admitted.tool().spec.accepts_idempotency_key) {
-        call.request.meta = key_meta(key);
+    if (admitted.tool().spec.accepts_idempotency_key) {
+        call.request.meta = key_meta(core::key_at_host(admitted.call(), *admitted.principal()));
         call.request.may_repeat = true;
     }
     const CallSight sight{.source = calls_->source(),

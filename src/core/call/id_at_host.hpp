@@ -1,0 +1,18 @@
+#pragma once
+
+#include "core/call/call.hpp"
+
+#include <string>
+
+namespace crab::core {
+
+/// Ids for hosts to which all callers of a gateway are one client: callers may choose equal ids
+/// and keys, and must neither meet there nor get each other's outcomes. 32 hexadecimal digits of a
+/// SHA-256 over tenant, principal and the caller's text: the same in all attempts, for a repeat
+/// and after a restart, so a host that knows the call recognizes it. The formula is part of
+/// docs/protocols/rtp.md, section 4.
+std::string call_id_at_host(const Call& call, const Principal& principal);
+/// Of the idempotency key; the id of the call where the caller gave no key.
+std::string key_at_host(const Call& call, const Principal& principal);
+
+}  // namespace crab::core
