@@ -231,8 +231,11 @@ Task<void> Upstream::publish() {
         .source = tool_source(),
         .calls = shared_from_this(),
         .gate = gate_,
-        .is_reserved = [&registry = uses_.registry](
-                           std::string_view name) { return registry.is_reserved(name); },
+        // the source's own prefix is reserved for itself
+        .is_reserved =
+            [&registry = uses_.registry, own = source() + "__"](std::string_view name) {
+                return !name.starts_with(own) && registry.is_reserved(name);
+            },
         .holds_all = pins_.holds_all()};
     Offer offer = co_await uses_.schemas.run(
         "mcp/" + source(), [lists, held, terms] { return make_offer(*lists, *held, terms); });
