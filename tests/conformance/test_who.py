@@ -3,6 +3,7 @@ section 2, "Whom a call is for")."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import subprocess
@@ -14,10 +15,8 @@ from typing import Any
 
 from support.case import GatewayCase
 from support.gateway import program
-from support.host import Host
 from support.http import fetch
 from support.rtp import call_request
-from support.tool_host import id_at_host
 from test_commands import can_sandbox
 
 POLICY = [{"principal": "caller/planner-app", "act_for": ["planner"]}]
@@ -318,46 +317,11 @@ class NameTest(WhoCase):
         self.assertEqual(self.gateway.fetch("GET", "/v1/tools", two).status, 200)
 
 
-class MemoryHostTest(WhoCase):
-    """`crab host memory` keys by its client, which is the gateway for all callers."""
-
-    @classmethod
-    def setUpClass(cls) -> None:
-        folder = Path(tempfile.mkdtemp(prefix="crab-who-"))
-        cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
-        cls.host = Host(folder, "memory")
-        cls.addClassCleanup(cls.host.end)
-        cls.CONFIG = {"hosts": [{"name": "notes", "unix": str(cls.host.socket)}]}
-        super().setUpClass()
-        cls.gateway.wait_listed("memory.append", "memory.query")
-
-    def append(self, caller: str, text: str, **members: Any) -> Any:
-        return self.gateway.call("memory.append", entry(text), caller=caller, **members)
-
-    def test_two_callers_with_one_key_or_one_id_do_not_meet(self) -> None:
-        for members in ({"idempotency_key": "order-1"}, {"call_id": "job-7"}):
-            for caller in ("eve", "ann"):
-                text = f"{caller} and her {list(members)[0]}"
-                first = self.append(caller, text, **members)
-                self.assertEqual(first.status, "ok", first.body)
-                self.assertEqual(self.append(caller, text, **members).result, first.result)
-                self.assertEqual(self.texts(caller, f'"{text}"'), [text])
-        for caller in ("eve", "ann"):
-            reply = self.gateway.call("memory.query", {"query": caller}, caller=caller, call_id="q")
-            self.assertEqual(len(reply.result["entries"]), 2)
-            self.assertEqual(reply.body["call_id"], "q", "its own id comes back")
-
-    def test_a_repeat_after_a_crash_of_the_gateway_is_the_hosts_call_again(self) -> None:
-        first = self.append("ann", "before the crash", idempotency_key="crash")
-        self.gateway.kill()
-        (self.gateway.folder / "state" / "ledger.db").unlink()  # so that the host has to know it
-        for rest in self.gateway.folder.glob("state/ledger.db-*"):
-            rest.unlink()
-        self.gateway.start()
-        self.gateway.wait_listed("memory.append")
-        again = self.append("ann", "before the crash", idempotency_key="crash")
-        self.assertEqual(again.result, first.result)
-        self.assertEqual(self.texts("ann", '"before the crash"'), ["before the crash"])
+def id_at_host(text: str, caller: str, kind: str) -> str:
+    """What an MCP server sees of a caller's call id or, with `kind` `key`, of its idempotency
+    key."""
+    whole = f"default\ncaller/{caller}\n{kind}\n{text}"
+    return hashlib.sha256(whole.encode()).hexdigest()[:32]
 
 
 MCP_SERVER = """

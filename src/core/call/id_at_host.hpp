@@ -9,8 +9,8 @@ namespace crab::core {
 /// Ids for hosts to which all callers of a gateway are one client: callers may choose equal ids
 /// and keys, and must neither meet there nor get each other's outcomes. 32 hexadecimal digits of a
 /// SHA-256 over tenant, principal and the caller's text: the same in all attempts, for a repeat
-/// and after a restart, so a host that knows the call recognizes it. The formula is part of
-/// docs/protocols/rtp.md, section 4.
+/// and after a restart, so a host that knows the call recognizes it. RTP hosts get the
+/// caller's own ids, for their protocol says so.
 std::string call_id_at_host(const Call& call, const Principal& principal);
 /// Of the idempotency key; the id of the call where the caller gave no key.
 std::string key_at_host(const Call& call, const Principal& principal);

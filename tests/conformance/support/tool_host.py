@@ -4,7 +4,6 @@ test decides."""
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import socket
@@ -31,13 +30,6 @@ def host_tool(
         "side_effects": side_effects,
         **members,
     }
-
-
-def id_at_host(text: str, caller: str = "tester", kind: str = "id") -> str:
-    """What a host sees of a caller's call id or, with `kind` `key`, of its idempotency key
-    (docs/protocols/rtp.md, section 4)."""
-    whole = f"default\ncaller/{caller}\n{kind}\n{text}"
-    return hashlib.sha256(whole.encode()).hexdigest()[:32]
 
 
 class Request:
@@ -131,12 +123,8 @@ class ToolHost:
         eventually(lambda: self.cancels, f"a cancel at {self.path.name}")
         return self.cancels[-1]
 
-    def calls_of(self, call_id: str, caller: str = "tester") -> list[Request]:
-        """Those that `caller` made under this id of its own."""
-        return self.calls_with(id_at_host(call_id, caller))
-
-    def calls_with(self, id_here: str) -> list[Request]:
-        return [call for call in self.calls if call.body["call_id"] == id_here]
+    def calls_of(self, call_id: str) -> list[Request]:
+        return [call for call in self.calls if call.body["call_id"] == call_id]
 
     def _accept(self, listener: socket.socket) -> None:
         with contextlib.suppress(OSError):

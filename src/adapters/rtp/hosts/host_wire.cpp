@@ -2,7 +2,6 @@
 
 #include "adapters/rtp/calls/call_wire.hpp"
 #include "adapters/rtp/wire/call_reply.hpp"
-#include "core/call/id_at_host.hpp"
 #include "core/call/tool_schemas.hpp"
 #include "json/element.hpp"
 
@@ -154,20 +153,16 @@ void append_call_request(std::string& out, const core::AdmittedCall& admitted,
                          std::int64_t timeout_ms) {
     const core::Call& call = admitted.call();
     const core::ToolSpec& spec = admitted.tool().spec;
-    const std::string call_id = core::call_id_at_host(call, *admitted.principal());
-    std::string key;
-    if (!call.idempotency_key.empty() || spec.side_effects)
-        key = core::key_at_host(call, *admitted.principal());
-    CallRequest request{.call_id = call_id,
+    CallRequest request{.call_id = call.id,
                         .tool = spec.name,
                         .tenant = tenant_on_wire(call),
                         .args = admitted.args(),
                         .timeout_ms = timeout_ms,
-                        .idempotency_key = key,
+                        .idempotency_key = call.idempotency_key,
                         .context = call.context};
+    if (call.idempotency_key.empty() && spec.side_effects) request.idempotency_key = call.id;
     if (request.context.agent_id.empty()) request.context.agent_id = admitted.principal()->id;
     if (request.context.session_id.empty()) request.context.session_id = call.id;
-    if (request.context.trace_id.empty()) request.context.trace_id = call.id;
     append_call_request(out, request);
 }
 

@@ -1,7 +1,5 @@
 #include "adapters/rtp/hosts/rtp_host.hpp"
 
-#include "core/call/id_at_host.hpp"
-
 #include <algorithm>
 #include <stdexcept>
 
@@ -86,9 +84,7 @@ Task<core::Outcome> RtpHost::run(core::AdmittedCall call, core::FrameSink&) {
                           .retry_after = answer->retry_after(here.loop.clock().system_now())};
     std::optional<json::Parser> large;
     json::Parser& parser = answer->body.size() > kLargeReply ? large.emplace() : here.parser;
-    core::Outcome outcome =
-        read_call_reply(reply, parser, core::call_id_at_host(call.call(), *call.principal()),
-                        call.tool().spec.name);
+    core::Outcome outcome = read_call_reply(reply, parser, call.call().id, call.tool().spec.name);
     if (!outcome && outcome.error().code == ErrorCode::kToolNotFound && told_of_unknown_tool_)
         told_of_unknown_tool_();
     co_return outcome;
@@ -101,17 +97,10 @@ core::Outcome RtpHost::on_failure(Lane& here, const core::AdmittedCall& call,
     // Short caller deadlines say nothing about the host: only connect timeouts count.
     if (code == ErrorCode::kUnavailable || (code == ErrorCode::kTimeout && now < call.deadline()))
         breaker_.on_failure(now);
-    // beyond the most, the host ends the call at its own deadline
-    if (failure.written && here.tasks.size() < kMostCancels &&
-        (code == ErrorCode::kTimeout || code == ErrorCode::kCancelled)) {
-        std::string body;
-        append_cancel_request(
-            body, tenant_on_wire(call.call()),
-            core::call_id_at_host(call.call(), *call.principal()),
-            code == ErrorCode::kTimeout ? CancelReason::kTimeout : CancelReason::kCancelled);
-        here.tasks.spawn("cancel at a tool host",
-                         post_cancel(here, cancel_target_, std::move(body)));
-    }
+    if (failure.written && code == ErrorCode::kTimeout)
+        send_cancel(here, call.call(), CancelReason::kTimeout);
+    if (failure.written && code == ErrorCode::kCancelled)
+        send_cancel(here, call.call(), CancelReason::kCancelled);
     const std::string& why = failure.error.message;
     if (code == ErrorCode::kCancelled)
         return fail(ErrorCode::kCancelled,
@@ -142,6 +131,13 @@ core::Outcome RtpHost::on_failure(Lane& here, const core::AdmittedCall& call,
         fmt::format(
             "the host {} got the call and gave no answer: {}; the call may have taken effect",
             name(), why));
+}
+
+void RtpHost::send_cancel(Lane& here, const core::Call& call, CancelReason reason) {
+    if (here.tasks.size() >= kMostCancels) return;  // the host ends the call at its own deadline
+    std::string body;
+    append_cancel_request(body, tenant_on_wire(call), call.id, reason);
+    here.tasks.spawn("cancel at a tool host", post_cancel(here, cancel_target_, std::move(body)));
 }
 
 Task<void> RtpHost::post_cancel(Lane& here, std::string target, std::string body) {

@@ -56,6 +56,7 @@ private:
     struct Lane;
     Lane& lane() const;
     core::Outcome on_failure(Lane& lane, const core::AdmittedCall& call, net::HttpFailure failure);
+    void send_cancel(Lane& lane, const core::Call& call, CancelReason reason);
     static Task<void> post_cancel(Lane& lane, std::string target, std::string body);
 
     const Options options_;
