@@ -1,5 +1,5 @@
-"""bench/mcp: what `/mcp` costs beside `POST /v1/tools/call`, an MCP server behind the gateway beside
-other gateways, long lists, idle sessions."""
+"""bench/mcp: what `/mcp` costs beside `POST /v1/tools/call`, an MCP server behind the gateway
+beside other gateways, long lists, idle sessions."""
 
 import json
 import resource
@@ -171,7 +171,7 @@ class McpBench:
                 mine = figure(found, f"/mcp {version}", in_flight)
                 v1 = figure(found, "POST /v1/tools/call", in_flight)
                 self.report.goal(
-                    f"CPU per call of /mcp {version} over POST /v1/tools/call, {in_flight} in flight",
+                    f"CPU per call of /mcp {version} over POST /v1/tools/call, {in_flight} at once",
                     mine / v1 if mine and v1 else None,
                     OVER_V1,
                     "x",
