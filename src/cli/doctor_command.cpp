@@ -213,11 +213,10 @@ private:
             fmt::format("{} ({}{}){}", kept, bare ? "no namespaces, " : "", landlock, not_kept));
         const auto& groups = abilities.cgroups;
         say("sandbox memory", groups.count_memory() || !wanted ? Finding::kOk : Finding::kWarn,
-            groups.count_memory()
-                ? fmt::format("limited by the kernel (cgroup {})",
-                              groups.unified.empty() ? "v1" : "v2")
-                : fmt::format("limited for MINIMAL only, all else is refused; {}",
-                              command::kHowToDelegate));
+            groups.count_memory() ? fmt::format("limited by the kernel (cgroup {})",
+                                                groups.unified.empty() ? "v1" : "v2")
+                                  : fmt::format("limited for MINIMAL only, all else is refused; {}",
+                                                command::kHowToDelegate));
         for (const std::string& line : hosting::commands_not_offered(config_, abilities))
             say("commands", Finding::kWarn, line);
         if (wanted && ::getuid() == 0) {

@@ -258,6 +258,7 @@ constexpr Change kChanges[] = {
     [](Config c) { c.agent.max_rounds += 1; },
     [](Config c) { c.agents.push_back({.name = "other"}); },
     [](Config c) { c.mcp.servers["one"].url = "https://mcp.example/mcp"; },
+    [](Config c) { c.mcp.client_metadata_url = "https://gw.example/client.json"; },
 };
 
 /// Each key of a reload is taken over by a running gateway, one after the other.

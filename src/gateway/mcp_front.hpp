@@ -9,8 +9,8 @@
 #include "gateway/mcp_shared.hpp"
 #include "runtime/call_path.hpp"
 #include "runtime/component.hpp"
-#include "store/sqlite/call_task_store_sqlite.hpp"
 #include "runtime/workers.hpp"
+#include "store/sqlite/call_task_store_sqlite.hpp"
 #include "store/sqlite/tool_index_sqlite.hpp"
 
 #include <memory>

@@ -231,7 +231,8 @@ Result<mcp::UpstreamAuth> upstream_auth(const std::string& source,
 std::span<const ConfigKey> McpServers::keys() const {
     using Config = const config::GatewayConfig&;
     static constexpr ConfigKey kKeys[] = {
-        reload_key("mcp.client_metadata_url", [](Config c) { return c.mcp.client_metadata_url; })};
+        reload_key("mcp.client_metadata_url", [](Config c) { return c.mcp.client_metadata_url; }),
+        restart_key("mcp.max_reply", [](Config c) { return c.mcp.max_reply; })};
     return kKeys;
 }
 

@@ -55,6 +55,7 @@ class HttpDocumentTest(PeerListenerCase):
             ],
             "worktrees": [{"id": "garden/main", "path": cls.tree}],
             "approvals": {"new_tools": "ask"},
+            "mcp": {"scopes": {"kitchen": {"tools": {"allow": ["list_devices"]}}}},
             "leases": {"ttl": "1h", "max_ttl": "2h", "renewal_window": "2h"},
             "policy": [{"principal": "caller/*", "call": {"needs_approval": ["list_devices"]}}],
         }
@@ -153,21 +154,26 @@ class HttpDocumentTest(PeerListenerCase):
 
     def drive_mcp(self) -> None:
         for side in (self.public, self.admin):
-            params = {"protocolVersion": "2025-11-25", "capabilities": {}}
-            params["clientInfo"] = {"name": "document", "version": "1"}
-            opening = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
-            opened = side.ask("POST", "/mcp", opening)
-            session = {"Mcp_Session_Id": opened.headers["mcp-session-id"]}
-            begun = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-            self.assertEqual(side.ask("POST", "/mcp", begun, **session).status, 202)
-            lists = {"jsonrpc": "2.0", "id": "2", "method": "tools/list"}
-            self.assertIn("tools", side.good("POST", "/mcp", lists, **session)["result"])
-            side.stream("/mcp", **session)
-            side.good("DELETE", "/mcp", **session)
-            self.assertEqual(side.ask("POST", "/mcp", lists, **session).status, 404)
-            self.assertEqual(side.ask("POST", "/mcp", {}).status, 400)
-            self.assertEqual(side.ask("GET", "/mcp").status, 405)
-            self.assertEqual(side.ask("DELETE", "/mcp").status, 405)
+            for path in ("/mcp", "/mcp/kitchen"):
+                self.drive_mcp_of(side, path)
+            self.assertEqual(side.ask("POST", "/mcp/cellar", {}).status, 404)
+
+    def drive_mcp_of(self, side: Side, path: str) -> None:
+        params = {"protocolVersion": "2025-11-25", "capabilities": {}}
+        params["clientInfo"] = {"name": "document", "version": "1"}
+        opening = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
+        opened = side.ask("POST", path, opening)
+        session = {"Mcp_Session_Id": opened.headers["mcp-session-id"]}
+        begun = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+        self.assertEqual(side.ask("POST", path, begun, **session).status, 202)
+        lists = {"jsonrpc": "2.0", "id": "2", "method": "tools/list"}
+        self.assertIn("tools", side.good("POST", path, lists, **session)["result"])
+        side.stream(path, **session)
+        side.good("DELETE", path, **session)
+        self.assertEqual(side.ask("POST", path, lists, **session).status, 404)
+        self.assertEqual(side.ask("POST", path, {}).status, 400)
+        self.assertEqual(side.ask("GET", path).status, 405)
+        self.assertEqual(side.ask("DELETE", path).status, 405)
 
     def artifact(self) -> str:
         """The path of a large result."""

@@ -76,7 +76,7 @@ class StartTest(FaultCase):
         self.assert_others_are_well(client)
         for name, reason in (
             ("hangs", ""),
-            ("exits", "exits as it was told to"),
+            ("exits", "has closed its output"),
             ("noise", "100 lines in a row that are no messages"),
             ("wrong", "1999-01-01"),
             ("missing", "could not be started"),
@@ -85,6 +85,8 @@ class StartTest(FaultCase):
                 said = await_state(self.gateway, name, "failing")
                 self.assertIn(reason, said["error"])
                 self.assertTrue(said["error"])
+                if name == "exits":  # what it wrote is for the operator, and in no caller's error
+                    self.assertIn("exits as it was told to", said["stderr"])
         self.assert_others_are_well(client)
         await_state(self.gateway, "slow", "ready")
         self.assertEqual(text_of(client.call("slow__greet", {"name": "Ada"})), "Hello, Ada!")

@@ -1,5 +1,8 @@
 #include "base/process/subprocess.hpp"
 
+#include "base/process/file.hpp"
+#include "base/process/test_folder.hpp"
+
 #include <csignal>
 #include <cstdlib>
 #include <memory>
@@ -95,22 +98,19 @@ TEST(Subprocess, EnvironmentIsAddedAndReplaced) {
 }
 
 TEST(Subprocess, TheDeadlineKillsTheWholeGroup) {
-    int ends[2];
-    // inherited: the child tells its pid here, for there is no output to read after a timeout
-    ASSERT_EQ(::pipe(ends), 0);
-    SubprocessOptions options =
-        shell("sh -c 'echo $$ >&" + std::to_string(ends[1]) + "; exec sleep 600' & wait");
+    // the child tells its pid here, for there is no output to read after a timeout
+    const TestFolder folder;
+    const std::string file = folder / "pid";
+    SubprocessOptions options = shell("sh -c 'echo $$ >" + file + "; exec sleep 600' & wait");
     options.deadline = in(300ms);
     const auto begin = std::chrono::steady_clock::now();
     const auto end = run_subprocess(options);
     ASSERT_FALSE(end);
     EXPECT_EQ(end.error().code, ErrorCode::kTimeout);
     EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
-    char text[32]{};
-    ASSERT_GT(::read(ends[0], text, sizeof text - 1), 0);
-    EXPECT_TRUE(has_ended(std::atoi(text)));
-    ::close(ends[0]);
-    ::close(ends[1]);
+    const auto pid = read_file(file, 32);
+    ASSERT_TRUE(pid);
+    EXPECT_TRUE(has_ended(std::stoi(*pid)));
 }
 
 TEST(Subprocess, WhatAProgramLeavesBehindEndsWithIt) {
@@ -162,19 +162,17 @@ TEST(Subprocess, WhatIsStoppedBeforeItBeganEndsAtOnce) {
 }
 
 TEST(Subprocess, WithGraceItIsAskedFirst) {
-    int ends[2];
-    // inherited: what it says at its end is not given back after a timeout
-    ASSERT_EQ(::pipe(ends), 0);
-    SubprocessOptions options = shell("trap 'echo asked >&" + std::to_string(ends[1]) +
-                                      "; exit 0' TERM; while :; do sleep 0.01; done");
+    // what it says at its end is not given back after a timeout
+    const TestFolder folder;
+    const std::string file = folder / "said";
+    SubprocessOptions options =
+        shell("trap 'echo asked >" + file + "; exit 0' TERM; while :; do sleep 0.01; done");
     options.deadline = in(300ms);
     options.grace = 10s;
     EXPECT_EQ(run_subprocess(options).error().code, ErrorCode::kTimeout);
-    char text[32]{};
-    ASSERT_GT(::read(ends[0], text, sizeof text - 1), 0);
-    EXPECT_STREQ(text, "asked\n");
-    ::close(ends[0]);
-    ::close(ends[1]);
+    const auto said = read_file(file, 32);
+    ASSERT_TRUE(said);
+    EXPECT_EQ(*said, "asked\n");
 }
 
 TEST(Subprocess, AVariableOfOursMayBeHidden) {

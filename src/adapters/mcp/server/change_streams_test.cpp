@@ -29,8 +29,7 @@ struct McpChangeStreams : test::ServerTest {
 };
 
 TEST_F(McpChangeStreams, ListenAcknowledgesWhatItWillTell) {
-    const auto client =
-        listen(R"({"toolsListChanged":true,"promptsListChanged":false,"taskIds":["x"]})");
+    const auto client = listen(R"({"toolsListChanged":true,"promptsListChanged":false,"x":["y"]})");
     const std::string first = client->read_until("}\n\n");
     EXPECT_THAT(first, HasSubstr("notifications/subscriptions/acknowledged"));
     EXPECT_THAT(first, HasSubstr(kId));

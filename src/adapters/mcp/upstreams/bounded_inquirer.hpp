@@ -19,6 +19,7 @@ public:
         : asked_(asked), schemas_(schemas), source_(std::move(source)) {}
 
     Answers answers() const override { return asked_.answers(); }
+    core::LongCall* long_call() override { return asked_.long_call(); }
     /// Errors: kOversize and kInvalidArgs for a form above the limits or one that is no schema,
     /// which is not shown to anybody.
     Task<Result<std::string>> ask(core::Question question) override;
