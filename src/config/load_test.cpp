@@ -519,7 +519,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"mcp: {scopes: {A_b: {}}}", "has to be named by small letters"},
         BadCase{"mcp: {scopes: {sse: {}}}", "mcp.scopes.sse: is the name of another path"},
         BadCase{"mcp: {scopes: {a: {rename: {b: 'c d'}}}}",
-                "mcp.scopes.a.rename.b: has to be a name of letters"},
+                "mcp.scopes.a.rename.b: has to be a name such as take_photo"},
         BadCase{"mcp: {versions: ['2025-11-26']}", "mcp.versions[0]: has to be one of"},
         BadCase{"tools: [{match: a, timeout_ms: 3, max_timeout_ms: 2}]",
                 "tools[0].timeout_ms: may not be more"},
