@@ -17,12 +17,8 @@ std::string of(const Call& call, const Principal& principal, std::string_view ki
 
 }  // namespace
 
-std::string call_id_at_host(const Call& call, const Principal& principal) {
-    return of(call, principal, "id", call.id);
-}
-
 std::string key_at_host(const Call& call, const Principal& principal) {
-    if (call.idempotency_key.empty()) return call_id_at_host(call, principal);
+    if (call.idempotency_key.empty()) return of(call, principal, "id", call.id);
     return of(call, principal, "key", call.idempotency_key);
 }
 

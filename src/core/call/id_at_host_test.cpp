@@ -23,7 +23,8 @@ std::string call_id(const Named& named) {
     Call call;
     Principal principal;
     fill(call, principal, named);
-    return call_id_at_host(call, principal);
+    call.idempotency_key = {};
+    return key_at_host(call, principal);
 }
 
 std::string key(const Named& named) {

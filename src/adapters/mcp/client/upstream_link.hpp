@@ -55,6 +55,9 @@ private:
                                                    Milliseconds interval);
     Task<std::optional<Error>> pause_task(const UpstreamRequest& call, std::string_view id,
                                           Milliseconds interval);
+    Task<std::optional<Result<UpstreamReply>>> poll_task(const UpstreamRequest& call,
+                                                         std::string_view id, Milliseconds interval,
+                                                         int& lost);
     Task<Result<void>> feed_task(Course& course, std::string_view id, std::string_view state,
                                  std::vector<std::string>& asked);
     void cancel_task(std::string_view id);

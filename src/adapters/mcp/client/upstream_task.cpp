@@ -102,6 +102,27 @@ Task<std::optional<Error>> UpstreamLink::pause_task(const UpstreamRequest& call,
                     .message = "the MCP server's task did not end before the deadline"};
 }
 
+/// The task's state after `interval`, or what ends the wait for it. Nothing: that poll was lost.
+Task<std::optional<Result<UpstreamReply>>> UpstreamLink::poll_task(const UpstreamRequest& call,
+                                                                   std::string_view id,
+                                                                   Milliseconds interval,
+                                                                   int& lost) {
+    if (auto over = co_await pause_task(call, id, interval)) co_return fail(std::move(*over));
+    UpstreamRequest poll = about_task("tasks/get", id, call);
+    poll.deadline = std::min(call.deadline, from_now(kPollTime));
+    Result<UpstreamReply> state = co_await send_once(poll, {});
+    if (!state) {
+        const bool cancelled = (co_await this_chain()).cancelled();
+        // the next pause says so
+        if (cancelled || from_now(Milliseconds(0)) >= call.deadline) co_return std::nullopt;
+        if (++lost < kMostLostPolls && is_open()) co_return std::nullopt;
+        co_return fail(ErrorCode::kOutcomeUnknown,
+                       "the MCP server's task cannot be followed: " + state.error().message);
+    }
+    if (*state) lost = 0;
+    co_return state;
+}
+
 Task<Result<UpstreamReply>> UpstreamLink::wait_for_task(Course& course, std::string created) {
     const auto id = json::find_raw_string(created, "taskId");
     if (!id) co_return fail(ErrorCode::kToolFailed, "the MCP server has made a task without an id");
@@ -112,19 +133,10 @@ Task<Result<UpstreamReply>> UpstreamLink::wait_for_task(Course& course, std::str
     std::vector<std::string> asked;
     tell_status(call.sink, created, told);
     for (int lost = 0;;) {
-        if (auto over = co_await pause_task(call, *id, interval)) co_return fail(std::move(*over));
-        UpstreamRequest poll = about_task("tasks/get", *id, call);
-        poll.deadline = std::min(call.deadline, from_now(kPollTime));
-        const Result<UpstreamReply> state = co_await send_once(poll, {});
-        if (!state) {
-            const bool cancelled = (co_await this_chain()).cancelled();
-            if (cancelled || from_now(Milliseconds(0)) >= call.deadline) continue;  // as above
-            if (++lost < kMostLostPolls && is_open()) continue;
-            co_return fail(ErrorCode::kOutcomeUnknown,
-                           "the MCP server's task cannot be followed: " + state.error().message);
-        }
-        if (!*state) co_return state;
-        lost = 0;
+        auto polled = co_await poll_task(call, *id, interval, lost);
+        if (!polled) continue;
+        Result<UpstreamReply>& state = *polled;
+        if (!state || !*state) co_return std::move(state);
         interval = poll_interval(**state, interval);
         tell_status(call.sink, **state, told);
         if (auto over = end_of_task(**state)) co_return *std::move(over);
@@ -163,19 +175,10 @@ Task<Result<UpstreamReply>> UpstreamLink::follow_legacy_task(Course& course, std
     tell_deferred(call, id);
     std::string told;
     for (int lost = 0;;) {
-        if (auto over = co_await pause_task(call, id, interval)) co_return fail(std::move(*over));
-        UpstreamRequest poll = about_task("tasks/get", id, call);
-        poll.deadline = std::min(call.deadline, from_now(kPollTime));
-        const Result<UpstreamReply> state = co_await send_once(poll, {});
-        if (!state) {
-            const bool cancelled = (co_await this_chain()).cancelled();
-            if (cancelled || from_now(Milliseconds(0)) >= call.deadline) continue;  // as above
-            if (++lost < kMostLostPolls && is_open()) continue;
-            co_return fail(ErrorCode::kOutcomeUnknown,
-                           "the MCP server's task cannot be followed: " + state.error().message);
-        }
-        if (!*state) co_return state;
-        lost = 0;
+        auto polled = co_await poll_task(call, id, interval, lost);
+        if (!polled) continue;
+        Result<UpstreamReply>& state = *polled;
+        if (!state || !*state) co_return std::move(state);
         interval = poll_interval(**state, interval, "pollInterval");
         tell_status(call.sink, **state, told);
         const std::string status = json::find_raw_string(**state, "status").value_or("");
