@@ -1643,20 +1643,7 @@ class Mcp(CliTest):
         self.assertEqual(answers[4]["error"]["code"], -32601)
 
     def test_stdio_serves_legacy_clients_in_a_session(self):
-        process = subprocess.Popen(
-            [CRAB, "mcp", "stdio"],
-            env=self.environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        self.addCleanup(process.kill)
-        self.addCleanup(process.stdout.close)
-
-        def send(message):
-            process.stdin.write(json.dumps(message) + "\r\n")
-            process.stdin.flush()
-
+        process, send = self.legacy_client(line_end="\r\n")
         client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {}}
         send(mcp_request(0, "initialize", client))
         opened = json.loads(process.stdout.readline())
@@ -1669,7 +1656,7 @@ class Mcp(CliTest):
         process.stdin.close()
         self.assertEqual(process.wait(60), 0)
 
-    def legacy_client(self):
+    def legacy_client(self, line_end="\n"):
         """A process of crab mcp stdio, and how to send it lines."""
         process = subprocess.Popen(
             [CRAB, "mcp", "stdio"],
@@ -1682,7 +1669,7 @@ class Mcp(CliTest):
         self.addCleanup(process.stdout.close)
 
         def send(*messages):
-            process.stdin.write("".join(json.dumps(message) + "\n" for message in messages))
+            process.stdin.write("".join(json.dumps(message) + line_end for message in messages))
             process.stdin.flush()
 
         return process, send
