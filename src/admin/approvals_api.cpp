@@ -89,20 +89,20 @@ void ApprovalsApi::list(net::HttpExchange& exchange) const {
         .unsigned_integer(watchers_)
         .key("approvals")
         .begin_array();
-    for (const auto& standing : approvals_.list())
-        append_approval(writer, *standing.question, standing.end);
+    for (const auto& request : approvals_.list())
+        append_approval(writer, *request.question, request.end);
     writer.end_array().end_object();
     exchange.finish_response();
 }
 
 void ApprovalsApi::show(net::HttpExchange& exchange, std::string_view id) const {
-    const auto standing = approvals_.find(id);
-    if (!standing)
+    const auto request = approvals_.find(id);
+    if (!request)
         return exchange.respond_error(
             404, "NOT_FOUND",
             "no such approval is open or ended lately; crab approvals list shows them");
     json::Writer writer(exchange.begin_response(200, kJson));
-    append_approval(writer, *standing->question, standing->end);
+    append_approval(writer, *request->question, request->end);
     exchange.finish_response();
 }
 
@@ -125,13 +125,13 @@ Task<void> ApprovalsApi::decide(net::HttpExchange& exchange, core::PrincipalRef 
     auto work = [this, id = std::move(id), decision = std::move(*decision)] {
         return approvals_.decide(id, decision);
     };
-    const auto standing = co_await pool_.run(std::move(work));
-    if (!standing) {
-        refuse(exchange, standing.error());
+    const auto request = co_await pool_.run(std::move(work));
+    if (!request) {
+        refuse(exchange, request.error());
         co_return;
     }
     json::Writer writer(exchange.begin_response(200, kJson));
-    append_approval(writer, *standing->question, standing->end);
+    append_approval(writer, *request->question, request->end);
     exchange.finish_response();
 }
 
@@ -161,11 +161,11 @@ Task<void> ApprovalsApi::watch(net::HttpExchange& exchange) {
     };
     exchange.start_stream(200, "text/event-stream", {{"Cache-Control", "no-store"}});
     send("watching", "{}");   // from here on nobody is refused for want of somebody to ask
-    for (const auto& standing : approvals_.list()) {
-        if (standing.end.state != core::ApprovalState::kPending) continue;
+    for (const auto& request : approvals_.list()) {
+        if (request.end.state != core::ApprovalState::kPending) continue;
         std::string json;
         json::Writer writer(json);
-        append_approval(writer, *standing.question, standing.end);
+        append_approval(writer, *request.question, request.end);
         send("question", json);
     }
     while (!exchange.caller_gone()) {

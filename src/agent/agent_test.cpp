@@ -1,5 +1,6 @@
 #include "agent/history.hpp"
 #include "agent/test_agent_world.hpp"
+#include "base/test_clock.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,8 +1,9 @@
 #include "agent/event_turns.hpp"
 
-#include "core/chat/chat_session_memory.hpp"
-#include "core/events/event_store_memory.hpp"
-#include "core/events/event_turn_store_memory.hpp"
+#include "base/test_clock.hpp"
+#include "core/chat/test_chat_session_store.hpp"
+#include "core/events/test_event_store.hpp"
+#include "core/events/test_event_turn_store.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

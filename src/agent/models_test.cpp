@@ -1,6 +1,7 @@
 #include "agent/models.hpp"
 
 #include "agent/test_agent_world.hpp"
+#include "base/test_clock.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

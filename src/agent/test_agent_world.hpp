@@ -4,7 +4,7 @@
 #include "base/task/spawn.hpp"
 #include "core/audit/audit_store_none.hpp"
 #include "core/call/function_host.hpp"
-#include "core/chat/chat_session_memory.hpp"
+#include "core/chat/test_chat_session_store.hpp"
 
 #include <deque>
 #include <functional>

@@ -1,4 +1,4 @@
-#include "base/clock.hpp"
+#include "base/test_clock.hpp"
 
 #include <ctime>
 #include <random>

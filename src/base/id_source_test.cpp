@@ -1,6 +1,7 @@
 #include "base/id_source.hpp"
 
 #include "base/encoding.hpp"
+#include "base/test_clock.hpp"
 
 #include <algorithm>
 #include <set>

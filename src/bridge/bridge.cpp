@@ -252,10 +252,10 @@ void Bridge::on_end(const cetp::Route& route, const std::string& call_id, Steady
 
 void Bridge::on_answer(const cetp::Route& route, const cetp::Envelope& envelope) {
     if (envelope.success) {
-        if (status_.wishes.erase(route.provider_id) > 0) write_status();
+        if (status_.user_actions.erase(route.provider_id) > 0) write_status();
     } else if (envelope.needs_person()) {
-        status_.wishes[route.provider_id] = {route.name, envelope.message, envelope.hint,
-                                             envelope.intent, clock_.system_now()};
+        status_.user_actions[route.provider_id] = {route.name, envelope.message, envelope.hint,
+                                                   envelope.intent, clock_.system_now()};
         log::warn("a provider wants the person to act",
                   {{"provider", route.provider_id}, {"tool", route.name}, {"hint", envelope.hint}});
         if (const auto found = directory_->providers().find(route.provider_id);
@@ -279,7 +279,7 @@ void Bridge::write_status() {
 
 Task<void> Bridge::write_status_file() {
     TaskChain& chain = co_await this_chain();
-    co_await pass_turn();  // what else changes in this turn
+    co_await yield_to_loop();  // what else changes in this turn
     while (std::exchange(status_changed_, false) && !chain.cancelled()) {
         auto write = [file = paths_.status, text = status_.to_json(*directory_).dump() + "\n"] {
             return sdk::write_private_file(file, text);

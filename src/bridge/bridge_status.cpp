@@ -27,7 +27,7 @@ Value BridgeStatus::to_json(const ProviderDirectory& directory) const {
                                      {"tools", std::move(names)},
                                      {"problem", provider.problem},
                                      {"diagnostics", texts(provider.diagnostics)}});
-        if (const auto wish = wishes.find(id); wish != wishes.end()) {
+        if (const auto wish = user_actions.find(id); wish != user_actions.end()) {
             entry.set("auth_required", Value::object({{"tool", wish->second.tool},
                                                       {"message", wish->second.message},
                                                       {"hint", wish->second.hint},

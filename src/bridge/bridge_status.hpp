@@ -18,12 +18,12 @@ struct BridgeStatus {
         std::size_t tools = 0;  ///< registered
     };
     /// A provider's request that the user acts; removed by its next success.
-    struct Wish {
+    struct UserAction {
         std::string tool{}, message{}, hint{}, intent{};
         SystemTime at{};
     };
     Link link{};
-    std::map<std::string, Wish> wishes{};  ///< by provider id
+    std::map<std::string, UserAction> user_actions{};  ///< by provider id
 
     /// `{"pid","link":{},"providers":[…],"diagnostics":[…]}`
     json::Value to_json(const ProviderDirectory& directory) const;

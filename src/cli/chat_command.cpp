@@ -57,7 +57,7 @@ public:
             "crab", folder.empty() ? folder : folder / "crab/chat_history");
     }
     bool asks() const { return editor_ != nullptr; }
-    /// Nothing at the end. A line that is not sent is remembered as well: somebody may want to mend
+    /// Nothing at the end. A line that is not sent is remembered as well: somebody may want to fix
     /// it.
     std::optional<std::string> next() {
         if (editor_ == nullptr) {

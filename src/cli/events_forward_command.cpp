@@ -34,7 +34,7 @@ class Webhook {
 public:
     enum class Answer : std::uint8_t { kTaken, kRefused, kLater };
 
-    /// Errors: kInvalidArgs for an address that is none.
+    /// Errors: kInvalidArgs for an invalid address.
     static Result<Webhook> make(const std::string& url) {
         Target target;
         target.url = url;

@@ -286,7 +286,7 @@ bool McpStdio::State::hold(Running& one) {
     return true;
 }
 
-/// The client's `initialize` once more, which it does not hear of.
+/// The client's `initialize` once more, unseen by it.
 void McpStdio::State::open_again() {
     session.clear();
     opening = true;

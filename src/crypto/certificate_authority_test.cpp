@@ -1,5 +1,6 @@
 #include "crypto/certificate_authority.hpp"
 
+#include "base/test_clock.hpp"
 #include "crypto/certificate_request.hpp"
 #include "crypto/openssl_types.hpp"
 

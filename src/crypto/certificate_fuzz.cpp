@@ -3,6 +3,7 @@
 // makes the rest the DER of a certificate or request.
 
 #include "base/fuzz_check.hpp"
+#include "base/test_clock.hpp"
 #include "crypto/certificate_authority.hpp"
 #include "crypto/certificate_request.hpp"
 #include "crypto/pem.hpp"

@@ -21,7 +21,7 @@ trust::Leases::Options to_options(const config::LeaseOptions& options) {
 }
 
 /// `{"event":"lease.granted","time":…,"lease":{…}}` for whatever happens to a lease.
-trust::Leases::Witness auditor(core::AuditLog& audit) {
+trust::Leases::Observer auditor(core::AuditLog& audit) {
     return [&audit](std::string_view what, const trust::Lease& lease) {
         const std::string kind = fmt::format("lease.{}", what);
         audit.append_event({.kind = kind, .by = lease.owner}, [&lease](json::Writer& writer) {

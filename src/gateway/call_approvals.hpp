@@ -21,7 +21,7 @@ namespace crab::gateway {
 
 /// Approvals of calls and of devices' new tools. Stored decisions are in trust.db; changes go to
 /// watchers, the audit log and events.
-class CallApprovals final : public Component, private core::Approvals::Witness {
+class CallApprovals final : public Component, private core::Approvals::Observer {
 public:
     CallApprovals(const GatewayContext& context, Workers& workers, AuditTrail& audit,
                   EventLog& events, PeerRecords& peers)

@@ -83,13 +83,13 @@ Result<void> DeviceFronts::start() {
         uses_.approvals.approvals().end_session(owner.id, session);
         end_leases(owner, session);
     };
-    for (const auto& lane : uses_.calls.lanes()) {
+    for (const auto& part : uses_.calls.parts()) {
         fronts_.push_back(std::make_unique<clawseed::Front>(
-            lane->loop,
+            part->loop,
             clawseed::Front::Services{.hub = *hub_,
-                                      .pipeline = lane->pipeline,
-                                      .runner = *uses_.turns.runner_of(lane->loop),
-                                      .credentials = uses_.credentials.cache(lane->place),
+                                      .pipeline = part->pipeline,
+                                      .runner = *uses_.turns.runner_of(part->loop),
+                                      .credentials = uses_.credentials.cache(part->place),
                                       .codes = uses_.credentials.codes(),
                                       .keys = uses_.credentials.keys_of_devices(),
                                       .pool = uses_.workers.pool(),
@@ -121,6 +121,9 @@ void DeviceFronts::append_metrics(std::string& out) const {
     core::append_metric(out, "crab_devices_connected", "gauge",
                         "Live connections of devices and chat clients.",
                         static_cast<double>(hub_->connected().size()));
+    core::append_metric(out, "crab_device_links_kept", "gauge",
+                        "Devices that may take up their calls again after a break.",
+                        static_cast<double>(hub_->known_links()));
     const clawseed::Uploads& uploads = hub_->uploads();
     core::append_metric(out, "crab_artifact_uploads_running", "gauge", "Uploads under way.",
                         static_cast<double>(uploads.running()));

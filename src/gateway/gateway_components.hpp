@@ -98,12 +98,12 @@ public:
                        .loops = loops,
                        .ledger = ledger,
                        .audit = audit,
-                       .around =
+                       .deciders =
                            [this] {
-                               return CallPath::Around{.rules = rules.rules(),
-                                                       .away = &rules.away(),
-                                                       .events = &events.calls(),
-                                                       .approvals = &approvals.approvals()};
+                               return CallPath::Deciders{.rules = rules.rules(),
+                                                         .away = &rules.away(),
+                                                         .events = &events.calls(),
+                                                         .approvals = &approvals.approvals()};
                            },
                        .cancels = CallPath::CancelScope::kOperatorsCancelAll});
     runtime::ToolCalls& tool_calls = all.add<runtime::ToolCalls>(calls, config.gateway.name);

@@ -27,13 +27,13 @@ struct GrpcListener::LoopServer {
         sw4rm::CallService::Cancel cancel;
         sw4rm::ConnectorService::Register register_provider;
     };
-    LoopServer(CallPath::Lane& lane, trust::CredentialCache& credentials,
+    LoopServer(CallPath::LoopPart& part, trust::CredentialCache& credentials,
                const config::GrpcOptions& config, const Services& services,
                net::Http2ServerOptions options)
-        : loop(lane.loop),
+        : loop(part.loop),
           authentication(credentials, config.open_loopback),
           certificates(services.certificates),
-          front({.pipeline = lane.pipeline,
+          front({.pipeline = part.pipeline,
                  .authenticate =
                      [this](std::string_view authorization, const net::GrpcCall& call) {
                          return caller_of(authorization, call);
@@ -41,7 +41,7 @@ struct GrpcListener::LoopServer {
                  .cancel = services.cancel,
                  .register_provider = services.register_provider,
                  .budgets = &services.budgets}),
-          server(lane.loop, front, std::move(options)) {}
+          server(part.loop, front, std::move(options)) {}
 
     // The first credential that is present decides alone: docs/protocols/sw4rm.md, section 2.
     Result<core::PrincipalRef> caller_of(std::string_view authorization,
@@ -112,20 +112,20 @@ Result<void> GrpcListener::start() {
         options.tls = std::move(*made);
     }
     if (config.address) {
-        for (const auto& lane : calls_.lanes()) add_server(*lane, options);
+        for (const auto& part : calls_.parts()) add_server(*part, options);
         const auto endpoint = net::Endpoint::tcp(config.address->host, config.address->port);
         if (auto listening = listen(endpoint, servers_); !listening) return listening;
     }
     if (!config.unix_socket.empty()) {
         options.tls = nullptr;
-        add_server(*calls_.lanes().front(), options);  // one loop accepts for all
+        add_server(*calls_.parts().front(), options);  // one loop accepts for all
         const std::span<const std::unique_ptr<LoopServer>> last(&servers_.back(), 1);
         return listen(net::Endpoint::unix_socket(config.unix_socket), last);
     }
     return {};
 }
 
-void GrpcListener::add_server(CallPath::Lane& lane, const net::Http2ServerOptions& options) {
+void GrpcListener::add_server(CallPath::LoopPart& part, const net::Http2ServerOptions& options) {
     const LoopServer::Services services{
         .certificates = peers_.certificates(),
         .budgets = context_.budgets,
@@ -136,7 +136,7 @@ void GrpcListener::add_server(CallPath::Lane& lane, const net::Http2ServerOption
                 return providers_.directory().register_tools(std::move(principal), std::move(id),
                                                              std::move(tools));
             }};
-    servers_.push_back(std::make_unique<LoopServer>(lane, credentials_.cache(lane.place),
+    servers_.push_back(std::make_unique<LoopServer>(part, credentials_.cache(part.place),
                                                     context_.config.grpc, services, options));
 }
 

@@ -46,7 +46,7 @@ public:
 private:
     struct LoopServer;
     sw4rm::CallService::CancelAnswer cancel(const core::Principal& asker, std::string_view id);
-    void add_server(CallPath::Lane& lane, const net::Http2ServerOptions& options);
+    void add_server(CallPath::LoopPart& part, const net::Http2ServerOptions& options);
     Result<void> listen(const net::Endpoint& endpoint,
                         std::span<const std::unique_ptr<LoopServer>> servers);
 

@@ -177,7 +177,7 @@ private:
         return core::Deny{text != nullptr ? *text : std::string()};
     }
 
-    /// A hook that does not decide denies; the operator hears of it, for the caller can do nothing
+    /// A hook that does not decide denies; the operator is told, for the caller can do nothing
     /// about it.
     core::Deny broke(const core::Call& call, const std::string& what) {
         if (const auto left_out = complaints_.take(std::chrono::steady_clock::now())) {

@@ -146,10 +146,10 @@ Result<void> McpFront::start() {
     if (uses_.context.config.approvals.in_mcp == config::ChatApprover::kOwner)
         options.owners_approve = &uses_.approvals.approvals();
     state_.emplace(std::move(options), book, std::move(*key));
-    for (const auto& lane : uses_.calls.lanes()) {
+    for (const auto& part : uses_.calls.parts()) {
         const mcp::Endpoint::Uses uses{
-            .loop = lane->loop,
-            .pipeline = lane->pipeline,
+            .loop = part->loop,
+            .pipeline = part->pipeline,
             .registry = uses_.context.registry,
             .catalogs = uses_.shared.catalogs,
             .watches = uses_.shared.watches,
@@ -158,7 +158,7 @@ Result<void> McpFront::start() {
             .away = uses_.calls.away(),
             .search = {&index_, &uses_.workers.pool()}};
         endpoints_.push_back(std::make_unique<mcp::Endpoints>(uses));
-        loops_.push_back(&lane->loop);
+        loops_.push_back(&part->loop);
     }
     uses_.credentials.tokens().on_revoked(
         [this](const std::string& credential) { end_credential(credential); });

@@ -255,10 +255,10 @@ Result<void> McpServers::open_connector() {
     waited_for_.emplace(loop);
     logins_ = std::make_unique<McpLogins>(*waited_for_, *fetch_, *credentials_);
     connector_ = std::make_unique<mcp::McpConnector>(
-        mcp::UpstreamHttp::Surroundings{.loop = loop,
-                                        .names = uses_.workers.names(),
-                                        .tls = std::move(*tls),
-                                        .authorizer = authorizer_.get()});
+        mcp::UpstreamHttp::Services{.loop = loop,
+                                    .names = uses_.workers.names(),
+                                    .tls = std::move(*tls),
+                                    .authorizer = authorizer_.get()});
     return {};
 }
 

@@ -44,10 +44,10 @@ Result<void> Turns::start() {
     auto setup = make_turn_setup(uses_.context.config);
     if (!setup) return fail(std::move(setup.error()));
     setup_ = std::make_unique<Published<TurnSetup>>(*setup);
-    for (const auto& lane : uses_.calls.lanes()) {
+    for (const auto& part : uses_.calls.parts()) {
         runners_.push_back(std::make_unique<CurrentRunner>(
-            *setup_, CurrentRunner::Services{.loop = lane->loop,
-                                             .pipeline = lane->pipeline,
+            *setup_, CurrentRunner::Services{.loop = part->loop,
+                                             .pipeline = part->pipeline,
                                              .chats = uses_.chats.chats(),
                                              .store_pool = uses_.session_workers.chats(),
                                              .index = index_,
@@ -90,7 +90,7 @@ void Turns::add_metrics(core::MetricsPage& page) {
 
 core::TurnRunner* Turns::runner_of(const net::EventLoop& loop) {
     for (std::size_t i = 0; i < runners_.size(); ++i) {
-        if (&uses_.calls.lanes()[i]->loop == &loop) return runners_[i].get();
+        if (&uses_.calls.parts()[i]->loop == &loop) return runners_[i].get();
     }
     return nullptr;
 }

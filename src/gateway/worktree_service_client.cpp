@@ -18,8 +18,8 @@ constexpr std::size_t kMostRemembered = 64;
 
 }  // namespace
 
-struct WorktreeServiceClient::Lane {
-    Lane(net::EventLoop& at, const sw4rm::ServiceClient::Options& service)
+struct WorktreeServiceClient::LoopPart {
+    LoopPart(net::EventLoop& at, const sw4rm::ServiceClient::Options& service)
         : loop(at), client(at, service) {}
     net::EventLoop& loop;
     sw4rm::ServiceClient client;
@@ -29,39 +29,39 @@ struct WorktreeServiceClient::Lane {
 WorktreeServiceClient::WorktreeServiceClient(net::LoopGroup& loops,
                                              const sw4rm::ServiceClient::Options& service) {
     for (std::size_t i = 0; i < loops.size(); ++i)
-        lanes_.push_back(std::make_shared<Lane>(loops.at(i), service));
+        parts_.push_back(std::make_shared<LoopPart>(loops.at(i), service));
 }
 
 Task<Result<std::string>> WorktreeServiceClient::bound_worktree(std::string agent,
                                                                 std::string call) {
     const auto here = std::ranges::find_if(
-        lanes_, [](const auto& lane) { return &lane->loop == net::EventLoop::current(); });
-    if (here == lanes_.end())
+        parts_, [](const auto& part) { return &part->loop == net::EventLoop::current(); });
+    if (here == parts_.end())
         throw std::logic_error("worktrees are asked for on a loop of the gateway");
-    Lane& lane = **here;
-    if (std::ranges::find(lane.waited, call) != lane.waited.end())
+    LoopPart& part = **here;
+    if (std::ranges::find(part.waited, call) != part.waited.end())
         co_return fail(ErrorCode::kUnavailable,
                        fmt::format("the worktree service did not answer for {}", agent));
-    const SteadyTime asked = lane.loop.clock().steady_now();
-    auto bound = co_await sw4rm::bound_worktree(lane.client, agent, asked + kAnswerWithin);
+    const SteadyTime asked = part.loop.clock().steady_now();
+    auto bound = co_await sw4rm::bound_worktree(part.client, agent, asked + kAnswerWithin);
     if (bound) co_return std::move(*bound);
     const Error& error = bound.error().error;
     if (error.code == ErrorCode::kCancelled) co_return fail(error);
-    if (lane.loop.clock().steady_now() >= asked + kAnswerWithin) {
-        lane.waited.push_back(std::move(call));
-        if (lane.waited.size() > kMostRemembered) lane.waited.pop_front();
+    if (part.loop.clock().steady_now() >= asked + kAnswerWithin) {
+        part.waited.push_back(std::move(call));
+        if (part.waited.size() > kMostRemembered) part.waited.pop_front();
     }
     // a connection on which nothing comes back may be dead without our knowing
-    lane.client.retire();
+    part.client.retire();
     co_return fail(
         ErrorCode::kUnavailable,
         fmt::format("the worktree service refused the worktree of {}: {}", agent, error.message));
 }
 
 void WorktreeServiceClient::stop() {
-    for (const auto& lane : lanes_) {
-        net::finish_on(lane->loop, [&](const std::function<void()>& done) {
-            lane->client.close();
+    for (const auto& part : parts_) {
+        net::finish_on(part->loop, [&](const std::function<void()>& done) {
+            part->client.close();
             done();
         });
     }

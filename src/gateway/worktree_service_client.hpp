@@ -22,8 +22,8 @@ public:
     void stop();
 
 private:
-    struct Lane;
-    std::vector<std::shared_ptr<Lane>> lanes_;
+    struct LoopPart;
+    std::vector<std::shared_ptr<LoopPart>> parts_;
 };
 
 }  // namespace crab::gateway

@@ -29,7 +29,7 @@ std::vector<std::filesystem::path> own_of(const sdk::HostEngine::Options& where)
     return own;
 }
 
-/// Worktrees are those of the providers: bindings are a gateway's affair.
+/// Worktrees are those of the providers: bindings are made by a gateway.
 Result<std::unique_ptr<sdk::HostedTools>> open_commands(
     const config::GatewayConfig& config, net::EventLoop& home, core::AuditLog& audit,
     const std::vector<std::filesystem::path>& own) {

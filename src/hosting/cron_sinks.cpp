@@ -16,7 +16,7 @@ Task<Result<void>> OutboxEventSink::publish(std::string envelope) {
     const Deadline deadline = clock_.steady_now() + kPatience;
     const auto receipt = co_await outbox_.publish(std::move(published->event), deadline);
     if (!receipt) co_return fail(receipt.error());
-    if (receipt->standing == core::EventStanding::kConflict)
+    if (receipt->status == core::EventStatus::kConflict)
         co_return fail(ErrorCode::kConflict, "another event has this id or key");
     co_return Result<void>();
 }

@@ -1,7 +1,7 @@
 #include "hosting/cron_sinks.hpp"
 
 #include "base/task/test_loop.hpp"
-#include "core/events/event_store_memory.hpp"
+#include "core/events/test_event_store.hpp"
 
 #include <gtest/gtest.h>
 

@@ -7,18 +7,18 @@
 namespace crab::runtime {
 
 Result<void> CallPath::start() {
-    around_.emplace(uses_.around());
+    deciders_.emplace(uses_.deciders());
     const core::CallServices services{.clock = uses_.clock,
                                       .registry = uses_.registry,
-                                      .rules = around_->rules,
+                                      .rules = deciders_->rules,
                                       .ledger = uses_.ledger.ledger(),
                                       .early_cancels = uses_.ledger.early_cancels(),
                                       .audit = uses_.audit.log(),
                                       .journal = uses_.ledger.journal(),
-                                      .events = around_->events,
-                                      .approvals = around_->approvals};
+                                      .events = deciders_->events,
+                                      .approvals = deciders_->approvals};
     for (net::EventLoop* loop : uses_.loops.all())
-        lanes_.push_back(std::make_unique<Lane>(lanes_.size(), *loop, services));
+        parts_.push_back(std::make_unique<LoopPart>(parts_.size(), *loop, services));
     return {};
 }
 
@@ -29,13 +29,13 @@ void CallPath::add_metrics(core::MetricsPage& page) {
         core::append_metric(out, "crab_calls_running", "gauge", "Calls being worked on.",
                             static_cast<double>(running().size()));
     });
-    for (const auto& lane : lanes_) page.add(lane->pipeline.metrics());
+    for (const auto& part : parts_) page.add(part->pipeline.metrics());
 }
 
 std::vector<core::RunningCallInfo> CallPath::running() const {
     std::vector<core::RunningCallInfo> all;
-    for (const auto& lane : lanes_) {
-        auto calls = lane->pipeline.running().list();
+    for (const auto& part : parts_) {
+        auto calls = part->pipeline.running().list();
         all.insert(all.end(), std::make_move_iterator(calls.begin()),
                    std::make_move_iterator(calls.end()));
     }
@@ -51,9 +51,9 @@ std::size_t CallPath::cancel(const core::Principal& asker, std::string_view tena
         if (any) return true;
         return owner.id == id && ((all && wanted.empty()) || of_tenant == wanted);
     };
-    std::size_t found = around_->away != nullptr ? around_->away->cancel(call_id, allowed) : 0;
-    for (const auto& lane : lanes_)
-        found += lane->pipeline.running().cancel(call_id, allowed, asker.id);
+    std::size_t found = deciders_->away != nullptr ? deciders_->away->cancel(call_id, allowed) : 0;
+    for (const auto& part : parts_)
+        found += part->pipeline.running().cancel(call_id, allowed, asker.id);
     return found;
 }
 
@@ -73,7 +73,7 @@ bool CallPath::has_finished(const core::Principal& asker, std::string_view tenan
 }
 
 std::string CallPath::home_tenant(const core::Principal& principal) const {
-    return std::string(around_->rules.get()->policy->home_tenant(principal));
+    return std::string(deciders_->rules.get()->policy->home_tenant(principal));
 }
 
 void CallPath::wait_for_end(Deadline deadline, std::string_view front) const {

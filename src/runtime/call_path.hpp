@@ -24,7 +24,7 @@ public:
         kOperatorsCancelAll,  ///< the same, and operators those of everybody
     };
     /// What decides about calls, and is told of them.
-    struct Around {
+    struct Deciders {
         Published<core::CallRules>& rules;
         core::AwayCalls* away = nullptr;  ///< null: no call waits for a device
         core::CallEvents* events = nullptr;
@@ -36,12 +36,13 @@ public:
         EventLoops& loops;
         CallLedger& ledger;
         AuditTrail& audit;
-        std::function<Around()> around;  ///< asked for once, by start()
+        std::function<Deciders()> deciders;  ///< asked for once, by start()
         CancelScope cancels = CancelScope::kOwn;
     };
     /// The part of one event loop.
-    struct Lane {
-        Lane(std::size_t loop_place, net::EventLoop& event_loop, const core::CallServices& services)
+    struct LoopPart {
+        LoopPart(std::size_t loop_place, net::EventLoop& event_loop,
+                 const core::CallServices& services)
             : place(loop_place),
               loop(event_loop),
               pipeline(services, event_loop.executor(), event_loop.timers(), event_loop.ids()) {}
@@ -56,10 +57,10 @@ public:
     void add_metrics(core::MetricsPage& page) override;
 
     /// By event loop, in order.
-    const std::vector<std::unique_ptr<Lane>>& lanes() const { return lanes_; }
-    Lane& first() { return *lanes_.front(); }
+    const std::vector<std::unique_ptr<LoopPart>>& parts() const { return parts_; }
+    LoopPart& first() { return *parts_.front(); }
     /// Calls that wait for devices; null where none does.
-    core::AwayCalls* away() { return around_->away; }
+    core::AwayCalls* away() { return deciders_->away; }
     /// Thread-safe.
     std::vector<core::RunningCallInfo> running() const;
     /// Thread-safe. Returns how many calls it cancelled. With kOperatorsCancelAll an empty tenant
@@ -78,8 +79,8 @@ public:
 
 private:
     const Uses uses_;
-    std::optional<Around> around_;  ///< from start() on
-    std::vector<std::unique_ptr<Lane>> lanes_;
+    std::optional<Deciders> deciders_;  ///< from start() on
+    std::vector<std::unique_ptr<LoopPart>> parts_;
 };
 
 }  // namespace crab::runtime

@@ -30,9 +30,9 @@ Result<void> ToolCalls::start() {
                                std::string_view id) {
         return answer_of(calls_.cancel_or_remember(asker, tenant, id));
     };
-    for (const auto& lane : calls_.lanes())
+    for (const auto& part : calls_.parts())
         apis_.push_back(
-            std::make_unique<rtp::ToolsApi>(lane->pipeline, service_, cancel, calls_.away()));
+            std::make_unique<rtp::ToolsApi>(part->pipeline, service_, cancel, calls_.away()));
     return {};
 }
 

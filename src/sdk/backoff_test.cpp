@@ -1,5 +1,7 @@
 #include "sdk/backoff.hpp"
 
+#include "base/test_clock.hpp"
+
 #include <gtest/gtest.h>
 
 #include <array>

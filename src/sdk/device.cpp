@@ -22,7 +22,7 @@ public:
     void start() {
         const std::scoped_lock lock(mutex_);
         if (running_) throw std::logic_error("this device is running already");
-        if (thread_.joinable()) thread_.join();  // of an earlier life, which has ended
+        if (thread_.joinable()) thread_.join();  // of an earlier run, which has ended
         running_ = true;
         stop_wanted_ = false;
         end_.reset();

@@ -29,14 +29,13 @@ std::string describe(const net::CloseInfo& info) {
 
 }  // namespace
 
-DeviceLink::DeviceLink(Options options, Surroundings surroundings, const DeviceTools& tools,
+DeviceLink::DeviceLink(Options options, Services services, const DeviceTools& tools,
                        DevicePorts& ports)
     : options_(std::move(options)),
-      around_(surroundings),
+      services_(services),
       tools_(tools),
       ports_(ports),
-      instance_(fmt::format("{:016x}{:016x}", surroundings.random.random(),
-                            surroundings.random.random())),
+      instance_(fmt::format("{:016x}{:016x}", services.random.random(), services.random.random())),
       session_id_(options_.session_id),
       redial_([this] { dial(); }),
       gather_([this] { send_tools(); }),
@@ -121,16 +120,16 @@ void DeviceLink::on_refused(const Error& error) {
 void DeviceLink::retry(const std::string& why, Milliseconds at_least) {
     if (!options_.reconnect) return end({DeviceEnd::Reason::kLost, why});
     const Milliseconds wait =
-        std::max(backoff_.next(around_.random), std::min(at_least, kMaxRetryAfter));
+        std::max(backoff_.next(services_.random), std::min(at_least, kMaxRetryAfter));
     state_ = State::kWaiting;
-    around_.timers.arm(redial_, around_.clock.steady_now() + wait);
+    services_.timers.arm(redial_, services_.clock.steady_now() + wait);
     DeviceEvent lost{.kind = DeviceEvent::Kind::kLost, .message = why, .retry_in = wait};
     ports_.report(lost);
 }
 
 void DeviceLink::on_open() {
     if (state_ != State::kDialing) return;
-    const SteadyTime now = around_.clock.steady_now();
+    const SteadyTime now = services_.clock.steady_now();
     state_ = State::kOpen;
     terms_known_ = changes_pending_ = announced_ = token_is_new_ = false;
     refusal_.clear();
@@ -142,13 +141,13 @@ void DeviceLink::on_open() {
     terms_.replaces_lists = terms_.takes_accepted = terms_.takes_progress = terms_.resumes =
         terms_.takes_presence = false;
     terms_.uploads.reset();
-    around_.timers.arm(liveness_, now + kDeadAfter);
+    services_.timers.arm(liveness_, now + kDeadAfter);
 }
 
 void DeviceLink::on_closed(const net::CloseInfo& info) {
     if (state_ == State::kClosing) return end({DeviceEnd::Reason::kStopped, "stopped"});
     if (state_ != State::kOpen) return;
-    const SteadyTime now = around_.clock.steady_now();
+    const SteadyTime now = services_.clock.steady_now();
     gather_.disarm();
     liveness_.disarm();
     send_again_.disarm();
@@ -168,7 +167,7 @@ void DeviceLink::on_closed(const net::CloseInfo& info) {
 
 void DeviceLink::check_liveness() {
     const SteadyTime dead_at = ports_.last_heard() + kDeadAfter;
-    if (around_.clock.steady_now() < dead_at) return around_.timers.arm(liveness_, dead_at);
+    if (services_.clock.steady_now() < dead_at) return services_.timers.arm(liveness_, dead_at);
     ports_.abort();
 }
 
@@ -177,7 +176,7 @@ void DeviceLink::check_liveness() {
 
 void DeviceLink::tools_changed() {
     if (state_ != State::kOpen || gather_.armed()) return;
-    around_.timers.arm(gather_, around_.clock.steady_now() + kGatherChanges);
+    services_.timers.arm(gather_, services_.clock.steady_now() + kGatherChanges);
 }
 
 void DeviceLink::send_tools() {
@@ -193,7 +192,7 @@ void DeviceLink::set_presence(const DevicePresence& presence) {
     if (presence_ == presence) return;
     presence_ = presence;
     if (state_ == State::kOpen && terms_known_ && !tell_presence_.armed())
-        around_.timers.arm(tell_presence_, around_.clock.steady_now() + kGatherChanges);
+        services_.timers.arm(tell_presence_, services_.clock.steady_now() + kGatherChanges);
 }
 
 void DeviceLink::send_presence() {
@@ -248,8 +247,8 @@ void DeviceLink::on_text(std::string_view text) {
         if (std::exchange(changes_pending_, false)) send_tools();
         send_presence();
         if (terms_.resumes && outbox_.size() != 0)
-            around_.timers.arm(send_again_,
-                               around_.clock.steady_now() + (send_again_in_ = kSendAgain));
+            services_.timers.arm(send_again_,
+                                 services_.clock.steady_now() + (send_again_in_ = kSendAgain));
     } else if (type == "error") {
         DeviceEvent event{.message = fmt::format("{}: {}",
                                                  json::get_string(root, "code").value_or("ERROR"),
@@ -285,14 +284,14 @@ void DeviceLink::on_request(const json::Root& request) {
     const bool has_args = json::get_object(root, "args").has_value();
     const auto left = json::get_int64(root, "deadline_ms");
     const Deadline deadline =
-        around_.clock.steady_now() +
+        services_.clock.steady_now() +
         (left && *left > 0 ? Milliseconds(std::min(*left, kMaxDeadlineMs)) : kUsualTimeout);
     seen_.add(id);
     auto state = std::make_shared<CallState>(
         id, name, has_args ? std::string(*request.raw_member("args")) : "{}", deadline,
         options_.on_progress);
     auto alarm = std::make_unique<Alarm>([this, id] { on_deadline(id); });
-    around_.timers.arm(*alarm, deadline);
+    services_.timers.arm(*alarm, deadline);
     calls_.emplace(id, Running{state, std::move(alarm)});
     if (!ports_.run(std::move(state), tool, terms_.uploads)) {
         calls_.erase(id);
@@ -346,7 +345,8 @@ void DeviceLink::deliver(const std::string& call_id, std::string frame) {
     if (state_ == State::kOpen) ports_.send(frame);
     outbox_.add(call_id, std::move(frame));
     if (state_ == State::kOpen && terms_.resumes && !send_again_.armed())
-        around_.timers.arm(send_again_, around_.clock.steady_now() + (send_again_in_ = kSendAgain));
+        services_.timers.arm(send_again_,
+                             services_.clock.steady_now() + (send_again_in_ = kSendAgain));
 }
 
 /// What was not acknowledged within kSendAgain may have been lost on a link that lives, by a proxy
@@ -355,7 +355,7 @@ void DeviceLink::send_again() {
     if (state_ != State::kOpen || outbox_.size() == 0) return;
     for (const Outbox::Reply& kept : outbox_.unacknowledged()) ports_.send(kept.frame);
     send_again_in_ = std::min(2 * send_again_in_, kSendAgainAtMost);
-    around_.timers.arm(send_again_, around_.clock.steady_now() + send_again_in_);
+    services_.timers.arm(send_again_, services_.clock.steady_now() + send_again_in_);
 }
 
 }  // namespace crab::sdk

@@ -45,14 +45,13 @@ public:
         CallState::OnProgress on_progress;
     };
     /// Sources of time and randomness.
-    struct Surroundings {
+    struct Services {
         const Clock& clock;
         TimerWheel& timers;
         IdSource& random;
     };
 
-    DeviceLink(Options options, Surroundings surroundings, const DeviceTools& tools,
-               DevicePorts& ports);
+    DeviceLink(Options options, Services services, const DeviceTools& tools, DevicePorts& ports);
 
     void start();
     /// Requested by the owner: closes cleanly and ends.
@@ -109,7 +108,7 @@ private:
     void send_presence();
 
     const Options options_;
-    const Surroundings around_;
+    const Services services_;
     const DeviceTools& tools_;
     DevicePorts& ports_;
     json::Parser parser_;

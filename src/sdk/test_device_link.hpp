@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/test_clock.hpp"
 #include "sdk/device_link.hpp"
 
 #include "json/value.hpp"

@@ -1,7 +1,8 @@
 #include "trust/credential_cache.hpp"
 
+#include "base/test_clock.hpp"
 #include "crypto/signature.hpp"
-#include "trust/token_store_memory.hpp"
+#include "trust/test_token_store.hpp"
 
 #include <gtest/gtest.h>
 

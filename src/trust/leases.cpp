@@ -21,10 +21,10 @@ Leases::Entry::Entry(Lease made, SteadyTime now, Milliseconds left)
 }
 
 Result<std::unique_ptr<Leases>> Leases::load(LeaseStore& store, const Clock& clock, Options options,
-                                             Witness witness) {
+                                             Observer observer) {
     auto stored = store.load_live(clock.system_now());
     if (!stored) return fail(std::move(stored.error()));
-    std::unique_ptr<Leases> leases(new Leases(store, clock, options, std::move(witness)));
+    std::unique_ptr<Leases> leases(new Leases(store, clock, options, std::move(observer)));
     for (Lease& lease : *stored) {
         std::string id = lease.id;
         const Milliseconds left = std::min(
@@ -249,7 +249,7 @@ Lease Leases::end(Entry& entry, std::string_view reason) {
 void Leases::tell(std::string_view what, const Lease& lease) const {
     log::info(fmt::format("lease {}", what),
               {{"lease_id", lease.id}, {"peer_id", lease.owner}, {"reason", lease.revoke_reason}});
-    if (witness_) witness_(what, lease);
+    if (observer_) observer_(what, lease);
 }
 
 std::size_t Leases::end_if(std::string_view reason, auto matches) {

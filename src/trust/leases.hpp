@@ -35,12 +35,12 @@ public:
 
     /// Is notified of each lease that was `granted` or `renewed`, has `ended` or `expired`; quick,
     /// and asks nothing of the leases.
-    using Witness = std::function<void(std::string_view what, const Lease& lease)>;
+    using Observer = std::function<void(std::string_view what, const Lease& lease)>;
 
     /// Reads the store once. Leases that were bound to connections ended with the process that had
-    /// them. `witness` may be empty. Errors: those of the store.
+    /// them. `observer` may be empty. Errors: those of the store.
     static Result<std::unique_ptr<Leases>> load(LeaseStore& store, const Clock& clock,
-                                                Options options, Witness witness = {});
+                                                Options options, Observer observer = {});
     /// For leases that are made or renewed from now on.
     void set_options(Options options);
 
@@ -87,8 +87,8 @@ private:
     };
     using Entries = std::map<std::string, Entry, std::less<>>;
 
-    Leases(LeaseStore& store, const Clock& clock, Options options, Witness witness)
-        : store_(store), clock_(clock), witness_(std::move(witness)), options_(options) {}
+    Leases(LeaseStore& store, const Clock& clock, Options options, Observer observer)
+        : store_(store), clock_(clock), observer_(std::move(observer)), options_(options) {}
     void tell(std::string_view what, const Lease& lease) const;
     // Callers hold mutex_.
     bool lives(const Entry& entry) const;
@@ -102,7 +102,7 @@ private:
 
     LeaseStore& store_;
     const Clock& clock_;
-    const Witness witness_;
+    const Observer observer_;
     /// Taken before mutex_, held across the store's work.
     OrderedMutex<LockRank::kLeasesWriting> writing_;
     mutable OrderedMutex<LockRank::kLeases> mutex_;  ///< never held across the store's work

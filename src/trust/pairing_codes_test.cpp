@@ -1,6 +1,7 @@
 #include "trust/pairing_codes.hpp"
 
-#include "trust/token_store_memory.hpp"
+#include "base/test_clock.hpp"
+#include "trust/test_token_store.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,7 @@
 #include "trust/peer_access.hpp"
 
-#include "trust/lease_store_memory.hpp"
+#include "base/test_clock.hpp"
+#include "trust/test_lease_store.hpp"
 
 #include <array>
 #include <random>

@@ -1,6 +1,6 @@
 #include "trust/peers.hpp"
 
-#include "trust/pairing/peer_store_memory.hpp"
+#include "trust/pairing/test_peer_store.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,7 @@
 #include "trust/request_authentication.hpp"
 
-#include "trust/token_store_memory.hpp"
+#include "base/test_clock.hpp"
+#include "trust/test_token_store.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

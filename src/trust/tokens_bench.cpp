@@ -1,6 +1,6 @@
 #include "trust/tokens.hpp"
 
-#include "trust/token_store_memory.hpp"
+#include "trust/test_token_store.hpp"
 
 #include <benchmark/benchmark.h>
 

@@ -7,6 +7,7 @@
 #include "adapters/cetp/refresh_timer.hpp"
 #include "adapters/cetp/test_support.hpp"
 #include "adapters/cetp/tool_set.hpp"
+#include "base/test_clock.hpp"
 #include "json/value.hpp"
 
 #include <gtest/gtest.h>

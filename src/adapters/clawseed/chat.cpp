@@ -562,7 +562,7 @@ void Chat::leave_turn(Turn& turn, const Ending& ending) {
 
 Task<void> Chat::run_turn(std::shared_ptr<Turn> turn) {
     const auto self = shared_from_this();
-    Seat seat(self);
+    Ref chat_ref(self);
     core::TurnRequest request = request_for(*turn);
     const std::optional<Refused> refused = co_await take_question(*turn, request);
     Ending ending;
@@ -587,7 +587,7 @@ Task<void> Chat::run_turn(std::shared_ptr<Turn> turn) {
     });
     (void)co_await hub_.services().store_pool.run([] { return true; });
     if (hub_.services().turn_log && !refused) hub_.services().turn_log->ended(turn->story, end);
-    seat.release();
+    chat_ref.release();
     hub_.settle_chat(self);
 }
 

@@ -64,19 +64,19 @@ public:
     ~Chat();
 
     /// Keeps a chat alive from before a client connects or asks until after it has left.
-    class Seat {
+    class Ref {
     public:
-        Seat() = default;
-        explicit Seat(std::shared_ptr<Chat> chat) : chat_(std::move(chat)) { ++chat_->seats_; }
-        Seat(Seat&&) noexcept = default;
-        Seat& operator=(Seat&& other) noexcept {
+        Ref() = default;
+        explicit Ref(std::shared_ptr<Chat> chat) : chat_(std::move(chat)) { ++chat_->refs_; }
+        Ref(Ref&&) noexcept = default;
+        Ref& operator=(Ref&& other) noexcept {
             release();
             chat_ = std::move(other.chat_);
             return *this;
         }
-        ~Seat() { release(); }
+        ~Ref() { release(); }
         void release() {
-            if (const auto chat = std::exchange(chat_, nullptr)) --chat->seats_;
+            if (const auto chat = std::exchange(chat_, nullptr)) --chat->refs_;
         }
 
     private:
@@ -118,7 +118,7 @@ public:
     bool is_forgotten() const { return forgotten_.load(); }
 
     ChatState state() const { return state_.load(); }
-    std::size_t seats_taken() const { return seats_.load(); }
+    std::size_t seats_taken() const { return refs_.load(); }
     /// The running turn's id and start, if one runs.
     struct RunningTurn {
         std::string turn_id;
@@ -166,7 +166,7 @@ private:
     std::optional<RunningTurn> running_info_;
     std::string last_user_;
     std::atomic<ChatState> state_{ChatState::kIdle};
-    std::atomic<std::size_t> seats_{0};
+    std::atomic<std::size_t> refs_{0};
     std::atomic<bool> forgotten_{false};
     bool stopping_ = false;
     std::vector<std::shared_ptr<FrameTarget>> targets_;

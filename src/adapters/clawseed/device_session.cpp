@@ -37,7 +37,7 @@ DeviceSession::DeviceSession(Hub& hub, net::EventLoop& loop, json::Parser& parse
       connection_(caller.connection),
       principal_(std::move(caller.principal)),
       chat_(std::move(chat.chat)),
-      seat_(std::move(chat.seat)),
+      chat_ref_(std::move(chat.chat_ref)),
       replies_(std::move(chat.replies)),
       opened_(std::move(chat.session)),
       resumed_(chat.resumed),
@@ -119,7 +119,7 @@ void DeviceSession::on_closed(net::WebSocketSession& socket, const net::CloseInf
                                loop_.clock().steady_now());
     hub_.remove(connection_);
     if (!slug_.empty()) hub_.release_slug(slug_);
-    seat_.release();
+    chat_ref_.release();
     hub_.settle_chat(chat_);
     tell_link("gone", {{"principal", principal_->id},
                        {"session_id", opened_.id},
@@ -615,10 +615,10 @@ void DeviceSession::on_approval_decision(Element frame) {
         });
     };
     if (!word) return refuse("INVALID_ARGS", word.error().message);
-    const auto standing = approvals != nullptr ? approvals->find(word->id) : std::nullopt;
-    const bool own = standing && standing->question->front == "chat" &&
-                     standing->question->subject.session == chat_->id() &&
-                     standing->question->subject.principal == principal_->id;
+    const auto request = approvals != nullptr ? approvals->find(word->id) : std::nullopt;
+    const bool own = request && request->question->front == "chat" &&
+                     request->question->subject.session == chat_->id() &&
+                     request->question->subject.principal == principal_->id;
     if (!own) return refuse("NOT_FOUND", "no call of this chat waits for that approval");
     if (!may_approve())
         return refuse("FORBIDDEN",

@@ -100,7 +100,7 @@ private:
     const ConnectionId connection_;
     const core::PrincipalRef principal_;
     const std::shared_ptr<Chat> chat_;
-    Chat::Seat seat_;
+    Chat::Ref chat_ref_;
     const std::shared_ptr<PendingReplies> replies_;
     const core::ChatSession opened_;
     const bool resumed_;

@@ -133,7 +133,7 @@ net::Upgrade Front::upgrade_as(const net::HttpRequest& request, const net::WebSo
     }
     auto connection = services_.hub.enter(*principal);
     if (!connection) {
-        chat->seat.release();
+        chat->chat_ref.release();
         services_.hub.settle_chat(chat->chat);
         return refuse(429, "RATE_LIMITED", connection.error().message, {{"Retry-After", "5"}});
     }

@@ -4,9 +4,9 @@
 #include "adapters/clawseed/front.hpp"
 
 #include "adapters/clawseed/test_support.hpp"
-#include "core/ledger/ledger_store_memory.hpp"
+#include "core/ledger/test_ledger_store.hpp"
 #include "net/http/test_support.hpp"
-#include "trust/token_store_memory.hpp"
+#include "trust/test_token_store.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

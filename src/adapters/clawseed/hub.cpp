@@ -117,7 +117,7 @@ Result<Hub::ChatOpening> Hub::open_chat(const core::PrincipalRef& principal,
     if (chat && chat->principal()->id != principal->id) return mismatch();
     if (!chat) chat = std::make_shared<Chat>(*this, loop, *runner_of(loop), principal, session);
     opening.chat = chat;
-    opening.seat = Chat::Seat(chat);
+    opening.chat_ref = Chat::Ref(chat);
     opening.session = chat->session();
     opening.resumed = opening.session.message_count > 0;
     auto& link = links_[link_key(*principal, session.id.text())];
@@ -216,7 +216,7 @@ std::string Hub::take_slug(const core::Principal& principal, std::string_view de
         const auto it = slugs_.find(candidate);
         return it != slugs_.end() && it->second.identity != identity;
     });
-    SlugHolder& holder = slugs_[slug];
+    SlugUse& holder = slugs_[slug];
     holder.identity = identity;
     ++holder.users;
     return slug;

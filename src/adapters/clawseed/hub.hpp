@@ -127,7 +127,7 @@ public:
     struct ChatOpening {
         core::ChatSession session;
         std::shared_ptr<Chat> chat;
-        Chat::Seat seat;
+        Chat::Ref chat_ref;
         std::shared_ptr<PendingReplies> replies;
         bool resumed = false;
     };
@@ -138,7 +138,7 @@ public:
     /// The chat of this id if `principal` owns it and it is live.
     std::shared_ptr<Chat> find_chat(const core::Principal& principal, std::string_view session_id);
     std::vector<std::shared_ptr<Chat>> chats_of(const core::Principal& principal) const;
-    /// Removes a chat that has no seats and no running turn from memory; stored messages stay.
+    /// Removes a chat that has no references and no running turn from memory; stored messages stay.
     void settle_chat(const std::shared_ptr<Chat>& chat);
     /// Cancels all turns and calls `done`, on any loop, when the last has ended.
     void stop_chats(const std::function<void()>& done);
@@ -183,7 +183,7 @@ public:
     void record_refusals(const core::Principal& principal, const Registration& registration);
 
 private:
-    struct SlugHolder {
+    struct SlugUse {
         std::string identity;
         std::size_t users = 0;
     };
@@ -211,7 +211,7 @@ private:
     std::map<std::string, std::weak_ptr<PendingReplies>, std::less<>> links_;
     std::size_t sweep_links_at_ = kFirstSweep;
     std::map<std::string, std::shared_ptr<Chat>, std::less<>> chats_;  ///< live ones by session id
-    std::map<std::string, SlugHolder> slugs_;
+    std::map<std::string, SlugUse> slugs_;
     std::map<ConnectionId, Live> live_;
     /// Of live connections, by principal
     std::map<std::string, std::size_t, std::less<>> schema_bytes_;

@@ -1,6 +1,7 @@
 #include "adapters/clawseed/pending_replies.hpp"
 
 #include "base/task/spawn.hpp"
+#include "base/test_clock.hpp"
 #include "net/http/test_support.hpp"
 
 #include <gmock/gmock.h>

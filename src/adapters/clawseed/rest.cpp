@@ -468,7 +468,7 @@ Task<Front::WebhookEnd> Front::run_webhook(WebhookQuestion asked, core::Principa
         (void)co_await ended->wait(loop_.clock().steady_now() + kAborting);
         std::tie(answer, called_tools) = take();
     }
-    opened->seat.release();
+    opened->chat_ref.release();
     services_.hub.settle_chat(opened->chat);
     if (!in_time)
         co_return WebhookEnd{.outcome = fail(ErrorCode::kTimeout, "the turn did not end in time"),

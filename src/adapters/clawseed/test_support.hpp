@@ -4,8 +4,9 @@
 #include "adapters/clawseed/device_session.hpp"
 #include "adapters/clawseed/hub.hpp"
 #include "base/task/spawn.hpp"
+#include "base/test_clock.hpp"
 #include "core/audit/audit_store_none.hpp"
-#include "core/chat/chat_session_memory.hpp"
+#include "core/chat/test_chat_session_store.hpp"
 #include "core/pipeline/pipeline.hpp"
 #include "json/value.hpp"
 #include "net/tls/connection.hpp"
@@ -181,21 +182,21 @@ public:
     std::shared_ptr<Chat> open_chat(const std::string& session_id) {
         std::shared_ptr<Chat> chat;
         on_loop([&] {
-            seats_.push_back(hub.open_chat(owner, session_id, "", "").value());
-            chat = seats_.back().chat;
+            refs_.push_back(hub.open_chat(owner, session_id, "", "").value());
+            chat = refs_.back().chat;
         });
         return chat;
     }
-    /// Releases all seats that open_chat() took.
+    /// Releases all references that open_chat() took.
     void leave_seats() {
         on_loop([this] { leave_seats_now(); });
     }
     void leave_seats_now() {
-        for (auto& opening : seats_) {
-            opening.seat.release();
+        for (auto& opening : refs_) {
+            opening.chat_ref.release();
             hub.settle_chat(opening.chat);
         }
-        seats_.clear();
+        refs_.clear();
     }
     std::shared_ptr<FakeTarget> join(const std::shared_ptr<Chat>& chat) {
         auto target = std::make_shared<FakeTarget>(next_target_++);
@@ -354,7 +355,7 @@ private:
 
     std::uint64_t next_target_ = 1'000;
     std::vector<std::shared_ptr<Client>> clients_;
-    std::vector<Hub::ChatOpening> seats_;
+    std::vector<Hub::ChatOpening> refs_;
 };
 
 /// One batch of calls, made as an agent makes it: all announced, all sent, all answered, then all

@@ -1,6 +1,7 @@
 #include "adapters/sw4rm/frame_writer.hpp"
 
 #include "base/task/spawn.hpp"
+#include "base/test_clock.hpp"
 #include "net/grpc/grpc_channel.hpp"
 #include "net/grpc/grpc_service.hpp"
 #include "net/http/test_support.hpp"

@@ -62,8 +62,8 @@ private:
 }  // namespace
 
 /// The provider's state on one event loop.
-struct ProviderHost::Lane {
-    Lane(net::EventLoop& event_loop, const ToolServiceClient::Options& options)
+struct ProviderHost::LoopPart {
+    LoopPart(net::EventLoop& event_loop, const ToolServiceClient::Options& options)
         : loop(event_loop), client(event_loop, options) {}
     net::EventLoop& loop;
     ToolServiceClient client;
@@ -73,15 +73,15 @@ struct ProviderHost::Lane {
 ProviderHost::ProviderHost(Options options, const std::vector<net::EventLoop*>& loops)
     : options_(std::move(options)) {
     for (net::EventLoop* loop : loops)
-        lanes_.push_back(std::make_unique<Lane>(*loop, options_.client));
+        parts_.push_back(std::make_unique<LoopPart>(*loop, options_.client));
 }
 
 ProviderHost::~ProviderHost() = default;
 
-ProviderHost::Lane& ProviderHost::lane() const {
+ProviderHost::LoopPart& ProviderHost::part_here() const {
     const net::EventLoop* here = net::EventLoop::current();
-    for (const auto& lane : lanes_) {
-        if (&lane->loop == here) return *lane;
+    for (const auto& part : parts_) {
+        if (&part->loop == here) return *part;
     }
     throw std::logic_error("a call runs on a loop that its provider does not know");
 }
@@ -130,7 +130,7 @@ Result<ExecutionPolicy> ProviderHost::policy_of(const core::AdmittedCall& call, 
 }
 
 Task<core::Outcome> ProviderHost::run(core::AdmittedCall call, core::FrameSink& sink) {
-    Lane& here = lane();
+    LoopPart& here = part_here();
     const SteadyTime now = here.loop.clock().steady_now();
     Deadline until = call.deadline();
     bool wall_ended = false;
@@ -182,7 +182,7 @@ Task<core::Outcome> ProviderHost::run(core::AdmittedCall call, core::FrameSink& 
 }
 
 core::Outcome ProviderHost::outcome_of(ToolServiceClient::Ended ended,
-                                       const core::AdmittedCall& call, Lane& here,
+                                       const core::AdmittedCall& call, LoopPart& here,
                                        bool wall_ended) {
     if (ended) {
         breaker_.on_success();
@@ -223,7 +223,7 @@ core::Outcome ProviderHost::outcome_of(ToolServiceClient::Ended ended,
 }
 
 Task<Result<std::optional<std::string>>> ProviderHost::fetch_tools(Deadline deadline) {
-    Lane& here = lane();
+    LoopPart& here = part_here();
     auto answer = co_await here.client.describe(options_.provider_id, deadline);
     if (answer) {
         breaker_.on_success();
@@ -241,8 +241,8 @@ Task<Result<std::optional<std::string>>> ProviderHost::fetch_tools(Deadline dead
 }
 
 void ProviderHost::stop(net::EventLoop& loop, std::function<void()> done) {
-    for (const auto& lane : lanes_) {
-        if (&lane->loop == &loop) return lane->client.stop(std::move(done));
+    for (const auto& part : parts_) {
+        if (&part->loop == &loop) return part->client.stop(std::move(done));
     }
     done();
 }

@@ -51,16 +51,16 @@ public:
     void stop(net::EventLoop& loop, std::function<void()> done);
 
 private:
-    struct Lane;
-    Lane& lane() const;
+    struct LoopPart;
+    LoopPart& part_here() const;
     Result<ExecutionPolicy> policy_of(const core::AdmittedCall& call, SteadyTime now,
                                       Deadline until, std::vector<std::string>& unenforced) const;
     core::Outcome outcome_of(ToolServiceClient::Ended ended, const core::AdmittedCall& call,
-                             Lane& here, bool wall_ended);
+                             LoopPart& here, bool wall_ended);
 
     const Options options_;
     core::CircuitBreaker breaker_;
-    std::vector<std::unique_ptr<Lane>> lanes_;  ///< one for each loop
+    std::vector<std::unique_ptr<LoopPart>> parts_;  ///< one for each loop
     std::function<void()> told_of_unknown_tool_;
 };
 

@@ -125,7 +125,7 @@ Task<ToolServiceClient::Ended> ToolServiceClient::call_stream(Order order, core:
     co_return answer;
 }
 
-/// The call goes on at the other side until it hears of this.
+/// The call goes on at the other side until it is told.
 CallFailure ToolServiceClient::give_up(net::GrpcClientCall call, std::string_view call_id, Next why,
                                        std::uint64_t frames) {
     if (tasks_.size() < kMostCancels)

@@ -41,18 +41,19 @@ public:
     Task<std::optional<std::invoke_result_t<F>>> run_by(F work, TimerWheel& timers,
                                                         Deadline deadline) {
         TaskChain& chain = co_await this_chain();
-        const auto turn = std::make_shared<Turn<F>>(chain.executor(), timers, std::move(work));
-        asio::post(pool_, [turn] { turn->run(); });
-        if (co_await turn->wait(deadline) != WaitEnd::kWoken && !turn->begun.exchange(true))
+        const auto posted =
+            std::make_shared<PostedWork<F>>(chain.executor(), timers, std::move(work));
+        asio::post(pool_, [posted] { posted->run(); });
+        if (co_await posted->wait(deadline) != WaitEnd::kWoken && !posted->begun.exchange(true))
             co_return std::nullopt;
         bool cancelled = false;
-        while (!turn->ended.load()) {
+        while (!posted->ended.load()) {
             cancelled = cancelled || chain.cancelled();
             chain.forget_cancellation();
-            (void)co_await turn->wait(kNoDeadline);
+            (void)co_await posted->wait(kNoDeadline);
         }
         if (cancelled) chain.cancel();
-        co_return turn->work.take();
+        co_return posted->work.take();
     }
     /// Runs `work()` on a pool thread without waiting; the destructor waits for it.
     template <class F>
@@ -68,8 +69,8 @@ private:
     /// State of run_by(): `begun` is set by the pool thread or by the caller that gives up,
     /// whichever is first.
     template <class F>
-    struct Turn : RemoteWaiter {
-        Turn(const Executor& home, TimerWheel& timers, F body)
+    struct PostedWork : RemoteWaiter {
+        PostedWork(const Executor& home, TimerWheel& timers, F body)
             : RemoteWaiter(home, timers), work(std::move(body)) {}
         void run() {
             if (begun.exchange(true)) return;

@@ -20,6 +20,7 @@ std::string_view name_of(LockRank rank) {
         case LockRank::kDeviceTools: return "DeviceTools";
         case LockRank::kApprovals: return "Approvals";
         case LockRank::kAwayCalls: return "AwayCalls";
+        case LockRank::kUpstreams: return "Upstreams";
         case LockRank::kRegistry: return "Registry";
         case LockRank::kToolSchemas: return "tool schemas";
         case LockRank::kLedger: return "Ledger";
@@ -30,6 +31,7 @@ std::string_view name_of(LockRank rank) {
         case LockRank::kToolListing: return "ToolListing";
         case LockRank::kTurnEventLog: return "TurnEventLog";
         case LockRank::kEventOutbox: return "EventOutbox";
+        case LockRank::kGatewayTls: return "GatewayTls";
     }
     return "unknown";
 }

@@ -22,6 +22,7 @@ enum class LockRank : std::uint8_t {
     kDeviceTools,
     kApprovals,
     kAwayCalls,
+    kUpstreams,
     kRegistry,
     kToolSchemas,
     kLedger,
@@ -32,6 +33,7 @@ enum class LockRank : std::uint8_t {
     kToolListing,
     kTurnEventLog,
     kEventOutbox,
+    kGatewayTls,
 };
 
 std::string_view name_of(LockRank rank);

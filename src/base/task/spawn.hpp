@@ -146,8 +146,8 @@ void spawn(const Executor& executor, Task<T> task, F on_end, CancelSignal* cance
     detail::TaskRoot::begin(root, executor);
 }
 
-/// `co_await pass_turn()`: the task goes on in a later turn of its loop.
-class pass_turn {
+/// `co_await yield_to_loop()`: the task goes on in a later iteration of its loop.
+class yield_to_loop {
 public:
     bool await_ready() const noexcept { return false; }
     template <class Promise>

@@ -145,7 +145,7 @@ TEST_F(SpawnTest, PassTurnLetsOthersGoFirst) {
     std::vector<int> order;
     const auto mark = [](std::vector<int>& marks, int first, int second) -> Task<void> {
         marks.push_back(first);
-        co_await pass_turn();
+        co_await yield_to_loop();
         marks.push_back(second);
     };
     spawn(loop.executor(), mark(order, 1, 3), [](const std::exception_ptr&) {});

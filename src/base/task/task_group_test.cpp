@@ -117,7 +117,7 @@ TEST_F(TaskGroupTest, ATaskThatIsCancelledBeforeItBeginsNeverDoes) {
     TaskGroup group(loop.executor());
     bool begun = false, stopped = false;
     asio::post(loop.io, [&] { group.stop([&] { stopped = true; }); });
-    // not on the loop: it begins when its turn comes
+    // not on the loop: it begins when its time comes
     group.spawn("early", [](bool& begun) -> Task<void> {
         begun = true;
         co_return;

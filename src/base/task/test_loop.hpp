@@ -1,8 +1,8 @@
 #pragma once
 
-#include "base/clock.hpp"
 #include "base/task/spawn.hpp"
 #include "base/task/timer_wheel.hpp"
+#include "base/test_clock.hpp"
 
 #include <exception>
 #include <memory>

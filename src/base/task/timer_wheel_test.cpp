@@ -1,5 +1,7 @@
 #include "base/task/timer_wheel.hpp"
 
+#include "base/test_clock.hpp"
+
 #include <functional>
 #include <list>
 #include <map>

@@ -22,7 +22,7 @@ std::string to_basic_time(SystemTime time) {
                        utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec);
 }
 
-/// Midnight UTC of `2026-11-21`. Errors: kInvalidArgs for a day that is none.
+/// Midnight UTC of `2026-11-21`. Errors: kInvalidArgs for what is no day.
 Result<SystemTime> parse_day(const std::string& text) {
     int year = 0;
     unsigned month = 0, day = 0;

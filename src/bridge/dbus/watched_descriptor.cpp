@@ -34,7 +34,7 @@ WatchedDescriptor::~WatchedDescriptor() {
     if (watch_ == nullptr) return;
     watch_->forget();
     loop_.unwatch(descriptor_.get(), *watch_);
-    loop_.bury(std::move(watch_));
+    loop_.destroy_later(std::move(watch_));
 }
 
 }  // namespace crab::bridge

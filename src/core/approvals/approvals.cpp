@@ -28,18 +28,18 @@ struct Approvals::Parked : RemoteWaiter {
 };
 
 Result<std::unique_ptr<Approvals>> Approvals::load(ApprovalStore& store, const Clock& clock,
-                                                   Options options, Witness* witness) {
+                                                   Options options, Observer* observer) {
     auto kept = store.load();
     if (!kept) return fail(std::move(kept.error()));
     return std::unique_ptr<Approvals>(
-        new Approvals(store, clock, options, witness, std::move(*kept)));
+        new Approvals(store, clock, options, observer, std::move(*kept)));
 }
 
-Approvals::Approvals(ApprovalStore& store, const Clock& clock, Options options, Witness* witness,
+Approvals::Approvals(ApprovalStore& store, const Clock& clock, Options options, Observer* observer,
                      std::vector<RememberedApproval> kept)
     : store_(store),
       clock_(clock),
-      witness_(witness),
+      observer_(observer),
       options_(options),
       remembered_(std::move(kept)) {}
 
@@ -73,21 +73,21 @@ Task<ApprovalEnd> Approvals::ask(ApprovalQuestion asked, Deadline deadline, Time
         asked.until =
             asked.asked_at + std::chrono::duration_cast<SystemTime::duration>(deadline - now);
         question = std::make_shared<const ApprovalQuestion>(std::move(asked));
-        Entry& entry = entries_.emplace_back(Entry{.standing = {.question = question, .end = {}},
+        Entry& entry = entries_.emplace_back(Entry{.request = {.question = question, .end = {}},
                                                    .asked = now,
                                                    .ended = {},
                                                    .parked = nullptr});
-        entry.standing.end.id = question->id;
+        entry.request.end.id = question->id;
         if (const auto refused = refusal(*question, person != nullptr)) {
-            entry.standing.end.state = *refused;
+            entry.request.end.state = *refused;
             entry.ended = now;
             ++ended_[static_cast<std::size_t>(*refused)];
-            co_return entry.standing.end;
+            co_return entry.request.end;
         }
         parked->caller_asked = person != nullptr;
         entry.parked = parked;
         ++pending_;
-        if (witness_ != nullptr) witness_->on_question(*question);
+        if (observer_ != nullptr) observer_->on_question(*question);
     }
     if (person != nullptr) person->on_question(*question);
     const WaitEnd how = co_await parked->wait(deadline);
@@ -130,9 +130,9 @@ std::optional<ApprovalEnd> Approvals::answer_at_once(const ApprovalQuestion& que
     if (const auto denied = find(false, false); denied != remembered_.end()) return answer(*denied);
     // A denied call stays denied under its id: a repeat that waited for it does not ask again.
     for (const Entry& entry : entries_) {
-        if (entry.standing.end.state == ApprovalState::kDenied &&
-            same_call(*entry.standing.question, question))
-            return entry.standing.end;
+        if (entry.request.end.state == ApprovalState::kDenied &&
+            same_call(*entry.request.question, question))
+            return entry.request.end;
     }
     if (const auto allowed = find(true, false); allowed != remembered_.end())
         return answer(*allowed);
@@ -150,7 +150,7 @@ std::optional<ApprovalState> Approvals::refusal(const ApprovalQuestion& question
         return ApprovalState::kUnattended;
     const auto of_principal = std::ranges::count_if(entries_, [&](const Entry& entry) {
         return entry.parked &&
-               entry.standing.question->subject.principal == question.subject.principal;
+               entry.request.question->subject.principal == question.subject.principal;
     });
     const bool crowded =
         pending_ >= options_.max_parked ||
@@ -160,7 +160,7 @@ std::optional<ApprovalState> Approvals::refusal(const ApprovalQuestion& question
 
 Approvals::Entry* Approvals::find_entry(std::string_view id) {
     const auto found = std::ranges::find(entries_, id, [](const Entry& entry) -> std::string_view {
-        return entry.standing.question->id;
+        return entry.request.question->id;
     });
     return found == entries_.end() ? nullptr : &*found;
 }
@@ -168,7 +168,7 @@ Approvals::Entry* Approvals::find_entry(std::string_view id) {
 /// Ends a question, or changes the end of one that is over.
 void Approvals::settle(Entry& entry, ApprovalState state, const ApprovalDecision& decision) {
     const SteadyTime now = clock_.steady_now();
-    ApprovalEnd& end = entry.standing.end;
+    ApprovalEnd& end = entry.request.end;
     end.state = state;
     end.scope = decision.scope;
     end.by = decision.by;
@@ -180,13 +180,13 @@ void Approvals::settle(Entry& entry, ApprovalState state, const ApprovalDecision
         parked->end = end;
         parked->wake();
     }
-    if (witness_ != nullptr) witness_->on_end(*entry.standing.question, end);
+    if (observer_ != nullptr) observer_->on_end(*entry.request.question, end);
 }
 
 void Approvals::settle_all(ApprovalState state, const ApprovalDecision& decision,
                            const std::function<bool(const ApprovalQuestion&)>& which) {
     for (Entry& entry : entries_) {
-        if (entry.parked && which(*entry.standing.question)) settle(entry, state, decision);
+        if (entry.parked && which(*entry.request.question)) settle(entry, state, decision);
     }
 }
 
@@ -228,7 +228,7 @@ void Approvals::remember(const RememberedApproval& decision) {
     remembered_.push_back(decision);
 }
 
-Result<Approvals::Standing> Approvals::decide(std::string_view id, ApprovalDecision decision) {
+Result<Approvals::Request> Approvals::decide(std::string_view id, ApprovalDecision decision) {
     const std::scoped_lock writing(writing_);
     const bool lasting = decision.scope != ApprovalScope::kOnce;
     // let go of for the store alone, so that nobody else answers in between
@@ -246,14 +246,14 @@ Result<Approvals::Standing> Approvals::decide(std::string_view id, ApprovalDecis
         return fail(ErrorCode::kNotFound,
                     "no such question, or it is over for too long; crab approvals list shows what "
                     "there is");
-    const ApprovalEnd& end = entry->standing.end;
+    const ApprovalEnd& end = entry->request.end;
     if (end.allowed())
         return fail(ErrorCode::kConflict, fmt::format("it was allowed already, by {}", end.by));
     if (!entry->parked && !decision.allow && !lasting)
         return fail(ErrorCode::kConflict,
                     fmt::format("it is over already ({}), and nothing runs", name_of(end.state)));
-    kept.id = entry->standing.question->id;
-    kept.subject = entry->standing.question->subject;
+    kept.id = entry->request.question->id;
+    kept.subject = entry->request.question->subject;
     if (decision.scope == ApprovalScope::kSession && kept.subject.session.empty())
         return fail(ErrorCode::kInvalidArgs,
                     "this call belongs to no session; decide once or always");
@@ -273,20 +273,20 @@ Result<Approvals::Standing> Approvals::decide(std::string_view id, ApprovalDecis
     if (!lasting && !open)
         kept.until = kept.at + std::chrono::duration_cast<SystemTime::duration>(options_.reprieve);
     if (lasting || !open) remember(kept);
-    Standing standing{.question = nullptr, .end = {}};
+    Request request{.question = nullptr, .end = {}};
     if (entry != nullptr) {
         // Somebody may have allowed this one call meanwhile; it runs once, and the decision is for
         // those to come.
-        if (!entry->standing.end.allowed()) settle(*entry, state, decision);
-        standing = entry->standing;
+        if (!entry->request.end.allowed()) settle(*entry, state, decision);
+        request = entry->request;
     }
     if (lasting)
         settle_all(state, decision,
                    [&](const ApprovalQuestion& question) { return kept.covers(question.subject); });
-    if (standing.question == nullptr)
+    if (request.question == nullptr)
         return fail(ErrorCode::kNotFound,
                     "the question is not known any more, but its answer is remembered");
-    return standing;
+    return request;
 }
 
 bool Approvals::answer(std::string_view id, bool allow, std::string_view by) {
@@ -306,19 +306,19 @@ void Approvals::pass(std::string_view id) {
     settle(*entry, ApprovalState::kUnattended, {});
 }
 
-std::vector<Approvals::Standing> Approvals::list() const {
+std::vector<Approvals::Request> Approvals::list() const {
     const std::scoped_lock lock(mutex_);
-    std::vector<Standing> all;
-    for (const Entry& entry : entries_) all.push_back(entry.standing);
+    std::vector<Request> all;
+    for (const Entry& entry : entries_) all.push_back(entry.request);
     return all;
 }
 
-std::optional<Approvals::Standing> Approvals::find(std::string_view id) const {
+std::optional<Approvals::Request> Approvals::find(std::string_view id) const {
     const std::scoped_lock lock(mutex_);
     const auto found = std::ranges::find(entries_, id, [](const Entry& entry) -> std::string_view {
-        return entry.standing.question->id;
+        return entry.request.question->id;
     });
-    return found == entries_.end() ? std::nullopt : std::optional(found->standing);
+    return found == entries_.end() ? std::nullopt : std::optional(found->request);
 }
 
 std::size_t Approvals::pending() const {

@@ -36,23 +36,23 @@ public:
         Unattended unattended = Unattended::kRefuse;
     };
     /// The current state of a request.
-    struct Standing {
+    struct Request {
         std::shared_ptr<const ApprovalQuestion> question;  ///< never null
         ApprovalEnd end;
     };
     /// Notified of every open request and of its end, and of decisions on ended requests. Must be
     /// quick; called from any thread, in order; must not call this object.
-    class Witness {
+    class Observer {
     public:
-        virtual ~Witness() = default;
+        virtual ~Observer() = default;
         virtual void on_question(const ApprovalQuestion& question) = 0;
         virtual void on_end(const ApprovalQuestion& question, const ApprovalEnd& end) = 0;
     };
 
-    /// Loads stored decisions. `store` and `witness` must outlive it; `witness` may be null.
+    /// Loads stored decisions. `store` and `observer` must outlive it; `observer` may be null.
     /// Errors: those of the store.
     static Result<std::unique_ptr<Approvals>> load(ApprovalStore& store, const Clock& clock,
-                                                   Options options, Witness* witness = nullptr);
+                                                   Options options, Observer* observer = nullptr);
     ~Approvals();
     /// Applies to future requests.
     void set_options(Options options);
@@ -67,15 +67,15 @@ public:
     /// request. Errors: kNotFound; kConflict when there is nothing left to decide; kInvalidArgs for
     /// scope `session` without a session; kRateLimited when too many decisions are stored; those of
     /// the store, and then nothing is decided.
-    Result<Standing> decide(std::string_view id, ApprovalDecision decision);
+    Result<Request> decide(std::string_view id, ApprovalDecision decision);
     /// A decision by someone who was asked through on_question(). False when the request is no
     /// longer open.
     bool answer(std::string_view id, bool allow, std::string_view by);
     /// A watcher will not answer: a request that nobody else can decide is refused as unattended.
     void pass(std::string_view id);
     /// Open and recently ended requests, oldest first.
-    std::vector<Standing> list() const;
-    std::optional<Standing> find(std::string_view id) const;
+    std::vector<Request> list() const;
+    std::optional<Request> find(std::string_view id) const;
     std::size_t pending() const;
 
     /// The stored decisions, oldest first.
@@ -108,13 +108,13 @@ public:
 private:
     struct Parked;
     struct Entry {
-        Standing standing;
+        Request request;
         SteadyTime asked, ended;
         std::shared_ptr<Parked> parked;  ///< while it is pending
     };
     using Entries = std::list<Entry>;
 
-    Approvals(ApprovalStore& store, const Clock& clock, Options options, Witness* witness,
+    Approvals(ApprovalStore& store, const Clock& clock, Options options, Observer* observer,
               std::vector<RememberedApproval> kept);
     void watch(int change);
     // Callers hold mutex_.
@@ -131,7 +131,7 @@ private:
 
     ApprovalStore& store_;
     const Clock& clock_;
-    Witness* const witness_;
+    Observer* const observer_;
     /// Taken before mutex_, held during store operations.
     OrderedMutex<LockRank::kApprovalsWriting> writing_;
     mutable OrderedMutex<LockRank::kApprovals> mutex_;  ///< never held during store operations

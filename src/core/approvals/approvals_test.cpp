@@ -1,7 +1,7 @@
 #include "core/approvals/approvals.hpp"
 
 #include "base/task/test_loop.hpp"
-#include "core/approvals/approval_store_memory.hpp"
+#include "core/approvals/test_approval_store.hpp"
 
 #include <atomic>
 #include <functional>
@@ -17,7 +17,7 @@ namespace {
 using namespace std::chrono_literals;
 
 /// Writes down what it is told.
-struct HeardQuestions final : Approvals::Witness {
+struct HeardQuestions final : Approvals::Observer {
     void on_question(const ApprovalQuestion& question) override {
         lines.push_back("? " + question.id);
     }
@@ -84,9 +84,9 @@ struct ApprovalsTest : testing::Test {
         return answer->ended() ? answer->get().state : ApprovalState::kPending;
     }
     auto decide(std::string_view id, bool allow, ApprovalScope scope = ApprovalScope::kOnce) {
-        auto standing = approvals->decide(id, {.allow = allow, .scope = scope, .by = "local/1"});
+        auto request = approvals->decide(id, {.allow = allow, .scope = scope, .by = "local/1"});
         loop.settle();
-        return standing;
+        return request;
     }
 };
 

@@ -1,5 +1,6 @@
 #include "core/audit/call_record.hpp"
 
+#include "base/test_clock.hpp"
 #include "core/audit/metrics.hpp"
 #include "core/call/test_tools.hpp"
 #include "json/value.hpp"

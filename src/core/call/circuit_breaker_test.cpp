@@ -1,5 +1,7 @@
 #include "core/call/circuit_breaker.hpp"
 
+#include "base/test_clock.hpp"
+
 #include <gtest/gtest.h>
 
 namespace crab::core {

@@ -167,7 +167,7 @@ TEST(ToolGate, CallsOfManyLoopsNeverExceedTheLimit) {
                 if (!permit) co_return false;
                 const int now = ++inside;
                 for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {}
-                co_await pass_turn();
+                co_await yield_to_loop();
                 --inside;
                 ++done;
             }

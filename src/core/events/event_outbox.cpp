@@ -74,7 +74,7 @@ std::vector<Result<EventReceipt>> EventOutbox::write(std::vector<NewEvent>& even
             posted_bytes_ -= bytes_of(events[i]);
             if (failed) ++lost_;
         }
-        if (answers[i] && answers[i]->standing == EventStanding::kAccepted)
+        if (answers[i] && answers[i]->status == EventStatus::kAccepted)
             taken.push_back(std::make_shared<const StoredEvent>(StoredEvent{
                 .position = answers[i]->position, .at = now, .event = std::move(events[i].event)}));
     }

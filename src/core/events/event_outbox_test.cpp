@@ -1,8 +1,8 @@
 #include "core/events/event_outbox.hpp"
 
 #include "base/task/test_loop.hpp"
-#include "core/events/event_store_memory.hpp"
 #include "core/events/event_subscriptions.hpp"
+#include "core/events/test_event_store.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

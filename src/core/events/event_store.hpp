@@ -36,9 +36,9 @@ struct NewEvent {
 
 /// The result of appending. kDuplicate: its publisher has sent it before; kConflict: with other
 /// content; kDropped: it settles no call.
-enum class EventStanding : std::uint8_t { kAccepted, kDuplicate, kConflict, kDropped };
+enum class EventStatus : std::uint8_t { kAccepted, kDuplicate, kConflict, kDropped };
 struct EventReceipt {
-    EventStanding standing = EventStanding::kAccepted;
+    EventStatus status = EventStatus::kAccepted;
     EventPosition position = 0;  ///< when accepted
     std::string event_id;  ///< of a duplicate: that of the first
 };

@@ -13,7 +13,7 @@ constexpr std::size_t kMostInACommit = 4'096;
 
 /// An admission that nobody waits for any more is not an admission: its call is not made.
 std::optional<LedgerChange> release_of(const Result<LedgerEntry>& written) {
-    if (!written || written->standing != Standing::kAdmitted) return std::nullopt;
+    if (!written || written->status != LedgerStatus::kAdmitted) return std::nullopt;
     return LedgerRelease{written->number};
 }
 

@@ -50,7 +50,7 @@ using LedgerChange = std::variant<LedgerAdmission, LedgerEnd, LedgerRelease, Led
 /// The state of an entry. kOpen: admitted in an earlier run of the gateway and never ended, so its
 /// outcome is unknown. kAbsent: no such entry. kIncomparable: recorded by an older version with a
 /// digest of another kind, so it cannot be compared.
-enum class Standing : std::uint8_t {
+enum class LedgerStatus : std::uint8_t {
     kAdmitted,
     kFinished,
     kConflict,
@@ -61,7 +61,7 @@ enum class Standing : std::uint8_t {
 
 /// The answer to a change. For ends and releases it only confirms durability.
 struct LedgerEntry {
-    Standing standing = Standing::kAdmitted;
+    LedgerStatus status = LedgerStatus::kAdmitted;
     std::int64_t number = 0;  ///< identifies the entry in later changes
     /// As in LedgerAdmission, as are the next four, in answers to questions; nothing: of another
     /// kind

@@ -298,7 +298,7 @@ TEST_F(LedgerTest, OfManyThreadsWithOneKeyExactlyOneRuns) {
                     mine.executor(), mine.timers);
                 if (answer.admission == Admission::kNew) {
                     ++runs[static_cast<std::size_t>(key)];
-                    co_await pass_turn();
+                    co_await yield_to_loop();
                     answer.ticket.finish(outcome_of(std::to_string(key)));
                     ++served;
                     co_return true;

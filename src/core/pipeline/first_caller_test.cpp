@@ -142,7 +142,7 @@ TEST_F(FirstCallerTest, ACallForWhichNobodyElseWaitsIsCancelledAtItsCallersDeadl
     EXPECT_FALSE(first->told_in_time);
     EXPECT_EQ(first->answer(), "TIMEOUT");
     EXPECT_EQ(host->ends, std::vector{WaitEnd::kCancelled});
-    EXPECT_EQ(start(1s)->answer(), "OUTCOME_UNKNOWN") << "nobody was there to hear of its end";
+    EXPECT_EQ(start(1s)->answer(), "OUTCOME_UNKNOWN") << "nobody waited for its end";
 }
 
 TEST_F(FirstCallerTest, TheCallEndsWhenTheDeadlineOfTheLastWhoWaitsPasses) {

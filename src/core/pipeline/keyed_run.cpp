@@ -69,16 +69,16 @@ Task<KeyedRun::Known> KeyedRun::begin(LedgerKey key, std::string_view what, Cont
         ticket_ = {};
         co_return refused(entry.error());
     }
-    if (entry->standing == Standing::kAdmitted) {
+    if (entry->status == LedgerStatus::kAdmitted) {
         number_ = entry->number;
         co_return Known{};
     }
-    if (entry->standing == Standing::kFinished) {
+    if (entry->status == LedgerStatus::kFinished) {
         std::exchange(ticket_, {}).finish(entry->outcome, entry->duration);
         co_return Known{.outcome = entry->outcome, .replayed = true};
     }
     ticket_ = {};
-    if (entry->standing == Standing::kConflict) co_return conflict();
+    if (entry->status == LedgerStatus::kConflict) co_return conflict();
     co_return refused(ErrorCode::kOutcomeUnknown,
                       fmt::format("this request was begun at {} and the gateway stopped before its "
                                   "end: look at what it did, then use a new key",

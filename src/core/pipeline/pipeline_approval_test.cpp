@@ -1,8 +1,8 @@
 #include "core/pipeline/pipeline.hpp"
 
 #include "base/task/test_loop.hpp"
-#include "core/approvals/approval_store_memory.hpp"
 #include "core/approvals/approvals.hpp"
+#include "core/approvals/test_approval_store.hpp"
 #include "core/call/function_host.hpp"
 #include "core/call/test_tools.hpp"
 #include "json/value.hpp"

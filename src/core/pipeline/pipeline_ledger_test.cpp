@@ -4,7 +4,7 @@
 #include "core/audit/call_record.hpp"
 #include "core/call/function_host.hpp"
 #include "core/call/test_tools.hpp"
-#include "core/ledger/ledger_store_memory.hpp"
+#include "core/ledger/test_ledger_store.hpp"
 #include "core/pipeline/late_call.hpp"
 
 #include <functional>

@@ -76,7 +76,7 @@ Task<OutcomeRef> Recall::look_up(ToolRef there, Error why, CallInProgress& progr
     const auto entry =
         co_await loop_.shared.journal->find(progress.key, question.deadline, &loop_.timers);
     if (!entry) co_return ended(not_read());
-    if (entry->standing == Standing::kAbsent ||
+    if (entry->status == LedgerStatus::kAbsent ||
         (question.there && entry->tool == question.there->unique_name))
         co_return nullptr;
 
@@ -90,7 +90,7 @@ Task<OutcomeRef> Recall::look_up(ToolRef there, Error why, CallInProgress& progr
     co_return co_await tell(question, *digest, progress);
 }
 
-/// What the entry was made for, if the caller may hear of it.
+/// What the entry was made for, if the caller may know it.
 ToolRef Recall::absent_tool_of(const LedgerEntry& entry, const CallInProgress& progress) {
     const Call& call = progress.call();
     ToolRef tool =
@@ -133,13 +133,13 @@ Task<OutcomeRef> Recall::tell(const Question& question, const ContentDigest& dig
     const auto entry =
         co_await loop_.shared.journal->find(progress.key, question.deadline, &loop_.timers);
     if (!entry) co_return ended(not_read());
-    if (entry->standing == Standing::kAbsent) {
+    if (entry->status == LedgerStatus::kAbsent) {
         progress.facts.tool = question.there;
         co_return nullptr;
     }
     if (!entry->content) co_return ended(recorded_otherwise(entry->admitted_at));
     if (*entry->content != digest) co_return ended(conflict());
-    if (entry->standing == Standing::kOpen)
+    if (entry->status == LedgerStatus::kOpen)
         co_return ended(entry->may_run_again ? not_there_again(entry->admitted_at, question.why)
                                              : unknown_since(entry->admitted_at));
     progress.facts.replayed = true;

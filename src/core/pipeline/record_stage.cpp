@@ -71,7 +71,7 @@ Task<Reached<RecordedCall>> RecordStage::in_journal(AdmittedCall admitted,
                           code == ErrorCode::kCancelled;
         co_return end_with(told ? std::move(entry.error()) : not_recorded());
     }
-    if (entry->standing != Standing::kAdmitted)
+    if (entry->status != LedgerStatus::kAdmitted)
         co_return end_with(co_await known_by(std::move(*entry), progress));
     progress.journal_number = entry->number;
     if (!record.empty())
@@ -82,21 +82,21 @@ Task<Reached<RecordedCall>> RecordStage::in_journal(AdmittedCall admitted,
 
 /// Given to all who wait as well, if it is an outcome.
 Task<OutcomeRef> RecordStage::known_by(LedgerEntry entry, CallInProgress& progress) {
-    switch (entry.standing) {
-        case Standing::kFinished:
+    switch (entry.status) {
+        case LedgerStatus::kFinished:
             progress.facts.replayed = true;
             progress.first_duration = entry.duration;
             progress.ticket.finish(entry.outcome, entry.duration);
             co_return entry.outcome;
-        case Standing::kConflict: {
+        case LedgerStatus::kConflict: {
             progress.ticket.finish(nullptr);
             OutcomeRef known = co_await recall_.known_of(progress.facts.tool, conflict(), progress);
             co_return known ? std::move(known) : ended(conflict());
         }
-        case Standing::kOpen: co_return ended(unknown_since(entry.admitted_at));
-        case Standing::kIncomparable: co_return ended(recorded_otherwise(entry.admitted_at));
-        case Standing::kAdmitted:
-        case Standing::kAbsent: break;
+        case LedgerStatus::kOpen: co_return ended(unknown_since(entry.admitted_at));
+        case LedgerStatus::kIncomparable: co_return ended(recorded_otherwise(entry.admitted_at));
+        case LedgerStatus::kAdmitted:
+        case LedgerStatus::kAbsent: break;
     }
     co_return ended(ErrorCode::kInternal, "the ledger gave no answer");
 }

@@ -1,6 +1,6 @@
 #include "core/pipeline/result_check.hpp"
 
-#include "base/clock.hpp"
+#include "base/test_clock.hpp"
 #include "core/call/test_tools.hpp"
 
 #include <gtest/gtest.h>

@@ -53,7 +53,7 @@ MaybeTask<OutcomeRef> SettleStage::pass(OutcomeRef outcome, CallInProgress& prog
     return outcome;
 }
 
-/// An end that cannot be stored leaves the entry open: in a later life the outcome is unknown, and
+/// An end that cannot be stored leaves the entry open: after a restart the outcome is unknown, and
 /// in this one memory knows it.
 Task<OutcomeRef> SettleStage::keep_durably(OutcomeRef outcome, OutcomeRef kept,
                                            CallInProgress& progress) {

@@ -1,5 +1,6 @@
 #include "core/policy/rate_limits.hpp"
 
+#include "base/test_clock.hpp"
 #include "core/call/test_tools.hpp"
 
 #include <gtest/gtest.h>

@@ -338,12 +338,13 @@ Result<void> CommandHost::grant(const core::EffectivePolicy& policy, const Comma
     switch (policy.network) {
         case core::Network::kDenyAll: break;
         case core::Network::kEgressRestricted:
-            request.way_out = options_.egress ? WayOut::kProxy : WayOut::kNone;
+            request.network = options_.egress ? NetworkAccess::kProxy : NetworkAccess::kNone;
             break;
         case core::Network::kEgressUnrestricted:
-            request.way_out = services_.abilities.slirp.empty() ? WayOut::kNone : WayOut::kOutbound;
+            request.network =
+                services_.abilities.slirp.empty() ? NetworkAccess::kNone : NetworkAccess::kOutbound;
             break;
-        case core::Network::kFullAccess: request.way_out = WayOut::kHost; break;
+        case core::Network::kFullAccess: request.network = NetworkAccess::kHost; break;
     }
     request.whole_host = policy.privilege == core::Privilege::kPrivileged;
     if (policy.privilege != core::Privilege::kElevated) return {};
@@ -466,7 +467,7 @@ Result<CommandRequest> CommandHost::order_of(const core::AdmittedCall& call,
             "no seccomp filter for these labels can be made here; crab doctor shows what can");
     if (worktree != nullptr && order.request.worktree_writable) order.quota = worktree->quota;
     order.own = services_.own;
-    if (order.request.way_out == WayOut::kProxy) order.egress = options_.egress;
+    if (order.request.network == NetworkAccess::kProxy) order.egress = options_.egress;
     order.user = {.call_id = std::string(call.call().id),
                   .trace_id = std::string(call.call().context.trace_id),
                   .principal = call.principal()->id,

@@ -165,7 +165,7 @@ private:
     /// `block` is written to.
     int spawn_namespaces(SandboxDescriptors inside) {
         const Descriptor resolver =
-            request_.way_out == WayOut::kOutbound ? file_of(kSlirpResolver) : Descriptor();
+            request_.network == NetworkAccess::kOutbound ? file_of(kSlirpResolver) : Descriptor();
         inside.resolver = resolver.get();
         const Descriptor options =
             file_of(ended_by_nul(bubblewrap_options(abilities_, request_, inside)));

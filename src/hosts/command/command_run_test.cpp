@@ -205,7 +205,7 @@ TEST_F(CommandRunTest, UsageIsTold) {
 
 TEST_F(CommandRunTest, ANetworkOfItsOwnHasAResolverAndIsGoneAfterwards) {
     if (with.slirp.empty()) GTEST_SKIP() << "slirp4netns is not usable here";
-    order.request.way_out = WayOut::kOutbound;
+    order.request.network = NetworkAccess::kOutbound;
     EXPECT_EQ(run("cat /etc/resolv.conf; ls /sys/class/net 2>/dev/null; grep -c tap0 /proc/net/dev")
                   .reason,
               EndReason::kExited);
@@ -215,7 +215,7 @@ TEST_F(CommandRunTest, ANetworkOfItsOwnHasAResolverAndIsGoneAfterwards) {
 
 TEST_F(CommandRunTest, ANetworkThatCannotBeMadeStartsNothing) {
     with.slirp = "/bin/false";
-    order.request.way_out = WayOut::kOutbound;
+    order.request.network = NetworkAccess::kOutbound;
     const CommandEnd end = run("echo ran");
     EXPECT_EQ(end.reason, EndReason::kNotStarted);
     EXPECT_THAT(end.failure, HasSubstr("network"));
@@ -563,7 +563,7 @@ TEST(SandboxTest, TheHostsNetworkAndFilesAreThereForThoseLabelsOnlyAndWithoutCra
     SandboxRequest request{
         .argv = {"true"}, .environment = {}, .worktree = {}, .worktree_writable = false};
     EXPECT_THAT(bubblewrap_options({}, request, {}), Contains("--unshare-net"));
-    request.way_out = WayOut::kHost;
+    request.network = NetworkAccess::kHost;
     EXPECT_THAT(bubblewrap_options({}, request, {}), Not(Contains("--unshare-net")));
     request.hidden = {"/var/tmp"};
     EXPECT_THAT(bubblewrap_options({}, request, {}), Not(Contains("/var/tmp")))

@@ -246,7 +246,7 @@ void add_view(std::vector<std::string>& options, const SandboxRequest& request,
             add({"--ro-bind-try", folder, folder});
     }
     for (const char* file : kSystemFiles) add({"--ro-bind-try", file, file});
-    if (request.way_out == WayOut::kHost) {
+    if (request.network == NetworkAccess::kHost) {
         for (const char* file : kResolverFiles) add({"--ro-bind-try", file, file});
     }
     if (descriptors.resolver >= 0)
@@ -278,7 +278,7 @@ std::vector<std::string> bubblewrap_options(const SandboxAbilities& abilities,
     const auto add = [&](std::initializer_list<std::string_view> words) {
         options.insert(options.end(), words.begin(), words.end());
     };
-    if (request.way_out != WayOut::kHost) add({"--unshare-net"});
+    if (request.network != NetworkAccess::kHost) add({"--unshare-net"});
     if (request.whole_host) {
         // its own control group is there, and its user's
         add({"--bind", "/", "/", "--ro-bind-try", "/sys", "/sys"});
@@ -298,7 +298,7 @@ std::vector<std::string> bubblewrap_options(const SandboxAbilities& abilities,
     if (!request.whole_host) add({"--remount-ro", "/"});
     add({"--chdir", worktree});
     for (const auto& [name, value] : request.environment) add({"--setenv", name, value});
-    if (request.way_out == WayOut::kProxy) {
+    if (request.network == NetworkAccess::kProxy) {
         const std::string proxy = fmt::format("http://127.0.0.1:{}", kProxyPort);
         for (const std::string_view name : kProxyVariables) add({"--setenv", name, proxy});
     }
@@ -316,7 +316,7 @@ std::vector<std::string> common_orders(const SandboxRequest& request,
                                    "--memory",    std::to_string(request.memory_bytes),
                                    "--processes", std::to_string(request.processes)};
     if (request.budget_cpu.count() > 0) {
-        // the meter comes first, with its own word
+        // the meter comes first, with its own error
         const auto seconds =
             std::chrono::ceil<std::chrono::seconds>(request.budget_cpu).count() + 1;
         words.insert(words.end(), {"--cpu", std::to_string(seconds)});
@@ -339,13 +339,13 @@ std::vector<std::string> sandbox_command(const SandboxAbilities& abilities,
     };
     if (request.worktree) expect(*request.worktree, ".");
     for (const Bind& bind : request.writable) expect(bind.file, bind.at.native());
-    if (request.way_out == WayOut::kProxy)
+    if (request.network == NetworkAccess::kProxy)
         add({"--proxy", std::to_string(descriptors.proxy), "--proxy-port",
              std::to_string(kProxyPort)});
-    if (request.way_out == WayOut::kOutbound) add({"--wait"});
+    if (request.network == NetworkAccess::kOutbound) add({"--wait"});
     if (request.landlock && !request.whole_host) {
         add({"--landlock", "--read", "/", "--write", "/tmp", "--write", "/dev"});
-        if (request.way_out == WayOut::kNone || request.way_out == WayOut::kProxy)
+        if (request.network == NetworkAccess::kNone || request.network == NetworkAccess::kProxy)
             add({"--no-network"});
         if (request.worktree && request.worktree_writable) add({"--write", "/wt"});
         for (const Bind& bind : request.writable) add({"--write", bind.at.string()});

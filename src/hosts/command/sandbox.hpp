@@ -21,7 +21,7 @@ enum class Confinement : std::uint8_t {
 };
 
 /// Network access of a sandbox.
-enum class WayOut : std::uint8_t {
+enum class NetworkAccess : std::uint8_t {
     kNone,
     kProxy,        ///< a proxy socket on its loopback, kProxyPort
     kOutbound,     ///< a network of its own, joined by slirp4netns
@@ -76,7 +76,7 @@ struct SandboxRequest {
     std::uint32_t processes = 0;
     Milliseconds budget_cpu{0};  ///< 0: none
     bool landlock = true;
-    WayOut way_out = WayOut::kNone;
+    NetworkAccess network = NetworkAccess::kNone;
     std::vector<Bind> writable;  ///< of the host, in addition to the worktree
     /// All files of this user except `hidden`; nothing is remounted, so the worktree keeps its path
     bool whole_host = false;

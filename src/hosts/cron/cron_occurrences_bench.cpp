@@ -1,3 +1,4 @@
+#include "base/test_clock.hpp"
 #include "hosts/cron/cron_occurrences.hpp"
 
 #include "hosts/cron/time_zones.hpp"

@@ -1,6 +1,7 @@
 #include "hosts/cron/cron_scheduler.hpp"
 
 #include "base/task/test_loop.hpp"
+#include "base/test_clock.hpp"
 #include "hosts/cron/cron_occurrences.hpp"
 #include "hosts/cron/test_cron_store.hpp"
 #include "json/value.hpp"

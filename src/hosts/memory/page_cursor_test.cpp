@@ -1,5 +1,7 @@
 #include "hosts/memory/page_cursor.hpp"
 
+#include "base/test_clock.hpp"
+
 #include <functional>
 #include <vector>
 

@@ -280,7 +280,7 @@ Result<SchemaPlace> SchemaResources::follow_pointer(ResourceId from, std::string
         at = at->resolve("/" + std::string(step));
         if (!at)
             return fail(ErrorCode::kInvalidArgs,
-                        fmt::format("the pointer \"{}\" leads nowhere", shown(pointer)));
+                        fmt::format("the pointer \"{}\" does not resolve", shown(pointer)));
         location.append("/").append(step);
         if (const auto known = places_.find(at); known != places_.end())
             inside = known->second.resource;

@@ -120,7 +120,7 @@ TEST(SchemaCompile, NamesThePlaceAndTheReason) {
     EXPECT_THAT(compile_error(R"({"properties":{"a":{"minLength":-1}}})"),
                 HasSubstr("schema /properties/a/minLength: must be a whole number"));
     EXPECT_THAT(compile_error(R"({"properties":{"a":{"$ref":"#/nowhere"}}})"),
-                HasSubstr("schema /properties/a/$ref: the pointer \"/nowhere\" leads nowhere"));
+                HasSubstr("schema /properties/a/$ref: the pointer \"/nowhere\" does not resolve"));
     EXPECT_THAT(compile_error(R"({"$ref":"https://example.com/x.json"})"),
                 HasSubstr("there is no schema \"https://example.com/x.json\" in memory"));
     EXPECT_THAT(compile_error(R"({"pattern":"("})"),

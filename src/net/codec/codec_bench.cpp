@@ -46,9 +46,9 @@ void BM_ParseBrowserUpgradeHead(benchmark::State& state) {
 }
 BENCHMARK(BM_ParseBrowserUpgradeHead);
 
-// One whole masked text frame of range(0) bytes per turn. Unmasking happens in place, so every
-// other turn sees the payload masked; with this mask it is ASCII both ways, and every turn is a
-// valid message.
+// One whole masked text frame of range(0) bytes per iteration. Unmasking happens in place, so every
+// other iteration sees the payload masked; with this mask it is ASCII both ways, and every
+// iteration is a valid message.
 void BM_DecodeMaskedText(benchmark::State& state) {
     std::string frame;
     append_frame(frame, Opcode::kText, std::string(static_cast<std::size_t>(state.range(0)), 'p'),

@@ -14,7 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 using test::ServerThread;
 
-/// Says how many bytes it was given; `/stream` sends three pieces, a turn apart.
+/// Says how many bytes it was given; `/stream` sends three pieces, an iteration apart.
 class Counting : public HttpService {
 public:
     Task<void> serve(HttpExchange& exchange) override {
@@ -23,7 +23,7 @@ public:
             exchange.start_stream(200, "text/plain");
             for (int i = 0; i < 3; ++i) {
                 exchange.write_chunk("piece ");
-                co_await pass_turn();
+                co_await yield_to_loop();
             }
             exchange.end_stream();
         } else {

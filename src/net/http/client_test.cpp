@@ -96,7 +96,7 @@ public:
             exchange.start_stream(200, "text/event-stream");
             for (int i = 0; i < 3; ++i) {
                 exchange.write_chunk(fmt::format("data: {}\n\n", i));
-                co_await pass_turn();
+                co_await yield_to_loop();
             }
             exchange.end_stream();
         } else if (request.path() == "/wait") {

@@ -1,5 +1,7 @@
 #include "net/http/date_field.hpp"
 
+#include "base/test_clock.hpp"
+
 #include <gtest/gtest.h>
 
 namespace crab::net {

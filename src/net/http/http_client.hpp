@@ -37,7 +37,7 @@ struct HttpClientOptions {
 /// one request on each at a time. Follows no redirects, never retries, and reports with every
 /// failure whether the server may have seen the request. Source: RFC 9112; docs/protocols/rtp.md,
 /// section 4.
-class HttpClient final : private HttpLink::Keeper {
+class HttpClient final : private HttpLink::Owner {
 public:
     HttpClient(EventLoop& loop, HttpAuthority authority, HttpClientOptions options = {})
         : loop_(loop), authority_(std::move(authority)), options_(options) {}

@@ -30,7 +30,7 @@ public:
             exchange.start_stream(200, "text/plain");
             for (int i = 0; i < 3; ++i) {
                 exchange.write_chunk("piece ");
-                co_await pass_turn();
+                co_await yield_to_loop();
             }
             exchange.end_stream();
         } else if (path == "/begin-and-wait") {
@@ -43,7 +43,7 @@ public:
         } else if (path == "/busy") {
             exchange.respond(503, "text/plain", "later", {{"Retry-After", "7"}});
         } else {
-            if (path == "/slow") co_await pass_turn();
+            if (path == "/slow") co_await yield_to_loop();
             exchange.respond(200, "text/plain",
                              exchange.request().body.empty() ? path : exchange.request().body);
         }

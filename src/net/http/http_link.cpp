@@ -128,7 +128,7 @@ void HttpLink::on_drained(Connection& connection) {
     exchange_->heard = connection.loop().now();
     exchange_->taken = connection.bytes_written();
     if (exchange_->unsent == 0) return;
-    // In a later turn: an answer that has come already ends the exchange first.
+    // In a later iteration: an answer that has come already ends the exchange first.
     connection.loop().post([this, alive = connection.shared_from_this()] {
         if (exchange_ != nullptr && connection_ == alive) feed();
     });
@@ -144,14 +144,14 @@ bool HttpLink::is_idle() const {
 }
 
 bool HttpLink::is_still_good() const {
-    char byte = 0;  // an end of stream may wait in the kernel until the loop's next turn
+    char byte = 0;  // an end of stream may wait in the kernel until the loop's next iteration
     return is_idle() && ::recv(connection_->fd(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&
            (errno == EAGAIN || errno == EWOULDBLOCK);
 }
 
 void HttpLink::close() {
     spent_ = true;
-    keeper_ = nullptr;
+    owner_ = nullptr;
     if (const auto connection = std::move(connection_)) connection->close_now(CloseReason::kLocal);
 }
 
@@ -259,7 +259,7 @@ void HttpLink::on_closed(Connection&, CloseReason reason) {
     spent_ = true;
     connection_.reset();
     if (exchange_ != nullptr) return end(lost(reason));
-    if (keeper_ != nullptr) std::exchange(keeper_, nullptr)->on_kept_link_closed(*this);
+    if (owner_ != nullptr) std::exchange(owner_, nullptr)->on_kept_link_closed(*this);
 }
 
 /// The waiting coroutine runs on before this returns, and may have given the link to another by

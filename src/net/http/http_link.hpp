@@ -17,12 +17,12 @@ namespace crab::net {
 class HttpLink final : public ConnectionHandler {
 public:
     /// Pools idle links and is notified when one of them closes.
-    class Keeper {
+    class Owner {
     public:
         virtual void on_kept_link_closed(HttpLink& link) = 0;
 
     protected:
-        ~Keeper() = default;
+        ~Owner() = default;
     };
 
     HttpLink(TimerWheel& timers, std::size_t max_body_bytes)
@@ -38,9 +38,9 @@ public:
     /// is_idle(), and the server has neither closed nor sent anything unexpected; checks the
     /// socket.
     bool is_still_good() const;
-    /// `keeper` pools it from `now` on; null: it is in use again.
-    void keep_for(Keeper* keeper, SteadyTime now) {
-        keeper_ = keeper;
+    /// `owner` pools it from `now` on; null: it is in use again.
+    void keep_for(Owner* owner, SteadyTime now) {
+        owner_ = owner;
         kept_since_ = now;
     }
     SteadyTime kept_since() const { return kept_since_; }
@@ -89,7 +89,7 @@ private:
     const std::size_t max_body_bytes_;
     std::shared_ptr<Connection> connection_;
     Exchange* exchange_ = nullptr;
-    Keeper* keeper_ = nullptr;
+    Owner* owner_ = nullptr;
     SteadyTime kept_since_{};
     bool spent_ = false;  ///< not to be used for another exchange
 };

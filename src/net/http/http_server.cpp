@@ -58,7 +58,7 @@ void HttpServer::close_acceptors() {
     accepting_ = false;
     for (const auto& acceptor : std::exchange(acceptors_, {})) {
         acceptor->close();
-        loop_.bury(acceptor);
+        loop_.destroy_later(acceptor);
     }
 }
 

@@ -54,8 +54,8 @@ public:
     void stop_accepting();
     /// Requests being served, those whose callers have left too.
     std::size_t running() const { return serving_; }
-    /// stop_accepting(), and `done` in a later turn, once nothing is being served or `limit` has
-    /// passed. Once only.
+    /// stop_accepting(), and `done` in a later iteration, once nothing is being served or `limit`
+    /// has passed. Once only.
     void drain(Milliseconds limit, std::function<void()> done);
     /// Ends the connections that `chosen` picks, and what is being served on them; WebSockets with
     /// this code and reason.

@@ -2,6 +2,7 @@
 
 #include "base/task/spawn.hpp"
 #include "base/task/waiter.hpp"
+#include "base/test_clock.hpp"
 #include "net/http/test_support.hpp"
 
 #include <algorithm>
@@ -36,12 +37,12 @@ public:
             if (co_await for_ever.wait(kNoDeadline) == WaitEnd::kCancelled)
                 exchange.respond(409, "text/plain", "stopped");
         } else if (path == "/later") {
-            co_await pass_turn();
+            co_await yield_to_loop();
             exchange.respond(200, "text/plain", exchange.request().body);
         } else if (path == "/stream") {
             exchange.start_stream(200, "text/plain");
             exchange.write_chunk("one");
-            co_await pass_turn();
+            co_await yield_to_loop();
             exchange.write_chunk("two");
             exchange.end_stream();
         } else if (path == "/flood") {
@@ -409,7 +410,7 @@ TEST_F(HttpServerTest, SlowHeadsAndSlowBodiesAre408) {
         "POST /first HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\nPOST / HTTP/1.1\r\nHost: "
         "h\r\nContent-Length: 9\r\n\r\nabc");
     body.read_response();
-    server->thread.run([] {});  // the second request has begun: a turn after the first
+    server->thread.run([] {});  // the second request has begun: an iteration after the first
     // Each trickles on; the limit is for the whole, so that does not help.
     server->thread.advance(clock, 4s);
     head.send("TP");
@@ -695,7 +696,7 @@ TEST_F(HttpServerTest, PipelinedRequestsWaitWhileEarlierAnswersAreNotRead) {
     client.send(burst);
     server->run_until([&] { return service.wide > 0; });
     RawClient other(server->endpoint());
-    for (int i = 0; i < 100; ++i) {  // turns in which the first client could be served on
+    for (int i = 0; i < 100; ++i) {  // iterations in which the first client could be served on
         other.send(kGet);
         other.read_response();
     }

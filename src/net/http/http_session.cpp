@@ -46,7 +46,7 @@ std::size_t HttpSession::on_bytes(Connection& connection, std::span<char> bytes)
             case Phase::kHead:
                 if (connection.backed_up()) break;
                 if (head_taken_) {
-                    // one request of a pipeline a turn: others are served in between
+                    // one request of a pipeline an iteration: others are served in between
                     connection.offer_later();
                 } else {
                     taken = take_head(rest);
@@ -279,7 +279,7 @@ void HttpSession::serve() {
     if (std::exchange(running_, true)) return ready_.wake();
     server_.running_ += 1;
     auto ended = [self = shared_from_this()](const std::exception_ptr&) {  // run() lets nothing out
-        self->server_.loop().bury(self);
+        self->server_.loop().destroy_later(self);
         self->running_ = false;
         self->server_.session_ended();
     };

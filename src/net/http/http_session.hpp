@@ -74,7 +74,7 @@ private:
     Wakeup ready_;  // a request is complete, or it is over
     CancelSignal cancel_;
     Deadline deadline_ = kNoDeadline;
-    SteadyTime began_{};  // the turn in which the head was complete
+    SteadyTime began_{};  // the iteration in which the head was complete
     Deadline armed_at_ = kNoDeadline;
     Phase phase_ = Phase::kHead;
     Admission admission_;

@@ -1,3 +1,4 @@
+#include "base/test_clock.hpp"
 #include "net/http/test_support.hpp"
 
 #include <atomic>

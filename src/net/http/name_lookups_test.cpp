@@ -1,6 +1,7 @@
 #include "net/http/name_lookups.hpp"
 
 #include "base/task/spawn.hpp"
+#include "base/test_clock.hpp"
 #include "net/loop/event_loop.hpp"
 
 #include <condition_variable>

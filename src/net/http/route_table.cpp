@@ -57,7 +57,7 @@ const std::string& PathArguments::operator[](std::string_view name) const {
     throw std::logic_error(fmt::format("the route's path has no {{{}}}", name));
 }
 
-/// Throws std::invalid_argument for a path that is none.
+/// Throws std::invalid_argument for an invalid path.
 RouteTable::Pattern RouteTable::parse(std::string_view path) {
     Pattern pattern{.path = path};
     if (!path.starts_with('/')) throw std::invalid_argument("a path begins with /");

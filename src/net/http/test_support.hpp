@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/test_clock.hpp"
 #include "net/http/http_server.hpp"
 #include "net/loop/loop_group.hpp"
 

@@ -74,7 +74,7 @@ void Http2Server::stop_accepting() {
     accepting_ = false;
     for (const auto& acceptor : std::exchange(acceptors_, {})) {
         acceptor->close();
-        loop_.bury(acceptor);
+        loop_.destroy_later(acceptor);
     }
     for (const auto& connection : slots_.connections()) {
         if (connection->is_handshaking()) connection->close_now(CloseReason::kShutdown);

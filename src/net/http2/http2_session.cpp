@@ -272,7 +272,7 @@ void Http2Session::want_write() {
     if (connection_ != nullptr) loop_.mark_dirty(*this);
 }
 
-void Http2Session::on_turn_end() {
+void Http2Session::on_iteration_end() {
     if (connection_ == nullptr) return;
     const auto self = shared_from_this();
     std::string& out = connection_->out();

@@ -35,8 +35,8 @@ struct Http2Limits {
 };
 
 /// HTTP/2 on one connection (RFC 9113), either side of it; plain connections begin with prior
-/// knowledge, TLS with ALPN `h2`. Output of all streams is framed at the end of a turn and written
-/// at once.
+/// knowledge, TLS with ALPN `h2`. Output of all streams is framed at the end of an iteration and
+/// written at once.
 class Http2Session final : public ConnectionHandler,
                            public Pollable,
                            private TimerNode,
@@ -82,7 +82,7 @@ public:
     void on_drained(Connection& connection) override;
     void on_closed(Connection& connection, CloseReason reason) override;
     void on_ready(std::uint32_t) override {}
-    void on_turn_end() override;
+    void on_iteration_end() override;
 
 private:
     friend class Http2Stream;

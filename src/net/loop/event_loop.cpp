@@ -57,7 +57,7 @@ EventLoop::EventLoop(const Clock& clock)
 
 EventLoop::~EventLoop() {
     const Current current(*this);
-    turn([this] { drop_watched(); });
+    run_iteration([this] { drop_watched(); });
     timers_.on_earlier_wakeup({});
 }
 
@@ -130,7 +130,7 @@ void EventLoop::call_again(std::shared_ptr<Pollable> pollable, std::uint32_t eve
     schedule_soon();
 }
 
-void EventLoop::bury(std::shared_ptr<void> object) {
+void EventLoop::destroy_later(std::shared_ptr<void> object) {
     buried_.push_back(std::move(object));
     if (!in_turn_) schedule_soon();
 }
@@ -155,7 +155,7 @@ void EventLoop::give_buffer(std::string&& buffer) {
 }
 
 template <class F>
-void EventLoop::turn(F&& body) {
+void EventLoop::run_iteration(F&& body) {
     in_turn_ = true;
     turn_began_ = clock_.steady_now();
     body();
@@ -167,7 +167,7 @@ void EventLoop::wait_for_events() {
     poller_.async_wait(asio::posix::stream_descriptor::wait_read,
                        [this](const boost::system::error_code& error) {
                            if (error) return;
-                           turn([this] { dispatch_events(); });
+                           run_iteration([this] { dispatch_events(); });
                            wait_for_events();
                        });
 }
@@ -195,17 +195,17 @@ void EventLoop::write_dirty() {
     for (std::size_t i = 0; i < dirty_.size(); ++i) {
         Pollable& pollable = *dirty_[i];
         pollable.dirty_ = false;
-        pollable.on_turn_end();
+        pollable.on_iteration_end();
     }
     dirty_.clear();
 }
 
-// One handler for all that was asked for outside of turns, or for a later turn.
+// One handler for all that was asked for outside of iterations, or for a later iteration.
 void EventLoop::schedule_soon() {
     if (std::exchange(soon_scheduled_, true)) return;
     asio::post(io_, [this] {
         soon_scheduled_ = false;
-        turn([this] {
+        run_iteration([this] {
             const auto calls = std::exchange(again_, {});
             for (const Again& call : calls) call.pollable->on_ready(call.events);
         });
@@ -220,7 +220,7 @@ void EventLoop::wake_at(Deadline deadline) {
     alarm_.async_wait([this](const boost::system::error_code& error) {
         if (error) return;
         alarm_at_ = kNoDeadline;
-        turn([this] { timers_.run_expired(); });
+        run_iteration([this] { timers_.run_expired(); });
         if (const auto next = timers_.next_wakeup()) wake_at(*next);
     });
 }

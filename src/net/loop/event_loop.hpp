@@ -27,7 +27,7 @@ namespace crab::net {
 
 /// The event loop of one core: an io_context with one thread, and our own epoll set for
 /// connections, which dispatches readiness without a handler, timer or allocation per operation.
-/// Output of a turn is written once, at its end. Used on the loop's thread, except post() and
+/// Output of an iteration is written once, at its end. Used on the loop's thread, except post() and
 /// stop().
 class EventLoop {
 public:
@@ -58,8 +58,8 @@ public:
     const Clock& clock() const { return clock_; }
     TimerWheel& timers() { return timers_; }
     IdSource& ids() { return ids_; }
-    /// The start time of this turn, or now outside of turns. For deadlines and activity timestamps,
-    /// not for measuring.
+    /// The start time of this iteration, or now outside of iterations. For deadlines and activity
+    /// timestamps, not for measuring.
     SteadyTime now() const { return in_turn_ ? turn_began_ : clock_.steady_now(); }
     bool in_this_thread() const { return current() == this; }
     /// The loop that runs on this thread, or nullptr.
@@ -70,14 +70,14 @@ public:
     bool watch(int fd, std::uint32_t events, Pollable& pollable);
     bool rewatch(int fd, std::uint32_t events, Pollable& pollable);
     void unwatch(int fd, Pollable& pollable);
-    /// Schedules one call of on_turn_end() for the end of the current turn, or soon outside of
-    /// turns.
+    /// Schedules one call of on_iteration_end() for the end of the current iteration, or soon
+    /// outside of iterations.
     void mark_dirty(Pollable& pollable);
-    /// Schedules on_ready(events) for a later turn, for a pollable that stopped before its
+    /// Schedules on_ready(events) for a later iteration, for a pollable that stopped before its
     /// descriptor was drained.
     void call_again(std::shared_ptr<Pollable> pollable, std::uint32_t events);
-    /// Destroys `object` after the current turn.
-    void bury(std::shared_ptr<void> object);
+    /// Destroys `object` after the current iteration.
+    void destroy_later(std::shared_ptr<void> object);
 
     /// kScratchBytes for reading into, with kSlack bytes behind; valid until the next read.
     std::span<char> scratch() { return {scratch_.get(), kScratchBytes}; }
@@ -92,7 +92,7 @@ private:
         std::uint32_t events;
     };
     template <class F>
-    void turn(F&& body);
+    void run_iteration(F&& body);
     void wait_for_events();
     void dispatch_events();
     void finish_turn();

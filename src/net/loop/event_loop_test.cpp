@@ -121,7 +121,7 @@ TEST_F(EventLoopTest, WhatADestructorWritesGoesOutInTheSameTurn) {
     SocketPair pair;
     const auto connection = connect(pair);
     auto speaker = std::make_shared<LastWords>(connection);
-    loop.post([&] { loop.bury(std::move(speaker)); });
+    loop.post([&] { loop.destroy_later(std::move(speaker)); });
     run_until([&] { return recorder->drained > 0; });
     EXPECT_EQ(pair.take(), "farewell");
     connection->close_now(CloseReason::kLocal);
@@ -141,7 +141,7 @@ TEST_F(EventLoopTest, BytesThatWereNotConsumedAreOfferedAgainWithTheNext) {
     EXPECT_EQ(connection->kept_bytes(), 3u);
     recorder->take = SIZE_MAX;
     connection->offer_again();
-    EXPECT_EQ(recorder->offered.size(), 2u) << "not in this turn";
+    EXPECT_EQ(recorder->offered.size(), 2u) << "not in this iteration";
     run_until([&] { return recorder->offered.size() > 2; });
     EXPECT_EQ(recorder->offered.back(), "cde");
     EXPECT_EQ(connection->kept_bytes(), 0u);
@@ -164,7 +164,7 @@ TEST_F(EventLoopTest, PausedConnectionsReadNothingAndMissNothing) {
 }
 
 TEST_F(EventLoopTest, ABusyConnectionLeavesTurnsToOthers) {
-    limits.read_per_turn = 10'000;
+    limits.read_per_iteration = 10'000;
     SocketPair busy, other;
     const auto busy_connection = connect(busy);
     const std::string flood(100'000, 'f');

@@ -101,7 +101,7 @@ std::string& Connection::out() {
 bool Connection::make_room() {
     const auto has_room = [this] { return queued_bytes() <= limits_.max_queued_bytes; };
     if (has_room()) return true;
-    // An error here occurs again when the turn ends, where it is handled.
+    // An error here occurs again when the iteration ends, where it is handled.
     if (state_ == State::kOpen && !write_blocked_ && push() == Transfer::Outcome::kWantsWrite)
         wait_for_write();
     if (has_room()) return true;
@@ -218,7 +218,8 @@ void Connection::read_some() {
     if (std::exchange(offer_wanted_, false)) offer_kept();
     std::size_t read = 0;
     while (state_ == State::kOpen && !paused_ && !backed_up_ && !ended_ && !offer_wanted_) {
-        if (read >= limits_.read_per_turn) return loop_.call_again(shared_from_this(), EPOLLIN);
+        if (read >= limits_.read_per_iteration)
+            return loop_.call_again(shared_from_this(), EPOLLIN);
         const std::span<char> space = loop_.scratch();
         const Transfer transfer = read_into(space);
         switch (transfer.outcome) {
@@ -283,7 +284,7 @@ Transfer Connection::write_from(std::string_view bytes) {
     }
 }
 
-void Connection::on_turn_end() {
+void Connection::on_iteration_end() {
     if (state_ == State::kConnecting || state_ == State::kHandshaking) return;
     if (state_ != State::kOpen) {
         out_.clear();
@@ -379,7 +380,7 @@ void Connection::begin_linger() {
 
 void Connection::discard_input() {
     std::size_t read = 0;
-    while (read < limits_.read_per_turn) {
+    while (read < limits_.read_per_iteration) {
         const ssize_t count = ::recv(fd_, loop_.scratch().data(), EventLoop::kScratchBytes, 0);
         if (count > 0) {
             read += static_cast<std::size_t>(count);
@@ -407,13 +408,13 @@ void Connection::close_now(CloseReason reason) {
     std::string().swap(out_);
     if (!offering_) std::string().swap(kept_);
     const std::shared_ptr<ConnectionHandler> handler = handler_;
-    loop_.bury(std::exchange(self_, nullptr));
+    loop_.destroy_later(std::exchange(self_, nullptr));
     handler->on_closed(*this, reason);
 }
 
 void Connection::set_handler(std::shared_ptr<ConnectionHandler> handler) {
     std::swap(handler_, handler);
-    loop_.bury(std::move(handler));
+    loop_.destroy_later(std::move(handler));
 }
 
 void Connection::on_expired() {

@@ -62,7 +62,7 @@ public:
 struct ConnectionLimits {
     /// Of output that the kernel did not take; then one more message
     std::size_t max_queued_bytes = 8 * 1024 * 1024 + 64 * 1024;
-    std::size_t read_per_turn = 256 * 1024;  ///< then others get their turn
+    std::size_t read_per_iteration = 256 * 1024;  ///< then other connections are served
     Milliseconds stall{10'000};  ///< without a byte taken while output waits
     Milliseconds handshake{10'000};  ///< connecting and TLS, each
     Milliseconds linger{2'000};  ///< between our last byte and the other side's end of stream
@@ -104,15 +104,15 @@ public:
         return state_ == State::kConnecting || state_ == State::kHandshaking;
     }
 
-    /// The outgoing queue: append, then mark_dirty(). Written at the end of the turn. Discarded
-    /// after close.
+    /// The outgoing queue: append, then mark_dirty(). Written at the end of the iteration.
+    /// Discarded after close.
     std::string& out();
     void mark_dirty() { loop_.mark_dirty(*this); }
     /// Bytes that the kernel has not taken yet.
     std::size_t queued_bytes() const { return out_.size() - sent_; }
     /// Asked before a message is queued. At most max_queued_bytes may wait then, if need be after
-    /// an attempt to write them now. False: the message must be left out, and the end of the turn
-    /// finds the other side a slow reader.
+    /// an attempt to write them now. False: the message must be left out, and the end of the
+    /// iteration finds the other side a slow reader.
     bool make_room();
     /// Asked in on_bytes() before something is taken that will be answered. True: more than
     /// low_water() is queued, so leave the bytes; nothing is read until the queue is shorter, then
@@ -124,10 +124,10 @@ public:
     std::uint64_t bytes_written() const { return written_; }
 
     void pause_reading() { paused_ = true; }
-    /// Takes up reading where it stopped, in a later turn.
+    /// Takes up reading where it stopped, in a later iteration.
     void resume_reading();
     bool paused() const { return paused_; }
-    /// Offers what is kept again in a later turn, so that others are served in between; reads
+    /// Offers what is kept again in a later iteration, so that others are served in between; reads
     /// nothing until then.
     void offer_later();
     /// The same, if anything is kept; does nothing when called from on_bytes().
@@ -140,8 +140,8 @@ public:
     /// Closes now; on_closed() is called before this returns, once.
     void close_now(CloseReason reason);
 
-    /// Replaces the handler, as an upgrade does; the old one lives until the turn ends and gets no
-    /// more callbacks.
+    /// Replaces the handler, as an upgrade does; the old one lives until the iteration ends and
+    /// gets no more callbacks.
     void set_handler(std::shared_ptr<ConnectionHandler> handler);
     const std::shared_ptr<ConnectionHandler>& handler() const { return handler_; }
 
@@ -156,7 +156,7 @@ public:
     int fd() const { return fd_; }
 
     void on_ready(std::uint32_t events) override;
-    void on_turn_end() override;
+    void on_iteration_end() override;
     void on_loop_end() override { close_now(CloseReason::kShutdown); }
 
 private:

@@ -244,7 +244,7 @@ void WebSocketSession::finish(CloseInfo info) {
     partial_ = HeldBytes();
     if (std::exchange(finished_, true)) return;
     const auto handler = std::move(handler_);
-    loop_->bury(handler);
+    loop_->destroy_later(handler);
     handler->on_closed(*this, info);
 }
 

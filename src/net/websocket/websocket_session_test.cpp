@@ -1,5 +1,6 @@
 #include "net/websocket/websocket_session.hpp"
 
+#include "base/test_clock.hpp"
 #include "net/http/test_support.hpp"
 
 #include <algorithm>
@@ -394,7 +395,7 @@ protected:
         server.run_until([&] { return service.output.heard > 0; });
         FrameClient other(server.endpoint());
         EXPECT_TRUE(other.handshake().starts_with("HTTP/1.1 101 "));
-        for (int i = 0; i < 100; ++i) {  // turns in which the first client could be served on
+        for (int i = 0; i < 100; ++i) {  // iterations in which the first client could be served on
             other.send_frame(Opcode::kPing, "x");
             other.read_frame();
         }

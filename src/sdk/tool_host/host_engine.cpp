@@ -69,7 +69,7 @@ struct HostEngine::Running {
         .loops = loops,
         .ledger = ledger,
         .audit = audit,
-        .around = [this] { return runtime::CallPath::Around{.rules = rules}; }});
+        .deciders = [this] { return runtime::CallPath::Deciders{.rules = rules}; }});
     runtime::ToolCalls& tool_calls = all.add<runtime::ToolCalls>(calls, options.service);
     runtime::PeriodicJobs& jobs = all.add<runtime::PeriodicJobs>(loops, workers, periodic_jobs());
     HostListener& listener = all.add<HostListener>(

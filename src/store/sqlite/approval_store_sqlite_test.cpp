@@ -1,6 +1,7 @@
 #include "store/sqlite/approval_store_sqlite.hpp"
 
 #include "base/process/test_folder.hpp"
+#include "base/test_clock.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,7 @@
 #include "store/sqlite/audit_store_sqlite.hpp"
 
 #include "base/process/test_folder.hpp"
+#include "base/test_clock.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

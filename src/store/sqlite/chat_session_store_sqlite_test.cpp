@@ -1,7 +1,8 @@
 #include "store/sqlite/chat_session_store_sqlite.hpp"
 
 #include "base/process/test_folder.hpp"
-#include "core/chat/chat_session_memory.hpp"
+#include "base/test_clock.hpp"
+#include "core/chat/test_chat_session_store.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+#include "base/test_clock.hpp"
 #include "store/sqlite/cron_store_sqlite.hpp"
 
 #include "base/process/test_folder.hpp"

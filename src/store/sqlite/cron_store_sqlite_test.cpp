@@ -2,6 +2,7 @@
 
 #include "base/process/test_folder.hpp"
 #include "base/task/test_loop.hpp"
+#include "base/test_clock.hpp"
 #include "hosts/cron/cron_occurrences.hpp"
 #include "hosts/cron/cron_scheduler.hpp"
 #include "hosts/cron/test_cron_store.hpp"

@@ -15,7 +15,7 @@ namespace {
 using core::CallStep;
 using core::EventPosition;
 using core::EventReceipt;
-using core::EventStanding;
+using core::EventStatus;
 
 // `step` and `request` tell which calls are open; they stand before the envelope, so that looking
 // for those reads no long rows. `event_mark` has the next position and the oldest open call, so
@@ -198,7 +198,7 @@ Result<EventReceipt> EventStoreSqlite::apply(const core::NewEvent& event, System
             !settled)
             return fail(settled.error());
         if (writer_.changes() == 0)
-            return EventReceipt{.standing = EventStanding::kDropped, .position = 0, .event_id = {}};
+            return EventReceipt{.status = EventStatus::kDropped, .position = 0, .event_id = {}};
     }
     const auto inserted =
         statements_.insert
@@ -209,7 +209,7 @@ Result<EventReceipt> EventStoreSqlite::apply(const core::NewEvent& event, System
     if (!inserted) return fail(inserted.error());
     if (auto seen = remember_repeat(event); !seen) return fail(std::move(seen.error()));
     if (auto told = account(event); !told) return fail(std::move(told.error()));
-    return EventReceipt{.standing = EventStanding::kAccepted, .position = next_++, .event_id = {}};
+    return EventReceipt{.status = EventStatus::kAccepted, .position = next_++, .event_id = {}};
 }
 
 /// Whether its publisher has sent the event before: by its id, or under its key. Ids and keys are
@@ -225,10 +225,9 @@ Result<std::optional<EventReceipt>> EventStoreSqlite::find_repeat(const core::Ne
         if (!row) return fail(row.error());
         if (!*row) continue;
         const bool same = find.text_view(0) == core::to_stored(event.content);
-        EventReceipt receipt{
-            .standing = same ? EventStanding::kDuplicate : EventStanding::kConflict,
-            .position = 0,
-            .event_id = find.text(1)};
+        EventReceipt receipt{.status = same ? EventStatus::kDuplicate : EventStatus::kConflict,
+                             .position = 0,
+                             .event_id = find.text(1)};
         find.reset();
         return receipt;
     }

@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 using core::CallStep;
 using core::EventPosition;
 using core::EventReceipt;
-using core::EventStanding;
+using core::EventStatus;
 using core::EventType;
 using core::NewEvent;
 using testing::ElementsAre;
@@ -161,9 +161,9 @@ TEST_F(EventStoreSqliteTest, WhatAnOlderProgramSawIsAConflictAndNotTheSame) {
             old.execute("INSERT INTO event_seen VALUES ('listener/mail', 'eone', 1, 'one', 1)"));
     }
     store = open();
-    EXPECT_EQ(append(published("one")).standing, EventStanding::kConflict);
-    EXPECT_EQ(append(published("two")).standing, EventStanding::kAccepted);
-    EXPECT_EQ(append(published("two")).standing, EventStanding::kDuplicate);
+    EXPECT_EQ(append(published("one")).status, EventStatus::kConflict);
+    EXPECT_EQ(append(published("two")).status, EventStatus::kAccepted);
+    EXPECT_EQ(append(published("two")).status, EventStatus::kDuplicate);
 }
 
 TEST_F(EventStoreSqliteTest, EventsComeBackAsTheyWereInTheirOrderAndAfterAStart) {
@@ -193,26 +193,26 @@ TEST_F(EventStoreSqliteTest, ReadingEndsWithTheEventThatFillsItsBytes) {
 }
 
 TEST_F(EventStoreSqliteTest, ARepeatIsFoundByIdAndByKeyAlsoAfterAStartAndOnlyForItsPublisher) {
-    EXPECT_EQ(append(published("one", "k")).standing, EventStanding::kAccepted);
+    EXPECT_EQ(append(published("one", "k")).status, EventStatus::kAccepted);
     start_again();
     for (const NewEvent& again : {published("one"), published("one", "k"), published("two", "k")}) {
         const EventReceipt receipt = append(again);
-        EXPECT_EQ(receipt.standing, EventStanding::kDuplicate);
+        EXPECT_EQ(receipt.status, EventStatus::kDuplicate);
         EXPECT_EQ(receipt.event_id, "one");
     }
-    EXPECT_EQ(append(published("one", {}, 2)).standing, EventStanding::kConflict);
-    EXPECT_EQ(append(published("three", "k", 2)).standing, EventStanding::kConflict);
-    EXPECT_EQ(append(published("one", "k", 2, "listener/chat")).standing, EventStanding::kAccepted);
-    EXPECT_EQ(append(published("k")).standing, EventStanding::kAccepted) << "an id is no key";
+    EXPECT_EQ(append(published("one", {}, 2)).status, EventStatus::kConflict);
+    EXPECT_EQ(append(published("three", "k", 2)).status, EventStatus::kConflict);
+    EXPECT_EQ(append(published("one", "k", 2, "listener/chat")).status, EventStatus::kAccepted);
+    EXPECT_EQ(append(published("k")).status, EventStatus::kAccepted) << "an id is no key";
     EXPECT_EQ(ids().size(), 3U);
 }
 
 TEST_F(EventStoreSqliteTest, RepeatsInOneCommitAreFoundToo) {
     const auto receipts = store->append(
         {published("one", "k"), published("one", "k"), published("two", "k", 2)}, now);
-    EXPECT_EQ(receipts[0]->standing, EventStanding::kAccepted);
-    EXPECT_EQ(receipts[1]->standing, EventStanding::kDuplicate);
-    EXPECT_EQ(receipts[2]->standing, EventStanding::kConflict);
+    EXPECT_EQ(receipts[0]->status, EventStatus::kAccepted);
+    EXPECT_EQ(receipts[1]->status, EventStatus::kDuplicate);
+    EXPECT_EQ(receipts[2]->status, EventStatus::kConflict);
 }
 
 TEST_F(EventStoreSqliteTest, AStartFindsTheCallsThatHaveNoEnd) {
@@ -242,16 +242,16 @@ TEST_F(EventStoreSqliteTest, RequestsAreFoundFromATimeOnWhetherOrNotTheyHaveEnde
 
 TEST_F(EventStoreSqliteTest, AHostSettlesACallOfItsOwnWhoseOutcomeIsUnknownOnce) {
     append(requested("a", "tool_host/east"));
-    EXPECT_EQ(append(settles("tool_host/east")).standing, EventStanding::kDropped)
+    EXPECT_EQ(append(settles("tool_host/east")).status, EventStatus::kDropped)
         << "it has not ended yet";
     append(ended("a", CallStep::kEndedUnknown, "tool_host/east"));
     start_again();
-    EXPECT_EQ(append(settles("tool_host/west")).standing, EventStanding::kDropped);
-    EXPECT_EQ(append(settles("tool_host/east")).standing, EventStanding::kAccepted);
+    EXPECT_EQ(append(settles("tool_host/west")).status, EventStatus::kDropped);
+    EXPECT_EQ(append(settles("tool_host/east")).status, EventStatus::kAccepted);
     NewEvent again = settles("tool_host/east");
-    EXPECT_EQ(append(again).standing, EventStanding::kDuplicate);
+    EXPECT_EQ(append(again).status, EventStatus::kDuplicate);
     again.event.event_id = "another word";
-    EXPECT_EQ(append(again).standing, EventStanding::kDropped);
+    EXPECT_EQ(append(again).status, EventStatus::kDropped);
 }
 
 TEST_F(EventStoreSqliteTest, AFullDiskRefusesTheWholeCommitAndLeavesTheAccountOfCallsAsItWas) {
@@ -303,11 +303,11 @@ TEST_F(EventStoreSqliteTest, WhatIsOldGoesAThousandAtATimeAndPositionsGoOn) {
     EXPECT_EQ(left.last, 1'201);
     EXPECT_EQ(left.oldest, now);
     EXPECT_THAT(store->subscriptions().value(), IsEmpty());
-    EXPECT_EQ(append(published("young", "k")).standing, EventStanding::kDuplicate);
+    EXPECT_EQ(append(published("young", "k")).status, EventStatus::kDuplicate);
     EXPECT_EQ(store->forget(now + 1ms, 1 << 30)->first, 1'202);
     start_again();
     EXPECT_EQ(store->bounds()->last, 1'201) << "also when nothing is left";
-    EXPECT_EQ(append(published("young", "k")).standing, EventStanding::kAccepted)
+    EXPECT_EQ(append(published("young", "k")).status, EventStatus::kAccepted)
         << "forgotten with the event";
     EXPECT_THAT(ids(1'201), ElementsAre("young"));
 }

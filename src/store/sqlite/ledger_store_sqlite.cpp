@@ -11,7 +11,7 @@ namespace crab::store::sqlite {
 namespace {
 
 using core::LedgerEntry;
-using core::Standing;
+using core::LedgerStatus;
 
 constexpr std::array<std::string_view, 4> kSchema{
     R"(
@@ -149,7 +149,7 @@ Result<LedgerEntry> LedgerStoreSqlite::apply(const core::LedgerAdmission& admiss
         return database_.changes() > 0;
     };
     const auto admitted = [&] {
-        return LedgerEntry{.standing = Standing::kAdmitted,
+        return LedgerEntry{.status = LedgerStatus::kAdmitted,
                            .number = next_++,
                            .outcome = {},
                            .admitted_at = admission.at};
@@ -161,18 +161,18 @@ Result<LedgerEntry> LedgerStoreSqlite::apply(const core::LedgerAdmission& admiss
     auto found = find(admission.tenant, admission.principal, admission.key);
     if (!found) return found;
     LedgerEntry& known = *found;
-    if (known.standing == Standing::kAbsent)
+    if (known.status == LedgerStatus::kAbsent)
         return fail(ErrorCode::kInternal, "the ledger lost an entry while it was read");
     const bool same = known.content == admission.content;
     if (known.admitted_at < admission.forgotten_before ||
-        (same && known.standing == Standing::kOpen && admission.may_run_again)) {
+        (same && known.status == LedgerStatus::kOpen && admission.may_run_again)) {
         if (const auto gone = remove(known.number); !gone) return fail(gone.error());
         if (const auto again = insert(); !again) return fail(again.error());
         return admitted();
     }
     if (!same) {
         return LedgerEntry{
-            .standing = known.content ? Standing::kConflict : Standing::kIncomparable,
+            .status = known.content ? LedgerStatus::kConflict : LedgerStatus::kIncomparable,
             .number = known.number,
             .outcome = {},
             .admitted_at = known.admitted_at};
@@ -187,9 +187,9 @@ Result<LedgerEntry> LedgerStoreSqlite::find(const std::string& tenant, const std
     if (!row) return fail(row.error());
     if (!*row) {
         find.reset();
-        return LedgerEntry{.standing = Standing::kAbsent, .outcome = {}, .admitted_at = {}};
+        return LedgerEntry{.status = LedgerStatus::kAbsent, .outcome = {}, .admitted_at = {}};
     }
-    LedgerEntry known{.standing = Standing::kOpen,
+    LedgerEntry known{.status = LedgerStatus::kOpen,
                       .number = find.integer(0),
                       .content = core::from_stored(find.text_view(1)),
                       .tool = std::string(find.text(5)),
@@ -199,7 +199,7 @@ Result<LedgerEntry> LedgerStoreSqlite::find(const std::string& tenant, const std
                       .outcome = {},
                       .admitted_at = find.time(2)};
     if (!find.is_null(3)) {
-        known.standing = Standing::kFinished;
+        known.status = LedgerStatus::kFinished;
         known.duration = std::chrono::microseconds(find.integer(4));
         known.outcome = read_outcome(find, kFirstOutcomeColumn);
     }
@@ -209,9 +209,9 @@ Result<LedgerEntry> LedgerStoreSqlite::find(const std::string& tenant, const std
 
 Result<LedgerEntry> LedgerStoreSqlite::apply(const core::LedgerQuestion& question) {
     auto known = find(question.tenant, question.principal, question.key);
-    if (known && known->standing != Standing::kAbsent &&
+    if (known && known->status != LedgerStatus::kAbsent &&
         known->admitted_at < question.forgotten_before)
-        known->standing = Standing::kAbsent;
+        known->status = LedgerStatus::kAbsent;
     return known;
 }
 
@@ -220,12 +220,12 @@ Result<LedgerEntry> LedgerStoreSqlite::apply(const core::LedgerEnd& end) {
     bind_outcome(statement, 3, *end.outcome);
     if (const auto done = statement.run(); !done) return fail(done.error());
     return LedgerEntry{
-        .standing = Standing::kFinished, .number = end.number, .outcome = {}, .admitted_at = {}};
+        .status = LedgerStatus::kFinished, .number = end.number, .outcome = {}, .admitted_at = {}};
 }
 
 Result<LedgerEntry> LedgerStoreSqlite::apply(const core::LedgerRelease& release) {
     if (const auto gone = remove(release.number); !gone) return fail(gone.error());
-    return LedgerEntry{.standing = Standing::kAdmitted,
+    return LedgerEntry{.status = LedgerStatus::kAdmitted,
                        .number = release.number,
                        .outcome = {},
                        .admitted_at = {}};

@@ -37,7 +37,7 @@ struct Caller {
             const auto entry = co_await journal.admit(
                 {.tenant = "default", .principal = "caller/bench", .key = key},
                 std::move(admission), kNoDeadline);
-            if (!entry || entry->standing != core::Standing::kAdmitted ||
+            if (!entry || entry->status != core::LedgerStatus::kAdmitted ||
                 !co_await journal.end(entry->number, outcome, std::chrono::microseconds(50)))
                 ++failed;
         }

@@ -16,8 +16,8 @@ using namespace std::chrono_literals;
 using core::LedgerAdmission;
 using core::LedgerChange;
 using core::LedgerEntry;
+using core::LedgerStatus;
 using core::Outcome;
-using core::Standing;
 
 const SystemTime kStart{std::chrono::seconds(1'780'000'000)};
 
@@ -62,7 +62,7 @@ struct LedgerStoreSqliteTest : testing::Test {
         std::vector<LedgerChange> changes;
         for (int i = 0; i < count; ++i) changes.emplace_back(admission("key-" + std::to_string(i)));
         for (const auto& answer : store->write(changes))
-            ASSERT_EQ(answer->standing, Standing::kAdmitted);
+            ASSERT_EQ(answer->status, LedgerStatus::kAdmitted);
     }
     void end(const LedgerEntry& entry, std::shared_ptr<const Outcome> outcome) {
         ASSERT_TRUE(write(core::LedgerEnd{entry.number, std::move(outcome), 7ms}));
@@ -106,16 +106,16 @@ TEST_F(LedgerStoreSqliteTest, WhatAnOlderProgramRecordedEqualsNothing) {
     LedgerAdmission again = admission("open");
     for (const bool idempotent : {false, true}) {
         again.may_run_again = idempotent;
-        EXPECT_EQ(write(again)->standing, Standing::kIncomparable);
+        EXPECT_EQ(write(again)->status, LedgerStatus::kIncomparable);
     }
-    EXPECT_EQ(admit("ended").standing, Standing::kIncomparable);
+    EXPECT_EQ(admit("ended").status, LedgerStatus::kIncomparable);
     EXPECT_EQ(admit("ended").outcome, nullptr);
-    EXPECT_EQ(admit("ended", 2).standing, Standing::kIncomparable);
+    EXPECT_EQ(admit("ended", 2).status, LedgerStatus::kIncomparable);
     EXPECT_EQ(store->unfinished().value().size(), 2u)
         << "what the audit log may lack is still told";
-    EXPECT_EQ(admit("new").standing, Standing::kAdmitted);
+    EXPECT_EQ(admit("new").status, LedgerStatus::kAdmitted);
     now += 25h;
-    EXPECT_EQ(admit("ended").standing, Standing::kAdmitted) << "old entries do not count";
+    EXPECT_EQ(admit("ended").status, LedgerStatus::kAdmitted) << "old entries do not count";
 }
 
 TEST_F(LedgerStoreSqliteTest, ADigestIsStoredWithItsKind) {
@@ -132,7 +132,7 @@ TEST_F(LedgerStoreSqliteTest, AnEndedCallIsReplayedInALaterLife) {
     end(admit("k"), ok("done"));
     start_again();
     const LedgerEntry again = admit("k");
-    ASSERT_EQ(again.standing, Standing::kFinished);
+    ASSERT_EQ(again.status, LedgerStatus::kFinished);
     EXPECT_EQ((*again.outcome)->content, "done");
     EXPECT_EQ(again.duration, 7ms);
     EXPECT_EQ(again.admitted_at, kStart);
@@ -142,25 +142,25 @@ TEST_F(LedgerStoreSqliteTest, ACallThatNeverEndedIsOpenAndOnlyAnIdempotentToolRu
     admit("k");
     start_again();
     now += 1min;
-    EXPECT_EQ(admit("k").standing, Standing::kOpen);
+    EXPECT_EQ(admit("k").status, LedgerStatus::kOpen);
     EXPECT_EQ(admit("k").admitted_at, kStart);
     auto repeat = admission("k");
     repeat.may_run_again = true;
     const LedgerEntry taken = write(repeat).value();
-    EXPECT_EQ(taken.standing, Standing::kAdmitted);
+    EXPECT_EQ(taken.status, LedgerStatus::kAdmitted);
     EXPECT_EQ(taken.admitted_at, now);
     end(taken, ok("second"));
-    EXPECT_EQ(admit("k").standing, Standing::kFinished);
+    EXPECT_EQ(admit("k").status, LedgerStatus::kFinished);
 }
 
 TEST_F(LedgerStoreSqliteTest, OtherContentIsAConflictOpenOrEnded) {
     const LedgerEntry first = admit("k", 1);
     auto other = admission("k", 2);
     other.may_run_again = true;
-    EXPECT_EQ(write(other)->standing, Standing::kConflict);
+    EXPECT_EQ(write(other)->status, LedgerStatus::kConflict);
     end(first, ok("done"));
     const LedgerEntry conflict = admit("k", 2);
-    EXPECT_EQ(conflict.standing, Standing::kConflict);
+    EXPECT_EQ(conflict.status, LedgerStatus::kConflict);
     EXPECT_EQ(conflict.outcome, nullptr);
 }
 
@@ -169,15 +169,15 @@ TEST_F(LedgerStoreSqliteTest, KeysOfOtherPrincipalsAndTenantsAreOthers) {
     auto bob = admission("k"), other = admission("k");
     bob.principal = "bob";
     other.tenant = "other";
-    EXPECT_EQ(write(bob)->standing, Standing::kAdmitted);
-    EXPECT_EQ(write(other)->standing, Standing::kAdmitted);
+    EXPECT_EQ(write(bob)->status, LedgerStatus::kAdmitted);
+    EXPECT_EQ(write(other)->status, LedgerStatus::kAdmitted);
 }
 
 TEST_F(LedgerStoreSqliteTest, AReleasedCallIsGoneAndItsNumberIsNotUsedAgain) {
     const LedgerEntry first = admit("k");
     ASSERT_TRUE(write(core::LedgerRelease{first.number}));
     const LedgerEntry second = admit("k", 2);
-    EXPECT_EQ(second.standing, Standing::kAdmitted);
+    EXPECT_EQ(second.status, LedgerStatus::kAdmitted);
     EXPECT_NE(second.number, first.number);
 }
 
@@ -223,8 +223,8 @@ TEST_F(LedgerStoreSqliteTest, OneCommitCarriesAdmissionsEndsAndReleasesInTheirOr
                                        core::LedgerRelease{second.number}, admission("second", 2),
                                        admission("first")});
     ASSERT_EQ(answers.size(), 4u);
-    EXPECT_EQ(answers[2]->standing, Standing::kAdmitted);
-    EXPECT_EQ(answers[3]->standing, Standing::kFinished);
+    EXPECT_EQ(answers[2]->status, LedgerStatus::kAdmitted);
+    EXPECT_EQ(answers[3]->status, LedgerStatus::kFinished);
 }
 
 TEST_F(LedgerStoreSqliteTest, AFullDiskRefusesTheWholeCommitAndWhatWasWrittenBeforeStays) {
@@ -241,21 +241,21 @@ TEST_F(LedgerStoreSqliteTest, AFullDiskRefusesTheWholeCommitAndWhatWasWrittenBef
         ASSERT_FALSE(answer);
         EXPECT_EQ(answer.error().code, ErrorCode::kUnavailable);
     }
-    EXPECT_EQ(admit("first").standing, Standing::kOpen);
-    EXPECT_EQ(admit("small").standing, Standing::kAdmitted);
+    EXPECT_EQ(admit("first").status, LedgerStatus::kOpen);
+    EXPECT_EQ(admit("small").status, LedgerStatus::kAdmitted);
 }
 
 TEST_F(LedgerStoreSqliteTest, OldEntriesDoNotCountAndAreRemovedInParts) {
     end(admit("old"), ok("done"));
     now += 25h;
-    EXPECT_EQ(admit("old", 2).standing, Standing::kAdmitted)
+    EXPECT_EQ(admit("old", 2).status, LedgerStatus::kAdmitted)
         << "an old entry does not count even before it is removed";
     admit_many(1'200);
     EXPECT_EQ(store->forget(now).value(), 0u);
     now += 1ms;
     EXPECT_EQ(store->forget(now).value(), 1'000u);
     EXPECT_EQ(store->forget(now).value(), 201u);
-    EXPECT_EQ(admit("key-7", 9).standing, Standing::kAdmitted);
+    EXPECT_EQ(admit("key-7", 9).status, LedgerStatus::kAdmitted);
 }
 
 TEST_F(LedgerStoreSqliteTest, AfterACrashTheRecordsThatTheAuditTrailMayLackAreToldOnce) {
@@ -290,7 +290,7 @@ TEST_F(LedgerStoreSqliteTest, AfterACrashTheRecordsThatTheAuditTrailMayLackAreTo
     EXPECT_TRUE(store->mark_told());
     start_again();
     EXPECT_TRUE(told().empty());
-    EXPECT_EQ(admit("open").standing, Standing::kOpen) << "being told does not end it";
+    EXPECT_EQ(admit("open").status, LedgerStatus::kOpen) << "being told does not end it";
 }
 
 TEST_F(LedgerStoreSqliteTest, AFileLeftByACrashIsReadUpToItsLastWholeCommit) {
@@ -307,9 +307,9 @@ TEST_F(LedgerStoreSqliteTest, AFileLeftByACrashIsReadUpToItsLastWholeCommit) {
                                std::filesystem::copy_options::overwrite_existing);
     std::filesystem::resize_file(crashed / "ledger.db-wal", size - 100);
     store = std::move(LedgerStoreSqlite::open(crashed / "ledger.db").value());
-    EXPECT_EQ(admit("k").standing, Standing::kFinished);
-    EXPECT_EQ(admit("open").standing, Standing::kOpen);
-    EXPECT_EQ(admit("after the copy").standing, Standing::kAdmitted);
+    EXPECT_EQ(admit("k").status, LedgerStatus::kFinished);
+    EXPECT_EQ(admit("open").status, LedgerStatus::kOpen);
+    EXPECT_EQ(admit("after the copy").status, LedgerStatus::kAdmitted);
 }
 
 TEST_F(LedgerStoreSqliteTest, ADamagedFileIsRefused) {

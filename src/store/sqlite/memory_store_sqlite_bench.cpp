@@ -8,6 +8,7 @@
 // 0.16. Appends per second, each durable: 1.7 k from 1 caller, 6 k from 16, 10 k from 256, 18 k
 // from 2,048. Filling: 9 k entries per second. Deleting 100,000 entries at once: 2.6 s.
 
+#include "base/test_clock.hpp"
 #include "store/sqlite/memory_store_sqlite.hpp"
 
 #include "base/id_source.hpp"

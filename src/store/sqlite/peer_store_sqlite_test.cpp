@@ -1,7 +1,8 @@
 #include "store/sqlite/peer_store_sqlite.hpp"
 
 #include "base/process/test_folder.hpp"
-#include "trust/pairing/peer_store_memory.hpp"
+#include "base/test_clock.hpp"
+#include "trust/pairing/test_peer_store.hpp"
 
 #include <gtest/gtest.h>
 

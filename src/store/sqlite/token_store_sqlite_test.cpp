@@ -1,6 +1,7 @@
 #include "store/sqlite/token_store_sqlite.hpp"
 
 #include "base/process/test_folder.hpp"
+#include "base/test_clock.hpp"
 #include "crypto/digest.hpp"
 #include "trust/tokens.hpp"
 

@@ -2,10 +2,11 @@
 // their checks, two X25519 agreements on each side, a new P-256 key and its request, one
 // certificate issued and checked.
 
+#include "base/test_clock.hpp"
 #include "trust/pairing/gateway_pairing.hpp"
-#include "trust/pairing/peer_store_memory.hpp"
 #include "trust/pairing/remote_pairing.hpp"
 #include "trust/pairing/remote_store_memory.hpp"
+#include "trust/pairing/test_peer_store.hpp"
 
 #include <benchmark/benchmark.h>
 

@@ -1,5 +1,6 @@
 #include "trust/pairing/pairing_keys.hpp"
 
+#include "base/test_clock.hpp"
 #include "trust/pairing/remote_store_file.hpp"
 #include "trust/pairing/test_vectors.hpp"
 

@@ -3,10 +3,11 @@
 // further.
 
 #include "base/fuzz_check.hpp"
+#include "base/test_clock.hpp"
 #include "trust/pairing/gateway_pairing.hpp"
-#include "trust/pairing/peer_store_memory.hpp"
 #include "trust/pairing/remote_pairing.hpp"
 #include "trust/pairing/remote_store_memory.hpp"
+#include "trust/pairing/test_peer_store.hpp"
 
 #include <vector>
 

@@ -1,7 +1,7 @@
 #include "trust/pairing/pairing_plan.hpp"
 
 #include "trust/pairing/pairing_slots.hpp"
-#include "trust/pairing/peer_store_memory.hpp"
+#include "trust/pairing/test_peer_store.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
 #include "trust/pairing/peer_check.hpp"
 
+#include "base/test_clock.hpp"
 #include "crypto/certificate_authority.hpp"
 
 #include <gtest/gtest.h>

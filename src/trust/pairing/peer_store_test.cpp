@@ -1,6 +1,7 @@
 // What every store of peers must do, shown by the one in memory.
 
-#include "trust/pairing/peer_store_memory.hpp"
+#include "base/test_clock.hpp"
+#include "trust/pairing/test_peer_store.hpp"
 
 #include <gtest/gtest.h>
 

@@ -28,7 +28,7 @@ public:
         if (watching_) loop_.unwatch(fd_, *this);
         own_.close();
         fd_ = -1;
-        loop_.bury(shared_from_this());
+        loop_.destroy_later(shared_from_this());
     }
     /// Tells again in a later turn, for a reader that stopped before there was nothing left.
     void again() { loop_.call_again(shared_from_this(), 0); }

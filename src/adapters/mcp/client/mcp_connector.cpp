@@ -20,7 +20,7 @@ bool speaks_the_older_transport(int http_status) {
 
 Task<Result<std::shared_ptr<UpstreamSession>>> McpConnector::connect(
     UpstreamOptions options, core::Inquirer::Answers answers) {
-    const Deadline deadline = around_.loop.clock().steady_now() + options.start_timeout;
+    const Deadline deadline = services_.loop.clock().steady_now() + options.start_timeout;
     Attempt attempt{.options = options, .answers = answers, .deadline = deadline};
     // Without an owner of its questions it is told that nobody answers any.
     if (options.child && !options.interactive) attempt.answers = {};
@@ -57,18 +57,18 @@ Result<McpConnector::Conversation> McpConnector::make(const Attempt& attempt, bo
         if (options.child->words.empty())
             return fail(ErrorCode::kInvalidArgs, "an MCP server without a command");
         transport = std::make_unique<ChildTransport>(
-            around_.loop,
+            services_.loop,
             ChildTransport::Options{
                 .source = options.source, .child = *options.child, .max_line = options.max_reply});
     } else {
         auto url = parse_upstream_url(options.url);
         if (!url) return fail(std::move(url.error()));
         if (as_sse)
-            transport = std::make_unique<SseTransport>(around_, options, std::move(*url));
+            transport = std::make_unique<SseTransport>(services_, options, std::move(*url));
         else
-            transport = std::make_unique<StreamableTransport>(around_, options, std::move(*url));
+            transport = std::make_unique<StreamableTransport>(services_, options, std::move(*url));
     }
-    return std::make_unique<UpstreamConversation>(around_.loop, std::move(transport), own);
+    return std::make_unique<UpstreamConversation>(services_.loop, std::move(transport), own);
 }
 
 Task<Result<McpConnector::Conversation>> McpConnector::start(const Attempt& attempt,

@@ -11,7 +11,7 @@ namespace crab::mcp {
 /// Opens sessions over all transports: docs/protocols/mcp.md, section 2.8.
 class McpConnector final : public UpstreamConnector {
 public:
-    explicit McpConnector(UpstreamHttp::Surroundings around) : around_(std::move(around)) {}
+    explicit McpConnector(UpstreamHttp::Services services) : services_(std::move(services)) {}
 
     Task<Result<std::shared_ptr<UpstreamSession>>> connect(
         UpstreamOptions options, core::Inquirer::Answers answers) override;
@@ -35,7 +35,7 @@ private:
     Task<Opened> finish(const Attempt& attempt, Conversation conversation,
                         Result<UpstreamFacts> facts) const;
 
-    const UpstreamHttp::Surroundings around_;
+    const UpstreamHttp::Services services_;
 };
 
 }  // namespace crab::mcp

@@ -17,9 +17,9 @@ constexpr std::size_t kMostPosts = 256;
 
 }  // namespace
 
-SseTransport::SseTransport(UpstreamHttp::Surroundings around, UpstreamOptions options,
+SseTransport::SseTransport(UpstreamHttp::Services services, UpstreamOptions options,
                            net::HttpUrl url)
-    : http_(std::move(around), std::move(options), std::move(url)),
+    : http_(std::move(services), std::move(options), std::move(url)),
       begun_(http_.loop().timers()),
       tasks_(http_.loop().executor()) {}
 

@@ -15,7 +15,7 @@ namespace crab::mcp {
 /// to, which has to be on the same server. Source: docs/protocols/mcp.md, section 2.7.
 class SseTransport final : public UpstreamTransport {
 public:
-    SseTransport(UpstreamHttp::Surroundings around, UpstreamOptions options, net::HttpUrl url);
+    SseTransport(UpstreamHttp::Services services, UpstreamOptions options, net::HttpUrl url);
 
     Task<Result<void>> start(Deadline deadline) override;
     Task<void> run(UpstreamExchange& exchange, Deadline deadline) override;

@@ -35,9 +35,9 @@ Error lost(std::string message) {
 
 }  // namespace
 
-StreamableTransport::StreamableTransport(UpstreamHttp::Surroundings around, UpstreamOptions options,
+StreamableTransport::StreamableTransport(UpstreamHttp::Services services, UpstreamOptions options,
                                          net::HttpUrl url)
-    : http_(std::move(around), std::move(options), std::move(url)),
+    : http_(std::move(services), std::move(options), std::move(url)),
       tasks_(http_.loop().executor()) {}
 
 net::OwnedHeaders StreamableTransport::headers() const {

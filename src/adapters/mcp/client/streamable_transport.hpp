@@ -14,8 +14,7 @@ namespace crab::mcp {
 /// (GET), resuming, and a DELETE at the end. Source: docs/protocols/mcp.md, sections 2.3, 2.4, 7.4.
 class StreamableTransport final : public UpstreamTransport {
 public:
-    StreamableTransport(UpstreamHttp::Surroundings around, UpstreamOptions options,
-                        net::HttpUrl url);
+    StreamableTransport(UpstreamHttp::Services services, UpstreamOptions options, net::HttpUrl url);
 
     Task<Result<void>> start(Deadline) override { co_return Result<void>(); }
     Task<void> run(UpstreamExchange& exchange, Deadline deadline) override;

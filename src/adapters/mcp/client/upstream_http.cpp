@@ -11,12 +11,12 @@ constexpr std::size_t kMostOfARefusal = std::size_t{64} << 10;
 constexpr Milliseconds kSilence = std::chrono::hours(1);  // deadlines are shorter
 constexpr Milliseconds kLastBytes{200};
 
-net::HttpAuthority authority_of(const UpstreamHttp::Surroundings& around, const net::HttpUrl& url) {
+net::HttpAuthority authority_of(const UpstreamHttp::Services& services, const net::HttpUrl& url) {
     net::HttpAuthority authority;
     authority.host = url.host_field();
     const net::Endpoint endpoint = net::Endpoint::tcp(url.host, url.port);
-    authority.find_server = [&names = around.names, endpoint,
-                             tls = url.tls ? around.tls : nullptr](Deadline deadline) {
+    authority.find_server = [&names = services.names, endpoint,
+                             tls = url.tls ? services.tls : nullptr](Deadline deadline) {
         return names.find_target(endpoint, tls, deadline);
     };
     return authority;
@@ -71,20 +71,20 @@ bool UpstreamBody::on_body(std::string_view piece) {
 
 Milliseconds UpstreamBody::patience() const { return finished_ ? kLastBytes : kSilence; }
 
-UpstreamHttp::UpstreamHttp(Surroundings around, UpstreamOptions options, net::HttpUrl url)
-    : around_(std::move(around)),
+UpstreamHttp::UpstreamHttp(Services services, UpstreamOptions options, net::HttpUrl url)
+    : services_(std::move(services)),
       options_(std::move(options)),
       url_(std::move(url)),
       target_(url_.target()),
-      client_(around_.loop, authority_of(around_, url_)) {}
+      client_(services_.loop, authority_of(services_, url_)) {}
 
 Task<net::HttpResult> UpstreamHttp::send(Request request, UpstreamBody& body, Deadline deadline) {
     std::string challenge;
     for (int attempt = 0;; ++attempt) {
         net::OwnedHeaders owned = options_.headers;
         owned.insert(owned.end(), request.headers.begin(), request.headers.end());
-        if (around_.authorizer != nullptr) {
-            auto given = co_await around_.authorizer->authorization(options_, challenge);
+        if (services_.authorizer != nullptr) {
+            auto given = co_await services_.authorizer->authorization(options_, challenge);
             if (!given) {
                 body.forget();  // what a person has to do says more than a 401
                 co_return std::unexpected(net::HttpFailure{.error = std::move(given.error())});
@@ -100,9 +100,9 @@ Task<net::HttpResult> UpstreamHttp::send(Request request, UpstreamBody& body, De
             .body = request.body,
             .headers = headers,
             .sink = &body,
-            .max_body_bytes = std::numeric_limits<std::int64_t>::max()};  // the sink's affair
+            .max_body_bytes = std::numeric_limits<std::int64_t>::max()};  // the sink has a limit
         auto answer = co_await client_.send(call, deadline);
-        if (!answer || attempt > 0 || around_.authorizer == nullptr ||
+        if (!answer || attempt > 0 || services_.authorizer == nullptr ||
             !wants_another_credential(body))
             co_return answer;
         challenge = body.header("www-authenticate");

@@ -57,7 +57,7 @@ private:
 /// no redirects. Used on one event loop; close() before destruction.
 class UpstreamHttp {
 public:
-    struct Surroundings {
+    struct Services {
         net::EventLoop& loop;
         net::NameLookups& names;
         std::shared_ptr<net::TlsContext> tls;  ///< of `https://`
@@ -70,7 +70,7 @@ public:
         net::OwnedHeaders headers{};  ///< beside the configured ones
     };
 
-    UpstreamHttp(Surroundings around, UpstreamOptions options, net::HttpUrl url);
+    UpstreamHttp(Services services, UpstreamOptions options, net::HttpUrl url);
 
     /// One request, and once more with another credential when the first was refused. Failures are
     /// those of net::HttpClient, and those of the authorizer with `written` false.
@@ -78,13 +78,13 @@ public:
 
     const net::HttpUrl& url() const { return url_; }
     const UpstreamOptions& options() const { return options_; }
-    net::EventLoop& loop() const { return around_.loop; }
+    net::EventLoop& loop() const { return services_.loop; }
     /// Ends what is under way; later requests still go.
     void abort() { client_.abort(); }
     void close() { client_.close(); }
 
 private:
-    const Surroundings around_;
+    const Services services_;
     const UpstreamOptions options_;
     const net::HttpUrl url_;
     const std::string target_;

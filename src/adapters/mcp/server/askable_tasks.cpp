@@ -26,7 +26,7 @@ Reply AskableCalls::task_created(const ClientRequest& request, const TaskState& 
     return task_reply(request, created_object(task, state_.tasks.times()), "task");
 }
 
-/// It is durable before anybody hears of it.
+/// It is durable before anybody is told its id.
 Task<void> AskableCalls::make_task(const std::shared_ptr<ParkedCall>& parked) {
     core::CallTask draft = parked->facts().draft;
     draft.request = stored_request(parked->facts());

@@ -155,11 +155,12 @@ struct ChangeStreams::Listening {
 
 class ChangeStreams::Place {
 public:
-    Place(ChangeStreams& all, std::string credential) : all_(all), seat_(std::make_shared<Seat>()) {
+    Place(ChangeStreams& all, std::string credential)
+        : all_(all), seat_(std::make_shared<Follower>()) {
         net::EventLoop& loop = all.uses_.loop;
         seat_->waiter = std::make_shared<RemoteWaiter>(loop.executor(), loop.timers());
         seat_->credential = std::move(credential);
-        if (all_.seats_.empty()) {
+        if (all_.followers_.empty()) {
             const auto ring = [bell = all_.bell_, &loop] {
                 if (bell->rung.exchange(true)) return;
                 loop.post([bell] {
@@ -170,13 +171,13 @@ public:
             all_.of_tools_ = all_.uses_.registry.changes().watch(ring);
             all_.of_catalogs_ = all_.uses_.catalogs.changes().watch(ring);
         }
-        all_.seats_.push_back(seat_);
+        all_.followers_.push_back(seat_);
     }
     Place(const Place&) = delete;
     Place& operator=(const Place&) = delete;
     ~Place() {
-        std::erase(all_.seats_, seat_);
-        if (!all_.seats_.empty()) return;
+        std::erase(all_.followers_, seat_);
+        if (!all_.followers_.empty()) return;
         const auto gone = std::pair(std::move(all_.of_tools_), std::move(all_.of_catalogs_));
     }
     const std::shared_ptr<RemoteWaiter>& waiter() const { return seat_->waiter; }
@@ -184,7 +185,7 @@ public:
 
 private:
     ChangeStreams& all_;
-    const std::shared_ptr<Seat> seat_;
+    const std::shared_ptr<Follower> seat_;
 };
 
 ChangeStreams::ChangeStreams(const Uses& uses) : uses_(uses), bell_(std::make_shared<Bell>()) {
@@ -201,19 +202,19 @@ void ChangeStreams::look_soon() {
 
 void ChangeStreams::on_expired() {
     looked_at_ = uses_.loop.now();
-    for (const auto& seat : seats_) seat->waiter->wake();
+    for (const auto& follower : followers_) follower->waiter->wake();
 }
 
 void ChangeStreams::stop() {
     stopping_ = true;
-    for (const auto& seat : seats_) seat->waiter->wake();
+    for (const auto& follower : followers_) follower->waiter->wake();
 }
 
 void ChangeStreams::end_credential(std::string_view credential) {
-    for (const auto& seat : seats_) {
-        if (credential.empty() || seat->credential != credential) continue;
-        seat->over = true;
-        seat->waiter->wake();
+    for (const auto& follower : followers_) {
+        if (credential.empty() || follower->credential != credential) continue;
+        follower->over = true;
+        follower->waiter->wake();
     }
 }
 

@@ -53,7 +53,7 @@ public:
 private:
     /// A stream, woken when something may have changed, as long as it lives.
     class Place;
-    struct Seat {
+    struct Follower {
         std::shared_ptr<RemoteWaiter> waiter;
         std::string credential;
         bool over = false;
@@ -81,9 +81,9 @@ private:
     static constexpr Milliseconds kBetweenLooks{50};
 
     const Uses uses_;
-    std::vector<std::shared_ptr<Seat>> seats_;
+    std::vector<std::shared_ptr<Follower>> followers_;
     std::shared_ptr<Bell> bell_;
-    ChangeSignal::Watch of_tools_, of_catalogs_;  ///< while there are seats
+    ChangeSignal::Watch of_tools_, of_catalogs_;  ///< while there are followers
     SteadyTime looked_at_{};
     bool stopping_ = false;
 };

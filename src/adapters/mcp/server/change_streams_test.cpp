@@ -18,9 +18,9 @@ struct McpChangeStreams : test::ServerTest {
                                  fmt::format(R"("notifications":{})", notifications)));
     }
     void stop() {
-        for (const auto& lane : lanes) {
-            lane->server.thread.run([&] {
-                lane->endpoint->stop();
+        for (const auto& part : parts) {
+            part->server.thread.run([&] {
+                part->endpoint->stop();
                 return 0;
             });
         }
@@ -129,8 +129,8 @@ TEST_F(McpChangeStreams, ARevokedCredentialEndsItsStreams) {
     const auto mine = listen(R"({"toolsListChanged":true})");
     mine->read_until("}\n\n");
     const auto end = [&](std::string_view credential) {
-        lanes[0]->server.thread.run([&] {
-            lanes[0]->endpoint->end_credential(credential);
+        parts[0]->server.thread.run([&] {
+            parts[0]->endpoint->end_credential(credential);
             return 0;
         });
     };

@@ -23,7 +23,7 @@
 namespace crab::mcp {
 
 /// The endpoint of a scope: the checks of a request in their order, whose era it is, and who serves
-/// it. Host, Origin and credential are the listener's affair. One per event loop and scope; what
+/// it. Host, Origin and credential are checked by the listener. One per event loop and scope; what
 /// they share is in ServerState. Source: docs/protocols/mcp.md, sections 2.2 to 2.4.
 class Endpoint {
 public:

@@ -27,7 +27,7 @@ struct McpParkedCall : test::ServerTest {
     }
     struct Asked {
         std::string tool = "ask", arguments = "{}", state = {}, responses = {}, who = "ann";
-        std::size_t lane = 0;
+        std::size_t part = 0;
     };
     std::string call(const Asked& asked) {
         std::string params =
@@ -37,7 +37,7 @@ struct McpParkedCall : test::ServerTest {
             params += fmt::format(R"(,"inputResponses":{})", asked.responses);
         const std::string fields = fmt::format("{}Authorization: Bearer {}\r\n",
                                                modern_fields("tools/call", asked.tool), asked.who);
-        return ask("POST", fields, body_of(params), asked.lane).body;
+        return ask("POST", fields, body_of(params), asked.part).body;
     }
     static std::string body_of(std::string_view params) {
         return fmt::format(
@@ -67,7 +67,7 @@ TEST_F(McpParkedCall, AQuestionEndsTheRequestAndItsRetryWithAnswersGoesOn) {
     const std::string state = state_of(body);
     ASSERT_FALSE(state.empty());
     // on another event loop
-    const std::string end = call({.state = state, .responses = kAccept, .lane = 1});
+    const std::string end = call({.state = state, .responses = kAccept, .part = 1});
     EXPECT_THAT(end, HasSubstr(kAccepted));
     EXPECT_THAT(end, HasSubstr(R"("resultType":"complete")"));
     // a repeat of the answered round gets the same outcome, and nothing runs again
@@ -166,7 +166,7 @@ TEST_F(McpParkedCall, WhatIsParkedHasALimitForEachPrincipal) {
         return std::make_shared<ParkedCall>(
             ParkedCall::Facts{
                 .key = std::to_string(++keys), .principal = std::move(who), .request_bytes = bytes},
-            lanes[0]->server.thread.loop);
+            parts[0]->server.thread.loop);
     };
     const auto first = made("ann", 5000), bobs = made("bob", 0);
     EXPECT_TRUE(calls.keep(first));
@@ -180,8 +180,8 @@ TEST_F(McpParkedCall, WhatIsParkedHasALimitForEachPrincipal) {
     EXPECT_EQ(result_of(*bobs), 9000u);
     EXPECT_EQ(result_of(*bobs), 9000u);
     // one that does not fit is for who waits, and for nobody else
-    const auto reader = std::make_shared<RemoteWaiter>(lanes[0]->server.thread.loop.executor(),
-                                                       lanes[0]->server.thread.loop.timers());
+    const auto reader = std::make_shared<RemoteWaiter>(parts[0]->server.thread.loop.executor(),
+                                                       parts[0]->server.thread.loop.timers());
     first->attach(reader);
     first->finish({.result = std::string(9000, 'r')}, clock.steady_now());
     EXPECT_EQ(result_of(*first), 9000u);
@@ -206,7 +206,7 @@ TEST_F(McpParkedCall, OneWhoseHostThrewIsCancelledWithoutHarm) {
     const std::string end = call({.tool = "throws", .state = state_text, .responses = kAccept});
     EXPECT_THAT(end, HasSubstr("INTERNAL"));
     state.parked.end_credential("of ann");
-    for (const auto& lane : lanes) lane->server.thread.run([] { return 0; });
+    for (const auto& part : parts) part->server.thread.run([] { return 0; });
     EXPECT_THAT(call({.tool = "throws", .state = state_text, .responses = kAccept}),
                 HasSubstr("INTERNAL"));
 }

@@ -1,6 +1,6 @@
 #include "adapters/mcp/server/resource_links.hpp"
 
-#include "base/clock.hpp"
+#include "base/test_clock.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -17,7 +17,7 @@ std::string info_of(const ServerOptions& options) {
 
 }  // namespace
 
-std::shared_ptr<void> ListenPlaces::take(const std::string& principal) {
+std::shared_ptr<void> ListenLimits::take(const std::string& principal) {
     const std::scoped_lock lock(mutex_);
     std::size_t& taken = taken_[principal];
     if (taken >= most_) return nullptr;

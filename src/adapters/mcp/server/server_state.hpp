@@ -43,9 +43,9 @@ struct ServerOptions {
 };
 
 /// How many listen streams each principal has. Any number of threads.
-class ListenPlaces {
+class ListenLimits {
 public:
-    explicit ListenPlaces(std::size_t most) : most_(most) {}
+    explicit ListenLimits(std::size_t most) : most_(most) {}
     /// Held while the stream is open; null when the principal has all it may.
     std::shared_ptr<void> take(const std::string& principal);
 
@@ -69,7 +69,7 @@ public:
     const ServerOptions options;
     const std::string server_info;  ///< `serverInfo`, an object
     Sessions sessions;
-    ListenPlaces listens;
+    ListenLimits listens;
     ByteBudgets watched{std::size_t{4} << 20, std::size_t{64} << 20};  ///< of principals' watches
     ResourceLinks links;
     ParkedCalls parked;

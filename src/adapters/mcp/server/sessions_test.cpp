@@ -1,5 +1,6 @@
 #include "adapters/mcp/server/sessions.hpp"
 
+#include "base/test_clock.hpp"
 #include "core/call/test_tools.hpp"
 
 #include <gtest/gtest.h>

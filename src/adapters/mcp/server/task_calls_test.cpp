@@ -92,7 +92,7 @@ struct McpTaskCalls : test::ServerTest {
     struct Asked {
         std::string_view method = "tools/call", params = R"("name":"gate")", name = "gate",
                          capabilities = kTasks, who = "ann";
-        std::size_t lane = 0;
+        std::size_t part = 0;
     };
     std::string body_of(const Asked& asked) {
         return fmt::format(R"({{"jsonrpc":"2.0","id":"q1","method":"{}","params":{{"_meta":{{)"
@@ -105,15 +105,15 @@ struct McpTaskCalls : test::ServerTest {
                            modern_fields(asked.method, asked.name), asked.who);
     }
     std::string send(const Asked& asked) {
-        return ask("POST", fields_of(asked), body_of(asked), asked.lane).body;
+        return ask("POST", fields_of(asked), body_of(asked), asked.part).body;
     }
     std::string about(std::string_view method, const std::string& id, std::string_view more = "",
-                      std::string_view who = "ann", std::size_t lane = 0) {
+                      std::string_view who = "ann", std::size_t part = 0) {
         const std::string params = fmt::format(R"("taskId":"{}"{})", id, more);
-        return send({.method = method, .params = params, .name = id, .who = who, .lane = lane});
+        return send({.method = method, .params = params, .name = id, .who = who, .part = part});
     }
-    std::string get(const std::string& id, std::size_t lane = 0) {
-        return about("tasks/get", id, "", "ann", lane);
+    std::string get(const std::string& id, std::size_t part = 0) {
+        return about("tasks/get", id, "", "ann", part);
     }
     static std::string id_of(const std::string& body) {
         const auto result = json::find_raw(body, "result").value_or("");
@@ -301,8 +301,8 @@ TEST_F(McpTaskCalls, AStoppingGatewayLeavesWhatTheNextOneCanTakeUp) {
     const std::string id = id_of(send(call));
     ASSERT_TRUE(comes_to(id, "input_required"));
     ServerTest::state.tasks.stop();
-    lanes[0]->server.thread.run([&] {
-        lanes[0]->endpoint->stop();
+    parts[0]->server.thread.run([&] {
+        parts[0]->endpoint->stop();
         return 0;
     });
     std::this_thread::sleep_for(std::chrono::milliseconds(50));

@@ -3,7 +3,7 @@
 #include "adapters/mcp/server/endpoints.hpp"
 #include "base/task/blocking_pool.hpp"
 #include "base/task/waiter.hpp"
-#include "core/approvals/approval_store_memory.hpp"
+#include "core/approvals/test_approval_store.hpp"
 #include "core/call/function_host.hpp"
 #include "core/call/inquirer.hpp"
 #include "core/call/test_tools.hpp"
@@ -155,10 +155,10 @@ protected:
                               return result;
                           }));
         offer("gate", gate);
-        for (int i = 0; i < 2; ++i) lanes.push_back(std::make_unique<Lane>(*this));
+        for (int i = 0; i < 2; ++i) parts.push_back(std::make_unique<LoopPart>(*this));
     }
     ~ServerTest() override {
-        lanes.clear();
+        parts.clear();
         audit.flush_and_wait();
     }
     /// Answers quick calls as JSON however slow this machine is.
@@ -207,8 +207,8 @@ protected:
         return result;
     }
 
-    struct Lane {
-        explicit Lane(ServerTest& test) : server(test.clock, listener), test_(test) {
+    struct LoopPart {
+        explicit LoopPart(ServerTest& test) : server(test.clock, listener), test_(test) {
             server.thread.run([&] {
                 net::EventLoop& loop = server.thread.loop;
                 pipeline.emplace(core::CallServices{.clock = test_.clock,
@@ -231,7 +231,7 @@ protected:
                 return 0;
             });
         }
-        ~Lane() {
+        ~LoopPart() {
             server.stop();
             net::finish_on(server.thread.loop,
                            [&](std::function<void()> done) { endpoint->end(std::move(done)); });
@@ -256,8 +256,8 @@ protected:
     }
     /// Sends a request and reads the head of its answer.
     std::unique_ptr<RawClient> begin(std::string_view method, std::string_view fields,
-                                     std::string_view body = {}, std::size_t lane = 0) {
-        auto client = std::make_unique<RawClient>(lanes[lane]->server.endpoint());
+                                     std::string_view body = {}, std::size_t part = 0) {
+        auto client = std::make_unique<RawClient>(parts[part]->server.endpoint());
         client->send(text_of(method, fields, body));
         return client;
     }
@@ -270,11 +270,11 @@ protected:
         return answer;
     }
     Answer ask(std::string_view method, std::string_view fields, std::string_view body = {},
-               std::size_t lane = 0) {
-        return split(begin(method, fields, body, lane)->read_response());
+               std::size_t part = 0) {
+        return split(begin(method, fields, body, part)->read_response());
     }
-    Answer post(std::string_view fields, std::string_view body, std::size_t lane = 0) {
-        return ask("POST", fmt::format("Content-Type: application/json\r\n{}", fields), body, lane);
+    Answer post(std::string_view fields, std::string_view body, std::size_t part = 0) {
+        return ask("POST", fmt::format("Content-Type: application/json\r\n{}", fields), body, part);
     }
 
     // --- modern
@@ -350,7 +350,7 @@ protected:
     std::shared_ptr<core::AuditStoreMemory> records = std::make_shared<core::AuditStoreMemory>();
     core::AuditLog audit{records, pool, clock};
     std::shared_ptr<GateHost> gate = std::make_shared<GateHost>();
-    std::vector<std::unique_ptr<Lane>> lanes;
+    std::vector<std::unique_ptr<LoopPart>> parts;
 
 private:
     std::uint64_t sources_ = 0;

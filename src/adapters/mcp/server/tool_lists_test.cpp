@@ -73,9 +73,9 @@ TEST_F(McpToolLists, LongNamesAreListedShortAndCanBeCalled) {
 
 TEST_F(McpToolLists, AnEntryIsMadeOnceForAToolAndARevision) {
     const auto principal = core::principal_of("caller/ann");
-    lanes[0]->server.thread.run([&] {
+    parts[0]->server.thread.run([&] {
         const Scope whole;
-        ToolLists lists(*lanes[0]->pipeline, registry, whole);
+        ToolLists lists(*parts[0]->pipeline, registry, whole);
         const auto view = lists.view_of(principal);
         EXPECT_EQ(lists.view_of(principal), view);
         const std::string_view entry = lists.entry(view->items[0], Revision::k2026_07_28);
@@ -97,10 +97,10 @@ TEST_F(McpToolLists, AViewIsMadeOnceForEqualPrincipals) {
     auto again = std::make_shared<core::Principal>(*ann), other = again;
     other = std::make_shared<core::Principal>(*ann);
     other->roles.add(core::Role::kDevice);
-    lanes[0]->server.thread.run([&] {
+    parts[0]->server.thread.run([&] {
         const Scope all;
-        ToolLists lists(*lanes[0]->pipeline, registry, all);
-        CatalogLists catalog_lists(*lanes[0]->pipeline, catalogs, lists);
+        ToolLists lists(*parts[0]->pipeline, registry, all);
+        CatalogLists catalog_lists(*parts[0]->pipeline, catalogs, lists);
         const auto view = lists.view_of(ann);
         const auto catalog = catalog_lists.view_of(ann);
         EXPECT_EQ(lists.view_of(again), view);

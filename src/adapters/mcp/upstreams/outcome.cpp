@@ -65,7 +65,7 @@ Error error_of(const RpcError& error, Era era, const CallSight& sight) {
         return {.code = ErrorCode::kNotFound,
                 .message = fmt::format("{} has no such resource: {}", sight.source, said)};
     }
-    if (bridged.use == UpstreamErrorUse::kOwnAffair) {
+    if (bridged.use == UpstreamErrorUse::kOwn) {
         return tool_failed(fmt::format("the MCP server {} answered with the error {}: {}",
                                        sight.source, error.code, said));
     }

@@ -50,7 +50,7 @@ std::optional<HeldBack::Why> Pins::holds_all() const {
     return std::nullopt;
 }
 
-bool Pins::has_room(const trust::Pin& pin, const Judgement& judgement, std::size_t bytes) const {
+bool Pins::has_room(const trust::Pin& pin, const PinDecision& judgement, std::size_t bytes) const {
     return known_.size() + judgement.first_seen.size() < limits_.most &&
            bytes_ + bytes + pin.key.size() + pin.text.size() <= limits_.bytes;
 }
@@ -63,8 +63,8 @@ trust::Pin Pins::pin_of(const PinnedText& entry) const {
             .text = entry.text.size() <= kKeptText ? entry.text : std::string()};
 }
 
-Pins::Judgement Pins::judge(const std::vector<PinnedText>& entries) const {
-    Judgement judgement;
+Pins::PinDecision Pins::judge(const std::vector<PinnedText>& entries) const {
+    PinDecision judgement;
     if (mode_ == PinMode::kOff) return judgement;
     std::size_t bytes = 0;  // of what is first seen
     for (const PinnedText& entry : entries) {

@@ -75,13 +75,13 @@ public:
     /// nothing ever was accepted.
     std::optional<HeldBack::Why> holds_all() const;
 
-    struct Judgement {
+    struct PinDecision {
         std::vector<HeldBack> held;
         std::vector<trust::Pin> first_seen;  ///< accepted because they are new; to be stored
     };
     /// Judges all that the upstream lists. What is first seen counts as accepted once accept() is
     /// told of it.
-    Judgement judge(const std::vector<PinnedText>& entries) const;
+    PinDecision judge(const std::vector<PinnedText>& entries) const;
     /// These are stored.
     void accept(const std::vector<trust::Pin>& pins);
     /// The pin that accepts an entry as it is now.
@@ -93,7 +93,7 @@ private:
     struct Known {
         std::string digest, text;
     };
-    bool has_room(const trust::Pin& pin, const Judgement& judgement, std::size_t bytes) const;
+    bool has_room(const trust::Pin& pin, const PinDecision& judgement, std::size_t bytes) const;
 
     std::string source_;
     PinMode mode_;

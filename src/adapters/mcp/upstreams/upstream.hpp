@@ -82,7 +82,7 @@ private:
     Task<std::vector<HeldBack>> find_alike(std::shared_ptr<const ReadLists> lists);
     Task<void> compare_names();
     Task<void> publish();
-    Task<void> remember(Pins::Judgement& judgement);
+    Task<void> remember(Pins::PinDecision& judgement);
     void show(Offer offer);
     void note_lists(const Offer& offer);
     bool differs_from_shown(const HeldBack& held) const;

@@ -220,7 +220,7 @@ Task<void> Upstream::publish() {
     if (pins_.mode() != PinMode::kOff && !pins_.readable()) co_await load_pins();
     std::vector<HeldBack> alike = co_await find_alike(lists);
     if (is_late()) co_return;
-    Pins::Judgement judgement = pins_.judge(lists->pinned);
+    Pins::PinDecision judgement = pins_.judge(lists->pinned);
     if (!judgement.first_seen.empty()) co_await remember(judgement);
     if (is_late()) co_return;
     const auto held = std::make_shared<std::vector<HeldBack>>(std::move(judgement.held));
@@ -246,7 +246,7 @@ Task<void> Upstream::publish() {
 }
 
 /// Stores what is accepted because it is new.
-Task<void> Upstream::remember(Pins::Judgement& judgement) {
+Task<void> Upstream::remember(Pins::PinDecision& judgement) {
     const auto stored = co_await uses_.files.run(
         [&store = uses_.pins, pins = judgement.first_seen] { return store.put(pins); });
     if (stored) {

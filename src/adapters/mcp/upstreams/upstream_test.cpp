@@ -6,7 +6,7 @@
 #include "base/task/test_loop.hpp"
 #include "core/call/test_tools.hpp"
 #include "core/call/tool_schemas.hpp"
-#include "trust/pin_store_memory.hpp"
+#include "trust/test_pin_store.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

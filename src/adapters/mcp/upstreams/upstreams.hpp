@@ -1,11 +1,11 @@
 #pragma once
 
 #include "adapters/mcp/upstreams/upstream.hpp"
+#include "base/task/ordered_mutex.hpp"
 #include "net/loop/event_loop.hpp"
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -52,7 +52,7 @@ private:
     std::shared_ptr<Upstream> find(std::string_view source) const;
 
     const Uses uses_;
-    mutable std::mutex mutex_;
+    mutable OrderedMutex<LockRank::kUpstreams> mutex_;
     std::map<std::string, std::shared_ptr<Upstream>, std::less<>> all_;
     /// Of each name that was ever configured, which came how many before it: one that is changed
     /// keeps its place

@@ -142,7 +142,7 @@ TEST_F(McpMessage, TwoMembersOfOneNameAreRefusedInRequests) {
                       R"("params":{"name":"a","n\u0061me":"b"}})"),
               -32600);
     EXPECT_TRUE(read(R"({"jsonrpc":"2.0","id":1,"result":{"a":{"b":1,"b":2}}})"))
-        << "inside a result they are its reader's affair";
+        << "inside a result they are checked by its reader";
 }
 
 TEST_F(McpMessage, IdsKeepTheirTypeAndTheirBytes) {

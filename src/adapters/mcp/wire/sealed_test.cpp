@@ -1,5 +1,7 @@
 #include "adapters/mcp/wire/sealed.hpp"
 
+#include "base/test_clock.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>

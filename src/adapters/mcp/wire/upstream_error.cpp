@@ -48,7 +48,7 @@ bool has_good_urls(const RpcError& error) {
 BridgedError missing_capability(RpcError error, const UpstreamErrorSight& sight) {
     if (era_of(sight.client) == Era::kModern) {
         const auto use =
-            sight.client_has_capability ? UpstreamErrorUse::kOwnAffair : UpstreamErrorUse::kPass;
+            sight.client_has_capability ? UpstreamErrorUse::kOwn : UpstreamErrorUse::kPass;
         return {.use = use, .error = std::move(error), .text = {}};
     }
     std::string text =
@@ -59,7 +59,7 @@ BridgedError missing_capability(RpcError error, const UpstreamErrorSight& sight)
 
 BridgedError needs_urls(RpcError error, const UpstreamErrorSight& sight) {
     if (!has_good_urls(error))
-        return {.use = UpstreamErrorUse::kOwnAffair, .error = std::move(error), .text = {}};
+        return {.use = UpstreamErrorUse::kOwn, .error = std::move(error), .text = {}};
     if (sight.client == Revision::k2025_11_25)
         return {.use = UpstreamErrorUse::kPass, .error = std::move(error), .text = {}};
     const auto use = era_of(sight.client) == Era::kModern ? UpstreamErrorUse::kAskForUrls
@@ -77,7 +77,7 @@ bool is_resource_not_found(const RpcError& error, const UpstreamErrorSight& sigh
            sight.method == "resources/read" && json::find_raw(error.data, "uri").has_value();
 }
 
-bool is_own_affair(std::int64_t code) {
+bool is_own_code(std::int64_t code) {
     switch (code) {
         case rpc_code::kHeaderMismatch:
         case rpc_code::kUnsupportedVersion:
@@ -98,8 +98,7 @@ BridgedError bridge_error(RpcError error, const UpstreamErrorSight& sight) {
     if (error.code == rpc_code::kMissingClientCapability)
         return missing_capability(std::move(error), sight);
     if (error.code == rpc_code::kUrlElicitationRequired) return needs_urls(std::move(error), sight);
-    const auto use =
-        is_own_affair(error.code) ? UpstreamErrorUse::kOwnAffair : UpstreamErrorUse::kPass;
+    const auto use = is_own_code(error.code) ? UpstreamErrorUse::kOwn : UpstreamErrorUse::kPass;
     return {.use = use, .error = std::move(error), .text = {}};
 }
 

@@ -19,7 +19,7 @@ enum class UpstreamErrorUse : std::uint8_t {
     kPass,        ///< to the client, as `error` says by now
     /// Between the gateway and the upstream: corrected there (headers made anew, another version, a
     /// new session), else the call ends as an `isError` result TOOL_FAILED
-    kOwnAffair,
+    kOwn,
     kTellText,  ///< an `isError` result whose text is `text`
     kAskForUrls,  ///< `input_required` with the URLs of `data.elicitations`; the retry calls anew
 };

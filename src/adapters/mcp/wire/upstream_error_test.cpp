@@ -17,7 +17,7 @@ TEST(McpUpstreamError, CodesBetweenTheGatewayAndItsUpstreamGoNoFurther) {
          {-32020, -32022, -32000, -32001, -32003, -32019, -32700, -32600, -32601}) {
         for (const Revision client : {k2024_11_05, k2026_07_28})
             EXPECT_EQ(bridge_error(error(code), {.method = "tools/call", .client = client}).use,
-                      kOwnAffair)
+                      kOwn)
                 << code;
     }
 }
@@ -51,7 +51,7 @@ TEST(McpUpstreamError, AMissingCapabilityIsToldToWhoLacksIt) {
         error(-32021, R"({"requiredCapabilities":{"sampling":{},"elicitation":{"form":{}}}})");
     EXPECT_EQ(bridge_error(missing, {.client = k2026_07_28}).use, kPass);
     EXPECT_EQ(bridge_error(missing, {.client = k2026_07_28, .client_has_capability = true}).use,
-              kOwnAffair);
+              kOwn);
     const BridgedError legacy = bridge_error(missing, {.client = k2025_11_25});
     EXPECT_EQ(legacy.use, kTellText);
     EXPECT_TRUE(legacy.text.contains("sampling, elicitation")) << legacy.text;

@@ -2,7 +2,7 @@
 
 #include "base/task/test_loop.hpp"
 #include "core/call/test_tools.hpp"
-#include "core/events/event_store_memory.hpp"
+#include "core/events/test_event_store.hpp"
 
 #include <set>
 

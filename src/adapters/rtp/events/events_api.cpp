@@ -357,17 +357,15 @@ Task<void> EventsApi::publish(net::HttpExchange& exchange, core::PrincipalRef pr
                                receipt.error().message, {{"Retry-After", "1"}});
         co_return;
     }
-    if (receipt->standing == core::EventStanding::kConflict) {
+    if (receipt->status == core::EventStatus::kConflict) {
         exchange.respond_error(
             409, "CONFLICT",
             "this event id or idempotency key was used for another event; use a new one");
         co_return;
     }
-    const bool duplicate = receipt->standing == core::EventStanding::kDuplicate;
+    const bool duplicate = receipt->status == core::EventStatus::kDuplicate;
     json::Writer writer(exchange.begin_response(202, "application/json"));
-    writer.begin_object()
-        .key("accepted")
-        .boolean(receipt->standing != core::EventStanding::kDropped);
+    writer.begin_object().key("accepted").boolean(receipt->status != core::EventStatus::kDropped);
     writer.key("event_id").string(duplicate ? receipt->event_id : event_id);
     if (duplicate) writer.key("duplicate").boolean(true);
     writer.end_object();

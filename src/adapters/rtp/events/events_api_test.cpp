@@ -1,7 +1,7 @@
 #include "adapters/rtp/events/events_api.hpp"
 
 #include "core/call/test_tools.hpp"
-#include "core/events/event_store_memory.hpp"
+#include "core/events/test_event_store.hpp"
 #include "json/value.hpp"
 #include "net/http/test_support.hpp"
 

@@ -1,6 +1,7 @@
 #include "adapters/rtp/events/turn_event_log.hpp"
 
-#include "core/events/event_store_memory.hpp"
+#include "base/test_clock.hpp"
+#include "core/events/test_event_store.hpp"
 #include "json/value.hpp"
 
 #include <gmock/gmock.h>

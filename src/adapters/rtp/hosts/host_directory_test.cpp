@@ -1,5 +1,6 @@
 #include "adapters/rtp/hosts/host_directory.hpp"
 
+#include "base/test_clock.hpp"
 #include "core/call/test_tools.hpp"
 #include "net/http/test_support.hpp"
 

@@ -19,9 +19,9 @@ constexpr std::size_t kMostCancels = 256;
 }  // namespace
 
 /// The host's state on one event loop.
-struct RtpHost::Lane {
-    Lane(net::EventLoop& event_loop, const net::HttpAuthority& authority,
-         const net::HttpClientOptions& for_calls, const net::HttpClientOptions& for_control)
+struct RtpHost::LoopPart {
+    LoopPart(net::EventLoop& event_loop, const net::HttpAuthority& authority,
+             const net::HttpClientOptions& for_calls, const net::HttpClientOptions& for_control)
         : loop(event_loop),
           calls(loop, authority, for_calls),
           control(loop, authority, for_control),
@@ -45,21 +45,22 @@ RtpHost::RtpHost(Options options, const std::vector<net::EventLoop*>& loops)
     net::HttpClientOptions for_control = for_calls;
     for_control.max_connections = kControlConnections;
     for (net::EventLoop* loop : loops)
-        lanes_.push_back(std::make_unique<Lane>(*loop, options_.authority, for_calls, for_control));
+        parts_.push_back(
+            std::make_unique<LoopPart>(*loop, options_.authority, for_calls, for_control));
 }
 
 RtpHost::~RtpHost() = default;
 
-RtpHost::Lane& RtpHost::lane() const {
+RtpHost::LoopPart& RtpHost::part_here() const {
     const net::EventLoop* here = net::EventLoop::current();
-    for (const auto& lane : lanes_) {
-        if (&lane->loop == here) return *lane;
+    for (const auto& part : parts_) {
+        if (&part->loop == here) return *part;
     }
     throw std::logic_error("a call runs on a loop that its host does not know");
 }
 
 Task<core::Outcome> RtpHost::run(core::AdmittedCall call, core::FrameSink&) {
-    Lane& here = lane();
+    LoopPart& here = part_here();
     const SteadyTime now = here.loop.clock().steady_now();
     if (!breaker_.admits(now)) {
         co_return fail(
@@ -90,7 +91,7 @@ Task<core::Outcome> RtpHost::run(core::AdmittedCall call, core::FrameSink&) {
     co_return outcome;
 }
 
-core::Outcome RtpHost::on_failure(Lane& here, const core::AdmittedCall& call,
+core::Outcome RtpHost::on_failure(LoopPart& here, const core::AdmittedCall& call,
                                   net::HttpFailure failure) {
     const ErrorCode code = failure.error.code;
     const SteadyTime now = here.loop.clock().steady_now();
@@ -133,21 +134,21 @@ core::Outcome RtpHost::on_failure(Lane& here, const core::AdmittedCall& call,
             name(), why));
 }
 
-void RtpHost::send_cancel(Lane& here, const core::Call& call, CancelReason reason) {
+void RtpHost::send_cancel(LoopPart& here, const core::Call& call, CancelReason reason) {
     if (here.tasks.size() >= kMostCancels) return;  // the host ends the call at its own deadline
     std::string body;
     append_cancel_request(body, tenant_on_wire(call), call.id, reason);
     here.tasks.spawn("cancel at a tool host", post_cancel(here, cancel_target_, std::move(body)));
 }
 
-Task<void> RtpHost::post_cancel(Lane& here, std::string target, std::string body) {
+Task<void> RtpHost::post_cancel(LoopPart& here, std::string target, std::string body) {
     const net::HttpCall request{
         .method = "POST", .target = target, .content_type = kJson, .body = body, .headers = {}};
     co_await here.control.send(request, here.loop.clock().steady_now() + kCancelWithin);
 }
 
 Task<Result<std::string>> RtpHost::fetch_tools(Deadline deadline) {
-    Lane& here = lane();
+    LoopPart& here = part_here();
     const net::HttpCall request{
         .method = "GET", .target = list_target_, .content_type = {}, .body = {}, .headers = {}};
     net::HttpResult answer = co_await here.control.send(request, deadline);
@@ -164,27 +165,27 @@ Task<Result<std::string>> RtpHost::fetch_tools(Deadline deadline) {
 }
 
 void RtpHost::retire(net::EventLoop& loop) {
-    for (const auto& lane : lanes_) {
-        if (&lane->loop != &loop) continue;
-        lane->calls.retire();
-        lane->control.retire();
+    for (const auto& part : parts_) {
+        if (&part->loop != &loop) continue;
+        part->calls.retire();
+        part->control.retire();
     }
 }
 
 void RtpHost::abort(net::EventLoop& loop) {
-    for (const auto& lane : lanes_) {
-        if (&lane->loop != &loop) continue;
-        lane->calls.abort();
-        lane->control.abort();
+    for (const auto& part : parts_) {
+        if (&part->loop != &loop) continue;
+        part->calls.abort();
+        part->control.abort();
     }
 }
 
 void RtpHost::stop(net::EventLoop& loop, std::function<void()> done) {
-    for (const auto& lane : lanes_) {
-        if (&lane->loop != &loop) continue;
-        lane->calls.close();
-        lane->control.close();
-        return lane->tasks.stop(std::move(done));
+    for (const auto& part : parts_) {
+        if (&part->loop != &loop) continue;
+        part->calls.close();
+        part->control.close();
+        return part->tasks.stop(std::move(done));
     }
     done();
 }

@@ -53,16 +53,17 @@ public:
     void stop(net::EventLoop& loop, std::function<void()> done);
 
 private:
-    struct Lane;
-    Lane& lane() const;
-    core::Outcome on_failure(Lane& lane, const core::AdmittedCall& call, net::HttpFailure failure);
-    void send_cancel(Lane& lane, const core::Call& call, CancelReason reason);
-    static Task<void> post_cancel(Lane& lane, std::string target, std::string body);
+    struct LoopPart;
+    LoopPart& part_here() const;
+    core::Outcome on_failure(LoopPart& part, const core::AdmittedCall& call,
+                             net::HttpFailure failure);
+    void send_cancel(LoopPart& part, const core::Call& call, CancelReason reason);
+    static Task<void> post_cancel(LoopPart& part, std::string target, std::string body);
 
     const Options options_;
     const std::string call_target_, cancel_target_, list_target_;
     core::CircuitBreaker breaker_;
-    std::vector<std::unique_ptr<Lane>> lanes_;  ///< one for each loop
+    std::vector<std::unique_ptr<LoopPart>> parts_;  ///< one for each loop
     std::function<void()> told_of_unknown_tool_;
 };
 

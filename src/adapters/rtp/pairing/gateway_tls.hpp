@@ -1,10 +1,10 @@
 #pragma once
 
+#include "base/task/ordered_mutex.hpp"
 #include "net/tls/tls_context.hpp"
 #include "trust/pairing/pairing_keys.hpp"
 
 #include <memory>
-#include <mutex>
 #include <optional>
 
 namespace crab::rtp {
@@ -35,7 +35,7 @@ private:
 
     const trust::GatewayKeys& keys_;
     const Clock& clock_;
-    std::mutex mutex_;
+    OrderedMutex<LockRank::kGatewayTls> mutex_;
     std::optional<trust::KeyedCertificate> own_;
     std::shared_ptr<net::TlsContext> client_, server_;
 };

@@ -1,6 +1,7 @@
 #include "adapters/rtp/pairing/gateway_tls.hpp"
 
 #include "base/descriptor.hpp"
+#include "base/test_clock.hpp"
 #include "net/tls/tls_stream.hpp"
 
 #include <cstdlib>

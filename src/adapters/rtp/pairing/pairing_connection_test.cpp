@@ -7,8 +7,8 @@
 #include "net/http/test_support.hpp"
 #include "net/loop/listener.hpp"
 #include "net/loop/loop_group.hpp"
-#include "trust/pairing/peer_store_memory.hpp"
 #include "trust/pairing/remote_store_memory.hpp"
+#include "trust/pairing/test_peer_store.hpp"
 
 #include <gtest/gtest.h>
 

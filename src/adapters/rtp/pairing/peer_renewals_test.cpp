@@ -1,7 +1,8 @@
 #include "adapters/rtp/pairing/peer_renewals.hpp"
 
+#include "base/test_clock.hpp"
 #include "net/http/test_support.hpp"
-#include "trust/pairing/peer_store_memory.hpp"
+#include "trust/pairing/test_peer_store.hpp"
 
 #include <mutex>
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kMostConnections = 256;   ///< of both sides of one command
 
-/// A tool that reads slowly is its own affair: its clocks end it.
+/// A tool that reads slowly harms itself only: its time limits end it.
 const net::ConnectionLimits kLimits{.stall = std::chrono::hours(24)};
 
 }  // namespace
@@ -51,7 +51,7 @@ void EgressOutlet::close() {
     if (std::exchange(closed_, true)) return;
     if (acceptor_) {
         acceptor_->close();
-        services_.loop.bury(std::exchange(acceptor_, nullptr));
+        services_.loop.destroy_later(std::exchange(acceptor_, nullptr));
     }
     for (net::Connection* const connection : std::vector(open_.begin(), open_.end())) {
         if (open_.contains(connection)) connection->close_now(net::CloseReason::kLocal);

@@ -283,7 +283,7 @@ int run_sandbox_init(int argc, char** argv) {
         return kUsage;
     }
     if (tool == 0) become_tool(orders, before);
-    for (const int fd : {0, 1, 2}) ::close(fd);  // the end of the output is the tool's affair
+    for (const int fd : {0, 1, 2}) ::close(fd);  // the tool ends the output
 
     int status = 0;
     for (bool ended = false; !ended;) {

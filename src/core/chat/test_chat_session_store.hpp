@@ -1,23 +1,80 @@
-#include "core/chat/chat_session_memory.hpp"
+#pragma once
 
+#include "core/chat/chat_session_store.hpp"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 namespace crab::core {
-namespace {
 
-std::unexpected<Error> unknown_session() {
+/// Chat sessions in memory: for tests.
+class ChatSessionMemory final : public ChatSessionStore {
+public:
+    Result<OpenedChatSession> open(const NewChatSession& wanted) override;
+    Result<std::optional<ChatSession>> find(const ChatSessionId& id) override;
+    Result<std::vector<ChatSession>> list(std::string_view owner) override;
+    Result<void> rename(const ChatSessionId& id, std::string_view name) override;
+    Result<bool> remove(const ChatSessionId& id) override;
+    Result<void> append(const NewChatSession& session, const ChatMessage& message) override;
+    Result<void> keep_draft(const NewChatSession& session, const ChatDraft& draft) override;
+    Result<void> keep_picture(const NewChatSession& session, const Picture& picture,
+                              std::string_view bytes, SystemTime now) override;
+    Result<std::optional<StoredPicture>> find_picture(const ChatSessionId& id,
+                                                      std::string_view picture) override;
+    Result<std::vector<ChatMessage>> messages(const ChatSessionId& id) override;
+    Result<std::vector<ChatMessage>> latest(const ChatSessionId& id,
+                                            std::size_t most_bytes) override;
+    Result<std::optional<StoredTurn>> find_turn(const ChatSessionId& id,
+                                                std::string_view turn) override;
+    Result<std::uint64_t> close_unanswered(std::string_view note, SystemTime now) override;
+    Result<std::optional<ReopenedQuestion>> reopen(const ChatSessionId& id) override;
+
+    /// For tests: the draft of that session.
+    std::string draft(const ChatSessionId& id) {
+        const std::scoped_lock lock(mutex_);
+        const auto found = entries_.find(id);
+        return found == entries_.end() || !found->second.draft ? std::string()
+                                                               : found->second.draft->content;
+    }
+
+private:
+    struct Entry {
+        ChatSession session;
+        std::vector<ChatMessage> messages;
+        std::optional<ChatDraft> draft{};
+        std::vector<StoredPicture> pictures{};
+        void count() {
+            session.message_count = static_cast<std::uint64_t>(std::ranges::count_if(
+                messages,
+                [](const ChatMessage& each) { return is_shown(each.role, each.content); }));
+        }
+    };
+    Result<OpenedChatSession> open_locked(const NewChatSession& wanted);
+
+    std::mutex mutex_;
+    std::map<ChatSessionId, Entry> entries_;
+};
+
+namespace detail {
+
+inline std::unexpected<Error> unknown_session() {
     return fail(ErrorCode::kNotFound, "no such chat session: open it first");
 }
 
-}  // namespace
+}  // namespace detail
 
-Result<OpenedChatSession> ChatSessionMemory::open(const NewChatSession& wanted) {
+inline Result<OpenedChatSession> ChatSessionMemory::open(const NewChatSession& wanted) {
     const std::scoped_lock lock(mutex_);
     return open_locked(wanted);
 }
 
-Result<OpenedChatSession> ChatSessionMemory::open_locked(const NewChatSession& wanted) {
+inline Result<OpenedChatSession> ChatSessionMemory::open_locked(const NewChatSession& wanted) {
     if (!is_chat_session_id(wanted.id.text()))
         return fail(ErrorCode::kInvalidArgs, "session_id must be 1-128 of [A-Za-z0-9._-]");
     if (wanted.owner.empty()) return fail(ErrorCode::kInvalidArgs, "a chat session needs an owner");
@@ -36,14 +93,14 @@ Result<OpenedChatSession> ChatSessionMemory::open_locked(const NewChatSession& w
     return OpenedChatSession{.session = session, .created = created};
 }
 
-Result<std::optional<ChatSession>> ChatSessionMemory::find(const ChatSessionId& id) {
+inline Result<std::optional<ChatSession>> ChatSessionMemory::find(const ChatSessionId& id) {
     const std::scoped_lock lock(mutex_);
     const auto found = entries_.find(id);
     if (found == entries_.end()) return std::nullopt;
     return found->second.session;
 }
 
-Result<std::vector<ChatSession>> ChatSessionMemory::list(std::string_view owner) {
+inline Result<std::vector<ChatSession>> ChatSessionMemory::list(std::string_view owner) {
     std::vector<ChatSession> sessions;
     {
         const std::scoped_lock lock(mutex_);
@@ -57,20 +114,21 @@ Result<std::vector<ChatSession>> ChatSessionMemory::list(std::string_view owner)
     return sessions;
 }
 
-Result<void> ChatSessionMemory::rename(const ChatSessionId& id, std::string_view name) {
+inline Result<void> ChatSessionMemory::rename(const ChatSessionId& id, std::string_view name) {
     const std::scoped_lock lock(mutex_);
     const auto found = entries_.find(id);
-    if (found == entries_.end()) return unknown_session();
+    if (found == entries_.end()) return detail::unknown_session();
     found->second.session.name = name;
     return {};
 }
 
-Result<bool> ChatSessionMemory::remove(const ChatSessionId& id) {
+inline Result<bool> ChatSessionMemory::remove(const ChatSessionId& id) {
     const std::scoped_lock lock(mutex_);
     return entries_.erase(id) != 0;
 }
 
-Result<void> ChatSessionMemory::append(const NewChatSession& wanted, const ChatMessage& message) {
+inline Result<void> ChatSessionMemory::append(const NewChatSession& wanted,
+                                              const ChatMessage& message) {
     const std::scoped_lock lock(mutex_);
     auto opened = open_locked(wanted);
     if (!opened) return fail(std::move(opened.error()));
@@ -84,7 +142,8 @@ Result<void> ChatSessionMemory::append(const NewChatSession& wanted, const ChatM
     return {};
 }
 
-Result<void> ChatSessionMemory::keep_draft(const NewChatSession& wanted, const ChatDraft& draft) {
+inline Result<void> ChatSessionMemory::keep_draft(const NewChatSession& wanted,
+                                                  const ChatDraft& draft) {
     const std::scoped_lock lock(mutex_);
     auto opened = open_locked(wanted);
     if (!opened) return fail(std::move(opened.error()));
@@ -94,8 +153,9 @@ Result<void> ChatSessionMemory::keep_draft(const NewChatSession& wanted, const C
     return {};
 }
 
-Result<void> ChatSessionMemory::keep_picture(const NewChatSession& wanted, const Picture& picture,
-                                             std::string_view bytes, SystemTime) {
+inline Result<void> ChatSessionMemory::keep_picture(const NewChatSession& wanted,
+                                                    const Picture& picture, std::string_view bytes,
+                                                    SystemTime) {
     const std::scoped_lock lock(mutex_);
     auto opened = open_locked(wanted);
     if (!opened) return fail(std::move(opened.error()));
@@ -109,8 +169,8 @@ Result<void> ChatSessionMemory::keep_picture(const NewChatSession& wanted, const
     return {};
 }
 
-Result<std::optional<StoredPicture>> ChatSessionMemory::find_picture(const ChatSessionId& id,
-                                                                     std::string_view picture) {
+inline Result<std::optional<StoredPicture>> ChatSessionMemory::find_picture(
+    const ChatSessionId& id, std::string_view picture) {
     const std::scoped_lock lock(mutex_);
     const auto found = entries_.find(id);
     if (found == entries_.end()) return std::nullopt;
@@ -120,15 +180,15 @@ Result<std::optional<StoredPicture>> ChatSessionMemory::find_picture(const ChatS
     return std::nullopt;
 }
 
-Result<std::vector<ChatMessage>> ChatSessionMemory::messages(const ChatSessionId& id) {
+inline Result<std::vector<ChatMessage>> ChatSessionMemory::messages(const ChatSessionId& id) {
     const std::scoped_lock lock(mutex_);
     const auto found = entries_.find(id);
     if (found == entries_.end()) return std::vector<ChatMessage>{};
     return found->second.messages;
 }
 
-Result<std::vector<ChatMessage>> ChatSessionMemory::latest(const ChatSessionId& id,
-                                                           std::size_t most_bytes) {
+inline Result<std::vector<ChatMessage>> ChatSessionMemory::latest(const ChatSessionId& id,
+                                                                  std::size_t most_bytes) {
     const auto all = messages(id).value();
     std::size_t whole = 0, bytes = 0;
     for (std::size_t taken = 1; taken <= all.size(); ++taken) {
@@ -142,8 +202,8 @@ Result<std::vector<ChatMessage>> ChatSessionMemory::latest(const ChatSessionId& 
     return newest;
 }
 
-Result<std::optional<StoredTurn>> ChatSessionMemory::find_turn(const ChatSessionId& id,
-                                                               std::string_view turn) {
+inline Result<std::optional<StoredTurn>> ChatSessionMemory::find_turn(const ChatSessionId& id,
+                                                                      std::string_view turn) {
     StoredTurn found;
     for (const ChatMessage& message : messages(id).value()) {
         if (message.turn != turn || message.role != "assistant") continue;
@@ -156,7 +216,8 @@ Result<std::optional<StoredTurn>> ChatSessionMemory::find_turn(const ChatSession
     return found;
 }
 
-Result<std::uint64_t> ChatSessionMemory::close_unanswered(std::string_view note, SystemTime now) {
+inline Result<std::uint64_t> ChatSessionMemory::close_unanswered(std::string_view note,
+                                                                 SystemTime now) {
     const std::scoped_lock lock(mutex_);
     std::uint64_t closed = 0;
     for (auto& [id, entry] : entries_) {
@@ -180,7 +241,7 @@ Result<std::uint64_t> ChatSessionMemory::close_unanswered(std::string_view note,
     return closed;
 }
 
-Result<std::optional<ReopenedQuestion>> ChatSessionMemory::reopen(const ChatSessionId& id) {
+inline Result<std::optional<ReopenedQuestion>> ChatSessionMemory::reopen(const ChatSessionId& id) {
     const std::scoped_lock lock(mutex_);
     const auto found = entries_.find(id);
     if (found == entries_.end()) return std::nullopt;

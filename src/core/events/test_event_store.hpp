@@ -99,14 +99,14 @@ private:
         if (failing_) return fail(ErrorCode::kUnavailable, "the disk is full");
         steps_.push_back(event.step);
         if (event.step == CallStep::kSettles)
-            return EventReceipt{.standing = EventStanding::kDropped, .position = 0, .event_id = {}};
+            return EventReceipt{.status = EventStatus::kDropped, .position = 0, .event_id = {}};
         const auto key =
             std::pair(event.publisher,
                       event.idempotency_key.empty() ? event.event.event_id : event.idempotency_key);
         if (const auto known = seen_.find(key); known != seen_.end() && !event.publisher.empty()) {
             const auto& [content, event_id] = known->second;
-            return EventReceipt{.standing = content == event.content ? EventStanding::kDuplicate
-                                                                     : EventStanding::kConflict,
+            return EventReceipt{.status = content == event.content ? EventStatus::kDuplicate
+                                                                   : EventStatus::kConflict,
                                 .position = 0,
                                 .event_id = event_id};
         }
@@ -115,8 +115,7 @@ private:
         if (event.step == CallStep::kRequested)
             open_.insert(*requested_.insert(event.event.event_id).first);
         open_.erase(event.requested_id);
-        return EventReceipt{
-            .standing = EventStanding::kAccepted, .position = next_++, .event_id = {}};
+        return EventReceipt{.status = EventStatus::kAccepted, .position = next_++, .event_id = {}};
     }
     EventBounds bounds_of() const {
         EventBounds bounds{.first = next_, .last = next_ - 1, .bytes = 0, .oldest = {}};

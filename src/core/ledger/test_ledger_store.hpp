@@ -71,11 +71,12 @@ private:
         if (known != entries_.end()) {
             LedgerEntry entry = known->second.entry;
             if (entry.content != wanted.content)
-                entry.standing = entry.content ? Standing::kConflict : Standing::kIncomparable;
-            if (entry.standing != Standing::kOpen || !wanted.may_run_again) return entry;
+                entry.status =
+                    entry.content ? LedgerStatus::kConflict : LedgerStatus::kIncomparable;
+            if (entry.status != LedgerStatus::kOpen || !wanted.may_run_again) return entry;
             entries_.erase(known);
         }
-        LedgerEntry entry{.standing = Standing::kOpen,
+        LedgerEntry entry{.status = LedgerStatus::kOpen,
                           .number = next_++,
                           .content = wanted.content,
                           .tool = wanted.tool,
@@ -85,14 +86,14 @@ private:
                           .outcome = {},
                           .admitted_at = wanted.at};
         entries_.emplace(key, Kept{entry, wanted.record, wanted.event});
-        entry.standing = Standing::kAdmitted;
+        entry.status = LedgerStatus::kAdmitted;
         return entry;
     }
     Result<LedgerEntry> apply(const LedgerEnd& end) {
         if (refuse_ != Refuse::kNothing) return full();
         for (auto& [key, kept] : entries_) {
             if (kept.entry.number != end.number) continue;
-            kept.entry.standing = Standing::kFinished;
+            kept.entry.status = LedgerStatus::kFinished;
             kept.entry.outcome = end.outcome;
             kept.entry.duration = end.duration;
         }
@@ -103,7 +104,7 @@ private:
         const auto known = entries_.find(Key{asked.tenant, asked.principal, asked.key});
         return known != entries_.end()
                    ? known->second.entry
-                   : LedgerEntry{.standing = Standing::kAbsent, .outcome = {}, .admitted_at = {}};
+                   : LedgerEntry{.status = LedgerStatus::kAbsent, .outcome = {}, .admitted_at = {}};
     }
     Result<LedgerEntry> apply(const LedgerRelease& release) {
         std::erase_if(entries_,

@@ -8,7 +8,7 @@
 
 namespace crab::trust {
 
-/// For tests, and for gateways without a state folder.
+/// For tests.
 class PinStoreMemory final : public PinStore {
 public:
     Result<std::vector<Pin>> load(std::string_view source) override {
