@@ -1,6 +1,7 @@
 #include "gateway/tool_hosts.hpp"
 
 #include "core/audit/metrics.hpp"
+#include "core/call/tool_schemas.hpp"
 
 #include <algorithm>
 
@@ -55,6 +56,8 @@ void ToolHosts::add_metrics(core::MetricsPage& page) {
                             static_cast<double>(hosts.size()));
         core::append_metric(out, "crab_tool_hosts_answering", "gauge",
                             "Tool hosts that answer now.", static_cast<double>(answering));
+        core::append_metric(out, "crab_tool_schemas", "gauge", "Compiled schemas that tools share.",
+                            static_cast<double>(core::shared_schemas()));
     });
 }
 

@@ -1,5 +1,5 @@
-"""The glossary of docs/concepts.md is short and reachable, and no header, README or page uses the
-private words that the field has terms for."""
+"""The glossary of docs/concepts.md is short and reachable, and no header, README, page or comment
+uses the private words that the field has terms for."""
 
 import re
 import unittest
@@ -45,6 +45,11 @@ def pages() -> list[Path]:
     return sorted(found)
 
 
+def comments(source: str) -> str:
+    """Those of a C++ source, in order; text after `//` in a string is read as one, too."""
+    return "\n".join(re.findall(r"//[^\n]*", source))
+
+
 def private_words(text: str) -> list[str]:
     """What is banned in `text`, across line breaks and comment marks."""
     flat = re.sub(r"\s+", " ", re.sub(r"\n\s*///? ?", " ", text))
@@ -79,6 +84,14 @@ class PlainEnglishTest(unittest.TestCase):
         found = []
         for path in pages():
             words = private_words(path.read_text(encoding="utf-8"))
+            found += [f"{path.relative_to(ROOT)}: {word}" for word in words]
+        self.assertEqual(found, [])
+
+    def test_comments_of_sources_use_the_terms_of_the_field(self) -> None:
+        self.assertEqual(len(private_words(comments("int x;  // of an earlier\n  // life\n"))), 1)
+        found = []
+        for path in sorted((ROOT / "src").rglob("*.cpp")):
+            words = private_words(comments(path.read_text(encoding="utf-8")))
             found += [f"{path.relative_to(ROOT)}: {word}" for word in words]
         self.assertEqual(found, [])
 

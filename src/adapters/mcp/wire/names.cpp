@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::size_t kHashDigits = 8;
 constexpr std::size_t kSuffix = 1 + kHashDigits;
-constexpr std::size_t kMaxSourceKey = 32;
 
 bool is_digit_or_lower(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 
@@ -36,11 +35,6 @@ std::string replaced(std::string_view name) {
 }
 
 }  // namespace
-
-bool is_source_key(std::string_view key) {
-    return !key.empty() && key.size() <= kMaxSourceKey &&
-           std::ranges::all_of(key, [](char c) { return is_digit_or_lower(c) || c == '-'; });
-}
 
 std::string tool_name(std::string_view upstream_name) {
     if (!upstream_name.empty() && upstream_name.size() <= kMaxToolName &&

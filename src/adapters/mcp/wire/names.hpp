@@ -17,9 +17,6 @@ struct NameOptions {
     Dots dots = Dots::kKeep;
 };
 
-/// Whether a source of configuration may have this key: `[a-z0-9-]{1,32}`.
-bool is_source_key(std::string_view key);
-
 /// The name under which an upstream's tool is registered: its own if that matches
 /// `[A-Za-z0-9_.-]{1,128}`; else each other character becomes `_`, and `_` with 8 hex digits of the
 /// SHA-256 of its own name is appended, so that two odd names stay two. Upstream it keeps its own.

@@ -47,13 +47,5 @@ TEST(McpNames, DotsAreKeptOrReplaced) {
               "files__fs_read");
 }
 
-TEST(McpNames, SourcesAreConfiguredKeys) {
-    EXPECT_TRUE(is_source_key("github-2"));
-    EXPECT_TRUE(is_source_key(std::string(32, 'a')));
-    for (const std::string& key :
-         {""s, "GitHub"s, "a_b"s, "a.b"s, std::string(33, 'a'), "caf\xc3\xa9"s})
-        EXPECT_FALSE(is_source_key(key)) << key;
-}
-
 }  // namespace
 }  // namespace crab::mcp

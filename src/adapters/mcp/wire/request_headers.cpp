@@ -34,13 +34,6 @@ std::string_view named_param(std::string_view method) {
     return {};
 }
 
-HeaderLines make_request_headers(std::string_view method, std::optional<json::Element> params) {
-    HeaderLines lines{{std::string(kMethodHeader), encode_header_value(method)}};
-    if (const auto name = name_in(method, params))
-        lines.emplace_back(kNameHeader, encode_header_value(*name));
-    return lines;
-}
-
 std::expected<void, std::string> check_method_header(std::optional<std::string_view> header,
                                                      std::string_view method) {
     return check(kMethodHeader, header, method);

@@ -19,9 +19,6 @@ inline constexpr std::string_view kNameHeader = "Mcp-Name";
 /// The member of `params` that `Mcp-Name` repeats; empty for methods that need no such header.
 std::string_view named_param(std::string_view method);
 
-/// `Mcp-Method`, and `Mcp-Name` if the method has one, of a request to send.
-HeaderLines make_request_headers(std::string_view method, std::optional<json::Element> params);
-
 /// Errors: a sentence for -32020 when `Mcp-Method` is missing, malformed, or not `method` in the
 /// same case.
 std::expected<void, std::string> check_method_header(std::optional<std::string_view> header,

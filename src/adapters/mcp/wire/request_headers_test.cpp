@@ -44,16 +44,5 @@ TEST(McpRequestHeaders, AnEncodedNameIsDecoded) {
     EXPECT_FALSE(check_name_header("caf\xc3\xa9", "tools/call", params)) << "no bytes of a value";
 }
 
-TEST(McpRequestHeaders, WhatIsMadePassesItsOwnCheck) {
-    json::Parser parser;
-    const auto params = parser.parse(R"({"uri":"test://a b/\u00e9"})")->element();
-    const HeaderLines lines = make_request_headers("resources/read", params);
-    ASSERT_EQ(lines.size(), 2U);
-    EXPECT_TRUE(check_method_header(lines[0].second, "resources/read"));
-    EXPECT_TRUE(check_name_header(lines[1].second, "resources/read", params));
-    EXPECT_EQ(make_request_headers("tools/list", std::nullopt),
-              (HeaderLines{{"Mcp-Method", "tools/list"}}));
-}
-
 }  // namespace
 }  // namespace crab::mcp
