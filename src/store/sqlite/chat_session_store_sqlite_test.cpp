@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <ostream>
+
 namespace crab::store::sqlite {
 namespace {
 
@@ -18,6 +20,10 @@ using testing::Field;
 using testing::IsEmpty;
 
 enum class Kind { kMemory, kSqlite };
+
+void PrintTo(Kind kind, std::ostream* out) {
+    *out << (kind == Kind::kMemory ? "memory" : "SQLite");
+}
 
 /// Both implementations keep the same promises.
 class ChatSessionStoreTest : public testing::TestWithParam<Kind> {

@@ -10,6 +10,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <ostream>
+
 namespace crab::store::sqlite {
 namespace {
 
@@ -23,6 +25,10 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 enum class Kind { kMemory, kSqlite };
+
+void PrintTo(Kind kind, std::ostream* out) {
+    *out << (kind == Kind::kMemory ? "memory" : "SQLite");
+}
 
 /// Both implementations keep the same promises.
 class CronStoreTest : public testing::TestWithParam<Kind> {
