@@ -3,7 +3,14 @@
 #include "gateway/hooks.hpp"
 #include "setup/policy_rules.hpp"
 
+#include <algorithm>
+
 namespace crab::gateway {
+namespace {
+
+constexpr std::size_t kLeastOfOne = 8;  // of the listener's connections, however few it has
+
+}  // namespace
 
 Result<std::shared_ptr<const core::CallRules>> make_call_rules(const config::GatewayConfig& config,
                                                                BlockingPool& pool,
@@ -42,7 +49,9 @@ std::shared_ptr<const clawseed::Options> make_clawseed_options(
     options->permessage_deflate = config.devices.permessage_deflate;
     options->max_message_bytes = config.limits.message_bytes;
     options->json_depth = config.limits.json_depth;
-    options->max_connections_per_principal = config.listen.max_connections_per_principal;
+    options->max_connections_per_principal =
+        std::min(config.listen.max_connections_per_principal,
+                 std::max(config.listen.max_connections / 4, kLeastOfOne));
     options->calls_per_connection = config.limits.calls_per_connection;
     options->waiting_turns = config.limits.waiting_turns;
     options->grace = config.devices.grace;

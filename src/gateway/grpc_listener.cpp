@@ -3,7 +3,6 @@
 #include "net/loop/own_user.hpp"
 #include "trust/request_authentication.hpp"
 
-#include <atomic>
 #include <future>
 #include <map>
 #include <utility>
@@ -98,7 +97,7 @@ Result<void> GrpcListener::start() {
     const config::GrpcOptions& config = context_.config.grpc;
     net::Http2ServerOptions options;
     options.max_connections = config.max_connections;
-    options.count = std::make_shared<std::atomic<std::size_t>>(0);
+    options.count = std::make_shared<net::ConnectionCount>();
     options.connection.stall = kSlowReader;
     if (config.tls) {
         net::TlsContext::Options tls;

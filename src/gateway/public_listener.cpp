@@ -3,8 +3,6 @@
 #include "base/log.hpp"
 #include "gateway/device_page.hpp"
 
-#include <atomic>
-
 #include <sys/resource.h>
 
 namespace crab::gateway {
@@ -56,7 +54,7 @@ Result<net::HttpServerOptions> PublicListener::server_options() {
         tls_ = std::move(*made);
     }
     options.max_connections = connections_that_fit(config.listen.max_connections);
-    options.count = std::make_shared<std::atomic<std::size_t>>(0);
+    options.count = std::make_shared<net::ConnectionCount>();
     options.tls = tls_;
     options.connection.max_queued_bytes = config.limits.outgoing_queue_bytes;
     options.connection.stall = std::chrono::duration_cast<Milliseconds>(config.limits.slow_reader);

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 namespace crab::gateway {
 namespace {
 
@@ -20,6 +22,15 @@ constexpr ApiDescription kAdminDescription{
     .proof = CallerProof::kLocalUser,
     .body_bytes = net::RequestBodyLimits{}.max_bytes,
     .guest_bytes = net::RequestBodyLimits{}.max_bytes};
+
+Error too_many_error(const core::Principal& caller) {
+    return {.code = ErrorCode::kRateLimited,
+            .message = fmt::format("too many requests of {} are being served already; wait for "
+                                   "some of them",
+                                   caller.id),
+            .details = {},
+            .retryable = true};
+}
 
 Error stopping_error() {
     return fail(ErrorCode::kUnavailable, "the gateway is stopping; call again when it is back")
@@ -151,7 +162,8 @@ Task<void> PublicService::serve_issued(net::HttpExchange& exchange) {
         }
         co_return net::refuse(exchange, &route, 503, why);
     }
-    exchange.prove_caller();
+    if (!exchange.prove_caller(proven->principal->id))
+        co_return net::refuse(exchange, &route, 429, too_many_error(*proven->principal));
     const Request routed{exchange, proven->principal, request.match.arguments};
     std::optional<TokenWatch> watch;
     if (is_endless(request)) watch.emplace(exchange, *issued_, std::move(token), *proven);
@@ -207,8 +219,9 @@ Task<void> PublicService::serve(net::HttpExchange& exchange) {
         if (!proven)
             co_return net::refuse(exchange, &route, 401, proven.error(),
                                   {{"WWW-Authenticate", challenge(request, proven.error())}});
-        exchange.prove_caller();
         principal = std::move(*proven);
+        if (!exchange.prove_caller(principal->id))
+            co_return net::refuse(exchange, &route, 429, too_many_error(*principal));
     }
     const Request routed{exchange, principal, match.arguments};
     if (!routes_.serve_now(match, routed)) co_await routes_.serve(match, routed);

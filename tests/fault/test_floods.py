@@ -4,6 +4,7 @@ others meanwhile and afterwards."""
 from __future__ import annotations
 
 import contextlib
+import json
 import socket
 import ssl
 import tempfile
@@ -15,9 +16,10 @@ from typing import Any
 from support import flood, rtp
 from support.case import GatewayCase
 from support.certificates import self_signed
+from support.device import Device, tool
 from support.gateway import Gateway
 from support.host import PairedHost
-from support.http import HttpConnection, fetch
+from support.http import HttpConnection, fetch, request_bytes
 from support.wait import PATIENCE, Stopwatch, eventually
 
 PLACES = 32
@@ -164,6 +166,87 @@ class GatewayFloodTest(FloodCase):
                         return link.recv(64).startswith(b"HTTP/1.1 200")
 
                 eventually(healthy, "a place is free for whoever wants one")
+
+
+class ProvenFloodTest(FloodCase):
+    """One caller's connections, twice as many as there are places: another caller comes in all the
+    same, and those of others are not the ones that go."""
+
+    def crowd_out(
+        self,
+        address: flood.Address,
+        way: Callable[[flood.Address], socket.socket],
+        protocol: str,
+        tls: bool = False,
+    ) -> None:
+        other = flood.idle(self.gateway.caller_token("other"), protocol, tls)
+        with self.subTest(way=way.__name__), other(address) as kept:
+            with flood.flood(address, way, 2 * PLACES) as links:
+                self.assertGreater(len(links), PLACES, "the flood was let in")
+                for _ in range(4):
+                    other(address).close()
+                kept.settimeout(0.2)
+                with self.assertRaises(TimeoutError, msg="the first one is still there"):
+                    while kept.recv(65536):
+                        pass
+
+    def both(self, tls: dict[str, str] | None) -> dict[str, tuple[str, int]]:
+        """A gateway with few places; the address for each protocol."""
+        more = {"tls": tls} if tls else {}
+        self.gateway = self.enterContext(
+            Gateway(
+                {
+                    "listen": {"max_connections": PLACES, **more},
+                    "grpc": {"listen": "127.0.0.1:0", "max_connections": PLACES, **more},
+                }
+            )
+        )
+        host, port = self.gateway.grpc.rsplit(":", 1)
+        return {"http/1.1": self.gateway.public, "h2": (host, int(port))}
+
+    def test_idle_ones(self) -> None:
+        for protocol, address in self.both(None).items():
+            way = flood.idle(self.gateway.caller_token("greedy"), protocol)
+            self.crowd_out(address, way, protocol)
+
+    def test_idle_ones_over_tls(self) -> None:
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="crab-flood-")))
+        cert, key = self_signed(folder)
+        for protocol, address in self.both({"cert": str(cert), "key": str(key)}).items():
+            way = flood.idle(self.gateway.caller_token("greedy"), protocol, tls=True)
+            self.crowd_out(address, way, protocol, tls=True)
+
+    def test_busy_ones(self) -> None:
+        """Requests that nobody answers, half of a body, calls whose caller leaves at once, and
+        calls over gRPC whose message does not come."""
+        addresses = self.both(None)
+        token = self.gateway.caller_token("greedy")
+        device = Device(self.gateway, self.gateway.pair("phone", ("device",)))
+        self.addCleanup(device.drop)
+        device.register(tool("never", timeout_ms=60_000))
+        self.gateway.wait_listed("never")
+        head = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        part = request_bytes("POST", "/v1/tools/call", {**head, "Content-Length": "100"}) + b"{"
+        get = request_bytes("GET", "/v1/tools", head)
+
+        def call() -> bytes:
+            body = json.dumps(rtp.call_request("never", {}, timeout_ms=60_000)).encode()
+            return request_bytes("POST", "/v1/tools/call", head, body)
+
+        def left(address: flood.Address) -> socket.socket:
+            link = flood.busy("call", call)(address)
+            link.shutdown(socket.SHUT_WR)
+            return link
+
+        for way in (
+            flood.busy("call", call),
+            flood.busy("body", lambda: part),
+            flood.busy("body after a request", lambda: get + part),
+            left,
+        ):
+            self.crowd_out(addresses["http/1.1"], way, "http/1.1")
+        grpc = flood.busy("grpc", lambda: flood.unfinished_call(token))
+        self.crowd_out(addresses["h2"], grpc, "h2")
 
 
 class HostFloodTest(FloodCase):

@@ -20,6 +20,15 @@ constexpr std::string_view kToolService = "/sw4rm.tool.ToolService/",
 
 Task<void> nothing() { co_return; }
 
+Error too_many_error(const core::Principal& caller) {
+    return {.code = ErrorCode::kRateLimited,
+            .message = fmt::format("calls run on too many connections of {} already; make them "
+                                   "on fewer",
+                                   caller.id),
+            .details = {},
+            .retryable = true};
+}
+
 }  // namespace
 
 Front::Front(Services services)
@@ -65,7 +74,10 @@ Task<void> Front::call(net::GrpcCall call) {
             return nothing();
         }
         net::Http2Stream& stream = rpc.grpc().stream();
-        stream.prove_caller();
+        if (!stream.prove_caller((*principal)->id)) {
+            rpc.fail(too_many_error(**principal));
+            return nothing();
+        }
         if (services_.budgets != nullptr && !stream.has_budget())
             stream.charge(services_.budgets->of((*principal)->id));
         if (draining_ && !while_draining) {

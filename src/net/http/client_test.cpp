@@ -251,7 +251,7 @@ TEST_F(BlockingClientTest, HandshakesThatNeverEndLeaveNoPlaceTaken) {
     const Identity identity = make_identity();
     HttpServerOptions options;
     options.max_connections = 8;
-    options.count = std::make_shared<std::atomic<std::size_t>>(0);
+    options.count = std::make_shared<ConnectionCount>();
     options.tls = server_tls(identity);
     const auto count = options.count;
     use(std::move(options));
@@ -264,7 +264,7 @@ TEST_F(BlockingClientTest, HandshakesThatNeverEndLeaveNoPlaceTaken) {
         if (i % 4 == 3) client.reset();
     }
     // a connection being accepted is counted before it is a connection
-    const auto all_gone = [&] { return server->server->connections() == 0 && *count == 0; };
+    const auto all_gone = [&] { return server->server->connections() == 0 && count->all == 0; };
     server->run_until(all_gone);
     {
         // and while as many are held as one address may

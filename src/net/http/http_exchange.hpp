@@ -41,9 +41,11 @@ public:
         goes_on_ = std::move(question);
     }
 
-    /// Marks the caller as authenticated: its connection is not evicted when there are too many.
-    void prove_caller() {
-        if (slot_ != nullptr) slot_->prove();
+    /// Marks the caller as authenticated: when there are too many connections, its own is evicted
+    /// only while idle, and only if nobody with an idle one has more of them. False: too many of
+    /// the caller's are at work; refuse with 429.
+    [[nodiscard]] bool prove_caller(std::string_view principal) {
+        return slot_ == nullptr || slot_->prove(principal);
     }
 
     /// Cancels serve() while the caller is still connected.

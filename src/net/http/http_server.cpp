@@ -20,12 +20,14 @@ HttpServer::HttpServer(EventLoop& loop, HttpService& service, HttpServerOptions 
       service_(service),
       options_(std::move(options)),
       date_(loop.clock()),
-      slots_(options_.max_connections, options_.count, [this] { check_stopped(); }) {}
+      slots_({options_.max_connections, options_.max_at_work_of_one}, options_.count,
+             [this] { check_stopped(); }) {}
 
 HttpServer::~HttpServer() {
     for (const auto& acceptor : acceptors_) acceptor->close();
     for (const auto& connection : slots_.connections())
         connection->close_now(CloseReason::kShutdown);
+    for (HttpSession* const session : callerless_) session->release_slot();
     assert(running_ == 0 && "stop() a server before it is destroyed");
 }
 
@@ -116,15 +118,6 @@ void HttpServer::stop(std::function<void()> done) {
         if (callerless_.contains(session)) session->stop();
     }
     check_stopped();
-}
-
-void HttpServer::remember_callerless(HttpSession& session) {
-    if (callerless_.insert(&session).second)
-        slots_.count()->fetch_add(1, std::memory_order_relaxed);
-}
-
-void HttpServer::forget_callerless(HttpSession& session) {
-    if (callerless_.erase(&session) != 0) slots_.count()->fetch_sub(1, std::memory_order_relaxed);
 }
 
 void HttpServer::session_ended() {

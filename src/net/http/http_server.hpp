@@ -24,8 +24,11 @@ struct HttpServerOptions {
     /// Of a new connection that says nothing; closed silently
     Milliseconds first_byte_timeout{10'000};
     Milliseconds idle_timeout{75'000};  ///< between requests; closed silently
-    /// Of all servers that share `count`, from accept on; beyond: 503, when no newcomer makes way
+    /// Of all servers that share `count`, from accept on; beyond: 503, when none makes way
     std::size_t max_connections = 10'000;
+    /// Of them, those of one principal on which something is served; beyond: 429. 0: half of them,
+    /// but at least 8
+    std::size_t max_at_work_of_one = 0;
     std::size_t max_pipelined_bytes = 64 * 1024;  ///< kept while a request is being served
     ConnectionLimits connection;
     std::shared_ptr<TlsContext> tls;  ///< null: plain
@@ -66,14 +69,14 @@ public:
     void stop(std::function<void()> done);
 
     /// Those in their TLS handshake too.
-    std::size_t connections() const { return slots_.size(); }
+    std::size_t connections() const { return slots_.size() - callerless_.size(); }
     EventLoop& loop() const { return loop_; }
     const HttpServerOptions& options() const { return options_; }
 
 private:
     friend class HttpSession;
-    void remember_callerless(HttpSession& session);
-    void forget_callerless(HttpSession& session);
+    void remember_callerless(HttpSession& session) { callerless_.insert(&session); }
+    void forget_callerless(HttpSession& session) { callerless_.erase(&session); }
     void exchange_begun() { serving_ += 1; }
     void exchange_ended();
     void session_ended();
@@ -88,7 +91,7 @@ private:
     DateField date_;
     std::vector<std::shared_ptr<Acceptor>> acceptors_;
     ConnectionSlots slots_;  // HTTP, and what became a WebSocket
-    // serve a request whose connection is gone; count as connections
+    // serve a request whose connection is gone, and keep its slot
     std::unordered_set<HttpSession*> callerless_;
     std::size_t running_ = 0;  // coroutines
     std::size_t serving_ = 0;  // exchanges

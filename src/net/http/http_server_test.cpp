@@ -24,7 +24,10 @@ class EchoService : public HttpService {
 public:
     Task<void> serve(HttpExchange& exchange) override {
         const std::string_view path = exchange.request().path();
-        if (path == "/wait") {
+        const std::string_view caller = exchange.request().find("x-caller").value_or("");
+        if (!caller.empty() && !exchange.prove_caller(caller)) {
+            exchange.respond(429, "text/plain", "too many");
+        } else if (path == "/wait") {
             co_await wait_for_ever(exchange);
         } else if (path == "/keep") {
             exchange.keep_running_when_caller_leaves();
@@ -100,9 +103,6 @@ public:
             exchange.respond(200, "text/plain", "second");
             exchange.begin_response(200, "text/plain") += "third";
             exchange.finish_response();
-        } else if (request.path() == "/prove") {
-            exchange.prove_caller();
-            exchange.respond(200, "text/plain", "known");
         } else if (request.path() == "/silent" || request.query() == "silent") {
             return;
         } else if (request.path() == "/peer") {
@@ -186,6 +186,10 @@ protected:
 };
 
 constexpr std::string_view kGet = "GET /a?b=1 HTTP/1.1\r\nHost: h\r\n\r\n";
+
+std::string as(std::string_view caller, std::string_view path) {
+    return fmt::format("GET {} HTTP/1.1\r\nHost: h\r\nX-Caller: {}\r\n\r\n", path, caller);
+}
 
 TEST_F(HttpServerTest, AnswersSeveralRequestsOnOneConnection) {
     RawClient client(server->endpoint());
@@ -509,7 +513,7 @@ TEST_F(HttpServerTest, AnExchangeMayRunOnWhenItsCallerLeaves) {
 TEST_F(HttpServerTest, ExchangesWithoutCallersCountAsConnectionsAndEndWithTheServer) {
     HttpServerOptions options;
     options.max_connections = 2;
-    options.count = std::make_shared<std::atomic<std::size_t>>(0);
+    options.count = std::make_shared<ConnectionCount>();
     const auto count = options.count;
     use(std::move(options));
     {
@@ -526,7 +530,7 @@ TEST_F(HttpServerTest, ExchangesWithoutCallersCountAsConnectionsAndEndWithTheSer
     EXPECT_EQ(service.cancelled, 0);
     server->stop();
     EXPECT_EQ(service.cancelled, 2);
-    EXPECT_EQ(*count, 0u);
+    EXPECT_EQ(count->all, 0u);
 }
 
 TEST_F(HttpServerTest, ACancelledExchangeLeavesTheNextOnesAlone) {
@@ -570,12 +574,9 @@ TEST_F(HttpServerTest, ConnectionsBeyondTheLimitAreTold503) {
     HttpServerOptions options;
     options.max_connections = 2;
     use(std::move(options));
-    const std::string_view prove = "GET /prove HTTP/1.1\r\nHost: h\r\n\r\n";
     RawClient first(server->endpoint()), second(server->endpoint());
-    first.send(prove);
-    first.read_response();
-    second.send(prove);
-    second.read_response();
+    for (RawClient* const client : {&first, &second}) client->send(as("ann", "/wait"));
+    server->run_until([&] { return service.waiting == 2; });
     {
         RawClient third(server->endpoint());
         const std::string answer = third.read_to_end();
@@ -594,7 +595,7 @@ TEST_F(HttpServerTest, NewcomersMakeWayTheOldestFirst) {
     options.max_connections = 3;
     use(std::move(options));
     RawClient proven(server->endpoint());
-    proven.send("GET /prove HTTP/1.1\r\nHost: h\r\n\r\n");
+    proven.send(as("ann", "/"));
     proven.read_response();
     RawClient silent(server->endpoint()), half(server->endpoint());
     half.send("GET / HT");
@@ -608,6 +609,83 @@ TEST_F(HttpServerTest, NewcomersMakeWayTheOldestFirst) {
     EXPECT_EQ(silent.read_to_end(), "");
     proven.send(kGet);
     EXPECT_TRUE(proven.read_response().starts_with("HTTP/1.1 200 "));
+}
+
+TEST_F(HttpServerTest, WithoutNewcomersTheLongestIdleOfWhoHasMostMakesWay) {
+    HttpServerOptions options;
+    options.max_connections = 5;
+    use(std::move(options));
+    RawClient bob(server->endpoint()), working(server->endpoint());
+    RawClient first(server->endpoint()), second(server->endpoint()), third(server->endpoint());
+    working.send(as("ann", "/wait"));
+    wait_for_a_request();
+    bob.send(as("bob", "/"));
+    bob.read_response();
+    for (RawClient* const client : {&first, &second, &third, &first}) {
+        client->send(as("ann", "/"));
+        client->read_response();
+    }
+    RawClient other(server->endpoint());
+    other.send(as("eve", "/"));
+    EXPECT_TRUE(other.read_response().starts_with("HTTP/1.1 200 "));
+    EXPECT_EQ(second.read_to_end(), "") << "the first one was used after it";
+    for (RawClient* const client : {&bob, &first, &third, &other}) {
+        client->send(as("ann", "/"));
+        EXPECT_TRUE(client->read_response().starts_with("HTTP/1.1 200 "));
+    }
+    EXPECT_EQ(service.cancelled, 0);
+}
+
+TEST_F(HttpServerTest, OnePrincipalIsServedOnSoManyConnectionsAtOnce) {
+    for (const std::string_view way : {"/wait", "/keep"}) {
+        HttpServerOptions options;
+        options.max_at_work_of_one = 2;
+        options.count = std::make_shared<ConnectionCount>();
+        const auto count = options.count;
+        use(std::move(options));
+        service.waiting = 0;
+        RawClient first(server->endpoint()), second(server->endpoint()), more(server->endpoint());
+        for (RawClient* const client : {&first, &second}) client->send(as("ann", way));
+        server->run_until([&] { return service.waiting == 2; });
+        if (way == "/keep") {  // and a call that nobody waits for counts as well
+            first.reset();
+            server->run_until([&] { return server->server->connections() == 2; });
+        }
+        more.send(as("ann", "/"));
+        EXPECT_TRUE(more.read_response().starts_with("HTTP/1.1 429 "));
+        more.send(as("bob", "/"));
+        EXPECT_TRUE(more.read_response().starts_with("HTTP/1.1 429 ")) << "it is still ann's";
+        RawClient other(server->endpoint());
+        other.send(as("bob", "/"));
+        EXPECT_TRUE(other.read_response().starts_with("HTTP/1.1 200 "));
+        if (way == "/wait") {
+            first.reset();
+            server->run_until([&] { return service.cancelled == 1; });
+            RawClient again(server->endpoint());
+            again.send(as("ann", "/"));
+            EXPECT_TRUE(again.read_response().starts_with("HTTP/1.1 200 "));
+        }
+        server->stop();
+        EXPECT_EQ(count->all, 0u);
+        EXPECT_EQ(*count->at_work_of("ann"), 0u);
+    }
+}
+
+TEST_F(HttpServerTest, ABodyThatIsBeingReceivedIsWork) {
+    HttpServerOptions options;
+    options.max_connections = 2;
+    options.max_at_work_of_one = 1;
+    use(std::move(options));
+    RawClient slow(server->endpoint()), idle(server->endpoint());
+    for (RawClient* const client : {&slow, &idle}) {
+        client->send(as("ann", "/"));
+        client->read_response();
+    }
+    slow.send("POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n");
+    idle.send("POST /b HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n");
+    EXPECT_TRUE(idle.read_to_end().starts_with("HTTP/1.1 429 ")) << "one is received already";
+    slow.send("hi");
+    EXPECT_TRUE(slow.read_response().starts_with("HTTP/1.1 200 "));
 }
 
 TEST_F(HttpServerTest, OneAddressHasAQuarterOfThePlacesForNewcomers) {
@@ -787,7 +865,7 @@ TEST(HttpServersTest, TwoLoopsShareAPortAndALimit) {
     auto listener = Listener::bind(Endpoint::tcp("127.0.0.1", 0));
     ASSERT_TRUE(listener);
     HttpServerOptions options;
-    options.count = std::make_shared<std::atomic<std::size_t>>(0);
+    options.count = std::make_shared<ConnectionCount>();
     std::vector<std::unique_ptr<HttpServer>> servers;
     for (std::size_t i = 0; i < 2; ++i)
         servers.push_back(std::make_unique<HttpServer>(loops.at(i), service, options));
@@ -817,7 +895,7 @@ TEST(HttpServersTest, TwoLoopsShareAPortAndALimit) {
         on(i, [&] { servers[i].reset(); });
     }
     loops.stop_and_join();
-    EXPECT_EQ(*options.count, 0u);
+    EXPECT_EQ(options.count->all, 0u);
 }
 
 TEST(ListenerTest, ReplacesADeadSocketFileButNotALivingOneOrAFile) {

@@ -42,7 +42,7 @@ struct AcceptUpgrade {
     std::shared_ptr<WebSocketHandler> handler;
     std::string subprotocol;      ///< echoed; empty: none
     bool allow_deflate = false;   ///< honour an offer of permessage-deflate
-    bool proven = true;  ///< the caller is authenticated; others may be evicted
+    bool proven = true;  ///< the caller is authenticated; others are evicted first
     OwnedHeaders headers;
     WebSocketOptions options;
 };
@@ -54,8 +54,8 @@ class HttpService {
 public:
     virtual ~HttpService() = default;
 
-    /// Whether a new connection is authenticated by itself, by its certificate or user. Others can
-    /// be evicted until serve() calls HttpExchange::prove_caller().
+    /// Whether a new connection is authenticated by itself, by its certificate or user. Others are
+    /// evicted first until serve() calls HttpExchange::prove_caller().
     virtual bool knows(const Connection&) { return false; }
     /// Answers one request. Cancelled when the caller goes away. Returning without an answer, or
     /// throwing, is a 500.

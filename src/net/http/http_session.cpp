@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::string_view kHeadEnd = "\r\n\r\n";
 constexpr std::size_t kCopiedWithHead = 4096;  // of what follows a head; enough for most bodies
+constexpr std::string_view kTooManyAtWork =
+    "too many requests of yours are being served already; wait for some of them";
 
 }  // namespace
 
@@ -31,7 +33,7 @@ void HttpSession::on_open(Connection& connection) {
     exchange_.request_.connection = &connection;
     exchange_.request_.peer = connection.peer();
     exchange_.request_.tls = connection.is_tls();
-    if (server_.service_.knows(connection)) slot_->prove();
+    if (server_.service_.knows(connection)) slot_->prove(connection.peer_certificate_der());
     if (admission_ == Admission::kTooMany)
         return refuse(Head::kUnknown, 503, "too many connections; try again later");
     set_deadline(server_.loop().now() + server_.options().first_byte_timeout);
@@ -104,15 +106,11 @@ std::size_t HttpSession::take_head(std::string_view bytes) {
                refused ? outcome.reason : "the request head is malformed");
         return bytes.size();
     }
-    head_taken_ = true;
-    head_begun_ = false;
-    request.body = {};
-    exchange_.keep_alive_ = request.head.keep_alive && server_.accepting_;
-    exchange_.head_only_ = request.head.method == "HEAD";
-    exchange_.status_ = 0;
-    exchange_.shared_origin_ = {};
-    began_ = server_.loop().now();
-    request.match = server_.service_.match(request);
+    begin_exchange();
+    if (!slot_->work()) {
+        refuse(Head::kKnown, 429, kTooManyAtWork);
+        return bytes.size();
+    }
     if (const auto refusal = server_.service_.refuse_head(request)) {
         refuse(*refusal);
         return bytes.size();
@@ -138,6 +136,20 @@ std::size_t HttpSession::take_head(std::string_view bytes) {
         begin_body();
     }
     return phase_ == Phase::kOver ? bytes.size() : head_bytes_;
+}
+
+/// The head is complete.
+void HttpSession::begin_exchange() {
+    HttpRequest& request = exchange_.request_;
+    head_taken_ = true;
+    head_begun_ = false;
+    request.body = {};
+    exchange_.keep_alive_ = request.head.keep_alive && server_.accepting_;
+    exchange_.head_only_ = request.head.method == "HEAD";
+    exchange_.status_ = 0;
+    exchange_.shared_origin_ = {};
+    began_ = server_.loop().now();
+    request.match = server_.service_.match(request);
 }
 
 /// False when the request was refused because its caller makes us hold too much already.
@@ -330,7 +342,8 @@ void HttpSession::finish_exchange(std::string_view failure) {
         tell_answered(exchange_.status_);
         phase_ = Phase::kOver;
         held_ = HeldBytes();
-        return server_.forget_callerless(*this);
+        server_.forget_callerless(*this);
+        return release_slot();
     }
     switch (exchange_.state_) {
         case HttpExchange::State::kBody:  // a part of an answer is worse than none
@@ -355,6 +368,7 @@ void HttpSession::finish_exchange(std::string_view failure) {
         return connection_->close_after_flush();
     }
     phase_ = Phase::kHead;
+    slot_->rest();
     set_deadline(server_.loop().now() + server_.options().idle_timeout);
     connection_->resume_reading();
     connection_->offer_again();
@@ -451,7 +465,8 @@ void HttpSession::accept_upgrade(const WebSocketUpgrade& offer, AcceptUpgrade ac
     if (deflate) accepted.options.deflate_window_bits = deflate->send_window_bits;
     const auto session =
         std::make_shared<WebSocketSession>(accepted.options, std::move(accepted.handler));
-    if (accepted.proven) slot_->prove();
+    // its service limits how many a principal has
+    if (accepted.proven && !slot_->proven()) slot_->prove({});
     exchange_.slot_ = nullptr;
     session->hold(std::move(slot_));
     Connection& connection = *std::exchange(connection_, nullptr);
@@ -488,8 +503,9 @@ void HttpSession::stop() {
 }
 
 // The session lives on in its coroutine, and has no connection any more by which the server would
-// find it.
+// find it. It still counts as one, so that calls which nobody waits for have the same limits.
 void HttpSession::leave_exchange_alone() {
+    if (!slot_->proven()) slot_->prove({});
     exchange_.caller_gone_ = true;
     exchange_.keeps_running_ = true;
     server_.remember_callerless(*this);
@@ -517,11 +533,11 @@ void HttpSession::on_closed(Connection&, CloseReason) {
     disarm();
     connection_ = nullptr;
     exchange_.request_.connection = nullptr;
+    if (phase_ == Phase::kServing && !server_.stopping_ && exchange_.goes_on())
+        return leave_exchange_alone();
     exchange_.slot_ = nullptr;
     const auto slot = std::exchange(slot_, nullptr);
-    if (phase_ == Phase::kServing && !server_.stopping_ && exchange_.goes_on()) {
-        leave_exchange_alone();
-    } else if (phase_ == Phase::kServing) {
+    if (phase_ == Phase::kServing) {
         cancel_exchange();
     } else {
         phase_ = Phase::kOver;

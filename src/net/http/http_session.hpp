@@ -27,6 +27,11 @@ public:
     void finish();
     /// Ends at once; what is being served is cancelled.
     void stop();
+    /// It counts as a connection no more.
+    void release_slot() {
+        exchange_.slot_ = nullptr;
+        slot_.reset();
+    }
 
     void on_open(Connection& connection) override;
     std::size_t on_bytes(Connection& connection, std::span<char> bytes) override;
@@ -40,6 +45,7 @@ private:
     std::size_t look_at_incomplete_head(std::string_view bytes);
     std::size_t take_body(std::string_view bytes);
     std::size_t take_streamed_body(std::string_view bytes);
+    void begin_exchange();
     void begin_body();
     void begin_streamed_body();
     void begin_without_body();

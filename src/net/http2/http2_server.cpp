@@ -16,7 +16,7 @@ Http2Server::Http2Server(EventLoop& loop, Http2Service& service, Http2ServerOpti
     : loop_(loop),
       service_(service),
       options_(std::move(options)),
-      slots_(options_.max_connections, options_.count, [this] { check_stopped(); }) {}
+      slots_({.all = options_.max_connections}, options_.count, [this] { check_stopped(); }) {}
 
 Http2Server::~Http2Server() {
     for (const auto& acceptor : acceptors_) acceptor->close();

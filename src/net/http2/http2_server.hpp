@@ -18,8 +18,8 @@ namespace crab::net {
 struct Http2ServerOptions {
     Http2Limits limits;
     ConnectionLimits connection;
-    /// Of all servers that share `count`, from accept on; beyond: closed, when no newcomer makes
-    /// way
+    /// Of all servers that share `count`, from accept on; beyond: closed, when none makes way. One
+    /// principal has streams on half of them at most, but on at least 8; beyond: refused
     std::size_t max_connections = 1'000;
     std::shared_ptr<TlsContext> tls;  ///< null: plain, with prior knowledge
     ConnectionSlots::Count count;  ///< share one between loops; null: this server counts alone

@@ -325,13 +325,20 @@ void Http2Session::run_ready() {
         const std::shared_ptr<Http2Stream> stream = std::move(ready_[i]);
         stream->ready_ = false;
         if (!std::exchange(stream->announced_, true) && role_ == Role::kServer) {
-            if (!stream->gone_ && events_.on_stream) events_.on_stream(stream);
+            begin(stream);
         } else {
             stream->wake();
         }
     }
     ready_.clear();
     running_ready_ = false;
+}
+
+/// A stream is refused when too many connections of the same principal have some.
+void Http2Session::begin(const std::shared_ptr<Http2Stream>& stream) {
+    if (stream->gone_ || !events_.on_stream) return;
+    if (slot_ && !slot_->work()) return stream->reset(Http2Error::kRefused);
+    events_.on_stream(stream);
 }
 
 void Http2Session::add(std::shared_ptr<Http2Stream> stream) {
@@ -356,6 +363,7 @@ void Http2Session::forget(Http2Stream& stream, Http2Error code) {
     if (!kept->announced_) head_ended();
     kept->gone_ = !(kept->ended_ && kept->out_ended_ && kept->queued_bytes() == 0);
     note_ready(*kept);
+    if (streams_.empty() && slot_) slot_->rest();
     if (streams_.empty() && !finishing_ && role_ == Role::kServer) set_deadline(limits_.idle);
 }
 

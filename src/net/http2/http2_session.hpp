@@ -57,10 +57,8 @@ public:
 
     /// Keeps a server's slot until the connection closes.
     void hold(std::shared_ptr<ConnectionSlots::Slot> slot) { slot_ = std::move(slot); }
-    /// Marks the connection's owner as authenticated.
-    void prove_caller() {
-        if (slot_) slot_->prove();
-    }
+    /// Marks the connection's owner as authenticated; false: too many of theirs are at work.
+    bool prove_caller(std::string_view principal) { return !slot_ || slot_->prove(principal); }
     /// A client's request; null when the connection is gone or takes no more. With `Last::kNo` its
     /// body follows.
     std::shared_ptr<Http2Stream> open(std::span<const HttpHeader> fields, Http2Stream::Last last);
@@ -90,6 +88,7 @@ private:
     void want_write();
     void note_ready(Http2Stream& stream);
     void run_ready();
+    void begin(const std::shared_ptr<Http2Stream>& stream);
     void add(std::shared_ptr<Http2Stream> stream);
     void head_ended();
     void forget(Http2Stream& stream, Http2Error code);

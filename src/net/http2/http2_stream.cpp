@@ -45,8 +45,8 @@ std::string Http2Stream::peer_certificate_der() const {
     return connection != nullptr ? connection->peer_certificate_der() : std::string();
 }
 
-void Http2Stream::prove_caller() {
-    if (session_ != nullptr) session_->prove_caller();
+bool Http2Stream::prove_caller(std::string_view principal) {
+    return session_ == nullptr || session_->prove_caller(principal);
 }
 
 void Http2Stream::consume(std::size_t bytes) {

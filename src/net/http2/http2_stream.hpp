@@ -68,8 +68,10 @@ public:
     const Http2Fields& fields() const { return fields_; }
     const Http2Fields& trailers() const { return trailers_; }
 
-    /// Marks the caller as authenticated: its connection is not evicted when there are too many.
-    void prove_caller();
+    /// Marks the caller as authenticated: when there are too many connections, its own is evicted
+    /// only without streams, and only if nobody with such a one has more of them. False: too many
+    /// of the caller's have streams; refuse this one.
+    [[nodiscard]] bool prove_caller(std::string_view principal);
     /// The budget for bytes buffered by its connection: that of the first authenticated caller.
     bool has_budget() const { return account_->has_budget(); }
     void charge(std::shared_ptr<ByteBudget> budget) { account_->charge(std::move(budget)); }

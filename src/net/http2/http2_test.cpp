@@ -15,6 +15,7 @@ using namespace std::chrono_literals;
 using namespace std::string_literals;
 
 constexpr std::array<HttpHeader, 1> kOk{{{":status", "200"}}};
+constexpr std::array<HttpHeader, 1> kTooMany{{{":status", "429"}}};
 constexpr std::array<HttpHeader, 1> kTrailer{{{"checksum", "1"}}};
 
 std::array<HttpHeader, 4> post(std::string_view path) {
@@ -22,10 +23,15 @@ std::array<HttpHeader, 4> post(std::string_view path) {
 }
 
 /// `/echo` gives the body back, `/wait` waits until it is cancelled, `/deaf` reads nothing and
-/// waits.
+/// waits. The field `caller` is believed.
 class TestService final : public Http2Service {
 public:
     Task<void> serve(std::shared_ptr<Http2Stream> stream) override {
+        const auto caller = stream->fields().find("caller");
+        if (caller && !stream->prove_caller(*caller)) {
+            stream->send_head(kTooMany, Http2Stream::Last::kYes);
+            co_return;
+        }
         if (stream->fields().find(":path") == "/echo") {
             stream->send_head(kOk, Http2Stream::Last::kNo);
             for (;;) {
@@ -231,6 +237,52 @@ TEST_F(Http2Test, NewcomersMakeWay) {
     EXPECT_EQ(ask("/echo", "hello").get().body, "hello");
     static_cast<void>(first.read_to_end());
     EXPECT_LE(thread.run([&] { return server->connections(); }), 2u);
+}
+
+TEST_F(Http2Test, AnIdleConnectionOfWhoHasMostMakesWay) {
+    Http2ServerOptions options;
+    options.max_connections = 3;
+    start(options);
+    std::vector<std::shared_ptr<Http2Session>> sessions;
+    for (const char* const caller : {"bob", "ann", "ann", "eve"}) {
+        connect();
+        sessions.push_back(client);
+        EXPECT_EQ(ask("/echo", "hello", {{"caller", caller}}).get().status, "200") << caller;
+    }
+    until([&] { return !sessions[1]->is_open(); });
+    EXPECT_TRUE(thread.run([&] { return sessions[0]->is_open() && sessions[2]->is_open(); }));
+}
+
+TEST_F(Http2Test, OnePrincipalHasStreamsOnHalfOfTheConnections) {
+    Http2ServerOptions options;
+    options.max_connections = 18;
+    start(options);
+    std::vector<std::shared_ptr<Http2Session>> sessions;
+    std::vector<std::future<Answer>> waiting;
+    for (int i = 0; i < 9; ++i) {
+        connect();
+        sessions.push_back(client);
+        waiting.push_back(ask("/wait", "", {{"caller", "ann"}}));
+        until([&] { return service.waiting == i + 1; });
+    }
+    EXPECT_EQ(sessions.size(), 9u);
+    connect();
+    EXPECT_EQ(ask("/echo", "", {{"caller", "ann"}}).get().status, "429");
+    const Answer refused = ask("/echo", "", {{"caller", "bob"}}).get();
+    EXPECT_TRUE(refused.gone) << "the connection is known to be ann's";
+    EXPECT_EQ(refused.code, Http2Error::kRefused);
+    const auto later = client;
+    connect();
+    EXPECT_EQ(ask("/echo", "", {{"caller", "bob"}}).get().status, "200");
+    thread.run([&] { sessions[0]->connection()->close_now(CloseReason::kLocal); });
+    until([&] { return service.cancelled == 1; });
+    client = later;
+    EXPECT_EQ(ask("/echo", "", {{"caller", "ann"}}).get().status, "200");
+    thread.run([&] {
+        for (const auto& session : sessions) {
+            if (session->is_open()) session->connection()->close_now(CloseReason::kLocal);
+        }
+    });
 }
 
 TEST_F(Http2Test, TooManyFieldsResetTheirStreamOnly) {

@@ -6,26 +6,42 @@
 namespace crab::net {
 namespace {
 
-constexpr std::size_t kLeastOfOneAddress = 8;
+constexpr std::size_t kLeastOfOne = 8;  // address, or owner
+constexpr auto kRelaxed = std::memory_order_relaxed;
 
 }  // namespace
 
-ConnectionSlots::ConnectionSlots(std::size_t most, Count count, std::function<void()> on_left)
-    : most_(most),
-      most_of_one_address_(std::max(most / 4, kLeastOfOneAddress)),
-      count_(count ? std::move(count) : std::make_shared<std::atomic<std::size_t>>(0)),
+std::shared_ptr<ConnectionCount::Number> ConnectionCount::at_work_of(std::string_view owner) {
+    const std::scoped_lock lock(mutex_);
+    std::weak_ptr<Number>& known = at_work_[std::string(owner)];
+    std::shared_ptr<Number> number = known.lock();
+    if (number) return number;
+    known = number = std::make_shared<Number>(0);
+    if (at_work_.size() >= sweep_at_) {
+        std::erase_if(at_work_, [](const auto& each) { return each.second.expired(); });
+        sweep_at_ = std::max(sweep_at_, 2 * at_work_.size());
+    }
+    return number;
+}
+
+ConnectionSlots::ConnectionSlots(Limits limits, Count count, std::function<void()> on_left)
+    : most_(limits.all),
+      most_of_one_address_(std::max(limits.all / 4, kLeastOfOne)),
+      most_at_work_(limits.at_work_of_one_owner != 0 ? limits.at_work_of_one_owner
+                                                     : std::max(limits.all / 2, kLeastOfOne)),
+      count_(count ? std::move(count) : std::make_shared<ConnectionCount>()),
       on_left_(std::move(on_left)) {}
 
 std::shared_ptr<ConnectionSlots::Slot> ConnectionSlots::take() {
-    if (count_->load(std::memory_order_relaxed) >= most_ && !newcomers_.empty())
-        close(*newcomers_.front());
+    if (count_->all.load(kRelaxed) >= most_)
+        newcomers_.empty() ? close_idle() : close(*newcomers_.front());
     return std::make_shared<Slot>(*this);
 }
 
 void ConnectionSlots::seat(const std::shared_ptr<Slot>& slot,
                            const std::shared_ptr<Connection>& connection) {
     slot->connection_ = connection;
-    if (slot->proven_ || connection->fd() < 0) return;
+    if (slot->proven() || connection->fd() < 0) return;
     slot->address_ = connection->peer().network();
     if (of_address_[slot->address_] >= most_of_one_address_) {
         const auto oldest = std::ranges::find(newcomers_, slot->address_,
@@ -45,6 +61,48 @@ void ConnectionSlots::close(Slot& slot) {
     if (connection) connection->close_now(CloseReason::kShutdown);
 }
 
+/// Of those who have an idle one, whoever has the most connections loses it; one whose answer is
+/// still on its way only if there is no other.
+void ConnectionSlots::close_idle() {
+    const Owner* largest = nullptr;
+    for (const auto& [name, owner] : owners_) {
+        if (!owner.idle.empty() && (largest == nullptr || owner.size() > largest->size()))
+            largest = &owner;
+    }
+    if (largest == nullptr) return;
+    const auto is_flushed = [](const Slot* slot) {
+        const auto connection = slot->connection_.lock();
+        return connection && connection->queued_bytes() == 0;
+    };
+    auto chosen = std::ranges::find_if(largest->idle, is_flushed);
+    if (chosen == largest->idle.end()) chosen = largest->idle.begin();
+    if (const auto connection = (*chosen)->connection_.lock())
+        connection->close_now(CloseReason::kShutdown);
+}
+
+void ConnectionSlots::own(Slot& slot, std::string_view name) {
+    if (slot.newcomer_) forget_newcomer(slot);
+    if (slot.owner_ != nullptr) disown(slot);
+    const auto [found, is_new] = owners_.try_emplace(std::string(name));
+    Owner& owner = found->second;
+    if (is_new) {
+        owner.name = name;
+        if (!name.empty()) owner.at_work = count_->at_work_of(name);
+    }
+    slot.owner_ = &owner;
+    std::list<Slot*>& list = slot.idle_ ? owner.idle : owner.busy;
+    slot.at_ = list.insert(list.end(), &slot);
+    if (!slot.idle_ && owner.at_work) owner.at_work->fetch_add(1, kRelaxed);
+    slot.too_many_ = !slot.idle_ && has_too_many(owner);
+}
+
+void ConnectionSlots::disown(Slot& slot) {
+    Owner& owner = *std::exchange(slot.owner_, nullptr);
+    if (!slot.idle_ && owner.at_work) owner.at_work->fetch_sub(1, kRelaxed);
+    (slot.idle_ ? owner.idle : owner.busy).erase(slot.at_);
+    if (owner.size() == 0) owners_.erase(owners_.find(owner.name));
+}
+
 void ConnectionSlots::forget_newcomer(Slot& slot) {
     slot.newcomer_ = false;
     newcomers_.erase(slot.at_);
@@ -61,15 +119,47 @@ std::vector<std::shared_ptr<Connection>> ConnectionSlots::connections() const {
 }
 
 ConnectionSlots::Slot::Slot(ConnectionSlots& slots)
-    : slots_(slots), before_(slots.count_->fetch_add(1, std::memory_order_relaxed)) {
+    : slots_(slots), before_(slots.count_->all.fetch_add(1, kRelaxed)) {
     slots_.slots_.insert(this);
 }
 
 ConnectionSlots::Slot::~Slot() {
     if (newcomer_) slots_.forget_newcomer(*this);
+    if (owner_ != nullptr) slots_.disown(*this);
     slots_.slots_.erase(this);
-    slots_.count_->fetch_sub(1, std::memory_order_relaxed);
+    slots_.count_->all.fetch_sub(1, kRelaxed);
     slots_.on_left_();
+}
+
+bool ConnectionSlots::Slot::prove(std::string_view owner) {
+    if (owner_ == nullptr || owner_->name != owner) {
+        slots_.own(*this, owner);
+    } else if (too_many_) {
+        too_many_ = slots_.has_too_many(*owner_);
+    }
+    return !too_many_;
+}
+
+bool ConnectionSlots::Slot::work() {
+    if (!idle_) return true;
+    if (owner_ != nullptr) {
+        if (owner_->at_work && owner_->at_work->fetch_add(1, kRelaxed) >= slots_.most_at_work_) {
+            owner_->at_work->fetch_sub(1, kRelaxed);
+            return false;
+        }
+        owner_->busy.splice(owner_->busy.end(), owner_->idle, at_);
+    }
+    idle_ = false;
+    return true;
+}
+
+void ConnectionSlots::Slot::rest() {
+    if (idle_) return;
+    idle_ = true;
+    too_many_ = false;
+    if (owner_ == nullptr) return;
+    if (owner_->at_work) owner_->at_work->fetch_sub(1, kRelaxed);
+    owner_->idle.splice(owner_->idle.end(), owner_->busy, at_);
 }
 
 }  // namespace crab::net

@@ -8,47 +8,84 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 namespace crab::net {
 
+/// What the servers of one listener count together, a server for each event loop. From any thread.
+class ConnectionCount {
+public:
+    using Number = std::atomic<std::size_t>;
+    Number all = 0;
+    /// Connections of `owner` on which something is served; one number for all who hold it.
+    std::shared_ptr<Number> at_work_of(std::string_view owner);
+
+private:
+    std::mutex mutex_;
+    std::unordered_map<std::string, std::weak_ptr<Number>> at_work_;
+    std::size_t sweep_at_ = 64;
+};
+
 /// Connection limit of one server. Each connection holds a Slot from accept on. Unauthenticated
 /// connections (newcomers) are evicted first: when the limit is reached the oldest newcomer is
-/// closed, and newcomers of one address get at most a quarter of the slots. Used on the server's
-/// loop; the count may be shared by servers of several loops.
+/// closed, and newcomers of one address get at most a quarter of the slots. Without newcomers, the
+/// owner with the most connections loses the one that has been idle longest; and an owner has
+/// something served on half of the slots at most. So whoever is authenticated cannot shut the
+/// others out, with connections that ask nothing or with such as are kept busy. Used on the
+/// server's loop; the count may be shared by servers of several loops.
 class ConnectionSlots {
 public:
-    using Count = std::shared_ptr<std::atomic<std::size_t>>;
+    using Count = std::shared_ptr<ConnectionCount>;
     class Slot;
+    struct Limits {
+        std::size_t all;
+        std::size_t at_work_of_one_owner = 0;  ///< 0: half of `all`, but at least 8
+    };
 
     /// `on_left` is called whenever a slot is released.
-    ConnectionSlots(std::size_t most, Count count, std::function<void()> on_left);
+    ConnectionSlots(Limits limits, Count count, std::function<void()> on_left);
     ConnectionSlots(const ConnectionSlots&) = delete;
     ConnectionSlots& operator=(const ConnectionSlots&) = delete;
 
-    /// A slot for an accepted socket, released with its last reference. At the limit a newcomer is
-    /// evicted; without newcomers, this slot is beyond the limit.
+    /// A slot for an accepted socket, released with its last reference. At the limit a newcomer or
+    /// an idle connection is evicted; where all are at work, this slot is beyond the limit.
     std::shared_ptr<Slot> take();
     /// Sets the slot's connection.
     void seat(const std::shared_ptr<Slot>& slot, const std::shared_ptr<Connection>& connection);
 
     std::size_t size() const { return slots_.size(); }
     std::vector<std::shared_ptr<Connection>> connections() const;
-    const Count& count() const { return count_; }
 
 private:
+    /// The authenticated connections of one principal.
+    struct Owner {
+        std::string name;
+        std::shared_ptr<ConnectionCount::Number> at_work;  ///< on all loops; null: not limited
+        std::list<Slot*> busy, idle;  ///< the longest in this state first
+        std::size_t size() const { return busy.size() + idle.size(); }
+    };
     void close(Slot& slot);
+    void close_idle();
     void forget_newcomer(Slot& slot);
+    void own(Slot& slot, std::string_view owner);
+    void disown(Slot& slot);
+    bool has_too_many(const Owner& owner) const {
+        return owner.at_work && owner.at_work->load(std::memory_order_relaxed) > most_at_work_;
+    }
 
-    const std::size_t most_, most_of_one_address_;
+    const std::size_t most_, most_of_one_address_, most_at_work_;
     const Count count_;
     const std::function<void()> on_left_;
     std::unordered_set<Slot*> slots_;
     std::list<Slot*> newcomers_;  ///< the oldest first
     /// Newcomers by PeerAddress::network()
     std::unordered_map<std::uint64_t, std::size_t> of_address_;
+    std::unordered_map<std::string, Owner> owners_;
 };
 
 class ConnectionSlots::Slot {
@@ -60,21 +97,27 @@ public:
 
     /// The number of slots taken before this one.
     std::size_t before() const { return before_; }
-    /// Its connection is no newcomer from here on.
-    void prove() {
-        proven_ = true;
-        if (newcomer_) slots_.forget_newcomer(*this);
-    }
+    bool proven() const { return owner_ != nullptr; }
+    /// Its connection is no newcomer from here on and counts as that of `owner`, who was proven
+    /// last; an empty one is nobody, and has no limit. False: with it the owner has too many at
+    /// work; serve nothing.
+    bool prove(std::string_view owner);
+    /// Something is served on its connection from here on, which is then not closed for others; a
+    /// new one is idle. False, and nothing has changed: its owner has too many at work.
+    bool work();
+    void rest();
 
 private:
     friend class ConnectionSlots;
     ConnectionSlots& slots_;
     std::weak_ptr<Connection> connection_;
-    std::list<Slot*>::iterator at_;
+    std::list<Slot*>::iterator at_;  ///< among the newcomers, or its owner's
+    Owner* owner_ = nullptr;  ///< null: not proven
     std::uint64_t address_ = 0;
     std::size_t before_;
     bool newcomer_ = false;
-    bool proven_ = false;
+    bool idle_ = true;
+    bool too_many_ = false;  ///< its owner had, when it was proven at work
 };
 
 }  // namespace crab::net

@@ -29,6 +29,7 @@ Result<void> HostListener::start() {
     service_ = std::make_unique<HostService>(*callers_);
     net::HttpServerOptions server_options;
     server_options.max_connections = kMostConnections;
+    server_options.max_at_work_of_one = kMostConnections;  // there is one caller only
     if (trust_) server_options.tls = trust_->tls();
     server_ = std::make_unique<net::HttpServer>(uses_.loops.first(), *service_,
                                                 std::move(server_options));

@@ -76,11 +76,16 @@ def half_headers(address: Address) -> socket.socket:
     return link
 
 
-def over_tls(first: bytes, protocol: str = "http/1.1") -> Callable[[Address], socket.socket]:
-    """A whole handshake, without a certificate, and then these bytes."""
+def _context(protocol: str) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     context.set_alpn_protocols([protocol])
+    return context
+
+
+def over_tls(first: bytes, protocol: str = "http/1.1") -> Callable[[Address], socket.socket]:
+    """A whole handshake, without a certificate, and then these bytes."""
+    context = _context(protocol)
 
     def begin(address: Address) -> socket.socket:
         link = connect(address)
@@ -91,6 +96,77 @@ def over_tls(first: bytes, protocol: str = "http/1.1") -> Callable[[Address], so
 
     begin.__name__ = f"over_tls({first[:12]!r})"
     return begin
+
+
+def _call_head(token: str, flags: int) -> bytes:
+    """The frame that begins a gRPC call; its fields are literal (RFC 7541, 6.2.2)."""
+    fields = {
+        ":method": "POST",
+        ":scheme": "http",
+        ":path": "/sw4rm.tool.ToolService/Call",
+        ":authority": "localhost",
+        "content-type": "application/grpc",
+        "te": "trailers",
+        "authorization": f"Bearer {token}",
+    }
+    block = b"".join(
+        b"\0" + bytes([len(name)]) + name.encode() + bytes([len(value)]) + value.encode()
+        for name, value in fields.items()
+    )
+    return len(block).to_bytes(3, "big") + bytes([1, flags]) + (1).to_bytes(4, "big") + block
+
+
+_END_STREAM, _END_HEADERS = 1, 4
+
+
+def idle(
+    token: str, protocol: str = "http/1.1", tls: bool = False
+) -> Callable[[Address], socket.socket]:
+    """A caller's connection, one request of which was answered well; then it stays."""
+    get = f"GET /v1/tools HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n"
+    call = _PREFACE + _SETTINGS + _call_head(token, _END_STREAM | _END_HEADERS)
+
+    def begin(address: Address) -> socket.socket:
+        link = connect(address)
+        if tls:
+            link = _context(protocol).wrap_socket(link)
+        link.sendall(call if protocol == "h2" else get.encode())
+        if not is_answered(link, protocol):
+            link.close()
+            raise OSError("it was not answered")
+        return link
+
+    begin.__name__ = f"idle({protocol})"
+    return begin
+
+
+def unfinished_call(token: str) -> bytes:
+    """A gRPC call whose message does not come."""
+    return _PREFACE + _SETTINGS + _call_head(token, _END_HEADERS)
+
+
+def busy(name: str, ask: Callable[[], bytes]) -> Callable[[Address], socket.socket]:
+    """A connection that sends this and then waits."""
+
+    def begin(address: Address) -> socket.socket:
+        link = connect(address)
+        link.sendall(ask())
+        return link
+
+    begin.__name__ = name
+    return begin
+
+
+def is_answered(link: socket.socket, protocol: str) -> bool:
+    """Whether an answer begins here: over HTTP/1.1 a good one, over gRPC any to a stream."""
+    if protocol == "http/1.1":
+        return link.recv(12) == b"HTTP/1.1 200"
+    with link.makefile("rb") as stream:
+        while len(head := stream.read(9)) == 9:
+            stream.read(int.from_bytes(head[:3], "big"))
+            if head[3] == 1:  # HEADERS
+                return True
+    return False
 
 
 PLAIN = (nothing, reset, half_hello, half_head, stranger_s_body)
