@@ -7,6 +7,7 @@
 #include "base/cut_text.hpp"
 #include "base/encoding.hpp"
 #include "base/log.hpp"
+#include "base/task/run_within.hpp"
 #include "core/approvals/asked_question.hpp"
 
 #include <algorithm>
@@ -173,17 +174,20 @@ Task<void> Agent::load_pictures(Turn& turn) {
     for (Message& message : std::views::reverse(turn.conversation)) {
         std::size_t missing = 0;
         for (Picture& picture : message.pictures) {
+            using Base64 = std::shared_ptr<const std::string>;
             any = true;
             if (seeing && shown < kMostShownPictures && bytes < kMostShownBytes) {
                 auto read = [&chats = services_.chats, id = ChatSessionId(turn.request.session_id),
-                             picture = picture.id]() -> std::shared_ptr<const std::string> {
+                             picture = picture.id]() -> Result<Base64> {
                     const auto found = chats.find_picture(id, picture);
-                    if (!found || !*found) return nullptr;
+                    if (!found || !*found) return Base64();
                     const std::string& content = (*found)->bytes;
                     return std::make_shared<const std::string>(to_base64(std::span(
                         reinterpret_cast<const std::uint8_t*>(content.data()), content.size())));
                 };
-                picture.base64 = co_await services_.store_pool.run(std::move(read));
+                auto loaded = co_await run_within(services_.store_pool, std::move(read),
+                                                  services_.loop.timers(), turn.deadline);
+                if (loaded) picture.base64 = std::move(*loaded);
             }
             if (picture.base64) {
                 ++shown;
@@ -209,18 +213,21 @@ Task<std::optional<ToolPicture>> Agent::find_picture(Turn& turn, const core::Out
                               ? picture_artifact(*outcome)
                               : std::nullopt;
     if (!artifact) co_return inline_picture(*outcome);
-    auto read = [&store = *services_.artifacts, id = *artifact]() -> std::optional<ToolPicture> {
+    using Found = std::optional<ToolPicture>;
+    auto read = [&store = *services_.artifacts, id = *artifact]() -> Result<Found> {
         const auto opened = store.open(id);
-        if (!opened || (*opened)->artifact().bytes > core::kMostPictureBytes) return std::nullopt;
+        if (!opened || (*opened)->artifact().bytes > core::kMostPictureBytes) return Found();
         auto bytes = (*opened)->read(0, core::kMostPictureBytes);
-        if (!bytes) return std::nullopt;
+        if (!bytes) return Found();
         return inline_picture(core::ToolResult{.kind = core::ContentKind::kBytes,
                                                .content = std::move(*bytes),
                                                .content_type = (*opened)->artifact().content_type,
                                                .logs = {},
                                                .usage = {}});
     };
-    co_return co_await services_.artifact_pool->run(std::move(read));
+    auto found = co_await run_within(*services_.artifact_pool, std::move(read),
+                                     services_.loop.timers(), turn.deadline);
+    co_return found ? std::move(*found) : std::nullopt;
 }
 
 /// The outcome of ask_user, as the model reads it.
@@ -249,7 +256,8 @@ Task<Result<void>> Agent::begin(Turn& turn) {
     const std::size_t most_bytes = turn.options.context_tokens * kBytesPerToken;
     auto read = [&store = services_.chats, id = ChatSessionId(turn.request.session_id),
                  most_bytes] { return store.latest(id, most_bytes); };
-    const auto stored = co_await services_.store_pool.run(std::move(read));
+    const auto stored = co_await run_within(services_.store_pool, std::move(read),
+                                            services_.loop.timers(), turn.deadline);
     if (!stored) co_return fail(stored.error());
     turn.conversation = to_conversation(*stored);
     const bool asked =
@@ -315,11 +323,14 @@ Task<std::string> Agent::find_tools(Turn& turn, std::string_view args) {
                  most = static_cast<std::size_t>(limit)] {
         return index.find(catalog, words, most);
     };
-    const auto found = co_await services_.pool.run(std::move(look));
-    if (!found) co_return "Error: INTERNAL: the tools cannot be searched now";
+    // what has begun is waited for: the index lives no longer than the agent
+    const auto found =
+        co_await services_.pool.run_by(std::move(look), services_.loop.timers(), turn.deadline);
+    if (!found || !*found) co_return "Error: INTERNAL: the tools cannot be searched now";
     // the best last, which comes first
-    turn.used.insert(turn.used.end(), found->rbegin(), found->rend());
-    co_return found_text(*turn.catalog, *found);
+    const std::vector<std::string>& names = **found;
+    turn.used.insert(turn.used.end(), names.rbegin(), names.rend());
+    co_return found_text(*turn.catalog, names);
 }
 
 /// Normalizes the model's requests for the conversation: ids are unique, arguments are objects.

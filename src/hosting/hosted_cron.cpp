@@ -24,7 +24,13 @@ HostedCron::HostedCron(std::unique_ptr<store::sqlite::CronStoreSqlite> store, ne
                   .ids = event_ids_,
                   .sink = *sink_},
                  home.executor(), {.component_id = std::move(component_id)}),
-      host_(*store_, zones_, pool_, home.clock(), job_ids_, [this] { scheduler_.wake(); }) {}
+      host_({.store = *store_,
+             .zones = zones_,
+             .pool = pool_,
+             .clock = home.clock(),
+             .ids = job_ids_,
+             .timers_here = []() -> TimerWheel& { return net::EventLoop::current()->timers(); },
+             .on_created = [this] { scheduler_.wake(); }}) {}
 
 Result<std::unique_ptr<sdk::HostedTools>> HostedCron::open(
     const std::filesystem::path& file, net::EventLoop& home,

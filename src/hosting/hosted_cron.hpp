@@ -20,6 +20,9 @@ public:
                                                           std::unique_ptr<cron::CronEventSink> sink,
                                                           std::string component_id = "cron");
 
+    /// Work whose calls have ended may still wake the scheduler.
+    ~HostedCron() override { pool_.settle(); }
+
     void start() override { scheduler_.start(); }
     void stop(std::function<void()> done) override { scheduler_.stop(std::move(done)); }
     Result<void> register_in(core::Registry& registry) override;

@@ -1,6 +1,7 @@
 #include "hosting/hosted_memory.hpp"
 
 #include "hosts/memory/memory_tools.hpp"
+#include "net/loop/event_loop.hpp"
 
 namespace crab::hosting {
 namespace {
@@ -14,7 +15,8 @@ HostedMemory::HostedMemory(std::unique_ptr<store::sqlite::MemoryStoreSqlite> sto
     : store_(std::move(store)),
       ids_(clock),
       pool_(kPoolThreads),
-      host_(*store_, pool_, clock, ids_) {}
+      host_(*store_, pool_, clock, ids_,
+            []() -> TimerWheel& { return net::EventLoop::current()->timers(); }) {}
 
 Result<std::unique_ptr<sdk::HostedTools>> HostedMemory::open(const std::filesystem::path& file,
                                                              const Clock& clock) {

@@ -74,6 +74,7 @@ constexpr std::string_view kWebhook = "/webhook";
 constexpr std::size_t kMostKeyBytes = 256;
 constexpr std::chrono::seconds kLongestTurn{300};
 constexpr std::chrono::seconds kAborting{10};   // for a turn that was aborted to end
+constexpr std::chrono::seconds kStoring{2};  // for the end of a turn to be durable
 
 /// Stands for the webhook where the content of calls is compared; no tool can have its name.
 const core::Tool& webhook_as_tool() {
@@ -426,7 +427,8 @@ Task<void> Front::webhook(net::HttpExchange& exchange, core::PrincipalRef princi
         co_return respond_refusal(exchange, known.outcome->error());
     if (known.outcome) co_return respond_turn(exchange, *known.outcome, true);
     const WebhookEnd end = co_await run_webhook(std::move(question), principal);
-    if (end.ended && (end.outcome || end.called_tools)) co_await run.end(end.outcome);
+    if (end.ended && (end.outcome || end.called_tools))
+        co_await run.end(end.outcome, loop_.clock().steady_now() + kStoring);
     if (end.ended) run.release();  // if nothing has happened: then a repeat may try again
     respond(exchange, end);
 }

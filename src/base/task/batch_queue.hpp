@@ -4,7 +4,7 @@
 #include "base/log.hpp"
 #include "base/result.hpp"
 #include "base/scope_exit.hpp"
-#include "base/task/blocking_pool.hpp"
+#include "base/task/run_within.hpp"
 #include "base/task/task.hpp"
 #include "base/task/waiter.hpp"
 
@@ -48,14 +48,19 @@ public:
         kRefusable,  ///< refused when the queue is full
         kCertain,  ///< always accepted: bounded elsewhere
     };
+    /// What becomes of a request whose deadline passes while it waits.
+    enum class Late : std::uint8_t {
+        kWithdrawn,  ///< it is not written any more
+        kWritten,  ///< only its caller stops waiting
+    };
     struct Terms {
         std::size_t weight = 1, bytes = 0;
-        /// Requests are not written after it
         Deadline deadline = kNoDeadline;
         /// Timers of the caller, whose wait then ends at `deadline` or by cancellation; null: it
         /// waits to the end
         TimerWheel* timers = nullptr;
         Entry entry = Entry::kRefusable;
+        Late late = Late::kWithdrawn;
     };
 
     BatchQueue(Options options, Write write, BlockingPool& pool, const Clock& clock)
@@ -67,7 +72,8 @@ public:
 
     /// Returns when the batch with this request is written, on the caller's executor. Errors: those
     /// of the writer; kRateLimited when the queue is full; kTimeout when the deadline passed first,
-    /// kCancelled (with `timers` only): then nothing was written, or Options::undo reverts it.
+    /// kCancelled (with `timers` only): then nothing was written, or Options::undo reverts it, or
+    /// the error says that it may still be written.
     Task<Answer> ask(Request request, Terms terms) {
         auto waiting = std::make_shared<Waiting>(std::move(request), terms);
         if (terms.timers != nullptr)
@@ -113,19 +119,22 @@ private:
         waiting->home = home;
         if (!take_in(waiting)) co_return refusal();
         const WaitEnd end = co_await waiting->patience->wait(waiting->terms.deadline);
-        if (end == WaitEnd::kWoken || !leave(waiting)) co_return std::move(*waiting->answer);
-        if (end == WaitEnd::kCancelled)
-            co_return fail(ErrorCode::kCancelled, "the caller left before the change was written");
-        co_return too_late();
+        const Left left = end == WaitEnd::kWoken ? Left::kAnswered : leave(waiting);
+        if (left == Left::kAnswered) co_return std::move(*waiting->answer);
+        const bool under_way = left == Left::kUnderWay && !options_.undo;
+        co_return fail(left_before_end(end, under_way));
     }
 
-    /// The caller stops waiting; false when its answer has arrived.
-    bool leave(const std::shared_ptr<Waiting>& waiting) {
+    enum class Left : std::uint8_t { kAnswered, kWithdrawn, kUnderWay };
+    /// The caller stops waiting.
+    Left leave(const std::shared_ptr<Waiting>& waiting) {
         const std::scoped_lock lock(mutex_);
-        if (waiting->written) return false;
+        if (waiting->written) return Left::kAnswered;
         waiting->left = true;
-        if (std::erase(waiting_, waiting) > 0) waiting_bytes_ -= waiting->terms.bytes;
-        return true;
+        if (waiting->terms.late == Late::kWritten || std::erase(waiting_, waiting) == 0)
+            return Left::kUnderWay;
+        waiting_bytes_ -= waiting->terms.bytes;
+        return Left::kWithdrawn;
     }
 
     bool take_in(std::shared_ptr<Waiting> waiting) {
@@ -150,11 +159,6 @@ private:
             .retryable = true,
             .retry_after = Milliseconds(200)});
     }
-    static Answer too_late() {
-        return fail(ErrorCode::kTimeout,
-                    "the deadline passed before the change was written; nothing has changed");
-    }
-
     void refuse(const std::shared_ptr<Waiting>& waiting) {
         waiting->answer.emplace(refusal());
         asio::post(*waiting->home, [waiting] { waiting->asking.resume(); });
@@ -206,8 +210,8 @@ private:
         std::vector<Request> requests;
         std::vector<Waiting*> asked;
         for (const auto& waiting : batch) {
-            if (waiting->terms.deadline <= now) {
-                waiting->answer.emplace(too_late());
+            if (waiting->terms.deadline <= now && waiting->terms.late == Late::kWithdrawn) {
+                waiting->answer.emplace(fail(left_before_end(WaitEnd::kExpired, false)));
                 continue;
             }
             requests.push_back(std::move(waiting->request));

@@ -112,6 +112,21 @@ TEST_F(BatchQueueTest, WhoHasADeadlineIsAnsweredAtItAndNothingOfItStays) {
         << "what takes back comes before all that waited";
 }
 
+TEST_F(BatchQueueTest, WhatIsWrittenHoweverLateIsNotWithdrawnAtItsDeadline) {
+    open();
+    const auto one = ask(1);
+    entered.acquire();
+    const auto late = ask(2, {.deadline = loop.in(1s),
+                              .timers = &loop.timers,
+                              .late = BatchQueue<int, int>::Late::kWritten});
+    loop.advance(2s);
+    ASSERT_TRUE(late->ended());
+    EXPECT_EQ(late->get().error().code, ErrorCode::kTimeout);
+    const auto last = ask(3);
+    finish({one, last});
+    EXPECT_EQ(batches, (std::vector<std::vector<int>>{{1}, {2, 3}}));
+}
+
 TEST_F(BatchQueueTest, AWriterThatThrowsIsAnErrorForItsBatchOnly) {
     open();
     throws = true;

@@ -18,6 +18,26 @@
 
 namespace crab {
 
+namespace detail {
+
+/// Work for a pool of which the caller may give up: `begun` is set by the pool thread or by the
+/// caller, whichever is first.
+template <class F>
+struct PostedWork : RemoteWaiter {
+    PostedWork(const Executor& home, TimerWheel& timers, F body)
+        : RemoteWaiter(home, timers), work(std::move(body)) {}
+    void run() {
+        if (begun.exchange(true)) return;
+        work.run();
+        ended = true;
+        wake();
+    }
+    PoolWork<F> work;
+    std::atomic<bool> begun = false, ended = false;
+};
+
+}  // namespace detail
+
 /// Worker threads for work that blocks: SQLite, name resolution, file reads, process start. Never
 /// on the path of a read-only call. They run with a nice value of 5, so that event loops get the
 /// CPU first.
@@ -42,7 +62,7 @@ public:
                                                         Deadline deadline) {
         TaskChain& chain = co_await this_chain();
         const auto posted =
-            std::make_shared<PostedWork<F>>(chain.executor(), timers, std::move(work));
+            std::make_shared<detail::PostedWork<F>>(chain.executor(), timers, std::move(work));
         asio::post(pool_, [posted] { posted->run(); });
         if (co_await posted->wait(deadline) != WaitEnd::kWoken && !posted->begun.exchange(true))
             co_return std::nullopt;
@@ -66,22 +86,6 @@ public:
     void settle();
 
 private:
-    /// State of run_by(): `begun` is set by the pool thread or by the caller that gives up,
-    /// whichever is first.
-    template <class F>
-    struct PostedWork : RemoteWaiter {
-        PostedWork(const Executor& home, TimerWheel& timers, F body)
-            : RemoteWaiter(home, timers), work(std::move(body)) {}
-        void run() {
-            if (begun.exchange(true)) return;
-            work.run();
-            ended = true;
-            wake();
-        }
-        detail::PoolWork<F> work;
-        std::atomic<bool> begun = false, ended = false;
-    };
-
     asio::io_context pool_;
     asio::executor_work_guard<Executor> open_;
     std::vector<std::jthread> threads_;

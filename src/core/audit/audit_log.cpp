@@ -1,6 +1,8 @@
 #include "core/audit/audit_log.hpp"
 
 #include "base/log.hpp"
+#include "base/scope_exit.hpp"
+#include "base/task/run_within.hpp"
 #include "json/writer.hpp"
 
 namespace crab::core {
@@ -177,12 +179,23 @@ void AuditLog::store_batch(const AuditBatch& batch) {
     }
 }
 
-Task<Result<void>> AuditLog::append_durable(std::string record) {
+Task<Result<void>> AuditLog::append_durable(std::string record, TimerWheel& timers,
+                                            Deadline deadline) {
     auto batch = std::make_shared<const AuditBatch>(AuditBatch{.first = clock_.system_now(),
                                                                .last = clock_.system_now(),
                                                                .count = 1,
                                                                .records = std::move(record)});
-    auto work = [this, batch] {
+    // goes on when its caller has left
+    {
+        const std::scoped_lock lock(mutex_);
+        ++posted_;
+    }
+    auto refers = std::shared_ptr<AuditLog>(this, [](AuditLog* log) {
+        const std::scoped_lock lock(log->mutex_);
+        if (--log->posted_ == 0) log->all_done_.notify_all();
+    });
+    auto work = [this, batch, refers = std::move(refers)]() mutable {
+        const ScopeExit done([&] { refers.reset(); });
         const std::scoped_lock storing(storing_);
         auto stored = store_->append(*batch);
         failing_ = !stored;
@@ -192,7 +205,7 @@ Task<Result<void>> AuditLog::append_durable(std::string record) {
         }
         return stored;
     };
-    co_return co_await pool_.run(std::move(work));
+    co_return co_await run_within(pool_, std::move(work), timers, deadline);
 }
 
 void AuditLog::flush() {

@@ -68,8 +68,9 @@ public:
         return backlog_.load(std::memory_order_relaxed) < options_.max_backlog_bytes / kPressure ||
                accepts_more(principal);
     }
-    /// Stores one record and returns when it is durable. Errors: those of the store.
-    Task<Result<void>> append_durable(std::string record);
+    /// Stores one record and returns when it is durable. `timers` are the caller's. Errors: those
+    /// of the store; kTimeout at `deadline` and kCancelled, after which it may still be stored.
+    Task<Result<void>> append_durable(std::string record, TimerWheel& timers, Deadline deadline);
 
     /// Starts writing the buffered records; called on a timer (about 200 ms) and at shutdown.
     void flush();

@@ -119,14 +119,32 @@ TEST_F(AuditLogTest, LatestComesNewestFirstFromMemoryAndTheStore) {
     EXPECT_TRUE(loop.run(log.latest(0)).empty());
 }
 
+TEST_F(AuditLogTest, ADurableRecordIsWaitedForUntilTheDeadlineOnly) {
+    AuditLog log(store, pool, loop.clock);
+    std::promise<void> go_on;
+    const auto hold = [held = go_on.get_future().share()] { held.wait(); };
+    pool.post(hold);
+    pool.post(hold);
+    const auto late = loop.start(log.append_durable(record("c1"), loop.timers, loop.in(1s)));
+    const auto left = loop.start(log.append_durable(record("c2"), loop.timers, kNoDeadline));
+    loop.advance(2s);
+    loop.cancel(*left);
+    ASSERT_TRUE(late->ended() && left->ended());
+    EXPECT_EQ(late->get().error().code, ErrorCode::kTimeout);
+    EXPECT_EQ(left->get().error().code, ErrorCode::kCancelled);
+    go_on.set_value();
+    pool.settle();
+    EXPECT_TRUE(store->records().empty()) << "what nobody waits for was not begun";
+}
+
 TEST_F(AuditLogTest, ADurableRecordIsInTheStoreWhenTheWaitEnds) {
     AuditLog log(store, pool, loop.clock);
-    EXPECT_TRUE(loop.run(log.append_durable(record("c1"))));
+    EXPECT_TRUE(loop.run(log.append_durable(record("c1"), loop.timers, kNoDeadline)));
     EXPECT_EQ(store->records(), std::vector{record("c1")});
     EXPECT_EQ(loop.run(log.latest(1)), std::vector{record("c1")}) << "and among the latest at once";
     EXPECT_FALSE(log.failing());
     store->set_failing(true);
-    const auto refused = loop.run(log.append_durable(record("c2")));
+    const auto refused = loop.run(log.append_durable(record("c2"), loop.timers, kNoDeadline));
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
     EXPECT_TRUE(log.failing());

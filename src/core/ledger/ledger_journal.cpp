@@ -60,10 +60,14 @@ Task<Result<LedgerEntry>> LedgerJournal::find(const LedgerKey& key, Deadline dea
 
 Task<Result<LedgerEntry>> LedgerJournal::end(std::int64_t number,
                                              std::shared_ptr<const Outcome> outcome,
-                                             std::chrono::nanoseconds duration) {
+                                             std::chrono::nanoseconds duration, Deadline deadline,
+                                             TimerWheel* timers) {
     LedgerEnd change{.number = number, .outcome = std::move(outcome), .duration = duration};
     // As many as were admitted, so nothing else has to bound them.
-    return queue_.ask(std::move(change), {.entry = Queue::Entry::kCertain});
+    return queue_.ask(std::move(change), {.deadline = deadline,
+                                          .timers = timers,
+                                          .entry = Queue::Entry::kCertain,
+                                          .late = Queue::Late::kWritten});
 }
 
 void LedgerJournal::release(std::int64_t number) { queue_.post(LedgerRelease{number}); }

@@ -9,6 +9,8 @@
 namespace crab::core {
 namespace {
 
+constexpr Milliseconds kAfterwards{50};  // a reply leaves so long after the deadline (rtp.md, 3)
+
 LedgerKey ledger_key(const Call& call, const Principal& principal) {
     return {.tenant = call.tenant,
             .principal = principal.id,
@@ -75,6 +77,10 @@ Result<void> CallInProgress::bind_policy() {
 void CallInProgress::set_deadline(std::chrono::nanoseconds waited) {
     limit = call().timeline.started() + allowed + waited;
     deadline = std::min(call().caller_deadline, limit);
+}
+
+Deadline CallInProgress::afterwards_until() const {
+    return std::max(deadline, loop.now() + kAfterwards);
 }
 
 /// What is taken up again was approved before it was sent.

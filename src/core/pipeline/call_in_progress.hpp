@@ -37,6 +37,8 @@ struct CallInProgress {
     Result<void> bind_policy();
     /// Extends the deadline by `waited` if approvals do not count against it.
     void set_deadline(std::chrono::nanoseconds waited);
+    /// For what is left to do once the outcome is known: the deadline, but at least a moment.
+    Deadline afterwards_until() const;
     bool needs_approval() const;
     /// Releases the durable entry, if any: the call certainly had no effect.
     void forget_record() const;

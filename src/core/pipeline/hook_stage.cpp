@@ -4,7 +4,6 @@
 #include "core/pipeline/call_endings.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <string>
 #include <utility>
 #include <variant>
@@ -77,13 +76,14 @@ Task<Reached<HookedCall>> HookStage::ask(AuthorizedCall authorized, CallInProgre
 
 Task<void> HookStage::tell(const Outcome& outcome, CallInProgress& progress) {
     const ToolRef tool = progress.facts.tool;
+    const Deadline deadline = progress.afterwards_until();  // for all together
     for (const auto& hook : progress.rules->hooks) {
         if (!hook->applies_to(*tool)) continue;
         try {
             HookView view{.call = progress.call(),
                           .tool = *tool,
                           .principal = *progress.principal,
-                          .deadline = progress.loop.now() + std::chrono::seconds(5),
+                          .deadline = deadline,
                           .timers = progress.loop.timers};
             co_await hook->after(view, outcome);
         } catch (...) {

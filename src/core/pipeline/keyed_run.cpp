@@ -85,11 +85,12 @@ Task<KeyedRun::Known> KeyedRun::begin(LedgerKey key, std::string_view what, Cont
                                   to_rfc3339(entry->admitted_at)));
 }
 
-Task<void> KeyedRun::end(Outcome outcome) {
+Task<void> KeyedRun::end(Outcome outcome, Deadline deadline) {
     const auto kept = std::make_shared<const Outcome>(std::move(outcome));
     const std::chrono::nanoseconds duration = services_.clock.steady_now() - begun_;
     if (number_ != 0)
-        (void)co_await services_.journal->end(std::exchange(number_, 0), kept, duration);
+        (void)co_await services_.journal->end(std::exchange(number_, 0), kept, duration, deadline,
+                                              &services_.timers);
     std::exchange(ticket_, {}).finish(kept, duration);
 }
 

@@ -37,8 +37,8 @@ public:
     /// Claims the work, or waits for and returns its known outcome. `what` names the kind of work.
     Task<Known> begin(LedgerKey key, std::string_view what, ContentDigest content,
                       Deadline deadline);
-    /// Records the outcome; returns when it is durable.
-    Task<void> end(Outcome outcome);
+    /// Records the outcome; returns when it is durable, and at `deadline` at the latest.
+    Task<void> end(Outcome outcome, Deadline deadline);
     /// Nothing has happened: a repeat may run it. Without this or end() the outcome is unknown to
     /// repeats. No effect after end().
     void release();

@@ -433,6 +433,28 @@ TEST_F(PipelineLedgerTest, AnErrorThatIsSafeToRepeatIsForgottenOnDiskToo) {
     EXPECT_EQ(runs, 2);
 }
 
+TEST_F(PipelineLedgerTest, AnEndThatTheDiskHoldsBackIsAnsweredAtTheDeadlineAndWrittenLater) {
+    std::promise<void> go_on;
+    answer = [&, held = go_on.get_future().share()]() -> Outcome {
+        pool.post([held] { held.wait(); });
+        ToolResult result;
+        result.content = "done";
+        return result;
+    };
+    const auto started = loop.start(run({.id = "held", .timeout = 1s}));
+    ASSERT_TRUE(loop.run_until([&] { return runs == 1; }));
+    EXPECT_FALSE(started->ended()) << "its end is not on disk";
+    loop.advance(2s);
+    ASSERT_TRUE(started->ended());
+    EXPECT_EQ(said(started->get()), "done") << "as the tool said";
+    EXPECT_EQ(said(call({.id = "held"})), "done") << "from memory";
+    go_on.set_value();
+    ASSERT_TRUE(loop.run(pool.run([] { return Result<void>{}; })));
+    crash();
+    EXPECT_EQ(said(call({.id = "held"})), "done") << "from disk";
+    EXPECT_EQ(runs, 1);
+}
+
 TEST_F(PipelineLedgerTest, ACallThatIsCancelledOrLateWhileItIsRecordedDoesNotRunAndLeavesNothing) {
     for (const bool late : {false, true}) {
         std::promise<void> go_on;

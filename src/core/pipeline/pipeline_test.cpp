@@ -151,15 +151,19 @@ struct FakeHook final : Hook {
         if (throws) throw std::runtime_error("inside");
         co_return answer;
     }
-    Task<void> after(HookView, const Outcome& outcome) override {
+    Task<void> after(HookView view, const Outcome& outcome) override {
         told.push_back(status_of(outcome));
+        if (waits_after) {
+            Waiter waiter(timers);
+            co_await waiter.wait(view.deadline);
+        }
         if (throws_after) throw std::runtime_error("inside");
         co_return;
     }
     TimerWheel& timers;
     std::string only;
     HookAnswer answer = Proceed{};
-    bool waits = false, throws = false, throws_after = false;
+    bool waits = false, waits_after = false, throws = false, throws_after = false;
     int asked = 0;
     std::string seen_args;
     std::vector<Status> told;
@@ -571,6 +575,20 @@ TEST_F(PipelineTest, AHookIsToldOfEveryEndAndItsOwnFailureThenChangesNothing) {
     EXPECT_EQ(start()->code(), ErrorCode::kToolFailed);
     EXPECT_EQ(hook->told, (std::vector{Status::kOk, Status::kError}));
     expect_told(2);
+}
+
+TEST_F(PipelineTest, AHookThatDwellsOnAnEndKeepsTheAnswerUntilTheCallsDeadlineOnly) {
+    use_hook();
+    hook->waits_after = true;
+    ready();
+    auto call = front();
+    call->call.caller_deadline = loop.in(1s);
+    call = start(std::move(call));
+    loop.advance(900ms);
+    EXPECT_FALSE(call->ended());
+    loop.advance(200ms);
+    ASSERT_TRUE(call->ended());
+    EXPECT_EQ(call->content(), "done");
 }
 
 TEST_F(PipelineTest, ArgumentsWithTwoMembersOfOneNameReachNeitherARuleNorATool) {

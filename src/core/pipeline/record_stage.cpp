@@ -103,8 +103,10 @@ Task<OutcomeRef> RecordStage::known_by(LedgerEntry entry, CallInProgress& progre
 
 Task<Reached<RecordedCall>> RecordStage::in_audit_trail(AdmittedCall admitted,
                                                         CallInProgress& progress) {
-    const auto stored = co_await loop_.shared.audit.append_durable(record_of(progress));
-    if (!stored) co_return end_with(not_recorded());
+    const auto stored = co_await loop_.shared.audit.append_durable(record_of(progress),
+                                                                   loop_.timers, progress.deadline);
+    if (!stored && stored.error().code == ErrorCode::kTimeout) co_return end_with(too_late());
+    if (!stored && !progress.chain.cancelled()) co_return end_with(not_recorded());
     co_return last_look(admitted, progress);
 }
 

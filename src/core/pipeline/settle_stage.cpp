@@ -54,11 +54,12 @@ MaybeTask<OutcomeRef> SettleStage::pass(OutcomeRef outcome, CallInProgress& prog
 }
 
 /// An end that cannot be stored leaves the entry open: after a restart the outcome is unknown, and
-/// in this one memory knows it.
+/// until then memory knows it. One that is not stored by the deadline is stored later.
 Task<OutcomeRef> SettleStage::keep_durably(OutcomeRef outcome, OutcomeRef kept,
                                            CallInProgress& progress) {
     (void)co_await loop_.shared.journal->end(progress.journal_number, kept,
-                                             *progress.first_duration);
+                                             *progress.first_duration, progress.afterwards_until(),
+                                             &loop_.timers);
     progress.ticket.finish(std::move(kept), *progress.first_duration);
     co_return outcome;
 }

@@ -74,15 +74,6 @@ std::string content_of(const core::AdmittedCall& call, const json::Value& args) 
 
 }  // namespace
 
-CronHost::CronHost(CronStore& store, TimeZones& zones, BlockingPool& pool, const Clock& clock,
-                   IdSource& ids, std::function<void()> on_created)
-    : store_(store),
-      zones_(zones),
-      pool_(pool),
-      clock_(clock),
-      ids_(ids),
-      on_created_(std::move(on_created)) {}
-
 Task<core::Outcome> CronHost::run(core::AdmittedCall call, core::FrameSink&) {
     if (const auto& tenant = call.call().tenant;
         !tenant.empty() && !call.principal()->may_act_in(tenant)) {
@@ -98,7 +89,7 @@ Task<core::Outcome> CronHost::run(core::AdmittedCall call, core::FrameSink&) {
 
 std::string CronHost::new_id() {
     const std::scoped_lock lock(ids_mutex_);
-    return std::string(ids_.uuid_v7().view());
+    return std::string(services_.ids.uuid_v7().view());
 }
 
 CronRequest CronHost::request_of(const core::AdmittedCall& call, std::string content) {
@@ -122,9 +113,10 @@ Task<core::Outcome> CronHost::create(core::AdmittedCall call) {
     job->job_id = new_id();
     job->created_at = job->updated_at = request.at;
 
-    // Owns what it needs: a loop that stops may drop us. A zone's file is read on the pool as well.
-    auto store_it = [&store = store_, &zones = zones_, schedule = *schedule,
-                     request = std::move(request),
+    // Owns what it needs: it may go on after the deadline. A zone's file is read on the pool as
+    // well.
+    auto store_it = [&store = services_.store, &zones = services_.zones, schedule = *schedule,
+                     on_created = services_.on_created, request = std::move(request),
                      job = std::move(*job)]() mutable -> Result<CronCreated> {
         auto zone = zones.find(job.timezone);
         if (!zone) return fail(std::move(zone.error()));
@@ -132,11 +124,13 @@ Task<core::Outcome> CronHost::create(core::AdmittedCall call) {
         if (!next)
             return fail(ErrorCode::kInvalidArgs, "schedule: it never comes in this time zone");
         job.next_run_at = *next;
-        return store.create(request, job, kMostJobsPerTenant);
+        auto created = store.create(request, job, kMostJobsPerTenant);
+        if (created) on_created();  // whether or not somebody still waits
+        return created;
     };
-    const auto created = co_await pool_.run(std::move(store_it));
+    const auto created = co_await run_within(services_.pool, std::move(store_it),
+                                             services_.timers_here(), call.deadline());
     if (!created) co_return fail(created.error());
-    on_created_();
     std::string content;
     json::Writer writer(content);
     writer.begin_object().key("operation_id").string(created->operation_id);
@@ -155,9 +149,10 @@ Task<core::Outcome> CronHost::list(core::AdmittedCall call) {
     if (!cursor.empty() && !json::formats::is_uuid(cursor))
         co_return fail(ErrorCode::kInvalidArgs,
                        "/cursor: not a next_cursor of cron.list; leave it out to start over");
-    auto look = [&store = store_, tenant = TenantId(std::string(call.call().tenant)), cursor,
-                 limit] { return store.list(tenant, cursor, limit, kMostPageBytes); };
-    const auto page = co_await pool_.run(std::move(look));
+    auto look = [&store = services_.store, tenant = TenantId(std::string(call.call().tenant)),
+                 cursor, limit] { return store.list(tenant, cursor, limit, kMostPageBytes); };
+    const auto page = co_await run_within(services_.pool, std::move(look), services_.timers_here(),
+                                          call.deadline());
     if (!page) co_return fail(page.error());
     std::string content;
     json::Writer writer(content);
@@ -177,9 +172,10 @@ Task<core::Outcome> CronHost::remove(core::AdmittedCall call) {
     const auto args = json::Value::parse(call.args());
     if (!args) co_return fail(args.error());
     const std::string job_id = text_or(*args, "job_id");
-    auto take_away = [&store = store_, request = request_of(call, content_of(call, *args)),
+    auto take_away = [&store = services_.store, request = request_of(call, content_of(call, *args)),
                       job_id] { return store.remove(request, job_id); };
-    const auto operation_id = co_await pool_.run(std::move(take_away));
+    const auto operation_id = co_await run_within(services_.pool, std::move(take_away),
+                                                  services_.timers_here(), call.deadline());
     if (!operation_id) co_return fail(operation_id.error());
     std::string content;
     json::Writer(content)

@@ -2,7 +2,7 @@
 
 #include "base/clock.hpp"
 #include "base/id_source.hpp"
-#include "base/task/blocking_pool.hpp"
+#include "base/task/run_within.hpp"
 #include "core/call/tool_host.hpp"
 #include "hosts/cron/cron_store.hpp"
 #include "hosts/cron/time_zones.hpp"
@@ -10,20 +10,30 @@
 #include <functional>
 #include <mutex>
 #include <string>
+#include <utility>
 
 namespace crab::cron {
 
 /// Runs cron.create, cron.list and cron.remove (cron_tools.hpp), in the gateway or in a process of
 /// its own. Tenant, agent and session come from the call, never from its arguments. Called on any
-/// event loop; its arguments must outlive it, and `ids` is not shared. Source:
-/// docs/protocols/rtp.md, section 11.
+/// event loop. Source: docs/protocols/rtp.md, section 11.
 class CronHost final : public core::ToolHost {
 public:
     static constexpr std::size_t kMostJobsPerTenant = 1000;
 
-    /// `on_created` is called on any thread when a job has been created: CronScheduler::wake().
-    CronHost(CronStore& store, TimeZones& zones, BlockingPool& pool, const Clock& clock,
-             IdSource& ids, std::function<void()> on_created);
+    /// All must outlive the host.
+    struct Services {
+        CronStore& store;
+        TimeZones& zones;
+        BlockingPool& pool;
+        const Clock& clock;
+        IdSource& ids;  ///< not shared
+        TimersHere timers_here;
+        /// Called on a thread of the pool when a job has been created, also after its call has
+        /// ended: CronScheduler::wake()
+        std::function<void()> on_created;
+    };
+    explicit CronHost(Services services) : services_(std::move(services)) {}
 
     /// Errors: kInvalidArgs, kToolNotFound for other tools, and those of CronStore and TimeZones.
     Task<core::Outcome> run(core::AdmittedCall call, core::FrameSink& sink) override;
@@ -34,15 +44,12 @@ private:
     Task<core::Outcome> remove(core::AdmittedCall call);
     CronRequest request_of(const core::AdmittedCall& call, std::string content);
     std::string new_id();
-    SystemTime now() const { return std::chrono::floor<Milliseconds>(clock_.system_now()); }
+    SystemTime now() const {
+        return std::chrono::floor<Milliseconds>(services_.clock.system_now());
+    }
 
-    CronStore& store_;
-    TimeZones& zones_;
-    BlockingPool& pool_;
-    const Clock& clock_;
+    const Services services_;
     std::mutex ids_mutex_;
-    IdSource& ids_;
-    const std::function<void()> on_created_;
 };
 
 }  // namespace crab::cron

@@ -8,6 +8,7 @@
 #include "json/value.hpp"
 
 #include <array>
+#include <future>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -28,7 +29,7 @@ struct Caller {
 /// The host behind a pipeline, which checks schemas as it does for every front.
 struct CronHostTest : testing::Test {
     TestLoop loop;
-    BlockingPool pool{1};
+    BlockingPool pool{1}, host_pool{1};
     IdSource ids{loop.clock, 1}, host_ids{loop.clock, 2};
     core::Registry registry;
     Published<core::CallRules> rules{std::make_shared<const core::CallRules>()};
@@ -40,7 +41,7 @@ struct CronHostTest : testing::Test {
     std::optional<core::Pipeline> pipeline;
     CronStoreMemory store;
     TimeZones zones;
-    int woken = 0;
+    std::atomic<int> woken = 0;
     std::uint64_t calls = 0;
 
     CronHostTest() {
@@ -49,8 +50,14 @@ struct CronHostTest : testing::Test {
         set.callers_are_gateways = true;   // the host as such takes what its gateway says
         set.rates = std::make_shared<core::RateLimits>(std::vector<core::RateRule>{});
         rules.set(std::make_shared<const core::CallRules>(std::move(set)));
-        const auto host = std::make_shared<CronHost>(store, zones, pool, loop.clock, host_ids,
-                                                     [this] { ++woken; });
+        const auto host = std::make_shared<CronHost>(
+            CronHost::Services{.store = store,
+                               .zones = zones,
+                               .pool = host_pool,
+                               .clock = loop.clock,
+                               .ids = host_ids,
+                               .timers_here = [this]() -> TimerWheel& { return loop.timers; },
+                               .on_created = [this] { ++woken; }});
         std::vector<core::ToolRef> tools;
         for (core::ToolSpec& spec : cron_tools()) {
             auto tool = core::make_tool(std::move(spec)).value();
@@ -277,6 +284,38 @@ TEST_F(CronHostTest, ATenantHasAThousandJobsAtMost) {
     EXPECT_EQ(error.code, ErrorCode::kRateLimited);
     EXPECT_FALSE(error.may_retry());
     EXPECT_TRUE(call("cron.create", R"({"name":"n","schedule":"@daily"})", {.tenant = "other"}));
+}
+
+TEST_F(CronHostTest, AStoreThatHangsHoldsNoCallBeyondItsDeadline) {
+    const std::string job = *create("30 7 * * *").find("job_id")->as_string();
+    std::promise<void> go_on;
+    host_pool.post([held = go_on.get_future().share()] { held.wait(); });
+    const auto principal = core::principal_of("caller/ann");
+    for (const auto& [tool, args] : std::initializer_list<std::pair<std::string, std::string>>{
+             {"cron.create", R"({"name":"n","schedule":"30 7 * * *"})"},
+             {"cron.list", "{}"},
+             {"cron.remove", R"({"job_id":")" + job + R"("})"}}) {
+        core::Call made;
+        made.id = tool;
+        made.tool = tool;
+        made.args = args;
+        made.tenant = "acme";
+        made.context.agent_id = "butler";
+        made.context.session_id = "s1";
+        made.timeout = 1s;
+        core::FrameSink sink;
+        const auto started =
+            loop.start(pipeline->run(core::AuthenticatedCall(made, principal), sink));
+        ASSERT_TRUE(loop.run(pool.run([] { return Result<void>{}; }))) << "it is recorded";
+        loop.settle();
+        EXPECT_FALSE(started->ended());
+        loop.advance(2s);
+        ASSERT_TRUE(started->ended()) << tool;
+        EXPECT_EQ(started->get().outcome->error().code, ErrorCode::kTimeout) << tool;
+    }
+    go_on.set_value();
+    host_pool.settle();
+    EXPECT_THAT(listed(), ElementsAre(job)) << "nothing was done for those that had left";
 }
 
 TEST_F(CronHostTest, AFailingStoreIsUnavailable) {

@@ -98,8 +98,14 @@ core::ToolResult page_result(const MemoryPage& page, const std::string& next_cur
 
 }  // namespace
 
-MemoryHost::MemoryHost(MemoryStore& store, BlockingPool& pool, const Clock& clock, IdSource& ids)
-    : store_(store), pool_(pool), clock_(clock), ids_(ids), writes_(store, pool, clock) {}
+MemoryHost::MemoryHost(MemoryStore& store, BlockingPool& pool, const Clock& clock, IdSource& ids,
+                       TimersHere timers_here)
+    : store_(store),
+      pool_(pool),
+      clock_(clock),
+      ids_(ids),
+      timers_here_(std::move(timers_here)),
+      writes_(store, pool, clock) {}
 
 Task<core::Outcome> MemoryHost::run(core::AdmittedCall call, core::FrameSink&) {
     if (!call.principal()->may_act_in(tenant_of(call.call())))
@@ -139,7 +145,7 @@ Task<core::Outcome> MemoryHost::append(core::AdmittedCall call) {
     auto entries = read_arguments(call, read_append);
     if (!entries) co_return fail(std::move(entries.error()));
     auto write = write_of(call, std::move(*entries));
-    const auto written = co_await writes_.write(std::move(write), call.deadline());
+    const auto written = co_await writes_.write(std::move(write), timers_here_(), call.deadline());
     if (!written) co_return fail(written.error());
     co_return append_result(*written);
 }
@@ -148,7 +154,7 @@ Task<core::Outcome> MemoryHost::remove(core::AdmittedCall call) {
     auto what = read_arguments(call, read_delete);
     if (!what) co_return fail(std::move(what.error()));
     auto write = write_of(call, std::move(*what));
-    const auto written = co_await writes_.write(std::move(write), call.deadline());
+    const auto written = co_await writes_.write(std::move(write), timers_here_(), call.deadline());
     if (!written) co_return fail(written.error());
     co_return delete_result(*written);
 }
@@ -163,9 +169,9 @@ Task<core::Outcome> MemoryHost::query(core::AdmittedCall call) {
         if (!after) co_return fail(std::move(after.error()));
         query.after = std::move(*after);
     }
-    // owns what it reads: a stopping loop may drop us
+    // owns what it reads: it may go on after the deadline
     auto look = [&store = store_, scope, query] { return store.query(scope, query); };
-    const auto page = co_await pool_.run(std::move(look));
+    const auto page = co_await run_within(pool_, std::move(look), timers_here_(), call.deadline());
     if (!page) co_return fail(page.error());
     co_return page_result(
         *page, page->next.empty() ? std::string{} : to_cursor(page->next, scope, query, now()));

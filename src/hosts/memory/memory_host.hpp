@@ -2,7 +2,7 @@
 
 #include "base/clock.hpp"
 #include "base/id_source.hpp"
-#include "base/task/blocking_pool.hpp"
+#include "base/task/run_within.hpp"
 #include "core/call/tool_host.hpp"
 #include "hosts/memory/memory_store.hpp"
 #include "hosts/memory/write_queue.hpp"
@@ -17,10 +17,11 @@ namespace crab::memory {
 /// "Memory host".
 class MemoryHost final : public core::ToolHost {
 public:
-    MemoryHost(MemoryStore& store, BlockingPool& pool, const Clock& clock, IdSource& ids);
+    MemoryHost(MemoryStore& store, BlockingPool& pool, const Clock& clock, IdSource& ids,
+               TimersHere timers_here);
 
-    /// Errors: kInvalidArgs, kToolNotFound for other tools, and those of WriteQueue::write() and
-    /// MemoryStore.
+    /// Errors: kInvalidArgs, kToolNotFound for other tools, kTimeout at the call's deadline, and
+    /// those of WriteQueue::write() and MemoryStore.
     Task<core::Outcome> run(core::AdmittedCall call, core::FrameSink& sink) override;
 
 private:
@@ -36,6 +37,7 @@ private:
     const Clock& clock_;
     std::mutex ids_mutex_;
     IdSource& ids_;
+    const TimersHere timers_here_;
     WriteQueue writes_;
 };
 

@@ -29,9 +29,11 @@ WriteQueue::WriteQueue(MemoryStore& store, BlockingPool& pool, const Clock& cloc
           [&store](std::vector<MemoryWrite>& writes) { return store.write(writes); }, pool, clock) {
 }
 
-Task<Result<MemoryWritten>> WriteQueue::write(MemoryWrite change, Deadline deadline) {
+Task<Result<MemoryWritten>> WriteQueue::write(MemoryWrite change, TimerWheel& timers,
+                                              Deadline deadline) {
     const std::size_t weight = weight_of(change), bytes = bytes_of(change);
-    return queue_.ask(std::move(change), {.weight = weight, .bytes = bytes, .deadline = deadline});
+    return queue_.ask(std::move(change),
+                      {.weight = weight, .bytes = bytes, .deadline = deadline, .timers = &timers});
 }
 
 }  // namespace crab::memory

@@ -19,10 +19,10 @@ public:
     WriteQueue(MemoryStore& store, BlockingPool& pool, const Clock& clock)
         : WriteQueue(store, pool, clock, Options{}) {}
 
-    /// Returns when the change is durable, on the caller's executor. Cancelling does not undo a
-    /// change. Errors: those of MemoryStore::write(); kRateLimited when too many wait; kTimeout
-    /// when `deadline` passed before its turn came (nothing was written).
-    Task<Result<MemoryWritten>> write(MemoryWrite change, Deadline deadline);
+    /// Returns when the change is durable, on the caller's executor. `timers` are the caller's.
+    /// Errors: those of MemoryStore::write(); kRateLimited when too many wait; kTimeout at
+    /// `deadline` and kCancelled, which say whether the change may still be made.
+    Task<Result<MemoryWritten>> write(MemoryWrite change, TimerWheel& timers, Deadline deadline);
 
 private:
     BatchQueue<MemoryWrite, MemoryWritten> queue_;

@@ -58,7 +58,7 @@ struct WriteQueueTest : testing::Test {
                           .operation_id = operation,
                           .at = loop.clock.system_now(),
                           .change = std::move(append)};
-        return loop.start(queue->write(std::move(write), deadline));
+        return loop.start(queue->write(std::move(write), loop.timers, deadline));
     }
     /// Lets all batches through and runs until every one of `started` has its answer.
     void finish(std::initializer_list<std::shared_ptr<Started<Result<MemoryWritten>>>> started) {
@@ -122,11 +122,28 @@ TEST_F(WriteQueueTest, AChangeWhoseDeadlineHasPassedIsNotWritten) {
     const auto a = start("a");
     store.entered.acquire();
     const auto late = start("late", loop.in(1s)), b = start("b", loop.in(3s));
-    loop.clock.advance(2s);
+    loop.advance(2s);
     finish({a, late, b});
     EXPECT_EQ(late->get().error().code, ErrorCode::kTimeout);
     EXPECT_TRUE(b->get());
     EXPECT_EQ(store.batches, (std::vector<std::size_t>{1, 1}));
+}
+
+TEST_F(WriteQueueTest, AStoreThatHangsHoldsNobodyBeyondItsDeadline) {
+    open();
+    const auto being_written = start("a", loop.in(1s));
+    store.entered.acquire();
+    const auto waiting = start("b", loop.in(1s)), left = start("c");
+    loop.advance(2s);
+    loop.cancel(*left);
+    ASSERT_TRUE(being_written->ended() && waiting->ended() && left->ended());
+    EXPECT_EQ(being_written->get().error().code, ErrorCode::kTimeout);
+    EXPECT_TRUE(being_written->get().error().message.contains("may still take effect"));
+    EXPECT_EQ(waiting->get().error().code, ErrorCode::kTimeout);
+    EXPECT_EQ(left->get().error().code, ErrorCode::kCancelled);
+    const auto next = start("d");
+    finish({next});
+    EXPECT_EQ(store.batches, (std::vector<std::size_t>{1, 1})) << "b and c were not written";
 }
 
 TEST_F(WriteQueueTest, AStoreThatThrowsIsAnErrorForItsBatchOnly) {

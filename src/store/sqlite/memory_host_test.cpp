@@ -63,7 +63,8 @@ struct MemoryHostTest : testing::Test {
         store = std::move(
             MemoryStoreSqlite::open(folder / "memory.db", {.durability = Durability::kProcess})
                 .value());
-        host = std::make_shared<memory::MemoryHost>(*store, pool, loop.clock, host_ids);
+        host = std::make_shared<memory::MemoryHost>(
+            *store, pool, loop.clock, host_ids, [this]() -> TimerWheel& { return loop.timers; });
         for (const core::ToolSpec& spec : memory::memory_tools()) {
             auto tool = core::make_tool(spec).value();
             tool->host = host;
