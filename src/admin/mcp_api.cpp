@@ -72,9 +72,31 @@ std::optional<json::Value> body_of(net::HttpExchange& exchange) {
     return std::nullopt;
 }
 
+std::unexpected<Error> wrong_approval() {
+    return fail(ErrorCode::kInvalidArgs,
+                "say in `entries` what is approved: kind, name and digest of each, as diff has "
+                "shown them");
+}
+
 std::string text_member(const json::Value& body, std::string_view name) {
     const json::Value* const member = body.find(name);
     return member != nullptr && member->as_string() != nullptr ? *member->as_string() : "";
+}
+
+/// Nobody approves what was not shown: each entry is named with the digest that was shown with it.
+Result<std::vector<McpApproval>> approvals_of(const json::Value& body) {
+    std::vector<McpApproval> entries;
+    const json::Value* const given = body.find("entries");
+    if (given != nullptr && given->as_array() != nullptr) {
+        for (const json::Value& one : *given->as_array()) {
+            McpApproval entry{text_member(one, "kind"), text_member(one, "name"),
+                              text_member(one, "digest")};
+            if (entry.kind.empty() || entry.digest.empty()) return wrong_approval();
+            entries.push_back(std::move(entry));
+        }
+    }
+    if (entries.empty()) return wrong_approval();
+    return entries;
 }
 
 }  // namespace
@@ -266,28 +288,28 @@ Task<void> McpApi::diff(net::HttpExchange& exchange, std::string name) {
     for (const McpChange& change : *changes)
         out.push_back(json::Value::object({{"kind", change.kind},
                                            {"name", change.name},
+                                           {"why", change.why},
                                            {"before", change.before},
-                                           {"after", change.after}}));
+                                           {"after", change.after},
+                                           {"digest", change.digest}}));
     respond(exchange, json::Value::object({{"changes", std::move(out)}}));
 }
 
 Task<void> McpApi::approve(net::HttpExchange& exchange, std::string name) {
     const auto body = body_of(exchange);
     if (!body) co_return;
-    std::vector<std::string> names;
-    if (const json::Value* const given = body->find("names"); given && given->as_array()) {
-        for (const json::Value& one : *given->as_array()) {
-            if (one.as_string() != nullptr) names.push_back(*one.as_string());
-        }
-    }
+    auto entries = approvals_of(*body);
+    if (!entries) co_return refuse(exchange, entries.error());
     const bool known = co_await services_.pool.run([this, name] { return knows(name); });
     if (!known)
         co_return refuse(exchange,
                          {.code = ErrorCode::kNotFound, .message = "there is no such MCP server"});
     // Not in the pool: it waits for the pool itself.
     McpServersControl* const control = services_.control();
-    Result<std::vector<std::string>> approved = std::vector<std::string>();
-    if (control != nullptr) approved = co_await control->approve(name, names);
+    if (control == nullptr)
+        co_return refuse(exchange,
+                         {.code = ErrorCode::kUnavailable, .message = "no MCP servers run"});
+    const auto approved = co_await control->approve(name, std::move(*entries));
     if (!approved) co_return refuse(exchange, approved.error());
     respond(exchange, json::Value::object({{"approved", texts(*approved)}}));
 }

@@ -31,7 +31,13 @@ struct McpServerState {
 struct McpChange {
     std::string kind;  ///< `tool`, `prompt`, `resource`, `instructions`
     std::string name;
+    std::string why;     ///< `new`, `changed`, `looks alike`, …
     std::string before, after;  ///< what is pinned, as JSON; empty: it was, or is, not there
+    std::string digest;  ///< of what is approved with it
+};
+/// One of them as it was shown to whoever approves it.
+struct McpApproval {
+    std::string kind, name, digest;
 };
 
 /// A login at a server that has begun.
@@ -48,12 +54,11 @@ public:
     virtual std::vector<McpServerState> states() = 0;
     /// What waits for an approval. Errors: kNotFound, kUnavailable.
     virtual Result<std::vector<McpChange>> diff(std::string_view server) = 0;
-    /// Approves these entries, or all that wait; returns their names. After a diff() it approves
-    /// what that has shown only. From any loop, where it does not block. Errors: kNotFound for a
-    /// server or a name that does not wait, kConflict for an entry that has changed since it was
-    /// shown, kUnavailable when it cannot be stored.
+    /// Approves these entries, all or none; returns their names. From any loop, where it does not
+    /// block. Errors: kNotFound for a server or an entry that does not wait, kConflict for one that
+    /// is not what was shown, kUnavailable when it cannot be stored.
     virtual Task<Result<std::vector<std::string>>> approve(std::string server,
-                                                           std::vector<std::string> names) = 0;
+                                                           std::vector<McpApproval> entries) = 0;
     /// Begins a login of `principal`; empty: of the gateway itself. Errors: kNotFound,
     /// kInvalidArgs for a server or an address that has none, kAuthRequired for one that cannot be
     /// logged in at safely, those of asking it.

@@ -1568,8 +1568,11 @@ class Mcp(CliTest):
         self.assertIn("other.example", self.good("mcp", "list"))
         for wrong in (("A", "https://x"), ("x", "npx -y thing"), ("x", "--env", "NONE_SET", "y")):
             self.assertEqual(self.crab("mcp", "add", *wrong).returncode, 2, wrong)
+        unseen = self.crab("mcp", "approve", "hub")
+        self.assertEqual(unseen.returncode, 1, unseen.stderr)
+        self.assertIn("crab mcp diff hub", unseen.stderr)
         self.good("mcp", "diff", "hub")
-        self.good("mcp", "approve", "hub")
+        self.assertIn("Nothing waits", self.good("mcp", "approve", "hub"))
         self.assertEqual(self.crab("mcp", "login", "none").returncode, 5)
         self.assertIn("it is a program", self.crab("mcp", "login", "files").stderr)
         self.assertEqual(self.crab("mcp", "login", "hub", "--for", "ann").returncode, 2)

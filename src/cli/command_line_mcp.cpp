@@ -53,10 +53,10 @@ void CommandLine::mcp() {
     server_name(diff, diff_options->name)->required();
     asks(diff, *diff_options);
     auto [approve, approve_options] =
-        leaf<McpApprove>(parent, "approve", "Approve descriptions that are new or have changed",
+        leaf<McpApprove>(parent, "approve", "Approve descriptions as crab mcp diff has shown them",
                          "  crab mcp approve github\n  crab mcp approve github create_issue");
     server_name(approve, approve_options->name)->required();
-    approve->add_option("entry", approve_options->entries, "Which (default: all that wait)")
+    approve->add_option("entry", approve_options->entries, "Which (default: all that were shown)")
         ->type_name("ENTRY");
     local(approve, approve_options->target);
     mcp_logins(parent);

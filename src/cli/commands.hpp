@@ -397,7 +397,7 @@ struct McpDiff {
 struct McpApprove {
     Target target;
     std::string name;
-    std::vector<std::string> entries;  ///< empty: all that wait
+    std::vector<std::string> entries;  ///< empty: all that were shown
 };
 struct McpLogin {
     Target target;

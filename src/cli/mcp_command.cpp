@@ -1,10 +1,12 @@
 #include "cli/admin_client.hpp"
 #include "cli/commands.hpp"
+#include "cli/mcp_shown.hpp"
 #include "cli/output/exit_codes.hpp"
 #include "cli/output/pretty_json.hpp"
 #include "cli/output/table.hpp"
 #include "net/codec/url.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include <fmt/format.h>
@@ -103,6 +105,45 @@ Result<json::Value> server_of(const McpAdd& options) {
     return server;
 }
 
+/// What an approval names.
+json::Value named(const json::Value& change) {
+    return json::Value::object({{"kind", text_of(change, "kind")},
+                                {"name", text_of(change, "name")},
+                                {"digest", text_of(change, "digest")}});
+}
+
+void print_changes(const json::Value& reply, const std::string& server) {
+    if (items_of(reply, "changes").empty()) {
+        print_line("Nothing waits for an approval.");
+        return;
+    }
+    for (const json::Value& change : items_of(reply, "changes")) {
+        const std::string before = text_of(change, "before"), after = text_of(change, "after");
+        print_line(Terminal::out().paint(
+            Colour::kBold, printable(fmt::format("{} {} ({})", text_of(change, "kind"),
+                                                 text_of(change, "name"), text_of(change, "why")))));
+        if (!before.empty()) print_line("- " + printable(before));
+        if (!after.empty()) print_line("+ " + printable(after));
+    }
+    print_line(printable(fmt::format("\ncrab mcp approve {} approves them.", server)));
+}
+
+/// Those of `shown` that the command names, or all. Errors: kNotFound.
+Result<json::Value::Items> chosen_of(const json::Value::Items& shown, const McpApprove& options) {
+    if (options.entries.empty()) return shown;
+    json::Value::Items chosen;
+    for (const std::string& name : options.entries) {
+        const std::size_t before = chosen.size();
+        for (const json::Value& entry : shown) {
+            if (text_of(entry, "name") == name) chosen.push_back(entry);
+        }
+        if (chosen.size() == before)
+            return fail(ErrorCode::kNotFound,
+                        fmt::format("{} was not shown by crab mcp diff {}", name, options.name));
+    }
+    return chosen;
+}
+
 }  // namespace
 
 int run(const McpStatus& options) {
@@ -173,32 +214,44 @@ int run(const McpRemove& options) {
 int run(const McpDiff& options) {
     const Result<json::Value> reply = fetch(options.target, path_of(options.name, "/diff"));
     if (!reply) return report(reply.error());
-    if (options.output == Output::kJson) return print_json(*reply), kExitOk;
-    if (items_of(*reply, "changes").empty()) {
-        print_line("Nothing waits for an approval.");
-        return kExitOk;
+    json::Value::Items shown;
+    for (const json::Value& change : items_of(*reply, "changes")) shown.push_back(named(change));
+    if (options.output == Output::kJson) {
+        print_json(*reply);
+    } else {
+        print_changes(*reply, options.name);
     }
-    for (const json::Value& change : items_of(*reply, "changes")) {
-        const std::string before = text_of(change, "before"), after = text_of(change, "after");
-        print_line(Terminal::out().paint(
-            Colour::kBold,
-            printable(fmt::format("{} {}", text_of(change, "kind"), text_of(change, "name")))));
-        if (!before.empty()) print_line("- " + printable(before));
-        if (!after.empty()) print_line("+ " + printable(after));
-    }
-    print_line(printable(fmt::format("\ncrab mcp approve {} approves them.", options.name)));
+    if (const auto kept = keep_shown(options.name, std::move(shown)); !kept)
+        complain("crab mcp approve will not know that this was shown: " + kept.error().message);
     return kExitOk;
 }
 
 int run(const McpApprove& options) {
+    const auto shown = find_shown(options.name);
+    if (!shown)
+        return report(fail(ErrorCode::kConflict,
+                           fmt::format("look at what would be approved first: crab mcp diff {}",
+                                       options.name))
+                          .error());
+    auto chosen = chosen_of(*shown, options);
+    if (!chosen) return report(chosen.error());
+    if (chosen->empty()) {
+        print_line("Nothing waits for an approval.");
+        return kExitOk;
+    }
     Result<AdminClient> client = AdminClient::make(options.target);
     if (!client) return report(client.error());
-    json::Value names = json::Value::array();
-    for (const std::string& entry : options.entries) names.push_back(entry);
-    const auto reply = accepted(client->post(path_of(options.name, "/approve"),
-                                             json::Value::object({{"names", std::move(names)}})));
+    const auto reply = accepted(client->post(
+        path_of(options.name, "/approve"),
+        json::Value::object({{"entries", json::Value::array(*chosen)}})));
     if (!reply) return report(reply.error());
+    json::Value::Items left;
+    for (const json::Value& entry : *shown) {
+        if (std::ranges::find(*chosen, entry) == chosen->end()) left.push_back(entry);
+    }
     print_line(fmt::format("{} approved", items_of(*reply, "approved").size()));
+    if (const auto kept = keep_shown(options.name, std::move(left)); !kept)
+        complain(kept.error().message);
     return kExitOk;
 }
 

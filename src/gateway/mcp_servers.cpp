@@ -387,14 +387,21 @@ Result<std::vector<admin::McpChange>> McpServers::diff(std::string_view server) 
     if (!held) return fail(std::move(held.error()));
     std::vector<admin::McpChange> changes;
     for (mcp::HeldBack& each : *held)
-        changes.push_back(
-            {std::move(each.kind), std::move(each.key), std::move(each.was), std::move(each.now)});
+        changes.push_back({.kind = std::move(each.kind),
+                           .name = std::move(each.key),
+                           .why = std::string(mcp::name_of(each.why)),
+                           .before = std::move(each.was),
+                           .after = std::move(each.now),
+                           .digest = std::move(each.digest)});
     return changes;
 }
 
-Task<Result<std::vector<std::string>>> McpServers::approve(std::string server,
-                                                           std::vector<std::string> names) {
-    return upstreams_->accept(std::move(server), std::move(names));
+Task<Result<std::vector<std::string>>> McpServers::approve(
+    std::string server, std::vector<admin::McpApproval> entries) {
+    std::vector<mcp::SeenEntry> seen;
+    for (admin::McpApproval& each : entries)
+        seen.push_back({std::move(each.kind), std::move(each.name), std::move(each.digest)});
+    return upstreams_->accept(std::move(server), std::move(seen));
 }
 
 // ---- Logins

@@ -63,8 +63,8 @@ public:
 
     std::vector<admin::McpServerState> states() override;
     Result<std::vector<admin::McpChange>> diff(std::string_view server) override;
-    Task<Result<std::vector<std::string>>> approve(std::string server,
-                                                   std::vector<std::string> names) override;
+    Task<Result<std::vector<std::string>>> approve(
+        std::string server, std::vector<admin::McpApproval> entries) override;
     Result<admin::McpLoginBegun> begin_login(std::string_view server, std::string_view principal,
                                              std::string_view redirect_uri) override;
     Result<void> finish_login(std::string_view server, std::string_view login,

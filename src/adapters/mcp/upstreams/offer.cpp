@@ -93,13 +93,14 @@ std::vector<HeldBack> find_look_alikes(const ReadLists& lists, const LookAlikes&
     std::vector<HeldBack> held;
     if (elsewhere.empty()) return held;
     const auto look_at = [&](std::string_view kind, const std::string& name) {
-        std::string other = elsewhere.find(name);
+        const std::string other = elsewhere.find(name);
         if (!other.empty())
             held.push_back({.kind = std::string(kind),
                             .key = name,
                             .why = HeldBack::Why::kLooksAlike,
-                            .was = std::move(other),
-                            .now = name});
+                            .was = other,
+                            .now = name,
+                            .digest = crypto::sha256_hex(other)});
     };
     for (const ReadTool& tool : lists.tools.tools) look_at(kToolPin, tool.facts.name);
     for (const Catalog::Entry& prompt : lists.prompts.entries) look_at(kPromptPin, prompt.key);

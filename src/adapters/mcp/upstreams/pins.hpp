@@ -47,8 +47,13 @@ struct HeldBack {
     Why why = Why::kNew;
     std::string was;  ///< the accepted text; empty when there was none, or it was too long
     std::string now;
-    std::string digest{};  ///< of `now`
+    std::string digest{};  ///< of what is accepted with it: `now`, or of a likeness `was`
     friend bool operator==(const HeldBack&, const HeldBack&) = default;
+};
+/// One of them as somebody has seen it.
+struct SeenEntry {
+    std::string kind, key, digest;
+    friend bool operator==(const SeenEntry&, const SeenEntry&) = default;
 };
 /// `new`, `changed`, `unreadable`, `looks alike`, `too many`
 std::string_view name_of(HeldBack::Why why);

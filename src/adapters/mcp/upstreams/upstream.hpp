@@ -54,13 +54,11 @@ public:
     /// All of it, texts included: for operators. Thread-safe.
     UpstreamStatus status() const;
     UpstreamStatus::State state() const;  ///< thread-safe
-    /// What is held back, as an operator sees it. From now on nothing else is accepted than what
-    /// was shown last. Thread-safe.
-    std::vector<HeldBack> show_held();
-    /// Accepts what is held back under these keys, or all of it if there are none; returns the
-    /// keys. Errors: kNotFound for a key that is not held back, kConflict for one that has changed
-    /// since it was shown, kUnavailable while the store cannot be read; those of the store.
-    Task<Result<std::vector<std::string>>> accept(std::vector<std::string> keys);
+    std::vector<HeldBack> held() const;   ///< what is held back; thread-safe
+    /// Accepts these, all or none, as they were seen; returns their keys. Errors: kNotFound for one
+    /// that is not held back, kConflict for one that is another one by now, kUnavailable while the
+    /// store cannot be read; those of the store.
+    Task<Result<std::vector<std::string>>> accept(std::vector<SeenEntry> entries);
     /// Tries at once to reach one that is away: somebody has logged in.
     void try_again();
 
@@ -85,7 +83,7 @@ private:
     Task<void> remember(Pins::PinDecision& judgement);
     void show(Offer offer);
     void note_lists(const Offer& offer);
-    bool differs_from_shown(const HeldBack& held) const;
+    Result<trust::Pin> pin_of(const SeenEntry& seen) const;
     core::ToolSource tool_source() const;
     std::string last_error() const;
 
@@ -138,8 +136,6 @@ private:
 
     mutable std::mutex status_mutex_;
     UpstreamStatus status_;
-    /// What of held back entries an operator was shown last; nothing was shown yet
-    std::optional<std::map<std::pair<std::string, std::string>, std::string>> shown_;
     ChangeSignal::Watch watch_, names_watch_;
 };
 

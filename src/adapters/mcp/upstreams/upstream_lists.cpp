@@ -114,12 +114,6 @@ std::string some_of(const Entries& entries, NameOf name_of) {
     return fmt::format("{}", fmt::join(names, ", "));
 }
 
-/// What an operator was shown of an entry; another text is another one.
-std::string sight_of(const HeldBack& held) {
-    return fmt::format("{} {} {}", name_of(held.why), held.digest,
-                       held.why == HeldBack::Why::kLooksAlike ? held.was : std::string());
-}
-
 }  // namespace
 
 Task<void> Upstream::load_pins() {
@@ -306,48 +300,43 @@ void Upstream::note_lists(const Offer& offer) {
     });
 }
 
-std::vector<HeldBack> Upstream::show_held() {
+std::vector<HeldBack> Upstream::held() const {
     const std::scoped_lock lock(status_mutex_);
-    shown_.emplace();
-    for (const HeldBack& each : status_.held)
-        shown_->emplace(std::pair(each.kind, each.key), sight_of(each));
     return status_.held;
 }
 
-/// Whether an operator has seen another text of it than there is now.
-bool Upstream::differs_from_shown(const HeldBack& held) const {
-    const std::scoped_lock lock(status_mutex_);
-    if (!shown_) return false;
-    const auto seen = shown_->find(std::pair(held.kind, held.key));
-    return seen == shown_->end() || seen->second != sight_of(held);
+/// What accepts an entry as somebody has seen it, if it still is so.
+Result<trust::Pin> Upstream::pin_of(const SeenEntry& seen) const {
+    const HeldBack* other = nullptr;
+    for (const HeldBack& each : held_) {
+        if (each.kind != seen.kind || each.key != seen.key) continue;
+        if (each.why == HeldBack::Why::kUnreadable)
+            return fail(ErrorCode::kUnavailable, "the store of pins cannot be read");
+        if (each.digest == seen.digest) {
+            const bool name = each.why == HeldBack::Why::kLooksAlike;
+            return pins_.pin_of({.kind = name ? std::string(kNamePin) : each.kind,
+                                 .key = each.key,
+                                 .text = name ? each.was : each.now});
+        }
+        other = &each;
+    }
+    if (other == nullptr)
+        return fail(ErrorCode::kNotFound,
+                    fmt::format("{} of {} is not held back", seen.key, source()));
+    return fail(ErrorCode::kConflict,
+                fmt::format("{} of {} is not what was shown, nothing is accepted: look again with "
+                            "crab mcp diff {}",
+                            seen.key, source(), source()));
 }
 
-Task<Result<std::vector<std::string>>> Upstream::accept(std::vector<std::string> keys) {
+Task<Result<std::vector<std::string>>> Upstream::accept(std::vector<SeenEntry> entries) {
     std::vector<trust::Pin> pins;
-    std::vector<std::string> accepted, changed;
-    for (const HeldBack& each : held_) {
-        if (!keys.empty() && std::ranges::find(keys, each.key) == keys.end()) continue;
-        if (each.why == HeldBack::Why::kUnreadable)
-            co_return fail(ErrorCode::kUnavailable, "the store of pins cannot be read");
-        if (differs_from_shown(each)) {
-            changed.push_back(each.key);
-            continue;
-        }
-        const bool name = each.why == HeldBack::Why::kLooksAlike;
-        pins.push_back(pins_.pin_of({.kind = name ? std::string(kNamePin) : each.kind,
-                                     .key = each.key,
-                                     .text = name ? each.was : each.now}));
-        accepted.push_back(each.key);
-    }
-    if (!changed.empty() && (!keys.empty() || pins.empty()))
-        co_return fail(ErrorCode::kConflict,
-                       fmt::format("{} of {} has changed since it was shown, nothing is accepted: "
-                                   "look again with crab mcp diff {}",
-                                   changed.front(), source(), source()));
-    for (const std::string& key : keys) {
-        if (std::ranges::find(accepted, key) == accepted.end())
-            co_return fail(ErrorCode::kNotFound,
-                           fmt::format("{} of {} is not held back", key, source()));
+    std::vector<std::string> accepted;
+    for (const SeenEntry& seen : entries) {
+        auto pin = pin_of(seen);
+        if (!pin) co_return fail(std::move(pin.error()));
+        pins.push_back(std::move(*pin));
+        accepted.push_back(seen.key);
     }
     if (pins.empty()) co_return accepted;
     auto stored =

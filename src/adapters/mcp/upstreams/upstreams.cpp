@@ -91,7 +91,7 @@ Result<std::vector<HeldBack>> Upstreams::diff(std::string_view source) const {
     const auto upstream = find(source);
     if (!upstream)
         return fail(ErrorCode::kNotFound, fmt::format("no MCP server has the name {}", source));
-    return upstream->show_held();
+    return upstream->held();
 }
 
 void Upstreams::try_again(std::string_view source) {
@@ -99,11 +99,11 @@ void Upstreams::try_again(std::string_view source) {
 }
 
 Task<Result<std::vector<std::string>>> Upstreams::accept(std::string source,
-                                                         std::vector<std::string> keys) {
+                                                         std::vector<SeenEntry> entries) {
     const auto upstream = find(source);
     if (!upstream)
         co_return fail(ErrorCode::kNotFound, fmt::format("no MCP server has the name {}", source));
-    co_return co_await run_on(upstream->home(), upstream->accept(std::move(keys)));
+    co_return co_await run_on(upstream->home(), upstream->accept(std::move(entries)));
 }
 
 }  // namespace crab::mcp

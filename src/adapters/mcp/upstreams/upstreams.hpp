@@ -46,7 +46,7 @@ public:
     Result<std::vector<HeldBack>> diff(std::string_view source) const;
     /// Upstream::accept(), from any loop.
     Task<Result<std::vector<std::string>>> accept(std::string source,
-                                                  std::vector<std::string> keys);
+                                                  std::vector<SeenEntry> entries);
 
 private:
     std::shared_ptr<Upstream> find(std::string_view source) const;
