@@ -322,15 +322,19 @@ void ChangeStreams::watch_resources(Listening& listening, std::string_view notif
             std::ranges::find(listening.uris, *uri) != listening.uris.end())
             continue;
         const auto target = view->find_resource(*uri, {}, budget);
-        if (!target || !target->exists(budget) || !may_read(*target->source, target->key)) continue;
+        if (!target || !target->exists(budget) || !target->source->watchable ||
+            !may_read(*target->source, target->key))
+            continue;
         HeldBytes bytes(uses_.state.watched.of(principal->id));
         if (!bytes.grow_to(bytes_of_watch(*uri))) break;  // the acknowledgement says what is told
         const auto updated = [updates = listening.updates, waiter = listening.waiter, uri = *uri] {
             updates->add(uri);
             waiter->wake();
         };
-        listening.resources.push_back(
-            {std::move(bytes), uses_.watches.watch(target->source->source, target->key, updated)});
+        auto handle =
+            uses_.watches.watch(target->source->source, target->key, principal->id, updated);
+        if (!handle) continue;
+        listening.resources.push_back({std::move(bytes), std::move(*handle)});
         listening.uris.push_back(*uri);
     }
 }

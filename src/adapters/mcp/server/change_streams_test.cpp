@@ -124,6 +124,33 @@ TEST_F(McpChangeStreams, WatchedResourcesAreToldUnderTheirClientsUri) {
     EXPECT_TRUE(until([&] { return watches.wanted("docs").empty(); }));
 }
 
+TEST_F(McpChangeStreams, AWatchThatCannotBeHeldIsRefused) {
+    Catalog docs{.resources = {{"a:1", R"({"uri":"a:1","name":"a"})"},
+                               {"a:2", R"({"uri":"a:2","name":"b"})"}}};
+    offer_source("docs", docs, {});
+    std::vector<std::optional<ResourceWatches::Handle>> others;
+    for (int i = 0; i < 256; ++i)
+        others.push_back(watches.watch("docs", fmt::format("o:{}", i),
+                                       fmt::format("caller/{}", i % 20), [] {}));
+    const std::string session = open();
+    const auto subscribe = [&](std::string_view uri) {
+        return post(session,
+                    request(1, "resources/subscribe", fmt::format(R"({{"uri":"{}"}})", uri)))
+            .body;
+    };
+    EXPECT_THAT(subscribe("a:1"), HasSubstr("too many resources of docs are watched"));
+    EXPECT_THAT(listen(R"({"resourceSubscriptions":["a:1"]})")->read_until("}\n\n"),
+                Not(HasSubstr("a:1")))
+        << "the acknowledgement says what is told";
+    others[0].reset();
+    EXPECT_THAT(subscribe("a:1"), HasSubstr(R"("result":{})"));
+    docs.source = "docs";  // whose server does not tell of changes now
+    catalogs.set("docs", std::make_shared<const Catalog>(docs));
+    EXPECT_THAT(subscribe("a:2"), HasSubstr("cannot be watched"));
+    EXPECT_THAT(listen(R"({"resourceSubscriptions":["a:2"]})")->read_until("}\n\n"),
+                Not(HasSubstr("a:2")));
+}
+
 TEST_F(McpChangeStreams, ARevokedCredentialEndsItsStreams) {
     // the listener of these tests gives principals no credential but their name's
     const auto mine = listen(R"({"toolsListChanged":true})");

@@ -215,6 +215,9 @@ Reply Methods::subscribe(const ClientRequest& request) {
     if (!target || !target->exists(budget) || !may_read(*target->source, target->key))
         return Reply::of_error(
             request, resource_not_found(*uri, "there is no such resource", request.revision));
+    if (!target->source->watchable)
+        return Reply::invalid_params(
+            request, "uri: this resource cannot be watched, for its server does not tell changes");
     // the callback must not hold the session: its last owner could be the one that is called
     const auto updated = [stream = request.session->shared_events(), uri = *uri] {
         std::string params, message;
@@ -225,9 +228,11 @@ Reply Methods::subscribe(const ClientRequest& request) {
     HeldBytes bytes(state_.watched.of(request.principal->id));
     if (!bytes.grow_to(bytes_of_watch(*uri)))
         return Reply::invalid_params(request, "uri: you watch too many resources");
-    Session::Watched watched{std::move(bytes),
-                             watches_.watch(target->source->source, target->key, updated)};
-    if (!request.session->watch(*uri, std::move(watched)))
+    auto handle = watches_.watch(target->source->source, target->key, request.principal->id, updated);
+    if (!handle)
+        return Reply::invalid_params(
+            request, fmt::format("uri: too many resources of {} are watched", target->source->source));
+    if (!request.session->watch(*uri, {std::move(bytes), std::move(*handle)}))
         return Reply::invalid_params(request, "uri: this session watches too many resources");
     return Reply::of_plain(request, "{}");
 }

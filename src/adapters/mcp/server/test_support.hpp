@@ -197,6 +197,7 @@ protected:
         }
         registry.change(connection, tools, {});
         catalog.source = source;
+        catalog.watchable = true;
         catalogs.set(source, std::make_shared<const Catalog>(std::move(catalog)));
     }
     static core::Outcome mcp_result(std::string object) {

@@ -13,7 +13,6 @@ namespace {
 
 constexpr DoublingDelay kPause{.first = Milliseconds(1'000), .longest = Milliseconds(60'000)};
 constexpr std::chrono::seconds kSubscribeWithin{10};
-constexpr std::size_t kMostUris = 256;
 constexpr std::chrono::seconds kReopenEvery{1};
 constexpr Milliseconds kTellEvery{100};
 constexpr std::size_t kMostUpdated = 1024;  // resources to be told of at a time
@@ -43,7 +42,7 @@ void ChangeWatch::look_again() {
     if (running_ && modern_) {
         // The stream that is open asks for other resources. It goes on until it is opened anew,
         // which is not done for each of many changes.
-        if (wanted() == asked_) return;
+        if (watches_.wanted(source_) == asked_) return;
         const SteadyTime when = asked_at_ + kReopenEvery;
         if (clock_.steady_now() < when) {
             if (!std::exchange(looking_later_, true))
@@ -88,13 +87,6 @@ Task<void> ChangeWatch::tell_later() {
     telling_later_ = false;
 }
 
-/// Those that are watched longest, so that nobody's new watches end those of others.
-std::vector<std::string> ChangeWatch::wanted() const {
-    std::vector<std::string> uris = watches_.wanted(source_);
-    if (uris.size() > kMostUris) uris.resize(kMostUris);
-    return uris;
-}
-
 std::string ChangeWatch::listen_params() const {
     const std::string& has = session_->server_capabilities();
     std::string params;
@@ -119,7 +111,7 @@ Task<void> ChangeWatch::listen() {
     std::uint64_t failures = 0;
     while (!stopping_ && session_->is_open()) {
         again_ = false;
-        asked_ = wanted();
+        asked_ = watches_.wanted(source_);
         asked_at_ = clock_.steady_now();
         UpstreamRequest request;
         request.method = "subscriptions/listen";
@@ -145,7 +137,7 @@ Task<void> ChangeWatch::listen() {
 Task<void> ChangeWatch::subscribe() {
     while (!stopping_ && std::exchange(again_, false)) {
         if (!has_capability(session_->server_capabilities(), "resources", "subscribe")) break;
-        const std::vector<std::string> uris = this->wanted();
+        const std::vector<std::string> uris = watches_.wanted(source_);
         const std::set<std::string> wanted(uris.begin(), uris.end());
         for (const std::string& uri : wanted) {
             if (stopping_ || !session_->is_open()) break;

@@ -42,7 +42,6 @@ private:
     Task<void> subscribe();
     Task<void> look_later(SteadyTime when);
     Task<void> tell_later();
-    std::vector<std::string> wanted() const;
     std::string listen_params() const;
     Task<bool> subscription(std::string_view method, const std::string& uri);
 

@@ -261,10 +261,12 @@ void Upstream::show(Offer offer) {
     if (session_) {
         const std::string& has = session_->server_capabilities();
         offer.catalog->completions = has_capability(has, "completions");
+        offer.catalog->watchable = has_capability(has, "resources", "subscribe");
         const auto extensions = json::find_raw(has, "extensions").value_or("{}");
         offer.catalog->ui = json::find_raw(extensions, kUiExtension).has_value();
     } else if (const auto all = uses_.catalogs.get(); all->contains(source())) {
         offer.catalog->completions = all->find(source())->second->completions;
+        offer.catalog->watchable = all->find(source())->second->watchable;
         offer.catalog->ui = all->find(source())->second->ui;
     }
     if (!settings_.pass_instructions) offer.catalog->instructions.clear();

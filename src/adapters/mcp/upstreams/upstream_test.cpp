@@ -722,7 +722,7 @@ TEST_F(McpUpstream, WatchedResourcesAreSubscribedToAndTheirChangesTold) {
     FakeSession& session = *connector.made.at(0);
     int told = 0;
     auto handle =
-        std::make_unique<ResourceWatches::Handle>(watches.watch("files", "a:b", [&] { ++told; }));
+        std::optional(watches.watch("files", "a:b", "caller/ann", [&] { ++told; }));
     until([&] { return session.count("resources/subscribe") == 1; });
     session.tell("notifications/resources/updated", R"({"uri":"a:b"})");
     EXPECT_EQ(told, 1);
@@ -742,15 +742,15 @@ TEST_F(McpUpstream, AListenStreamIsNotOpenedAnewForEachWatch) {
             co_return fail(ErrorCode::kCancelled, "cancelled");
         };
     };
-    const auto first = watches.watch("files", "a:1", [] {});
+    const auto first = watches.watch("files", "a:1", "caller/ann", [] {});
     ready();
     FakeSession& session = *connector.made.at(0);
     until([&] { return session.count("subscriptions/listen") == 1; });
     for (int i = 0; i < 50; ++i) {
-        const auto more = watches.watch("files", "a:" + std::to_string(i), [] {});
+        const auto more = watches.watch("files", "a:" + std::to_string(i), "caller/ann", [] {});
         loop.settle();
     }
-    const auto last = watches.watch("files", "b:1", [] {});
+    const auto last = watches.watch("files", "b:1", "caller/ann", [] {});
     loop.settle();
     EXPECT_EQ(session.count("subscriptions/listen"), 1U);
     loop.advance(1s);
@@ -762,7 +762,7 @@ TEST_F(McpUpstream, ManyChangesOfAResourceAreToldTogether) {
     ready();
     FakeSession& session = *connector.made.at(0);
     int told = 0;
-    const auto handle = watches.watch("files", "a:b", [&] { ++told; });
+    const auto handle = watches.watch("files", "a:b", "caller/ann", [&] { ++told; });
     for (int i = 0; i < 100; ++i)
         session.tell("notifications/resources/updated", R"({"uri":"a:b"})");
     EXPECT_EQ(told, 1) << "at once";

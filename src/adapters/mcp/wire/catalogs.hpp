@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,6 +30,7 @@ struct Catalog {
     TenantId tenant;  ///< empty: every tenant sees it
     std::vector<Entry> resources, templates, prompts;
     bool completions = false;  ///< the upstream answers `completion/complete`
+    bool watchable = false;  ///< it tells when a single resource changes
     bool ui = false;  ///< it has the extension `io.modelcontextprotocol/ui`
     std::string instructions;  ///< to be passed on; empty: none
     /// Keys of what is held back: in no list, but known, so that calls are told why
@@ -65,13 +67,30 @@ private:
     ChangeSignal changes_;
 };
 
-/// Which resources clients watch, for the upstreams to tell of. Any number of threads.
+/// Which resources clients watch, for the upstreams to tell of. Any number of threads. An upstream
+/// is asked for a limited number of them, so that nobody's watches are silently left out: what has
+/// no room is refused, and the last places are for principals that have few.
 class ResourceWatches {
-    using Key = std::pair<std::string, std::string>;  // source, URI
+public:
+    static constexpr std::size_t kMostOfSource = 256;
+    static constexpr std::size_t kKeptFree = 64;  ///< of these, for principals with fewer than
+    static constexpr std::size_t kFew = 16;
+
+private:
+    using Key = std::pair<std::string, std::string>;  // source, and URI or principal
+    struct Watcher {
+        std::string principal;
+        std::function<void()> updated;
+    };
     struct State {
+        bool has_room(const Key& key, const std::string& principal) const;
+
         std::mutex mutex;
         std::map<std::uint64_t, Key> all;
-        std::map<Key, std::map<std::uint64_t, std::function<void()>>> watchers;
+        std::map<Key, std::map<std::uint64_t, Watcher>> watchers;
+        std::map<std::string, std::size_t, std::less<>> uris;  ///< that are watched of a source
+        /// Of a source by a principal: its URIs, and how often it watches each
+        std::map<Key, std::map<std::string, std::size_t>> of_principals;
         std::uint64_t last = 0;
         ChangeSignal changes;
     };
@@ -100,7 +119,10 @@ public:
 
     /// `uri` in the upstream's own form. `updated` is called on the thread that says so, never once
     /// the handle has ended; it must not block and not use the watches: a post to an event loop.
-    [[nodiscard]] Handle watch(std::string source, std::string uri, std::function<void()> updated);
+    /// Nothing when the upstream cannot be asked for more, or not for more of this principal.
+    [[nodiscard]] std::optional<Handle> watch(std::string source, std::string uri,
+                                              std::string principal,
+                                              std::function<void()> updated);
     /// What is watched of a source, each URI once, that which is watched longest first.
     std::vector<std::string> wanted(std::string_view source) const;
     /// Told when wanted() of some source has changed.
