@@ -28,6 +28,10 @@ public:
     Result<Begun> begin(mcp::LoginOptions options, mcp::BearerChallenge challenge);
     /// Errors: kNotFound for a login of another server, or none; those of LoginFlow::finish().
     Result<void> finish(std::string_view source, std::string_view id, std::string redirected);
+    /// Drops those of a server that is gone; on the loop.
+    void forget(std::string_view source) {
+        std::erase_if(open_, [&](const auto& each) { return each.second.source == source; });
+    }
 
 private:
     struct Open {

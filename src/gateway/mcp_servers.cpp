@@ -160,6 +160,11 @@ mcp::ToolRules rules_of(const config::McpServerOptions& server) {
     return rules;
 }
 
+/// Whether it is another program or address, and not the same one with other options.
+bool is_another(const config::McpServerOptions& before, const config::McpServerOptions& now) {
+    return before.command != now.command || before.args != now.args || before.url != now.url;
+}
+
 }  // namespace
 
 Result<mcp::UpstreamSettings> upstream_settings(const std::string& source,
@@ -299,7 +304,7 @@ Result<Component::Change> McpServers::prepare(const config::GatewayConfig& next)
     return Change([this, options = next.mcp] {
         {
             const std::scoped_lock lock(mutex_);
-            if (options.versions != options_.versions) running_.clear();
+            all_differ_ = all_differ_ || options.versions != options_.versions;
             options_ = options;
         }
         apply();
@@ -310,16 +315,35 @@ Result<Component::Change> McpServers::prepare(const config::GatewayConfig& next)
 void McpServers::apply() {
     const std::scoped_lock lock(mutex_);
     const std::shared_ptr<const config::McpServers> wanted = uses_.known.servers().get();
-    for (const auto& [source, state] : upstreams_->states()) {
+    for (const auto& [source, server] : running_) {
         const auto found = wanted->find(source);
-        if (found == wanted->end() || !found->second.enabled) upstreams_->remove(source);
+        if (found == wanted->end() || is_another(server, found->second)) {
+            forget(source);
+        } else if (!found->second.enabled) {
+            upstreams_->remove(source);
+        }
     }
+    const bool all = std::exchange(all_differ_, false);
     for (const auto& [source, server] : *wanted) {
         const auto before = running_.find(source);
-        if (!server.enabled || (before != running_.end() && before->second == server)) continue;
-        put(source, server);
+        const bool same = before != running_.end() && before->second == server;
+        if (server.enabled && (all || !same)) put(source, server);
     }
     running_ = *wanted;
+}
+
+/// Another server of this name gets nothing that was meant for it: no approval, no token, no login
+/// that has begun.
+void McpServers::forget(const std::string& source) {
+    credentials_->forget_source(source);
+    home().post([this, source] {
+        logins_->forget(source);
+        authorizer_->forget(source);
+    });
+    // once more when nothing runs that could renew a token
+    upstreams_->forget(source, [credentials = credentials_.get(), source] {
+        credentials->forget_source(source);
+    });
 }
 
 void McpServers::put(const std::string& source, const config::McpServerOptions& server) {

@@ -74,6 +74,7 @@ public:
 private:
     Result<void> open_connector();
     void apply();
+    void forget(const std::string& source);
     void keep_eras();
     void run();
     net::EventLoop& home() { return loop_->at(0); }
@@ -91,6 +92,7 @@ private:
     std::mutex mutex_;
     config::McpOptions options_;  ///< beside the servers, of which `known` has more
     config::McpServers running_;  ///< what the upstreams were made from
+    bool all_differ_ = false;  ///< whatever is configured of them
     /// Runs until all components have stopped: calls that end late come back to it.
     std::unique_ptr<net::LoopGroup> loop_;
     bool loop_runs_ = false;

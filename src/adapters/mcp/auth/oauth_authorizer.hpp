@@ -51,6 +51,10 @@ public:
 
     /// What the upstream asked this owner for last, for a login; nothing: it has not asked.
     std::optional<BearerChallenge> last_challenge(const TokenKey& key) const;
+    /// Nothing of an upstream that is gone is for another one of its name.
+    void forget(std::string_view source) {
+        std::erase_if(places_, [&](const auto& each) { return each.first.source == source; });
+    }
 
 private:
     /// Of one upstream and owner.

@@ -41,6 +41,12 @@ void OAuthCredentialsMemory::forget_tokens(const TokenKey& key) {
     if (tokens_.erase(key) != 0) on_change();
 }
 
+void OAuthCredentialsMemory::forget_source(std::string_view source) {
+    const std::scoped_lock lock(mutex_);
+    if (std::erase_if(tokens_, [&](const auto& each) { return each.first.source == source; }) != 0)
+        on_change();
+}
+
 bool OAuthCredentialsMemory::has_tokens(std::string_view source) const {
     const std::scoped_lock lock(mutex_);
     const auto first = tokens_.lower_bound({.source = std::string(source), .owner = {}});

@@ -1,8 +1,11 @@
 #include "adapters/mcp/upstreams/upstreams.hpp"
 
+#include "base/log.hpp"
 #include "base/task/run_on.hpp"
+#include "base/task/waiter.hpp"
 #include "net/loop/finish_on.hpp"
 
+#include <list>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,6 +18,32 @@ constexpr std::uint64_t kFirstOwner = std::uint64_t{3} << 62;
 constexpr int kOwnersOfAPlace = 32;  // bits
 
 }  // namespace
+
+class Upstreams::Ending {
+public:
+    explicit Ending(TimerWheel& timers) : timers_(timers) {}
+    /// Also returns when its coroutine is cancelled.
+    Task<void> wait() {
+        if (over_) co_return;
+        Waiter waiter(timers_);
+        const auto place = waiting_.insert(waiting_.end(), &waiter);
+        if (co_await waiter.wait(kNoDeadline) != WaitEnd::kWoken) waiting_.erase(place);
+    }
+    bool over() const { return over_; }
+    void end() {
+        over_ = true;
+        while (!waiting_.empty()) {  // each goes on before wake() returns
+            Waiter* const waiter = waiting_.front();
+            waiting_.pop_front();
+            waiter->wake();
+        }
+    }
+
+private:
+    TimerWheel& timers_;
+    bool over_ = false;
+    std::list<Waiter*> waiting_;
+};
 
 void Upstreams::put(UpstreamSettings settings) {
     const std::string source = settings.connection.source;
@@ -38,8 +67,62 @@ void Upstreams::put(UpstreamSettings settings) {
         made = std::make_shared<Upstream>(uses, std::move(settings), ConnectionId{owner});
         all_[source] = made;
     }
-    uses_.home.post(
-        [this, made] { tasks_.spawn("MCP server " + made->source(), Upstream::live(made), made); });
+    uses_.home.post([this, made] { begin(made); });
+}
+
+void Upstreams::begin(std::shared_ptr<Upstream> upstream) {
+    const std::string source = upstream->source();
+    const auto dropping = drops_.find(source);
+    const auto ending = std::make_shared<Ending>(uses_.home.timers());
+    lives_[source] = ending;
+    tasks_.spawn("MCP server " + source,
+                 live(upstream, dropping != drops_.end() ? dropping->second : nullptr, ending),
+                 upstream);
+}
+
+Task<void> Upstreams::live(std::shared_ptr<Upstream> upstream, std::shared_ptr<Ending> after,
+                           std::shared_ptr<Ending> ending) {
+    if (after) co_await after->wait();
+    co_await Upstream::live(upstream);
+    ending->end();
+    const auto latest = lives_.find(upstream->source());
+    if (latest != lives_.end() && latest->second == ending) lives_.erase(latest);
+}
+
+/// Nothing puts anything into the stores any more.
+Task<void> Upstreams::drop(std::string source, std::shared_ptr<Ending> after,
+                           std::shared_ptr<Ending> ending, std::function<void()> drop_more) {
+    TaskChain& chain = co_await this_chain();
+    while (after && !after->over()) {
+        co_await after->wait();
+        chain.forget_cancellation();  // it ends, for its own task is told, too
+    }
+    const auto dropped = co_await uses_.files.run([this, &source, &drop_more] {
+        if (drop_more) drop_more();
+        return uses_.pins.forget(source);
+    });
+    if (!dropped)
+        log::error("what was accepted of an MCP server that was removed is still stored",
+                   {{"server", source}, {"reason", dropped.error().message}});
+    ending->end();
+    const auto latest = drops_.find(source);
+    if (latest != drops_.end() && latest->second == ending) drops_.erase(latest);
+}
+
+void Upstreams::forget(const std::string& source, std::function<void()> drop_more) {
+    remove(source);
+    {
+        const std::scoped_lock lock(mutex_);
+        if (stopping_) return;
+    }
+    uses_.home.post([this, source, drop_more = std::move(drop_more)]() mutable {
+        const auto living = lives_.find(source);
+        const auto ending = std::make_shared<Ending>(uses_.home.timers());
+        drops_[source] = ending;
+        tasks_.spawn("end of the MCP server " + source,
+                     drop(source, living != lives_.end() ? living->second : nullptr, ending,
+                          std::move(drop_more)));
+    });
 }
 
 void Upstreams::remove(const std::string& source) {

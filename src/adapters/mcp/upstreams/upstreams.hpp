@@ -4,6 +4,7 @@
 #include "base/task/ordered_mutex.hpp"
 #include "net/loop/event_loop.hpp"
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -35,6 +36,10 @@ public:
     void put(UpstreamSettings settings);
     /// Withdraws what it offers and stops it.
     void remove(const std::string& source);
+    /// remove() for good: what was accepted of it is dropped, and `drop_more`, on a thread of
+    /// `files`, drops what else there is, once nothing of it runs any more. Another one of its name
+    /// starts after that.
+    void forget(const std::string& source, std::function<void()> drop_more);
     /// Upstream::try_again().
     void try_again(std::string_view source);
     /// Stops all and waits for it; must not be called on the loop. Nothing runs afterwards.
@@ -49,7 +54,16 @@ public:
                                                   std::vector<SeenEntry> entries);
 
 private:
+    /// Something that ends once, for those on the loop who wait for it.
+    class Ending;
+    using Endings = std::map<std::string, std::shared_ptr<Ending>, std::less<>>;
+
     std::shared_ptr<Upstream> find(std::string_view source) const;
+    void begin(std::shared_ptr<Upstream> upstream);
+    Task<void> live(std::shared_ptr<Upstream> upstream, std::shared_ptr<Ending> after,
+                    std::shared_ptr<Ending> ending);
+    Task<void> drop(std::string source, std::shared_ptr<Ending> after, std::shared_ptr<Ending> ending,
+                    std::function<void()> drop_more);
 
     const Uses uses_;
     mutable OrderedMutex<LockRank::kUpstreams> mutex_;
@@ -59,7 +73,8 @@ private:
     std::map<std::string, std::uint64_t, std::less<>> places_;
     std::uint64_t owners_ = 0;  ///< that were given out
     bool stopping_ = false;
-    TaskGroup tasks_;  ///< used on the loop
+    Endings lives_, drops_;  ///< under way; used on the loop
+    TaskGroup tasks_;        ///< used on the loop
 };
 
 }  // namespace crab::mcp
