@@ -285,11 +285,13 @@ UpstreamExchange* UpstreamConversation::find(const RequestId& id) const {
     return it == running_.end() ? nullptr : it->second;
 }
 
-/// A change stream is no call.
+/// A change stream is no call, nor is a list.
 UpstreamExchange* UpstreamConversation::only_one_running() const {
     UpstreamExchange* only = nullptr;
     for (const auto& [number, exchange] : running_) {
-        if (exchange->over() || exchange->method == "subscriptions/listen") continue;
+        if (exchange->over() || exchange->method == "subscriptions/listen" ||
+            exchange->method.ends_with("/list"))
+            continue;
         if (only != nullptr) return nullptr;
         only = exchange;
     }

@@ -55,6 +55,14 @@ UpstreamLink::UpstreamLink(std::unique_ptr<UpstreamConversation> conversation,
       facts_(std::move(facts)),
       tasks_(conversation_->loop().executor()) {}
 
+/// `tasks.requests.tools.call` of its capabilities (2025-11-25).
+bool UpstreamLink::runs_tools_as_tasks() const {
+    std::string_view part = server_capabilities();
+    for (const std::string_view name : {"tasks", "requests", "tools", "call"})
+        part = json::find_raw(part, name).value_or("");
+    return part.starts_with('{');
+}
+
 Task<Result<UpstreamReply>> UpstreamLink::request(UpstreamRequest request) {
     const auto self = shared_from_this();
     Course course{.request = std::move(request), .round = {}};
@@ -62,7 +70,9 @@ Task<Result<UpstreamReply>> UpstreamLink::request(UpstreamRequest request) {
                     .request_state = std::move(course.request.request_state)};
     if (era() == Era::kLegacy) {
         co_await want_log(course.request.sink, course.request.deadline);
-        const bool as_task = course.request.as_task || !course.request.task.empty();
+        const TaskUse use = course.request.task_use;
+        const bool as_task = use == TaskUse::kAlways || !course.request.task.empty() ||
+                             (use == TaskUse::kIfDeclared && runs_tools_as_tasks());
         if (as_task && revision() == Revision::k2025_11_25)
             co_return co_await run_legacy_task(course);
         co_return co_await send_once(course.request, {});

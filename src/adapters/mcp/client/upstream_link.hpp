@@ -64,6 +64,8 @@ private:
     Task<void> want_log(const core::FrameSink* sink, Deadline deadline);
     Deadline from_now(Milliseconds time) const;
 
+    bool runs_tools_as_tasks() const;
+
     const std::unique_ptr<UpstreamConversation> conversation_;
     const UpstreamOptions options_;
     const UpstreamFacts facts_;

@@ -124,6 +124,34 @@ else say '{"resultType":"complete","taskId":"t","status":"working"}'; fi;;
     EXPECT_EQ(outcome(call("gone")), R"({"gone":"1"})");
 }
 
+TEST_F(McpUpstreamRounds, AToolMayBeATaskWhereTheServerHasThemAndItsCallerCanWait) {
+    const auto legacy = [](std::string_view capabilities) {
+        return fmt::format(R"(*'"server/discover"'*) fail '{{"code":-32601,"message":"unknown"}}';;
+*'"initialize"'*) say '{{"protocolVersion":"2025-11-25","capabilities":{{"tools":{{}}{}}},)"
+                           R"("serverInfo":{{"name":"fake"}}}}';;
+*'"notifications/initialized"'*) ;;
+*'"tasks/get"'*) say '{{"taskId":"t","status":"completed"}}';;
+*'"tasks/result"'*) say '{{"of":"the task"}}';;
+*'"task":{{"ttl":'*) say '{{"task":{{"taskId":"t","status":"working","pollInterval":500}}}}';;
+*) say '{{"of":"a call"}}';;)",
+                           capabilities);
+    };
+    const auto use = [&](TaskUse how) {
+        UpstreamRequest request = call("x");
+        request.task_use = how;
+        return outcome(std::move(request));
+    };
+    connect(shell(legacy(R"(,"tasks":{"requests":{"tools":{"call":{}}}})")));
+    EXPECT_EQ(use(TaskUse::kIfDeclared), R"({"of":"the task"})");
+    EXPECT_EQ(told.all, std::vector<std::string>{"deferred"});
+    EXPECT_EQ(use(TaskUse::kNone), R"({"of":"a call"})");
+    wait(session->close());
+    loop.run([this] { session.reset(); });
+    connect(shell(legacy(R"(,"tasks":{"list":{}})")));
+    EXPECT_EQ(use(TaskUse::kIfDeclared), R"({"of":"a call"})");
+    EXPECT_EQ(use(TaskUse::kAlways), R"({"of":"the task"})");
+}
+
 TEST_F(McpUpstreamRounds, ALegacyServersQuestionsGoToTheOnlyCallOfAnInteractiveChild) {
     const std::string cases = std::string(test::kLegacyShell) +
                               R"(*'"ping"'*) ;;
@@ -140,6 +168,22 @@ TEST_F(McpUpstreamRounds, ALegacyServersQuestionsGoToTheOnlyCallOfAnInteractiveC
     connect(shell(cases), person.can);
     EXPECT_NE(outcome(call("x")).find("-32603"), std::string::npos) << "nobody's question";
     EXPECT_EQ(person.asked.size(), 1u);
+}
+
+TEST_F(McpUpstreamRounds, AListThatIsReadMeanwhileTakesNoQuestionFromACall) {
+    UpstreamOptions interactive = shell(std::string(test::kLegacyShell) +
+                                        R"(*'"tools/list"'*) ;;
+*'"id":"q"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"answer":1}}\n' "$call";;
+*) call=$id; printf '{"jsonrpc":"2.0","id":"q","method":"elicitation/create",)"
+                                        R"("params":{"message":"Who?"}}\n';;)");
+    interactive.interactive = true;
+    connect(std::move(interactive), person.can);
+    UpstreamRequest list;
+    list.method = "tools/list";
+    list.deadline = clock.steady_now() + 1s;
+    auto listing = begin(session->request(std::move(list)));
+    EXPECT_EQ(outcome(call("x")), R"({"answer":1})");
+    EXPECT_EQ(listing.get().error().code, ErrorCode::kTimeout);
 }
 
 TEST(McpUpstreamQuestion, PeopleAreAskedToOpenSafeUrlsOnly) {

@@ -17,6 +17,13 @@
 
 namespace crab::mcp {
 
+/// Of a tool's `taskSupport`, and what its caller can do.
+enum class TaskUse : std::uint8_t {
+    kNone,
+    kIfDeclared,  ///< the caller can wait: a task, if the server has declared them
+    kAlways,      ///< the tool runs as nothing else
+};
+
 /// One request to an upstream, whatever its era. Its pointers hold until the reply is there.
 struct UpstreamRequest {
     std::string method;
@@ -36,9 +43,8 @@ struct UpstreamRequest {
     /// The upstream's task that an earlier request of this kind became: it is waited for, and
     /// nothing is called. Empty: none.
     std::string task;
-    /// Its tool runs as a task only (`taskSupport` of 2025-11-25); later revisions say so
-    /// themselves
-    bool as_task = false;
+    /// Whether it is to be a task of a 2025-11-25 server; later ones decide that themselves
+    TaskUse task_use = TaskUse::kNone;
 };
 
 /// The result object as it came, with `_meta` and `resultType`; or the upstream's own error. Of the

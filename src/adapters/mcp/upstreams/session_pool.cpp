@@ -19,7 +19,7 @@ Task<Result<SessionPool::SlotRef>> SessionPool::find(const Opening& opening, con
             if (!make_room(key.principal))
                 co_return fail(ErrorCode::kRateLimited,
                                "too many callers have a session with this MCP server");
-            const auto slot = std::make_shared<Slot>();
+            const auto slot = std::make_shared<Slot>(*this);
             if (limits_.one_call_at_a_time) slot->gate = std::make_shared<core::ToolGate>(1);
             slot->last_used = clock_.steady_now();
             slots_.emplace(key, slot);
@@ -73,7 +73,10 @@ Task<Result<void>> SessionPool::open(const Opening& opening, SessionKey key, Slo
         waiter->wake();
     }
     if (!session) co_return fail(std::move(session.error()));
-    if (kept) co_return Result<void>();
+    if (kept) {
+        slot->session->set_listener(slot.get());
+        co_return Result<void>();
+    }
     tasks_.spawn("end of a session", close_one(slot->session));
     co_return fail(ErrorCode::kUnavailable, "the MCP server is being stopped");
 }
@@ -88,6 +91,22 @@ Task<Result<void>> SessionPool::wait_for(SlotRef slot, Deadline deadline) {
     if (!slot->session)
         co_return fail(ErrorCode::kUnavailable, "no session with the MCP server in time");
     co_return Result<void>();
+}
+
+void SessionPool::Slot::on_notification(std::string_view method, std::string_view) {
+    if (!method.ends_with("/list_changed")) return;
+    change = ++pool.changes_;
+    pool.lists_changed_();
+}
+
+std::shared_ptr<UpstreamSession> SessionPool::lister() const {
+    const Slot* latest = nullptr;
+    for (const auto& [key, slot] : slots_) {
+        if (key.principal != slots_.begin()->first.principal) return nullptr;
+        const bool counts = slot->change > 0 && slot->session && slot->session->is_open();
+        if (counts && (latest == nullptr || slot->change > latest->change)) latest = slot.get();
+    }
+    return latest != nullptr ? latest->session : nullptr;
 }
 
 unsigned SessionPool::free_place(SessionKey key) const {

@@ -7,6 +7,8 @@
 #include "core/call/tool_gate.hpp"
 
 #include <compare>
+#include <cstdint>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -41,8 +43,14 @@ public:
         bool one_call_at_a_time = false;
         unsigned most_of_a_key = 8;
     };
-    SessionPool(const Executor& executor, TimerWheel& timers, const Clock& clock, Limits limits)
-        : timers_(timers), clock_(clock), limits_(limits), tasks_(executor) {}
+    /// `lists_changed` is told when a session says so of its lists; from inside of that.
+    SessionPool(const Executor& executor, TimerWheel& timers, const Clock& clock, Limits limits,
+                std::function<void()> lists_changed)
+        : timers_(timers),
+          clock_(clock),
+          limits_(limits),
+          lists_changed_(std::move(lists_changed)),
+          tasks_(executor) {}
 
     class Lease;
     /// What a session is opened with.
@@ -59,10 +67,19 @@ public:
     /// Closes all; nothing is opened afterwards. Running calls end with the sessions.
     Task<void> close_all();
     std::size_t size() const { return slots_.size(); }
+    /// The session that said last that its lists have changed, while all sessions are of one
+    /// principal: what one has changed for itself is not shown to others. Null when there is none.
+    std::shared_ptr<UpstreamSession> lister() const;
 
 private:
-    struct Slot {
+    struct Slot final : UpstreamListener {
+        explicit Slot(SessionPool& pool) : pool(pool) {}
+        void on_notification(std::string_view method, std::string_view) override;
+        void on_end(const Error&) override {}  // who uses it next sees it
+
+        SessionPool& pool;
         std::shared_ptr<UpstreamSession> session;
+        std::uint64_t change = 0;  ///< of its lists, counted over all sessions; 0: none
         bool connecting = false;
         std::list<Waiter*> waiting;  ///< for the connection
         std::optional<Error> failure;  ///< of the connection, for those who waited
@@ -84,6 +101,8 @@ private:
     TimerWheel& timers_;
     const Clock& clock_;
     const Limits limits_;
+    const std::function<void()> lists_changed_;
+    std::uint64_t changes_ = 0;
     std::map<SessionKey, SlotRef> slots_;
     bool closed_ = false;
     TaskGroup tasks_;

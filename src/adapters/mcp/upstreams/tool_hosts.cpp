@@ -69,12 +69,15 @@ Error held_back(std::string_view what, const std::string& source, HeldBack::Why 
 
 Task<core::Outcome> UpstreamToolHost::run(core::AdmittedCall admitted, core::FrameSink& sink) {
     const core::LongCall* const front = core::long_call_of(admitted.call());
-    if (tool_.as_task && front != nullptr && front->refuses_deferred()) co_return needs_tasks();
+    if (tool_.tasks == TaskUse::kAlways && front != nullptr && front->refuses_deferred())
+        co_return needs_tasks();
     UpstreamCall call = call_of(admitted);
     call.request.method = "tools/call";
     call.request.name = tool_.name;
     call.request.task = core::resumed_by(admitted.call());
-    call.request.as_task = tool_.as_task;
+    // who has no handle for it has no use of a task that may be a plain call
+    const bool can_wait = front != nullptr && !front->refuses_deferred();
+    if (tool_.tasks == TaskUse::kAlways || can_wait) call.request.task_use = tool_.tasks;
     call.arguments = admitted.args();
     json::Writer(call.request.params)
         .begin_object()

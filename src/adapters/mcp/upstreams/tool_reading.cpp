@@ -128,8 +128,9 @@ private:
         read.facts.name = name;
         read.facts.output = std::exchange(read.tool->output, nullptr);
         read.facts.check = rules_.output;
-        read.facts.as_task =
-            json::find_raw_string(raw_of(entry, "execution"), "taskSupport") == "required";
+        const auto tasks = json::find_raw_string(raw_of(entry, "execution"), "taskSupport");
+        if (tasks == "optional") read.facts.tasks = TaskUse::kIfDeclared;
+        if (tasks == "required") read.facts.tasks = TaskUse::kAlways;
         read.pinned = pinned_form(entry);
         return read;
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "adapters/mcp/client/upstream_session.hpp"
 #include "adapters/mcp/upstreams/tool_rules.hpp"
 #include "adapters/mcp/wire/header_params.hpp"
 #include "core/call/tool.hpp"
@@ -28,7 +29,7 @@ struct UpstreamTool {
     std::vector<HeaderParam> params;  ///< none towards upstreams without headers
     std::shared_ptr<const json::Schema> output;  ///< null: unchecked
     OutputCheck check = OutputCheck::kWarn;
-    bool as_task = false;  ///< `execution.taskSupport` is `required` (2025-11-25)
+    TaskUse tasks = TaskUse::kNone;  ///< `execution.taskSupport` (2025-11-25)
 };
 
 struct ReadTool {

@@ -91,7 +91,11 @@ Upstream::Upstream(const Uses& uses, UpstreamSettings settings, ConnectionId own
       gate_(std::make_shared<core::ToolGate>(static_cast<std::uint32_t>(settings_.at_once))),
       breaker_(kBreakerOpensAfter, kBreakerPause),
       pins_(source(), settings_.pin),
-      pool_(uses.executor, uses.timers, uses.clock, limits_of(settings_)),
+      pool_(uses.executor, uses.timers, uses.clock, limits_of(settings_),
+            [this] {
+                if (settings_.connection.interactive) changed_ = true;
+                ring();
+            }),
       changes_(uses.executor, uses.timers, uses.clock, source(), uses.watches),
       bell_(uses.timers),
       found_(settings_.connection.known) {
@@ -197,6 +201,8 @@ Task<Upstream::Ended> Upstream::serve() {
     SteadyTime read_at = now() - kListsAtMostEvery;
     Deadline refresh_at = now();
     while (!ending_ && !chain.cancelled() && session_->is_open() && !other_era_) {
+        pool_.close_idle();
+        note_lister();
         if (changed_) refresh_at = std::min<Deadline>(refresh_at, read_at + kListsAtMostEvery);
         if (refresh_at <= now()) {
             changed_ = false;
@@ -222,7 +228,6 @@ Task<Upstream::Ended> Upstream::serve() {
             co_await compare_names();
             continue;
         }
-        pool_.close_idle();
         change_status([&](UpstreamStatus& status) { status.sessions = pool_.size(); });
         const bool may_idle = settings_.idle_stop.count() > 0 && !settings_.eager && calls_ == 0;
         const Deadline idle_at = may_idle ? last_call_ + settings_.idle_stop : kNoDeadline;
@@ -412,6 +417,7 @@ Task<Result<CallReply>> Upstream::send_once(UpstreamCall& call, bool& is_gone) {
         co_return fail(std::move(lease.error()));
     }
     change_status([&](UpstreamStatus& status) { status.sessions = pool_.size(); });
+    note_lister();
     if (session_ && session_->era() != lease->session().era()) {
         other_era_ = true;  // the lists are those of a server that is no longer there
         ring();
@@ -508,6 +514,11 @@ std::string Upstream::last_error() const {
 State Upstream::state() const {
     const std::scoped_lock lock(status_mutex_);
     return status_.state;
+}
+
+std::optional<FoundEra> Upstream::proven_era() const {
+    const std::scoped_lock lock(status_mutex_);
+    return status_.state == State::kUp ? status_.found : std::nullopt;
 }
 
 UpstreamStatus Upstream::status() const {

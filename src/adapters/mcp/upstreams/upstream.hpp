@@ -54,7 +54,9 @@ public:
     /// All of it, texts included: for operators. Thread-safe.
     UpstreamStatus status() const;
     UpstreamStatus::State state() const;  ///< thread-safe
-    std::vector<HeldBack> held() const;   ///< what is held back; thread-safe
+    /// How it was reached, while it is up; thread-safe.
+    std::optional<FoundEra> proven_era() const;
+    std::vector<HeldBack> held() const;  ///< what is held back; thread-safe
     /// Accepts these, all or none, as they were seen; returns their keys. Errors: kNotFound for one
     /// that is not held back, kConflict for one that is another one by now, kUnavailable while the
     /// store cannot be read; those of the store.
@@ -77,6 +79,8 @@ private:
     Task<void> load_pins();
     Task<Result<void>> refresh();
     Task<Result<RawLists>> read_raw(std::shared_ptr<UpstreamSession> session);
+    std::shared_ptr<UpstreamSession> lister() const;
+    void note_lister();
     Task<std::vector<HeldBack>> find_alike(std::shared_ptr<const ReadLists> lists);
     Task<void> compare_names();
     Task<void> publish();
@@ -116,6 +120,7 @@ private:
     Waiter bell_;  ///< of live()
 
     std::shared_ptr<UpstreamSession> session_;  ///< the gateway's own; null while it is away
+    std::weak_ptr<UpstreamSession> listed_by_;  ///< the session that was asked for lists last
     std::optional<FoundEra> found_;
     std::string user_;  ///< the principal whose calls run in `session_`, where it is one's only
     std::string digest_;  ///< of the lists as they came

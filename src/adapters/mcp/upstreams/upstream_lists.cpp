@@ -162,8 +162,25 @@ Task<Result<RawLists>> Upstream::read_raw(std::shared_ptr<UpstreamSession> sessi
     co_return raw;
 }
 
+/// Calls of an interactive child's user may change the lists of that child alone, which are what
+/// its user has to see.
+std::shared_ptr<UpstreamSession> Upstream::lister() const {
+    const auto its_users = settings_.connection.interactive ? pool_.lister() : nullptr;
+    return its_users ? its_users : session_;
+}
+
+/// Lists of a session that is gone, or no longer that of the only user, do not count any more.
+void Upstream::note_lister() {
+    if (!listed_ || changed_ || !session_ || lister() == listed_by_.lock()) return;
+    changed_ = true;
+    ring();
+}
+
 Task<Result<void>> Upstream::refresh() {
-    auto raw = co_await read_raw(session_);
+    const auto by = lister();
+    listed_by_ = by;
+    auto raw = co_await read_raw(by);
+    if (!raw && session_ && by != session_) raw = co_await read_raw(session_);
     if (!raw) co_return fail(std::move(raw.error()));
     change_status([&](UpstreamStatus& status) { status.last_error.clear(); });
     const auto shared = std::make_shared<RawLists>(std::move(*raw));

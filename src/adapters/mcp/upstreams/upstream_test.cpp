@@ -623,6 +623,34 @@ TEST_F(McpUpstream, AnInteractiveChildHasOneCallAtATimeAndOthersGetChildrenOfThe
     EXPECT_EQ(connector.made.size(), 3U);
 }
 
+TEST_F(McpUpstream, ListsThatAnInteractiveChildHasChangedForItsUserAreShown) {
+    settings.connection.child.emplace();
+    settings.connection.interactive = true;
+    ready();
+    EXPECT_TRUE(send(call("caller/ann")));
+    FakeSession& anns = *connector.made.at(1);
+    const auto change = [&](FakeSession& session, std::initializer_list<const char*> names) {
+        session.answer("tools/list", tools(names));
+        session.tell("notifications/tools/list_changed");
+        loop.settle();
+        loop.advance(1s);
+    };
+    change(anns, {"read", "write", "more"});
+    until_tools(3);
+    EXPECT_TRUE(send(call("caller/ann")));
+    loop.advance(5min);
+    loop.settle();
+    EXPECT_THAT(listed(), ElementsAre("more", "read", "write")) << "read again from that child";
+    EXPECT_TRUE(send(call("caller/bob")));
+    loop.settle();
+    loop.advance(1s);
+    until_tools(2);
+    change(*connector.made.at(2), {"bobs"});
+    change(anns, {"anns"});
+    loop.settle();
+    EXPECT_THAT(listed(), ElementsAre("read", "write")) << "nobody's changes are shown to others";
+}
+
 TEST_F(McpUpstream, AnInteractiveChildIsOneCallersOnlyIfItIsLegacy) {
     settings.connection.child.emplace();
     settings.connection.interactive = true;
@@ -721,8 +749,7 @@ TEST_F(McpUpstream, WatchedResourcesAreSubscribedToAndTheirChangesTold) {
     ready();
     FakeSession& session = *connector.made.at(0);
     int told = 0;
-    auto handle =
-        std::optional(watches.watch("files", "a:b", "caller/ann", [&] { ++told; }));
+    auto handle = std::optional(watches.watch("files", "a:b", "caller/ann", [&] { ++told; }));
     until([&] { return session.count("resources/subscribe") == 1; });
     session.tell("notifications/resources/updated", R"({"uri":"a:b"})");
     EXPECT_EQ(told, 1);

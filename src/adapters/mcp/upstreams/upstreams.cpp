@@ -170,6 +170,15 @@ std::vector<std::pair<std::string, UpstreamStatus::State>> Upstreams::states() c
     return all;
 }
 
+std::vector<std::pair<std::string, FoundEra>> Upstreams::proven_eras() const {
+    const std::scoped_lock lock(mutex_);
+    std::vector<std::pair<std::string, FoundEra>> all;
+    for (const auto& [source, upstream] : all_) {
+        if (const auto era = upstream->proven_era()) all.emplace_back(source, *era);
+    }
+    return all;
+}
+
 Result<std::vector<HeldBack>> Upstreams::diff(std::string_view source) const {
     const auto upstream = find(source);
     if (!upstream)

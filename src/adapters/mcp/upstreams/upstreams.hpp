@@ -47,6 +47,7 @@ public:
 
     std::vector<UpstreamStatus> status() const;  ///< all of it: for operators
     std::vector<std::pair<std::string, UpstreamStatus::State>> states() const;
+    std::vector<std::pair<std::string, FoundEra>> proven_eras() const;  ///< of those that are up
     /// What is held back of `source`. Errors: kNotFound for an unknown one.
     Result<std::vector<HeldBack>> diff(std::string_view source) const;
     /// Upstream::accept(), from any loop.
@@ -62,8 +63,8 @@ private:
     void begin(std::shared_ptr<Upstream> upstream);
     Task<void> live(std::shared_ptr<Upstream> upstream, std::shared_ptr<Ending> after,
                     std::shared_ptr<Ending> ending);
-    Task<void> drop(std::string source, std::shared_ptr<Ending> after, std::shared_ptr<Ending> ending,
-                    std::function<void()> drop_more);
+    Task<void> drop(std::string source, std::shared_ptr<Ending> after,
+                    std::shared_ptr<Ending> ending, std::function<void()> drop_more);
 
     const Uses uses_;
     mutable OrderedMutex<LockRank::kUpstreams> mutex_;
@@ -74,7 +75,7 @@ private:
     std::uint64_t owners_ = 0;  ///< that were given out
     bool stopping_ = false;
     Endings lives_, drops_;  ///< under way; used on the loop
-    TaskGroup tasks_;        ///< used on the loop
+    TaskGroup tasks_;  ///< used on the loop
 };
 
 }  // namespace crab::mcp

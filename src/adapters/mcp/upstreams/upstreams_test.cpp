@@ -97,6 +97,7 @@ TEST_F(McpUpstreams, OneIsStartedAndAnotherTakesItsPlace) {
     ASSERT_TRUE(until([&] { return asked().size() == 3 && lists("files"); }));
     EXPECT_EQ(asked().back(), "https://b.example/mcp");
     EXPECT_THAT(upstreams->states(), testing::SizeIs(2));
+    EXPECT_THAT(upstreams->proven_eras(), testing::SizeIs(2));
     ASSERT_TRUE(until([&] { return resolve("files__read").has_value(); }));
     EXPECT_NE(resolve("files__read").value()->source.connection, place);
     EXPECT_LT(resolve("files__read").value()->source.connection,
