@@ -155,6 +155,28 @@ core::Question url_question(std::string_view source, std::string_view elicitatio
     return question;
 }
 
+/// A completion has a hundred values at most, and says if there are more.
+std::string with_first_values(std::string_view result) {
+    constexpr std::size_t kMostValues = 100;
+    const auto completion = json::find_raw(result, "completion").value_or("");
+    const auto values = json::find_raw(completion, "values").value_or("");
+    std::size_t count = 0;
+    std::string first;
+    json::Writer kept(first);
+    kept.begin_array();
+    for (json::RawParts items(values); items.next();) {
+        if (++count <= kMostValues) kept.raw(items.value());
+    }
+    kept.end_array();
+    if (count <= kMostValues) return std::string(result);
+    std::string out;
+    json::Writer writer(out);
+    writer.begin_object().key("completion").begin_object().key("values").raw(first);
+    if (const auto total = number_of(completion, "total")) writer.key("total").integer(*total);
+    writer.key("hasMore").boolean(true).end_object().end_object();
+    return out;
+}
+
 std::string formed(const ClientRequest& request, const CallPlan& plan, std::string_view result,
                    const std::string& meta) {
     ResultForm form = request.form(meta);
@@ -162,7 +184,7 @@ std::string formed(const ClientRequest& request, const CallPlan& plan, std::stri
     switch (plan.shape) {
         case CallShape::kTool: append_call_result(out, result, form); break;
         case CallShape::kGet: append_prompt_result(out, result, form); break;
-        case CallShape::kComplete: append_plain_result(out, result, form); break;
+        case CallShape::kComplete: append_plain_result(out, with_first_values(result), form); break;
         case CallShape::kRead:
         case CallShape::kArtifact:
             form.ttl =

@@ -130,8 +130,8 @@ TEST_F(McpChangeStreams, AWatchThatCannotBeHeldIsRefused) {
     offer_source("docs", docs, {});
     std::vector<std::optional<ResourceWatches::Handle>> others;
     for (int i = 0; i < 256; ++i)
-        others.push_back(watches.watch("docs", fmt::format("o:{}", i),
-                                       fmt::format("caller/{}", i % 20), [] {}));
+        others.push_back(
+            watches.watch("docs", fmt::format("o:{}", i), fmt::format("caller/{}", i % 20), [] {}));
     const std::string session = open();
     const auto subscribe = [&](std::string_view uri) {
         return post(session,

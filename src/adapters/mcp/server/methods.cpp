@@ -178,12 +178,30 @@ Reply Methods::list_tools(const ClientRequest& request) {
     if (view->searched)
         meta = fmt::format(R"({{"crab/search":{{"tools":{},"tokens":{}}}}})",
                            lists_.catalog(*view)->entries.size(), view->all_tokens);
+    const auto catalogs = catalogs_.view_of(request.principal);
     return list_page(
         request, "tools", view->items,
         [&](std::string& out, const ToolView::Item& item) {
-            out += lists_.entry(item, request.revision);
+            const std::string_view entry = lists_.entry(item, request.revision);
+            if (item.tool->spec.front_members.contains("esourceUri")) {
+                out += map_tool_uris(entry, known_page(request, *catalogs, item.tool->source.name));
+            } else {
+                out += entry;
+            }
         },
         meta);
+}
+
+/// The page of a tool (MCP Apps) under the URI that this client knows; one that no list has is read
+/// from the tool's source.
+MapUri Methods::known_page(const ClientRequest& request, const CatalogView& catalogs,
+                           const std::string& source) {
+    return [this, &request, &catalogs, source](const std::string& uri) {
+        if (catalogs.find_readable(source) == nullptr) return uri;
+        std::string known = catalogs.known_uri(source, uri);
+        if (known == uri) state_.links.remember(request.principal->id, uri, source);
+        return known;
+    };
 }
 
 Reply Methods::list_resources(const ClientRequest& request, std::string_view member) {
@@ -228,10 +246,12 @@ Reply Methods::subscribe(const ClientRequest& request) {
     HeldBytes bytes(state_.watched.of(request.principal->id));
     if (!bytes.grow_to(bytes_of_watch(*uri)))
         return Reply::invalid_params(request, "uri: you watch too many resources");
-    auto handle = watches_.watch(target->source->source, target->key, request.principal->id, updated);
+    auto handle =
+        watches_.watch(target->source->source, target->key, request.principal->id, updated);
     if (!handle)
         return Reply::invalid_params(
-            request, fmt::format("uri: too many resources of {} are watched", target->source->source));
+            request,
+            fmt::format("uri: too many resources of {} are watched", target->source->source));
     if (!request.session->watch(*uri, {std::move(bytes), std::move(*handle)}))
         return Reply::invalid_params(request, "uri: this session watches too many resources");
     return Reply::of_plain(request, "{}");

@@ -4,6 +4,7 @@
 #include "adapters/mcp/server/client_request.hpp"
 #include "adapters/mcp/server/server_state.hpp"
 #include "adapters/mcp/server/tool_lists.hpp"
+#include "adapters/mcp/wire/result_uris.hpp"
 
 #include <cstdint>
 #include <string>
@@ -46,6 +47,8 @@ private:
                     Append append, std::string_view meta = {});
     Reply subscribe(const ClientRequest& request);
     Reply unsubscribe(const ClientRequest& request);
+    MapUri known_page(const ClientRequest& request, const CatalogView& catalogs,
+                      const std::string& source);
     std::string cursor_owner(const ClientRequest& request) const;
     void add_instructions(std::string& object, const CatalogView& view,
                           const core::PrincipalRef& principal);

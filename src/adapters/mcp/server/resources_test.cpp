@@ -119,6 +119,31 @@ TEST_F(McpResources, ALinkThatASourceGaveIsReadThere) {
     EXPECT_THAT(read("y:linked"), HasSubstr("of wiki"));
 }
 
+TEST_F(McpResources, ThePageOfAToolHasTheUriThatItsClientCanRead) {
+    for (const char* source : {"one", "two"}) {
+        offer_source(source, {.resources = {{"ui://same", R"({"uri":"ui://same","name":"p"})"}}},
+                     [source](std::string_view, std::string_view) {
+                         return mcp_result(fmt::format(
+                             R"({{"contents":[{{"uri":"ui://own","text":"of {}"}}]}})", source));
+                     });
+        core::ToolSpec spec;
+        spec.front_members =
+            fmt::format(R"({{"_meta":{{"ui":{{"resourceUri":"ui://{}"}},"x":1}}}})",
+                        source == std::string_view("one") ? "same" : "own");
+        auto tool = core::tool_of(fmt::format("show_{}", source), source,
+                                  ConnectionId{source == std::string_view("one") ? 102u : 103u}, {},
+                                  std::move(spec));
+        tool->source.kind = core::SourceKind::kMcpServer;
+        registry.change(tool->source.connection, std::array<core::ToolRef, 1>{tool}, {});
+    }
+    const std::string tools = modern("tools/list").body;
+    EXPECT_THAT(tools, HasSubstr(R"("_meta":{"ui":{"resourceUri":"crab://one/ui://same"},"x":1})"))
+        << "of two sources with the same the one is meant";
+    EXPECT_THAT(read("crab://one/ui://same"), HasSubstr("of one"));
+    EXPECT_THAT(tools, HasSubstr(R"("_meta":{"ui":{"resourceUri":"ui://own"},"x":1})"));
+    EXPECT_THAT(read("ui://own"), HasSubstr("of two")) << "though no list has it";
+}
+
 TEST_F(McpResources, PromptsAreQualifiedOnlyIfTheyHaveTo) {
     const std::string list = modern("prompts/list").body;
     for (const std::string_view name : {"docs__hi", "wiki__hi"})
@@ -151,6 +176,23 @@ TEST_F(McpResources, CompletionsAreAskedOfWhoHasThem) {
     EXPECT_THAT(complete(R"({"type":"ref/resource","uri":"x:docs"})"), HasSubstr("x:docs"));
     EXPECT_THAT(complete(R"({"type":"ref/resource","uri":"y:none"})"), HasSubstr("-32602"));
     EXPECT_THAT(complete(R"({"type":"ref/x"})"), HasSubstr("-32602"));
+}
+
+TEST_F(McpResources, ACompletionHasAHundredValues) {
+    offer_source("many", {.prompts = {{"p", R"({"name":"p"})"}}, .completions = true},
+                 [](std::string_view, std::string_view) {
+                     std::string values;
+                     for (int i = 0; i < 150; ++i)
+                         values += fmt::format(R"({}"v{}")", i == 0 ? "" : ",", i);
+                     return mcp_result(
+                         fmt::format(R"({{"completion":{{"values":[{}],"total":150}}}})", values));
+                 });
+    const std::string body =
+        modern("completion/complete", R"("ref":{"type":"ref/prompt","name":"p"},)"
+                                      R"("argument":{"name":"a","value":"v"})")
+            .body;
+    EXPECT_THAT(body, HasSubstr(R"("v99"],"total":150,"hasMore":true})"));
+    EXPECT_THAT(body, Not(HasSubstr("v100")));
 }
 
 TEST_F(McpResources, WhatMayNotBeCalledIsNotListed) {

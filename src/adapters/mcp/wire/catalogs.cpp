@@ -54,7 +54,8 @@ bool ResourceWatches::State::has_room(const Key& key, const std::string& princip
     const auto used = uris.find(key.first);
     const std::size_t free = kMostOfSource - (used == uris.end() ? 0 : used->second);
     const auto own = of_principals.find(Key{key.first, principal});
-    return free > kKeptFree || (free > 0 && (own == of_principals.end() || own->second.size() < kFew));
+    return free > kKeptFree ||
+           (free > 0 && (own == of_principals.end() || own->second.size() < kFew));
 }
 
 std::optional<ResourceWatches::Handle> ResourceWatches::watch(std::string source, std::string uri,

@@ -30,8 +30,8 @@ struct Catalog {
     TenantId tenant;  ///< empty: every tenant sees it
     std::vector<Entry> resources, templates, prompts;
     bool completions = false;  ///< the upstream answers `completion/complete`
-    bool watchable = false;  ///< it tells when a single resource changes
     bool ui = false;  ///< it has the extension `io.modelcontextprotocol/ui`
+    bool watchable = false;  ///< it tells when a single resource changes
     std::string instructions;  ///< to be passed on; empty: none
     /// Keys of what is held back: in no list, but known, so that calls are told why
     std::vector<std::string> held_resources, held_prompts;
@@ -121,8 +121,7 @@ public:
     /// the handle has ended; it must not block and not use the watches: a post to an event loop.
     /// Nothing when the upstream cannot be asked for more, or not for more of this principal.
     [[nodiscard]] std::optional<Handle> watch(std::string source, std::string uri,
-                                              std::string principal,
-                                              std::function<void()> updated);
+                                              std::string principal, std::function<void()> updated);
     /// What is watched of a source, each URI once, that which is watched longest first.
     std::vector<std::string> wanted(std::string_view source) const;
     /// Told when wanted() of some source has changed.

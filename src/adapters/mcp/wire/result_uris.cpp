@@ -37,8 +37,8 @@ MapRaw each_of(MapRaw map) {
     };
 }
 
-std::string with_uri(std::string_view object, const MapUri& map) {
-    return with_member(object, "uri", [&](std::string_view raw) {
+std::string with_uri(std::string_view object, const MapUri& map, std::string_view name = "uri") {
+    return with_member(object, name, [&](std::string_view raw) {
         const auto uri = json::read_raw_string(raw);
         if (!uri) return std::string(raw);
         std::string out;
@@ -65,6 +65,16 @@ std::string map_read_uris(std::string_view result, const MapUri& map) {
 std::string map_call_uris(std::string_view result, const MapUri& map) {
     return with_member(result, "content",
                        each_of([&](std::string_view block) { return map_block(block, map); }));
+}
+
+std::string map_tool_uris(std::string_view entry, const MapUri& map) {
+    return with_member(entry, "_meta", [&](std::string_view meta) {
+        if (!meta.starts_with('{')) return std::string(meta);
+        const std::string older = with_uri(meta, map, "ui/resourceUri");
+        return with_member(older, "ui", [&](std::string_view ui) {
+            return ui.starts_with('{') ? with_uri(ui, map, "resourceUri") : std::string(ui);
+        });
+    });
 }
 
 std::string map_prompt_uris(std::string_view result, const MapUri& map) {

@@ -31,5 +31,17 @@ TEST(McpResultUris, OfContentAreThoseOfLinksAndEmbeddedResources) {
               R"({"messages":[{"role":"user","content":{"type":"resource_link","uri":"m:b"}}]})");
 }
 
+TEST(McpResultUris, OfToolsAreThoseOfTheirPages) {
+    EXPECT_EQ(
+        map_tool_uris(R"({"name":"t","_meta":{"a":1,"ui":{"resourceUri":"ui:\/\/x",)"
+                      R"("visibility":["app"]},"ui/resourceUri":"y"},"ui":{"resourceUri":1}})",
+                      marked),
+        R"({"name":"t","_meta":{"a":1,"ui":{"resourceUri":"m:ui://x",)"
+        R"("visibility":["app"]},"ui/resourceUri":"m:y"},"ui":{"resourceUri":1}})");
+    for (const char* odd : {R"({"_meta":7})", R"({"_meta":{"ui":[{"resourceUri":"x"}]}})",
+                            R"({"_meta":{"ui":{"resourceUri":7}}})", R"({"name":"t"})"})
+        EXPECT_EQ(map_tool_uris(odd, marked), odd);
+}
+
 }  // namespace
 }  // namespace crab::mcp
