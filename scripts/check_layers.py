@@ -128,7 +128,7 @@ LAYERS = {
     | VALUES
     | CORE
     | {"trust", "trust/pairing", "hosts/memory", "hosts/cron", "crypto"},
-    "config": SCHEMAS,
+    "config": SCHEMAS | {"net/codec"},
     "setup": SCHEMAS | {"base/process", "config", "core/policy", "crypto", "net/tls"},
     "admin": TASKS | VALUES | NET | CORE | {"agent", "trust", "hosts/command", "crypto"},
     # what a gateway and a tool host are made of

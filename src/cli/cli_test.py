@@ -1309,6 +1309,12 @@ class Checks(CliTest):
                 ["grpc.tls", "/nonexistent/c"],
             ),
             (
+                "mcp:\n  servers:\n    a:\n      url: https://x.example\n      auth:\n"
+                "        client_credentials: {issuer: 'https://i', client_id: c,\n"
+                "          key_file: /nonexistent/key.pem}",
+                [":7: mcp.servers.a.auth.client_credentials.key_file: /nonexistent/key.pem cannot"],
+            ),
+            (
                 "hooks: [{name: night, type: command, run: [/nonexistent/hook]}]",
                 ["hooks: night: /nonexistent/hook is not a program"],
             ),

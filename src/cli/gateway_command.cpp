@@ -1,9 +1,11 @@
+#include "base/process/file.hpp"
 #include "cli/admin_client.hpp"
 #include "cli/commands.hpp"
 #include "cli/output/exit_codes.hpp"
 #include "cli/output/pretty_json.hpp"
 #include "cli/output/terminal.hpp"
 #include "config/load.hpp"
+#include "config/yaml_document.hpp"
 
 #include <unistd.h>
 
@@ -21,15 +23,39 @@ int report_problems(const Error& error) {
     return kExitUsage;
 }
 
+/// The lines of a file that has been read and found good.
+class PlacesInFile {
+public:
+    explicit PlacesInFile(const std::filesystem::path& source) {
+        config::Problems none;
+        if (const auto text = read_file(source)) document_ = config::read_yaml(*text, none);
+    }
+    /// `file:line` of what begins with the path of a key, such as `policy[0].principal: …`.
+    std::string place_of(const std::string& file, std::string_view problem) const {
+        std::string pointer = "/";
+        for (const char c : problem.substr(0, std::min(problem.find(':'), problem.size())))
+            if (c != ']') pointer += c == '.' || c == '[' ? '/' : c;
+        const std::string_view first =
+            std::string_view(pointer).substr(1, pointer.find('/', 1) - 1);
+        const int line = document_.value.find(first) != nullptr ? document_.line_of(pointer) : 0;
+        return line > 0 ? fmt::format("{}:{}", file, line) : file;
+    }
+
+private:
+    config::YamlDocument document_;
+};
+
 /// As the errors of the file's own content are told.
 std::unexpected<Error> invalid(const std::filesystem::path& source,
                                const std::vector<std::string>& problems) {
     const std::string file = source.empty() ? "configuration" : source.string();
+    const PlacesInFile lines(source);
     json::Value entries = json::Value::array();
     std::string text;
     for (const std::string& problem : problems) {
         entries.push_back(json::Value::object({{"file", file}, {"message", problem}}));
-        text += fmt::format("{}{}: {}", text.empty() ? "" : "\n", file, problem);
+        text += fmt::format("{}{}: {}", text.empty() ? "" : "\n", lines.place_of(file, problem),
+                            problem);
     }
     return fail(ErrorCode::kInvalidArgs, std::move(text),
                 json::Value::object({{"errors", std::move(entries)}}).dump());

@@ -1,5 +1,7 @@
 #include "config/read_config.hpp"
 
+#include "config/check_mcp.hpp"
+#include "config/rules.hpp"
 #include "json/display_name.hpp"
 #include "json/pointer.hpp"
 
@@ -9,21 +11,6 @@
 
 namespace crab::config {
 namespace {
-
-class Rules {
-public:
-    Rules(const YamlDocument& document, Problems& problems)
-        : document_(document), problems_(problems) {}
-
-    void expect(bool holds, const std::string& pointer, std::string message) {
-        if (!holds && !has_problem_at(problems_, pointer))
-            problems_.push_back({document_.line_of(pointer), pointer, std::move(message)});
-    }
-
-private:
-    const YamlDocument& document_;
-    Problems& problems_;
-};
 
 void check_listen(const ListenOptions& listen, const YamlDocument& document, Rules& rules) {
     const json::Value* address = document.value.resolve("/listen/public");
@@ -207,50 +194,6 @@ void check_agents(const GatewayConfig& config, Rules& rules) {
     }
 }
 
-void check_mcp_server(const McpServerOptions& server, const std::string& at, Rules& rules) {
-    rules.expect(server.command.empty() != server.url.empty(), at,
-                 "needs one of the keys command and url");
-    // Whoever writes `sh -c` into one line means arguments; nothing here would take it apart.
-    rules.expect(server.command.find_first_of(" |&;<>$`\"'\n") == std::string::npos ||
-                     server.command.starts_with('/'),
-                 at + "/command", "is the program only, which no shell reads; use args");
-    const bool runs = server.url.empty();
-    rules.expect(runs || (server.args.empty() && server.env.empty() && server.cwd.empty() &&
-                          !server.sandbox && !server.interactive),
-                 at, "args, env, cwd, sandbox and interactive are only for a command");
-    rules.expect(!runs || server.auth == McpAuthOptions{}, at + "/auth", "is only for a url");
-    rules.expect(runs || server.url.starts_with("https://") || server.url.starts_with("http://"),
-                 at + "/url", "has to begin with https:// or http://");
-    const int proofs = (server.auth.headers.empty() ? 0 : 1) + (server.auth.user ? 1 : 0) +
-                       (server.auth.client_credentials ? 1 : 0);
-    rules.expect(proofs <= 1, at + "/auth", "has one of headers, client_credentials and user");
-    rules.expect(server.timeout <= server.max_timeout, at + "/timeout",
-                 "may not be more than max_timeout");
-}
-
-/// Names of servers qualify tools, names of scopes are paths.
-void check_mcp_names(const YamlDocument& document, std::string_view section, Rules& rules) {
-    const json::Value* const table = document.value.resolve(section);
-    if (table == nullptr || table->as_object() == nullptr) return;
-    for (const auto& [name, _] : *table->as_object()) {
-        const bool fits =
-            !name.empty() && name.size() <= 32 &&
-            name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string::npos;
-        rules.expect(fits, fmt::format("{}/{}", section, json::escape_pointer(name)),
-                     "has to be named by small letters, digits and -, 32 at most");
-    }
-}
-
-void check_mcp(const McpOptions& mcp, const YamlDocument& document, Rules& rules) {
-    check_mcp_names(document, "/mcp/servers", rules);
-    check_mcp_names(document, "/mcp/scopes", rules);
-    for (const std::string_view taken : {"sse", "messages"})
-        rules.expect(!mcp.scopes.contains(taken), fmt::format("/mcp/scopes/{}", taken),
-                     "is the name of another path below /mcp");
-    for (const auto& [name, server] : mcp.servers)
-        check_mcp_server(server, "/mcp/servers/" + json::escape_pointer(name), rules);
-}
-
 }  // namespace
 
 void check_rules(const GatewayConfig& config, const YamlDocument& document, Problems& problems) {
@@ -293,7 +236,7 @@ void check_rules(const GatewayConfig& config, const YamlDocument& document, Prob
     }
     check_providers(config, rules);
     check_agents(config, rules);
-    check_mcp(config.mcp, document, rules);
+    check_mcp(config.mcp, rules);
     for (std::size_t i = 0; i < config.hooks.size(); ++i) {
         const std::string at = fmt::format("/hooks/{}", i);
         check_hook(config.hooks[i], at, rules);

@@ -38,6 +38,7 @@ public:
         folders();
         sockets();
         rules();
+        for (const auto& [name, server] : config_.mcp.servers) mcp_server(name, server);
         return std::move(findings_);
     }
 
@@ -149,6 +150,26 @@ private:
         }
         for (std::size_t i = 0; i < config_.rates.size(); ++i)
             principal(fmt::format("rates[{}].principal", i), config_.rates[i].principal);
+    }
+
+    void mcp_server(const std::string& name, const config::McpServerOptions& server) {
+        if (!server.enabled) return;
+        const std::string key = fmt::format("mcp.servers.{}", name);
+        const auto& own = server.auth.client_credentials;
+        if (own && !own->key_file.empty() && ::access(own->key_file.c_str(), R_OK) != 0)
+            problem(
+                fmt::format("{}.auth.client_credentials.key_file: {} cannot be read; it has to "
+                            "exist and be readable by this user",
+                            key, own->key_file.string()));
+        if (!server.command.empty() && !is_program(server.command))
+            warning(
+                fmt::format("{}.command: {} is not a program that can be run here; name it "
+                            "with its path, or install it",
+                            key, server.command));
+        std::error_code error;
+        if (!server.cwd.empty() && !fs::is_directory(server.cwd, error))
+            warning(fmt::format("{}.cwd: {} is not a folder; make it, or leave cwd out", key,
+                                server.cwd.string()));
     }
 
     void principal(const std::string& key, const std::string& pattern) {

@@ -1,0 +1,214 @@
+#include "config/check_mcp.hpp"
+
+#include "base/duration_text.hpp"
+#include "config/gateway_config.hpp"
+#include "json/pointer.hpp"
+#include "net/codec/http_url.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+
+#include <fmt/format.h>
+
+namespace crab::config {
+namespace {
+
+/// `https`, or `http` on this machine.
+bool is_safe(const std::optional<net::HttpUrl>& url) {
+    return url && (url->tls || HostPort{.host = url->host}.is_loopback());
+}
+
+bool is_safe(const std::string& text) { return is_safe(net::HttpUrl::parse(text)); }
+
+/// A name of RFC 9110.
+bool is_field_name(std::string_view text) {
+    constexpr std::string_view kOthers = "!#$%&'*+-.^_`|~";
+    return !text.empty() && std::ranges::all_of(text, [&](char c) {
+        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+               kOthers.contains(c);
+    });
+}
+
+/// What the gateway says itself in each request.
+bool is_own_field(std::string_view name) {
+    constexpr std::array<std::string_view, 8> kOwn{
+        "host",       "content-length", "content-type",   "transfer-encoding",
+        "connection", "accept",         "mcp-session-id", "mcp-protocol-version"};
+    std::string lower(name);
+    std::ranges::transform(lower, lower.begin(), [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+    return std::ranges::find(kOwn, lower) != kOwn.end() || lower.starts_with("mcp-param-");
+}
+
+bool is_field_value(std::string_view text) {
+    return std::ranges::all_of(text, [](char c) {
+        return c == '\t' || (static_cast<unsigned char>(c) >= ' ' && c != 0x7f);
+    });
+}
+
+std::string below(const std::string& at, std::string_view key) {
+    return fmt::format("{}/{}", at, json::escape_pointer(std::string(key)));
+}
+
+void check_headers(const McpSecretTexts& headers, const std::string& at, Rules& rules) {
+    for (const auto& [name, value] : headers) {
+        rules.expect(is_field_name(name), below(at, name),
+                     "is not named like a header field, such as Authorization");
+        rules.expect(!is_own_field(name), below(at, name),
+                     "is a header field that the gateway writes itself; leave it out");
+        rules.expect(is_field_value(value.text.reveal()), below(at, name),
+                     "has a line break or another control character, which no header field can "
+                     "hold");
+    }
+}
+
+void check_auth(const McpAuthOptions& auth, const std::string& at, Rules& rules) {
+    const int proofs =
+        (auth.headers.empty() ? 0 : 1) + (auth.user ? 1 : 0) + (auth.client_credentials ? 1 : 0);
+    rules.expect(proofs <= 1, at, "has one of headers, client_credentials and user");
+    check_headers(auth.headers, at + "/headers", rules);
+    if (auth.client) {
+        rules.expect(auth.headers.empty() && !auth.client_credentials, at + "/client",
+                     "is for logins of people, which there are none with headers or "
+                     "client_credentials");
+        rules.expect(is_safe(auth.client->issuer), at + "/client/issuer",
+                     "has to be the https URL of the authorization server");
+    }
+    if (!auth.client_credentials) return;
+    const McpClientCredentials& own = *auth.client_credentials;
+    rules.expect(own.client_secret.text.reveal().empty() != own.key_file.empty(),
+                 at + "/client_credentials", "needs one of the keys client_secret and key_file");
+    rules.expect(is_safe(own.issuer), at + "/client_credentials/issuer",
+                 "has to be the https URL of the authorization server");
+}
+
+/// What is read as no time would leave the default in force.
+void expect_time(const std::string& at, Rules& rules) {
+    const json::Value* const value = rules.document().value.resolve(at);
+    const std::string* const text = value != nullptr ? value->as_string() : nullptr;
+    rules.expect(text == nullptr || parse_duration(*text), at,
+                 "has to be more than 0s, and ten years at most");
+}
+
+void check_times(const McpServerOptions& server, const std::string& at, Rules& rules) {
+    rules.expect(server.timeout <= server.max_timeout, at + "/timeout",
+                 "may not be more than max_timeout");
+    for (const char* key : {"timeout", "max_timeout", "probe_timeout", "start_timeout"})
+        expect_time(below(at, key), rules);
+    for (const auto& [name, tool] : server.overrides) {
+        const std::string timeout = below(at + "/overrides", name) + "/timeout";
+        expect_time(timeout, rules);
+        rules.expect(!tool.timeout || *tool.timeout <= server.max_timeout, timeout,
+                     "may not be more than max_timeout of the server");
+    }
+}
+
+void check_server(const McpServerOptions& server, const std::string& at, Rules& rules) {
+    rules.expect(server.command.empty() != server.url.empty(), at,
+                 "needs one of the keys command and url");
+    // Whoever writes `sh -c` into one line means arguments; nothing here would take it apart.
+    rules.expect(server.command.find_first_of(" |&;<>$`\"'\n") == std::string::npos ||
+                     server.command.starts_with('/'),
+                 at + "/command", "is the program only, which no shell reads; use args");
+    const bool runs = server.url.empty();
+    rules.expect(runs || (server.args.empty() && server.env.empty() && server.cwd.empty() &&
+                          !server.sandbox && !server.interactive),
+                 at, "args, env, cwd, sandbox and interactive are only for a command");
+    rules.expect(!runs || server.auth == McpAuthOptions{}, at + "/auth", "is only for a url");
+    rules.expect(runs || server.url.starts_with("https://") || server.url.starts_with("http://"),
+                 at + "/url", "has to begin with https:// or http://");
+    rules.expect(
+        runs || net::HttpUrl::parse(server.url.substr(0, server.url.find('#'))), at + "/url",
+        "has to be a URL without user or white space, such as https://mcp.example.com/mcp");
+    rules.expect(!runs || server.era != McpEra::kSse, at + "/era", "can be sse only with a url");
+    for (const auto& [name, value] : server.env)
+        rules.expect(!name.empty() && !name.contains('='), below(at + "/env", name),
+                     "is not the name of a variable");
+    check_auth(server.auth, at + "/auth", rules);
+    check_times(server, at, rules);
+}
+
+/// Names of servers qualify tools, names of scopes are paths.
+void check_names(std::string_view section, Rules& rules) {
+    const json::Value* const table = rules.document().value.resolve(section);
+    if (table == nullptr || table->as_object() == nullptr) return;
+    for (const auto& [name, _] : *table->as_object()) {
+        const bool fits =
+            !name.empty() && name.size() <= 32 &&
+            name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string::npos;
+        rules.expect(fits, below(std::string(section), name),
+                     "has to be named by small letters, digits and -, 32 at most");
+    }
+}
+
+void check_scope(const McpScopeOptions& scope, const McpOptions& mcp, const std::string& at,
+                 Rules& rules) {
+    std::map<std::string_view, std::string_view> named;
+    for (const auto& [from, to] : scope.rename) {
+        const auto [other, is_new] = named.emplace(to, from);
+        rules.expect(
+            is_new, below(at + "/rename", from),
+            fmt::format("gives a name that {} has, too; give each its own", other->second));
+        rules.expect(to.size() <= mcp.names.max, below(at + "/rename", from),
+                     "is longer than mcp.names.max");
+    }
+}
+
+void check_oauth(const McpOauthOptions& oauth, Rules& rules) {
+    const std::string at = "/mcp/oauth";
+    rules.expect(is_safe(oauth.issuer), at + "/issuer",
+                 "has to be an https URL, as the issuer writes it in its tokens");
+    const auto resource = net::HttpUrl::parse(oauth.resource);
+    rules.expect(is_safe(resource) && resource->query.empty() &&
+                     oauth.resource == resource->origin() + resource->path &&
+                     !resource->path.ends_with('/'),
+                 at + "/resource",
+                 "has to be the https URL of the endpoint, its host in lower case, without a / at "
+                 "its end: https://gw.example/mcp");
+    rules.expect(oauth.jwks.empty() || is_safe(oauth.jwks), at + "/jwks",
+                 "has to be an https URL; without it that of the issuer's metadata counts");
+    rules.expect(oauth.introspection.empty() || is_safe(oauth.introspection),
+                 at + "/introspection/url", "has to be an https URL");
+    rules.expect(
+        oauth.introspection_secret.text.reveal().empty() || !oauth.introspection_client.empty(),
+        at + "/introspection/client_secret", "needs client_id beside it");
+    for (std::size_t i = 0; i < oauth.scopes.size(); ++i) {
+        const std::string scope = fmt::format("{}/scopes/{}", at, i);
+        rules.expect(std::ranges::all_of(
+                         oauth.scopes[i],
+                         [](char c) { return c > ' ' && c < 0x7f && c != '"' && c != '\\'; }),
+                     scope, "has to be a word without blanks, quotes and backslashes");
+        rules.expect(oauth.scopes[i] != "offline_access", scope,
+                     "is no scope of a resource: refresh tokens are between clients and issuer");
+    }
+}
+
+}  // namespace
+
+void check_mcp(const McpOptions& mcp, Rules& rules) {
+    check_names("/mcp/servers", rules);
+    check_names("/mcp/scopes", rules);
+    for (const std::string_view taken : {"sse", "messages"})
+        rules.expect(!mcp.scopes.contains(taken), fmt::format("/mcp/scopes/{}", taken),
+                     "is the name of another path below /mcp");
+    for (const auto& [name, server] : mcp.servers)
+        check_server(server, below("/mcp/servers", name), rules);
+    for (const auto& [name, scope] : mcp.scopes)
+        check_scope(scope, mcp, below("/mcp/scopes", name), rules);
+    if (mcp.oauth) check_oauth(*mcp.oauth, rules);
+    const auto document = net::HttpUrl::parse(mcp.client_metadata_url);
+    rules.expect(
+        mcp.client_metadata_url.empty() || (document && document->tls && document->path.size() > 1),
+        "/mcp/client_metadata_url",
+        "has to be an https URL with a path, such as https://gw.example/client.json");
+    for (const char* key : {"stream_after", "keepalive", "list_ttl", "session_idle", "task_after",
+                            "input_wait"})
+        expect_time(below("/mcp", key), rules);
+    rules.expect(mcp.keepalive >= std::chrono::milliseconds(100), "/mcp/keepalive",
+                 "has to be at least 100ms");
+}
+
+}  // namespace crab::config
