@@ -39,6 +39,7 @@ void set_state(json::Value& out, const McpServerState& state) {
     out.set("resources", number(state.resources));
     out.set("prompts", number(state.prompts));
     out.set("held", number(state.held));
+    out.set("removed", number(state.removed));
     json::Value left_out = json::Value::array();
     for (const auto& one : state.left_out)
         left_out.push_back(json::Value::object({{"name", one.name}, {"reason", one.reason}}));

@@ -65,6 +65,7 @@ public:
         McpServerState state{.name = "files", .state = "ready", .version = "2025-11-25"};
         state.tools = 3;
         state.held = 1;
+        state.removed = 2;
         state.left_out = {{"odd", "its schema does not compile"}};
         state.stderr_tail = "listening";
         return {state};
@@ -80,7 +81,7 @@ public:
     /// As the true one, it waits for the pool.
     Task<Result<std::vector<std::string>>> approve(std::string server,
                                                    std::vector<McpApproval> entries) override {
-        co_await pool_.run([] {});
+        co_await pool_.run([] { return 0; });
         std::vector<std::string> names;
         for (const McpApproval& each : entries) {
             if (each.digest != "d1") co_return fail(ErrorCode::kConflict, "look again");
@@ -127,9 +128,10 @@ struct McpApiTest : testing::Test {
     }
     std::string send(std::string_view method, std::string_view path, std::string_view body = {}) {
         net::test::RawClient client(server->endpoint());
-        client.send(fmt::format("{} /v1/mcp/servers{} HTTP/1.1\r\nHost: h\r\nContent-Type: "
-                                "application/json\r\nContent-Length: {}\r\n\r\n{}",
-                                method, path, body.size(), body));
+        client.send(
+            fmt::format("{} /v1/mcp/servers{} HTTP/1.1\r\nHost: h\r\nContent-Type: "
+                        "application/json\r\nContent-Length: {}\r\n\r\n{}",
+                        method, path, body.size(), body));
         return client.read_response();
     }
     /// `status` begins the answer, and its body has the rest.
@@ -142,10 +144,11 @@ TEST_F(McpApiTest, ServersAreListedWithHowTheyDo) {
     book.servers["off"] = {.name = "off", .url = "https://x", .enabled = false};
     book.servers["bad"] = {.name = "bad", .url = "https://x", .problem = "no key"};
     const std::string all = send("GET", "");
-    EXPECT_THAT(all, AllOf(HasSubstr(R"("argv":["npx","-y","files"])"),
-                           HasSubstr(R"("state":"ready","version":"2025-11-25")"),
-                           HasSubstr(R"("reason":"its schema does not compile")"),
-                           HasSubstr(R"("stderr":"listening")")));
+    EXPECT_THAT(all,
+                AllOf(HasSubstr(R"("argv":["npx","-y","files"])"),
+                      HasSubstr(R"("state":"ready","version":"2025-11-25")"),
+                      HasSubstr(R"("reason":"its schema does not compile")"),
+                      HasSubstr(R"("held":1,"removed":2)"), HasSubstr(R"("stderr":"listening")")));
     EXPECT_THAT(all, AllOf(HasSubstr(R"("state":"disabled")"), HasSubstr(R"("error":"no key")")));
     running = nullptr;
     EXPECT_THAT(send("GET", ""), AllOf(is(200, R"("state":"stopped")"), Not(HasSubstr("ready"))));
@@ -193,9 +196,10 @@ TEST_F(McpApiTest, ApprovalsDoNotWaitForEachOther) {
     const std::string body = R"({"entries":[{"kind":"tool","name":"read","digest":"d1"}]})";
     for (int i = 0; i < 24; ++i) {
         clients.push_back(std::make_unique<net::test::RawClient>(server->endpoint()));
-        clients.back()->send(fmt::format("POST /v1/mcp/servers/files/approve HTTP/1.1\r\nHost: "
-                                         "h\r\nContent-Length: {}\r\n\r\n{}",
-                                         body.size(), body));
+        clients.back()->send(
+            fmt::format("POST /v1/mcp/servers/files/approve HTTP/1.1\r\nHost: "
+                        "h\r\nContent-Length: {}\r\n\r\n{}",
+                        body.size(), body));
     }
     for (const auto& client : clients)
         EXPECT_THAT(client->read_response(), is(200, "approved")) << "the pool has one thread";

@@ -23,6 +23,7 @@ struct McpServerState {
     };
     std::vector<LeftOut> left_out;  ///< entries of its lists that nobody is shown
     std::size_t held = 0;   ///< entries that wait for an approval
+    std::size_t removed = 0;  ///< characters that nobody sees, taken out of its descriptions
     std::string error;      ///< the last one; empty: none since it was ready
     std::string stderr_tail;  ///< what its program has said last
 };

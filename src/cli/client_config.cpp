@@ -231,7 +231,8 @@ private:
         const std::string* const type = take_text("type");
         const bool gemini_sse = kind_ == ClientKind::kGemini && from_.find("httpUrl") == nullptr &&
                                 from_.find("url") != nullptr;
-        if ((type != nullptr && *type == "sse") || gemini_sse) to_.set("era", "sse");
+        const bool is_sse = (type != nullptr && *type == "sse") || gemini_sse;
+        if (is_sse && to_.find("url") != nullptr) to_.set("era", "sse");
         Value headers = Value::object();
         add_table(take("headers"), headers);
         add_table(take("http_headers"), headers);

@@ -43,6 +43,9 @@ void print_details(const json::Value& server) {
     if (number_of(server, "held") > 0)
         line("waiting", fmt::format("{} for approval; see crab mcp diff {}",
                                     number_of(server, "held"), text_of(server, "name")));
+    if (number_of(server, "removed") > 0)
+        line("cleaned", fmt::format("{} characters that nobody sees, in descriptions of tools",
+                                    number_of(server, "removed")));
     for (const json::Value& left : items_of(server, "left_out"))
         line("left out", fmt::format("{}: {}", text_of(left, "name"), text_of(left, "reason")));
     line("error", text_of(server, "error"));
@@ -120,8 +123,9 @@ void print_changes(const json::Value& reply, const std::string& server) {
     for (const json::Value& change : items_of(reply, "changes")) {
         const std::string before = text_of(change, "before"), after = text_of(change, "after");
         print_line(Terminal::out().paint(
-            Colour::kBold, printable(fmt::format("{} {} ({})", text_of(change, "kind"),
-                                                 text_of(change, "name"), text_of(change, "why")))));
+            Colour::kBold,
+            printable(fmt::format("{} {} ({})", text_of(change, "kind"), text_of(change, "name"),
+                                  text_of(change, "why")))));
         if (!before.empty()) print_line("- " + printable(before));
         if (!after.empty()) print_line("+ " + printable(after));
     }
@@ -241,9 +245,9 @@ int run(const McpApprove& options) {
     }
     Result<AdminClient> client = AdminClient::make(options.target);
     if (!client) return report(client.error());
-    const auto reply = accepted(client->post(
-        path_of(options.name, "/approve"),
-        json::Value::object({{"entries", json::Value::array(*chosen)}})));
+    const auto reply =
+        accepted(client->post(path_of(options.name, "/approve"),
+                              json::Value::object({{"entries", json::Value::array(*chosen)}})));
     if (!reply) return report(reply.error());
     json::Value::Items left;
     for (const json::Value& entry : *shown) {

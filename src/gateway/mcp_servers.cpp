@@ -341,9 +341,8 @@ void McpServers::forget(const std::string& source) {
         authorizer_->forget(source);
     });
     // once more when nothing runs that could renew a token
-    upstreams_->forget(source, [credentials = credentials_.get(), source] {
-        credentials->forget_source(source);
-    });
+    upstreams_->forget(
+        source, [credentials = credentials_.get(), source] { credentials->forget_source(source); });
 }
 
 void McpServers::put(const std::string& source, const config::McpServerOptions& server) {
@@ -379,10 +378,9 @@ void McpServers::put(const std::string& source, const config::McpServerOptions& 
 void McpServers::keep_eras() {
     const std::scoped_lock lock(mutex_);
     if (!upstreams_) return;
-    for (const mcp::UpstreamStatus& up : upstreams_->status()) {
-        const auto server = running_.find(up.source);
-        if (up.state == mcp::UpstreamStatus::State::kUp && up.found && server != running_.end())
-            eras_->keep(up.source, server->second, *up.found);
+    for (const auto& [source, era] : upstreams_->proven_eras()) {
+        const auto server = running_.find(source);
+        if (server != running_.end()) eras_->keep(source, server->second, era);
     }
 }
 
@@ -400,6 +398,7 @@ std::vector<admin::McpServerState> McpServers::states() {
         for (mcp::LeftOut& out : up.left_out)
             state.left_out.push_back({std::move(out.name), std::move(out.reason)});
         state.held = up.held.size();
+        state.removed = up.removed;
         state.error = std::move(up.last_error);
         state.stderr_tail = std::move(up.error_tail);
     }

@@ -84,6 +84,15 @@ TEST(Sse, TheRulesOfTheStandardHold) {
     EXPECT_EQ(read("data: cut off\n"), Seen{});
 }
 
+TEST(Sse, AnIdThatIsTooLongToSendBackIsNotKept) {
+    SseParser parser;
+    read(parser, "id: a\ndata: x\n\n");
+    read(parser, "id: " + std::string(1025, 'i') + "\ndata: x\n\n");
+    EXPECT_EQ(parser.last_id(), "a");
+    read(parser, "id: " + std::string(1024, 'i') + "\ndata: x\n\n");
+    EXPECT_EQ(parser.last_id(), std::string(1024, 'i'));
+}
+
 TEST(Sse, RetryIsADelayOfDigitsOnly) {
     SseParser parser;
     EXPECT_EQ(parser.retry(), std::nullopt);

@@ -51,10 +51,10 @@ public:
     virtual std::optional<OAuthTokens> find_tokens(const TokenKey& key) const = 0;
     virtual void save_tokens(const TokenKey& key, OAuthTokens tokens) = 0;
     virtual void forget_tokens(const TokenKey& key) = 0;
-    /// All tokens of this upstream.
-    virtual void forget_source(std::string_view source) = 0;
     /// Whether anybody has tokens of this upstream.
     virtual bool has_tokens(std::string_view source) const = 0;
+    /// All tokens of this upstream.
+    virtual void forget_source(std::string_view source) = 0;
 };
 
 /// In memory alone: for client credentials, whose tokens are asked for anew, and for tests.
@@ -66,8 +66,8 @@ public:
     std::optional<OAuthTokens> find_tokens(const TokenKey& key) const override;
     void save_tokens(const TokenKey& key, OAuthTokens tokens) override;
     void forget_tokens(const TokenKey& key) override;
-    void forget_source(std::string_view source) override;
     bool has_tokens(std::string_view source) const override;
+    void forget_source(std::string_view source) override;
 
 protected:
     /// After each change, under the lock of *this.

@@ -220,6 +220,23 @@ TEST_F(McpUpstreamHttp, ABrokenStreamIsResumedAfterItsLastEvent) {
     EXPECT_TRUE(server.saw("GET 2025-11-25 s1 p-1"));
 }
 
+TEST_F(McpUpstreamHttp, AServerThatWantsNoPauseBetweenStreamsGetsOne) {
+    legacy();
+    std::atomic<int> streams = 0;
+    server.answers["GET"] = [&](HttpExchange& exchange, std::string_view) -> Task<void> {
+        ++streams;
+        exchange.start_stream(200, kSse);
+        exchange.write_chunk("retry: 0\ndata:\n\n");
+        exchange.end_stream();
+        co_return;
+    };
+    connect(options());
+    const auto began = clock.steady_now();
+    while (streams < 3 && clock.steady_now() - began < 20s) std::this_thread::sleep_for(5ms);
+    EXPECT_GE(clock.steady_now() - began, 200ms) << "100 ms at least, however often it says 0";
+    wait(std::exchange(session, nullptr)->close());
+}
+
 TEST_F(McpUpstreamHttp, AQuestionOnTheStreamOfACallGoesToItsCaller) {
     legacy();
     std::string answered;
