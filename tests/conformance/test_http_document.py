@@ -320,13 +320,30 @@ class HttpDocumentTest(PeerListenerCase):
         self.assertEqual([server["argv"] for server in servers], [["/bin/false"]])
         self.admin.good("PUT", one, {"server": {"url": "https://mcp.example/mcp"}})
         self.admin.good("GET", f"{one}/diff")
-        self.admin.good("POST", f"{one}/approve", {})
+        nothing = {"entries": [{"kind": "tool", "name": "none", "digest": "0"}]}
+        self.assertEqual(self.admin.ask("POST", f"{one}/approve", {}).status, 400)
+        self.assertEqual(self.admin.ask("POST", f"{one}/approve", nothing).status, 404)
         self.drive_mcp_login()
         self.admin.good("DELETE", one)
         self.assertEqual(self.admin.ask("DELETE", one).status, 404)
         self.assertEqual(self.admin.ask("PUT", one, addition).status, 404)
         self.assertEqual(self.admin.ask("GET", f"{one}/diff").status, 404)
-        self.assertEqual(self.admin.ask("POST", f"{one}/approve", {}).status, 404)
+        self.assertEqual(self.admin.ask("POST", f"{one}/approve", nothing).status, 404)
+
+    def approve_all(self, server: str) -> None:
+        """What the diff shows, and nothing else."""
+
+        def changes() -> list[dict[str, Any]]:
+            return self.admin.good("GET", f"{server}/diff")["changes"]
+
+        eventually(changes, "the lists of the server wait for an approval")
+        entries = [{key: one[key] for key in ("kind", "name", "digest")} for one in changes()]
+        other = [{**entries[0], "digest": "0"}]
+        self.assertEqual(
+            self.admin.ask("POST", f"{server}/approve", {"entries": other}).status, 409
+        )
+        self.admin.good("POST", f"{server}/approve", {"entries": entries})
+        self.assertEqual(changes(), [])
 
     def drive_mcp_login(self) -> None:
         """Of another server: a login ends at once, because everybody is let in."""
@@ -334,7 +351,7 @@ class HttpDocumentTest(PeerListenerCase):
         redirect = "http://127.0.0.1:1/callback"
         with tempfile.TemporaryDirectory() as folder, Issuer(Path(folder)) as issuer:
             with GuardedServer(issuer) as server:
-                addition = {"name": "guarded", "server": {"url": server.url}}
+                addition = {"name": "guarded", "server": {"url": server.url, "pin": "ask"}}
                 self.admin.good("POST", every, addition)
                 begun = self.admin.good("POST", login, {"redirect_uri": redirect})
                 _, back = get(begun["url"])
@@ -342,6 +359,7 @@ class HttpDocumentTest(PeerListenerCase):
                 self.assertEqual(self.admin.ask("POST", one, {"redirected": "?x"}).status, 403)
                 self.admin.good("POST", one, {"redirected": back})
                 self.assertEqual(self.admin.ask("POST", one, {"redirected": back}).status, 404)
+                self.approve_all(f"{every}/guarded")
                 self.admin.good("DELETE", login)
                 self.assertEqual(self.admin.ask("DELETE", login).status, 404)
                 self.assertEqual(self.admin.ask("POST", login, {}).status, 400)
