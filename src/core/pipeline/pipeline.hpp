@@ -57,7 +57,11 @@ public:
                                                std::string_view tenant = {},
                                                std::string_view after = {},
                                                std::size_t limit = SIZE_MAX);
-    /// The same for a turn: plain names prefer the tools of the view's device and connection. Sets
+    /// Principals with one key have the same list().
+    std::string listing_key(const Principal& principal) {
+        return core::listing_key(view_of(principal, {}));
+    }
+    /// The list for a turn: plain names prefer the tools of the view's device and connection. Sets
     /// the policy of `view`.
     std::vector<RegistrySnapshot::Listed> list_for(View view);
     Result<ToolRef> resolve(const Principal& principal, std::string_view tenant,

@@ -173,6 +173,10 @@ struct Policy::Compiled {
         return std::ranges::any_of(
             kRoles, [&](Role role) { return roles.has(role) && who.roles.has(role); });
     }
+    bool speaks_of_calls() const {
+        return !call_allow.globs.empty() || !call_deny.globs.empty() ||
+               !call_needs_approval.globs.empty();
+    }
     bool speaks_of(const Tool& tool) const {
         if (effects && *effects != tool.spec.may_have_effects()) return false;
         if (sources.empty()) return true;
@@ -273,20 +277,37 @@ Result<std::shared_ptr<const Policy>> Policy::make(std::vector<PolicyRule> rules
     return policy;
 }
 
+/// What its roles let a principal call.
+Policy::Reach Policy::reach_of(const Principal& principal) const {
+    if (principal.may(Role::kCaller)) return Reach::kAllTools;
+    const Peer* const peer = find_peer(principal);
+    if (peer != nullptr && peer->role == Role::kCaller) return Reach::kAllTools;
+    // What a device offers it could do without us: a phone's chat uses the phone's own tools.
+    return principal.roles.has(Role::kDevice) ? Reach::kOwnTools : Reach::kNothing;
+}
+
+/// It says all that decide_call() asks of a principal, for any tool.
+std::string Policy::caller_key(const Principal& principal, std::string_view tenant) const {
+    std::string key;
+    for (const auto& rule : rules_)
+        if (rule->speaks_of_calls()) key += rule->speaks_of(principal, tenant) ? '1' : '0';
+    switch (reach_of(principal)) {
+        case Reach::kNothing: return "none";
+        case Reach::kOwnTools: return key + " of " + principal.id;
+        case Reach::kAllTools: return key + " all";
+    }
+    return key;
+}
+
 Decision Policy::decide_call(const Principal& principal, const Tool& tool, CallArguments args,
                              std::string_view tenant) const {
-    std::string_view by_role = kCallerRole;
-    if (!principal.may(Role::kCaller)) {
-        const Peer* const peer =
-            principal.proof == Proof::kCertificate ? find_peer(principal) : nullptr;
-        const bool calls = peer != nullptr && peer->role == Role::kCaller;
-        // What a device offers it could do without us: a phone's chat uses the phone's own tools.
-        const bool own = principal.roles.has(Role::kDevice) &&
-                         tool.source.kind == SourceKind::kDevice &&
-                         tool.source.owner == principal.id;
-        if (!calls && !own) return {Verdict::kDeny, kNoCallerRole};
-        if (!calls) by_role = kOwnTools;
-    }
+    const Reach reach = reach_of(principal);
+    const auto is_own = [&] {
+        return tool.source.kind == SourceKind::kDevice && tool.source.owner == principal.id;
+    };
+    if (reach == Reach::kNothing || (reach == Reach::kOwnTools && !is_own()))
+        return {Verdict::kDeny, kNoCallerRole};
+    const std::string_view by_role = reach == Reach::kAllTools ? kCallerRole : kOwnTools;
     if (rules_.empty()) return {Verdict::kAllow, by_role};
     const McpAction action(tool, args);
     const auto names = [&](const Glob& glob, bool wholly) {

@@ -106,6 +106,9 @@ public:
                   std::string_view tenant = {}) const {
         return decide_call(principal, tool, std::nullopt, tenant).verdict != Verdict::kDeny;
     }
+    /// What decides which tools may_call() lets a principal call: those with one key, the same
+    /// ones.
+    std::string caller_key(const Principal& principal, std::string_view tenant = {}) const;
     /// May `principal` act for this agent, with its worktree and memory? Operators may, others need
     /// a rule. A name with a slash is not an agent's but a principal's
     /// (core/policy/agent_claim.hpp).
@@ -127,6 +130,8 @@ private:
     struct Peer;
     Policy();
     const Peer* find_peer(const Principal& principal) const;
+    enum class Reach : std::uint8_t { kNothing, kOwnTools, kAllTools };
+    Reach reach_of(const Principal& principal) const;
     std::vector<std::unique_ptr<Compiled>> rules_;
     std::unordered_map<std::string, std::unique_ptr<const Peer>> peers_;
     bool speaks_of_agents_ = false;

@@ -57,7 +57,7 @@ TEST(PersistentMap, AnEmptyOneFindsAndErasesNothing) {
     EXPECT_EQ(map.set("", std::make_shared<const int>(1)).find("a"), nullptr);
 }
 
-std::vector<std::string> names_after(const PersistentOrder& order, std::string_view after,
+std::vector<std::string> names_after(const PersistentOrder<>& order, std::string_view after,
                                      std::size_t limit = SIZE_MAX) {
     std::vector<std::string> names;
     if (limit == 0) return names;
@@ -72,9 +72,9 @@ TEST(PersistentOrder, AgreesWithStdSetAndOldCopiesNeverChange) {
     for (std::uint32_t seed = 1; seed <= 3; ++seed) {
         SCOPED_TRACE(testing::Message() << "seed " << seed);
         std::mt19937 random(seed);
-        PersistentOrder order;
+        PersistentOrder<> order;
         std::set<std::string> model;
-        std::vector<std::pair<PersistentOrder, std::set<std::string>>> kept;
+        std::vector<std::pair<PersistentOrder<>, std::set<std::string>>> kept;
         for (int step = 0; step < 6000; ++step) {
             const std::string name = "n" + std::to_string(random() % 700);
             if (random() % 3 == 0) {
@@ -100,8 +100,34 @@ TEST(PersistentOrder, AgreesWithStdSetAndOldCopiesNeverChange) {
     }
 }
 
+TEST(PersistentOrder, AgreesWithStdMapAndOldCopiesKeepTheirValues) {
+    std::mt19937 random(1);
+    PersistentOrder<int> order;
+    std::map<std::string, int> model;
+    std::vector<std::pair<PersistentOrder<int>, std::map<std::string, int>>> kept;
+    for (int step = 0; step < 3000; ++step) {
+        const std::string name = "n" + std::to_string(random() % 200);
+        if (random() % 4 == 0) {
+            order = order.erase(name);
+            model.erase(name);
+        } else {
+            order = order.set(name, step);
+            model[name] = step;
+        }
+        if (step % 500 == 0) kept.emplace_back(order, model);
+    }
+    kept.emplace_back(order, model);
+    for (const auto& [old, then] : kept) {
+        std::map<std::string, int> walked;
+        old.for_each_after({}, [&](std::string_view name, int value) {
+            return walked.emplace(name, value).second;
+        });
+        ASSERT_EQ(walked, then);
+    }
+}
+
 TEST(PersistentOrder, TheWalkStopsWhereItIsToldTo) {
-    PersistentOrder order;
+    PersistentOrder<> order;
     for (int i = 0; i < 100; ++i) order = order.insert("n" + std::to_string(i));
     int visited = 0;
     order.for_each_after("n5", [&](std::string_view) { return ++visited < 7; });

@@ -5,6 +5,8 @@
 #include "core/registry/absent_tool.hpp"
 
 #include <algorithm>
+#include <memory_resource>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -21,10 +23,18 @@ std::string lower(std::string_view text) {
     return out;
 }
 
+/// Whether the caller acts for the tenant at all.
+bool is_of_tenant(const View& view) {
+    return view.tenant.empty() || view.principal->may_act_in(view.tenant);
+}
+
+std::string_view tenant_of(const View& view) {
+    return view.tenant.empty() ? std::string_view(view.principal->tenant.text()) : view.tenant;
+}
+
 bool is_visible(const View& view, const Tool& tool) {
-    if (!view.tenant.empty() && !view.principal->may_act_in(view.tenant)) return false;
-    const std::string_view tenant =
-        view.tenant.empty() ? std::string_view(view.principal->tenant.text()) : view.tenant;
+    if (!is_of_tenant(view)) return false;
+    const std::string_view tenant = tenant_of(view);
     const auto is_it = [&](const TenantId& its) { return its.text() == tenant; };
     if (!tool.tenant.empty() && !tenant.empty() && !is_it(tool.tenant) &&
         std::ranges::none_of(tool.more_tenants, is_it))
@@ -66,10 +76,17 @@ Error ambiguous(std::string_view name, std::span<const ToolRef> choices, bool mo
 
 }  // namespace
 
+/// It says all that is_visible() looks at.
+std::string listing_key(const View& view) {
+    const std::string_view tenant = tenant_of(view);
+    return fmt::format("{}{}:{}{}", is_of_tenant(view) ? '+' : '-', tenant.size(), tenant,
+                       view.policy->caller_key(*view.principal, tenant));
+}
+
 /// Whether tools are there whose unique names begin so.
 bool RegistrySnapshot::has_source(std::string_view prefix) const {
     bool found = false;
-    names_.for_each_after(prefix, [&](std::string_view name) {
+    names_.for_each_after(prefix, [&](std::string_view name, const Name&) {
         found = name.starts_with(prefix);
         return false;
     });
@@ -186,7 +203,7 @@ Result<ToolRef> RegistrySnapshot::resolve(const View& view, std::string_view nam
 bool RegistrySnapshot::is_ambiguous(const View& view, std::string_view plain_name) const {
     const Name* found = entries_.find(plain_name);
     if (found == nullptr) return true;
-    if (found->only && found->entry->own.empty()) return !is_visible(view, *found->only);
+    if (found->is_plain) return !is_visible(view, *found->only);
     // taken by a built-in's or somebody's unique name
     if (visible_own(view, *found->entry)) return true;
     int candidates = 0;
@@ -195,32 +212,65 @@ bool RegistrySnapshot::is_ambiguous(const View& view, std::string_view plain_nam
     return candidates != 1;
 }
 
+/// The tool that is listed under this name; null when none is, and an unlisted one is none.
+ToolRef RegistrySnapshot::listed_as(const View& view, std::string_view name,
+                                    const Name& found) const {
+    ToolRef tool;
+    if (found.is_plain) {  // as most are
+        if (is_visible(view, *found.only)) tool = found.only;
+    } else if (ToolRef own = visible_own(view, *found.entry)) {
+        // A qualified name is listed only where the plain one does not do.
+        if (!own->has_plain_name() || is_ambiguous(view, own->spec.name)) tool = std::move(own);
+    } else if (!is_ambiguous(view, name)) {
+        for_each_candidate(view, name, *found.entry, [&](ToolRef each) {
+            tool = std::move(each);
+            return false;
+        });
+    }
+    return tool && !tool->unlisted ? tool : nullptr;
+}
+
 std::vector<RegistrySnapshot::Listed> RegistrySnapshot::list(const View& view,
                                                              std::string_view after,
                                                              std::size_t limit) const {
     std::vector<Listed> page;
     if (limit == 0) return page;
-    const auto add = [&](std::string_view name, ToolRef tool) {
-        if (!tool->unlisted) page.push_back({std::string(name), std::move(tool)});
-    };
-    names_.for_each_after(after, [&](std::string_view name) {
-        const Name& found = *entries_.find(name);
-        if (found.only && found.entry->own.empty()) {  // the plain name of one tool, as most are
-            if (is_visible(view, *found.only)) add(name, found.only);
-        } else if (ToolRef own = visible_own(view, *found.entry)) {
-            if (own->unlisted) return true;
-            // A qualified name is listed only where the plain one does not do.
-            if (!own->has_plain_name() || is_ambiguous(view, own->spec.name))
-                add(name, std::move(own));
-        } else if (!is_ambiguous(view, name)) {
-            for_each_candidate(view, name, *found.entry, [&](ToolRef tool) {
-                add(name, std::move(tool));
-                return false;
-            });
-        }
+    if (after.empty() && limit == SIZE_MAX) return list_all(view);
+    names_.for_each_after(after, [&](std::string_view name, const Name& found) {
+        if (ToolRef tool = listed_as(view, name, found))
+            page.push_back({std::string(name), std::move(tool)});
         return page.size() < limit;
     });
     return page;
+}
+
+/// Looks at each tool once: what its plain name leads to alone need not be asked of its other name.
+std::vector<RegistrySnapshot::Listed> RegistrySnapshot::list_all(const View& view) const {
+    struct Line {
+        std::string_view name;
+        const Name* found = nullptr;
+        ToolRef tool{};
+    };
+    std::vector<Line> lines;
+    lines.reserve(2 * tools_);  // a plain and a qualified name
+    std::pmr::monotonic_buffer_resource memory;
+    std::pmr::unordered_set<const Tool*> settled(tools_, &memory);
+    names_.for_each_after({}, [&](std::string_view name, const Name& found) {
+        lines.push_back({name, &found});
+        if (!found.is_plain) return true;
+        settled.insert(found.only.get());
+        lines.back().tool = listed_as(view, name, found);
+        return true;
+    });
+    std::vector<Listed> all;
+    all.reserve(settled.size());
+    for (Line& line : lines) {
+        const Name& found = *line.found;
+        if (!found.is_plain && !(found.only && settled.contains(found.only.get())))
+            line.tool = listed_as(view, line.name, found);
+        if (line.tool) all.push_back({std::string(line.name), std::move(line.tool)});
+    }
+    return all;
 }
 
 ToolRef RegistrySnapshot::only_of(std::string_view key, const Entry& entry) const {
@@ -243,16 +293,16 @@ ToolRef RegistrySnapshot::only_of(std::string_view key, const Entry& entry) cons
 void RegistrySnapshot::change(std::string_view key, const std::function<void(Entry&)>& edit) {
     const Name* old = entries_.find(key);
     auto entry = old != nullptr ? std::make_shared<Entry>(*old->entry) : std::make_shared<Entry>();
-    const bool known = old != nullptr;
     edit(*entry);
     if (entry->own.empty() && entry->plain_of.empty()) {
         entries_ = entries_.erase(key);
         names_ = names_.erase(key);
         return;
     }
-    ToolRef only = only_of(key, *entry);
-    if (!known) names_ = names_.insert(key);
-    entries_ = entries_.set(key, {std::move(only), std::move(entry)});
+    Name name{.only = only_of(key, *entry), .entry = std::move(entry)};
+    name.is_plain = name.only && name.entry->own.empty();
+    names_ = names_.set(key, name);
+    entries_ = entries_.set(key, std::move(name));
 }
 
 void RegistrySnapshot::add(const ToolRef& tool) {

@@ -36,6 +36,10 @@ struct View {
     const ToolScope* scope = nullptr;  ///< restricts the view further; null: no restriction
 };
 
+/// What decides which tools a view without scope and preferences shows: of views with one key each
+/// shows the same. Source of the parts: RegistrySnapshot::list(), Policy::caller_key().
+std::string listing_key(const View& view);
+
 /// The tools at one moment; immutable.
 class RegistrySnapshot {
 public:
@@ -62,12 +66,13 @@ private:
     struct Entry {
         /// Registrations with this unique name (one per connection of a device), oldest first
         std::vector<ToolRef> own;
-        PersistentOrder plain_of;  ///< unique names of the tools with this plain name
+        PersistentOrder<> plain_of;  ///< unique names of the tools with this plain name
     };
     struct Name {
         /// The registration if there is just one: a fast path
         ToolRef only;
         std::shared_ptr<const Entry> entry;  ///< never null
+        bool is_plain = false;  ///< it is the plain name of `only`, and nobody's unique name
     };
 
     ToolRef visible_own(const View& view, std::string_view unique_name,
@@ -78,6 +83,8 @@ private:
     void for_each_candidate(const View& view, std::string_view plain_name, const Entry& entry,
                             F&& visit) const;
     bool is_ambiguous(const View& view, std::string_view plain_name) const;
+    ToolRef listed_as(const View& view, std::string_view name, const Name& found) const;
+    std::vector<Listed> list_all(const View& view) const;
     ToolRef only_of(std::string_view key, const Entry& entry) const;
     const ToolSource* expected_source(const View& view, std::string_view name,
                                       std::string_view provider) const;
@@ -87,7 +94,7 @@ private:
     void remove(const ToolRef& tool);
 
     PersistentMap<Name> entries_;
-    PersistentOrder names_;
+    PersistentOrder<Name> names_;  ///< the same, sorted
     std::shared_ptr<const std::vector<ToolSource>> expected_;  ///< null: none
     std::size_t tools_ = 0;
 };

@@ -458,6 +458,19 @@ void expect_that_the_list_resolves(const RegistrySnapshot& snapshot, const View&
     ASSERT_TRUE(std::ranges::is_sorted(listed, {}, &RegistrySnapshot::Listed::name));
 }
 
+/// The list at once is that of pages of one, whose names are looked at one by one.
+void expect_that_pages_are_the_list(const RegistrySnapshot& snapshot, const View& view) {
+    std::vector<std::pair<std::string, ToolRef>> at_once, one_by_one;
+    for (const auto& [name, tool] : snapshot.list(view)) at_once.emplace_back(name, tool);
+    for (std::string after;;) {
+        const auto page = snapshot.list(view, after, 1);
+        if (page.empty()) break;
+        one_by_one.emplace_back(page[0].name, page[0].tool);
+        after = page[0].name;
+    }
+    ASSERT_EQ(at_once, one_by_one);
+}
+
 /// Unique names lead to their tools; plain ones where exactly one has them.
 void expect_that_names_resolve(const RegistrySnapshot& snapshot, const View& view,
                                const std::vector<ToolRef>& reachable) {
@@ -498,12 +511,64 @@ TEST(Registry, ListingEqualsCallableForRandomRegistriesAndPolicies) {
         const auto reachable = model.reachable();
         ASSERT_NO_FATAL_FAILURE(expect_that_the_list_resolves(*snapshot, view, reachable));
         ASSERT_NO_FATAL_FAILURE(expect_that_names_resolve(*snapshot, view, reachable));
+        ASSERT_NO_FATAL_FAILURE(expect_that_pages_are_the_list(*snapshot, view));
         // Nothing invisible can be reached.
         for (const ToolRef& tool : made.tools) {
             const auto found = snapshot->resolve(view, tool->unique_name);
             if (found) ASSERT_TRUE(model.visible(**found));
         }
     }
+}
+
+/// Some callers, devices and peers, of whom policies may speak by name, role and tenant.
+std::vector<PrincipalRef> some_principals() {
+    std::vector<PrincipalRef> all;
+    for (const char* const id : {"caller/ann", "caller/bob", "device/d2", "peer/p"}) {
+        for (const char* const tenant : {"", "acme", "other"}) {
+            for (const Roles roles : {Roles{Role::kCaller}, Roles{Role::kDevice},
+                                      Roles{Role::kOperator}, Roles{Role::kListener}}) {
+                auto made = std::make_shared<Principal>(*principal_of(id, roles, tenant));
+                if (all.size() % 3 == 0) made->more_tenants = {TenantId("acme")};
+                if (made->id == "peer/p") made->proof = Proof::kCertificate;
+                all.push_back(std::move(made));
+            }
+        }
+    }
+    return all;
+}
+
+TEST(Registry, ViewsOfOneKeyShowTheSame) {
+    std::size_t shared = 0;
+    for (std::uint32_t seed = 1; seed <= 60; ++seed) {
+        SCOPED_TRACE(testing::Message() << "seed " << seed);
+        RandomRegistry made(seed);
+        PolicyRule some, device;
+        some.call_deny = {Glob(made.one_of({"a", "d2__*", "*b*"}))};
+        some.principal = Glob(made.one_of({"caller/*", "*/ann", "device/d2"}));
+        if (made.random() % 2 == 0) some.tenant = Glob(made.one_of({"acme", "o*"}));
+        device.call_allow = {Glob("*")};
+        device.roles = {Role::kDevice};
+        PeerRule peer{.id = "peer/p", .tenants = {}, .allow = {}, .deny = {}};
+        if (made.random() % 2 == 0) peer.role = Role::kCaller;
+        const auto policy = Policy::make({some, device}, {peer}).value();
+        const SnapshotRef snapshot = made.registry.snapshot();
+        std::map<std::string, std::vector<std::string>> lists;
+        for (const PrincipalRef& principal : some_principals()) {
+            for (const char* const tenant : {"", "acme", "other"}) {
+                const View view{.principal = principal.get(),
+                                .policy = policy.get(),
+                                .tenant = tenant,
+                                .prefer_source = {}};
+                std::vector<std::string> names;
+                for (const auto& [name, tool] : snapshot->list(view))
+                    names.push_back(name + " of " + tool->tenant.text());
+                const auto [known, is_new] = lists.try_emplace(listing_key(view), names);
+                if (!is_new) ++shared;
+                ASSERT_EQ(known->second, names) << known->first << ", " << principal->id;
+            }
+        }
+    }
+    EXPECT_GT(shared, 3000u) << "or who may do the same would have views of their own";
 }
 
 }  // namespace
