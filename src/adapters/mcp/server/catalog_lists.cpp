@@ -267,10 +267,11 @@ void CatalogLists::fill(CatalogView& view, const core::Principal& principal) {
 
 std::shared_ptr<const CatalogView> CatalogLists::view_of(const core::PrincipalRef& principal) {
     const std::uint64_t now = version();
+    if (auto last = views_.last(*principal, now)) return last;
     views_.begin(now, [all = catalogs_.get()](const CatalogView& view) { return view.all != all; });
     const std::string key = view_key(*principal);
     const auto* const known = views_.find(key);
-    if (known != nullptr && known->version == now) return known->view;
+    if (known != nullptr && known->version == now) return views_.give(principal, *known);
     auto view = visible_to(*principal);
     const auto before = known == nullptr ? nullptr : known->view;
     const bool same = before != nullptr && before->all == view->all &&
@@ -281,7 +282,7 @@ std::shared_ptr<const CatalogView> CatalogLists::view_of(const core::PrincipalRe
     const std::size_t items =
         kept->resources.size() + kept->templates.size() + kept->prompts.size();
     views_.keep(key, {.version = now, .view = kept}, items);
-    return kept;
+    return views_.give(principal, {.version = now, .view = std::move(kept)});
 }
 
 void CatalogLists::append_entry(std::string& out, const CatalogView::Item& item,

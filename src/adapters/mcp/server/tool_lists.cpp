@@ -3,16 +3,19 @@
 #include "adapters/mcp/server/tool_search.hpp"
 #include "adapters/mcp/wire/listed_object.hpp"
 #include "base/encoding.hpp"
+#include "base/hash.hpp"
 #include "base/token_estimate.hpp"
 #include "json/raw_parts.hpp"
 
 #include <algorithm>
-#include <set>
 #include <tuple>
+#include <unordered_set>
 #include <utility>
 
 namespace crab::mcp {
 namespace {
+
+using Listed = core::RegistrySnapshot::Listed;
 
 constexpr std::string_view kAnyObject = R"({"type":"object"})";
 
@@ -23,6 +26,37 @@ ToolHints hints_of(const core::ToolSpec& spec) {
             .idempotent = spec.idempotent,
             .open_world = spec.annotations.open_world.value_or(true)};
 }
+
+const std::string& plain_name(const core::Tool& tool) {
+    return tool.has_plain_name() ? tool.spec.name : tool.unique_name;
+}
+
+/// Which of these tools have a plain name that another one of them has too, as plain or as unique
+/// name. What the registry lists by its plain name has none.
+class Namesakes {
+public:
+    explicit Namesakes(const std::vector<Listed>& all) {
+        for (const Listed& each : all)
+            if (each.name != plain_name(*each.tool)) ++tools_of_[plain_name(*each.tool)];
+        if (tools_of_.empty()) return;
+        for (const Listed& each : all) {
+            const std::string& plain = plain_name(*each.tool);
+            if (each.name == plain) count(plain);
+            if (each.tool->unique_name != plain) count(each.tool->unique_name);
+        }
+    }
+    bool has(const core::Tool& tool) const {
+        const auto found = tools_of_.find(plain_name(tool));
+        return found != tools_of_.end() && found->second > 1;
+    }
+
+private:
+    void count(std::string_view name) {
+        if (const auto found = tools_of_.find(name); found != tools_of_.end()) ++found->second;
+    }
+
+    std::unordered_map<std::string_view, std::size_t, TextHash> tools_of_;
+};
 
 std::string make_entry(const ToolView::Item& item, Revision revision) {
     const core::ToolSpec& spec = item.tool->spec;
@@ -74,14 +108,10 @@ std::uint64_t ToolLists::version() {
     return registry_.published().version() + rules_version_;  // both only grow
 }
 
-std::string ToolLists::plain_name(const core::Tool& tool) const {
-    return tool.has_plain_name() ? tool.spec.name : tool.unique_name;
-}
-
 std::string ToolLists::name_of(const core::Tool& tool, bool is_only_one) const {
-    for (const std::string& own : {tool.unique_name, tool.spec.name}) {
-        const auto renamed = scope_.renamed.find(own);
-        if (renamed != scope_.renamed.end() && (own == tool.unique_name || tool.has_plain_name()))
+    for (const std::string* const own : {&tool.unique_name, &tool.spec.name}) {
+        const auto renamed = scope_.renamed.find(*own);
+        if (renamed != scope_.renamed.end() && (*own == tool.unique_name || tool.has_plain_name()))
             return renamed->second;
     }
     const bool plain =
@@ -92,28 +122,23 @@ std::string ToolLists::name_of(const core::Tool& tool, bool is_only_one) const {
 std::shared_ptr<const ToolView> ToolLists::make_view(const core::Principal& principal) {
     auto view = std::make_shared<ToolView>();
     auto all = pipeline_.list(principal);
-    std::erase_if(all, [&](const core::RegistrySnapshot::Listed& each) {
-        return !scope_.is_whole() && !scope_.tools.holds(*each.tool);
-    });
-    std::unordered_map<std::string, std::size_t> tools_of_name;
-    for (const auto& each : all) {
-        const std::string plain = plain_name(*each.tool);
-        ++tools_of_name[plain];
-        if (plain != each.tool->unique_name) ++tools_of_name[each.tool->unique_name];
-    }
-    for (core::RegistrySnapshot::Listed& each : all) {
-        std::string name = name_of(*each.tool, tools_of_name[plain_name(*each.tool)] == 1);
+    if (!scope_.is_whole())
+        std::erase_if(all, [&](const Listed& each) { return !scope_.tools.holds(*each.tool); });
+    const Namesakes namesakes(all);
+    view->items.reserve(all.size());
+    for (Listed& each : all) {
+        std::string name = name_of(*each.tool, !namesakes.has(*each.tool));
         view->items.push_back({std::move(name), std::move(each.name), std::move(each.tool)});
     }
-    // of two that collide the one that the registry names first stays
-    std::ranges::sort(view->items, [](const ToolView::Item& a, const ToolView::Item& b) {
-        return std::tie(a.name, a.own_name) < std::tie(b.name, b.own_name);
-    });
+    // of two that collide the one that the registry names first stays; most are in order already
+    const auto key = [](const ToolView::Item& item) { return std::tie(item.name, item.own_name); };
+    if (!std::ranges::is_sorted(view->items, {}, key)) std::ranges::sort(view->items, {}, key);
     const auto same = std::ranges::unique(view->items, {}, &ToolView::Item::name);
     view->items.erase(same.begin(), same.end());
-    std::set<std::string> sources;
+    std::unordered_set<std::string_view, TextHash> sources;
     for (const ToolView::Item& item : view->items) sources.insert(item.tool->source.name);
     view->sources.assign(sources.begin(), sources.end());
+    std::ranges::sort(view->sources);
     if (can_search_ && (scope_.most_tools > 0 || scope_.most_tokens > 0)) keep_to_budget(*view);
     return view;
 }
@@ -169,12 +194,13 @@ std::shared_ptr<const core::ToolCatalog> ToolLists::catalog(const ToolView& view
 
 std::shared_ptr<const ToolView> ToolLists::view_of(const core::PrincipalRef& principal) {
     const std::uint64_t now = version();
+    if (auto last = views_.last(*principal, now)) return last;
     views_.begin(now, [](const ToolView&) { return true; });  // it may hold tools that are gone
-    const std::string key = view_key(*principal);
-    if (const auto* const known = views_.find(key)) return known->view;
+    const std::string key = pipeline_.listing_key(*principal);
+    if (const auto* const known = views_.find(key)) return views_.give(principal, *known);
     auto view = make_view(*principal);
     views_.keep(key, {.version = now, .view = view}, view->items.size() + view->unlisted.size());
-    return view;
+    return views_.give(principal, {.version = now, .view = std::move(view)});
 }
 
 ToolLists::Made& ToolLists::made_of(const core::ToolRef& tool) {

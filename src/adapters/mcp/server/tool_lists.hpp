@@ -20,7 +20,8 @@
 
 namespace crab::mcp {
 
-/// The tools of one principal's view under the names that lists show, by bytes of these.
+/// The tools that a principal, and all who may call the same, see under the names that lists show,
+/// by bytes of these.
 struct ToolView {
     struct Item {
         std::string name;  ///< as listed
@@ -45,8 +46,8 @@ struct ToolView {
 };
 
 /// Makes the entries of `tools/list`, each once for a tool and a revision, and the views, each once
-/// for a principal and a state of the registry: an unchanged list costs no work on schemas. One per
-/// event loop. Source: docs/protocols/mcp.md, sections 4.1, 4.2, 4.4.
+/// for those who see the same and a state of the registry: an unchanged list costs no work on
+/// schemas. One per event loop. Source: docs/protocols/mcp.md, sections 4.1, 4.2, 4.4.
 class ToolLists {
 public:
     /// `can_search`: what exceeds the scope's budget may be searched for. `scope` outlives this.
@@ -81,7 +82,6 @@ private:
     };
     Made& made_of(const core::ToolRef& tool);
     std::shared_ptr<const ToolView> make_view(const core::Principal& principal);
-    std::string plain_name(const core::Tool& tool) const;
     std::string name_of(const core::Tool& tool, bool is_only_one) const;
     void keep_to_budget(ToolView& view);
 

@@ -94,9 +94,8 @@ TEST_F(McpToolLists, AnEntryIsMadeOnceForAToolAndARevision) {
 
 TEST_F(McpToolLists, AViewIsMadeOnceForEqualPrincipals) {
     const auto ann = core::principal_of("caller/ann");
-    auto again = std::make_shared<core::Principal>(*ann), other = again;
-    other = std::make_shared<core::Principal>(*ann);
-    other->roles.add(core::Role::kDevice);
+    const auto again = std::make_shared<core::Principal>(*ann);
+    const auto other = core::principal_of("device/phone", {core::Role::kDevice});
     parts[0]->server.thread.run([&] {
         const Scope all;
         ToolLists lists(*parts[0]->pipeline, registry, all);
@@ -105,14 +104,82 @@ TEST_F(McpToolLists, AViewIsMadeOnceForEqualPrincipals) {
         const auto catalog = catalog_lists.view_of(ann);
         EXPECT_EQ(lists.view_of(again), view);
         EXPECT_EQ(catalog_lists.view_of(again), catalog);
-        EXPECT_NE(lists.view_of(other), view);
+        EXPECT_TRUE(lists.view_of(other)->items.empty()) << "it may call its own tools alone";
+        EXPECT_EQ(lists.view_of(core::principal_of("caller/bob")), view) << "who may call the same";
         // no crowd makes it anew for who comes again and again
         for (int i = 0; i < 3000; ++i) {
-            lists.view_of(core::principal_of(fmt::format("caller/{}", i)));
+            const std::string tenant = fmt::format("tenant-{}", i);
+            lists.view_of(core::principal_of("caller/ann", {core::Role::kCaller}, tenant));
             EXPECT_EQ(lists.view_of(again), view);
         }
         return 0;
     });
+}
+
+TEST_F(McpToolLists, APolicyThatSpeaksOfACallerGivesItAViewOfItsOwn) {
+    core::PolicyRule rule;
+    rule.principal = Glob("caller/bob");
+    rule.call_deny = core::globs({"gate"});
+    const auto follow = [&](std::vector<core::PolicyRule> now) {
+        core::CallRules set = *rules.get();
+        set.policy = core::policy_of(std::move(now));
+        rules.set(std::make_shared<const core::CallRules>(set));
+    };
+    follow({rule});
+    const auto ann = core::principal_of("caller/ann"), bob = core::principal_of("caller/bob");
+    parts[0]->server.thread.run([&] {
+        const Scope all;
+        ToolLists lists(*parts[0]->pipeline, registry, all);
+        EXPECT_NE(lists.view_of(ann)->find("gate"), nullptr);
+        EXPECT_EQ(lists.view_of(bob)->find("gate"), nullptr);
+        EXPECT_NE(lists.view_of(ann)->find("gate"), nullptr);
+        follow({});
+        EXPECT_NE(lists.view_of(bob)->find("gate"), nullptr) << "another policy";
+        return 0;
+    });
+}
+
+TEST_F(McpToolLists, NamesThatSeveralHaveAreListedWithTheirSources) {
+    for (std::uint64_t i = 1; i <= 2; ++i) {
+        const ConnectionId device{10 + i};
+        const std::string slug = fmt::format("d{}", i);
+        const std::array tools{core::ToolRef(core::tool_of("same", slug, device)),
+                               core::ToolRef(core::tool_of(fmt::format("own{}", i), slug, device))};
+        registry.change(device, tools, {});
+    }
+    // whose plain name is the qualified one of another
+    const core::ToolRef taken = core::tool_of("d1__own1", "d3", ConnectionId{13});
+    registry.change(ConnectionId{13}, std::span(&taken, 1), {});
+    parts[0]->server.thread.run([&] {
+        const auto listed = [&](const Scope& scope) {
+            ToolLists lists(*parts[0]->pipeline, registry, scope);
+            std::string names;
+            for (const auto& item : lists.view_of(core::principal_of("caller/ann"))->items)
+                if (item.tool->source.name != "phone") names += item.name + " ";
+            return names;
+        };
+        Scope whole, always, one;
+        EXPECT_EQ(listed(whole), "d1__same d2__same d3__d1__own1 own1 own2 ");
+        always.prefix = Prefix::kAlways;
+        EXPECT_EQ(listed(always), "d1__own1 d1__same d2__own2 d2__same d3__d1__own1 ");
+        one.name = "one";
+        one.tools = core::ToolScope(core::globs({"d1__*"}), core::globs({"d3__*"}));
+        EXPECT_EQ(listed(one), "own1 same ");
+        return 0;
+    });
+}
+
+TEST(McpViewCache, WhatWasGivenLastIsOfItsPrincipalAndVersion) {
+    ViewCache<int> cache;
+    const auto ann = core::principal_of("caller/ann"), twin = core::principal_of("caller/ann");
+    const auto view = std::make_shared<const int>(7);
+    EXPECT_EQ(cache.last(*ann, 1), nullptr);
+    EXPECT_EQ(cache.give(ann, {.version = 1, .view = view}), view);
+    EXPECT_EQ(cache.last(*ann, 1), view);
+    EXPECT_EQ(cache.last(*ann, 2), nullptr);
+    EXPECT_EQ(cache.last(*twin, 1), nullptr);
+    cache.begin(1, [](int) { return true; });
+    EXPECT_EQ(cache.last(*ann, 1), nullptr) << "dropped with the views";
 }
 
 TEST(McpViewCache, OfTooManyTheOneNotUsedForLongestGoes) {

@@ -13,8 +13,8 @@
 
 namespace crab::mcp {
 
-/// What decides what a principal sees. Two principals with one key have one view: of requests
-/// without a token each has a Principal of its own.
+/// What decides what a principal sees, whatever is looked at. Two principals with one key have one
+/// view: of requests without a token each has a Principal of its own.
 inline std::string view_key(const core::Principal& principal) {
     std::string key = principal.id;
     const auto add = [&key](const std::string& text) {
@@ -30,8 +30,9 @@ inline std::string view_key(const core::Principal& principal) {
     return key;
 }
 
-/// The views of principals, each with what it was made of (`version`). Of too many, counted in
-/// views and in what is in them, the one goes that was not used for longest. One per event loop.
+/// The views by keys that say who has them, each with what it was made of (`version`). Of too many,
+/// counted in views and in what is in them, the one goes that was not used for longest. One per
+/// event loop.
 template <class View>
 class ViewCache {
 public:
@@ -47,6 +48,16 @@ public:
     ViewCache() : ViewCache(Limits()) {}
     explicit ViewCache(const Limits& limits) : limits_(limits) {}
 
+    /// What was given last, if that was for this Principal at this version; else null. A request
+    /// asks several times.
+    std::shared_ptr<const View> last(const core::Principal& of, std::uint64_t version) const {
+        const bool is_it = last_.of.get() == &of && last_.known.version == version;
+        return is_it ? last_.known.view : nullptr;
+    }
+    std::shared_ptr<const View> give(const core::PrincipalRef& to, Known known) {
+        last_ = {.of = to, .known = std::move(known)};
+        return last_.known.view;
+    }
     /// Null when there is none. Valid until keep().
     const Known* find(const std::string& key) {
         const auto found = by_key_.find(key);
@@ -73,6 +84,7 @@ public:
     template <class IsOfNoUse>
     void begin(std::uint64_t version, IsOfNoUse is_of_no_use) {
         if (std::exchange(version_, version) == version) return;
+        last_ = {};
         std::erase_if(used_, [&](const Use& use) {
             if (!is_of_no_use(*use.known.view)) return false;
             items_ -= use.items;
@@ -89,8 +101,13 @@ private:
         std::size_t items = 0;
     };
     using Uses = std::list<Use>;  ///< not used for longest first
+    struct Last {
+        core::PrincipalRef of{};  ///< kept, so that no other one has its address
+        Known known{};
+    };
 
     const Limits limits_;
+    Last last_;
     Uses used_;
     std::unordered_map<std::string, typename Uses::iterator> by_key_;
     std::size_t items_ = 0;
