@@ -68,8 +68,7 @@ void fill_call(core::Call& call, const ClientRequest& request, const CallPlan& p
     if (request.meta.timeout_ms) call.timeout = Milliseconds(*request.meta.timeout_ms);
     call.context.agent_id = agent;
     if (request.session) call.context.session_id = request.session->facts().label;
-    if (request.modern())
-        call.input_responses = json::find_raw(request.params, "inputResponses").value_or("");
+    if (request.modern()) call.input_responses = request.meta.beside.input_responses;
 }
 
 std::expected<CallPlan, Reply> CallPlans::plan(const ClientRequest& request) {
@@ -80,9 +79,9 @@ std::expected<CallPlan, Reply> CallPlans::plan(const ClientRequest& request) {
 }
 
 CallPlans::Planned CallPlans::plan_tool(const ClientRequest& request) {
-    auto name = read_name(request.params, "name");
+    auto name = read_name_value(request.meta.beside.name, "name");
     if (!name) return refused(request, name.error());
-    std::string_view arguments = json::find_raw(request.params, "arguments").value_or("");
+    std::string_view arguments = request.meta.beside.arguments;
     if (!arguments.empty() && arguments != "null" && !arguments.starts_with('{'))
         return refused(request, "arguments: an object");
     const auto view = tools_.view_of(request.principal);

@@ -10,7 +10,12 @@ namespace crab::mcp {
 
 std::expected<std::string, std::string> read_name(std::string_view object, std::string_view member,
                                                   std::size_t most) {
-    auto text = json::find_raw_string(object, member);
+    return read_name_value(json::find_raw(object, member).value_or(""), member, most);
+}
+
+std::expected<std::string, std::string> read_name_value(std::string_view raw,
+                                                        std::string_view member, std::size_t most) {
+    auto text = json::read_raw_string(raw);
     if (!text) return std::unexpected(fmt::format("{}: a string", member));
     if (text->size() > most)
         return std::unexpected(fmt::format("{}: at most {} bytes", member, most));

@@ -44,6 +44,10 @@ inline constexpr std::size_t kMostClientName = 64;
 /// for the client.
 std::expected<std::string, std::string> read_name(std::string_view object, std::string_view member,
                                                   std::size_t most = kMostNameBytes);
+/// The same of the member's value, in the bytes that came; empty: there is none.
+std::expected<std::string, std::string> read_name_value(std::string_view raw,
+                                                        std::string_view member,
+                                                        std::size_t most = kMostNameBytes);
 
 /// Whether the request declares the extension for tasks.
 bool has_tasks_extension(const ClientRequest& request);

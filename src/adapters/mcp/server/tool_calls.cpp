@@ -63,12 +63,12 @@ Task<Reply> ToolCalls::run(const ClientRequest& request, net::HttpExchange& exch
     if (!request.meta.log_level.empty() && !rank_of_level(request.meta.log_level))
         co_return Reply::invalid_params(
             request, fmt::format("log level: one of {}", fmt::join(kLogLevels, ", ")));
-    if (request.method == "tools/call" &&
-        json::find_raw_string(request.params, "name") == kFindTools) {
-        if (auto view = uses_.tools.view_of(request.principal); view->searched)
+    if (request.method == "tools/call") {
+        auto view = uses_.tools.view_of(request.principal);
+        if (view->searched && json::read_raw_string(request.meta.beside.name) == kFindTools)
             co_return co_await uses_.search.find(request, std::move(view), uses_.tools);
     }
-    if (request.modern() && json::find_raw(request.params, "requestState"))
+    if (request.modern() && !request.meta.beside.request_state.empty())
         co_return co_await askable_.go_on(request, answer);
     if (AskableCalls::can_be_asked(request) && !CallPlans::reads_artifact(request))
         co_return co_await askable_.begin(request, answer);

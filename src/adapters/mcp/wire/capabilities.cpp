@@ -71,6 +71,7 @@ std::string server_capabilities(Revision revision, bool has_ui) {
 
 ClientCapabilities read_client_capabilities(std::string_view capabilities) {
     ClientCapabilities has;
+    if (capabilities == "{}") return has;  // of most requests
     if (const auto elicitation = find_object(capabilities, "elicitation")) {
         has.url = find_object(*elicitation, "url").has_value();
         has.form = find_object(*elicitation, "form").has_value() || !has.url;

@@ -141,6 +141,11 @@ TEST_F(McpMessage, TwoMembersOfOneNameAreRefusedInRequests) {
     EXPECT_EQ(refused(R"({"jsonrpc":"2.0","id":1,"method":"tools/call",)"
                       R"("params":{"name":"a","n\u0061me":"b"}})"),
               -32600);
+    EXPECT_EQ(refused(R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":)"
+                      R"({"name":"a","arguments":{"x":[1,{"b":1,"b":2}]}}})"),
+              -32600);
+    EXPECT_EQ(refused(R"({"jsonrpc":"2.0","id":1,"method":"a","params":{"_meta":{"x":1,"x":1}}})"),
+              -32600);
     EXPECT_TRUE(read(R"({"jsonrpc":"2.0","id":1,"result":{"a":{"b":1,"b":2}}})"))
         << "inside a result they are checked by its reader";
 }

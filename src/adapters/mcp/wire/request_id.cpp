@@ -14,6 +14,19 @@ namespace {
 // digits may go on for ever (`1.000…`), and all of them are kept and repeated
 constexpr std::size_t kMaxIdDigits = 64;
 
+/// What a client that counts its requests sends.
+std::optional<std::int64_t> small_count(std::string_view raw) {
+    constexpr std::size_t kDigits = 15;  // all such numbers are within 2^53
+    if (raw.empty() || raw.size() > kDigits || (raw.size() > 1 && raw[0] == '0'))
+        return std::nullopt;
+    std::int64_t count = 0;
+    for (const char c : raw) {
+        if (c < '0' || c > '9') return std::nullopt;
+        count = 10 * count + (c - '0');
+    }
+    return count;
+}
+
 }  // namespace
 
 RequestId::RequestId(std::int64_t number) : value_(number), json_(std::to_string(number)) {}
@@ -23,6 +36,7 @@ RequestId::RequestId(std::string text) : value_(std::move(text)) {
 }
 
 std::optional<RequestId> RequestId::read(std::string_view raw) {
+    if (const auto count = small_count(raw)) return RequestId(*count);
     if (auto text = json::read_raw_string(raw)) {
         if (text->size() > kMaxIdBytes) return std::nullopt;
         RequestId id(std::move(*text));

@@ -43,6 +43,16 @@ void read_member(RequestMeta& meta, std::string_view name, std::string_view raw)
     }
 }
 
+/// Where the bytes of a member of the params belong; null: they are not kept.
+std::string_view* slot_of(RequestMeta& meta, std::string_view& members, std::string_view name) {
+    if (name == "_meta") return &members;
+    if (name == "name") return &meta.beside.name;
+    if (name == "arguments") return &meta.beside.arguments;
+    if (name == "requestState") return &meta.beside.request_state;
+    if (name == "inputResponses") return &meta.beside.input_responses;
+    return nullptr;
+}
+
 RpcError unsupported(std::string_view requested, const RevisionSet& enabled) {
     RpcError error{.code = rpc_code::kUnsupportedVersion, .message = {}, .data = {}};
     const auto known = find_revision(requested);
@@ -59,7 +69,12 @@ RpcError unsupported(std::string_view requested, const RevisionSet& enabled) {
 
 RequestMeta read_request_meta(std::string_view params) {
     RequestMeta meta;
-    for (json::RawParts parts(json::find_raw(params, "_meta").value_or("")); parts.next();)
+    std::string_view members;
+    for (json::RawParts parts(params); parts.next();) {
+        std::string_view* const slot = slot_of(meta, members, parts.name());
+        if (slot != nullptr && slot->empty()) *slot = parts.value();  // the first, as find_raw()
+    }
+    for (json::RawParts parts(members); parts.next();)
         read_member(meta, parts.name(), parts.value());
     return meta;
 }

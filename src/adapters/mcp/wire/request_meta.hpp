@@ -19,8 +19,9 @@ inline constexpr std::string_view kClientInfoKey = "io.modelcontextprotocol/clie
 inline constexpr std::string_view kLogLevelKey = "io.modelcontextprotocol/logLevel";
 inline constexpr std::string_view kSubscriptionKey = "io.modelcontextprotocol/subscriptionId";
 
-/// What `_meta` says; members that are absent or of another type are empty. JSON members are the
-/// bytes that came, views into the params.
+/// What `_meta` of a request's params says, and the bytes of the members beside it that most
+/// requests are asked for, so that the params are read once; members that are absent, or of another
+/// type, are empty. JSON members are the bytes that came, views into the params.
 struct RequestMeta {
     bool names_version = false;  ///< has the key, whatever its value: the request is modern
     std::optional<std::string> version;
@@ -31,6 +32,10 @@ struct RequestMeta {
     std::string traceparent, tracestate, baggage;
     std::string idempotency_key;  ///< ext `crab/idempotencyKey`, 1 to 256 bytes
     std::optional<std::int64_t> timeout_ms;  ///< ext `crab/timeoutMs`, at least 1
+    struct Beside {
+        std::string_view name{}, arguments{}, request_state{}, input_responses{};
+    };
+    Beside beside{};  ///< of whatever type
 };
 
 /// `params`: an object that a parser has accepted, or empty.

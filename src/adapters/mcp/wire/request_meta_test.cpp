@@ -41,6 +41,20 @@ TEST(McpRequestMeta, WhatItSaysIsRead) {
     EXPECT_EQ(meta(R"("progressToken":"7")").progress_token, RequestId("7"));
 }
 
+TEST(McpRequestMeta, WhatStandsBesideItIsFoundOnTheWay) {
+    const RequestMeta read = read_request_meta(
+        R"({"name":"t\u0041","requestState":"s\"1","_meta":{"name":"no","requestState":"no"},)"
+        R"("inputResponses":{"k":{}},"arguments":{"name":"no","a":[1 ,2]},"name":"second"})");
+    EXPECT_EQ(read.beside.name, R"("t\u0041")") << "the first of two, as everywhere";
+    EXPECT_EQ(read.beside.arguments, R"({"name":"no","a":[1 ,2]})");
+    EXPECT_EQ(read.beside.request_state, R"("s\"1")");
+    EXPECT_EQ(read.beside.input_responses, R"({"k":{}})");
+    const RequestMeta other = read_request_meta(R"({"name":7,"\u0061rguments":null})");
+    EXPECT_EQ(other.beside.name, "7");
+    EXPECT_EQ(other.beside.arguments, "null") << "names are compared without their escapes";
+    EXPECT_TRUE(other.beside.request_state.empty());
+}
+
 TEST(McpRequestMeta, MembersOfOtherTypesSayNothing) {
     const RequestMeta read = meta(
         R"("io.modelcontextprotocol/clientCapabilities":[],"io.modelcontextprotocol/logLevel":3,)"
