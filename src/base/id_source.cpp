@@ -1,8 +1,11 @@
 #include "base/id_source.hpp"
 
+#include <array>
 #include <bit>
+#include <cstring>
 #include <optional>
 #include <random>
+#include <string_view>
 
 namespace crab {
 namespace {
@@ -29,16 +32,35 @@ int hex_value(char c) {
     return -1;
 }
 
+/// The two digits of each byte.
+constexpr auto kHexOfByte = [] {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    std::array<std::array<char, 2>, 256> table{};
+    for (std::size_t byte = 0; byte < table.size(); ++byte)
+        table[byte] = {kDigits[byte >> 4], kDigits[byte & 0xf]};
+    return table;
+}();
+
+/// The lowest `bytes` bytes of `value`; returns where it ends.
+char* write_hex(char* to, std::uint64_t value, int bytes) {
+    for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8, to += 2)
+        std::memcpy(to, kHexOfByte[(value >> shift) & 0xff].data(), 2);
+    return to;
+}
+
 }  // namespace
 
 UuidText::UuidText(std::uint64_t high, std::uint64_t low) {
-    static constexpr char kDigits[] = "0123456789abcdef";
-    std::size_t at = 0;
-    for (int nibble = 0; nibble < 32; ++nibble) {
-        if (nibble == 8 || nibble == 12 || nibble == 16 || nibble == 20) text_[at++] = '-';
-        const std::uint64_t half = nibble < 16 ? high : low;
-        text_[at++] = kDigits[(half >> (60 - 4 * (nibble % 16))) & 0xf];
-    }
+    char* at = text_.data();
+    at = write_hex(at, high >> 32, 4);
+    *at++ = '-';
+    at = write_hex(at, high >> 16, 2);
+    *at++ = '-';
+    at = write_hex(at, high, 2);
+    *at++ = '-';
+    at = write_hex(at, low >> 48, 2);
+    *at++ = '-';
+    write_hex(at, low, 6);
 }
 
 IdSource::IdSource(const Clock& clock, std::uint64_t seed) : clock_(clock), state_{} {

@@ -7,6 +7,8 @@
 #include <charconv>
 #include <cstdint>
 
+#include <simdjson.h>
+
 namespace crab::json {
 namespace {
 
@@ -120,6 +122,23 @@ std::string unescape(std::string_view inside) {
     }
 }
 
+/// A text that is not JSON to its end.
+void append_tokens(std::string& out, std::string_view json) {
+    while (!json.empty()) {
+        if (is_space(json.front())) {
+            json.remove_prefix(1);
+            continue;
+        }
+        std::size_t size = string_size(json);
+        if (size == 0) {
+            size = 1;
+            while (size < json.size() && json[size] != '"' && !is_space(json[size])) ++size;
+        }
+        out += json.substr(0, size);
+        json.remove_prefix(size);
+    }
+}
+
 std::string_view between_quotes(std::string_view raw) {
     return raw.size() < 2 ? std::string_view{} : raw.substr(1, raw.size() - 2);
 }
@@ -180,19 +199,12 @@ void append_one_line(std::string& out, std::string_view json) {
 }
 
 void append_compact(std::string& out, std::string_view json) {
-    while (!json.empty()) {
-        if (is_space(json.front())) {
-            json.remove_prefix(1);
-            continue;
-        }
-        std::size_t size = string_size(json);
-        if (size == 0) {
-            size = 1;
-            while (size < json.size() && json[size] != '"' && !is_space(json[size])) ++size;
-        }
-        out += json.substr(0, size);
-        json.remove_prefix(size);
-    }
+    const std::size_t before = out.size();
+    std::size_t size = 0;
+    out.resize(before + json.size());
+    const auto done = simdjson::minify(json.data(), json.size(), out.data() + before, size);
+    out.resize(before + (done == simdjson::SUCCESS ? size : 0));
+    if (done != simdjson::SUCCESS) append_tokens(out, json);
 }
 
 }  // namespace crab::json

@@ -79,6 +79,21 @@ TEST(RawParts, CompactTextKeepsStringsAndNumbersAsTheyCame) {
     EXPECT_EQ(out, R"({"a b":[1.50,"x \" y"],"c":12345678901234567890123})");
 }
 
+TEST(RawParts, ACompactTextOfAnyLengthSaysTheSame) {
+    std::string spread = "[", packed = "[";
+    for (int i = 0; i < 60; ++i) {
+        const std::string item = R"({"a \" b":"x\\\" )" + std::string(i % 7, ' ') + R"("})";
+        spread += (i > 0 ? " ,\n " : " ") + item;
+        packed += (i > 0 ? "," : "") + item;
+        std::string out = "> ";
+        append_compact(out, spread + "\t]  ");
+        ASSERT_EQ(out, "> " + packed + "]");
+    }
+    std::string out;
+    append_compact(out, "{\"a\" : \"b");
+    EXPECT_EQ(out, "{\"a\":\"b") << "a text that is not JSON keeps its strings";
+}
+
 TEST(RawParts, ATextThatIsNoJsonEndsTheWalk) {
     for (const std::string_view text :
          {"{", "{\"", "{\"a", "{\"a\"", "{\"a\":", "{\"a\\", "{:::", "[,,", "[\"\\", "{a:1}", "[}]",

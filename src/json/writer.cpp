@@ -31,29 +31,69 @@ std::size_t plain_run(const char* text, std::size_t size) {
     return at;
 }
 
-void append_escape(std::string& out, unsigned char byte) {
+constexpr std::size_t kMostEscaped = 6;  // bytes of one
+
+char letter_of_escape(char byte) {
     switch (byte) {
-        case '"': out += "\\\""; return;
-        case '\\': out += "\\\\"; return;
-        case '\n': out += "\\n"; return;
-        case '\r': out += "\\r"; return;
-        case '\t': out += "\\t"; return;
-        case '\b': out += "\\b"; return;
-        case '\f': out += "\\f"; return;
-        default: break;
+        case '"':
+        case '\\': return byte;
+        case '\n': return 'n';
+        case '\r': return 'r';
+        case '\t': return 't';
+        case '\b': return 'b';
+        case '\f': return 'f';
+        default: return 0;
+    }
+}
+
+/// Returns where the escape ends.
+char* write_escape(char* to, char byte) {
+    *to++ = '\\';
+    if (const char letter = letter_of_escape(byte); letter != 0) {
+        *to++ = letter;
+        return to;
     }
     constexpr std::string_view kHex = "0123456789abcdef";
-    const std::array<char, 6> escape{'\\', 'u', '0', '0', kHex[byte >> 4], kHex[byte & 15]};
-    out.append(escape.data(), escape.size());
+    const auto value = static_cast<unsigned char>(byte);
+    for (const char c : {'u', '0', '0', kHex[value >> 4], kHex[value & 15]}) *to++ = c;
+    return to;
+}
+
+/// `to` has room for kMostEscaped bytes for each of the text, and a word. Texts that need escapes
+/// are often JSON themselves, where one follows the other: what lies between is copied by words.
+char* write_escaped(char* to, std::string_view text) {
+    std::size_t at = 0;
+    while (at + ByteWord::kSize <= text.size()) {
+        const char* const from = text.data() + at;
+        const ByteWord word(from);
+        std::memcpy(to, from, ByteWord::kSize);
+        const std::uint64_t found = word.is('"') | word.is('\\') | word.is_below(0x20);
+        const std::size_t plain = found == 0 ? ByteWord::kSize : ByteWord::first(found);
+        at += plain;
+        to += plain;
+        if (found != 0) to = write_escape(to, text[at++]);
+    }
+    for (; at < text.size(); ++at) {
+        if (needs_escape(static_cast<unsigned char>(text[at])))
+            to = write_escape(to, text[at]);
+        else
+            *to++ = text[at];
+    }
+    return to;
 }
 
 void append_escaped(std::string& out, std::string_view text) {
+    constexpr std::size_t kPart = 256;
     while (true) {
         const std::size_t plain = plain_run(text.data(), text.size());
         out.append(text.data(), plain);
         if (plain == text.size()) return;
-        append_escape(out, static_cast<unsigned char>(text[plain]));
-        text.remove_prefix(plain + 1);
+        text.remove_prefix(plain);
+        std::array<char, kMostEscaped * kPart + ByteWord::kSize> room;
+        const std::string_view part = text.substr(0, kPart);
+        const char* const end = write_escaped(room.data(), part);
+        out.append(room.data(), static_cast<std::size_t>(end - room.data()));
+        text.remove_prefix(part.size());
     }
 }
 
@@ -67,7 +107,7 @@ void append_number(std::string& out, T value) {
 }  // namespace
 
 void append_quoted(std::string& out, std::string_view text) {
-    out.reserve(out.size() + text.size() + kRoom);
+    if (text.size() > kRoom) out.reserve(out.size() + text.size() + kRoom);
     out += '"';
     append_escaped(out, text);
     out += '"';

@@ -1,9 +1,13 @@
 #include "json/writer.hpp"
 
+#include "json/parser.hpp"
+
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <random>
 #include <stdexcept>
+#include <string>
 
 namespace crab::json {
 namespace {
@@ -71,6 +75,22 @@ TEST(Quoting, EveryByteThatNeedsAnEscapeGetsOneWhereverItStands) {
         }
     }
     EXPECT_EQ(json_quoted("grüße 🦀"), "\"grüße 🦀\"");
+}
+
+TEST(Quoting, LongTextsFullOfEscapesAreReadBackAsTheyWere) {
+    std::mt19937 random(1);
+    Parser parser;
+    const std::string_view kinds = "\"\\\x01\n/aaaaaaaa";
+    for (std::size_t size = 0; size < 1100; size += size < 40 ? 1 : 53) {
+        std::string text;
+        while (text.size() < size) text += kinds[random() % kinds.size()];
+        for (const std::string& each : {text, std::string(size, '\x1f'), std::string(size, '"')}) {
+            const std::string quoted = json_quoted(each);
+            const auto root = parser.parse(quoted);
+            ASSERT_TRUE(root) << quoted;
+            ASSERT_EQ(root->element().get_string().value(), each);
+        }
+    }
 }
 
 TEST(Quoting, WhatIsNotUtf8BecomesOneReplacementPerMaximalPart) {

@@ -79,13 +79,11 @@ std::string formed_text(const core::ToolResult& result, const ResultForm& form) 
 }
 
 std::string call_meta(const core::Call& call, const core::CallEnd& end) {
-    std::string meta;
-    json::Writer writer(meta);
-    writer.begin_object().key("crab/call").begin_object().key("id").string(call.id);
-    if (end.replayed) writer.key("replayed").boolean(true);
-    writer.key("duration_ms")
-        .integer(std::chrono::duration_cast<Milliseconds>(end.duration).count());
-    writer.end_object().end_object();
+    std::string meta = R"({"crab/call":{"id":)";
+    json::append_quoted(meta, call.id);
+    if (end.replayed) meta += R"(,"replayed":true)";
+    const auto took = std::chrono::duration_cast<Milliseconds>(end.duration);
+    meta.append(R"(,"duration_ms":)").append(std::to_string(took.count())).append("}}");
     return meta;
 }
 

@@ -31,8 +31,10 @@ void append_notification(std::string& out, std::string_view method, std::string_
 }
 
 void append_result(std::string& out, const RequestId& id, std::string_view result) {
-    json::Writer writer(out);
-    open(writer).key("id").raw(id.json()).key("result").raw(result).end_object();
+    constexpr std::string_view kBefore = R"({"jsonrpc":"2.0","id":)", kBetween = R"(,"result":)";
+    out.reserve(out.size() + kBefore.size() + id.json().size() + kBetween.size() + result.size() +
+                1);
+    out.append(kBefore).append(id.json()).append(kBetween).append(result) += '}';
 }
 
 void append_error(std::string& out, const RequestId* id, Era era, const RpcError& error) {

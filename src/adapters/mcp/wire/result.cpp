@@ -16,9 +16,15 @@ std::string_view members_of(std::string_view object) {
     return object.size() <= 2 ? std::string_view() : object.substr(1, object.size() - 2);
 }
 
+/// The comma before the next member of the object at the end of `out`.
+std::string& next_member(std::string& out) {
+    if (!out.ends_with('{')) out += ',';
+    return out;
+}
+
 /// `_meta`: what the object has, what the form sets, and the server's identity for modern clients;
 /// nothing when there is nothing to say.
-void append_meta(json::Writer& writer, std::string_view result, const ResultForm& form) {
+void append_meta(std::string& out, std::string_view result, const ResultForm& form) {
     std::string theirs;
     json::Writer kept(theirs);
     for (json::RawParts parts(json::find_raw(result, "_meta").value_or("")); parts.next();) {
@@ -28,21 +34,26 @@ void append_meta(json::Writer& writer, std::string_view result, const ResultForm
     const std::string_view own = members_of(form.meta);
     const bool identifies = features_of(form.revision).result_type && !form.server_info.empty();
     if (theirs.empty() && own.empty() && !identifies) return;
-    writer.key("_meta").begin_object();
-    if (!theirs.empty()) writer.raw(theirs);
-    if (!own.empty()) writer.raw(own);
-    if (identifies) writer.key(kServerInfoKey).raw(form.server_info);
-    writer.end_object();
+    next_member(out) += R"("_meta":{)";
+    out += theirs;
+    if (!own.empty()) next_member(out) += own;
+    if (identifies) {
+        json::append_quoted(next_member(out), kServerInfoKey);
+        out.append(":").append(form.server_info);
+    }
+    out += '}';
 }
 
 /// Ends the object with what every result of the revision has.
-void end_result(json::Writer& writer, std::string_view result, const ResultForm& form) {
+void end_result(std::string& out, std::string_view result, const ResultForm& form) {
     const Features& has = features_of(form.revision);
-    if (has.result_type) writer.key("resultType").string(form.type);
-    if (has.cache_hints && form.ttl)
-        writer.key("ttlMs").integer(form.ttl->count()).key("cacheScope").string("private");
-    append_meta(writer, result, form);
-    writer.end_object();
+    if (has.result_type) json::append_quoted(next_member(out) += R"("resultType":)", form.type);
+    if (has.cache_hints && form.ttl) {
+        next_member(out) += R"("ttlMs":)";
+        out.append(std::to_string(form.ttl->count())).append(R"(,"cacheScope":"private")");
+    }
+    append_meta(out, result, form);
+    out += '}';
 }
 
 /// An array whose items `append(out, item)` writes.
@@ -71,7 +82,7 @@ void append_with_array(std::string& out, std::string_view result, const ResultFo
         else
             writer.raw(parts.value());
     }
-    end_result(writer, result, form);
+    end_result(out, result, form);
 }
 
 bool has_text(std::string_view blocks) {
@@ -115,10 +126,8 @@ void append_plain_result(std::string& out, std::string_view result, const Result
 }
 
 void append_own_result(std::string& out, std::string_view members, const ResultForm& form) {
-    json::Writer writer(out);
-    writer.begin_object();
-    if (!members.empty()) writer.raw(members);
-    end_result(writer, {}, form);
+    (out += '{') += members;
+    end_result(out, {}, form);
 }
 
 void append_call_result(std::string& out, std::string_view result, const ResultForm& form) {
@@ -130,17 +139,16 @@ void append_call_result(std::string& out, std::string_view result, const ResultF
         if (name == "structuredContent" && !has_structured(form.revision, parts.value())) continue;
         writer.key(name).raw(parts.value());
     }
-    end_result(writer, result, form);
+    end_result(out, result, form);
 }
 
 void append_text_result(std::string& out, std::string_view text, std::string_view structured,
                         const ResultForm& form) {
-    json::Writer writer(out);
-    writer.begin_object().key("content").begin_array().begin_object();
-    writer.key("type").string("text").key("text").string(text).end_object().end_array();
+    json::append_quoted(out += R"({"content":[{"type":"text","text":)", text);
+    out += "}]";
     if (!structured.empty() && has_structured(form.revision, structured))
-        writer.key("structuredContent").raw(structured);
-    end_result(writer, {}, form);
+        out.append(R"(,"structuredContent":)").append(structured);
+    end_result(out, {}, form);
 }
 
 void append_prompt_result(std::string& out, std::string_view result, const ResultForm& form) {
