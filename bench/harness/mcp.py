@@ -56,7 +56,8 @@ class Variant:
 
     name: str
     server: Server
-    extra: tuple = ()
+    extra: tuple = ()  # options of the load
+    version: str = ""  # of `/mcp`; one with sessions gets a new one for each run
     in_flight: tuple = field(default=())  # other numbers are not measured; empty: all are
 
 
@@ -102,15 +103,15 @@ class McpBench:
         gateway = stack.enter_context(Gateway(self.build, self.cores[0]))
         variants = [
             Variant("POST /v1/tools/call", gateway),
-            Variant("/mcp 2026-07-28", gateway, of_revision(MODERN)),
-            Variant("/mcp 2025-11-25", gateway, of_revision(LEGACY, session_of(gateway))),
+            Variant("/mcp 2026-07-28", gateway, version=MODERN),
+            Variant("/mcp 2025-11-25", gateway, version=LEGACY),
             Variant("floor", stack.enter_context(Floor(self.build, self.cores[0]))),
         ]
         words = [self.program, "mcp-server"]
         behind = stack.enter_context(GatewayWithUpstream(self.build, self.cores[0], words))
         variants += [
-            Variant("/mcp 2026-07-28, stdio", behind, of_revision(MODERN)),
-            Variant("/mcp 2025-11-25, stdio", behind, of_revision(LEGACY, session_of(behind))),
+            Variant("/mcp 2026-07-28, stdio", behind, version=MODERN),
+            Variant("/mcp 2025-11-25, stdio", behind, version=LEGACY),
         ]
         for make in (McpProxy, Supergateway):
             try:
@@ -123,20 +124,28 @@ class McpBench:
 
     def _measure(self, variant, in_flight):
         base, descriptors = variant.server.load_options("tcp", -(-in_flight // CALLS_PER_DEVICE))
-        if "--target" in variant.extra:
+        extra, session = variant.extra, ""
+        if variant.version:
+            # calls of an earlier run may still be under way in its session, which has a limit
+            session = session_of(variant.server) if variant.version == LEGACY else ""
+            extra = of_revision(variant.version, session)
+        if "--target" in extra:
             base = base[2:]
         timing = ["--in-flight", in_flight, "--warm-up", self.warm_up, "--seconds", self.seconds]
-        return load.run(
+        found = load.run(
             self.program,
             self.cores[1],
             "calls",
             *base,
-            *variant.extra,
+            *extra,
             *timing,
             "--server-pid",
             variant.server.pid,
             pass_fds=descriptors,
         )
+        if session:
+            mcp_client.end_session(address_of(variant.server), variant.server.token, session)
+        return found
 
     def _closed_loop(self, variants):
         found = load.in_rounds(

@@ -69,3 +69,13 @@ def open_session(address, token=""):
         return connection.open()
     finally:
         connection.close()
+
+
+def end_session(address, token, session):
+    connection = McpConnection(address, token)
+    try:
+        fields = {**connection.fields, "Mcp-Session-Id": session, "MCP-Protocol-Version": LEGACY}
+        connection.connection.request("DELETE", "/mcp", headers=fields)
+        connection.connection.getresponse().read()
+    finally:
+        connection.close()
