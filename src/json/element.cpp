@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -15,6 +16,33 @@ std::optional<T> get_as(Element object, std::string_view key) {
     T out;
     if (object.at_key(key).get(out) != simdjson::SUCCESS) return std::nullopt;
     return out;
+}
+
+constexpr std::size_t kFewNames = 24;
+
+/// Compares a name with those before it only if one of them has its length and ends alike, which
+/// 64 bits remember.
+bool has_duplicate_of_few(Object object) {
+    struct Seen {
+        const char* data;
+        std::size_t size;
+    };
+    std::array<Seen, kFewNames> seen;  // not initialised: most objects have few names
+    std::size_t count = 0;
+    std::uint64_t kinds = 0;
+    for (const auto field : object) {
+        const std::string_view key = field.key;
+        const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(key[at]); };
+        const std::size_t ends = key.empty() ? 0 : 3U * byte(0) + byte(key.size() - 1);
+        const std::uint64_t kind = std::uint64_t{1} << ((11 * key.size() + ends) % 64);
+        if ((kinds & kind) != 0) {
+            for (std::size_t i = 0; i < count; ++i)
+                if (std::string_view(seen[i].data, seen[i].size) == key) return true;
+        }
+        kinds |= kind;
+        seen[count++] = {key.data(), key.size()};
+    }
+    return false;
 }
 
 void write(Writer& writer, Element element) {
@@ -85,18 +113,7 @@ std::optional<std::int64_t> get_int64(Element object, std::string_view key) {
 bool has_duplicate_members(Element element) {
     Object object;
     if (element.get(object) != simdjson::SUCCESS) return false;
-    constexpr std::size_t kSmall = 24;
-    if (object.size() <= kSmall) {
-        std::array<std::string_view, kSmall> seen;
-        std::size_t count = 0;
-        for (const auto field : object) {
-            const std::string_view key = field.key;
-            for (std::size_t i = 0; i < count; ++i)
-                if (seen[i] == key) return true;
-            seen[count++] = key;
-        }
-        return false;
-    }
+    if (object.size() <= kFewNames) return has_duplicate_of_few(object);
     // keeps its memory, so a steady stream of messages allocates nothing
     thread_local std::vector<std::string_view> names;
     names.clear();
