@@ -65,30 +65,30 @@ bool UpstreamLink::runs_tools_as_tasks() const {
 
 Task<Result<UpstreamReply>> UpstreamLink::request(UpstreamRequest request) {
     const auto self = shared_from_this();
-    Course course{.request = std::move(request), .round = {}};
-    course.round = {.input_responses = std::move(course.request.input_responses),
-                    .request_state = std::move(course.request.request_state)};
+    RequestProgress progress{.request = std::move(request), .round = {}};
+    progress.round = {.input_responses = std::move(progress.request.input_responses),
+                      .request_state = std::move(progress.request.request_state)};
     if (era() == Era::kLegacy) {
-        co_await want_log(course.request.sink, course.request.deadline);
-        const TaskUse use = course.request.task_use;
-        const bool as_task = use == TaskUse::kAlways || !course.request.task.empty() ||
+        co_await want_log(progress.request.sink, progress.request.deadline);
+        const TaskUse use = progress.request.task_use;
+        const bool as_task = use == TaskUse::kAlways || !progress.request.task.empty() ||
                              (use == TaskUse::kIfDeclared && runs_tools_as_tasks());
         if (as_task && revision() == Revision::k2025_11_25)
-            co_return co_await run_legacy_task(course);
-        co_return co_await send_once(course.request, {});
+            co_return co_await run_legacy_task(progress);
+        co_return co_await send_once(progress.request, {});
     }
-    if (!course.request.task.empty())
-        co_return co_await wait_for_task(course, task_object(course.request.task));
+    if (!progress.request.task.empty())
+        co_return co_await wait_for_task(progress, task_object(progress.request.task));
     for (;;) {
-        Result<UpstreamReply> reply = co_await send_once(course.request, course.round);
+        Result<UpstreamReply> reply = co_await send_once(progress.request, progress.round);
         if (!reply || !*reply) co_return reply;
         const auto type = result_type(**reply);
         if (type == "complete") co_return reply;
-        if (type == "task") co_return co_await wait_for_task(course, std::move(**reply));
+        if (type == "task") co_return co_await wait_for_task(progress, std::move(**reply));
         if (type != "input_required")
             co_return fail(ErrorCode::kToolFailed,
                            "the MCP server's result is of a type that is not known here");
-        const Result<void> asked = co_await next_round(course, **reply);
+        const Result<void> asked = co_await next_round(progress, **reply);
         if (!asked) co_return fail(asked.error());
     }
 }
@@ -161,29 +161,29 @@ core::Inquirer::Answers UpstreamLink::answers_of(const UpstreamRequest& request)
 }
 
 /// Asks what a result asks; the deadline stands still meanwhile.
-Task<Result<void>> UpstreamLink::next_round(Course& course, std::string_view result) {
-    if (++course.rounds > kMostRounds)
+Task<Result<void>> UpstreamLink::next_round(RequestProgress& progress, std::string_view result) {
+    if (++progress.rounds > kMostRounds)
         co_return fail(
             ErrorCode::kToolFailed,
             fmt::format("the MCP server has asked {} times and still wants more", kMostRounds));
     const QuestionRules rules{
-        .source = options_.source, .answers = answers_of(course.request), .ask = options_.ask};
+        .source = options_.source, .answers = answers_of(progress.request), .ask = options_.ask};
     auto questions = read_questions(json::find_raw(result, "inputRequests").value_or(""), rules);
     if (!questions) co_return fail(std::move(questions.error()));
-    course.round = {
+    progress.round = {
         .input_responses = {},
         .request_state = std::string(json::find_raw(result, "requestState").value_or(""))};
     if (questions->empty()) {
-        if (course.round.request_state.empty())
+        if (progress.round.request_state.empty())
             co_return fail(ErrorCode::kToolFailed, "the MCP server asks for input and names none");
         co_return Result<void>();
     }
     const SteadyTime began = conversation_->loop().clock().steady_now();
-    auto answers = co_await ask_all(*course.request.inquirer, std::move(*questions));
+    auto answers = co_await ask_all(*progress.request.inquirer, std::move(*questions));
     if (!answers) co_return fail(std::move(answers.error()));
-    course.round.input_responses = std::move(*answers);
-    if (course.request.deadline != kNoDeadline)
-        course.request.deadline += conversation_->loop().clock().steady_now() - began;
+    progress.round.input_responses = std::move(*answers);
+    if (progress.request.deadline != kNoDeadline)
+        progress.request.deadline += conversation_->loop().clock().steady_now() - began;
     co_return Result<void>();
 }
 

@@ -36,7 +36,7 @@ public:
 
 private:
     /// A request of the caller, and what its rounds have come to.
-    struct Course {
+    struct RequestProgress {
         UpstreamRequest request;
         QuestionRound round;
         int rounds = 0;
@@ -48,18 +48,18 @@ private:
     HeaderLines headers_of(const UpstreamRequest& request) const;
     static core::LongCall* long_call_of(const UpstreamRequest& request);
     core::Inquirer::Answers answers_of(const UpstreamRequest& request) const;
-    Task<Result<void>> next_round(Course& course, std::string_view result);
-    Task<Result<UpstreamReply>> wait_for_task(Course& course, std::string created);
-    Task<Result<UpstreamReply>> run_legacy_task(Course& course);
-    Task<Result<UpstreamReply>> follow_legacy_task(Course& course, std::string id,
+    Task<Result<void>> next_round(RequestProgress& progress, std::string_view result);
+    Task<Result<UpstreamReply>> wait_for_task(RequestProgress& progress, std::string created);
+    Task<Result<UpstreamReply>> run_legacy_task(RequestProgress& progress);
+    Task<Result<UpstreamReply>> follow_legacy_task(RequestProgress& progress, std::string id,
                                                    Milliseconds interval);
     Task<std::optional<Error>> pause_task(const UpstreamRequest& call, std::string_view id,
                                           Milliseconds interval);
     Task<std::optional<Result<UpstreamReply>>> poll_task(const UpstreamRequest& call,
                                                          std::string_view id, Milliseconds interval,
                                                          int& lost);
-    Task<Result<void>> feed_task(Course& course, std::string_view id, std::string_view state,
-                                 std::vector<std::string>& asked);
+    Task<Result<void>> feed_task(RequestProgress& progress, std::string_view id,
+                                 std::string_view state, std::vector<std::string>& asked);
     void cancel_task(std::string_view id);
     Task<void> want_log(const core::FrameSink* sink, Deadline deadline);
     Deadline from_now(Milliseconds time) const;

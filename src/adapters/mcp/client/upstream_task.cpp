@@ -123,10 +123,11 @@ Task<std::optional<Result<UpstreamReply>>> UpstreamLink::poll_task(const Upstrea
     co_return state;
 }
 
-Task<Result<UpstreamReply>> UpstreamLink::wait_for_task(Course& course, std::string created) {
+Task<Result<UpstreamReply>> UpstreamLink::wait_for_task(RequestProgress& progress,
+                                                        std::string created) {
     const auto id = json::find_raw_string(created, "taskId");
     if (!id) co_return fail(ErrorCode::kToolFailed, "the MCP server has made a task without an id");
-    UpstreamRequest& call = course.request;
+    UpstreamRequest& call = progress.request;
     tell_deferred(call, *id);
     Milliseconds interval = poll_interval(created, kPoll);
     std::string told;
@@ -140,7 +141,7 @@ Task<Result<UpstreamReply>> UpstreamLink::wait_for_task(Course& course, std::str
         interval = poll_interval(**state, interval);
         tell_status(call.sink, **state, told);
         if (auto over = end_of_task(**state)) co_return *std::move(over);
-        const Result<void> fed = co_await feed_task(course, *id, **state, asked);
+        const Result<void> fed = co_await feed_task(progress, *id, **state, asked);
         if (fed) continue;
         cancel_task(*id);
         co_return fail(fed.error());
@@ -149,9 +150,9 @@ Task<Result<UpstreamReply>> UpstreamLink::wait_for_task(Course& course, std::str
 
 /// A tool of 2025-11-25 that runs as a task only: made with `task`, then followed until it has
 /// ended or asks. The result, and the questions before it, come with `tasks/result`.
-Task<Result<UpstreamReply>> UpstreamLink::run_legacy_task(Course& course) {
-    UpstreamRequest& call = course.request;
-    if (!call.task.empty()) co_return co_await follow_legacy_task(course, call.task, kPoll);
+Task<Result<UpstreamReply>> UpstreamLink::run_legacy_task(RequestProgress& progress) {
+    UpstreamRequest& call = progress.request;
+    if (!call.task.empty()) co_return co_await follow_legacy_task(progress, call.task, kPoll);
     std::string params;
     json::Writer writer(params);
     writer.begin_object();
@@ -166,12 +167,14 @@ Task<Result<UpstreamReply>> UpstreamLink::run_legacy_task(Course& course) {
     if (!task) co_return reply;  // it has answered at once
     const auto id = json::find_raw_string(*task, "taskId");
     if (!id) co_return fail(ErrorCode::kToolFailed, "the MCP server has made a task without an id");
-    co_return co_await follow_legacy_task(course, *id, poll_interval(*task, kPoll, "pollInterval"));
+    co_return co_await follow_legacy_task(progress, *id,
+                                          poll_interval(*task, kPoll, "pollInterval"));
 }
 
-Task<Result<UpstreamReply>> UpstreamLink::follow_legacy_task(Course& course, std::string id,
+Task<Result<UpstreamReply>> UpstreamLink::follow_legacy_task(RequestProgress& progress,
+                                                             std::string id,
                                                              Milliseconds interval) {
-    UpstreamRequest& call = course.request;
+    UpstreamRequest& call = progress.request;
     tell_deferred(call, id);
     std::string told;
     for (int lost = 0;;) {
@@ -193,27 +196,27 @@ Task<Result<UpstreamReply>> UpstreamLink::follow_legacy_task(Course& course, std
 }
 
 /// Asks what the task asks and was not asked before.
-Task<Result<void>> UpstreamLink::feed_task(Course& course, std::string_view id,
+Task<Result<void>> UpstreamLink::feed_task(RequestProgress& progress, std::string_view id,
                                            std::string_view state,
                                            std::vector<std::string>& asked) {
     const QuestionRules rules{
-        .source = options_.source, .answers = answers_of(course.request), .ask = options_.ask};
+        .source = options_.source, .answers = answers_of(progress.request), .ask = options_.ask};
     auto questions =
         read_questions(json::find_raw(state, "inputRequests").value_or(""), rules, asked);
     if (!questions) co_return fail(std::move(questions.error()));
     if (questions->empty()) co_return Result<void>();
-    if (++course.rounds > kMostRounds)
+    if (++progress.rounds > kMostRounds)
         co_return fail(ErrorCode::kToolFailed,
                        fmt::format("the MCP server's task has asked {} times and still wants more",
                                    kMostRounds));
     for (const auto& [key, question] : *questions) asked.push_back(key);
     const SteadyTime began = conversation_->loop().clock().steady_now();
-    auto answers = co_await ask_all(*course.request.inquirer, std::move(*questions));
+    auto answers = co_await ask_all(*progress.request.inquirer, std::move(*questions));
     if (!answers) co_return fail(std::move(answers.error()));
-    if (course.request.deadline != kNoDeadline)
-        course.request.deadline += conversation_->loop().clock().steady_now() - began;
-    UpstreamRequest update = about_task("tasks/update", id, course.request);
-    update.deadline = std::min(course.request.deadline, from_now(kPollTime));
+    if (progress.request.deadline != kNoDeadline)
+        progress.request.deadline += conversation_->loop().clock().steady_now() - began;
+    UpstreamRequest update = about_task("tasks/update", id, progress.request);
+    update.deadline = std::min(progress.request.deadline, from_now(kPollTime));
     const QuestionRound round{.input_responses = std::move(*answers), .request_state = {}};
     const auto updated = co_await send_once(update, round);
     if (!updated) co_return fail(updated.error());

@@ -80,8 +80,8 @@ std::string with_meta(std::string object, std::string_view meta) {
 
 }  // namespace
 
-struct ChangeStreams::Bell {
-    std::atomic<bool> rung = false;
+struct ChangeStreams::ChangeNotice {
+    std::atomic<bool> pending = false;
     ChangeStreams* streams = nullptr;  // on the loop; null once they are gone
 };
 
@@ -153,46 +153,47 @@ struct ChangeStreams::Listening {
     }
 };
 
-class ChangeStreams::Place {
+class ChangeStreams::StreamRegistration {
 public:
-    Place(ChangeStreams& all, std::string credential)
-        : all_(all), seat_(std::make_shared<Follower>()) {
+    StreamRegistration(ChangeStreams& all, std::string credential)
+        : all_(all), follower_(std::make_shared<Follower>()) {
         net::EventLoop& loop = all.uses_.loop;
-        seat_->waiter = std::make_shared<RemoteWaiter>(loop.executor(), loop.timers());
-        seat_->credential = std::move(credential);
+        follower_->waiter = std::make_shared<RemoteWaiter>(loop.executor(), loop.timers());
+        follower_->credential = std::move(credential);
         if (all_.followers_.empty()) {
-            const auto ring = [bell = all_.bell_, &loop] {
-                if (bell->rung.exchange(true)) return;
-                loop.post([bell] {
-                    bell->rung = false;
-                    if (bell->streams != nullptr) bell->streams->look_soon();
+            const auto tell = [notice = all_.notice_, &loop] {
+                if (notice->pending.exchange(true)) return;
+                loop.post([notice] {
+                    notice->pending = false;
+                    if (notice->streams != nullptr) notice->streams->look_soon();
                 });
             };
-            all_.of_tools_ = all_.uses_.registry.changes().watch(ring);
-            all_.of_catalogs_ = all_.uses_.catalogs.changes().watch(ring);
+            all_.of_tools_ = all_.uses_.registry.changes().watch(tell);
+            all_.of_catalogs_ = all_.uses_.catalogs.changes().watch(tell);
         }
-        all_.followers_.push_back(seat_);
+        all_.followers_.push_back(follower_);
     }
-    Place(const Place&) = delete;
-    Place& operator=(const Place&) = delete;
-    ~Place() {
-        std::erase(all_.followers_, seat_);
+    StreamRegistration(const StreamRegistration&) = delete;
+    StreamRegistration& operator=(const StreamRegistration&) = delete;
+    ~StreamRegistration() {
+        std::erase(all_.followers_, follower_);
         if (!all_.followers_.empty()) return;
         const auto gone = std::pair(std::move(all_.of_tools_), std::move(all_.of_catalogs_));
     }
-    const std::shared_ptr<RemoteWaiter>& waiter() const { return seat_->waiter; }
-    bool over() const { return seat_->over || all_.stopping_; }
+    const std::shared_ptr<RemoteWaiter>& waiter() const { return follower_->waiter; }
+    bool over() const { return follower_->over || all_.stopping_; }
 
 private:
     ChangeStreams& all_;
-    const std::shared_ptr<Follower> seat_;
+    const std::shared_ptr<Follower> follower_;
 };
 
-ChangeStreams::ChangeStreams(const Uses& uses) : uses_(uses), bell_(std::make_shared<Bell>()) {
-    bell_->streams = this;
+ChangeStreams::ChangeStreams(const Uses& uses)
+    : uses_(uses), notice_(std::make_shared<ChangeNotice>()) {
+    notice_->streams = this;
 }
 
-ChangeStreams::~ChangeStreams() { bell_->streams = nullptr; }
+ChangeStreams::~ChangeStreams() { notice_->streams = nullptr; }
 
 void ChangeStreams::look_soon() {
     if (armed()) return;
@@ -252,9 +253,9 @@ Task<void> ChangeStreams::resume(net::HttpExchange& exchange, std::shared_ptr<Se
 Task<void> ChangeStreams::read(net::HttpExchange& exchange, Reading reading,
                                core::PrincipalRef principal) {
     const Session::Use use(reading.session);
-    const Place place(*this, principal->credential_id);
+    const StreamRegistration registration(*this, principal->credential_id);
     SessionStream& stream = *reading.stream;
-    const SessionStream::ReaderId reader = stream.attach(place.waiter());
+    const SessionStream::ReaderId reader = stream.attach(registration.waiter());
     const ScopeExit gone([&] { stream.detach(reader); });
     std::vector<ListWatch> lists;
     if (stream.number() == 0) {
@@ -279,10 +280,10 @@ Task<void> ChangeStreams::read(net::HttpExchange& exchange, Reading reading,
             exchange.write_chunk(taken.bytes);
             ping = loop.now() + uses_.state.options.keepalive;
         }
-        if (taken.ended || place.over()) break;
+        if (taken.ended || registration.over()) break;
         Deadline until = ping;
         for (const ListWatch& list : lists) until = std::min(until, list.due());
-        if (co_await place.waiter()->wait(until) == WaitEnd::kCancelled) co_return;
+        if (co_await registration.waiter()->wait(until) == WaitEnd::kCancelled) co_return;
         if (loop.now() < ping) continue;
         write_ping(exchange);
         ping = loop.now() + uses_.state.options.keepalive;
@@ -360,8 +361,8 @@ Task<void> ChangeStreams::listen(net::HttpExchange& exchange, const ClientReques
     std::shared_ptr<void> held;
     if (const auto refused = refusal(request, notifications, held))
         co_return exchange.respond(refused->status, kJsonType, refused->message);
-    const Place place(*this, request.principal->credential_id);
-    Listening listening{.request = request, .waiter = place.waiter()};
+    const StreamRegistration registration(*this, request.principal->credential_id);
+    Listening listening{.request = request, .waiter = registration.waiter()};
     const ListWatch::Lists all{uses_.tools, uses_.catalog_lists};
     for (const What what : kAllLists) {
         if (wants(notifications, what))
@@ -371,19 +372,19 @@ Task<void> ChangeStreams::listen(net::HttpExchange& exchange, const ClientReques
     watch_tasks(listening, tasks);
     start_events(exchange);
     write_message(exchange, listening.acknowledgement(notifications));
-    co_await tell(exchange, listening, place);
+    co_await tell(exchange, listening, registration);
 }
 
 Task<void> ChangeStreams::tell(net::HttpExchange& exchange, Listening& listening,
-                               const Place& place) {
+                               const StreamRegistration& registration) {
     net::EventLoop& loop = uses_.loop;
     Deadline ping = loop.now() + uses_.state.options.keepalive;
-    while (!place.over()) {
+    while (!registration.over()) {
         const bool told = listening.tell(exchange, uses_.state.tasks.times());
         if (!told && loop.now() >= ping) write_ping(exchange);
         if (told || loop.now() >= ping) ping = loop.now() + uses_.state.options.keepalive;
         const Deadline until = std::min(ping, listening.due());
-        if (co_await place.waiter()->wait(until) == WaitEnd::kCancelled) co_return;
+        if (co_await registration.waiter()->wait(until) == WaitEnd::kCancelled) co_return;
     }
     write_message(exchange, listen_result(listening.request));
     exchange.end_stream();

@@ -52,14 +52,14 @@ public:
 
 private:
     /// A stream, woken when something may have changed, as long as it lives.
-    class Place;
+    class StreamRegistration;
     struct Follower {
         std::shared_ptr<RemoteWaiter> waiter;
         std::string credential;
         bool over = false;
     };
-    /// From other threads: rung when a list may have changed.
-    struct Bell;
+    /// From other threads: set when a list may have changed.
+    struct ChangeNotice;
     struct Reading {
         std::shared_ptr<Session> session;
         std::shared_ptr<SessionStream> stream;
@@ -74,7 +74,8 @@ private:
                                  std::shared_ptr<void>& held);
     void watch_resources(Listening& listening, std::string_view notifications);
     void watch_tasks(Listening& listening, const std::vector<TaskState>& tasks);
-    Task<void> tell(net::HttpExchange& exchange, Listening& listening, const Place& place);
+    Task<void> tell(net::HttpExchange& exchange, Listening& listening,
+                    const StreamRegistration& registration);
     void write_ping(net::HttpExchange& exchange);
 
     // the text promises 100 ms; a burst of changes is looked at once
@@ -82,7 +83,7 @@ private:
 
     const Uses uses_;
     std::vector<std::shared_ptr<Follower>> followers_;
-    std::shared_ptr<Bell> bell_;
+    std::shared_ptr<ChangeNotice> notice_;
     ChangeSignal::Watch of_tools_, of_catalogs_;  ///< while there are followers
     SteadyTime looked_at_{};
     bool stopping_ = false;

@@ -195,12 +195,12 @@ Task<void> Endpoint::post(net::HttpExchange& exchange, core::PrincipalRef princi
 Task<void> Endpoint::serve_one(Post& post, Message message) {
     RequestMeta meta = read_request_meta(message.params);
     const bool opens = message.kind == Message::Kind::kRequest && message.method == "initialize";
-    PostSight sight{.meta_names_version = meta.names_version,
-                    .is_initialize = opens,
-                    .version_header = post.version_header,
-                    .session = post.named};
-    if (post.session) sight.session_revision = post.session->facts().revision;
-    const PostReading reading = meaning_of(sight, state_.options.versions);
+    PostContext context{.meta_names_version = meta.names_version,
+                        .is_initialize = opens,
+                        .version_header = post.version_header,
+                        .session = post.named};
+    if (post.session) context.session_revision = post.session->facts().revision;
+    const PostReading reading = meaning_of(context, state_.options.versions);
     switch (reading.meaning) {
         case PostMeaning::kModern:
             post.session = nullptr;
@@ -363,10 +363,10 @@ Task<void> Endpoint::serve_legacy(Post& post, Message message, RequestMeta meta)
 }
 
 Task<void> Endpoint::serve_batch(Post& post, Body body) {
-    const PostSight sight{.version_header = post.version_header,
-                          .session = post.named,
-                          .session_revision = post.session->facts().revision};
-    const PostReading reading = meaning_of(sight, state_.options.versions);
+    const PostContext context{.version_header = post.version_header,
+                              .session = post.named,
+                              .session_revision = post.session->facts().revision};
+    const PostReading reading = meaning_of(context, state_.options.versions);
     if (reading.meaning != PostMeaning::kOfSession)
         co_return respond_error(post.exchange, reading.http_status, {}, post.era(), reading.error);
     const Session::Use use(post.session);

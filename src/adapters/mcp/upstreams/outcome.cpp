@@ -50,29 +50,29 @@ std::string passed(const RpcError& error) {
     return details;
 }
 
-Error error_of(const RpcError& error, Era era, const CallSight& sight) {
+Error error_of(const RpcError& error, Era era, const ReplyContext& context) {
     const BridgedError bridged =
-        bridge_error(error, {.method = sight.method,
+        bridge_error(error, {.method = context.method,
                              .upstream = era,
                              .client = Revision::k2026_07_28,
-                             .client_has_capability = has_required(error, sight.answers)});
+                             .client_has_capability = has_required(error, context.answers)});
     const std::string said(cut_text(clean_text(error.message).text, kMostMessage));
     const bool not_found =
         error.code == rpc_code::kResourceNotFound ||
-        (sight.method == "resources/read" && error.code == rpc_code::kInvalidParams &&
+        (context.method == "resources/read" && error.code == rpc_code::kInvalidParams &&
          bridged.use == UpstreamErrorUse::kPass && json::find_raw(error.data, "uri"));
     if (not_found) {
         return {.code = ErrorCode::kNotFound,
-                .message = fmt::format("{} has no such resource: {}", sight.source, said)};
+                .message = fmt::format("{} has no such resource: {}", context.source, said)};
     }
     if (bridged.use == UpstreamErrorUse::kOwn) {
         return tool_failed(fmt::format("the MCP server {} answered with the error {}: {}",
-                                       sight.source, error.code, said));
+                                       context.source, error.code, said));
     }
-    return tool_failed(
-        said.empty() ? fmt::format("the MCP server {} gave the error {}", sight.source, error.code)
-                     : said,
-        passed(error));
+    return tool_failed(said.empty() ? fmt::format("the MCP server {} gave the error {}",
+                                                  context.source, error.code)
+                                    : said,
+                       passed(error));
 }
 
 /// Why a result breaks the schema of its tool; nothing when it does not.
@@ -86,8 +86,8 @@ std::optional<std::string> violation(std::string_view result, const json::Schema
     return violations.empty() ? std::nullopt : std::optional(violations.front().message);
 }
 
-Result<void> check_output(std::string_view result, const CallSight& sight) {
-    const UpstreamTool* tool = sight.tool;
+Result<void> check_output(std::string_view result, const ReplyContext& context) {
+    const UpstreamTool* tool = context.tool;
     if (tool == nullptr || !tool->output || tool->check == OutputCheck::kOff) return {};
     const auto why = violation(result, *tool->output);
     if (!why) return {};
@@ -97,24 +97,24 @@ Result<void> check_output(std::string_view result, const CallSight& sight) {
                         "taken effect",
                         *why)));
     log::warn("a result of an MCP server breaks its tool's output schema and is passed on",
-              {{"server", sight.source}, {"tool", tool->name}, {"reason", *why}});
+              {{"server", context.source}, {"tool", tool->name}, {"reason", *why}});
     return {};
 }
 
 }  // namespace
 
-core::Outcome outcome_of(CallReply reply, const CallSight& sight) {
-    if (!reply.reply) return fail(error_of(reply.reply.error(), reply.era, sight));
+core::Outcome outcome_of(CallReply reply, const ReplyContext& context) {
+    if (!reply.reply) return fail(error_of(reply.reply.error(), reply.era, context));
     const std::string& result = *reply.reply;
     if (result_type(result) != "complete")
         return fail(tool_failed(
-            fmt::format("the MCP server {} gave a result of an unknown type", sight.source)));
+            fmt::format("the MCP server {} gave a result of an unknown type", context.source)));
     if (is_error_result(result)) {
         std::string said(cut_text(first_text(result), kMostMessage));
         if (said.empty()) said = "the tool failed and did not say why";
         return fail(tool_failed(std::move(said), core_result(result)));
     }
-    if (auto checked = check_output(result, sight); !checked)
+    if (auto checked = check_output(result, context); !checked)
         return fail(std::move(checked.error()));
     core::ToolResult made;
     made.kind = core::ContentKind::kJson;

@@ -19,7 +19,7 @@ struct CallReply {
     Era era = Era::kLegacy;
 };
 
-struct CallSight {
+struct ReplyContext {
     std::string_view source;  ///< for messages and the log
     std::string_view method;
     const UpstreamTool* tool = nullptr;  ///< of `tools/call`
@@ -28,7 +28,7 @@ struct CallSight {
 
 /// Results that say `isError` are errors with the object in `details`; other errors of the upstream
 /// have their JSON-RPC error there, as `mcp/error`, if a client of MCP may see it.
-core::Outcome outcome_of(CallReply reply, const CallSight& sight);
+core::Outcome outcome_of(CallReply reply, const ReplyContext& context);
 
 /// The member of an error's details that holds an upstream's own JSON-RPC error.
 inline constexpr std::string_view kPassedError = "mcp/error";

@@ -15,7 +15,7 @@ CallReply refused(std::int64_t code, std::string data = {}) {
                 RpcError{.code = code, .message = "said so", .data = std::move(data)}),
             .era = Era::kModern};
 }
-CallSight sight(const UpstreamTool* tool = nullptr) {
+ReplyContext context(const UpstreamTool* tool = nullptr) {
     return {.source = "files", .method = "tools/call", .tool = tool, .answers = {}};
 }
 UpstreamTool checked(OutputCheck check) {
@@ -28,7 +28,7 @@ UpstreamTool checked(OutputCheck check) {
 TEST(McpOutcome, AResultIsAnObjectOfItsOwnMediaTypeWithoutItsFrame) {
     const auto outcome = outcome_of(gave(R"({"resultType":"complete","content":[{"type":"text",)"
                                          R"("text":"hi"}],"_meta":{"a":1}})"),
-                                    sight());
+                                    context());
     ASSERT_TRUE(outcome) << outcome.error().message;
     EXPECT_EQ(outcome->kind, core::ContentKind::kJson);
     EXPECT_EQ(outcome->content_type, kMcpResultType);
@@ -37,7 +37,7 @@ TEST(McpOutcome, AResultIsAnObjectOfItsOwnMediaTypeWithoutItsFrame) {
 
 TEST(McpOutcome, AnErrorResultIsAFailureWithTheObjectInItsDetails) {
     const auto outcome = outcome_of(
-        gave(R"({"content":[{"type":"text","text":"no disk"}],"isError":true})"), sight());
+        gave(R"({"content":[{"type":"text","text":"no disk"}],"isError":true})"), context());
     ASSERT_FALSE(outcome);
     EXPECT_EQ(outcome.error().code, ErrorCode::kToolFailed);
     EXPECT_EQ(outcome.error().message, "no disk");
@@ -46,12 +46,12 @@ TEST(McpOutcome, AnErrorResultIsAFailureWithTheObjectInItsDetails) {
 }
 
 TEST(McpOutcome, ErrorsThatPassAreInTheDetailsAndTheGatewaysOwnAreNot) {
-    const Error passed = outcome_of(refused(-32602, R"({"x":1})"), sight()).error();
+    const Error passed = outcome_of(refused(-32602, R"({"x":1})"), context()).error();
     EXPECT_EQ(passed.code, ErrorCode::kToolFailed);
     EXPECT_EQ(json::find_raw(passed.details, kPassedError),
               R"({"code":-32602,"message":"said so","data":{"x":1}})");
     for (const std::int64_t code : {-32020, -32022, -32000, -32019, -32700, -32600, -32601}) {
-        const Error own = outcome_of(refused(code), sight()).error();
+        const Error own = outcome_of(refused(code), context()).error();
         EXPECT_EQ(own.code, ErrorCode::kToolFailed) << code;
         EXPECT_EQ(own.details, "") << code;
     }
@@ -59,14 +59,14 @@ TEST(McpOutcome, ErrorsThatPassAreInTheDetailsAndTheGatewaysOwnAreNot) {
 
 TEST(McpOutcome, AMissingCapabilityPassesUnlessTheClientHasIt) {
     const auto reply = refused(-32021, R"({"requiredCapabilities":{"sampling":{}}})");
-    CallSight without = sight(), with = sight();
+    ReplyContext without = context(), with = context();
     with.answers.sampling = true;
     EXPECT_NE(outcome_of(reply, without).error().details, "");
     EXPECT_EQ(outcome_of(reply, with).error().details, "");
 }
 
 TEST(McpOutcome, AResourceThatIsNotThereIsNotFoundInBothEras) {
-    CallSight read = sight();
+    ReplyContext read = context();
     read.method = "resources/read";
     EXPECT_EQ(outcome_of(refused(-32602, R"({"uri":"a:b"})"), read).error().code,
               ErrorCode::kNotFound);
@@ -80,17 +80,19 @@ TEST(McpOutcome, AResultThatBreaksItsSchemaPassesWithAWarningOrFailsOrIsNotLooke
     const std::string bad = R"({"content":[],"structuredContent":{"m":1}})";
     const UpstreamTool warn = checked(OutputCheck::kWarn), strict = checked(OutputCheck::kStrict),
                        off = checked(OutputCheck::kOff);
-    EXPECT_TRUE(outcome_of(gave(bad), sight(&warn)));
-    EXPECT_TRUE(outcome_of(gave(bad), sight(&off)));
-    EXPECT_FALSE(outcome_of(gave(bad), sight(&strict)));
-    EXPECT_FALSE(outcome_of(gave(R"({"content":[]})"), sight(&strict))) << "missing is a violation";
-    EXPECT_TRUE(outcome_of(gave(R"({"content":[],"structuredContent":{"n":1}})"), sight(&strict)));
-    const auto failed = outcome_of(gave(R"({"content":[],"isError":true})"), sight(&strict));
+    EXPECT_TRUE(outcome_of(gave(bad), context(&warn)));
+    EXPECT_TRUE(outcome_of(gave(bad), context(&off)));
+    EXPECT_FALSE(outcome_of(gave(bad), context(&strict)));
+    EXPECT_FALSE(outcome_of(gave(R"({"content":[]})"), context(&strict)))
+        << "missing is a violation";
+    EXPECT_TRUE(
+        outcome_of(gave(R"({"content":[],"structuredContent":{"n":1}})"), context(&strict)));
+    const auto failed = outcome_of(gave(R"({"content":[],"isError":true})"), context(&strict));
     EXPECT_EQ(failed.error().message, "the tool failed and did not say why") << "not checked";
 }
 
 TEST(McpOutcome, AnUnknownResultTypeIsAFailure) {
-    EXPECT_FALSE(outcome_of(gave(R"({"resultType":"other"})"), sight()));
+    EXPECT_FALSE(outcome_of(gave(R"({"resultType":"other"})"), context()));
 }
 
 }  // namespace

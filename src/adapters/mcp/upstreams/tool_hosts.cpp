@@ -90,13 +90,13 @@ Task<core::Outcome> UpstreamToolHost::run(core::AdmittedCall admitted, core::Fra
         call.request.meta = key_meta(core::key_at_host(admitted.call(), *admitted.principal()));
         call.request.may_repeat = true;
     }
-    const CallSight sight{.source = calls_->source(),
-                          .method = "tools/call",
-                          .tool = &tool_,
-                          .answers = call.answers};
+    const ReplyContext context{.source = calls_->source(),
+                               .method = "tools/call",
+                               .tool = &tool_,
+                               .answers = call.answers};
     auto reply = co_await relay_call(*calls_, std::move(call), sink, admitted.call().inquirer);
     if (!reply) co_return fail(std::move(reply.error()));
-    co_return outcome_of(std::move(*reply), sight);
+    co_return outcome_of(std::move(*reply), context);
 }
 
 std::optional<Error> UpstreamMethodHost::refusal_of(std::string_view args) const {
@@ -112,11 +112,11 @@ Task<core::Outcome> UpstreamMethodHost::run(core::AdmittedCall admitted, core::F
     call.request.params = admitted.args();
     if (!name_member_.empty())
         call.request.name = json::find_raw_string(admitted.args(), name_member_).value_or("");
-    const CallSight sight{
+    const ReplyContext context{
         .source = calls_->source(), .method = method_, .tool = nullptr, .answers = call.answers};
     auto reply = co_await relay_call(*calls_, std::move(call), sink, admitted.call().inquirer);
     if (!reply) co_return fail(std::move(reply.error()));
-    co_return outcome_of(std::move(*reply), sight);
+    co_return outcome_of(std::move(*reply), context);
 }
 
 Task<core::Outcome> HeldBackHost::run(core::AdmittedCall call, core::FrameSink&) {

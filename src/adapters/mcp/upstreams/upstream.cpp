@@ -94,10 +94,10 @@ Upstream::Upstream(const Uses& uses, UpstreamSettings settings, ConnectionId own
       pool_(uses.executor, uses.timers, uses.clock, limits_of(settings_),
             [this] {
                 if (settings_.connection.interactive) changed_ = true;
-                ring();
+                wake_live();
             }),
       changes_(uses.executor, uses.timers, uses.clock, source(), uses.watches),
-      bell_(uses.timers),
+      live_waiter_(uses.timers),
       found_(settings_.connection.known) {
     status_.source = source();
     uses_.registry.expect(tool_source());
@@ -113,9 +113,10 @@ Task<void> Upstream::live(std::shared_ptr<Upstream> upstream) {
     }));
     self.names_watch_ = self.uses_.registry.changes().watch(told_once(self.home(), [weak] {
         const auto alive = weak.lock();
-        if (alive && !std::exchange(alive->names_changed_, true)) alive->bell_.wake();
+        if (alive && !std::exchange(alive->names_changed_, true)) alive->live_waiter_.wake();
     }));
     TaskChain& chain = co_await this_chain();
+    self.chain_ = &chain;
     const auto ending = [&] { return self.ending_ || chain.cancelled(); };
     co_await self.load_pins();
     while (!ending()) {
@@ -124,6 +125,7 @@ Task<void> Upstream::live(std::shared_ptr<Upstream> upstream) {
         co_await self.close();
         if (!ending()) co_await self.pause(ended);
     }
+    self.chain_ = nullptr;
     chain.forget_cancellation();
     co_await self.finish();
 }
@@ -134,7 +136,7 @@ void Upstream::leave() {
     uses_.registry.settle(tool_source());
     uses_.catalogs.drop(source());
     wake_arrivals();
-    ring();
+    if (chain_ != nullptr) chain_->cancel();  // whatever it waits for: a connection, a long list
 }
 
 core::ToolSource Upstream::tool_source() const {
@@ -232,7 +234,7 @@ Task<Upstream::Ended> Upstream::serve() {
         const bool may_idle = settings_.idle_stop.count() > 0 && !settings_.eager && calls_ == 0;
         const Deadline idle_at = may_idle ? last_call_ + settings_.idle_stop : kNoDeadline;
         if (idle_at <= now()) co_return Ended::kIdle;
-        co_await bell_.wait(std::min({refresh_at, idle_at, compare_at}));
+        co_await live_waiter_.wait(std::min({refresh_at, idle_at, compare_at}));
     }
     ++failures_;
     co_return Ended::kLost;
@@ -255,7 +257,7 @@ Task<void> Upstream::pause(Ended ended) {
         set_state(State::kIdle);
         needed_ = false;
         while (!needed_ && !ending_) {
-            if (co_await bell_.wait(kNoDeadline) == WaitEnd::kCancelled) co_return;
+            if (co_await live_waiter_.wait(kNoDeadline) == WaitEnd::kCancelled) co_return;
         }
         co_return;
     }
@@ -267,7 +269,7 @@ Task<void> Upstream::pause(Ended ended) {
     wake_arrivals();
     again_at_ = now() + kBackoff.after(failures_);
     while (!ending_ && now() < again_at_) {
-        if (co_await bell_.wait(again_at_) == WaitEnd::kCancelled) co_return;
+        if (co_await live_waiter_.wait(again_at_) == WaitEnd::kCancelled) co_return;
     }
 }
 
@@ -278,7 +280,7 @@ Task<void> Upstream::finish() {
     names_watch_ = {};
     wake_arrivals();
     co_await pool_.close_all();
-    while (calls_ > 0) co_await bell_.wait(kNoDeadline);
+    while (calls_ > 0) co_await live_waiter_.wait(kNoDeadline);
     co_await pool_.close_all();  // what a call was opening meanwhile
     set_state(State::kStopped);
 }
@@ -286,13 +288,13 @@ Task<void> Upstream::finish() {
 void Upstream::try_again() {
     failures_ = 0;
     again_at_ = {};
-    ring();
+    wake_live();
 }
 
 void Upstream::on_notification(std::string_view method, std::string_view params) {
     if (method.ends_with("/list_changed")) {
         changed_ = true;
-        ring();
+        wake_live();
     } else if (method == "notifications/resources/updated") {
         if (const auto uri = json::find_raw_string(params, "uri")) changes_.updated(*uri);
     }
@@ -301,7 +303,7 @@ void Upstream::on_notification(std::string_view method, std::string_view params)
 void Upstream::on_end(const Error& why) {
     lost_ = why.message;
     log::warn("an MCP server is away", {{"server", source()}, {"reason", shown(why.message)}});
-    ring();
+    wake_live();
 }
 
 // ---- Its calls
@@ -354,7 +356,7 @@ Task<Result<void>> Upstream::arrive(Deadline deadline) {
         };
         if (state() == State::kDown) co_return away();
         needed_ = true;
-        ring();
+        wake_live();
         Waiter waiter(uses_.timers);
         const auto place = arrivals_.insert(arrivals_.end(), &waiter);
         const WaitEnd end = co_await waiter.wait(deadline);
@@ -372,7 +374,8 @@ Task<Result<CallReply>> Upstream::send(UpstreamCall call) {
         change_status([&](UpstreamStatus& status) { status.calls = --calls_; });
         last_call_ = now();
         const bool may_idle = settings_.idle_stop.count() > 0 && !settings_.eager;
-        if (calls_ == 0 && (ending_ || may_idle)) ring();  // nobody else waits for ends of calls
+        if (calls_ == 0 && (ending_ || may_idle))
+            wake_live();  // nobody else waits for ends of calls
     });
     if (!breaker_.admits(now()))
         co_return fail(ErrorCode::kUnavailable,
@@ -420,7 +423,7 @@ Task<Result<CallReply>> Upstream::send_once(UpstreamCall& call, bool& is_gone) {
     note_lister();
     if (session_ && session_->era() != lease->session().era()) {
         other_era_ = true;  // the lists are those of a server that is no longer there
-        ring();
+        wake_live();
     }
     auto reply = co_await send_on(lease->session(), call);
     note(reply, lease->session());
@@ -464,7 +467,7 @@ Task<Result<CallReply>> Upstream::send_on(UpstreamSession& session, UpstreamCall
 /// Nothing has run: the list that the headers were made from is old.
 Task<Result<UpstreamReply>> Upstream::send_again(UpstreamSession& session, UpstreamCall& call) {
     changed_ = true;
-    ring();
+    wake_live();
     ListBudget budget;
     auto list = co_await read_list(session, kToolList, call.request.deadline, budget);
     if (!list) co_return fail(std::move(list.error()));
@@ -492,9 +495,9 @@ void Upstream::set_state(State state, std::string error) {
 }
 
 /// Later, for live() must not go on inside a listener's function.
-void Upstream::ring() {
+void Upstream::wake_live() {
     asio::post(home(), [weak = weak_from_this()] {
-        if (const auto alive = weak.lock()) alive->bell_.wake();
+        if (const auto alive = weak.lock()) alive->live_waiter_.wake();
     });
 }
 

@@ -107,7 +107,7 @@ private:
     }
     void set_state(UpstreamStatus::State state, std::string error = {});
     void wake_arrivals();
-    void ring();
+    void wake_live();
 
     const Uses uses_;
     const UpstreamSettings settings_;
@@ -117,7 +117,8 @@ private:
     Pins pins_;
     SessionPool pool_;
     ChangeWatch changes_;
-    Waiter bell_;  ///< of live()
+    Waiter live_waiter_;  ///< of live()
+    TaskChain* chain_ = nullptr;  ///< of live(), until it finishes
 
     std::shared_ptr<UpstreamSession> session_;  ///< the gateway's own; null while it is away
     std::weak_ptr<UpstreamSession> listed_by_;  ///< the session that was asked for lists last

@@ -173,7 +173,7 @@ std::shared_ptr<UpstreamSession> Upstream::lister() const {
 void Upstream::note_lister() {
     if (!listed_ || changed_ || !session_ || lister() == listed_by_.lock()) return;
     changed_ = true;
-    ring();
+    wake_live();
 }
 
 Task<Result<void>> Upstream::refresh() {

@@ -739,6 +739,28 @@ TEST_F(McpUpstream, LeavingWithdrawsItsToolsAtOnceAndClosesItsSessions) {
     EXPECT_EQ(upstream->status().state, State::kStopped);
 }
 
+TEST_F(McpUpstream, LeavingEndsWhateverItWaitsFor) {
+    connector.hangs = true;
+    begin();
+    loop.settle();
+    upstream->leave();
+    EXPECT_TRUE(loop.run_until([&] { return life->ended(); })) << "a connection";
+    connector.hangs = false;
+    connector.prepare = [](FakeSession& session) {
+        session.answers["tools/list"] = [](UpstreamRequest&) -> Task<Result<UpstreamReply>> {
+            Wakeup never;
+            co_await never.wait();
+            co_return fail(ErrorCode::kCancelled, "cancelled");
+        };
+    };
+    begin();
+    until([&] { return connector.made.size() == 1; });
+    loop.settle();
+    upstream->leave();
+    EXPECT_TRUE(loop.run_until([&] { return life->ended(); })) << "a list";
+    EXPECT_EQ(connector.made[0]->closed, 1);
+}
+
 TEST_F(McpUpstream, WatchedResourcesAreSubscribedToAndTheirChangesTold) {
     connector.prepare = [](FakeSession& session) {
         session.capabilities = R"({"tools":{},"resources":{"subscribe":true}})";

@@ -26,26 +26,26 @@ PostReading refuse_version(std::string_view requested, const RevisionSet& enable
 
 }  // namespace
 
-PostReading meaning_of(const PostSight& sight, const RevisionSet& enabled) {
-    if (sight.meta_names_version) return {.meaning = PostMeaning::kModern};
+PostReading meaning_of(const PostContext& context, const RevisionSet& enabled) {
+    if (context.meta_names_version) return {.meaning = PostMeaning::kModern};
     const auto header =
-        sight.version_header ? std::optional(net::trim(*sight.version_header)) : std::nullopt;
+        context.version_header ? std::optional(net::trim(*context.version_header)) : std::nullopt;
     const auto named = header ? find_revision(*header) : std::nullopt;
     if (named && era_of(*named) == Era::kModern)
         return refuse(400, rpc_code::kInvalidParams,
                       "a request of this version needs protocolVersion in `_meta`");
-    switch (sight.session) {
+    switch (context.session) {
         case NamedSession::kUnknown:
             return refuse(404, rpc_code::kInvalidRequest,
                           "there is no such session: open a new one with `initialize`");
         case NamedSession::kLive:
-            if (header && named != sight.session_revision)
+            if (header && named != context.session_revision)
                 return refuse(400, rpc_code::kInvalidRequest,
                               "header MCP-Protocol-Version is not that of the session");
             return {.meaning = PostMeaning::kOfSession};
         case NamedSession::kNone: break;
     }
-    if (sight.is_initialize) return {.meaning = PostMeaning::kOpening};
+    if (context.is_initialize) return {.meaning = PostMeaning::kOpening};
     if (header && !named) return refuse_version(*header, enabled);
     return refuse(400, rpc_code::kInvalidRequest,
                   "no session: open one with `initialize`, or name protocolVersion in `_meta`");

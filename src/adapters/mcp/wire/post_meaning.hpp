@@ -17,7 +17,7 @@ enum class NamedSession : std::uint8_t {
     kUnknown,  ///< unknown, ended, or another principal's
 };
 
-struct PostSight {
+struct PostContext {
     bool meta_names_version = false;  ///< RequestMeta::names_version; false for batches
     bool is_initialize = false;
     std::optional<std::string_view> version_header;
@@ -37,6 +37,6 @@ struct PostReading {
     RpcError error{};       ///< of a refusal
 };
 
-PostReading meaning_of(const PostSight& sight, const RevisionSet& enabled);
+PostReading meaning_of(const PostContext& context, const RevisionSet& enabled);
 
 }  // namespace crab::mcp

@@ -8,10 +8,10 @@ namespace {
 using enum PostMeaning;
 using Headers = std::optional<std::string_view>;
 
-PostReading read(const PostSight& sight) { return meaning_of(sight, RevisionSet()); }
+PostReading read(const PostContext& context) { return meaning_of(context, RevisionSet()); }
 
-void expect_refused(const PostSight& sight, int status, std::int64_t code) {
-    const PostReading reading = read(sight);
+void expect_refused(const PostContext& context, int status, std::int64_t code) {
+    const PostReading reading = read(context);
     EXPECT_EQ(reading.meaning, kRefused);
     EXPECT_EQ(reading.http_status, status);
     EXPECT_EQ(reading.error.code, code);
@@ -45,13 +45,13 @@ TEST(McpPostMeaning, InitializeOpensASession) {
 }
 
 TEST(McpPostMeaning, ALiveSessionTakesItsOwnVersionOrNone) {
-    PostSight sight{.session = NamedSession::kLive, .session_revision = Revision::k2025_06_18};
-    EXPECT_EQ(read(sight).meaning, kOfSession);
-    sight.version_header = "2025-06-18";
-    EXPECT_EQ(read(sight).meaning, kOfSession);
+    PostContext context{.session = NamedSession::kLive, .session_revision = Revision::k2025_06_18};
+    EXPECT_EQ(read(context).meaning, kOfSession);
+    context.version_header = "2025-06-18";
+    EXPECT_EQ(read(context).meaning, kOfSession);
     for (const Headers other : {Headers("2025-11-25"), Headers("1900-01-01"), Headers("")}) {
-        sight.version_header = other;
-        expect_refused(sight, 400, -32600);
+        context.version_header = other;
+        expect_refused(context, 400, -32600);
     }
 }
 

@@ -45,10 +45,10 @@ bool has_good_urls(const RpcError& error) {
     return true;
 }
 
-BridgedError missing_capability(RpcError error, const UpstreamErrorSight& sight) {
-    if (era_of(sight.client) == Era::kModern) {
+BridgedError missing_capability(RpcError error, const ErrorContext& context) {
+    if (era_of(context.client) == Era::kModern) {
         const auto use =
-            sight.client_has_capability ? UpstreamErrorUse::kOwn : UpstreamErrorUse::kPass;
+            context.client_has_capability ? UpstreamErrorUse::kOwn : UpstreamErrorUse::kPass;
         return {.use = use, .error = std::move(error), .text = {}};
     }
     std::string text =
@@ -57,13 +57,13 @@ BridgedError missing_capability(RpcError error, const UpstreamErrorSight& sight)
     return {.use = UpstreamErrorUse::kTellText, .error = std::move(error), .text = std::move(text)};
 }
 
-BridgedError needs_urls(RpcError error, const UpstreamErrorSight& sight) {
+BridgedError needs_urls(RpcError error, const ErrorContext& context) {
     if (!has_good_urls(error))
         return {.use = UpstreamErrorUse::kOwn, .error = std::move(error), .text = {}};
-    if (sight.client == Revision::k2025_11_25)
+    if (context.client == Revision::k2025_11_25)
         return {.use = UpstreamErrorUse::kPass, .error = std::move(error), .text = {}};
-    const auto use = era_of(sight.client) == Era::kModern ? UpstreamErrorUse::kAskForUrls
-                                                          : UpstreamErrorUse::kTellText;
+    const auto use = era_of(context.client) == Era::kModern ? UpstreamErrorUse::kAskForUrls
+                                                            : UpstreamErrorUse::kTellText;
     std::string text =
         fmt::format("{}\nOpen this first, then call again:{}", error.message, urls_of(error));
     return {.use = use, .error = std::move(error), .text = std::move(text)};
@@ -71,10 +71,10 @@ BridgedError needs_urls(RpcError error, const UpstreamErrorSight& sight) {
 
 /// Whether it says that a resource is not there: with a code of its own in legacy revisions, with
 /// the URI in modern ones, whose code has other meanings, too.
-bool is_resource_not_found(const RpcError& error, const UpstreamErrorSight& sight) {
+bool is_resource_not_found(const RpcError& error, const ErrorContext& context) {
     if (error.code == rpc_code::kResourceNotFound) return true;
-    return error.code == rpc_code::kInvalidParams && sight.upstream == Era::kModern &&
-           sight.method == "resources/read" && json::find_raw(error.data, "uri").has_value();
+    return error.code == rpc_code::kInvalidParams && context.upstream == Era::kModern &&
+           context.method == "resources/read" && json::find_raw(error.data, "uri").has_value();
 }
 
 bool is_own_code(std::int64_t code) {
@@ -90,14 +90,15 @@ bool is_own_code(std::int64_t code) {
 
 }  // namespace
 
-BridgedError bridge_error(RpcError error, const UpstreamErrorSight& sight) {
-    if (is_resource_not_found(error, sight)) {
-        error.code = features_of(sight.client).resource_not_found;
+BridgedError bridge_error(RpcError error, const ErrorContext& context) {
+    if (is_resource_not_found(error, context)) {
+        error.code = features_of(context.client).resource_not_found;
         return {.use = UpstreamErrorUse::kPass, .error = std::move(error), .text = {}};
     }
     if (error.code == rpc_code::kMissingClientCapability)
-        return missing_capability(std::move(error), sight);
-    if (error.code == rpc_code::kUrlElicitationRequired) return needs_urls(std::move(error), sight);
+        return missing_capability(std::move(error), context);
+    if (error.code == rpc_code::kUrlElicitationRequired)
+        return needs_urls(std::move(error), context);
     const auto use = is_own_code(error.code) ? UpstreamErrorUse::kOwn : UpstreamErrorUse::kPass;
     return {.use = use, .error = std::move(error), .text = {}};
 }

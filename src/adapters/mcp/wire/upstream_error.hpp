@@ -24,7 +24,7 @@ enum class UpstreamErrorUse : std::uint8_t {
     kAskForUrls,  ///< `input_required` with the URLs of `data.elicitations`; the retry calls anew
 };
 
-struct UpstreamErrorSight {
+struct ErrorContext {
     std::string_view method;  ///< of the request that failed
     Era upstream = Era::kLegacy;
     Revision client = Revision::k2026_07_28;
@@ -38,6 +38,6 @@ struct BridgedError {
     std::string text;  ///< for kTellText, and for kAskForUrls if they cannot be asked for
 };
 
-BridgedError bridge_error(RpcError error, const UpstreamErrorSight& sight);
+BridgedError bridge_error(RpcError error, const ErrorContext& context);
 
 }  // namespace crab::mcp
