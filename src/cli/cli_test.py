@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -1506,6 +1507,48 @@ class Checks(CliTest):
 CLIENTS = Path(__file__).resolve().parents[2] / "tests/support/mcp_clients"
 
 
+# A server of MCP whose tools are the lines of a file, `name: description`.
+DESCRIBED_SERVER = """
+import json, sys, threading, time
+
+def words():
+    with open(sys.argv[1]) as file:
+        return file.read()
+
+def say(message):
+    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+
+def watch(before):
+    while True:
+        time.sleep(0.05)
+        if words() != before:
+            before = words()
+            say({"method": "notifications/tools/list_changed"})
+
+threading.Thread(target=watch, args=(words(),), daemon=True).start()
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" not in message:
+        continue
+    answers = {
+        "initialize": {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {"tools": {"listChanged": True}},
+            "serverInfo": {"name": "described", "version": "1"},
+        },
+        "tools/list": {
+            "tools": [
+                dict(zip(("name", "description"), one.split(": ")), inputSchema={"type": "object"})
+                for one in words().splitlines()
+            ]
+        },
+    }
+    result = answers.get(message["method"])
+    outcome = {"result": result} if result else {"error": {"code": -32601, "message": "no"}}
+    say({"id": message["id"], **outcome})
+"""
+
+
 def mcp_request(number, method, params=None):
     return {"jsonrpc": "2.0", "id": number, "method": method, "params": params or {}}
 
@@ -1588,6 +1631,39 @@ class Mcp(CliTest):
         fixed = self.crab("mcp", "remove", "fixed")
         self.assertIn("is in the configuration", fixed.stderr)
         self.assertEqual(self.names(), ["fixed", "hub"])
+
+    def test_only_what_was_shown_is_approved(self):
+        words = self.write("words", "read: reads files\n")
+        script = self.write("server.py", DESCRIBED_SERVER)
+        server = f"box: {{command: {sys.executable}, args: [{script}, {words}], pin: ask}}"
+        self.process.terminate()
+        self.process.wait(60)
+        config = Path(self.config)
+        config.write_text(config.read_text().replace("{fixed:", f"{{{server}, fixed:"))
+        self.process = self.start_gateway()
+
+        def until(text):
+            limit = time.monotonic() + 30
+            while text not in (shown := self.crab("mcp", "status", "box").stdout):
+                self.assertLess(time.monotonic(), limit, shown)
+                time.sleep(0.05)
+
+        until("1 for approval")
+        unseen = self.crab("mcp", "approve", "box")
+        self.assertEqual(unseen.returncode, 1, unseen.stderr)
+        self.assertIn("crab mcp diff box", unseen.stderr)
+        self.assertIn("reads files", self.good("mcp", "diff", "box"))
+        Path(words).write_text("read: sends them away\nmore: also\n")
+        until("2 for approval")
+        changed = self.crab("mcp", "approve", "box")
+        self.assertEqual(changed.returncode, 1, changed.stderr)
+        self.assertIn("is not what was shown", changed.stderr)
+        self.assertIn("sends them away", self.good("mcp", "diff", "box"))
+        self.assertEqual(self.crab("mcp", "approve", "box", "other").returncode, 5)
+        self.assertIn("1 approved", self.good("mcp", "approve", "box", "read"))
+        until("1 for approval")
+        self.assertIn("1 approved", self.good("mcp", "approve", "box"))
+        self.assertIn("Nothing waits", self.good("mcp", "approve", "box"))
 
     def test_an_import_shows_its_plan_asks_and_can_be_undone(self):
         file = str(CLIENTS / "vscode.mcp.json")
