@@ -48,8 +48,9 @@ Task<Result<std::string>> ParkedCall::ask(core::Question question) {
         if (task_) keys_.insert(open->key);
         open_.push_back(open);
     }
-    // those that are asked in the same turn go to the client together
-    home_.post([self = shared_from_this()] { self->present(); });
+    // Those that are asked together go to the client together. They may come from another loop, one
+    // by one: there is an iteration more for the next to arrive.
+    home_.post([self = shared_from_this()] { self->home_.post([self] { self->present(); }); });
     const ScopeExit over([&] {
         {
             const std::scoped_lock lock(mutex_);

@@ -1,15 +1,19 @@
 #pragma once
 
 #include "base/task/fair_pool.hpp"
+#include "base/task/wakeup.hpp"
 #include "core/call/inquirer.hpp"
 
+#include <cstddef>
+#include <deque>
 #include <string>
 
 namespace crab::mcp {
 
 /// Whoever an upstream asks, with forms that cost no more than this: their schemas are compiled
-/// once, on the schema pool, within limits far below those of tools. Lives as long as the call, on
-/// the upstream's loop.
+/// once, on the schema pool, within limits far below those of tools. Questions that come together
+/// go on in one iteration of the loop, when all their forms are compiled. Lives as long as the
+/// call, on the upstream's loop.
 class BoundedInquirer final : public core::Inquirer {
 public:
     static constexpr std::size_t kMostText = std::size_t{64} << 10;
@@ -25,9 +29,13 @@ public:
     Task<Result<std::string>> ask(core::Question question) override;
 
 private:
+    void let_go();
+
     core::Inquirer& asked_;
     FairPool& schemas_;
     const std::string source_;
+    std::size_t compiling_ = 0;  ///< forms
+    std::deque<Wakeup*> held_;  ///< until they are
 };
 
 }  // namespace crab::mcp

@@ -34,7 +34,7 @@ class SessionPool {
 public:
     struct Limits {
         std::size_t most = 256;  ///< sessions; above that the longest unused is closed
-        std::size_t of_principal = 4;  ///< above that its own longest unused is closed
+        std::size_t of_principal = 8;  ///< above that its own longest unused is closed
         Milliseconds idle = std::chrono::minutes(10);
         /// A session that was used within this time is closed for another of its principal only
         Milliseconds warm = std::chrono::minutes(1);

@@ -3,6 +3,7 @@
 #include "adapters/mcp/upstreams/bounded_inquirer.hpp"
 #include "adapters/mcp/upstreams/test_support.hpp"
 #include "adapters/mcp/upstreams/tool_hosts.hpp"
+#include "base/task/gather.hpp"
 #include "base/task/test_loop.hpp"
 #include "core/call/test_tools.hpp"
 #include "core/call/tool_schemas.hpp"
@@ -135,10 +136,12 @@ struct Person final : core::Inquirer {
     Task<Result<std::string>> ask(core::Question question) override {
         shown.push_back(std::move(question));
         compiled += core::shared_schemas();
+        if (on_shown) on_shown();
         co_return std::string(R"({"action":"accept","content":{}})");
     }
     std::vector<core::Question> shown;
     std::size_t compiled = 0;  ///< schemas that somebody held meanwhile
+    std::function<void()> on_shown;
 };
 
 TEST_F(McpUpstream, FormsAreCompiledOnceBesideTheLoopAndLargeOnesAreShownToNobody) {
@@ -166,6 +169,41 @@ TEST_F(McpUpstream, FormsAreCompiledOnceBesideTheLoopAndLargeOnesAreShownToNobod
     EXPECT_EQ(person.compiled, 1U) << "and is there while the answer is awaited";
     EXPECT_EQ(ask(form(R"({"type":7})")).error().code, ErrorCode::kInvalidArgs);
     EXPECT_EQ(person.shown.size(), 1U);
+}
+
+TEST_F(McpUpstream, QuestionsThatComeTogetherAreAskedTogether) {
+    using Kind = core::Question::Kind;
+    Person person;
+    BoundedInquirer bounded(person, schemas, "files");
+    const auto question = [](Kind kind, std::string key, std::string_view form) {
+        return core::Question{.kind = kind,
+                              .key = std::move(key),
+                              .method = "m",
+                              .params = fmt::format(R"({{"requestedSchema":{}}})", form)};
+    };
+    const auto shown = [&] {
+        std::vector<std::string> keys;
+        for (const core::Question& each : std::exchange(person.shown, {})) keys.push_back(each.key);
+        std::ranges::sort(keys);
+        return keys;
+    };
+    std::size_t at_once = 0;
+    person.on_shown = [&] {
+        if (person.shown.size() == 1) asio::post(loop.io, [&] { at_once = person.shown.size(); });
+    };
+    std::vector<Task<Result<std::string>>> all;
+    all.push_back(bounded.ask(question(Kind::kRoots, "a", "{}")));
+    all.push_back(bounded.ask(question(Kind::kForm, "b", "{}")));
+    all.push_back(bounded.ask(question(Kind::kForm, "c", R"({"type":7})")));
+    all.push_back(bounded.ask(question(Kind::kForm, "d", R"({"title":"d"})")));
+    all.push_back(bounded.ask(question(Kind::kSampling, "e", "{}")));
+    const auto answers = loop.run(gather(std::move(all)));
+    EXPECT_EQ(answers[2].error().code, ErrorCode::kInvalidArgs);
+    loop.settle();
+    EXPECT_EQ(at_once, 4U) << "in one iteration";
+    EXPECT_THAT(shown(), ElementsAre("a", "b", "d", "e"));
+    EXPECT_TRUE(loop.run(bounded.ask(question(Kind::kRoots, "f", "{}"))));
+    EXPECT_THAT(shown(), ElementsAre("f")) << "nothing is held for ever";
 }
 
 TEST_F(McpUpstream, TheQuestionsOfACallAreBounded) {
