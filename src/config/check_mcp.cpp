@@ -118,6 +118,10 @@ void check_server(const McpServerOptions& server, const std::string& at, Rules& 
                           !server.sandbox && !server.interactive),
                  at, "args, env, cwd, sandbox and interactive are only for a command");
     rules.expect(!runs || server.auth == McpAuthOptions{}, at + "/auth", "is only for a url");
+    rules.expect(server.tls == McpTlsOptions{} || server.url.starts_with("https://"), at + "/tls",
+                 "is only for a url that begins with https://");
+    rules.expect(server.tls.cert.empty() == server.tls.key.empty(), at + "/tls",
+                 "needs cert and key together");
     rules.expect(runs || server.url.starts_with("https://") || server.url.starts_with("http://"),
                  at + "/url", "has to begin with https:// or http://");
     rules.expect(
@@ -204,8 +208,8 @@ void check_mcp(const McpOptions& mcp, Rules& rules) {
         mcp.client_metadata_url.empty() || (document && document->tls && document->path.size() > 1),
         "/mcp/client_metadata_url",
         "has to be an https URL with a path, such as https://gw.example/client.json");
-    for (const char* key : {"stream_after", "keepalive", "list_ttl", "session_idle", "task_after",
-                            "input_wait"})
+    for (const char* key :
+         {"stream_after", "keepalive", "list_ttl", "session_idle", "task_after", "input_wait"})
         expect_time(below("/mcp", key), rules);
     rules.expect(mcp.keepalive >= std::chrono::milliseconds(100), "/mcp/keepalive",
                  "has to be at least 100ms");

@@ -322,6 +322,7 @@ TEST(Load, McpHasAServerByUrlAndAFront) {
   servers:
     hub:
       url: https://mcp.example/mcp
+      tls: {ca: /etc/ca.pem, cert: /etc/me.pem, key: /etc/me.key}
       auth: {headers: {Authorization: Bearer x}}
       session: shared
 )");
@@ -350,6 +351,7 @@ TEST(Load, McpHasAServerByUrlAndAFront) {
     EXPECT_EQ(mcp.task_after, 200ms);
     McpServerOptions hub;
     hub.url = "https://mcp.example/mcp";
+    hub.tls = {.ca = "/etc/ca.pem", .cert = "/etc/me.pem", .key = "/etc/me.key"};
     hub.auth.headers["Authorization"].text = Secret<std::string>("Bearer x");
     hub.shared_session = true;
     EXPECT_EQ(mcp.servers.at("hub"), hub);
@@ -583,6 +585,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"mcp: {oauth: {issuer: 'https://i'}}", "resource"},
         BadCase{"mcp: {servers: {a: {url: 'https://x', cwd: /}}}", "are only for a command"},
         BadCase{"mcp: {servers: {a: {command: x, auth: {user: true}}}}", "is only for a url"},
+        BadCase{"mcp: {servers: {a: {url: 'http://x', tls: {ca: /c}}}}",
+                "mcp.servers.a.tls: is only for a url that begins with https://"},
+        BadCase{"mcp: {servers: {a: {url: 'https://x', tls: {cert: /c}}}}",
+                "mcp.servers.a.tls: needs cert and key together"},
         BadCase{"mcp: {scopes: {A_b: {}}}", "has to be named by small letters"},
         BadCase{"mcp: {scopes: {sse: {}}}", "mcp.scopes.sse: is the name of another path"},
         BadCase{"mcp: {scopes: {a: {rename: {b: 'c d'}}}}",

@@ -68,6 +68,12 @@ struct McpAuthOptions {
     friend bool operator==(const McpAuthOptions&, const McpAuthOptions&) = default;
 };
 
+/// TLS of a server over HTTP; files, empty ones unset.
+struct McpTlsOptions {
+    std::filesystem::path ca, cert, key;
+    friend bool operator==(const McpTlsOptions&, const McpTlsOptions&) = default;
+};
+
 /// `mcp.servers.<source>`: a server whose tools, resources and prompts are offered on. It has
 /// either a command or a URL.
 struct McpServerOptions {
@@ -77,6 +83,7 @@ struct McpServerOptions {
     std::filesystem::path cwd;  ///< empty: a folder of its own below the state folder
     std::optional<McpSandboxOptions> sandbox;
     std::string url;
+    McpTlsOptions tls;
     McpAuthOptions auth;
 
     bool enabled = true;

@@ -83,6 +83,7 @@ void read_start(const Members& server, McpServerOptions& out) {
     read_secrets(server, "env", out.env);
     if (const Members sandbox = server.in("sandbox"); sandbox.present())
         read_sandbox(sandbox, out.sandbox.emplace());
+    server.in("tls")("ca", out.tls.ca)("cert", out.tls.cert)("key", out.tls.key);
     read_auth(server.in("auth"), out.auth);
     read_word(server, "start", "eager", out.eager);
     server("start_timeout", out.start_timeout)("probe_timeout", out.probe_timeout)("idle_stop",

@@ -48,6 +48,27 @@ std::vector<std::string> environment_of(const config::McpServerOptions& server) 
     return environment;
 }
 
+net::TlsContext::Options tls_to_servers() {
+    return {.role = net::TlsContext::Role::kClient,
+            .peer_check = net::TlsContext::PeerCheck::kChainAndName,
+            .alpn = "http/1.1"};
+}
+
+/// Of a server with authorities or a certificate of its own; null for others. Reads the files.
+Result<std::shared_ptr<net::TlsContext>> own_tls_of(const std::string& source,
+                                                    const config::McpTlsOptions& tls) {
+    if (tls == config::McpTlsOptions{}) return std::shared_ptr<net::TlsContext>();
+    net::TlsContext::Options options = tls_to_servers();
+    options.ca.file = tls.ca;
+    options.certificate.file = tls.cert;
+    options.key.file = tls.key;
+    auto made = net::TlsContext::make(std::move(options));
+    if (!made)
+        return fail(ErrorCode::kInvalidArgs,
+                    fmt::format("mcp.servers.{}.tls: {}", source, made.error().message));
+    return made;
+}
+
 mcp::UpstreamOptions::EraChoice era_of(config::McpEra era) {
     using Choice = mcp::UpstreamOptions::EraChoice;
     switch (era) {
@@ -187,7 +208,10 @@ Result<mcp::UpstreamSettings> upstream_settings(const std::string& source,
         // Not the state folder: some programs offer all that is where they run.
         child.folder = server.cwd.empty() ? (folder / source).string() : server.cwd.string();
     } else {
+        auto tls = own_tls_of(source, server.tls);
+        if (!tls) return fail(std::move(tls.error()));
         connection.url = server.url;
+        connection.tls = std::move(*tls);
         for (const auto& [name, value] : server.auth.headers)
             connection.headers.emplace_back(name, value.text.reveal());
     }
@@ -243,9 +267,7 @@ std::span<const ConfigKey> McpServers::keys() const {
 
 /// Over HTTP with what servers of authorization gave, which outlives a restart.
 Result<void> McpServers::open_connector() {
-    auto tls = net::TlsContext::make({.role = net::TlsContext::Role::kClient,
-                                      .peer_check = net::TlsContext::PeerCheck::kChainAndName,
-                                      .alpn = "http/1.1"});
+    auto tls = net::TlsContext::make(tls_to_servers());
     if (!tls) return fail(std::move(tls.error()));
     auto folder = crypto::KeyFolder::open(uses_.context.paths.state_dir / kLoginsFolder);
     if (!folder) return fail(std::move(folder.error()));

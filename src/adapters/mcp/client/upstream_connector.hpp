@@ -5,6 +5,7 @@
 #include "adapters/mcp/wire/message_reader.hpp"
 #include "base/process/child.hpp"
 #include "net/http/http_service.hpp"
+#include "net/tls/tls_context.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -33,6 +34,7 @@ struct UpstreamOptions {
     std::string source;  ///< its configured name; for errors and the log
     std::optional<UpstreamChild> child;  ///< or `url`
     std::string url;  ///< `http://` or `https://`, of the endpoint
+    std::shared_ptr<net::TlsContext> tls;  ///< of its own, for `https://`; null: the common one
     net::OwnedHeaders headers;  ///< sent with every HTTP request; secrets
     /// Whose credential is used: of the gateway (empty), or a principal's; for the Authorizer
     std::string owner;

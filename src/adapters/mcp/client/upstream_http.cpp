@@ -11,12 +11,14 @@ constexpr std::size_t kMostOfARefusal = std::size_t{64} << 10;
 constexpr Milliseconds kSilence = std::chrono::hours(1);  // deadlines are shorter
 constexpr Milliseconds kLastBytes{200};
 
-net::HttpAuthority authority_of(const UpstreamHttp::Services& services, const net::HttpUrl& url) {
+net::HttpAuthority authority_of(const UpstreamHttp::Services& services,
+                                const UpstreamOptions& options, const net::HttpUrl& url) {
     net::HttpAuthority authority;
+    const auto& secure = options.tls ? options.tls : services.tls;
     authority.host = url.host_field();
     const net::Endpoint endpoint = net::Endpoint::tcp(url.host, url.port);
     authority.find_server = [&names = services.names, endpoint,
-                             tls = url.tls ? services.tls : nullptr](Deadline deadline) {
+                             tls = url.tls ? secure : nullptr](Deadline deadline) {
         return names.find_target(endpoint, tls, deadline);
     };
     return authority;
@@ -76,7 +78,7 @@ UpstreamHttp::UpstreamHttp(Services services, UpstreamOptions options, net::Http
       options_(std::move(options)),
       url_(std::move(url)),
       target_(url_.target()),
-      client_(services_.loop, authority_of(services_, url_)) {}
+      client_(services_.loop, authority_of(services_, options_, url_)) {}
 
 Task<net::HttpResult> UpstreamHttp::send(Request request, UpstreamBody& body, Deadline deadline) {
     std::string challenge;

@@ -60,7 +60,7 @@ public:
     struct Services {
         net::EventLoop& loop;
         net::NameLookups& names;
-        std::shared_ptr<net::TlsContext> tls;  ///< of `https://`
+        std::shared_ptr<net::TlsContext> tls;  ///< of `https://`, unless a server has its own
         Authorizer* authorizer = nullptr;      ///< null: `headers` are all there is
     };
     struct Request {
