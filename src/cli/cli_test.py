@@ -1699,13 +1699,17 @@ class Mcp(CliTest):
 
     def test_an_entry_is_printed_or_put_into_the_clients_file(self):
         entry = json.loads(self.good("mcp", "export", "--for", "claude-desktop"))
-        self.assertEqual(entry["mcpServers"]["crab"]["args"], ["mcp", "stdio"])
+        socket = self.environment["CRAB_SOCKET"]
+        self.assertEqual(entry["mcpServers"]["crab"]["args"], ["mcp", "stdio", "--socket", socket])
         file = self.write("mcp.json", (CLIENTS / "cursor.mcp.json").read_text())
         self.good("mcp", "export", "--for", "cursor", "--at", "http://h:1/", "--file", file)
         servers = json.loads(Path(file).read_text())["mcpServers"]
         self.assertEqual(servers["crab"]["url"], "http://h:1/mcp")
         self.assertEqual(set(servers), {"local", "remote", "crab"})
         self.assertTrue(Path(file + ".before-crab").exists())
+        new = f"{self.folder}/.vscode/mcp.json"
+        self.good("mcp", "export", "--for", "vscode", "--file", new)
+        self.assertIn("crab", json.loads(Path(new).read_text())["servers"])
 
     def stdio(self, *messages):
         lines = "".join(json.dumps(message) + "\n" for message in messages)
@@ -1845,7 +1849,8 @@ class Mcp(CliTest):
                     mcp_request(2, "tools/call", modern({"name": "take_photo", "arguments": {}})),
                 )
             ),
-            env=self.environment,
+            # what the SDKs hand on to the programs that they start
+            env={name: self.environment[name] for name in ("HOME", "PATH", "TERM")},
             capture_output=True,
             text=True,
             timeout=60,

@@ -101,6 +101,7 @@ private:
     std::optional<std::string> value_of(std::string_view reference) {
         if (reference == "userHome") return context_.home.string();
         if (reference == "workspaceFolder") return context_.workspace.string();
+        if (reference == "workspaceFolderBasename") return context_.workspace.filename().string();
         if (reference == "pathSeparator" || reference == "/") return "/";
         if (reference.starts_with("input:")) return input(reference.substr(6));
         if (reference.starts_with("env:")) reference.remove_prefix(4);
@@ -127,29 +128,60 @@ private:
         if (!value) note(fmt::format("the input {} has no value", id));
         return value;
     }
+    /// What opencode reads in the place of `{file:path}`.
+    std::optional<std::string> content_of(std::string_view path) {
+        auto content = context_.read_file(path.starts_with("~/") ? context_.home / path.substr(2)
+                                                                 : context_.workspace / path);
+        if (!content) {
+            note(fmt::format("{{file:{}}}: {}", path, content.error().message));
+            return std::nullopt;
+        }
+        const std::size_t last = content->find_last_not_of(" \t\r\n");
+        content->erase(last == std::string::npos ? 0 : last + 1);
+        read_.push_back(fmt::format("the file {}", path));
+        return std::move(*content);
+    }
+    /// Takes a reference from the front of a text, with the `$` or `{` that may begin one; nothing,
+    /// and only that character is taken, when it is none.
+    std::optional<std::string_view> take_reference(std::string_view& text) const {
+        const bool braces_only = kind_ == ClientKind::kOpencode;
+        const std::size_t open = braces_only ? 0 : 1, close = text.find('}');
+        std::size_t size = 0;
+        std::string_view found;
+        if (text.substr(open).starts_with('{') && close != std::string_view::npos) {
+            found = text.substr(open + 1, close - open - 1);
+            size = close + 1;
+        } else if (kind_ == ClientKind::kGemini) {
+            const std::string_view rest = text.substr(1);
+            found =
+                rest.substr(0, static_cast<std::size_t>(
+                                   std::ranges::find_if_not(rest, is_name_char) - rest.begin()));
+            size = found.size() + 1;
+        }
+        const bool is_one = !braces_only || found.starts_with("env:") || found.starts_with("file:");
+        if (found.empty() || !is_one) return std::nullopt;
+        text.remove_prefix(size);
+        return found;
+    }
     /// The text with its references replaced, in the form of `mcp.servers`; nothing when one has no
     /// value.
     std::optional<std::string> resolved(std::string_view text) {
+        const bool is_opencode = kind_ == ClientKind::kOpencode;
         std::string out;
         while (!text.empty()) {
-            const std::size_t at = text.find('$');
+            const std::size_t at = text.find(is_opencode ? '{' : '$');
             out += text.substr(0, at);
             if (at == std::string_view::npos) break;
-            text.remove_prefix(at + 1);
-            std::string_view reference;
-            if (text.starts_with('{') && text.find('}') != std::string_view::npos) {
-                reference = text.substr(1, text.find('}') - 1);
-                text.remove_prefix(reference.size() + 2);
-            } else if (kind_ == ClientKind::kGemini && !text.empty() && is_name_char(text[0])) {
-                reference = text.substr(
-                    0, static_cast<std::size_t>(std::ranges::find_if_not(text, is_name_char) -
-                                                text.begin()));
-                text.remove_prefix(reference.size());
-            } else {
-                out += '$';
+            text.remove_prefix(at);
+            const auto reference = take_reference(text);
+            if (!reference) {
+                out += text[0];
+                text.remove_prefix(1);
                 continue;
             }
-            const auto value = value_of(reference);
+            const auto value = is_opencode && reference->starts_with("file:")
+                                   ? content_of(reference->substr(5))
+                                   : value_of(*reference);
             if (!value) return std::nullopt;
             out += *value;
         }
@@ -229,10 +261,7 @@ private:
                 set_text("url", url);
         }
         const std::string* const type = take_text("type");
-        const bool gemini_sse = kind_ == ClientKind::kGemini && from_.find("httpUrl") == nullptr &&
-                                from_.find("url") != nullptr;
-        const bool is_sse = (type != nullptr && *type == "sse") || gemini_sse;
-        if (is_sse && to_.find("url") != nullptr) to_.set("era", "sse");
+        if (type != nullptr && *type == "sse" && to_.find("url") != nullptr) to_.set("era", "sse");
         Value headers = Value::object();
         add_table(take("headers"), headers);
         add_table(take("http_headers"), headers);
@@ -254,8 +283,25 @@ private:
         if (const std::string* const file = take_text("envFile")) add_env_file(*file);
         add_table(take("env"), env_);
         add_table(take("environment"), env_);
+        add_variables(take("env_vars"));
         if (!env_.as_object()->empty() && to_.find("command") != nullptr)
             to_.set("env", std::move(env_));
+    }
+    /// Codex's own that it hands on: names, or {name, source}.
+    void add_variables(const Value* names) {
+        if (names == nullptr || names->as_array() == nullptr) return;
+        for (const Value& one : *names->as_array()) {
+            const std::string* const source = text_in(one, "source");
+            const std::string* const name =
+                one.as_string() ? one.as_string() : text_in(one, "name");
+            if (name == nullptr) continue;
+            if (source != nullptr && *source != "local") {
+                note(fmt::format("{} is of another machine", *name));
+            } else if (auto value = variable(*name)) {
+                env_.set(*name, std::move(*value));
+            }
+            note_use(*name);
+        }
     }
     void add_env_file(const std::string& name) {
         const auto path = resolved(name);
@@ -392,9 +438,11 @@ std::vector<fs::path> files_of(ClientKind client, const fs::path& here, const fs
             return {here / ".zed/settings.json", home / ".config/zed/settings.json"};
         case ClientKind::kGemini:
             return {here / ".gemini/settings.json", home / ".gemini/settings.json"};
-        case ClientKind::kCodex: return {home / ".codex/config.toml"};
+        case ClientKind::kCodex: return {here / ".codex/config.toml", home / ".codex/config.toml"};
         case ClientKind::kOpencode:
-            return {here / "opencode.json", home / ".config/opencode/opencode.json"};
+            return {here / "opencode.json", here / "opencode.jsonc",
+                    home / ".config/opencode/opencode.json",
+                    home / ".config/opencode/opencode.jsonc"};
     }
     return {};
 }
@@ -405,7 +453,11 @@ Result<std::vector<ImportedServer>> read_client_file(std::optional<ClientKind> c
     auto read = read_document(client, text);
     if (!read) return fail(std::move(read.error()));
     const auto& [kind, document] = *read;
-    const Value* const servers = document.find(root_of(kind));
+    const Value* servers = document.find(root_of(kind));
+    // opencode has had them one level deeper since its version 2
+    if (const Value* const inner = servers != nullptr ? servers->find("servers") : nullptr;
+        kind == ClientKind::kOpencode && inner != nullptr && inner->find("type") == nullptr)
+        servers = inner;
     if (servers == nullptr || servers->as_object() == nullptr || servers->as_object()->empty())
         return fail(ErrorCode::kInvalidArgs,
                     fmt::format("the file has no servers under {}", root_of(kind)));

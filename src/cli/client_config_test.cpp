@@ -146,14 +146,18 @@ TEST_F(ClientConfig, GeminiHasTwoKindsOfUrlAndVariablesWithoutBraces) {
     EXPECT_THAT(servers.at("stream").notes, ElementsAre(HasSubstr("the policy decides")));
     EXPECT_EQ(servers.at("old").server.find("era")->dump(), R"("sse")");
     EXPECT_EQ(servers.at("old").server.find("max_timeout")->dump(), R"("900000ms")");
+    EXPECT_EQ(servers.at("either").server.find("era"), nullptr) << "it tries both, as is done here";
 }
 
 TEST_F(ClientConfig, CodexIsToml) {
     const auto servers = read("codex", "codex.config.toml");
     EXPECT_EQ(servers.at("context7").server,
               value(R"({"command":"npx","args":["-y","@upstash/context7-mcp"],"pin":"ask",)"
-                    R"("env":{"MY_ENV_VAR":"MY_ENV_VALUE"},)"
+                    R"("env":{"MY_ENV_VAR":"MY_ENV_VALUE","API_KEY":"t0ken",)"
+                    R"("DB_URL":"postgres://$${literal}"},)"
                     R"("start_timeout":"20000ms","timeout":"45500ms"})"));
+    EXPECT_THAT(servers.at("context7").notes, ElementsAre(HasSubstr("NOPE"), HasSubstr("FAR")));
+    EXPECT_THAT(servers.at("context7").uses, ElementsAre("API_KEY: $API_KEY", "DB_URL: $DB_URL"));
     EXPECT_EQ(servers.at("figma").server,
               value(R"({"url":"https://mcp.figma.com/mcp","enabled":false,"pin":"ask",)"
                     R"("auth":{"headers":{"X-Figma-Region":"us-east-1",)"
@@ -167,6 +171,22 @@ TEST_F(ClientConfig, OpencodesCommandIsTheWholeArgv) {
               value(R"({"command":"npx","args":["-y","@modelcontextprotocol/server-everything"],)"
                     R"("env":{"MY_ENV_VAR":"v"},"pin":"ask"})"));
     EXPECT_EQ(servers.at("jira").server.find("enabled")->dump(), "false");
+    EXPECT_EQ(servers.at("jira").server.resolve("/auth/headers")->dump(),
+              R"({"Authorization":"Bearer t0ken","X-Team":"# x\nexport ONE=1\nTWO=\"2 3\"",)"
+              R"("X-Text":"$${API_KEY} {x}"})");
+    EXPECT_THAT(servers.at("jira").uses,
+                ElementsAre("Authorization: $API_KEY", "X-Team: the file .env"));
+    const auto newer =
+        read_client_file(std::nullopt,
+                         R"({"mcp":{"servers":{"a":{"type":"local","command":["x"]},)"
+                         R"("b":{"type":"remote","url":"https://b"}}}})",
+                         context());
+    ASSERT_TRUE(newer) << newer.error().message;
+    EXPECT_EQ(newer->size(), 2U);
+    const auto both = with_gateway(ClientKind::kOpencode, R"({"mcp":{"servers":{}}})",
+                                   {.url = {}, .argv = {"crab", "mcp"}});
+    ASSERT_TRUE(both);
+    EXPECT_NE(value(*both).resolve("/mcp/servers/crab"), nullptr) << *both;
 }
 
 TEST_F(ClientConfig, AFilesKindIsToldByItsRoot) {

@@ -112,6 +112,9 @@ Result<std::string> with_gateway(ClientKind client, std::string_view before,
     const std::string_view root = root_in_file(client);
     Value* servers = document->find(root);
     if (servers == nullptr) servers = &document->set(root, Value::object());
+    if (Value* const inner = servers->find("servers");
+        client == ClientKind::kOpencode && inner != nullptr && inner->find("type") == nullptr)
+        servers = inner;  // since its version 2
     if (!servers->is_object())
         return fail(ErrorCode::kInvalidArgs, fmt::format("{} of the file is no object", root));
     servers->set(kName, entry_of(client, entry));

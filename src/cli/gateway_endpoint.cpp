@@ -12,8 +12,11 @@ namespace {
 /// The socket of a service that root started, when root's own has nobody behind it.
 constexpr const char* kServiceSocket = "/run/crab/admin.sock";
 
-Result<std::filesystem::path> find_socket(const Target& target) {
-    const config::Paths paths = config::Paths::find(false, ::getuid());
+}  // namespace
+
+Result<std::filesystem::path> find_socket(const Target& target,
+                                          const config::Environment& environment) {
+    const config::Paths paths = config::Paths::find(false, ::getuid(), environment);
     std::error_code ignored;
     if (!target.config.empty() && !std::filesystem::exists(target.config, ignored))
         return fail(config::load_first(target.config, paths).error());
@@ -21,7 +24,8 @@ Result<std::filesystem::path> find_socket(const Target& target) {
     // default socket.
     const config::GatewayConfig config =
         config::load_first(target.config, paths).value_or(config::GatewayConfig{});
-    const std::filesystem::path socket = config::client_socket(target.socket, config, paths);
+    const std::filesystem::path socket =
+        config::client_socket(target.socket, config, paths, environment);
     std::error_code error;
     const bool by_default = socket == paths.admin_socket_of({});
     return by_default && !std::filesystem::exists(socket, error) &&
@@ -29,8 +33,6 @@ Result<std::filesystem::path> find_socket(const Target& target) {
                ? kServiceSocket
                : socket;
 }
-
-}  // namespace
 
 Result<GatewayEndpoint> find_gateway(const Target& target) {
     GatewayEndpoint place;

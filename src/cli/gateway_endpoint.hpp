@@ -2,9 +2,11 @@
 
 #include "base/result.hpp"
 #include "cli/commands.hpp"
+#include "config/paths.hpp"
 #include "net/loop/endpoint.hpp"
 #include "net/tls/tls_context.hpp"
 
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -22,6 +24,11 @@ struct GatewayEndpoint {
 
     bool is_remote() const { return !endpoint.is_unix(); }
 };
+
+/// The admin socket, whether or not anybody listens there, for a process with these variables.
+/// Errors: kNotFound for a configuration that was named and is not there.
+Result<std::filesystem::path> find_socket(
+    const Target& target, const config::Environment& environment = config::process_environment());
 
 /// Finds the admin socket (config::client_socket()) or reads the URL. Errors: kInvalidArgs for an
 /// invalid URL.

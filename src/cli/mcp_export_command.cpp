@@ -2,9 +2,12 @@
 #include "cli/admin_client.hpp"
 #include "cli/client_config.hpp"
 #include "cli/commands.hpp"
+#include "cli/gateway_endpoint.hpp"
 #include "cli/output/exit_codes.hpp"
 #include "cli/output/terminal.hpp"
+#include "config/paths.hpp"
 
+#include <optional>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -13,6 +16,17 @@ namespace crab::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// The socket, if `crab mcp stdio` would look for another: clients start programs with few of the
+/// person's variables, and XDG_RUNTIME_DIR is not among them.
+std::string socket_to_name() {
+    const auto here = find_socket({});
+    const auto there = find_socket({}, [](std::string_view name) -> std::optional<std::string> {
+        return name == "HOME" ? config::process_environment()(name) : std::nullopt;
+    });
+    if (!here || (there && *here == *there)) return {};
+    return fs::absolute(*here).string();
+}
 
 GatewayEntry gateway_entry(const McpExport& options) {
     GatewayEntry entry;
@@ -28,6 +42,8 @@ GatewayEntry gateway_entry(const McpExport& options) {
     const fs::path own = fs::read_symlink("/proc/self/exe", error);
     entry.argv = {error ? std::string("crab") : own.string(), "mcp", "stdio"};
     if (!options.scope.empty()) entry.argv.insert(entry.argv.end(), {"--scope", options.scope});
+    if (std::string socket = socket_to_name(); !socket.empty())
+        entry.argv.insert(entry.argv.end(), {"--socket", std::move(socket)});
     return entry;
 }
 
@@ -52,6 +68,9 @@ int run(const McpExport& options) {
         if (const auto kept = replace_file(copy, before); !kept) return report(kept.error());
         print_line(printable(fmt::format("{} is a copy of what was there", copy.string())));
     }
+    // such as .vscode of a project that has had no settings yet
+    std::error_code ignored;
+    if (options.file.has_parent_path()) fs::create_directory(options.file.parent_path(), ignored);
     if (const auto written = replace_file(options.file, *after); !written)
         return report(written.error());
     print_line(

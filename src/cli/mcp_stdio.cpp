@@ -66,6 +66,22 @@ std::string error_line(const json::Value& id, std::string_view message) {
     return json::Value::object({{"jsonrpc", "2.0"}, {"id", id}, {"error", error}}).dump();
 }
 
+/// Whether it is the result of a listen stream, which here the gateway has ended: the client's own
+/// end is a notification, after which nothing comes.
+bool ends_listening(const SeenMessage& seen, std::string_view message) {
+    if (seen.method != "subscriptions/listen" || !seen.id) return false;
+    const auto parsed = json::Value::parse(message, {.max_bytes = kMaxLine, .max_depth = 64});
+    return parsed && parsed->find("result") != nullptr && parsed->find("method") == nullptr;
+}
+
+std::string cancelled_line(const json::Value& id) {
+    const json::Value params =
+        json::Value::object({{"requestId", id}, {"reason", "the gateway has ended it"}});
+    return json::Value::object(
+               {{"jsonrpc", "2.0"}, {"method", "notifications/cancelled"}, {"params", params}})
+        .dump();
+}
+
 }  // namespace
 
 /// All but the reader of lines is on the loop's thread.
@@ -125,8 +141,10 @@ struct McpStdio::State::Running final : net::HttpBodySink {
         for (auto event = events.next(piece); event.kind != net::SseEvent::Kind::kNeedMore;
              event = events.next(piece)) {
             if (event.kind == net::SseEvent::Kind::kRefused) return false;
-            if (!event.data.empty() && !silent) state.write_line(event.data);
-            answered = answered || !event.data.empty();
+            if (event.data.empty()) continue;
+            if (ends_listening(seen, event.data)) state.write_line(cancelled_line(*seen.id));
+            if (!silent) state.write_line(event.data);
+            answered = true;
         }
         return true;
     }
