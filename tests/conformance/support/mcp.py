@@ -14,7 +14,7 @@ from .wait import eventually
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "harness"))
 from mcp_client import Client, LegacyClient, McpError, ModernClient  # noqa: E402,F401
 from mcp_fixture import Fixture, command  # noqa: E402
-from mcp_links import HttpLink, HttpRefusal, Message  # noqa: E402,F401
+from mcp_links import HttpLink, HttpRefusal, Message, StdioLink  # noqa: E402,F401
 
 ASK = {"elicitation": True, "sampling": True, "roots": True}
 CAPABILITIES: Message = {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}}

@@ -122,8 +122,15 @@ def behind_gateway(way: str) -> Iterator[str]:
         else:
             program, *words = command("--era", era)
             upstream = {"command": program, "args": words, "interactive": True}
+        # streams that are closed to be resumed: server-sse-polling
+        options: dict[str, Any] = {"poll_after": "1s"}
+        if (era, transport) == ("legacy", "stdio"):
+            # A child is started for a client that declares something else. Until then its answer
+            # is no stream, or the status of an error in it would depend on the machine.
+            options["stream_after"] = "5s"
         try:
-            gateway = stack.enter_context(open_gateway({**upstream, "era": era, **ask}))
+            entry = {**upstream, "era": era, **ask}
+            gateway = stack.enter_context(open_gateway(entry, options))
         except AssertionError as error:
             raise Unusable(f"crab does not start with mcp.servers: {error}") from None
         await_upstream(gateway)
