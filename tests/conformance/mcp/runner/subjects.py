@@ -127,7 +127,7 @@ def behind_gateway(way: str) -> Iterator[str]:
         if (era, transport) == ("legacy", "stdio"):
             # A child is started for a client that declares something else. Until then its answer
             # is no stream, or the status of an error in it would depend on the machine.
-            options["stream_after"] = "5s"
+            options["stream_after"] = "2s"
         try:
             entry = {**upstream, "era": era, **ask}
             gateway = stack.enter_context(open_gateway(entry, options))
