@@ -8,6 +8,7 @@ import json
 from typing import Any
 
 from hostile_case import HostileCase
+from support import flood
 from support.device import tool
 from support.http import HttpConnection, request_bytes
 from support.rtp import call_request
@@ -29,6 +30,50 @@ TWINS = {
     },
     "properties": {"a": {"$ref": "#/$defs/t"}},
 }
+
+
+class CrowdTest(HostileCase):
+    """On listeners with few places, which the caller's connections would fill."""
+
+    CONFIG = {
+        "listen": {"max_connections": 64},
+        "grpc": {"listen": "127.0.0.1:0", "max_connections": 64},
+    }
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        host, _, port = cls.gateway.grpc.rpartition(":")
+        cls.grpc = (host, int(port))
+
+    def setUp(self) -> None:
+        super().setUp()
+        # another for each test: calls that their caller left are still counted as its own
+        self.token = self.gateway.pair(self.unique("attacker"), ("caller",))
+
+    def test_idle_connections(self) -> None:
+        http, grpc = flood.idle(self.token), flood.idle(self.token, "h2")
+        self.attack(
+            lambda: self.hold(http(self.gateway.public)),
+            lambda: self.hold(grpc(self.grpc)),
+        )
+
+    def test_busy_connections(self) -> None:
+        device = self.open()
+        name = self.unique("never")
+        device.register(tool(name, timeout_ms=60_000))
+
+        def call() -> bytes:
+            body = json.dumps(call_request(name, {}, timeout_ms=60_000)).encode()
+            head = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+            return request_bytes("POST", "/v1/tools/call", head, body)
+
+        http = flood.busy("call", call)
+        grpc = flood.busy("grpc", lambda: flood.unfinished_call(self.token))
+        self.attack(
+            lambda: self.hold(http(self.gateway.public)),
+            lambda: self.hold(grpc(self.grpc)),
+        )
 
 
 class CallerTest(HostileCase):

@@ -9,7 +9,7 @@ import threading
 from typing import Any
 
 import grpc
-from hostile_case import HostileCase
+from hostile_case import HostileCase, Refused
 from support.device import tool
 from support.grpc_provider import GrpcProvider, descriptor, frame
 from support.stream import Stream
@@ -104,7 +104,7 @@ class CallerTest(HostileCase):
                 + h2_frame(9, 0, 1, fields(x_more="y" * 120) * 100) * 500
             )
 
-        self.attack(continued)
+        self.attack(Refused(continued))
 
     def test_calls_that_nobody_answers(self) -> None:
         channel = self.hold(grpc.insecure_channel(self.gateway.grpc))

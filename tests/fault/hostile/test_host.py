@@ -1,38 +1,34 @@
-"""A tool host that the gateway calls: lists and answers that are endless, slow, malformed or
-expensive, and words that nobody asked for."""
+"""A tool host that the gateway calls, over a Unix socket and, paired, over mutual TLS: lists and
+answers that are endless, slow, malformed or expensive, and words that nobody asked for."""
 
 from __future__ import annotations
 
 import json
 import shutil
+import sys
 import tempfile
 import threading
+import unittest
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
+
 from hostile_case import HostileCase
-from support.tool_host import Request, ToolHost, host_tool, http
+from mtls_tool_host import MtlsToolHost
 from test_caller import TWINS
+
+from support.tool_host import Request, ToolHost, host_tool, http
 
 MIB = 1 << 20
 
 
-class HostTest(HostileCase):
-    """The same wire is spoken by paired hosts behind mutual TLS (docs/protocols/rtp.md, section
-    1)."""
+def good_tools() -> list[dict[str, Any]]:
+    return [host_tool("read"), host_tool("twins", output_schema=TWINS)]
 
-    @classmethod
-    def setUpClass(cls) -> None:
-        cls.folder = Path(tempfile.mkdtemp(prefix="crab-hosts-"))
-        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
-        cls.CONFIG = {"hosts": [{"name": "bad", "unix": str(cls.folder / "bad")}]}
-        cls.bad = ToolHost(
-            cls.folder / "bad", host_tool("read"), host_tool("twins", output_schema=TWINS)
-        ).start()
-        cls.addClassCleanup(cls.bad.stop)
-        super().setUpClass()
-        cls.gateway.wait_listed("read", "twins")
-        cls.token = cls.gateway.pair("user-of-it", ("caller",))
+
+class HostCase(HostileCase):
+    bad: Any
 
     def setUp(self) -> None:
         super().setUp()
@@ -119,11 +115,45 @@ class HostTest(HostileCase):
                 for n in range(200)
             ),
         ]
-        self.addCleanup(
-            setattr, self.bad, "tools", [host_tool("read"), host_tool("twins", output_schema=TWINS)]
-        )
+        self.addCleanup(setattr, self.bad, "tools", good_tools())
         self.bad.behave = lambda request: request.fail(
             "TOOL_NOT_FOUND"
         )  # has the list fetched again
         self.attack(self.call)
         self.assertLess(len(json.dumps(self.bad.tools)), 4 * MIB)
+
+
+class UnixHostTest(HostCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        folder = Path(tempfile.mkdtemp(prefix="crab-hosts-"))
+        cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
+        cls.CONFIG = {"hosts": [{"name": "bad", "unix": str(folder / "bad")}]}
+        cls.bad = ToolHost(folder / "bad", *good_tools()).start()
+        cls.addClassCleanup(cls.bad.stop)
+        super().setUpClass()
+        cls.gateway.wait_listed("read", "twins")
+        cls.token = cls.gateway.pair("user-of-it", ("caller",))
+
+
+class PairedHostTest(HostCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        key = cls.gateway.admin_request("GET", "/v1/identity").json()["public_key_ed25519"]
+        cls.bad = cls.enterClassContext(MtlsToolHost(key, "bad", *good_tools()))
+        body = {
+            "component_type": "tool_host",
+            "component_id": "bad",
+            "endpoint": cls.bad.endpoint,
+        }
+        answer = cls.gateway.admin_request("POST", "/v1/pairings", body, timeout=25)
+        assert answer.status == 200, answer.body
+        cls.gateway.wait_listed("read", "twins")
+        cls.token = cls.gateway.pair("user-of-it", ("caller",))
+
+
+del HostCase  # its tests are those of the two
+
+if __name__ == "__main__":
+    unittest.main()
