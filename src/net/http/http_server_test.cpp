@@ -636,6 +636,33 @@ TEST_F(HttpServerTest, WithoutNewcomersTheLongestIdleOfWhoHasMostMakesWay) {
     EXPECT_EQ(service.cancelled, 0);
 }
 
+TEST_F(HttpServerTest, WhoHasMoreThanAQuarterMakesWayBeforeNewcomers) {
+    HttpServerOptions options;
+    options.max_connections = 12;
+    use(std::move(options));
+    std::vector<std::unique_ptr<RawClient>> clients;
+    const auto prove = [&](std::string_view caller) -> RawClient& {
+        clients.push_back(std::make_unique<RawClient>(server->endpoint()));
+        clients.back()->send(as(caller, "/"));
+        EXPECT_TRUE(clients.back()->read_response().starts_with("HTTP/1.1 200 "));
+        return *clients.back();
+    };
+    RawClient& bob = prove("bob");
+    RawClient& first = prove("ann");
+    for (int i = 0; i < 8; ++i) prove("ann");
+    RawClient silent(server->endpoint()), other(server->endpoint());
+    server->run_until([&] { return server->server->connections() == 12; });
+    prove("ann");  // the tenth; now nine are left of them
+    EXPECT_EQ(first.read_to_end(), "");
+    prove("eve");  // eight
+    prove("eve");
+    EXPECT_EQ(silent.read_to_end(), "") << "as many as a quarter may stay";
+    for (RawClient* const client : {&bob, &other}) {
+        client->send(kGet);
+        EXPECT_TRUE(client->read_response().starts_with("HTTP/1.1 200 "));
+    }
+}
+
 TEST_F(HttpServerTest, OnePrincipalIsServedOnSoManyConnectionsAtOnce) {
     for (const std::string_view way : {"/wait", "/keep"}) {
         HttpServerOptions options;
@@ -667,7 +694,8 @@ TEST_F(HttpServerTest, OnePrincipalIsServedOnSoManyConnectionsAtOnce) {
         }
         server->stop();
         EXPECT_EQ(count->all, 0u);
-        EXPECT_EQ(*count->at_work_of("ann"), 0u);
+        EXPECT_EQ(count->of("ann")->at_work, 0u);
+        EXPECT_EQ(count->of("ann")->all, 0u);
     }
 }
 

@@ -7,35 +7,55 @@ namespace crab::net {
 namespace {
 
 constexpr std::size_t kLeastOfOne = 8;  // address, or owner
+constexpr std::size_t kLookedAt = 64;  // owners
 constexpr auto kRelaxed = std::memory_order_relaxed;
 
 }  // namespace
 
-std::shared_ptr<ConnectionCount::Number> ConnectionCount::at_work_of(std::string_view owner) {
+std::shared_ptr<ConnectionCount::OfOwner> ConnectionCount::of(std::string_view owner) {
     const std::scoped_lock lock(mutex_);
-    std::weak_ptr<Number>& known = at_work_[std::string(owner)];
-    std::shared_ptr<Number> number = known.lock();
-    if (number) return number;
-    known = number = std::make_shared<Number>(0);
-    if (at_work_.size() >= sweep_at_) {
-        std::erase_if(at_work_, [](const auto& each) { return each.second.expired(); });
-        sweep_at_ = std::max(sweep_at_, 2 * at_work_.size());
+    std::weak_ptr<OfOwner>& known = owners_[std::string(owner)];
+    std::shared_ptr<OfOwner> numbers = known.lock();
+    if (numbers) return numbers;
+    known = numbers = std::make_shared<OfOwner>();
+    if (owners_.size() >= sweep_at_) {
+        std::erase_if(owners_, [](const auto& each) { return each.second.expired(); });
+        sweep_at_ = std::max(sweep_at_, 2 * owners_.size());
     }
-    return number;
+    return numbers;
 }
 
 ConnectionSlots::ConnectionSlots(Limits limits, Count count, std::function<void()> on_left)
     : most_(limits.all),
-      most_of_one_address_(std::max(limits.all / 4, kLeastOfOne)),
+      quarter_(std::max(limits.all / 4, kLeastOfOne)),
       most_at_work_(limits.at_work_of_one_owner != 0 ? limits.at_work_of_one_owner
                                                      : std::max(limits.all / 2, kLeastOfOne)),
       count_(count ? std::move(count) : std::make_shared<ConnectionCount>()),
       on_left_(std::move(on_left)) {}
 
 std::shared_ptr<ConnectionSlots::Slot> ConnectionSlots::take() {
-    if (count_->all.load(kRelaxed) >= most_)
-        newcomers_.empty() ? close_idle() : close(*newcomers_.front());
+    if (count_->all.load(kRelaxed) >= most_) make_way();
     return std::make_shared<Slot>(*this);
+}
+
+/// Newcomers come second, because they may be others' that are about to show who they are.
+void ConnectionSlots::make_way() {
+    const Owner* const largest = find_largest_with_idle();
+    if (largest != nullptr && (newcomers_.empty() || largest->all() > quarter_)) {
+        close_idle(*largest);
+    } else if (!newcomers_.empty()) {
+        close(*newcomers_.front());
+    }
+}
+
+/// Anybody can have this asked thousands of times a second, so not all of them are looked at.
+ConnectionSlots::Owner* ConnectionSlots::find_largest_with_idle() const {
+    std::size_t looked_at = 0;
+    for (auto each = by_size_.rbegin(); each != by_size_.rend() && looked_at < kLookedAt; ++each) {
+        if (!each->second->idle.empty()) return each->second;
+        ++looked_at;
+    }
+    return nullptr;
 }
 
 void ConnectionSlots::seat(const std::shared_ptr<Slot>& slot,
@@ -43,7 +63,7 @@ void ConnectionSlots::seat(const std::shared_ptr<Slot>& slot,
     slot->connection_ = connection;
     if (slot->proven() || connection->fd() < 0) return;
     slot->address_ = connection->peer().network();
-    if (of_address_[slot->address_] >= most_of_one_address_) {
+    if (of_address_[slot->address_] >= quarter_) {
         const auto oldest = std::ranges::find(newcomers_, slot->address_,
                                               [](const Slot* other) { return other->address_; });
         if (oldest != newcomers_.end()) close(**oldest);
@@ -61,21 +81,14 @@ void ConnectionSlots::close(Slot& slot) {
     if (connection) connection->close_now(CloseReason::kShutdown);
 }
 
-/// Of those who have an idle one, whoever has the most connections loses it; one whose answer is
-/// still on its way only if there is no other.
-void ConnectionSlots::close_idle() {
-    const Owner* largest = nullptr;
-    for (const auto& [name, owner] : owners_) {
-        if (!owner.idle.empty() && (largest == nullptr || owner.size() > largest->size()))
-            largest = &owner;
-    }
-    if (largest == nullptr) return;
+/// One whose answer is still on its way only if there is no other.
+void ConnectionSlots::close_idle(const Owner& owner) {
     const auto is_flushed = [](const Slot* slot) {
         const auto connection = slot->connection_.lock();
         return connection && connection->queued_bytes() == 0;
     };
-    auto chosen = std::ranges::find_if(largest->idle, is_flushed);
-    if (chosen == largest->idle.end()) chosen = largest->idle.begin();
+    auto chosen = std::ranges::find_if(owner.idle, is_flushed);
+    if (chosen == owner.idle.end()) chosen = owner.idle.begin();
     if (const auto connection = (*chosen)->connection_.lock())
         connection->close_now(CloseReason::kShutdown);
 }
@@ -87,20 +100,33 @@ void ConnectionSlots::own(Slot& slot, std::string_view name) {
     Owner& owner = found->second;
     if (is_new) {
         owner.name = name;
-        if (!name.empty()) owner.at_work = count_->at_work_of(name);
+        if (!name.empty()) owner.count = count_->of(name);
     }
     slot.owner_ = &owner;
+    by_size_.erase({owner.size(), &owner});
     std::list<Slot*>& list = slot.idle_ ? owner.idle : owner.busy;
     slot.at_ = list.insert(list.end(), &slot);
-    if (!slot.idle_ && owner.at_work) owner.at_work->fetch_add(1, kRelaxed);
+    by_size_.emplace(owner.size(), &owner);
+    if (owner.count) {
+        owner.count->all.fetch_add(1, kRelaxed);
+        if (!slot.idle_) owner.count->at_work.fetch_add(1, kRelaxed);
+    }
     slot.too_many_ = !slot.idle_ && has_too_many(owner);
 }
 
 void ConnectionSlots::disown(Slot& slot) {
     Owner& owner = *std::exchange(slot.owner_, nullptr);
-    if (!slot.idle_ && owner.at_work) owner.at_work->fetch_sub(1, kRelaxed);
+    if (owner.count) {
+        owner.count->all.fetch_sub(1, kRelaxed);
+        if (!slot.idle_) owner.count->at_work.fetch_sub(1, kRelaxed);
+    }
+    by_size_.erase({owner.size(), &owner});
     (slot.idle_ ? owner.idle : owner.busy).erase(slot.at_);
-    if (owner.size() == 0) owners_.erase(owners_.find(owner.name));
+    if (owner.size() != 0) {
+        by_size_.emplace(owner.size(), &owner);
+    } else {
+        owners_.erase(owners_.find(owner.name));
+    }
 }
 
 void ConnectionSlots::forget_newcomer(Slot& slot) {
@@ -143,8 +169,9 @@ bool ConnectionSlots::Slot::prove(std::string_view owner) {
 bool ConnectionSlots::Slot::work() {
     if (!idle_) return true;
     if (owner_ != nullptr) {
-        if (owner_->at_work && owner_->at_work->fetch_add(1, kRelaxed) >= slots_.most_at_work_) {
-            owner_->at_work->fetch_sub(1, kRelaxed);
+        if (const auto& count = owner_->count;
+            count && count->at_work.fetch_add(1, kRelaxed) >= slots_.most_at_work_) {
+            count->at_work.fetch_sub(1, kRelaxed);
             return false;
         }
         owner_->busy.splice(owner_->busy.end(), owner_->idle, at_);
@@ -158,7 +185,7 @@ void ConnectionSlots::Slot::rest() {
     idle_ = true;
     too_many_ = false;
     if (owner_ == nullptr) return;
-    if (owner_->at_work) owner_->at_work->fetch_sub(1, kRelaxed);
+    if (owner_->count) owner_->count->at_work.fetch_sub(1, kRelaxed);
     owner_->idle.splice(owner_->idle.end(), owner_->busy, at_);
 }
 

@@ -9,10 +9,12 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 namespace crab::net {
@@ -21,21 +23,25 @@ namespace crab::net {
 class ConnectionCount {
 public:
     using Number = std::atomic<std::size_t>;
+    struct OfOwner {
+        Number all = 0;
+        Number at_work = 0;  ///< on which something is served
+    };
     Number all = 0;
-    /// Connections of `owner` on which something is served; one number for all who hold it.
-    std::shared_ptr<Number> at_work_of(std::string_view owner);
+    /// The numbers of `owner`; the same for all who hold them.
+    std::shared_ptr<OfOwner> of(std::string_view owner);
 
 private:
     std::mutex mutex_;
-    std::unordered_map<std::string, std::weak_ptr<Number>> at_work_;
+    std::unordered_map<std::string, std::weak_ptr<OfOwner>> owners_;
     std::size_t sweep_at_ = 64;
 };
 
-/// Connection limit of one server. Each connection holds a Slot from accept on. Unauthenticated
-/// connections (newcomers) are evicted first: when the limit is reached the oldest newcomer is
-/// closed, and newcomers of one address get at most a quarter of the slots. Without newcomers, the
-/// owner with the most connections loses the one that has been idle longest; and an owner has
-/// something served on half of the slots at most. So whoever is authenticated cannot shut the
+/// Connection limit of one server. Each connection holds a Slot from accept on. When the limit is
+/// reached one makes way: the longest idle one of an owner that has more than a quarter of the
+/// slots, else the oldest unauthenticated one (newcomer), else the longest idle one of whoever has
+/// most, of those on this loop. Newcomers of one address get at most a quarter of the slots, and an
+/// owner has something served on half of them at most. So whoever is authenticated cannot shut the
 /// others out, with connections that ask nothing or with such as are kept busy. Used on the
 /// server's loop; the count may be shared by servers of several loops.
 class ConnectionSlots {
@@ -52,8 +58,8 @@ public:
     ConnectionSlots(const ConnectionSlots&) = delete;
     ConnectionSlots& operator=(const ConnectionSlots&) = delete;
 
-    /// A slot for an accepted socket, released with its last reference. At the limit a newcomer or
-    /// an idle connection is evicted; where all are at work, this slot is beyond the limit.
+    /// A slot for an accepted socket, released with its last reference. At the limit an idle
+    /// connection or a newcomer is closed; where all are at work, this slot is beyond the limit.
     std::shared_ptr<Slot> take();
     /// Sets the slot's connection.
     void seat(const std::shared_ptr<Slot>& slot, const std::shared_ptr<Connection>& connection);
@@ -65,20 +71,25 @@ private:
     /// The authenticated connections of one principal.
     struct Owner {
         std::string name;
-        std::shared_ptr<ConnectionCount::Number> at_work;  ///< on all loops; null: not limited
+        std::shared_ptr<ConnectionCount::OfOwner> count;  ///< on all loops; null: not limited
         std::list<Slot*> busy, idle;  ///< the longest in this state first
         std::size_t size() const { return busy.size() + idle.size(); }
+        std::size_t all() const {
+            return count ? count->all.load(std::memory_order_relaxed) : size();
+        }
     };
+    void make_way();
     void close(Slot& slot);
-    void close_idle();
+    Owner* find_largest_with_idle() const;
+    void close_idle(const Owner& owner);
     void forget_newcomer(Slot& slot);
     void own(Slot& slot, std::string_view owner);
     void disown(Slot& slot);
     bool has_too_many(const Owner& owner) const {
-        return owner.at_work && owner.at_work->load(std::memory_order_relaxed) > most_at_work_;
+        return owner.count && owner.count->at_work.load(std::memory_order_relaxed) > most_at_work_;
     }
 
-    const std::size_t most_, most_of_one_address_, most_at_work_;
+    const std::size_t most_, quarter_, most_at_work_;
     const Count count_;
     const std::function<void()> on_left_;
     std::unordered_set<Slot*> slots_;
@@ -86,6 +97,7 @@ private:
     /// Newcomers by PeerAddress::network()
     std::unordered_map<std::uint64_t, std::size_t> of_address_;
     std::unordered_map<std::string, Owner> owners_;
+    std::set<std::pair<std::size_t, Owner*>> by_size_;  ///< on this loop
 };
 
 class ConnectionSlots::Slot {

@@ -128,12 +128,15 @@ def idle(
 
     def begin(address: Address) -> socket.socket:
         link = connect(address)
-        if tls:
-            link = _context(protocol).wrap_socket(link)
-        link.sendall(call if protocol == "h2" else get.encode())
-        if not is_answered(link, protocol):
+        try:
+            if tls:
+                link = _context(protocol).wrap_socket(link)
+            link.sendall(call if protocol == "h2" else get.encode())
+            if not is_answered(link, protocol):
+                raise OSError("it was not answered")
+        except OSError:
             link.close()
-            raise OSError("it was not answered")
+            raise
         return link
 
     begin.__name__ = f"idle({protocol})"
