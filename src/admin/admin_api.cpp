@@ -90,10 +90,6 @@ void append_reach(json::Writer& writer, const Gateway::Reach& reach) {
     if (!reach.ca_file.empty()) writer.key("ca_file").string_lossy(reach.ca_file);
 }
 
-void respond(net::HttpExchange& exchange, const Error& error) {
-    exchange.respond_error(net::http_status(error.code), token_of(error.code), error.message);
-}
-
 }  // namespace
 
 void AdminApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
@@ -184,7 +180,7 @@ Task<void> AdminApi::reload(net::HttpExchange& exchange) {
     if (const auto reloaded = co_await services_.pool.run(std::move(reload)); reloaded) {
         exchange.respond(200, kJson, R"({"reloaded":true})");
     } else {
-        respond(exchange, reloaded.error());
+        exchange.respond_error(reloaded.error());
     }
 }
 
@@ -278,7 +274,7 @@ Task<void> AdminApi::approve_tools(net::HttpExchange& exchange) {
     };
     const auto approved = co_await services_.pool.run(std::move(work));
     if (!approved) {
-        respond(exchange, approved.error());
+        exchange.respond_error(approved.error());
         co_return;
     }
     json::Writer writer(exchange.begin_response(200, kJson));
@@ -297,7 +293,7 @@ Task<void> AdminApi::pair(net::HttpExchange& exchange) {
         co_return;
     }
     auto offer = read_pairing_offer(root->element(), gateway_.token_lifetime);
-    if (!offer) co_return respond(exchange, offer.error());
+    if (!offer) co_return exchange.respond_error(offer.error());
     if (json::get_bool(root->element(), "token").value_or(false)) {
         co_await issue_token(exchange, std::move(*offer));
     } else {
@@ -315,7 +311,7 @@ Task<void> AdminApi::issue_token(net::HttpExchange& exchange, trust::PairingOffe
                       .lifetime = offer.lifetime,
                       .device = offer.device}] { return tokens.issue(wanted); };
     const auto issued = co_await services_.pool.run(std::move(issue));
-    if (!issued) co_return respond(exchange, issued.error());
+    if (!issued) co_return exchange.respond_error(issued.error());
     std::string& out = exchange.begin_response(200, kJson, {{"Cache-Control", "no-store"}});
     json::Writer writer(out);
     writer.begin_object()
@@ -337,7 +333,7 @@ Task<void> AdminApi::issue_token(net::HttpExchange& exchange, trust::PairingOffe
 void AdminApi::open_code(net::HttpExchange& exchange, trust::PairingOffer offer) {
     const core::Roles roles = offer.roles;
     const auto code = services_.codes.open(std::move(offer));
-    if (!code) return respond(exchange, code.error());
+    if (!code) return exchange.respond_error(code.error());
     std::string& out = exchange.begin_response(200, kJson, {{"Cache-Control", "no-store"}});
     json::Writer writer(out);
     writer.begin_object()
@@ -366,7 +362,7 @@ void AdminApi::vouch(net::HttpExchange& exchange) {
             400, "INVALID_ARGS",
             "the body must be a JSON object with `code` and `public_key`, in base64");
     if (const auto vouched = services_.codes.vouch(*code, std::move(*key)); !vouched)
-        return respond(exchange, vouched.error());
+        return exchange.respond_error(vouched.error());
     exchange.respond(200, kJson, R"({"vouched":true})");
 }
 
@@ -386,7 +382,7 @@ Task<void> AdminApi::revoke(net::HttpExchange& exchange) {
     if (revoked) {
         exchange.respond(200, kJson, fmt::format(R"({{"revoked":{}}})", *revoked));
     } else {
-        respond(exchange, revoked.error());
+        exchange.respond_error(revoked.error());
     }
 }
 

@@ -18,10 +18,6 @@ constexpr std::string_view kRead = "control.sessions:approvals.read";
 constexpr std::string_view kDecide = "control.sessions:approvals.decide";
 constexpr std::chrono::seconds kKeepAlive{15};
 
-void refuse(net::HttpExchange& exchange, const Error& error) {
-    exchange.respond_error(net::http_status(error.code), token_of(error.code), error.message);
-}
-
 Result<core::ApprovalDecision> parse_decision(std::string_view body, json::Parser& parser,
                                               const core::Principal& principal) {
     const auto root = parser.parse(body);
@@ -118,7 +114,7 @@ Task<void> ApprovalsApi::decide(net::HttpExchange& exchange, core::PrincipalRef 
                                 std::string id) {
     auto decision = parse_decision(exchange.request().body, parser_, *principal);
     if (!decision) {
-        refuse(exchange, decision.error());
+        exchange.respond_error(decision.error());
         co_return;
     }
     exchange.keep_running_when_caller_leaves();
@@ -127,7 +123,7 @@ Task<void> ApprovalsApi::decide(net::HttpExchange& exchange, core::PrincipalRef 
     };
     const auto request = co_await pool_.run(std::move(work));
     if (!request) {
-        refuse(exchange, request.error());
+        exchange.respond_error(request.error());
         co_return;
     }
     json::Writer writer(exchange.begin_response(200, kJson));
@@ -140,7 +136,7 @@ Task<void> ApprovalsApi::forget(net::HttpExchange& exchange, std::string id) {
     auto work = [this, id = std::move(id)] { return approvals_.forget(id); };
     const auto forgotten = co_await pool_.run(std::move(work));
     if (!forgotten) {
-        refuse(exchange, forgotten.error());
+        exchange.respond_error(forgotten.error());
         co_return;
     }
     json::Writer writer(exchange.begin_response(200, kJson));

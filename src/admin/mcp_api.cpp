@@ -15,10 +15,6 @@ namespace {
 
 using Request = net::Routes<core::PrincipalRef>::Request;
 
-void refuse(net::HttpExchange& exchange, const Error& error) {
-    exchange.respond_error(net::http_status(error.code), token_of(error.code), error.message);
-}
-
 void respond(net::HttpExchange& exchange, const json::Value& body) {
     exchange.respond(200, "application/json", body.dump());
 }
@@ -207,7 +203,7 @@ Task<void> McpApi::begin_login(net::HttpExchange& exchange, std::string name) {
         return (*control)->begin_login(name, principal, redirect);
     };
     const auto begun = co_await services_.pool.run(std::move(work));
-    if (!begun) co_return refuse(exchange, begun.error());
+    if (!begun) co_return exchange.respond_error(begun.error());
     respond(exchange, json::Value::object({{"login", begun->id}, {"url", begun->url}}));
 }
 
@@ -221,7 +217,7 @@ Task<void> McpApi::finish_login(net::HttpExchange& exchange, std::string name, s
         return (*control)->finish_login(name, login, redirected);
     };
     const Result<void> done = co_await services_.pool.run(std::move(work));
-    if (!done) co_return refuse(exchange, done.error());
+    if (!done) co_return exchange.respond_error(done.error());
     respond(exchange, json::Value::object({{"name", name}}));
 }
 
@@ -233,7 +229,7 @@ Task<void> McpApi::logout(net::HttpExchange& exchange, std::string name) {
         return (*control)->logout(name, whose);
     };
     const Result<void> done = co_await services_.pool.run(std::move(work));
-    if (!done) co_return refuse(exchange, done.error());
+    if (!done) co_return exchange.respond_error(done.error());
     respond(exchange, json::Value::object({{"name", name}}));
 }
 
@@ -265,14 +261,14 @@ Task<void> McpApi::put(net::HttpExchange& exchange, std::string name, McpServers
         return services_.book.put(name, std::move(server), origin, how);
     };
     const Result<void> done = co_await services_.pool.run(std::move(work));
-    if (!done) co_return refuse(exchange, done.error());
+    if (!done) co_return exchange.respond_error(done.error());
     respond(exchange, json::Value::object({{"name", name}}));
 }
 
 Task<void> McpApi::remove(net::HttpExchange& exchange, std::string name) {
     auto work = [this, name] { return services_.book.remove(name); };
     const Result<void> done = co_await services_.pool.run(std::move(work));
-    if (!done) co_return refuse(exchange, done.error());
+    if (!done) co_return exchange.respond_error(done.error());
     respond(exchange, json::Value::object({{"name", name}}));
 }
 
@@ -284,7 +280,7 @@ Task<void> McpApi::diff(net::HttpExchange& exchange, std::string name) {
         return control->diff(name);
     };
     const auto changes = co_await services_.pool.run(std::move(work));
-    if (!changes) co_return refuse(exchange, changes.error());
+    if (!changes) co_return exchange.respond_error(changes.error());
     json::Value out = json::Value::array();
     for (const McpChange& change : *changes)
         out.push_back(json::Value::object({{"kind", change.kind},
@@ -300,18 +296,18 @@ Task<void> McpApi::approve(net::HttpExchange& exchange, std::string name) {
     const auto body = body_of(exchange);
     if (!body) co_return;
     auto entries = approvals_of(*body);
-    if (!entries) co_return refuse(exchange, entries.error());
+    if (!entries) co_return exchange.respond_error(entries.error());
     const bool known = co_await services_.pool.run([this, name] { return knows(name); });
     if (!known)
-        co_return refuse(exchange,
-                         {.code = ErrorCode::kNotFound, .message = "there is no such MCP server"});
+        co_return exchange.respond_error(
+            Error{.code = ErrorCode::kNotFound, .message = "there is no such MCP server"});
     // Not in the pool: it waits for the pool itself.
     McpServersControl* const control = services_.control();
     if (control == nullptr)
-        co_return refuse(exchange,
-                         {.code = ErrorCode::kUnavailable, .message = "no MCP servers run"});
+        co_return exchange.respond_error(
+            Error{.code = ErrorCode::kUnavailable, .message = "no MCP servers run"});
     const auto approved = co_await control->approve(name, std::move(*entries));
-    if (!approved) co_return refuse(exchange, approved.error());
+    if (!approved) co_return exchange.respond_error(approved.error());
     respond(exchange, json::Value::object({{"approved", texts(*approved)}}));
 }
 

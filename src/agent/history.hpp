@@ -1,6 +1,7 @@
 #pragma once
 
 #include "agent/conversation.hpp"
+#include "base/token_estimate.hpp"
 #include "core/chat/chat_session_store.hpp"
 
 #include <cstddef>
@@ -24,11 +25,6 @@ bool has_shown(const Message& message);
 /// message without pictures.
 std::string with_blind_note(const Message& message);
 
-/// Estimate of a text's tokens: a quarter of its bytes.
-inline constexpr std::size_t kBytesPerToken = 4;
-constexpr std::size_t estimated_tokens(std::size_t bytes) {
-    return (bytes + kBytesPerToken - 1) / kBytesPerToken;
-}
 std::size_t estimated_tokens(const Message& message);
 std::size_t estimated_tokens(const Conversation& conversation);
 

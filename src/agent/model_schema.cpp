@@ -102,8 +102,7 @@ void simplify(Value& schema) {
 /// far as that leads.
 void take_reference(Value& schema) {
     for (int hop = 0; hop < 8; ++hop) {
-        const Value* reference = schema.find("$ref");
-        const std::string* target = reference != nullptr ? reference->as_string() : nullptr;
+        const std::string* target = schema.find_string("$ref");
         const Value* found = target != nullptr && target->starts_with('#')
                                  ? schema.resolve(std::string_view(*target).substr(1))
                                  : nullptr;

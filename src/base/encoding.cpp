@@ -1,5 +1,7 @@
 #include "base/encoding.hpp"
 
+#include "base/ascii.hpp"
+
 #include <array>
 
 namespace crab {
@@ -16,13 +18,6 @@ constexpr std::array<std::int8_t, 256> make_reverse() {
     return table;
 }
 constexpr auto kReverse = make_reverse();
-
-int hex_value(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
-}
 
 }  // namespace
 

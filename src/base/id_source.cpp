@@ -1,5 +1,8 @@
 #include "base/id_source.hpp"
 
+#include "base/ascii.hpp"
+#include "base/hash.hpp"
+
 #include <array>
 #include <bit>
 #include <cstring>
@@ -18,18 +21,6 @@ std::uint64_t split_mix(std::uint64_t& state) {
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
     return z ^ (z >> 31);
-}
-
-std::uint64_t system_seed() {
-    std::random_device device;
-    return (std::uint64_t{device()} << 32) ^ device();
-}
-
-int hex_value(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
 }
 
 /// The two digits of each byte.
@@ -67,7 +58,7 @@ IdSource::IdSource(const Clock& clock, std::uint64_t seed) : clock_(clock), stat
     for (std::uint64_t& word : state_) word = split_mix(seed);
 }
 
-IdSource::IdSource(const Clock& clock) : IdSource(clock, system_seed()) {}
+IdSource::IdSource(const Clock& clock) : IdSource(clock, detail::hash_seed()) {}
 
 std::uint64_t IdSource::random() {  // xoshiro256**, Blackman and Vigna
     const std::uint64_t result = std::rotl(state_[1] * 5, 7) * 9;

@@ -34,11 +34,6 @@ std::string_view root_of(ClientKind kind) {
     return std::ranges::find(kClients, kind, &Client::kind)->root;
 }
 
-const std::string* text_in(const Value& object, std::string_view name) {
-    const Value* const member = object.find(name);
-    return member != nullptr ? member->as_string() : nullptr;
-}
-
 /// A key of `mcp.servers`, of which there is none yet.
 std::string key_of(std::string_view name, std::set<std::string, std::less<>>& taken) {
     std::string key;
@@ -118,8 +113,8 @@ private:
         std::string about(id);
         if (const auto* const list = inputs_.as_array()) {
             for (const Value& one : *list) {
-                const std::string* const its = text_in(one, "id");
-                const std::string* const said = text_in(one, "description");
+                const std::string* const its = one.find_string("id");
+                const std::string* const said = one.find_string("description");
                 if (its != nullptr && *its == id && said != nullptr) about = *said;
             }
         }
@@ -244,7 +239,7 @@ private:
             set_text("command", (*argv)[0].as_string());
             args_ = texts(Value::array({argv->begin() + 1, argv->end()}));
         } else if (command->is_object()) {
-            set_text("command", text_in(*command, "path"));
+            set_text("command", command->find_string("path"));
             if (command->find("args") != nullptr) args = command->find("args");
             add_table(command->find("env"), env_);
         } else {

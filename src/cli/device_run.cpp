@@ -29,12 +29,6 @@ struct DeviceState {
     std::string session_id;
 };
 
-std::string kept_text(const json::Value& object, std::string_view name) {
-    const json::Value* value = object.find(name);
-    const std::string* text = value != nullptr ? value->as_string() : nullptr;
-    return text != nullptr ? *text : std::string();
-}
-
 /// What is kept for `gateway`, or when it is empty for the gateway that was kept; an empty state
 /// for one when the file is missing or belongs to another.
 Result<DeviceState> load_state(const std::filesystem::path& file, const std::string& gateway) {
@@ -51,13 +45,13 @@ Result<DeviceState> load_state(const std::filesystem::path& file, const std::str
         return fail(
             ErrorCode::kInvalidArgs,
             fmt::format("{} is not a state of a device; remove it and pair again", file.string()));
-    const std::string of = kept_text(*kept, "gateway");
+    const std::string of = kept->text("gateway");
     if (of.empty() || (!gateway.empty() && of != gateway)) return state;
     state.gateway = of;
-    state.ca_file = kept_text(*kept, "ca_file");
-    state.token = kept_text(*kept, "token");
-    state.key_file = kept_text(*kept, "key_file");
-    state.session_id = kept_text(*kept, "session_id");
+    state.ca_file = kept->text("ca_file");
+    state.token = kept->text("token");
+    state.key_file = kept->text("key_file");
+    state.session_id = kept->text("session_id");
     return state;
 }
 

@@ -32,10 +32,6 @@ Sha256Digest sha256(std::span<const std::uint8_t> bytes) {
 
 std::string sha256_hex(std::string_view text) { return to_hex(sha256(text)); }
 
-Sha1Digest sha1(std::span<const std::uint8_t> bytes) {
-    return digest_of<Sha1Digest>(EVP_sha1(), bytes);
-}
-
 Sha256Digest hmac_sha256(std::span<const std::uint8_t> key, std::span<const std::uint8_t> bytes) {
     static constexpr std::uint8_t kNoKey = 0;  // OpenSSL takes a null key for "the previous one"
     Sha256Digest digest;

@@ -10,7 +10,6 @@
 namespace crab::crypto {
 
 using Sha256Digest = std::array<std::uint8_t, 32>;
-using Sha1Digest = std::array<std::uint8_t, 20>;
 
 /// The bytes of a text.
 inline std::span<const std::uint8_t> bytes_of(std::string_view text) {
@@ -22,11 +21,6 @@ Sha256Digest sha256(std::span<const std::uint8_t> bytes);
 inline Sha256Digest sha256(std::string_view text) { return sha256(bytes_of(text)); }
 /// 64 lower-case hexadecimal characters.
 std::string sha256_hex(std::string_view text);
-
-/// FIPS 180-4. Not collision-resistant; only for protocols that require it, such as the handshake
-/// of RFC 6455, section 4.2.2.
-Sha1Digest sha1(std::span<const std::uint8_t> bytes);
-inline Sha1Digest sha1(std::string_view text) { return sha1(bytes_of(text)); }
 
 /// RFC 2104 with SHA-256.
 Sha256Digest hmac_sha256(std::span<const std::uint8_t> key, std::span<const std::uint8_t> bytes);

@@ -24,11 +24,6 @@ TEST(DigestTest, NumbersGoInMostSignificantByteFirst) {
     EXPECT_EQ(Sha256().update_number(0x0102).finish(), sha256(framed));
 }
 
-TEST(DigestTest, Sha1AnswersTheHandshakeOfTheWebSocketStandard) {
-    EXPECT_EQ(to_base64(sha1("dGhlIHNhbXBsZSBub25jZQ==258EAFA5-E914-47DA-95CA-C5AB0DC85B11")),
-              "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
-}
-
 TEST(DigestTest, HmacHasTheValuesOfRfc4231) {
     EXPECT_EQ(to_hex(hmac_sha256(bytes_of("Jefe"), bytes_of("what do ya want for nothing?"))),
               "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");

@@ -140,9 +140,8 @@ void GrpcListener::add_server(CallPath::LoopPart& part, const net::Http2ServerOp
 }
 
 /// An operator may cancel anybody's call, if the id is that of one principal only.
-sw4rm::CallService::CancelAnswer GrpcListener::cancel(const core::Principal& asker,
-                                                      std::string_view id) {
-    using Answer = sw4rm::CallService::CancelAnswer;
+core::CancelAnswer GrpcListener::cancel(const core::Principal& asker, std::string_view id) {
+    using Answer = core::CancelAnswer;
     if (asker.roles.has(core::Role::kOperator)) {
         std::string owner;
         for (const auto& call : calls_.running()) {

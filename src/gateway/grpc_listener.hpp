@@ -45,7 +45,7 @@ public:
 
 private:
     struct LoopServer;
-    sw4rm::CallService::CancelAnswer cancel(const core::Principal& asker, std::string_view id);
+    core::CancelAnswer cancel(const core::Principal& asker, std::string_view id);
     void add_server(CallPath::LoopPart& part, const net::Http2ServerOptions& options);
     Result<void> listen(const net::Endpoint& endpoint,
                         std::span<const std::unique_ptr<LoopServer>> servers);

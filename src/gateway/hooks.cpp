@@ -165,16 +165,13 @@ private:
     /// What the program wrote; nothing: no decision.
     static std::optional<core::HookAnswer> read_answer(std::string_view output) {
         const auto answer = json::Value::parse(output);
-        const json::Value* decision = answer ? answer->find("decision") : nullptr;
-        const std::string* word = decision != nullptr ? decision->as_string() : nullptr;
+        const std::string* word = answer ? answer->find_string("decision") : nullptr;
         if (word == nullptr) return std::nullopt;
         if (*word == "proceed") return core::Proceed{};
         if (*word == "replace" && answer->find("args") != nullptr)
             return core::Replace{answer->find("args")->dump()};
         if (*word != "deny") return std::nullopt;
-        const json::Value* reason = answer->find("reason");
-        const std::string* text = reason != nullptr ? reason->as_string() : nullptr;
-        return core::Deny{text != nullptr ? *text : std::string()};
+        return core::Deny{answer->text("reason")};
     }
 
     /// A hook that does not decide denies; the operator is told, for the caller can do nothing

@@ -22,16 +22,10 @@ std::string digest_of(const config::McpServerOptions& server) {
     return crypto::sha256_hex(all);
 }
 
-std::string text_of(const json::Value& object, std::string_view key) {
-    const json::Value* const found = object.find(key);
-    const std::string* const text = found != nullptr ? found->as_string() : nullptr;
-    return text != nullptr ? *text : std::string();
-}
-
 std::optional<mcp::FoundEra> read_era(const json::Value& object) {
-    const auto revision = mcp::find_revision(text_of(object, "version"));
+    const auto revision = mcp::find_revision(object.text("version"));
     for (const auto& [form, name] : kForms)
-        if (revision && text_of(object, "form") == name) return mcp::FoundEra{form, *revision};
+        if (revision && object.text("form") == name) return mcp::FoundEra{form, *revision};
     return std::nullopt;
 }
 
@@ -42,7 +36,7 @@ McpEras::McpEras(std::filesystem::path file) : file_(std::move(file)) {
     const auto all = text ? json::Value::parse(*text) : json::Value::parse("{}");
     if (!all || all->as_object() == nullptr) return;
     for (const auto& [source, entry] : *all->as_object())
-        if (const auto era = read_era(entry)) known_[source] = {text_of(entry, "server"), *era};
+        if (const auto era = read_era(entry)) known_[source] = {entry.text("server"), *era};
 }
 
 std::optional<mcp::FoundEra> McpEras::find(std::string_view source,

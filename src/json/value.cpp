@@ -138,6 +138,16 @@ Value* Value::find(std::string_view key) {
     return const_cast<Value*>(std::as_const(*this).find(key));
 }
 
+const std::string* Value::find_string(std::string_view key) const {
+    const Value* const member = find(key);
+    return member != nullptr ? member->as_string() : nullptr;
+}
+
+std::string Value::text(std::string_view key) const {
+    const std::string* const text = find_string(key);
+    return text != nullptr ? *text : std::string();
+}
+
 const Value* Value::resolve(std::string_view pointer) const {
     const Value* at = this;
     while (at && !pointer.empty()) {

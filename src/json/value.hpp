@@ -67,6 +67,10 @@ public:
     /// The member of that name; nullptr when absent or when this is not an object.
     const Value* find(std::string_view key) const;
     Value* find(std::string_view key);
+    /// The text of that member; nullptr when absent or of another type.
+    const std::string* find_string(std::string_view key) const;
+    /// A copy of it; empty when there is none.
+    std::string text(std::string_view key) const;
     /// Resolves an RFC 6901 pointer; "" is the value itself. nullptr when it does not resolve or is
     /// malformed.
     const Value* resolve(std::string_view pointer) const;

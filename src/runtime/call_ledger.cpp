@@ -36,6 +36,9 @@ void CallLedger::add_metrics(core::MetricsPage& page) {
         core::append_metric(out, "crab_ledger_entries", "gauge",
                             "Calls that a repeat would join or replay.",
                             static_cast<double>(ledger_.entries()));
+        core::append_metric(out, "crab_calls_joining", "gauge",
+                            "Repeats that wait for the result of a running call.",
+                            static_cast<double>(ledger_.joins()));
         if (!journal_) return;
         core::append_metric(out, "crab_ledger_commits_total", "counter",
                             "Durable commits of the ledger.",

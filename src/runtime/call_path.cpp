@@ -57,13 +57,12 @@ std::size_t CallPath::cancel(const core::Principal& asker, std::string_view tena
     return found;
 }
 
-CallPath::CancelEnd CallPath::cancel_or_remember(const core::Principal& asker,
-                                                 std::string_view tenant,
-                                                 std::string_view call_id) {
-    if (cancel(asker, tenant, call_id) > 0) return CancelEnd::kCancelling;
-    if (has_finished(asker, tenant, call_id)) return CancelEnd::kFinished;
+core::CancelAnswer CallPath::cancel_or_remember(const core::Principal& asker,
+                                                std::string_view tenant, std::string_view call_id) {
+    if (cancel(asker, tenant, call_id) > 0) return core::CancelAnswer::kCancelling;
+    if (has_finished(asker, tenant, call_id)) return core::CancelAnswer::kFinished;
     uses_.ledger.early_cancels().remember(tenant, asker.id, call_id, uses_.clock.steady_now());
-    return CancelEnd::kNotFound;
+    return core::CancelAnswer::kNotFound;
 }
 
 bool CallPath::has_finished(const core::Principal& asker, std::string_view tenant,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/call/cancel_answer.hpp"
 #include "core/pipeline/away_calls.hpp"
 #include "core/pipeline/pipeline.hpp"
 #include "runtime/call_ledger.hpp"
@@ -68,9 +69,8 @@ public:
     std::size_t cancel(const core::Principal& asker, std::string_view tenant,
                        std::string_view call_id);
     /// Also cancels the call on arrival if it has not arrived yet.
-    enum class CancelEnd : std::uint8_t { kCancelling, kFinished, kNotFound };
-    CancelEnd cancel_or_remember(const core::Principal& asker, std::string_view tenant,
-                                 std::string_view call_id);
+    core::CancelAnswer cancel_or_remember(const core::Principal& asker, std::string_view tenant,
+                                          std::string_view call_id);
     bool has_finished(const core::Principal& asker, std::string_view tenant,
                       std::string_view call_id) const;
     std::string home_tenant(const core::Principal& principal) const;

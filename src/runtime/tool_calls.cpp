@@ -3,15 +3,6 @@
 namespace crab::runtime {
 namespace {
 
-rtp::ToolsApi::CancelAnswer answer_of(CallPath::CancelEnd end) {
-    switch (end) {
-        case CallPath::CancelEnd::kCancelling: return rtp::ToolsApi::CancelAnswer::kCancelling;
-        case CallPath::CancelEnd::kFinished: return rtp::ToolsApi::CancelAnswer::kFinished;
-        case CallPath::CancelEnd::kNotFound: return rtp::ToolsApi::CancelAnswer::kNotFound;
-    }
-    return rtp::ToolsApi::CancelAnswer::kNotFound;
-}
-
 /// As audit records name the listener that a call came in by; empty: it takes none.
 std::string_view front_of(ListenerKind kind) {
     switch (kind) {
@@ -28,7 +19,7 @@ std::string_view front_of(ListenerKind kind) {
 Result<void> ToolCalls::start() {
     const auto cancel = [this](const core::Principal& asker, std::string_view tenant,
                                std::string_view id) {
-        return answer_of(calls_.cancel_or_remember(asker, tenant, id));
+        return calls_.cancel_or_remember(asker, tenant, id);
     };
     for (const auto& part : calls_.parts())
         apis_.push_back(

@@ -14,11 +14,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-std::string text_of(const json::Value& object, std::string_view name) {
-    const json::Value* value = object.find(name);
-    const std::string* text = value != nullptr ? value->as_string() : nullptr;
-    return text != nullptr ? *text : std::string();
-}
 std::int64_t integer_of(const json::Value& object, std::string_view name) {
     const json::Value* value = object.find(name);
     return value != nullptr ? value->as_int64().value_or(0) : 0;
@@ -131,8 +126,8 @@ ToolError read_refusal(int status, std::string_view body) {
                     .message = fmt::format("the gateway answered with HTTP status {}", status),
                     .retryable = is_retryable(code)};
     if (const auto parsed = json::Value::parse(body)) {
-        const std::string said_code = text_of(*parsed, "code");
-        const std::string said = text_of(*parsed, "error");
+        const std::string said_code = parsed->text("code");
+        const std::string said = parsed->text("error");
         if (!said_code.empty()) error.code = said_code;
         if (!said.empty()) error.message = said;
     }
@@ -148,8 +143,8 @@ std::expected<std::vector<ToolInfo>, ToolError> read_tools(std::string_view body
     }
     std::vector<ToolInfo> tools;
     for (const json::Value& item : *list->as_array()) {
-        ToolInfo tool{.name = text_of(item, "name"),
-                      .description = text_of(item, "description"),
+        ToolInfo tool{.name = item.text("name"),
+                      .description = item.text("description"),
                       .input_schema = json_of(item, "input_schema"),
                       .output_schema = json_of(item, "output_schema"),
                       .timeout = milliseconds(integer_of(item, "timeout_ms_default")),
@@ -163,7 +158,7 @@ std::expected<std::vector<ToolInfo>, ToolError> read_tools(std::string_view body
 
 std::optional<CancelStatus> read_cancel_status(std::string_view body) {
     const auto parsed = json::Value::parse(body);
-    const std::string status = parsed ? text_of(*parsed, "status") : std::string();
+    const std::string status = parsed ? parsed->text("status") : std::string();
     if (status == "cancelling") return CancelStatus::kCancelling;
     if (status == "finished") return CancelStatus::kFinished;
     if (status == "not_found") return CancelStatus::kNotFound;
@@ -175,8 +170,8 @@ std::optional<ToolFrame> read_frame(std::string_view data) {
     if (!parsed || !parsed->is_object()) return std::nullopt;
     ToolFrame frame{.number = static_cast<std::uint64_t>(integer_of(*parsed, "frame_no")),
                     .final = flag_of(*parsed, "final", false),
-                    .content_type = text_of(*parsed, "content_type"),
-                    .data = text_of(*parsed, "data"),
+                    .content_type = parsed->text("content_type"),
+                    .data = parsed->text("data"),
                     .summary = json_of(*parsed, "summary")};
     if (const json::Value* encoded = parsed->find("data_base64");
         encoded != nullptr && encoded->as_string() != nullptr) {

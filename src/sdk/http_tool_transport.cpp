@@ -56,10 +56,9 @@ private:
     void tell_progress(std::string_view data) const {
         const auto body = json::Value::parse(data);
         if (!body) return;
-        const json::Value* message = body->find("message");
         const json::Value* progress = body->find("progress");
         const json::Value* total = body->find("total");
-        const std::string* text = message != nullptr ? message->as_string() : nullptr;
+        const std::string* text = body->find_string("message");
         callbacks_.on_progress(text != nullptr ? std::string_view(*text) : std::string_view(),
                                progress != nullptr ? progress->as_double() : std::nullopt,
                                total != nullptr ? total->as_double() : std::nullopt);

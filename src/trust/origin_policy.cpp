@@ -1,5 +1,7 @@
 #include "trust/origin_policy.hpp"
 
+#include "base/ascii.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,14 +12,6 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return c >= 'a' && c <= 'z'; }
-
-std::string lower(std::string_view text) {
-    std::string out(text);
-    for (char& c : out) {
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    }
-    return out;
-}
 
 bool is_scheme(std::string_view text) {
     return !text.empty() && is_letter(text.front()) && std::ranges::all_of(text, [](char c) {
@@ -53,7 +47,7 @@ std::optional<Authority> parse_authority(std::string_view text) {
     Authority authority;
     const std::size_t bracket = text.find(']');
     const std::size_t colon = text.find(':', bracket == std::string_view::npos ? 0 : bracket);
-    authority.host = lower(text.substr(0, colon));
+    authority.host = lower_case(text.substr(0, colon));
     if (!is_host(authority.host)) return std::nullopt;
     if (colon == std::string_view::npos) return authority;
     const std::string_view digits = text.substr(colon + 1);
@@ -88,7 +82,7 @@ bool is_loopback(std::string_view host) {
 std::optional<Origin> parse_origin(std::string_view text) {
     const std::size_t mark = text.find("://");
     if (mark == std::string_view::npos) return std::nullopt;
-    Origin origin{.scheme = lower(text.substr(0, mark))};
+    Origin origin{.scheme = lower_case(text.substr(0, mark))};
     auto authority = parse_authority(text.substr(mark + 3));
     if (!is_scheme(origin.scheme) || !authority) return std::nullopt;
     origin.host = std::move(authority->host);

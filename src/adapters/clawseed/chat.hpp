@@ -160,11 +160,9 @@ private:
     net::EventLoop& loop_;
     core::TurnRunner& runner_;
     const core::PrincipalRef principal_;
-    mutable OrderedMutex<LockRank::kChat>
-        mutex_;  ///< guards session_, last_user_, history_, running_info_
+    mutable OrderedMutex<LockRank::kChat> mutex_;  ///< guards session_, history_, running_info_
     core::ChatSession session_;
     std::optional<RunningTurn> running_info_;
-    std::string last_user_;
     std::atomic<ChatState> state_{ChatState::kIdle};
     std::atomic<std::size_t> refs_{0};
     std::atomic<bool> forgotten_{false};

@@ -29,7 +29,7 @@ std::string shown(std::string_view text) {
 std::string media_type(std::string_view content_type) {
     std::string type(content_type.substr(0, content_type.find(';')));
     while (type.ends_with(' ') || type.ends_with('\t')) type.pop_back();
-    return net::lower_case(type);
+    return lower_case(type);
 }
 
 Result<void> read_policy(const ExecutionPolicy& wire, core::Call& call) {

@@ -37,13 +37,13 @@ struct CancelWord {
     std::string_view code, message;
 };
 
-CancelWord word_of(CallService::CancelAnswer answer) {
+CancelWord word_of(core::CancelAnswer answer) {
     switch (answer) {
-        case CallService::CancelAnswer::kCancelling: return {"CANCELLED", "cancelled"};
-        case CallService::CancelAnswer::kFinished:
+        case core::CancelAnswer::kCancelling: return {"CANCELLED", "cancelled"};
+        case core::CancelAnswer::kFinished:
             return {"ALREADY_COMPLETED", "the call had ended before"};
-        case CallService::CancelAnswer::kNotFound: return {"NOT_FOUND", "no such call"};
-        case CallService::CancelAnswer::kAmbiguous:
+        case core::CancelAnswer::kNotFound: return {"NOT_FOUND", "no such call"};
+        case core::CancelAnswer::kAmbiguous:
             return {"AMBIGUOUS_CALL", "several callers have a call of that id"};
     }
     return {"NOT_FOUND", "no such call"};

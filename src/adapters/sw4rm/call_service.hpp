@@ -2,6 +2,7 @@
 
 #include "adapters/sw4rm/frame_writer.hpp"
 #include "adapters/sw4rm/rpc.hpp"
+#include "core/call/cancel_answer.hpp"
 #include "core/pipeline/pipeline.hpp"
 
 #include <functional>
@@ -14,11 +15,10 @@ namespace crab::sw4rm {
 /// and 6). One per event loop.
 class CallService {
 public:
-    enum class CancelAnswer : std::uint8_t { kCancelling, kFinished, kNotFound, kAmbiguous };
     /// Cancels the principal's own call of that id, or for operators any call, wherever in the
     /// gateway it runs.
     using Cancel =
-        std::function<CancelAnswer(const core::Principal& asker, std::string_view call_id)>;
+        std::function<core::CancelAnswer(const core::Principal& asker, std::string_view call_id)>;
 
     CallService(core::Pipeline& pipeline, Cancel cancel)
         : pipeline_(pipeline), cancel_(std::move(cancel)) {}

@@ -16,12 +16,6 @@ constexpr std::size_t kMostNameShown = 128;
 // what Rust's descriptors say when nobody says anything
 constexpr std::string_view kNoEffects = "none";
 
-std::string text_of(const json::Value& item, std::string_view member) {
-    const json::Value* found = item.find(member);
-    const std::string* text = found != nullptr ? found->as_string() : nullptr;
-    return text != nullptr ? *text : std::string();
-}
-
 std::string schema_of(const json::Value& item, std::string_view member) {
     const json::Value* found = item.find(member);
     return found != nullptr && found->as_object() != nullptr ? found->dump() : std::string();
@@ -61,9 +55,9 @@ OfferedTool offered_tool(const ToolDescriptor& descriptor) {
 
 OfferedTool declared_tool(const json::Value& item) {
     OfferedTool offered;
-    offered.name = text_of(item, "name");
-    offered.title = text_of(item, "title");
-    offered.description = text_of(item, "description");
+    offered.name = item.text("name");
+    offered.title = item.text("title");
+    offered.description = item.text("description");
     offered.input_schema = schema_of(item, "input_schema");
     offered.output_schema = schema_of(item, "output_schema");
     if (const json::Value* types = item.find("accepts");

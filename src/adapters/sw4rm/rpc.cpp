@@ -1,5 +1,7 @@
 #include "adapters/sw4rm/rpc.hpp"
 
+#include "base/cut_text.hpp"
+
 #include <array>
 #include <utility>
 #include <vector>
@@ -12,16 +14,9 @@ namespace {
 constexpr std::size_t kMostMessageBytes = 1024;
 constexpr std::size_t kMostTrailerBytes = 256;
 
-/// Cut to `most` bytes, never within a character.
-std::string_view cut(std::string_view text, std::size_t most) {
-    if (text.size() <= most) return text;
-    while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0) == 0x80) --most;
-    return text.substr(0, most);
-}
-
 /// What may stand in a trailer: printable ASCII, anything else becomes `?`.
 std::string plain(std::string_view text) {
-    std::string out(cut(text, kMostTrailerBytes));
+    std::string out(cut_text(text, kMostTrailerBytes));
     for (char& c : out) {
         if (c < 0x20 || c > 0x7e) c = '?';
     }
@@ -65,7 +60,7 @@ void Rpc::fail(const ErrorForm& form, std::string_view text, Resource about,
     if (!id.empty()) trailers.push_back({"resource-id", id});
     if (!form.retry_able) trailers.push_back({"grpc-retry-pushback-ms", "-1"});
     trailers.insert(trailers.end(), more.begin(), more.end());
-    call_.finish(form.status, cut(message, kMostMessageBytes), trailers);
+    call_.finish(form.status, cut_text(message, kMostMessageBytes), trailers);
 }
 
 void Rpc::fail(const net::GrpcFailure& failure) {

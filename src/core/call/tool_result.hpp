@@ -43,6 +43,16 @@ struct ToolResult {
 };
 
 /// How a call ended: a result, or the error that took its place.
+/// A result that is JSON alone.
+inline ToolResult json_result(std::string content) {
+    return {.kind = ContentKind::kJson,
+            .content = std::move(content),
+            .content_type = {},
+            .logs = {},
+            .usage = {},
+            .extras = {}};
+}
+
 using Outcome = Result<ToolResult>;
 
 enum class Status : std::uint8_t { kOk, kError, kRetryableError, kTimeout, kCancelled, kUnknown };

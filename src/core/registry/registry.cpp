@@ -1,5 +1,6 @@
 #include "core/registry/registry.hpp"
 
+#include "base/ascii.hpp"
 #include "base/closest_name.hpp"
 #include "core/policy/policy.hpp"
 #include "core/registry/absent_tool.hpp"
@@ -14,14 +15,6 @@ namespace crab::core {
 namespace {
 
 constexpr std::string_view kSeparator = "__";  // of source and name
-
-std::string lower(std::string_view text) {
-    std::string out(text);
-    for (char& c : out) {
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    }
-    return out;
-}
 
 /// Whether the caller acts for the tenant at all.
 bool is_of_tenant(const View& view) {
@@ -415,11 +408,11 @@ std::vector<ToolRef> Registry::owned_by(ConnectionId owner) const {
 
 void Registry::reserve(std::string_view name) {
     const std::scoped_lock lock(mutex_);
-    reserved_[lower(name)] = true;
+    reserved_[lower_case(name)] = true;
 }
 
 bool Registry::is_reserved(std::string_view name) const {
-    const std::string folded = lower(name);
+    const std::string folded = lower_case(name);
     const std::scoped_lock lock(mutex_);
     if (reserved_.contains(folded)) return true;
     // a source's own name may have the separator in it

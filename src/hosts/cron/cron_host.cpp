@@ -24,13 +24,6 @@ bool is_blank(std::string_view text) {
     return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
-core::ToolResult json_result(std::string content) {
-    core::ToolResult result;
-    result.kind = core::ContentKind::kJson;
-    result.content = std::move(content);
-    return result;
-}
-
 /// What the call asks for, without ids and times, whose schedule and zone nobody has looked at yet.
 Result<CronJob> read_job(const core::Call& call, const json::Value& args) {
     if (is_blank(call.tenant))
@@ -136,7 +129,7 @@ Task<core::Outcome> CronHost::create(core::AdmittedCall call) {
     writer.begin_object().key("operation_id").string(created->operation_id);
     write_members(writer, created->job);
     writer.end_object();
-    co_return json_result(std::move(content));
+    co_return core::json_result(std::move(content));
 }
 
 Task<core::Outcome> CronHost::list(core::AdmittedCall call) {
@@ -165,7 +158,7 @@ Task<core::Outcome> CronHost::list(core::AdmittedCall call) {
     writer.end_array();
     if (page->more) writer.key("next_cursor").string(page->jobs.back().job_id);
     writer.end_object();
-    co_return json_result(std::move(content));
+    co_return core::json_result(std::move(content));
 }
 
 Task<core::Outcome> CronHost::remove(core::AdmittedCall call) {
@@ -187,7 +180,7 @@ Task<core::Outcome> CronHost::remove(core::AdmittedCall call) {
         .key("job_id")
         .string(job_id)
         .end_object();
-    co_return json_result(std::move(content));
+    co_return core::json_result(std::move(content));
 }
 
 }  // namespace crab::cron

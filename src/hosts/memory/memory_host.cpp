@@ -34,13 +34,6 @@ MemoryScope scope_of(const core::Call& call) {
             .isolation_key = std::string(call.context.isolation_key)};
 }
 
-core::ToolResult json_result(std::string content) {
-    core::ToolResult result;
-    result.kind = core::ContentKind::kJson;
-    result.content = std::move(content);
-    return result;
-}
-
 core::ToolResult append_result(const MemoryWritten& written) {
     std::string content;
     json::Writer writer(content);
@@ -59,7 +52,7 @@ core::ToolResult append_result(const MemoryWritten& written) {
             .end_object();
     }
     writer.end_array().end_object();
-    return json_result(std::move(content));
+    return core::json_result(std::move(content));
 }
 
 core::ToolResult delete_result(const MemoryWritten& written) {
@@ -73,7 +66,7 @@ core::ToolResult delete_result(const MemoryWritten& written) {
     writer.key("not_found").begin_array();
     for (const std::string& id : written.not_found) writer.string(id);
     writer.end_array().end_object();
-    return json_result(std::move(content));
+    return core::json_result(std::move(content));
 }
 
 core::ToolResult page_result(const MemoryPage& page, const std::string& next_cursor) {
@@ -93,7 +86,7 @@ core::ToolResult page_result(const MemoryPage& page, const std::string& next_cur
     writer.end_array();
     if (!next_cursor.empty()) writer.key("next_cursor").string(next_cursor);
     writer.end_object();
-    return json_result(std::move(content));
+    return core::json_result(std::move(content));
 }
 
 }  // namespace

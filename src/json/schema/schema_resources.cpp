@@ -16,8 +16,7 @@ std::unexpected<Error> bad_schema(std::string_view location, std::string_view re
 }
 
 std::string_view text_member(const Value& schema, std::string_view key) {
-    const Value* member = schema.find(key);
-    const std::string* text = member ? member->as_string() : nullptr;
+    const std::string* text = schema.find_string(key);
     return text ? std::string_view(*text) : std::string_view();
 }
 

@@ -1,5 +1,6 @@
 #include "net/codec/http_range.hpp"
 
+#include "base/ascii.hpp"
 #include "base/encoding.hpp"
 
 #include <algorithm>
@@ -10,12 +11,6 @@
 
 namespace crab::net {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-    while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-    while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-    return text;
-}
 
 std::optional<std::uint64_t> number(std::string_view text) {
     std::uint64_t value = 0;
@@ -31,7 +26,7 @@ RangeChoice choose_range(std::string_view field, std::uint64_t size) {
     constexpr std::string_view kUnit = "bytes=";
     const RangeChoice whole{.kind = RangeChoice::Kind::kWhole, .first = 0, .length = size};
     if (!field.starts_with(kUnit)) return whole;
-    const std::string_view range = trimmed(field.substr(kUnit.size()));
+    const std::string_view range = trim(field.substr(kUnit.size()));
     const std::size_t dash = range.find('-');
     if (dash == std::string_view::npos || range.find(',') != std::string_view::npos) return whole;
     const RangeChoice none{.kind = RangeChoice::Kind::kUnsatisfiable, .first = 0, .length = 0};
@@ -61,7 +56,7 @@ std::string sha256_of_digest_field(std::string_view field) {
     constexpr std::string_view kAlgorithm = "sha-256=:";
     constexpr std::size_t kDigestBytes = 32;
     while (!field.empty()) {
-        const std::string_view member = trimmed(field.substr(0, field.find(',')));
+        const std::string_view member = trim(field.substr(0, field.find(',')));
         field.remove_prefix(std::min(field.size(), field.find(',') == std::string_view::npos
                                                        ? field.size()
                                                        : field.find(',') + 1));

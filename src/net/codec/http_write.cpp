@@ -86,8 +86,6 @@ bool is_value(std::string_view value) {
     return find_non_value(value.data(), value.data() + value.size()) == value.data() + value.size();
 }
 
-bool has_body(int status) { return status >= 200 && status != 204 && status != 304; }
-
 // Appends all of them or takes `out` back to where it was.
 bool append_headers(std::string& out, std::size_t start, std::span<const HttpHeader> headers) {
     for (const HttpHeader& header : headers) {

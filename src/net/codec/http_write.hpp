@@ -15,6 +15,9 @@ namespace crab::net {
 /// `OK`, `Not Found`, ...; empty for a status without a registered phrase.
 std::string_view reason_phrase(int status);
 
+/// Whether a response of this status may have a body (RFC 9110 section 6.4.1).
+constexpr bool has_body(int status) { return status >= 200 && status != 204 && status != 304; }
+
 /// `HTTP/1.1 200 OK\r\n`; status 100..599.
 void append_status_line(std::string& out, int status);
 /// `GET /path HTTP/1.1\r\nHost: host\r\n`. False, and nothing written, when a part holds a

@@ -110,10 +110,6 @@ struct BlockingClient::Own {
             target.limits = &limits;
             co_return target;
         };
-        made.check_certificate = [this](std::string der) -> Task<Result<void>> {
-            certificate = std::move(der);
-            co_return Result<void>();
-        };
         return made;
     }
 
@@ -138,7 +134,6 @@ struct BlockingClient::Own {
     const ConnectionLimits limits;  // silence and slowness are judged by io_timeout alone
     const RealClock clock;
     EventLoop loop{clock};
-    std::string certificate;
     HttpClient http;
 };
 
@@ -147,12 +142,7 @@ BlockingClient::BlockingClient(Endpoint endpoint, Options options)
 
 BlockingClient::~BlockingClient() = default;
 
-void BlockingClient::close() {
-    own_->http.retire();
-    own_->certificate.clear();
-}
-
-std::string BlockingClient::peer_certificate_der() const { return own_->certificate; }
+void BlockingClient::close() { own_->http.retire(); }
 
 Result<ClientResponse> BlockingClient::send(const ClientRequest& request, Deadline deadline,
                                             const OnBody& on_body) {

@@ -65,8 +65,6 @@ public:
     Result<ClientResponse> send(const ClientRequest& request, Deadline deadline = kNoDeadline,
                                 const OnBody& on_body = {});
     void close();
-    /// The certificate the server showed last, DER; empty without TLS.
-    std::string peer_certificate_der() const;
 
 private:
     struct Own;

@@ -24,10 +24,6 @@ bool EmbeddedSite::serve(HttpExchange& exchange, std::string_view path,
     const auto file = std::ranges::find(files_, path, &EmbeddedFile::path);
     if (file == files_.end()) return false;
     const HttpRequest& request = exchange.request();
-    if (request.method_or_get_for_head() != "GET") {
-        exchange.respond_error(405, "INVALID_ARGS", "use GET", {{"Allow", "GET, HEAD"}});
-        return true;
-    }
     std::vector<HttpHeader> all(headers.begin(), headers.end());
     all.push_back({"ETag", file->etag});
     all.push_back({"Cache-Control", file->caching == EmbeddedFile::Caching::kForever

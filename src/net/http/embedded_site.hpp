@@ -26,8 +26,8 @@ class EmbeddedSite {
 public:
     explicit EmbeddedSite(std::span<const EmbeddedFile> files) : files_(files) {}
 
-    /// Answers a request for the file of that name: 200, 304 when `If-None-Match` names it, 405 for
-    /// other methods than GET and HEAD. `headers` go with every 200 and 304. False, and no answer,
+    /// Answers a GET or HEAD for the file of that name: 200, or 304 when `If-None-Match` names it.
+    /// `headers` go with every 200 and 304. False, and no answer,
     /// when there is no such file.
     bool serve(HttpExchange& exchange, std::string_view path,
                std::span<const HttpHeader> headers) const;

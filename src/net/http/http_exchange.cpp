@@ -15,8 +15,6 @@ namespace {
 constexpr std::string_view kGuessedLength = "000";
 constexpr std::size_t kStreamWindow = 64 * 1024;
 
-bool has_body(int status) { return status >= 200 && status != 204 && status != 304; }
-
 }  // namespace
 
 bool HttpExchange::may_answer() {
@@ -115,6 +113,10 @@ void HttpExchange::respond_error(int status, std::string_view code, std::string_
     std::string body;
     append_error_body(body, code, message);
     respond(status, "application/json", body, extra);
+}
+
+void HttpExchange::respond_error(const Error& error) {
+    respond_error(http_status(error.code), token_of(error.code), error.message);
 }
 
 std::string& HttpExchange::begin_response(int status, std::string_view content_type,

@@ -28,7 +28,6 @@ public:
     const HttpRequest& request() const { return request_; }
     EventLoop& loop() const { return loop_; }
     /// An answer was begun.
-    bool responded() const { return state_ != State::kOpen; }
     /// The other side closed its connection or its half of it; serve() is being cancelled, unless
     /// it asked not to be.
     bool caller_gone() const { return caller_gone_; }
@@ -81,6 +80,9 @@ public:
                        std::initializer_list<HttpHeader> extra) {
         respond_error(status, code, message, std::span(extra.begin(), extra.size()));
     }
+
+    /// The same with the error's status (spec/errors.json).
+    void respond_error(const Error& error);
 
     /// The hot path: append the body to what this returns, straight into the connection's outgoing
     /// queue, then finish_response(); nothing may be awaited in between. Instead of

@@ -28,8 +28,7 @@ CetpCall::CetpCall(std::string tool, std::string args, std::string request_id, C
 CetpCall::~CetpCall() = default;
 
 std::optional<std::string> CetpCall::text(std::string_view name) const {
-    const json::Value* value = parsed_->args.find(name);
-    const std::string* text = value != nullptr ? value->as_string() : nullptr;
+    const std::string* text = parsed_->args.find_string(name);
     return text != nullptr ? std::optional(*text) : std::nullopt;
 }
 std::optional<double> CetpCall::number(std::string_view name) const {

@@ -1,5 +1,7 @@
 #include "trust/pairing/endpoint.hpp"
 
+#include "base/ascii.hpp"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -13,14 +15,6 @@ namespace {
 
 std::unexpected<PairingError> invalid(std::string_view what) {
     return refuse(PairingCode::kInvalidArgs, fmt::format("endpoint: {}", what));
-}
-
-std::string lower(std::string_view text) {
-    std::string out(text);
-    for (char& c : out) {
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    }
-    return out;
 }
 
 /// An address in its shortest text form; nothing for other texts.
@@ -45,7 +39,7 @@ bool is_dns_name(std::string_view text) {
 
 bool read_host(std::string_view text, PairingEndpoint& out) {
     const bool bracketed = text.size() > 2 && text.front() == '[' && text.back() == ']';
-    const std::string plain = lower(bracketed ? text.substr(1, text.size() - 2) : text);
+    const std::string plain = lower_case(bracketed ? text.substr(1, text.size() - 2) : text);
     const auto address = address_text(bracketed ? AF_INET6 : AF_INET, plain);
     out.host = address.value_or(plain);
     out.is_address = address.has_value();
@@ -64,7 +58,7 @@ bool read_port(std::string_view text, std::uint16_t& port) {
 PairingResult<PairingEndpoint> PairingEndpoint::parse(std::string_view text) {
     constexpr std::string_view kSeparator = "://";
     const std::size_t scheme_end = text.find(kSeparator);
-    const std::string scheme = lower(text.substr(0, std::min(scheme_end, text.size())));
+    const std::string scheme = lower_case(text.substr(0, std::min(scheme_end, text.size())));
     if (scheme_end == std::string_view::npos || (scheme != "ws" && scheme != "wss"))
         return invalid("it begins with ws:// or wss://");
     if (text.size() > 2048) return invalid("it has at most 2048 characters");

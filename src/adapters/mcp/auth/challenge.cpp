@@ -70,15 +70,15 @@ BearerChallenge read_challenge(std::string_view field) {
         if (word.empty()) {
             cursor.skip_one();  // a stray `=` or `"`
         } else if (!cursor.take('=')) {
-            is_bearer = net::equals_lower(word, "bearer");  // a scheme
+            is_bearer = equals_lower(word, "bearer");  // a scheme
         } else {
             std::string value = cursor.value();
             if (!is_bearer) continue;
-            if (net::equals_lower(word, "resource_metadata"))
+            if (equals_lower(word, "resource_metadata"))
                 set_once(read.resource_metadata, std::move(value));
-            else if (net::equals_lower(word, "error"))
+            else if (equals_lower(word, "error"))
                 set_once(read.error, std::move(value));
-            else if (net::equals_lower(word, "scope"))
+            else if (equals_lower(word, "scope"))
                 set_once(read.scope, std::move(value));
         }
     }

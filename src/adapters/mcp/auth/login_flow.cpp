@@ -50,12 +50,6 @@ json::Value registration_of(const LoginOptions& options, std::string_view auth_m
                           {"token_endpoint_auth_method", auth_method}});
 }
 
-std::string text_of(const json::Value& object, std::string_view name) {
-    const json::Value* const member = object.find(name);
-    const std::string* const text = member != nullptr ? member->as_string() : nullptr;
-    return text != nullptr ? *text : std::string();
-}
-
 }  // namespace
 
 std::string code_challenge_of(std::string_view verifier) {
@@ -115,13 +109,13 @@ Task<Result<OAuthClient>> LoginFlow::register_client() {
     auto reply = co_await fetcher_.fetch(std::move(request));
     if (!reply) co_return fail(std::move(reply.error()));
     const auto answer = json::Value::parse(reply->body);
-    const std::string id = answer ? text_of(*answer, "client_id") : std::string();
+    const std::string id = answer ? answer->text("client_id") : std::string();
     if (!reply->ok() || id.empty())
         co_return refused(fmt::format("the authorization server did not register this client: {}",
-                                      shown_error(answer ? text_of(*answer, "error") : "")));
+                                      shown_error(answer ? answer->text("error") : "")));
     OAuthClient client{.id = id,
-                       .secret = Secret<std::string>(text_of(*answer, "client_secret")),
-                       .auth_method = text_of(*answer, "token_endpoint_auth_method"),
+                       .secret = Secret<std::string>(answer->text("client_secret")),
+                       .auth_method = answer->text("token_endpoint_auth_method"),
                        .redirect_uri = options_.redirect_uri};
     if (client.auth_method.empty()) client.auth_method = method;
     credentials_.save_client(server_.issuer, client);

@@ -16,14 +16,6 @@ void OAuthCredentialsMemory::save_client(std::string_view issuer, OAuthClient cl
     on_change();
 }
 
-void OAuthCredentialsMemory::forget_client(std::string_view issuer) {
-    const std::scoped_lock lock(mutex_);
-    const auto it = clients_.find(issuer);
-    if (it == clients_.end()) return;
-    clients_.erase(it);
-    on_change();
-}
-
 std::optional<OAuthTokens> OAuthCredentialsMemory::find_tokens(const TokenKey& key) const {
     const std::scoped_lock lock(mutex_);
     const auto it = tokens_.find(key);

@@ -47,7 +47,6 @@ public:
     virtual ~OAuthCredentials() = default;
     virtual std::optional<OAuthClient> find_client(std::string_view issuer) const = 0;
     virtual void save_client(std::string_view issuer, OAuthClient client) = 0;
-    virtual void forget_client(std::string_view issuer) = 0;
     virtual std::optional<OAuthTokens> find_tokens(const TokenKey& key) const = 0;
     virtual void save_tokens(const TokenKey& key, OAuthTokens tokens) = 0;
     virtual void forget_tokens(const TokenKey& key) = 0;
@@ -62,7 +61,6 @@ class OAuthCredentialsMemory : public OAuthCredentials {
 public:
     std::optional<OAuthClient> find_client(std::string_view issuer) const override;
     void save_client(std::string_view issuer, OAuthClient client) override;
-    void forget_client(std::string_view issuer) override;
     std::optional<OAuthTokens> find_tokens(const TokenKey& key) const override;
     void save_tokens(const TokenKey& key, OAuthTokens tokens) override;
     void forget_tokens(const TokenKey& key) override;

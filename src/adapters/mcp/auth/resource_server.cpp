@@ -30,9 +30,9 @@ std::unexpected<Error> refused(std::string why) {
 /// for this audience.
 bool is_access_token_type(std::string_view typ) {
     constexpr std::string_view kPrefix = "application/";
-    if (typ.size() > kPrefix.size() && net::equals_lower(typ.substr(0, kPrefix.size()), kPrefix))
+    if (typ.size() > kPrefix.size() && equals_lower(typ.substr(0, kPrefix.size()), kPrefix))
         typ.remove_prefix(kPrefix.size());
-    return typ.empty() || net::equals_lower(typ, "at+jwt") || net::equals_lower(typ, "jwt");
+    return typ.empty() || equals_lower(typ, "at+jwt") || equals_lower(typ, "jwt");
 }
 
 bool is_scope(std::string_view scope) {

@@ -12,13 +12,6 @@ namespace {
 
 constexpr std::size_t kMostItems = 256;
 
-/// A member that is a string; empty when it is something else.
-std::string text_of(const json::Value& object, std::string_view name) {
-    const json::Value* const member = object.find(name);
-    const std::string* const text = member != nullptr ? member->as_string() : nullptr;
-    return text != nullptr ? *text : std::string();
-}
-
 bool flag_of(const json::Value& object, std::string_view name) {
     const json::Value* const member = object.find(name);
     const bool* const flag = member != nullptr ? member->as_bool() : nullptr;
@@ -83,12 +76,12 @@ Result<ServerMetadata> read_server_metadata(std::string_view text, std::string_v
     const auto object = object_of(text);
     if (!object) return refused("the authorization server's metadata is no JSON object");
     ServerMetadata read{
-        .issuer = text_of(*object, "issuer"),
-        .authorization_endpoint = text_of(*object, "authorization_endpoint"),
-        .token_endpoint = text_of(*object, "token_endpoint"),
-        .registration_endpoint = text_of(*object, "registration_endpoint"),
-        .jwks_uri = text_of(*object, "jwks_uri"),
-        .introspection_endpoint = text_of(*object, "introspection_endpoint"),
+        .issuer = object->text("issuer"),
+        .authorization_endpoint = object->text("authorization_endpoint"),
+        .token_endpoint = object->text("token_endpoint"),
+        .registration_endpoint = object->text("registration_endpoint"),
+        .jwks_uri = object->text("jwks_uri"),
+        .introspection_endpoint = object->text("introspection_endpoint"),
         .scopes = texts_of(*object, "scopes_supported"),
         .code_challenge_methods = texts_of(*object, "code_challenge_methods_supported"),
         .token_auth_methods = texts_of(*object, "token_endpoint_auth_methods_supported"),
@@ -103,7 +96,7 @@ Result<ServerMetadata> read_server_metadata(std::string_view text, std::string_v
 Result<ResourceMetadata> read_resource_metadata(std::string_view text, std::string_view server) {
     const auto object = object_of(text);
     if (!object) return refused("the server's metadata is no JSON object");
-    ResourceMetadata read{.resource = text_of(*object, "resource"),
+    ResourceMetadata read{.resource = object->text("resource"),
                           .authorization_servers = texts_of(*object, "authorization_servers"),
                           .scopes = texts_of(*object, "scopes_supported")};
     const auto asked = net::HttpUrl::parse(server);

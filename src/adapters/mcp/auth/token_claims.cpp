@@ -15,11 +15,6 @@ constexpr std::size_t kMostSubject = 255;  // RFC 7519 leaves it open; OpenID Co
 
 std::unexpected<Error> refused(const char* why) { return fail(ErrorCode::kUnauthenticated, why); }
 
-const std::string* text_of(const json::Value& object, std::string_view name) {
-    const json::Value* const member = object.find(name);
-    return member != nullptr ? member->as_string() : nullptr;
-}
-
 /// A point in time; nothing when the claim is no number, `fallback` when it is absent. Fractions
 /// are allowed (RFC 7519, section 2) and too large ones are never.
 std::optional<SystemTime> time_of(const json::Value& claims, std::string_view name,
@@ -94,7 +89,7 @@ Result<TokenClaims> check_rest(const json::Value& claims, const ClaimRules& rule
     if (!expires || now >= *expires + kClockSkew) return refused("the token has expired");
     const auto begins = time_of(claims, "nbf", now);
     if (!begins || now + kClockSkew < *begins) return refused("the token is not valid yet");
-    const std::string* const subject = text_of(claims, "sub");
+    const std::string* const subject = claims.find_string("sub");
     if (subject == nullptr || subject->empty() || subject->size() > kMostSubject)
         return refused("the token names no subject");
     TokenClaims read{.subject = *subject,
@@ -121,7 +116,7 @@ bool TokenClaims::has_scopes(const std::vector<std::string>& needed) const {
 
 Result<TokenClaims> check_claims(const json::Value& claims, const ClaimRules& rules,
                                  SystemTime now) {
-    const std::string* const issuer = text_of(claims, "iss");
+    const std::string* const issuer = claims.find_string("iss");
     if (issuer == nullptr || *issuer != rules.issuer)
         return refused("the token is of another issuer");
     return check_rest(claims, rules, now);
@@ -132,7 +127,7 @@ Result<TokenClaims> check_introspection(const json::Value& answer, const ClaimRu
     const json::Value* const active = answer.find("active");
     if (active == nullptr || active->as_bool() == nullptr || !*active->as_bool())
         return refused("the issuer says that the token is not active");
-    const std::string* const issuer = text_of(answer, "iss");
+    const std::string* const issuer = answer.find_string("iss");
     if (answer.find("iss") != nullptr && (issuer == nullptr || *issuer != rules.issuer))
         return refused("the token is of another issuer");
     return check_rest(answer, rules, now, now);  // it is active now, and will be asked about again

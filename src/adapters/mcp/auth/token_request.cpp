@@ -17,12 +17,6 @@ std::unexpected<Error> refused(std::string why) {
     return fail(ErrorCode::kAuthRequired, std::move(why));
 }
 
-std::string text_of(const json::Value& object, std::string_view name) {
-    const json::Value* const member = object.find(name);
-    const std::string* const text = member != nullptr ? member->as_string() : nullptr;
-    return text != nullptr ? *text : std::string();
-}
-
 /// What may stand behind `Bearer ` in a header.
 bool is_bearer_value(std::string_view token) {
     return !token.empty() && std::ranges::all_of(token, [](char c) { return c > ' ' && c < 0x7f; });
@@ -65,12 +59,12 @@ Result<void> authenticate(TokenRequest& request, FetchRequest& fetch, SystemTime
 Result<OAuthTokens> read_tokens(const json::Value& answer, SystemTime now) {
     constexpr std::int64_t kMostSeconds = 400LL * 24 * 3600;
     OAuthTokens tokens;
-    const std::string access = text_of(answer, "access_token");
-    if (!is_bearer_value(access) || net::lower_case(text_of(answer, "token_type")) != "bearer")
+    const std::string access = answer.text("access_token");
+    if (!is_bearer_value(access) || lower_case(answer.text("token_type")) != "bearer")
         return refused("the authorization server gave no bearer token");
     tokens.access = Secret<std::string>(access);
-    tokens.refresh = Secret<std::string>(text_of(answer, "refresh_token"));
-    tokens.scope = text_of(answer, "scope");
+    tokens.refresh = Secret<std::string>(answer.text("refresh_token"));
+    tokens.scope = answer.text("scope");
     const json::Value* const lifetime = answer.find("expires_in");
     const auto seconds = lifetime != nullptr ? lifetime->as_int64() : std::nullopt;
     if (seconds)
@@ -127,7 +121,7 @@ Task<Result<OAuthTokens>> request_tokens(Fetcher& fetcher, TokenRequest request,
     if (reply->status >= 500)
         co_return fail(ErrorCode::kUnavailable, "the authorization server is out of order");
     co_return refused(fmt::format("the authorization server refuses: {}",
-                                  shown_error(readable ? text_of(*answer, "error") : "")));
+                                  shown_error(readable ? answer->text("error") : "")));
 }
 
 }  // namespace crab::mcp

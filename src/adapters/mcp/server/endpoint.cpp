@@ -55,7 +55,7 @@ void respond_error(net::HttpExchange& exchange, int status, const std::optional<
 }
 
 bool is_json(std::string_view content_type) {
-    return net::equals_lower(net::trim(content_type.substr(0, content_type.find(';'))), kJsonType);
+    return equals_lower(trim(content_type.substr(0, content_type.find(';'))), kJsonType);
 }
 
 std::optional<json::Element> params_of(const Message& message) {
@@ -84,7 +84,7 @@ std::optional<Reply> too_large_together(const ClientRequest& request) {
 }
 
 FindHeader finder(const net::HttpRequest& request) {
-    return [&request](std::string_view name) { return request.find(net::lower_case(name)); };
+    return [&request](std::string_view name) { return request.find(lower_case(name)); };
 }
 
 }  // namespace
@@ -342,7 +342,7 @@ void Endpoint::take_notification(Session& session, const Message& message) {
             session.take_response(*message.id, std::unexpected(client_error(message.error)));
         return;
     }
-    if (message.method == "notifications/initialized") return session.set_initialized();
+    if (message.method == "notifications/initialized") return;
     if (message.method != "notifications/cancelled") return;  // unknown ones are ignored
     const auto raw = json::find_raw(message.params, "requestId");
     if (const auto id = raw ? RequestId::read(*raw) : std::nullopt) session.cancel(*id);

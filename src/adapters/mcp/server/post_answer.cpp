@@ -17,7 +17,7 @@ namespace crab::mcp {
 /// `q=0` is not looked at: no client of MCP sends it.
 Accepted Accepted::read(std::string_view accept) {
     if (accept == "application/json, text/event-stream") return {};  // as nearly all write it
-    const std::string text = net::lower_case(accept);
+    const std::string text = lower_case(accept);
     if (text.find_first_not_of(" \t") == std::string::npos || text.contains("*/*")) return {};
     return {.json = text.contains(kJsonType) || text.contains("application/*"),
             .events = text.contains(kEventsType) || text.contains("text/*")};

@@ -21,16 +21,6 @@ void cancel_soon(std::shared_ptr<RunningRequest> request) {
 
 }  // namespace
 
-void Session::set_initialized() {
-    const std::scoped_lock lock(mutex_);
-    initialized_ = true;
-}
-
-bool Session::initialized() const {
-    const std::scoped_lock lock(mutex_);
-    return initialized_;
-}
-
 void Session::set_log_level(std::string level) {
     const std::scoped_lock lock(mutex_);
     log_level_ = std::move(level);

@@ -80,9 +80,6 @@ public:
         return principal.id == facts_.principal && principal.tenant.text() == facts_.tenant;
     }
 
-    /// `notifications/initialized`
-    void set_initialized();
-    bool initialized() const;
     void set_log_level(std::string level);
     std::string log_level() const;
 
@@ -147,7 +144,7 @@ private:
     const std::shared_ptr<ByteBudget> replies_;
     const std::shared_ptr<SessionStream> events_ = std::make_shared<SessionStream>(0, replies_);
     mutable std::mutex mutex_;
-    bool initialized_ = false, ended_ = false;
+    bool ended_ = false;
     std::string log_level_ = "info";
     std::unordered_map<RequestId, std::shared_ptr<RunningRequest>, RequestIdHash> running_;
     std::map<std::uint64_t, std::shared_ptr<SessionStream>> streams_;

@@ -92,15 +92,6 @@ void Sessions::end_credential(std::string_view credential) {
     for (const auto& each : over) each->end();
 }
 
-void Sessions::end_all() {
-    Taken over;
-    {
-        const std::scoped_lock lock(mutex_);
-        take_if(over, [](const Session&) { return true; });
-    }
-    for (const auto& each : over) each->end();
-}
-
 bool Sessions::sweep() {
     Taken over, left;
     {

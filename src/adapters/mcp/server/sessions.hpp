@@ -39,7 +39,6 @@ public:
     void end(const std::shared_ptr<Session>& session);
     /// This credential was revoked.
     void end_credential(std::string_view credential);
-    void end_all();
     /// Ends the sessions that were idle for too long, and drops what others need not keep any more;
     /// false when there are none left.
     bool sweep();

@@ -94,8 +94,7 @@ private:
         if (!reachable) return wrong("stands where not only `properties` lead");
         const auto type = type_of(schema);
         if (!type) return wrong("is for `type` string, integer or boolean");
-        if (!names_.insert(net::lower_case(name)).second)
-            return wrong("has a name that is there twice");
+        if (!names_.insert(lower_case(name)).second) return wrong("has a name that is there twice");
         found.push_back({.name = std::string(name), .path = path_, .type = *type});
         return {};
     }

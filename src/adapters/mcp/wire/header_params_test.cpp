@@ -19,7 +19,7 @@ protected:
     std::string check(std::string_view arguments, const HeaderLines& headers) {
         const auto find = [&](std::string_view name) -> std::optional<std::string_view> {
             for (const auto& [header, value] : headers) {
-                if (net::equals_lower(header, lower(name))) return value;
+                if (equals_lower(header, lower(name))) return value;
             }
             return std::nullopt;
         };
@@ -28,7 +28,7 @@ protected:
     }
     static std::string lower(std::string_view name) {
         std::string out(name);
-        std::ranges::transform(out, out.begin(), net::to_lower);
+        std::ranges::transform(out, out.begin(), to_lower);
         return out;
     }
 

@@ -37,7 +37,7 @@ std::optional<json::Number> number_of(json::Element value) {
 }  // namespace
 
 std::string encode_header_value(std::string_view text) {
-    if (std::ranges::all_of(text, is_plain_byte) && net::trim(text).size() == text.size() &&
+    if (std::ranges::all_of(text, is_plain_byte) && trim(text).size() == text.size() &&
         !looks_encoded(text))
         return std::string(text);
     std::string value(kOpening);
@@ -47,7 +47,7 @@ std::string encode_header_value(std::string_view text) {
 }
 
 std::optional<std::string> decode_header_value(std::string_view value) {
-    value = net::trim(value);
+    value = trim(value);
     if (!std::ranges::all_of(value, is_plain_byte)) return std::nullopt;
     if (!looks_encoded(value)) return std::string(value);
     value.remove_prefix(kOpening.size());

@@ -29,7 +29,7 @@ PostReading refuse_version(std::string_view requested, const RevisionSet& enable
 PostReading meaning_of(const PostContext& context, const RevisionSet& enabled) {
     if (context.meta_names_version) return {.meaning = PostMeaning::kModern};
     const auto header =
-        context.version_header ? std::optional(net::trim(*context.version_header)) : std::nullopt;
+        context.version_header ? std::optional(trim(*context.version_header)) : std::nullopt;
     const auto named = header ? find_revision(*header) : std::nullopt;
     if (named && era_of(*named) == Era::kModern)
         return refuse(400, rpc_code::kInvalidParams,

@@ -89,7 +89,7 @@ std::expected<Revision, RpcError> check_modern_request(
     if (carrier == Carrier::kHttp) {
         if (!version_header)
             return wrong(rpc_code::kHeaderMismatch, "header MCP-Protocol-Version is missing");
-        if (net::trim(*version_header) != *meta.version) {
+        if (trim(*version_header) != *meta.version) {
             return wrong(rpc_code::kHeaderMismatch,
                          "header MCP-Protocol-Version is not what `_meta` says");
         }

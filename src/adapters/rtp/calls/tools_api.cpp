@@ -15,11 +15,12 @@ namespace {
 
 constexpr std::string_view kJson = "application/json";
 
-std::string_view word_of(ToolsApi::CancelAnswer answer) {
+std::string_view word_of(core::CancelAnswer answer) {
     switch (answer) {
-        case ToolsApi::CancelAnswer::kCancelling: return "cancelling";
-        case ToolsApi::CancelAnswer::kFinished: return "finished";
-        case ToolsApi::CancelAnswer::kNotFound: return "not_found";
+        case core::CancelAnswer::kCancelling: return "cancelling";
+        case core::CancelAnswer::kFinished: return "finished";
+        case core::CancelAnswer::kNotFound:
+        case core::CancelAnswer::kAmbiguous: return "not_found";  // a tenant is named always
     }
     return "not_found";
 }
@@ -250,8 +251,9 @@ void ToolsApi::cancel(net::HttpExchange& exchange, const core::Principal& princi
     }
     // In another tenant there is no call of this caller's, and none will come.
     const bool its_own = pipeline_.may_act_in(principal, request->tenant_id);
-    const CancelAnswer answer = its_own ? cancel_(principal, request->tenant_id, request->call_id)
-                                        : CancelAnswer::kNotFound;
+    const core::CancelAnswer answer = its_own
+                                          ? cancel_(principal, request->tenant_id, request->call_id)
+                                          : core::CancelAnswer::kNotFound;
     std::string& out = exchange.begin_response(200, kJson);
     json::Writer writer(out);
     writer.begin_object().key("version").string("v1").key("call_id").string(request->call_id);

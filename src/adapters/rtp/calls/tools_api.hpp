@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/call/cancel_answer.hpp"
 #include "core/pipeline/away_calls.hpp"
 #include "core/pipeline/pipeline.hpp"
 #include "json/parser.hpp"
@@ -16,10 +17,9 @@ namespace crab::rtp {
 /// authenticated by the listener. One per event loop.
 class ToolsApi {
 public:
-    enum class CancelAnswer : std::uint8_t { kCancelling, kFinished, kNotFound };
     /// Cancels a call by id wherever it runs, or on arrival if it has not arrived yet.
-    using Cancel = std::function<CancelAnswer(const core::Principal& asker, std::string_view tenant,
-                                              std::string_view call_id)>;
+    using Cancel = std::function<core::CancelAnswer(
+        const core::Principal& asker, std::string_view tenant, std::string_view call_id)>;
 
     /// `away` null: no call waits for a device.
     ToolsApi(core::Pipeline& pipeline, std::string service, Cancel cancel,

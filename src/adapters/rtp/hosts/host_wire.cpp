@@ -2,6 +2,7 @@
 
 #include "adapters/rtp/calls/call_wire.hpp"
 #include "adapters/rtp/wire/call_reply.hpp"
+#include "base/cut_text.hpp"
 #include "core/call/tool_schemas.hpp"
 #include "json/element.hpp"
 
@@ -53,13 +54,6 @@ core::Outcome refused_by_http(const CallReply& reply) {
     return fail(std::move(error));
 }
 
-/// At most `most` bytes of `text`, whole characters of UTF-8.
-std::string_view up_to(std::string_view text, std::size_t most) {
-    if (text.size() <= most) return text;
-    while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0) == 0x80) --most;
-    return text.substr(0, most);
-}
-
 /// The plain code behind a code of the wire; several have one form there.
 ErrorCode code_of(std::string_view text) {
     if (text == wire_code(ErrorCode::kInternal)) return ErrorCode::kInternal;
@@ -76,7 +70,7 @@ Error failure_of(const ReplyParts& parts, const CallReply& reply) {
                 .retryable = false,
                 .retry_after = reply.retry_after};
     if (!parts.code.empty()) error.code = code_of(parts.code);
-    error.message = up_to(parts.message, kMaxMessage);
+    error.message = cut_text(parts.message, kMaxMessage);
     if (parts.details) {
         error.details = json::to_text(*parts.details);
         if (const auto after = json::get_int64(*parts.details, "retry_after_ms");
@@ -211,7 +205,7 @@ Result<core::ToolList> read_discovery(std::string_view body, json::Parser& parse
             found.tools.push_back(std::move(*tool));
         } else if (found.dropped.size() < kMostDropped) {
             found.dropped.push_back(
-                {.name = std::string(up_to(json::get_string(element, "name").value_or(""), 128)),
+                {.name = std::string(cut_text(json::get_string(element, "name").value_or(""), 128)),
                  .reason = std::move(tool.error().message)});
         }
     }

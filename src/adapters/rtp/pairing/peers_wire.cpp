@@ -67,8 +67,8 @@ PairingResult<PairingRequest> to_request(const json::Value& body) {
     if (!id) return std::unexpected(id.error());
     const auto endpoint = required_text(body, "endpoint");
     if (!endpoint) return std::unexpected(endpoint.error());
-    PairingRequest request{.name = {*type, std::string(net::trim(*id))},
-                           .endpoint = std::string(net::trim(*endpoint))};
+    PairingRequest request{.name = {*type, std::string(trim(*id))},
+                           .endpoint = std::string(trim(*endpoint))};
     const auto key_text = text_in(body, "remote_key");
     if (!key_text) return std::unexpected(key_text.error());
     if (*key_text) {

@@ -59,14 +59,13 @@ bool is_for_the_proxy(const net::RequestHead& head, std::string_view name) {
                                "te",
                                "upgrade",
                                "host"};
-    if (std::ranges::any_of(kOurs,
-                            [&](std::string_view ours) { return net::equals_lower(name, ours); }))
+    if (std::ranges::any_of(kOurs, [&](std::string_view ours) { return equals_lower(name, ours); }))
         return true;
     bool named = false;
     for (const net::HttpHeader field : head.headers) {
-        if (!net::equals_lower(field.name, "connection")) continue;
+        if (!equals_lower(field.name, "connection")) continue;
         net::for_each_element(field.value, [&](std::string_view option) {
-            named = named || std::ranges::equal(option, name, {}, net::to_lower, net::to_lower);
+            named = named || std::ranges::equal(option, name, {}, to_lower, to_lower);
             return true;
         });
     }
@@ -120,7 +119,7 @@ std::size_t ProxiedConnection::read_request(net::Connection& connection, std::st
     if (outcome.kind == net::HeadOutcome::Kind::kRefused)
         return refuse(outcome.status, outcome.reason);
     const bool tunnel = !authority.empty();
-    if (!tunnel && !net::equals_lower(head.target.substr(0, 7), "http://"))
+    if (!tunnel && !equals_lower(head.target.substr(0, 7), "http://"))
         return refuse(400,
                       "this is a proxy: ask with CONNECT host:port or with a whole http:// URL");
     const auto where = net::parse_host(tunnel ? authority : head.host);

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+/// ASCII, whatever the locale is.
+namespace crab {
+
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+constexpr char to_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
+
+/// `text` with ASCII letters in lower case.
+inline std::string lower_case(std::string_view text) {
+    std::string out(text);
+    for (char& c : out) c = to_lower(c);
+    return out;
+}
+
+/// The value of a hexadecimal digit, or -1.
+constexpr int hex_value(char c) {
+    if (is_digit(c)) return c - '0';
+    const char lower = to_lower(c);
+    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+/// Compares without regard to ASCII case; `lower` is in lower case already.
+constexpr bool equals_lower(std::string_view text, std::string_view lower) {
+    if (text.size() != lower.size()) return false;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (to_lower(text[i]) != lower[i]) return false;
+    }
+    return true;
+}
+
+/// Without spaces and tabs at either end.
+constexpr std::string_view trim(std::string_view text) {
+    while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+    while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+    return text;
+}
+
+}  // namespace crab
