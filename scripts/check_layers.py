@@ -299,8 +299,8 @@ PURE_HEADERS = set(
 # What single files of pure folders may include and call beside that: closing a descriptor, and the
 # form of an address.
 PURE_EXCEPTIONS = {
-    "base/descriptor.cpp": {"unistd.h", "::write("},
-    "trust/pairing/endpoint.cpp": {"arpa/inet.h"},
+    "base/descriptor.cpp": {"unistd.h", "::write(", "::fsync("},
+    "trust/pairing/endpoint.cpp": {"arpa/inet.h", "AF_INET", "AF_INET6"},
 }
 # What code may not do, by itself or by a header that has the name: touch files, or speak to others.
 # A call of a C function is one with `::` before it; without that only where the name is nobody
@@ -309,11 +309,14 @@ CALL = r"(?<![\w:>])::({})\s*\("
 BARE_CALL = r"(?:^|[=(,!;{{}}&|?]|\breturn)\s*({})\s*\("
 FILES = re.compile(
     r"<(fstream|filesystem|fcntl\.h|dirent\.h|sys/(file|stat|mman|statvfs|inotify)\.h)>"
-    r"|std::(experimental::)?(filesystem|(basic_|w)?([io]?fstream|filebuf))\b"
-    r"|\b(std::|::)?(fopen|freopen|tmpfile)\s*\(|\bstd::remove\s*\([^,()]*\)|\bstd::rename\b|"
+    r"|\bstd\s*::\s*(experimental::)?(filesystem|(basic_|w)?([io]?fstream|filebuf))\b"
+    r"|\b(::)?(fopen|freopen|tmpfile)\s*\(|\bstd\s*::\s*(fopen|freopen|tmpfile|rename)\b"
+    r"|\bstd\s*::\s*remove\s*\([^,()]*\)|\b(remove\s*\(\s+\)|rename\s*\(\s+,)"
+    r"|\bO_(RDONLY|WRONLY|RDWR|CREAT)\b|"
     + CALL.format(
         "open|openat|creat|read|write|pread|pwrite|unlink|unlinkat|rename|renameat|mkdir|mkdirat"
-        "|rmdir|stat|lstat|fstat|fstatat|symlink|ftruncate|truncate|mmap|syscall"
+        "|rmdir|stat|lstat|fstat|fstatat|symlink|link|ftruncate|truncate|mmap|chmod|chown|fsync"
+        "|fdatasync|syscall"
     )
     + "|"
     + BARE_CALL.format("openat|creat|unlink|unlinkat|mkdir|mkdirat|rmdir|ftruncate|syscall")
@@ -322,13 +325,22 @@ FILES = re.compile(
 )
 SOCKETS = re.compile(
     r"<(sys/(socket|epoll|un|uio)\.h|netdb\.h|netinet/\w+\.h|arpa/\w+\.h|net/if\.h"
-    r"|ifaddrs\.h)>|"
+    r"|ifaddrs\.h)>|\b(AF_[A-Z]\w*|SOCK_[A-Z]\w*|sockaddr\w*)\b|"
     + CALL.format(
         "socket|socketpair|bind|connect|listen|accept4?|send|sendto|sendmsg|recv|recvfrom|recvmsg"
         "|getaddrinfo"
     )
     + "|"
     + BARE_CALL.format("socket|socketpair|accept4|sendto|sendmsg|recvfrom|recvmsg|getaddrinfo"),
+    re.MULTILINE,
+)
+# Other processes, and waiting on descriptors.
+SYSTEM_CALLS = re.compile(
+    CALL.format(
+        "poll|ppoll|epoll_create1?|epoll_ctl|epoll_wait|eventfd|pipe2?|fork|vfork|execv\\w*|kill"
+        "|waitpid|posix_spawnp?"
+    )
+    + r"|\b(std\s*::\s*)?(system|popen)\s*\(",
     re.MULTILINE,
 )
 ASIO = re.compile(r"<boost/asio|\basio\b")
@@ -363,6 +375,9 @@ OTHER_CODE = {
     ".cppm",
 }
 INCLUDE = re.compile(r'^\s*#\s*(?:include|import)\s*([<"])([^>"]+)[>"]')
+
+
+ANY_INCLUDE = re.compile(r"^\s*#\s*(include|import)")
 
 
 @dataclass
@@ -473,6 +488,9 @@ def check_source(file: Path, src: Path, edges: dict[str, set[str]]) -> list[str]
                 edges.setdefault(folder, set()).add(there[0])
         elif says := check_library(include.path, folder, file.suffix, is_test):
             report(include.line, says)
+    for line, code in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+        if ANY_INCLUDE.match(code) and not INCLUDE.match(code):
+            report(line, 'an include names its header as <header> or "path", on one line')
     if not is_test:
         problems += check_purity(file, src, folder, found)
     if file.suffix == ".hpp" and "#pragma once" not in file.read_text(encoding="utf-8"):
@@ -508,6 +526,7 @@ def check_purity(file: Path, src: Path, folder: str, found: list[Include]) -> li
     rules, problems = [], []
     if permits(PURE, folder):
         rules += [(FILES, "touches no file"), (ASIO, "knows nothing of Asio")]
+        rules += [(SYSTEM_CALLS, "starts and awaits nothing by itself")]
     if permits(NO_SOCKETS, folder):
         rules += [(SOCKETS, "opens no socket"), (ASIO_SOCKETS, "opens no socket")]
     excepted = PURE_EXCEPTIONS.get(file.relative_to(src).as_posix(), set())

@@ -171,6 +171,13 @@ class CheckLayersTest(unittest.TestCase):
                 'auto url = "http://x"; std::ifstream in(name);',
                 "/* a */ std::ifstream in(name);",
                 "#import <fstream>",
+                "int file = open(p, O_RDONLY);",
+                'remove("x");',
+                'rename("x", "y");',
+                "using std::fopen;",
+                "std :: ifstream in(name);",
+                "::fsync(3);",
+                '::chmod("x", 0);',
             ):
                 with self.subTest(folder=folder, text=text):
                     self.assertIn(
@@ -218,6 +225,8 @@ class CheckLayersTest(unittest.TestCase):
                 "::sendto(s, text, 1, 0, to, size);",
                 "::getaddrinfo(host, port, 0, &all);",
                 "#include <arpa/inet.h>",
+                "sockaddr_storage address{};",
+                "const int kind = SOCK_STREAM;",
             ):
                 with self.subTest(folder=folder, text=text):
                     self.assertIn(
@@ -225,6 +234,30 @@ class CheckLayersTest(unittest.TestCase):
                         self.said_of(f"src/{folder}/a.cpp", text + "\n"),
                     )
                     self.write(f"src/{folder}/a.cpp", "")
+
+    def test_the_pure_folders_start_no_process_and_wait_on_no_descriptor(self) -> None:
+        for text in (
+            "::fork();",
+            "::poll(&all, 1, 0);",
+            "::epoll_create1(0);",
+            "::pipe2(ends, 0);",
+            'auto* out = popen("x", "r");',
+            'std::system("x");',
+        ):
+            with self.subTest(text=text):
+                said = self.said_of("src/core/call/a.cpp", text + "\n")
+                self.assertIn("core/call starts and awaits nothing by itself", said)
+
+    def test_an_include_that_hides_its_header_is_refused(self) -> None:
+        for text in (
+            "#include /* x */ <fstream>",
+            "#include_next <fstream>",
+            "#include \\\n<fstream>",
+            "#include HEADER",
+        ):
+            with self.subTest(text=text):
+                said = self.said_of("src/core/call/a.cpp", text + "\n")
+                self.assertIn("an include names its header", said)
 
     def test_the_pure_folders_include_listed_headers_only(self) -> None:
         for header in ("unistd.h", "poll.h", "sys/eventfd.h", "stdio.h", "iostream", "sstream"):
