@@ -263,7 +263,7 @@ TEST(Load, McpServersSayHowTheyAreReachedAndWhatTheyMayDo) {
       args: [-y, "@scope/server"]
       env: {DEBUG: "1"}
       cwd: /srv
-      sandbox: {read: [/data], network: host, memory_bytes: 5}
+      sandbox: {read: [/data], network: host, privilege: minimal, memory_bytes: 5}
       era: legacy
       start: eager
       interactive: true
@@ -281,8 +281,8 @@ TEST(Load, McpServersSayHowTheyAreReachedAndWhatTheyMayDo) {
     files.args = {"-y", "@scope/server"};
     files.env["DEBUG"].text = Secret<std::string>("1");
     files.cwd = "/srv";
-    files.sandbox =
-        McpSandboxOptions{.read = {"/data"}, .write = {}, .network = true, .memory_bytes = 5};
+    files.sandbox = McpSandboxOptions{
+        .read = {"/data"}, .write = {}, .network = true, .minimal = true, .memory_bytes = 5};
     files.era = McpEra::kLegacy;
     files.eager = files.interactive = true;
     files.pin = McpPin::kAsk;
@@ -308,6 +308,7 @@ TEST(Load, McpHasAServerByUrlAndAFront) {
   page: 7
   max_reply: 65536
   poll_after: 2s
+  legacy_sse: true
   input_wait: 1m
   scopes:
     kitchen:
@@ -346,6 +347,7 @@ TEST(Load, McpHasAServerByUrlAndAFront) {
     EXPECT_EQ(mcp.page, 7u);
     EXPECT_EQ(mcp.max_reply, 65536u);
     EXPECT_EQ(mcp.poll_after, 2s);
+    EXPECT_TRUE(mcp.legacy_sse);
     EXPECT_EQ(mcp.input_wait, 1min);
     EXPECT_EQ(mcp.session_idle, 5min);
     EXPECT_EQ(mcp.task_after, 200ms);

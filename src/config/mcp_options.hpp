@@ -31,7 +31,8 @@ enum class McpOutputRule : std::uint8_t { kWarn, kStrict, kOff };
 /// The rules of the sandbox that a server's process runs in.
 struct McpSandboxOptions {
     std::vector<std::filesystem::path> read, write;
-    bool network = false;
+    bool network = false;  ///< that of the host
+    bool minimal = false;  ///< `privilege: minimal`: no new processes
     std::size_t memory_bytes = 0;  ///< 0: without a limit of its own
     friend bool operator==(const McpSandboxOptions&, const McpSandboxOptions&) = default;
 };
@@ -161,7 +162,7 @@ struct McpOptions {
     std::map<std::string, McpScopeOptions, std::less<>> scopes;
     std::optional<McpOauthOptions> oauth;
     std::string client_metadata_url;  ///< of the document that describes this gateway to issuers
-    bool legacy_sse = false;
+    bool legacy_sse = false;  ///< `/mcp/sse`, for clients of 2024-11-05
 
     std::size_t page = 500;
     std::size_t max_request = std::size_t{4} << 20;

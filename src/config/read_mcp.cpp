@@ -53,6 +53,7 @@ void read_secrets(const Members& members, std::string_view name, McpSecretTexts&
 void read_sandbox(const Members& sandbox, McpSandboxOptions& out) {
     sandbox("read", out.read)("write", out.write)("memory_bytes", out.memory_bytes);
     read_word(sandbox, "network", "host", out.network);
+    read_word(sandbox, "privilege", "minimal", out.minimal);
 }
 
 void read_auth(const Members& auth, McpAuthOptions& out) {
@@ -139,7 +140,7 @@ void read_mcp(const Members& mcp, McpOptions& out) {
     mcp("stream_after", out.stream_after)("keepalive", out.keepalive)("list_ttl", out.list_ttl)(
         "session_idle", out.session_idle)("task_after", out.task_after)("input_wait",
                                                                         out.input_wait);
-    mcp("max_reply", out.max_reply)("poll_after", out.poll_after);
+    mcp("max_reply", out.max_reply)("poll_after", out.poll_after)("legacy_sse", out.legacy_sse);
 }
 
 }  // namespace crab::config

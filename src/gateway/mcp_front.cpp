@@ -69,6 +69,7 @@ mcp::ServerOptions options_of(const config::McpOptions& mcp) {
     options.stream_after = mcp.stream_after;
     options.keepalive = mcp.keepalive;
     options.poll_after = mcp.poll_after;
+    options.legacy_sse = mcp.legacy_sse;
     options.input_wait = mcp.input_wait;
     options.list_ttl = mcp.list_ttl;
     options.page = mcp.page;
@@ -125,6 +126,7 @@ std::span<const ConfigKey> McpFront::keys() const {
         restart_key("mcp.stream_after", [](Config c) { return c.mcp.stream_after; }),
         restart_key("mcp.keepalive", [](Config c) { return c.mcp.keepalive; }),
         restart_key("mcp.poll_after", [](Config c) { return c.mcp.poll_after; }),
+        restart_key("mcp.legacy_sse", [](Config c) { return c.mcp.legacy_sse; }),
         restart_key("mcp.input_wait", [](Config c) { return c.mcp.input_wait; }),
         restart_key("mcp.list_ttl", [](Config c) { return c.mcp.list_ttl; }),
         restart_key("mcp.session_idle", [](Config c) { return c.mcp.session_idle; }),

@@ -7,6 +7,7 @@
 #include "json/raw_parts.hpp"
 #include "json/writer.hpp"
 #include "net/codec/sse.hpp"
+#include "net/tls/connection.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -27,6 +28,13 @@ void write_message(net::HttpExchange& exchange, std::string_view message) {
     std::string event;
     static_cast<void>(append_message_event(event, {}, message));  // without an id all is well
     exchange.write_chunk(event);
+}
+
+/// The client has not read what was written before.
+bool has_unread(const net::HttpExchange& exchange) {
+    constexpr std::size_t kMost = std::size_t{64} << 10;
+    const net::Connection* const connection = exchange.request().connection;
+    return connection != nullptr && connection->queued_bytes() >= kMost;
 }
 
 bool wants(std::string_view notifications, What what) {
@@ -250,6 +258,22 @@ Task<void> ChangeStreams::resume(net::HttpExchange& exchange, std::shared_ptr<Se
     co_await read(exchange, std::move(reading), std::move(principal));
 }
 
+Task<void> ChangeStreams::serve_sse(net::HttpExchange& exchange, std::shared_ptr<Session> session,
+                                    core::PrincipalRef principal, std::string_view endpoint) {
+    Reading reading{session, session->shared_events(), 0};
+    static_cast<void>(net::append_sse_event(reading.first, "endpoint", {}, endpoint));
+    return read(exchange, std::move(reading), std::move(principal));
+}
+
+std::vector<ListWatch> ChangeStreams::lists_for(const Session& session,
+                                                const core::PrincipalRef& principal) {
+    const ListWatch::Lists all{uses_.tools, uses_.catalog_lists};
+    std::vector<ListWatch> lists;
+    for (const What what : kAllLists)
+        lists.emplace_back(all, what, principal, session.facts().revision);
+    return lists;
+}
+
 Task<void> ChangeStreams::read(net::HttpExchange& exchange, Reading reading,
                                core::PrincipalRef principal) {
     const Session::Use use(reading.session);
@@ -258,22 +282,23 @@ Task<void> ChangeStreams::read(net::HttpExchange& exchange, Reading reading,
     const SessionStream::ReaderId reader = stream.attach(registration.waiter());
     const ScopeExit gone([&] { stream.detach(reader); });
     std::vector<ListWatch> lists;
-    if (stream.number() == 0) {
-        const ListWatch::Lists all{uses_.tools, uses_.catalog_lists};
-        for (const What what : kAllLists)
-            lists.emplace_back(all, what, principal, reading.session->facts().revision);
-    }
     start_events(exchange);
+    if (!reading.first.empty()) exchange.write_chunk(reading.first);
     net::EventLoop& loop = uses_.loop;
     Deadline ping = loop.now() + uses_.state.options.keepalive;
     while (true) {
+        if (lists.empty() && stream.number() == 0 && reading.session->is_complete())
+            lists = lists_for(*reading.session, principal);
         for (ListWatch& list : lists) {
             if (!list.take_change(loop.now())) continue;
             std::string message;
             append_notification(message, list.method(), {});
             stream.add_if_read(message);
         }
-        SessionStream::Taken taken = stream.take(reader, reading.after);
+        // what is taken is counted no more, so that who does not read gets no more
+        const bool is_behind = reading.session->facts().sse && has_unread(exchange);
+        SessionStream::Taken taken{.last = reading.after, .ended = is_behind && stream.is_over()};
+        if (!is_behind) taken = stream.take(reader, reading.after);
         if (taken.replaced) break;
         reading.after = taken.last;
         if (!taken.bytes.empty()) {
@@ -281,7 +306,8 @@ Task<void> ChangeStreams::read(net::HttpExchange& exchange, Reading reading,
             ping = loop.now() + uses_.state.options.keepalive;
         }
         if (taken.ended || registration.over()) break;
-        Deadline until = ping;
+        if (taken.more) continue;
+        Deadline until = is_behind ? loop.now() + kBetweenLooks : ping;
         for (const ListWatch& list : lists) until = std::min(until, list.due());
         if (co_await registration.waiter()->wait(until) == WaitEnd::kCancelled) co_return;
         if (loop.now() < ping) continue;

@@ -38,6 +38,10 @@ public:
     /// GET: what is new on the session's stream, and that its lists have changed.
     Task<void> serve_session(net::HttpExchange& exchange, std::shared_ptr<Session> session,
                              core::PrincipalRef principal);
+    /// HTTP+SSE: the endpoint for its messages, then all of the session's stream. It ends when its
+    /// client does not read.
+    Task<void> serve_sse(net::HttpExchange& exchange, std::shared_ptr<Session> session,
+                         core::PrincipalRef principal, std::string_view endpoint);
     /// GET with `Last-Event-ID`: the rest of that stream only.
     Task<void> resume(net::HttpExchange& exchange, std::shared_ptr<Session> session,
                       core::PrincipalRef principal, EventId seen);
@@ -64,11 +68,13 @@ private:
         std::shared_ptr<Session> session;
         std::shared_ptr<SessionStream> stream;
         std::uint64_t after = 0;  ///< the last event that the client has
+        std::string first{};  ///< written before all events
     };
     struct Listening;
 
     void on_expired() override;
     void look_soon();
+    std::vector<ListWatch> lists_for(const Session& session, const core::PrincipalRef& principal);
     Task<void> read(net::HttpExchange& exchange, Reading reading, core::PrincipalRef principal);
     std::optional<Reply> refusal(const ClientRequest& request, std::string_view notifications,
                                  std::shared_ptr<void>& held);

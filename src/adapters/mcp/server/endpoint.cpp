@@ -1,9 +1,6 @@
 #include "adapters/mcp/server/endpoint.hpp"
 
-#include "adapters/mcp/wire/error_form.hpp"
-#include "adapters/mcp/wire/message_writer.hpp"
-#include "adapters/mcp/wire/post_meaning.hpp"
-#include "adapters/mcp/wire/request_headers.hpp"
+#include "adapters/mcp/server/endpoint_post.hpp"
 #include "base/scope_exit.hpp"
 #include "json/raw_parts.hpp"
 #include "json/writer.hpp"
@@ -17,30 +14,8 @@
 
 namespace crab::mcp {
 
-/// A POST whose body is a message, or a batch of them. Lives in the frame of Endpoint::post().
-struct Endpoint::Post {
-    net::HttpExchange& exchange;
-    core::PrincipalRef principal;
-    Accepted accepted;
-    Carrier carrier = Carrier::kHttp;
-    NamedSession named = NamedSession::kNone;
-    std::shared_ptr<Session> session;  ///< if it is named, and live
-    std::optional<std::string_view> version_header;
-
-    /// Of errors to what could not be read further.
-    Era era() const {
-        const auto revision = find_revision(version_header.value_or(""));
-        return revision ? era_of(*revision) : Era::kLegacy;
-    }
-};
-
-namespace {
-
-constexpr std::string_view kSessionField = "mcp-session-id";
-constexpr std::string_view kVersionField = "mcp-protocol-version";
-
 void refuse(net::HttpExchange& exchange, int status, std::string message,
-            std::span<const net::HttpHeader> headers = {}) {
+            std::span<const net::HttpHeader> headers) {
     std::string body;
     append_error(body, nullptr, Era::kModern,
                  {.code = rpc_code::kInvalidRequest, .message = std::move(message), .data = {}});
@@ -57,6 +32,28 @@ void respond_error(net::HttpExchange& exchange, int status, const std::optional<
 bool is_json(std::string_view content_type) {
     return equals_lower(trim(content_type.substr(0, content_type.find(';'))), kJsonType);
 }
+
+std::expected<Opening, RpcError> Opening::read(std::string_view params,
+                                               const RevisionSet& versions) {
+    const auto asked = json::find_raw_string(params, "protocolVersion");
+    if (!asked)
+        return std::unexpected(RpcError{
+            .code = rpc_code::kInvalidParams, .message = "protocolVersion: a string", .data = {}});
+    const auto revision = versions.negotiate(*asked);
+    if (!revision)
+        return std::unexpected(RpcError{.code = rpc_code::kUnsupportedVersion,
+                                        .message = "no version with sessions is spoken here",
+                                        .data = {}});
+    const auto info = json::find_raw(params, "clientInfo").value_or("");
+    return Opening{.revision = *revision,
+                   .capabilities = read_client_capabilities(
+                       json::find_raw(params, "capabilities").value_or("")),
+                   .client_name = read_name(info, "name", kMostClientName).value_or("")};
+}
+
+namespace {
+
+constexpr std::string_view kSessionField = "mcp-session-id";
 
 std::optional<json::Element> params_of(const Message& message) {
     if (!message.parsed || !message.parsed->holds()) return std::nullopt;
@@ -113,11 +110,12 @@ Endpoint::Endpoint(const Uses& uses, const Scope& scope)
       parser_(json::Limits{.max_bytes = uses.state.options.max_request}),
       sweeper_(uses.loop, uses.state) {}
 
-/// Null also for one of another scope, whose lists are others.
+/// Null also for one of another scope, whose lists are others, and for those of HTTP+SSE.
 std::shared_ptr<Session> Endpoint::find_session(std::string_view id,
                                                 const core::Principal& principal) {
     auto session = state_.sessions.find(id, principal);
-    return session && session->facts().scope == scope().name ? session : nullptr;
+    const bool is_ours = session && session->facts().scope == scope().name && !session->facts().sse;
+    return is_ours ? session : nullptr;
 }
 
 /// For GET and DELETE; null when it has answered.
@@ -302,29 +300,21 @@ Task<void> Endpoint::serve_modern(Post& post, Message message, RequestMeta meta)
 }
 
 void Endpoint::open_session(Post& post, Message message, RequestMeta meta) {
-    const std::string_view params = message.params;
-    const auto asked = json::find_raw_string(params, "protocolVersion");
-    const auto revision = asked ? state_.options.versions.negotiate(*asked) : std::nullopt;
-    const auto refused = [&](std::int64_t code, std::string_view why) {
-        respond_error(post.exchange, 400, message.id, Era::kLegacy,
-                      {.code = code, .message = std::string(why), .data = {}});
-    };
-    if (!asked) return refused(rpc_code::kInvalidParams, "protocolVersion: a string");
-    if (!revision)
-        return refused(rpc_code::kUnsupportedVersion, "no version with sessions is spoken here");
+    auto opening = Opening::read(message.params, state_.options.versions);
+    if (!opening)
+        return respond_error(post.exchange, 400, message.id, Era::kLegacy, opening.error());
+    const Revision revision = opening->revision;
     Session::Facts facts{.id = {},
+                         .label = {},
                          .principal = post.principal->id,
                          .tenant = post.principal->tenant.text(),
                          .credential = post.principal->credential_id,
-                         .revision = *revision,
-                         .capabilities = read_client_capabilities(
-                             json::find_raw(params, "capabilities").value_or("")),
-                         .client_name = {},
+                         .revision = revision,
+                         .capabilities = opening->capabilities,
+                         .client_name = std::move(opening->client_name),
                          .scope = scope().name};
-    const auto info = json::find_raw(params, "clientInfo").value_or("");
-    facts.client_name = read_name(info, "name", kMostClientName).value_or("");
     post.session = state_.sessions.open(std::move(facts));
-    const ClientRequest request = request_of(post, std::move(message), std::move(meta), *revision);
+    const ClientRequest request = request_of(post, std::move(message), std::move(meta), revision);
     PostAnswer::Options options = answer_options(post);
     options.session = nullptr;  // its answer is not resumed
     options.session_header = post.session->facts().id;

@@ -48,6 +48,9 @@ public:
     Task<void> post(net::HttpExchange& exchange, core::PrincipalRef principal, Carrier carrier);
     Task<void> get(net::HttpExchange& exchange, core::PrincipalRef principal);
     void end_session(net::HttpExchange& exchange, const core::Principal& principal);
+    /// HTTP+SSE: the stream that is a session, and what its client says (section 2.7).
+    Task<void> get_sse(net::HttpExchange& exchange, core::PrincipalRef principal);
+    Task<void> post_sse(net::HttpExchange& exchange, core::PrincipalRef principal);
     /// Ends the open streams, each with its result if it has one, and leaves tasks that can be
     /// taken up again to the next gateway. On the loop.
     void stop() {
@@ -75,6 +78,7 @@ private:
     /// What becomes of a request of a session; nothing for one that was cancelled.
     Task<std::optional<Reply>> reply_of(net::HttpExchange& exchange, const ClientRequest& request,
                                         PostAnswer& answer);
+    Task<std::optional<Reply>> reply_on_stream(Post& post, Message message, PostAnswer& answer);
     void take_notification(Session& session, const Message& message);
     /// Errors: why its headers do not fit the message.
     std::expected<void, std::string> check_headers(const Post& post, const Message& message);

@@ -28,7 +28,8 @@ void append_refused(std::string& body, const Error& error) {
 
 }  // namespace
 
-Endpoints::Endpoints(const Endpoint::Uses& uses) : max_request_(uses.state.options.max_request) {
+Endpoints::Endpoints(const Endpoint::Uses& uses)
+    : max_request_(uses.state.options.max_request), legacy_sse_(uses.state.options.legacy_sse) {
     all_[""] = std::make_unique<Endpoint>(uses, uses.state.options.whole);
     for (const Scope& scope : uses.state.options.scopes)
         all_[scope.name] = std::make_unique<Endpoint>(uses, scope);
@@ -47,6 +48,31 @@ void Endpoints::add_routes(net::Routes<core::PrincipalRef>& routes, Carrier carr
         request.exchange.respond(404, kJsonType, body);
         return nullptr;
     });
+    if (legacy_sse_ && carrier == Carrier::kHttp) add_sse_routes(routes);
+}
+
+void Endpoints::add_sse_routes(net::Routes<core::PrincipalRef>& routes) {
+    Endpoint* const whole = all_.at("").get();
+    routes.add({.path = "/mcp/sse",
+                .summary = "A session of an MCP client of 2024-11-05, as a stream of events",
+                .not_while_stopping = true,
+                .errors = append_refused,
+                .answers = answers({{200, {}, kEventsType}}, {401, 403, 406, 503})},
+               [whole](const Request& request) -> Task<void> {
+                   return whole->get_sse(request.exchange, request.principal);
+               });
+    routes.add({.method = net::Method::kPost,
+                .path = "/mcp/messages",
+                .summary = "A message of such a client, which is answered on its stream",
+                .not_while_stopping = true,
+                .body = net::RequestBodyLimits{.max_bytes = max_request_},
+                .errors = append_refused,
+                .query = {{"session", "the session, as its stream has said"}},
+                .request = kMessage,
+                .answers = answers({{202, {}, {}}}, {400, 401, 403, 404, 408, 413, 415, 503})},
+               [whole](const Request& request) -> Task<void> {
+                   return whole->post_sse(request.exchange, request.principal);
+               });
 }
 
 void Endpoints::add_routes(net::Routes<core::PrincipalRef>& routes, Carrier carrier,

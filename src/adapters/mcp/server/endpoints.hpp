@@ -11,7 +11,8 @@
 
 namespace crab::mcp {
 
-/// `/mcp`, and `/mcp/<scope>` for each scope of the state's options. One per event loop.
+/// `/mcp`, and `/mcp/<scope>` for each scope of the state's options; `/mcp/sse` and `/mcp/messages`
+/// if they are wanted. One per event loop.
 /// Source: docs/protocols/mcp.md, section 2.2.
 class Endpoints {
 public:
@@ -35,7 +36,10 @@ private:
     void add_routes(net::Routes<core::PrincipalRef>& routes, Carrier carrier, std::string_view path,
                     const Find& find);
 
+    void add_sse_routes(net::Routes<core::PrincipalRef>& routes);
+
     const std::size_t max_request_;
+    const bool legacy_sse_;
     std::map<std::string, std::unique_ptr<Endpoint>, std::less<>> all_;  ///< by scope
 };
 

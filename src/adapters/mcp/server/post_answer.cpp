@@ -36,7 +36,10 @@ void start_events(net::HttpExchange& exchange, std::string_view session_header) 
 
 PostAnswer::PostAnswer(net::HttpExchange& exchange, Options options)
     : exchange_(exchange), options_(std::move(options)) {
-    if (options_.accepted.events)
+    if (options_.elsewhere) {
+        stream_ = options_.session->shared_events();
+        streams_ = left_ = true;
+    } else if (options_.accepted.events)
         exchange_.loop().timers().arm(*this, exchange_.loop().now() + options_.stream_after);
 }
 
@@ -92,7 +95,7 @@ void PostAnswer::write_taken() {
 
 void PostAnswer::send_event(std::string_view message) {
     if (stream_) {
-        options_.session->make_room_for(message.size());
+        if (!options_.elsewhere) options_.session->make_room_for(message.size());
         stream_->add(message);
         return left_ ? void() : write_taken();
     }
@@ -132,6 +135,7 @@ void PostAnswer::end_as_json() {
 }
 
 void PostAnswer::end() {
+    if (options_.elsewhere) return;
     if (!streams_ && options_.accepted.json && !responses_.empty()) {
         disarm();
         return end_as_json();

@@ -32,6 +32,8 @@ public:
         Milliseconds poll_after{0};
         std::shared_ptr<Session> session;  ///< null: modern
         bool is_batch = false;
+        /// HTTP+SSE: the POST was answered before, and this comes on the stream of the session
+        bool elsewhere = false;
         std::string_view session_header{};  ///< to be set, for the answer to `initialize`
     };
     PostAnswer(net::HttpExchange& exchange, Options options);

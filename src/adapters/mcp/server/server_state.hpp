@@ -39,6 +39,7 @@ struct ServerOptions {
     core::Approvals* owners_approve = nullptr;  ///< null: only operators do
     Scope whole;  ///< of `/mcp`
     std::vector<Scope> scopes;  ///< of `/mcp/<name>`
+    bool legacy_sse = false;  ///< `/mcp/sse`, for clients of 2024-11-05
     Sessions::Limits sessions;
 };
 

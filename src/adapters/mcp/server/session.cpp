@@ -21,6 +21,17 @@ void cancel_soon(std::shared_ptr<RunningRequest> request) {
 
 }  // namespace
 
+bool Session::complete(Revision revision, const ClientCapabilities& capabilities,
+                       std::string client_name) {
+    const std::scoped_lock lock(mutex_);
+    if (complete_) return false;
+    facts_.revision = revision;
+    facts_.capabilities = capabilities;
+    facts_.client_name = std::move(client_name);
+    complete_ = true;  // after what others may read then
+    return true;
+}
+
 void Session::set_log_level(std::string level) {
     const std::scoped_lock lock(mutex_);
     log_level_ = std::move(level);

@@ -67,15 +67,22 @@ public:
         ClientCapabilities capabilities;
         std::string client_name;
         std::string scope;  ///< at whose endpoint it was opened
+        bool sse = false;  ///< HTTP+SSE: opened by GET, on whose stream all its answers come
     };
     /// `replies`: what is kept for resuming, of this session and others; null: without limit.
     Session(Facts facts, const Clock& clock, std::shared_ptr<ByteBudget> replies = nullptr)
         : facts_(std::move(facts)),
           clock_(clock),
           replies_(std::move(replies)),
+          complete_(!facts_.sse),
           used_at_(clock.steady_now()) {}
 
     const Facts& facts() const { return facts_; }
+    /// HTTP+SSE: what `initialize` has said of its client, which is not in facts() before. False,
+    /// and nothing done, when it was said before.
+    bool complete(Revision revision, const ClientCapabilities& capabilities,
+                  std::string client_name);
+    bool is_complete() const { return complete_; }
     bool is_of(const core::Principal& principal) const {
         return principal.id == facts_.principal && principal.tenant.text() == facts_.tenant;
     }
@@ -139,10 +146,13 @@ public:
 private:
     void forget_old_streams();
 
-    const Facts facts_;
+    Facts facts_;  ///< as they were at the start, but for what complete() sets
     const Clock& clock_;
     const std::shared_ptr<ByteBudget> replies_;
-    const std::shared_ptr<SessionStream> events_ = std::make_shared<SessionStream>(0, replies_);
+    const std::shared_ptr<SessionStream> events_ = std::make_shared<SessionStream>(
+        0, replies_,
+        facts_.sse ? SessionStream::Keeps::kUntilTaken : SessionStream::Keeps::kForResuming);
+    std::atomic<bool> complete_;
     mutable std::mutex mutex_;
     bool ended_ = false;
     std::string log_level_ = "info";

@@ -59,18 +59,31 @@ bool SessionStream::fits() {
 }
 
 void SessionStream::keep(std::string bytes) {
+    const bool until_taken = keeps_ == Keeps::kUntilTaken;
+    if (until_taken && (lost_ || closed_at())) return;
     bytes_ += bytes.size() + kPerEvent;
     events_.push_back({++last_, std::move(bytes)});
+    if (!until_taken) {
+        keep_for_resuming();
+    } else if (!fits()) {
+        lost_ = true;
+        while (!events_.empty()) drop_oldest();
+        kept_.shrink_to(0);
+    }
+    if (waiter_) waiter_->wake();
+}
+
+void SessionStream::keep_for_resuming() {
     while (events_.size() > 1 && (events_.size() > kMostEvents || bytes_ > kMostBytes || !fits()))
         drop_oldest();
     passing_ = !fits();
     if (passing_ && reader_ == 0) drop_oldest();
-    if (waiter_) waiter_->wake();
 }
 
 void SessionStream::add_message(std::string_view message) {
     std::string bytes;
-    static_cast<void>(append_message_event(bytes, next_id(), message));  // the id has no line end
+    const std::string id = keeps_ == Keeps::kForResuming ? next_id() : std::string();
+    static_cast<void>(append_message_event(bytes, id, message));  // the id has no line end
     keep(std::move(bytes));
 }
 
@@ -111,17 +124,27 @@ SessionStream::Taken SessionStream::take(ReaderId reader, std::uint64_t after) {
         taken.replaced = true;
         return taken;
     }
+    const bool until_taken = keeps_ == Keeps::kUntilTaken;
+    while (until_taken && !events_.empty() && events_.front().number <= after) drop_oldest();
+    if (until_taken) kept_.shrink_to(bytes_);
     for (const Event& event : events_) {
         if (event.number <= after) continue;
+        taken.more = until_taken && taken.bytes.size() >= kTakenAtOnce;
+        if (taken.more) break;
         taken.bytes += event.bytes;
         taken.last = event.number;
     }
-    taken.ended = closed_at().has_value();
+    taken.ended = (closed_at() || lost_) && !taken.more;
     if (std::exchange(passing_, false)) {
         while (!events_.empty()) drop_oldest();
         kept_.shrink_to(0);
     }
     return taken;
+}
+
+bool SessionStream::is_over() const {
+    const std::scoped_lock lock(mutex_);
+    return lost_ || closed_at();
 }
 
 bool SessionStream::can_resume(std::uint64_t number) const {

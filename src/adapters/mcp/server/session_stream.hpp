@@ -26,8 +26,10 @@ struct EventId {
 
 /// The events of one stream of a legacy session, of a POST's answer or of GET, kept for a while for
 /// who resumes after a broken connection. One reader at a time takes them; the newest one counts.
-/// What the budget has no room for is there until the reader has taken it, and not kept. Any number
-/// of threads. Source: docs/protocols/mcp.md, section 2.4, "Resuming".
+/// What the budget has no room for is there until the reader has taken it, and not kept. The stream
+/// of HTTP+SSE is not resumed: its events have no ids and are kept until they are taken, and one
+/// that the budget has no room for is the end of the stream. Any number of threads. Source:
+/// docs/protocols/mcp.md, sections 2.4, "Resuming", and 2.7.
 class SessionStream {
 public:
     static constexpr std::size_t kMostEvents = 256;
@@ -36,8 +38,12 @@ public:
 
     static constexpr std::size_t kPerEvent = 64;  ///< bytes that one takes beside its text
 
-    explicit SessionStream(std::uint64_t number, std::shared_ptr<ByteBudget> budget = nullptr)
-        : number_(number), kept_(std::move(budget)) {}
+    enum class Keeps : std::uint8_t { kForResuming, kUntilTaken };
+    static constexpr std::size_t kTakenAtOnce = std::size_t{64} << 10;  ///< of kUntilTaken
+
+    explicit SessionStream(std::uint64_t number, std::shared_ptr<ByteBudget> budget = nullptr,
+                           Keeps keeps = Keeps::kForResuming)
+        : number_(number), keeps_(keeps), kept_(std::move(budget)) {}
     std::uint64_t number() const { return number_; }
 
     /// A new reader, in the place of the one before, which is woken. `waiter` is woken when there
@@ -64,9 +70,13 @@ public:
         std::uint64_t last = 0;  ///< number of the last event taken
         bool replaced = false;  ///< another reader has come: the asking one ends
         bool ended = false;  ///< closed, and all is taken
+        bool more = false;  ///< there is more than is taken at once
     };
-    /// What `reader` has not taken yet: the events after number `after`.
+    /// What `reader` has not taken yet: the events after number `after`. Those up to it are on
+    /// their way, which counts for kUntilTaken.
     Taken take(ReaderId reader, std::uint64_t after);
+    /// It was closed, or an event was lost.
+    bool is_over() const;
     /// Whether one who has seen event `number` can be given all that followed.
     bool can_resume(std::uint64_t number) const;
 
@@ -76,17 +86,20 @@ private:
         std::string bytes;
     };
     void keep(std::string bytes);
+    void keep_for_resuming();
     void drop_oldest();
     bool fits();
     void add_message(std::string_view message);
     std::string next_id() const { return EventId{number_, last_ + 1}.text(); }
 
     const std::uint64_t number_;
+    const Keeps keeps_;
     mutable std::mutex mutex_;
     std::deque<Event> events_;
     std::size_t bytes_ = 0;
     HeldBytes kept_;
     bool passing_ = false;  // what there is goes with who takes it
+    bool lost_ = false;  // an event, of kUntilTaken
     std::uint64_t last_ = 0;
     ReaderId reader_ = 0;  // 0: nobody
     ReaderId readers_ = 0;

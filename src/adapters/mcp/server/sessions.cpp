@@ -47,7 +47,8 @@ std::shared_ptr<Session> Sessions::open(Session::Facts facts) {
     facts.id = to_hex(random_.bytes<32>());
     facts.label = crypto::sha256_hex(facts.id).substr(0, kLabelDigits);
     const std::string whose = fmt::format("{}\n{}", facts.principal, facts.tenant);
-    auto replies = std::make_shared<ByteBudget>(limits_.bytes_per_session, replies_.of(whose));
+    ByteBudgets& budgets = facts.sse ? unread_ : replies_;
+    auto replies = std::make_shared<ByteBudget>(limits_.bytes_per_session, budgets.of(whose));
     auto made = std::make_shared<Session>(std::move(facts), clock_, std::move(replies));
     Taken over;
     {

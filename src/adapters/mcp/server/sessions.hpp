@@ -20,7 +20,8 @@ public:
     struct Limits {
         Milliseconds idle{30 * 60 * 1000};  ///< `mcp.session_idle`
         std::size_t per_principal = 64;
-        /// Of events that are kept for resuming; one of them holds the largest reply.
+        /// Of events that are kept for resuming, and of those that HTTP+SSE has not sent yet; one
+        /// of them holds the largest reply.
         std::size_t bytes_per_session = std::size_t{10} << 20;
         std::size_t bytes_per_principal = std::size_t{16} << 20;
         std::size_t bytes_in_all = std::size_t{256} << 20;
@@ -29,12 +30,13 @@ public:
         : clock_(clock),
           random_(random),
           limits_(limits),
-          replies_(limits.bytes_per_principal, limits.bytes_in_all) {}
+          replies_(limits.bytes_per_principal, limits.bytes_in_all),
+          unread_(limits.bytes_per_principal, limits.bytes_in_all) {}
 
     /// Opens one under a new id; `facts.id` is set here. Of a principal that has as many as it may,
     /// the one that was idle for longest ends; of busy ones any.
     std::shared_ptr<Session> open(Session::Facts facts);
-    /// Null when it is unknown, has ended, or belongs to somebody else.
+    /// Null when it is unknown, has ended, or belongs to somebody else. HTTP+SSE has its own.
     std::shared_ptr<Session> find(std::string_view id, const core::Principal& principal);
     void end(const std::shared_ptr<Session>& session);
     /// This credential was revoked.
@@ -60,6 +62,7 @@ private:
     crypto::RandomSource& random_;
     const Limits limits_;
     ByteBudgets replies_;
+    ByteBudgets unread_;  ///< what clients of HTTP+SSE have not taken
     mutable std::mutex mutex_;
     Found sessions_;
 };
