@@ -129,9 +129,12 @@ private:
         command->add_option_function<std::string>(name, take, description)->type_name("DURATION");
     }
     /// Repeatable with one value each time, so that following positionals are not consumed.
-    static void repeated(CLI::App* command, const std::string& name, std::vector<std::string>& out,
-                         const std::string& value, const std::string& description) {
-        command->add_option(name, out, description)->type_name(value)->allow_extra_args(false);
+    static CLI::Option* repeated(CLI::App* command, const std::string& name,
+                                 std::vector<std::string>& out, const std::string& value,
+                                 const std::string& description) {
+        return command->add_option(name, out, description)
+            ->type_name(value)
+            ->allow_extra_args(false);
     }
 
     static constexpr std::string_view kUngrouped = "Subcommands";  ///< CLI11's default
@@ -168,6 +171,7 @@ private:
 
     // command_line_mcp.cpp
     void mcp();
+    static void mcp_sandbox(CLI::App& add, McpAdd& options);
     void mcp_logins(CLI::App& parent);
     void mcp_files(CLI::App& parent);
 

@@ -26,6 +26,7 @@ void CommandLine::mcp() {
     auto [add, options] = leaf<McpAdd>(
         parent, "add", "Add an MCP server to the running gateway",
         "  crab mcp add files -- npx -y @modelcontextprotocol/server-filesystem /srv\n"
+        "  crab mcp add notes --sandbox --write /srv/notes -- /usr/bin/notes-mcp /srv/notes\n"
         "  crab mcp add hub https://mcp.example/mcp --header 'Authorization: Bearer …'");
     server_name(add, options->name)->required();
     add->add_option("what", options->what,
@@ -41,6 +42,7 @@ void CommandLine::mcp() {
                     "What it speaks, if it need not be found out: modern, legacy, sse")
         ->type_name("ERA")
         ->check(one_of({"modern", "legacy", "sse"}));
+    mcp_sandbox(*add, *options);
     add->add_flag("--replace", options->replace, "In the place of one that was added");
     local(add, options->target);
     auto [remove, remove_options] =
@@ -61,6 +63,29 @@ void CommandLine::mcp() {
     local(approve, approve_options->target);
     mcp_logins(parent);
     mcp_files(parent);
+}
+
+void CommandLine::mcp_sandbox(CLI::App& add, McpAdd& options) {
+    CLI::Option* const sandbox =
+        add.add_flag("--sandbox", options.sandbox,
+                     "Run the program in a sandbox: the system's files only, no network");
+    repeated(&add, "--read", options.read, "PATH", "Path that it may read, repeatable")
+        ->needs(sandbox);
+    repeated(&add, "--write", options.write, "PATH", "Path that it may change, repeatable")
+        ->needs(sandbox);
+    add.add_option("--network", options.network, "Its network: none, host (default: none)")
+        ->type_name("NETWORK")
+        ->check(one_of({"none", "host"}))
+        ->needs(sandbox);
+    add.add_option("--privilege", options.privilege,
+                   "minimal: no new processes; default (default: default)")
+        ->type_name("LEVEL")
+        ->check(one_of({"minimal", "default"}))
+        ->needs(sandbox);
+    add.add_option("--memory-bytes", options.memory_bytes,
+                   "Memory of all its processes (default: any)")
+        ->type_name("BYTES")
+        ->needs(sandbox);
 }
 
 void CommandLine::mcp_logins(CLI::App& parent) {

@@ -383,6 +383,10 @@ struct McpAdd {
     std::vector<std::string> env;  ///< each `NAME=VALUE`, or `NAME` for that of this process
     std::vector<std::string> headers;  ///< each `NAME: VALUE`
     std::string cwd, era;
+    bool sandbox = false;  ///< also without any of what follows, which are its rules
+    std::vector<std::string> read, write;
+    std::string network, privilege;
+    std::uint64_t memory_bytes = 0;
     bool replace = false;
 };
 struct McpRemove {

@@ -84,6 +84,23 @@ bool is_url(std::string_view text) {
     return text.starts_with("http://") || text.starts_with("https://");
 }
 
+json::Value sandbox_of(const McpAdd& options) {
+    json::Value sandbox = json::Value::object();
+    const auto set_paths = [&](const char* key, const std::vector<std::string>& given) {
+        json::Value paths = json::Value::array();
+        for (const std::string& path : given)
+            paths.push_back(std::filesystem::absolute(path).lexically_normal().string());
+        if (!given.empty()) sandbox.set(key, std::move(paths));
+    };
+    set_paths("read", options.read);
+    set_paths("write", options.write);
+    if (!options.network.empty()) sandbox.set("network", options.network);
+    if (!options.privilege.empty()) sandbox.set("privilege", options.privilege);
+    if (options.memory_bytes > 0)
+        sandbox.set("memory_bytes", static_cast<std::int64_t>(options.memory_bytes));
+    return sandbox;
+}
+
 /// The server as under `mcp.servers`.
 Result<json::Value> server_of(const McpAdd& options) {
     json::Value server = json::Value::object();
@@ -104,6 +121,7 @@ Result<json::Value> server_of(const McpAdd& options) {
     if (!options.env.empty()) server.set("env", std::move(*env));
     if (!options.cwd.empty())
         server.set("cwd", std::filesystem::absolute(options.cwd).lexically_normal().string());
+    if (options.sandbox) server.set("sandbox", sandbox_of(options));
     if (!options.era.empty()) server.set("era", options.era);
     return server;
 }

@@ -7,6 +7,7 @@
 #include "gateway/config_findings.hpp"
 #include "gateway/event_agents.hpp"
 #include "gateway/gateway.hpp"
+#include "gateway/mcp_programs.hpp"
 #include "gateway/service_manager.hpp"
 #include "gateway/turn_runners.hpp"
 #include "hosting/hosted_commands.hpp"
@@ -39,6 +40,22 @@ std::vector<std::string> commands_not_offered_here(const config::GatewayConfig& 
     return hosting::commands_not_offered(config, abilities);
 }
 
+/// Sandboxes of MCP servers that this machine cannot make as they are written.
+std::vector<std::string> sandboxes_not_here(const config::Startup& startup) {
+    const config::GatewayConfig& config = startup.config;
+    McpPrograms programs(
+        config,
+        {startup.paths.state_dir_of(config), startup.paths.admin_socket_of(config).parent_path()},
+        [] { return command::CgroupPaths::look(); });
+    std::vector<std::string> problems;
+    for (const auto& [name, server] : config.mcp.servers) {
+        if (!server.enabled) continue;
+        if (const auto usable = programs.check(name, server); !usable)
+            problems.push_back(usable.error().message);
+    }
+    return problems;
+}
+
 }  // namespace
 
 config::Findings check_gateway(const config::Startup& startup) {
@@ -46,6 +63,8 @@ config::Findings check_gateway(const config::Startup& startup) {
     config::Findings findings = look_around(startup.config, startup.paths, ::getuid());
     if (auto usable = check_rules(startup.config, startup.paths); !usable)
         findings.problems.push_back(usable.error().message);
+    for (std::string& each : sandboxes_not_here(startup))
+        findings.problems.push_back(std::move(each));
     std::vector<std::string> warnings = commands_not_offered_here(startup.config);
     findings.warnings.insert(findings.warnings.begin(), warnings.begin(), warnings.end());
     const ConfigChanges set = config_changes(Gateway::config_keys(), {}, startup.config);

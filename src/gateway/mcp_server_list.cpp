@@ -44,6 +44,12 @@ admin::KnownMcpServer shown(const std::string& name, const config::McpServerOpti
 
 }  // namespace
 
+McpServerList::McpServerList(const GatewayContext& context, Workers& workers)
+    : context_(context),
+      workers_(workers),
+      programs_(context.config, {context.paths.state_dir, context.paths.admin_socket.parent_path()},
+                [] { return command::CgroupPaths::find(); }) {}
+
 std::span<const ConfigKey> McpServerList::keys() const {
     using Config = const config::GatewayConfig&;
     static constexpr ConfigKey kKeys[] = {
@@ -70,6 +76,12 @@ Result<void> McpServerList::start() {
 }
 
 Result<Component::Change> McpServerList::prepare(const config::GatewayConfig& next) {
+    for (const auto& [name, server] : next.mcp.servers) {
+        const auto before = configured_.find(name);
+        if (!server.enabled || (before != configured_.end() && before->second == server)) continue;
+        if (auto usable = programs_.check(name, server); !usable)
+            return fail(std::move(usable.error()));
+    }
     return Change([this, servers = next.mcp.servers] {
         {
             const std::scoped_lock lock(mutex_);
@@ -122,7 +134,11 @@ Result<void> McpServerList::put(std::string_view name, json::Value server, std::
         if (!there && how == Put::kReplace)
             return fail(ErrorCode::kNotFound,
                         fmt::format("no MCP server {} was added; crab mcp list shows them", name));
-        if (auto stored = added_->put(name, std::move(server), origin); !stored) return stored;
+        const auto usable = [&](const config::McpServerOptions& options) {
+            return programs_.check(std::string(name), options);
+        };
+        if (auto stored = added_->put(name, std::move(server), origin, usable); !stored)
+            return stored;
         publish();
     }
     changes_.notify();

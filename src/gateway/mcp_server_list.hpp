@@ -4,6 +4,7 @@
 #include "base/change_signal.hpp"
 #include "base/published.hpp"
 #include "gateway/gateway_context.hpp"
+#include "gateway/mcp_programs.hpp"
 #include "runtime/workers.hpp"
 #include "setup/mcp_servers_file.hpp"
 
@@ -18,8 +19,7 @@ namespace crab::gateway {
 /// gateway runs, with the operator's API over both. Who runs them follows servers().
 class McpServerList final : public Component, public admin::McpServersBook {
 public:
-    McpServerList(const GatewayContext& context, Workers& workers)
-        : context_(context), workers_(workers) {}
+    McpServerList(const GatewayContext& context, Workers& workers);
 
     std::string_view name() const override { return "mcp servers known"; }
     std::span<const ConfigKey> keys() const override;
@@ -29,6 +29,8 @@ public:
 
     /// Those that can be used, by source. Any thread.
     const Published<config::McpServers>& servers() const { return servers_; }
+    /// How their programs are started.
+    McpPrograms& programs() { return programs_; }
     /// Told when servers() has changed.
     ChangeSignal& changes() { return changes_; }
     /// Who runs them, for status and approvals; null again before it ends.
@@ -44,6 +46,7 @@ private:
 
     const GatewayContext& context_;
     Workers& workers_;
+    McpPrograms programs_;
     std::mutex mutex_;
     config::McpServers configured_;
     std::optional<setup::McpServersFile> added_;

@@ -35,12 +35,14 @@ std::string client_info() {
 }
 
 /// What a server's program sees of the gateway's environment, and what its own configuration says.
+/// In a sandbox no home is shown, and what is temporary is its own.
 std::vector<std::string> environment_of(const config::McpServerOptions& server) {
     constexpr std::array kPassed{"PATH", "HOME", "LANG", "TZ", "TMPDIR"};
     std::vector<std::string> environment;
-    for (const char* name : kPassed) {
-        const char* value = std::getenv(name);
-        if (value != nullptr && !server.env.contains(std::string_view(name)))
+    for (const std::string_view name : kPassed) {
+        const bool is_place = name == "HOME" || name == "TMPDIR";
+        const char* const value = server.sandbox && is_place ? "/tmp" : std::getenv(name.data());
+        if (value != nullptr && !server.env.contains(name))
             environment.push_back(fmt::format("{}={}", name, value));
     }
     for (const auto& [name, value] : server.env)
@@ -188,15 +190,10 @@ bool is_another(const config::McpServerOptions& before, const config::McpServerO
 
 }  // namespace
 
-Result<mcp::UpstreamSettings> upstream_settings(const std::string& source,
-                                                const config::McpServerOptions& server,
-                                                const config::McpOptions& options,
-                                                const std::filesystem::path& folder) {
-    if (server.sandbox)
-        return fail(ErrorCode::kInvalidArgs,
-                    fmt::format("mcp.servers.{}.sandbox: programs of MCP servers cannot be put "
-                                "into a sandbox yet; leave it out, or do not run this one",
-                                source));
+mcp::UpstreamSettings upstream_settings(const std::string& source,
+                                        const config::McpServerOptions& server,
+                                        const config::McpOptions& options,
+                                        const std::filesystem::path& folder) {
     mcp::UpstreamSettings settings;
     mcp::UpstreamOptions& connection = settings.connection;
     connection.source = source;
@@ -369,31 +366,36 @@ void McpServers::forget(const std::string& source) {
 
 void McpServers::put(const std::string& source, const config::McpServerOptions& server) {
     const auto folder = uses_.context.paths.state_dir / kWorkFolder;
-    auto settings = upstream_settings(source, server, options_, folder);
-    if (settings && settings->connection.child && server.cwd.empty()) {
-        if (auto made = make_work_folder(folder, source); !made)
-            settings = fail(std::move(made.error()));
+    mcp::UpstreamSettings settings = upstream_settings(source, server, options_, folder);
+    Result<void> usable;
+    if (settings.connection.child) {
+        if (server.cwd.empty()) usable = make_work_folder(folder, source);
+        auto wrap = uses_.known.programs().wrap_for(source, server);
+        if (wrap)
+            settings.connection.child->wrap = std::move(*wrap);
+        else
+            usable = fail(std::move(wrap.error()));
     }
     auto auth = upstream_auth(source, server);
-    if (!settings || !auth) {
+    if (!usable || !auth) {
         upstreams_->remove(source);
         log::error("an MCP server is left out",
                    {{"server", source},
-                    {"reason", !settings ? settings.error().message : auth.error().message}});
+                    {"reason", !usable ? usable.error().message : auth.error().message}});
         return;
     }
     if (server.era == config::McpEra::kProbe)
-        settings->connection.known = eras_->find(source, server);
+        settings.connection.known = eras_->find(source, server);
     if (auth->kind == mcp::UpstreamAuth::Kind::kUser)
-        settings->has_logins = [credentials = credentials_.get(), source,
-                                always = server.auth.user] {
+        settings.has_logins = [credentials = credentials_.get(), source,
+                               always = server.auth.user] {
             return always || credentials->has_tokens(source);
         };
     {
         const std::scoped_lock lock(auth_mutex_);
         auth_.insert_or_assign(source, std::move(*auth));
     }
-    upstreams_->put(std::move(*settings));
+    upstreams_->put(std::move(settings));
 }
 
 /// Of those that are up, whose era is proven.
@@ -502,9 +504,8 @@ mcp::BearerChallenge McpServers::ask_for_challenge(const mcp::TokenKey& key) {
         const std::scoped_lock lock(mutex_);
         return upstream_settings(key.source, server->second, options_, {});
     }();
-    if (!settings) return {};
-    settings->connection.owner = key.owner;
-    if (!waited_for_->wait_for(connect_once(std::move(settings->connection)))) return {};
+    settings.connection.owner = key.owner;
+    if (!waited_for_->wait_for(connect_once(std::move(settings.connection)))) return {};
     return last().value_or(mcp::BearerChallenge{});
 }
 

@@ -24,11 +24,11 @@
 namespace crab::gateway {
 
 /// A configured MCP server as the settings of an upstream. `folder`: in which its program has one
-/// to run in, unless it says where. Errors: kInvalidArgs for what this gateway cannot do.
-Result<mcp::UpstreamSettings> upstream_settings(const std::string& source,
-                                                const config::McpServerOptions& server,
-                                                const config::McpOptions& options,
-                                                const std::filesystem::path& folder);
+/// to run in, unless it says where.
+mcp::UpstreamSettings upstream_settings(const std::string& source,
+                                        const config::McpServerOptions& server,
+                                        const config::McpOptions& options,
+                                        const std::filesystem::path& folder);
 
 /// How it shows itself to that server: kUser also where nothing is said, for then the server may
 /// ask for a login. Reads the key's file. Errors: kInvalidArgs.

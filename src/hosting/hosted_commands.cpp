@@ -165,6 +165,9 @@ Paths own_files(const config::GatewayConfig& config, Paths own) {
     for (const auto& service : {config.worktree_service, config.hitl}) {
         if (service) add_service(*service);
     }
+    for (const auto& [name, server] : config.mcp.servers) {
+        if (server.auth.client_credentials) add({server.auth.client_credentials->key_file});
+    }
     return own;
 }
 
@@ -196,6 +199,12 @@ Paths relied_on(const config::GatewayConfig& config) {
 }
 
 }  // namespace
+
+command::GuardedFiles guarded_files(const config::GatewayConfig& config,
+                                    const std::vector<std::filesystem::path>& own_folders) {
+    return {.own = command::OwnFiles(own_files(config, own_folders)),
+            .relied_on = command::OwnFiles(relied_on(config))};
+}
 
 Result<std::shared_ptr<command::Worktrees>> make_worktrees(
     const config::GatewayConfig& config, const std::vector<std::filesystem::path>& own_folders) {

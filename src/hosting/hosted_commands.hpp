@@ -4,6 +4,7 @@
 #include "config/gateway_config.hpp"
 #include "core/audit/audit_log.hpp"
 #include "hosts/command/command_host.hpp"
+#include "hosts/command/server_sandbox.hpp"
 #include "net/http/name_lookups.hpp"
 #include "sdk/tool_host/hosted_tools.hpp"
 
@@ -18,6 +19,11 @@ namespace crab::hosting {
 /// that is not a folder, overlaps another, or meets what is crab's own.
 Result<std::shared_ptr<command::Worktrees>> make_worktrees(
     const config::GatewayConfig& config, const std::vector<std::filesystem::path>& own_folders);
+
+/// The files of crab itself: `own_folders` and the secret files of the configuration, and what it
+/// runs or trusts.
+command::GuardedFiles guarded_files(const config::GatewayConfig& config,
+                                    const std::vector<std::filesystem::path>& own_folders);
 
 /// The configured command providers: their tools and worker threads.
 class HostedCommands final : public sdk::HostedTools {

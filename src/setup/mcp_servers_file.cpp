@@ -183,8 +183,8 @@ Result<void> McpServersFile::move_secrets(std::string_view name, json::Value& se
     return {};
 }
 
-Result<void> McpServersFile::put(std::string_view name, json::Value server,
-                                 std::string_view origin) {
+Result<void> McpServersFile::put(std::string_view name, json::Value server, std::string_view origin,
+                                 const Usable& usable) {
     Secrets secrets{.imported = origin.starts_with(kImportOrigin), .files = {}};
     // A file from elsewhere must not name the gateway's own files and variables.
     if (secrets.imported && has_references(server))
@@ -193,7 +193,11 @@ Result<void> McpServersFile::put(std::string_view name, json::Value server,
                                 "may not; add it with crab mcp add",
                                 name));
     // Before anything is written: with its secrets still in it.
-    if (auto checked = read(name, server); !checked) return fail(std::move(checked.error()));
+    auto checked = read(name, server);
+    if (!checked) return fail(std::move(checked.error()));
+    if (usable) {
+        if (auto good = usable(*checked); !good) return good;
+    }
     if (auto moved = move_secrets(name, server, secrets); !moved) return moved;
     auto options = read(name, server);
     if (!options) return fail(std::move(options.error()));

@@ -6,6 +6,7 @@
 #include "json/value.hpp"
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -33,10 +34,13 @@ public:
                                        config::Environment environment);
 
     const AddedMcpServers& servers() const { return servers_; }
+    /// Asked before a server is stored; its error is why this machine cannot run it.
+    using Usable = std::function<Result<void>(const config::McpServerOptions&)>;
     /// Adds a server, or puts it in the place of one; durable when it returns. Errors: kInvalidArgs
     /// with all that is wrong with it, and for an import with references to the gateway's files or
-    /// variables; kUnavailable when it cannot be written.
-    Result<void> put(std::string_view name, json::Value server, std::string_view origin);
+    /// variables; kUnavailable when it cannot be written; those of `usable`.
+    Result<void> put(std::string_view name, json::Value server, std::string_view origin,
+                     const Usable& usable = {});
     /// Removes a server and its secrets. Errors: kNotFound, kUnavailable.
     Result<void> remove(std::string_view name);
 

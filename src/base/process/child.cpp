@@ -47,25 +47,6 @@ void add_descriptors(posix_spawn_file_actions_t& actions, const ChildProgram& pr
     posix_spawn_file_actions_addclosefrom_np(&actions, last + 1);
 }
 
-/// As a shell finds it; empty when there is none.
-std::string find_program(const std::string& word) {
-    if (word.contains('/')) return word;
-    const char* const path = std::getenv("PATH");
-    std::string_view rest = path != nullptr ? path : "/usr/bin:/bin";
-    for (bool more = true; more;) {
-        const std::size_t end = rest.find(':');
-        more = end != std::string_view::npos;
-        const std::string_view folder = rest.substr(0, end);
-        if (more) rest.remove_prefix(end + 1);
-        std::string file = std::string(folder.empty() ? "." : folder) + "/" + word;
-        struct stat about{};
-        if (::stat(file.c_str(), &about) == 0 && S_ISREG(about.st_mode) &&
-            ::access(file.c_str(), X_OK) == 0)
-            return file;
-    }
-    return {};
-}
-
 void add_signals(posix_spawnattr_t& attributes) {
     sigset_t none, defaults;
     sigemptyset(&none);
@@ -119,6 +100,9 @@ private:
     bool set_up(pid_t parent) {
         if (::setpgid(0, 0) != 0 || ::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return false;
         if (::getppid() != parent) ::_exit(127);  // it has ended already
+        for (const int group : program_.groups) {
+            if (::write(group, "0", 1) != 1) return false;
+        }
         if (!program_.folder.empty() && ::chdir(program_.folder.c_str()) != 0) return false;
         for (int fd = 0; fd < 3; ++fd) {
             int given = program_.standard[static_cast<std::size_t>(fd)];
@@ -212,6 +196,24 @@ ChildEnd Child::reap() {
     pid_ = -1;
     pidfd_.close();
     return end_of(about);
+}
+
+std::string find_program(const std::string& word) {
+    if (word.contains('/')) return word;
+    const char* const path = std::getenv("PATH");
+    std::string_view rest = path != nullptr ? path : "/usr/bin:/bin";
+    for (bool more = true; more;) {
+        const std::size_t end = rest.find(':');
+        more = end != std::string_view::npos;
+        const std::string_view folder = rest.substr(0, end);
+        if (more) rest.remove_prefix(end + 1);
+        std::string file = std::string(folder.empty() ? "." : folder) + "/" + word;
+        struct stat about{};
+        if (::stat(file.c_str(), &about) == 0 && S_ISREG(about.st_mode) &&
+            ::access(file.c_str(), X_OK) == 0)
+            return file;
+    }
+    return {};
 }
 
 Descriptor open_pidfd(pid_t pid) {

@@ -25,6 +25,8 @@ struct ChildProgram {
     /// The kernel kills it (not its children) when the thread that started it ends, however that
     /// comes about: for children that a crash must not leave behind.
     bool dies_with_thread = false;
+    /// With `dies_with_thread`: `cgroup.procs` of the control groups that it enters before it runs.
+    std::span<const int> groups{};
 };
 
 /// How a child ended: exit_status of exit(), or the signal that ended it.
@@ -67,6 +69,9 @@ private:
     pid_t pid_ = -1;
     Descriptor pidfd_;
 };
+
+/// The file that a shell would run for this word, by PATH of this process; empty: there is none.
+std::string find_program(const std::string& word);
 
 /// A descriptor of a process that need not be a child; not open, with errno set, when there is
 /// none.

@@ -166,11 +166,11 @@ CommandCgroup::CommandCgroup(const CgroupPaths& places, const std::string& name,
       memory_(make_group(places.memory, name)) {
     const std::string most = std::to_string(limits.memory_bytes);
     if (!unified_.empty()) {
-        good_ = write_file(unified_ / "memory.max", most);
+        if (limits.memory_bytes > 0) good_ = write_file(unified_ / "memory.max", most);
         (void)write_file(unified_ / "memory.swap.max", "0");
         (void)write_file(unified_ / "pids.max", std::to_string(limits.processes));
     }
-    if (!memory_.empty()) {
+    if (!memory_.empty() && limits.memory_bytes > 0) {
         good_ = write_file(memory_ / "memory.limit_in_bytes", most);
         // Where the kernel counts swap the sum is limited, too; buffers of TCP are counted beside
         // all else.
@@ -194,6 +194,15 @@ bool CommandCgroup::add(pid_t process) const {
     for (const fs::path& group : {unified_, pids_, memory_}) {
         if (!group.empty())
             all = write_file(group / "cgroup.procs", std::to_string(process)) && all;
+    }
+    return all;
+}
+
+std::vector<Descriptor> CommandCgroup::doors() const {
+    std::vector<Descriptor> all;
+    for (const fs::path& group : {unified_, pids_, memory_}) {
+        if (!group.empty())
+            all.emplace_back(::open((group / "cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC));
     }
     return all;
 }

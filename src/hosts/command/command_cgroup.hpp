@@ -1,12 +1,14 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "base/descriptor.hpp"
 
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <sys/types.h>
 
@@ -44,7 +46,7 @@ constexpr std::string_view kHowToDelegate =
 class CommandCgroup {
 public:
     struct Limits {
-        std::uint64_t memory_bytes = 0;
+        std::uint64_t memory_bytes = 0;  ///< 0: only counted
         std::uint32_t processes = 0;
     };
     /// `name` is unique among the commands of this machine.
@@ -57,6 +59,9 @@ public:
 
     /// Adds a process and its future children. False when a group refused it.
     bool add(pid_t process) const;
+    /// By which a process puts itself into the groups, before it has children: it writes `0`. One
+    /// that is not open could not be opened.
+    std::vector<Descriptor> doors() const;
     /// User and system time of all processes ever in it; nothing if not available.
     std::optional<Milliseconds> cpu() const;
     /// Whether the OOM killer has ended one of its processes.

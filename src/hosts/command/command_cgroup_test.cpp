@@ -107,7 +107,7 @@ TEST_F(CommandCgroupTest, LimitsOfTheOldTreeAreWrittenAndMissingOnesAreTold) {
     EXPECT_EQ(get("one/memory.kmem.tcp.limit_in_bytes"), "4096");
     EXPECT_EQ(get("one/cgroup.procs"), "42");
     EXPECT_TRUE(group.ran_out_of_memory());
-    EXPECT_FALSE(CommandCgroup({.unified = root, .pids = {}}, "two", {}).is_good())
+    EXPECT_FALSE(CommandCgroup({.unified = root, .pids = {}}, "two", {.memory_bytes = 1}).is_good())
         << "there is no file to write the limit to";
     EXPECT_FALSE(CommandCgroup({.unified = root / "gone", .pids = {}}, "three", {}).is_good());
 }

@@ -255,6 +255,16 @@ void add_view(std::vector<std::string>& options, const SandboxRequest& request,
     add({"--proc", "/proc", "--size", std::to_string(scratch_bytes(request)), "--tmpfs", "/tmp"});
 }
 
+/// A folder before what is in it, which has a rule of its own.
+void add_binds(std::vector<std::string>& options, const SandboxRequest& request) {
+    std::vector<std::pair<const Bind*, const char*>> all;
+    for (const Bind& bind : request.readable) all.emplace_back(&bind, "--ro-bind");
+    for (const Bind& bind : request.writable) all.emplace_back(&bind, "--bind");
+    std::ranges::stable_sort(all, {}, [](const auto& each) { return each.first->at; });
+    for (const auto& [bind, option] : all)
+        options.insert(options.end(), {option, bind->file.link(), bind->at.string()});
+}
+
 std::vector<std::string> bubblewrap_options(const SandboxAbilities& abilities,
                                             const SandboxRequest& request,
                                             const SandboxDescriptors& descriptors) {
@@ -292,11 +302,11 @@ std::vector<std::string> bubblewrap_options(const SandboxAbilities& abilities,
     if (request.worktree && (!request.whole_host || !request.worktree_writable))
         add({request.worktree_writable ? "--bind" : "--ro-bind", request.worktree->link(),
              worktree});
-    for (const Bind& bind : request.writable) add({"--bind", bind.file.link(), bind.at.string()});
+    add_binds(options, request);
     // A gateway of root owns /proc/sys in every user namespace, so all of /proc is read-only.
     add({"--remount-ro", "/proc", "--remount-ro", "/dev"});
     if (!request.whole_host) add({"--remount-ro", "/"});
-    add({"--chdir", worktree});
+    add({"--chdir", request.folder.empty() ? worktree : request.folder.string()});
     for (const auto& [name, value] : request.environment) add({"--setenv", name, value});
     if (request.network == NetworkAccess::kProxy) {
         const std::string proxy = fmt::format("http://127.0.0.1:{}", kProxyPort);
@@ -338,6 +348,7 @@ std::vector<std::string> sandbox_command(const SandboxAbilities& abilities,
              std::to_string(file.identity().number), at});
     };
     if (request.worktree) expect(*request.worktree, ".");
+    for (const Bind& bind : request.readable) expect(bind.file, bind.at.native());
     for (const Bind& bind : request.writable) expect(bind.file, bind.at.native());
     if (request.network == NetworkAccess::kProxy)
         add({"--proxy", std::to_string(descriptors.proxy), "--proxy-port",
@@ -375,6 +386,13 @@ std::vector<std::string> bare_command(const SandboxAbilities& abilities,
     add({"--"});
     words.insert(words.end(), request.argv.begin(), request.argv.end());
     return words;
+}
+
+bool is_of_the_system(const fs::path& path) {
+    const auto holds = [&](const fs::path& folder) {
+        return std::ranges::mismatch(folder, path).in1 == folder.end();
+    };
+    return holds("/usr") || std::ranges::any_of(kSystem, holds);
 }
 
 bool has_program(std::string_view program) {

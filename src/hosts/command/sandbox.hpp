@@ -77,7 +77,10 @@ struct SandboxRequest {
     Milliseconds budget_cpu{0};  ///< 0: none
     bool landlock = true;
     NetworkAccess network = NetworkAccess::kNone;
+    std::vector<Bind> readable;  ///< of the host, in addition to the system
     std::vector<Bind> writable;  ///< of the host, in addition to the worktree
+    /// The current directory inside where there is no worktree; empty: /tmp
+    std::filesystem::path folder;
     /// All files of this user except `hidden`; nothing is remounted, so the worktree keeps its path
     bool whole_host = false;
     /// With `whole_host`: hidden, and neither they nor their parent folders can be moved
@@ -116,5 +119,7 @@ constexpr std::string_view kSandboxPath = "/usr/local/bin:/usr/bin:/bin";
 /// Whether the sandbox has the program: by name on kSandboxPath, or by a path in the visible system
 /// folders.
 bool has_program(std::string_view program);
+/// Whether every sandbox shows what lies there: it is part of the system.
+bool is_of_the_system(const std::filesystem::path& path);
 
 }  // namespace crab::command

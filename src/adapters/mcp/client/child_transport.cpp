@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -36,9 +37,33 @@ ChildTransport::ChildTransport(net::EventLoop& loop, Options options)
     : loop_(loop), options_(std::move(options)), lines_(options_.max_line), gone_(loop.timers()) {}
 
 ChildTransport::~ChildTransport() {
+    if (child_.is_there() && supervisor_) {
+        signal_child(SIGKILL);
+        // Killed at once it would leave the others.
+        pollfd ended{child_.ended(), POLLIN, 0};
+        ::poll(&ended, 1, static_cast<int>(kChildGrace.count()));
+    }
     for (const auto& watch : {input_, output_, error_output_, pidfd_}) {
         if (watch) watch->close();
     }
+}
+
+Result<void> ChildTransport::start_child(ChildProgram program) {
+    const auto failed = [this](std::string_view why) {
+        return fail(
+            ErrorCode::kUnavailable,
+            fmt::format("the MCP server {} could not be started: {}", options_.source, why));
+    };
+    if (options_.child.wrap) {
+        auto wrapped = options_.child.wrap(std::move(program));
+        if (!wrapped) return failed(wrapped.error().message);
+        program = std::move(wrapped->program);
+        supervisor_ = std::move(wrapped->supervisor);
+    }
+    if (const int error = child_.start(std::move(program)); error != 0)
+        return failed(std::strerror(error));
+    if (supervisor_) supervisor_->started();
+    return {};
 }
 
 Task<Result<void>> ChildTransport::start(Deadline) {
@@ -52,15 +77,8 @@ Task<Result<void>> ChildTransport::start(Deadline) {
         .standard = {input.read_end.get(), output.write_end.get(), errors.write_end.get()},
         .folder = options_.child.folder,
         .dies_with_thread = true};
-    if (options_.child.wrap) {
-        auto wrapped = options_.child.wrap(std::move(program));
-        if (!wrapped) co_return fail(std::move(wrapped.error()));
-        program = std::move(*wrapped);
-    }
-    if (const int failed = child_.start(std::move(program)); failed != 0)
-        co_return fail(ErrorCode::kUnavailable,
-                       fmt::format("the MCP server {} could not be started: {}", options_.source,
-                                   std::strerror(failed)));
+    if (auto started = start_child(std::move(program)); !started)
+        co_return fail(std::move(started.error()));
     for (const Descriptor* fd : {&input.write_end, &output.read_end, &errors.read_end})
         do_not_block(*fd);
     input_ =
@@ -206,9 +224,27 @@ void ChildTransport::look_for_end() {
     }
     const ChildEnd how = child_.reap();  // and what is left of its group
     gone_.wake();
-    if (!closing_)
-        end(how.signal != 0 ? fmt::format("the MCP server was ended by signal {}", how.signal)
-                            : fmt::format("the MCP server exited with status {}", how.exit_status));
+    if (!closing_) end(why_it_ended(how));
+}
+
+/// A supervisor tells as shells do how its program has ended.
+std::string ChildTransport::why_it_ended(const ChildEnd& how) {
+    constexpr int kBySignal = 128;
+    if (const int error = supervisor_ ? supervisor_->not_started() : 0; error != 0)
+        return fmt::format("the MCP server could not be started: {}", std::strerror(error));
+    const bool told = supervisor_ && how.signal == 0 && how.exit_status > kBySignal;
+    const int signal = told ? how.exit_status - kBySignal : how.signal;
+    return signal != 0 ? fmt::format("the MCP server was ended by signal {}", signal)
+                       : fmt::format("the MCP server exited with status {}", how.exit_status);
+}
+
+void ChildTransport::signal_child(int signal) {
+    if (!supervisor_)
+        child_.kill_group(signal);
+    else if (signal == SIGTERM)
+        supervisor_->terminate();
+    else
+        supervisor_->kill();
 }
 
 void ChildTransport::end(std::string why) {
@@ -241,11 +277,11 @@ Task<void> ChildTransport::close() {
         co_await wait_for_end(kChildGrace);
     }
     if (child_.is_there()) {
-        child_.kill_group(SIGTERM);
+        signal_child(SIGTERM);
         co_await wait_for_end(kChildGrace);
     }
     if (child_.is_there()) {
-        child_.kill_group(SIGKILL);
+        signal_child(SIGKILL);
         co_await wait_for_end(kChildGrace);
     }
     ended_ = true;

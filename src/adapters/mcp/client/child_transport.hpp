@@ -4,7 +4,7 @@
 #include "adapters/mcp/client/upstream_connector.hpp"
 #include "adapters/mcp/client/upstream_transport.hpp"
 #include "adapters/mcp/wire/line_reader.hpp"
-#include "base/process/child.hpp"
+#include "base/process/child_supervisor.hpp"
 #include "base/task/wakeup.hpp"
 #include "net/loop/event_loop.hpp"
 
@@ -24,7 +24,8 @@ inline constexpr int kMostNoise = 100;  ///< lines in a row that are no messages
 inline constexpr std::size_t kErrorTail = std::size_t{64} << 10;
 
 /// Messages as lines over the standard input and output of a child: docs/protocols/mcp.md, section
-/// 2.6. The child has its own process group and dies with this process.
+/// 2.6. The child has its own process group and dies with this process; with a supervisor all that
+/// it has started does, too.
 class ChildTransport final : public UpstreamTransport {
 public:
     struct Options {
@@ -66,9 +67,13 @@ private:
     void end(std::string why);
     void fail_running(const Error& why);
     Task<void> wait_for_end(Milliseconds time);
+    Result<void> start_child(ChildProgram program);
+    void signal_child(int signal);
+    std::string why_it_ended(const ChildEnd& how);
 
     net::EventLoop& loop_;
     const Options options_;
+    std::shared_ptr<ChildSupervisor> supervisor_;  ///< null: none
     Child child_;
     std::shared_ptr<FdWatch> input_, output_, error_output_, pidfd_;
     LineReader lines_;

@@ -3,7 +3,7 @@
 #include "adapters/mcp/client/upstream_session.hpp"
 #include "adapters/mcp/wire/capabilities.hpp"
 #include "adapters/mcp/wire/message_reader.hpp"
-#include "base/process/child.hpp"
+#include "base/process/child_supervisor.hpp"
 #include "net/http/http_service.hpp"
 #include "net/tls/tls_context.hpp"
 
@@ -22,8 +22,9 @@ struct UpstreamChild {
     std::vector<std::string> words;        ///< command and arguments; no shell
     std::vector<std::string> environment;  ///< `NAME=value`, all it gets
     std::string folder;                    ///< to run in; empty: the gateway's own
-    /// Puts the program into a sandbox before it starts; null: none. Errors end the connection.
-    std::function<Result<ChildProgram>(ChildProgram)> wrap;
+    /// Puts the program under a supervisor, or into a sandbox, before it starts; null: neither.
+    /// Errors end the connection.
+    std::function<Result<SupervisedProgram>(ChildProgram)> wrap;
 };
 
 /// Where an upstream is and how to speak with it: what its configuration comes to.

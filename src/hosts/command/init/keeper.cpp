@@ -70,9 +70,14 @@ bool become_keeper(int block) {
     return got == 1;
 }
 
-void end_descendants(pid_t tool) {
+bool become_supervisor() {
+    return ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0 &&
+           ::prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0) == 0;
+}
+
+void end_descendants(pid_t tool, int limit) {
     ::kill(-tool, SIGKILL);
-    while (true) {
+    for (int pauses = 0; limit == 0 || pauses < limit; ++pauses) {
         kill_below(::getpid());
         while (::waitpid(-1, nullptr, WNOHANG) > 0) {}
         if (::waitpid(-1, nullptr, WNOHANG) < 0 && errno == ECHILD) return;

@@ -10,7 +10,12 @@ namespace crab::sandbox {
 /// False with errno set when the kernel refuses, or when the other end of `block` is gone.
 bool become_keeper(int block);
 
-/// Kills and reaps every descendant of this process, the process group of `tool` first.
-void end_descendants(pid_t tool);
+/// The same with all rights of its starter, and without waiting: for programs that are only
+/// supervised. The end of its starter no longer kills it, for then it has others to end.
+bool become_supervisor();
+
+/// Kills and reaps every descendant of this process, the process group of `tool` first. With a
+/// limit, in milliseconds, it gives up on those that it may not kill.
+void end_descendants(pid_t tool, int limit = 0);
 
 }  // namespace crab::sandbox

@@ -34,6 +34,8 @@ using command::ToolRecord;
 constexpr int kUsage = 125;
 constexpr rlim_t kDescriptors = 1024;
 constexpr int kProxyBacklog = 64;
+/// For the end of supervised programs: not all of them may have to obey
+constexpr int kEndingMs = 10'000;
 
 /// What has to lie at a path, or nothing starts.
 struct Expected {
@@ -46,10 +48,11 @@ struct Orders {
     int status = -1, control = -1, filter = -1, proxy = -1, block = -1;
     rlim_t memory = RLIM_INFINITY, processes = RLIM_INFINITY, cpu = RLIM_INFINITY,
            file_size = RLIM_INFINITY;
-    bool landlock = false, bare = false, waits = false;
+    bool landlock = false, bare = false, waits = false, supervises = false;
     LandlockRules view;
     std::vector<Expected> expected;
     const char* place = nullptr;
+    const char* file = nullptr;  ///< to execute, where no path is searched
     char** program = nullptr;
 };
 
@@ -63,6 +66,8 @@ bool take_flag(std::string_view word, Orders& orders) {
         orders.waits = true;
     else if (word == "--bare")
         orders.bare = true;
+    else if (word == "--supervise")
+        orders.supervises = true;
     else
         return false;
     return true;
@@ -101,6 +106,8 @@ bool take_view(std::string_view word, const char* value, Orders& orders) {
         orders.view.writable.push_back(value);
     else if (word == "--chdir")
         orders.place = value;
+    else if (word == "--file")
+        orders.file = value;
     else if (word == "--proxy-port")
         orders.view.proxy_port = static_cast<std::uint16_t>(std::atoi(value));
     else
@@ -114,7 +121,8 @@ bool read_orders(int argc, char** argv, Orders& orders) {
         const std::string_view word = argv[i];
         if (word == "--") {
             orders.program = argv + i + 1;
-            return i + 1 < argc && orders.status >= 0 && orders.control >= 0;
+            return i + 1 < argc && orders.status >= 0 && orders.control >= 0 &&
+                   orders.supervises == (orders.file != nullptr);
         }
         if (take_flag(word, orders)) continue;
         if (word == "--expect") {
@@ -242,6 +250,18 @@ bool wait_for_network(const Orders& orders) {
     ::_exit(127);
 }
 
+/// The side of a program that is only supervised: it has the rights and limits of its starter.
+[[noreturn]] void become_program(const Orders& orders, const sigset_t& signals_before,
+                                 pid_t supervisor) {
+    ::setsid();
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    if (::getppid() != supervisor) ::_exit(127);  // it has ended already
+    ::sigprocmask(SIG_SETMASK, &signals_before, nullptr);
+    if (::syscall(SYS_close_range, 3U, ~0U, 1U << 2) == 0) ::execv(orders.file, orders.program);
+    tell(orders.status, {.kind = ToolRecord::Kind::kNotStarted, .status = errno});
+    ::_exit(127);
+}
+
 int status_of(int wait_status) {
     return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
 }
@@ -258,41 +278,16 @@ bool reap(pid_t tool, int& tool_status) {
     return ended;
 }
 
-}  // namespace
-
-int run_sandbox_init(int argc, char** argv) {
-    Orders orders;
-    if (!read_orders(argc, argv, orders)) {
-        std::fputs("crab sandbox-init: started by the gateway only\n", stderr);
-        return kUsage;
-    }
-    ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);  // the tool runs as the same user, and may neither look
-                                           // into this process nor open what it holds
-    ::unsetenv("PWD");
-    sigset_t signals, before;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGCHLD);
-    ::sigprocmask(SIG_BLOCK, &signals, &before);
-    const int children = ::signalfd(-1, &signals, SFD_CLOEXEC);
-    const bool ready = children >= 0 && shows_what_is_expected(orders) &&
-                       (!orders.bare || become_keeper(orders.block)) &&
-                       (orders.proxy < 0 || hand_out_proxy(orders.proxy, orders.view.proxy_port));
-    const pid_t tool = ready && (!orders.waits || wait_for_network(orders)) ? ::fork() : -1;
-    if (tool < 0) {
-        tell(orders.status, {.kind = ToolRecord::Kind::kNotStarted, .status = errno});
-        return kUsage;
-    }
-    if (tool == 0) become_tool(orders, before);
-    for (const int fd : {0, 1, 2}) ::close(fd);  // the tool ends the output
-
+/// Until the tool has ended, or the gateway wants the end of it or is gone; the tool's status.
+int watch_over(pid_t tool, int children, int control) {
     int status = 0;
     for (bool ended = false; !ended;) {
-        pollfd watched[2] = {{children, POLLIN, 0}, {orders.control, POLLIN, 0}};
+        pollfd watched[2] = {{children, POLLIN, 0}, {control, POLLIN, 0}};
         if (::poll(watched, 2, -1) < 0 && errno != EINTR) break;
         if (watched[1].revents != 0) {
             char order = 0;
             // the gateway is gone, and with this process all others
-            if (::read(orders.control, &order, 1) <= 0) break;
+            if (::read(control, &order, 1) <= 0) break;
             const int signal = order == 'K' ? SIGKILL : SIGTERM;
             if (::kill(-tool, signal) != 0) ::kill(tool, signal);  // it has not made its group yet
             if (order == 'K') break;
@@ -303,7 +298,53 @@ int run_sandbox_init(int argc, char** argv) {
             ended = reap(tool, status);
         }
     }
+    return status;
+}
+
+/// A supervisor ends with its program or its starter, and not by signals to a whole service, before
+/// it has ended what is below it.
+void block_signals(const Orders& orders, sigset_t& children, sigset_t& before) {
+    sigemptyset(&children);
+    sigaddset(&children, SIGCHLD);
+    sigset_t blocked = children;
+    if (orders.supervises) {
+        for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE})
+            sigaddset(&blocked, signal);
+    }
+    ::sigprocmask(SIG_BLOCK, &blocked, &before);
+}
+
+}  // namespace
+
+int run_sandbox_init(int argc, char** argv) {
+    Orders orders;
+    if (!read_orders(argc, argv, orders)) {
+        std::fputs("crab sandbox-init: started by the gateway only\n", stderr);
+        return kUsage;
+    }
+    ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);  // the tool runs as the same user, and may neither look
+                                           // into this process nor open what it holds
+    if (!orders.supervises) ::unsetenv("PWD");
+    sigset_t signals, before;
+    block_signals(orders, signals, before);
+    const int children = ::signalfd(-1, &signals, SFD_CLOEXEC);
+    const bool ready = children >= 0 && shows_what_is_expected(orders) &&
+                       (!orders.bare || become_keeper(orders.block)) &&
+                       (!orders.supervises || become_supervisor()) &&
+                       (orders.proxy < 0 || hand_out_proxy(orders.proxy, orders.view.proxy_port));
+    const pid_t self = ::getpid();
+    const pid_t tool = ready && (!orders.waits || wait_for_network(orders)) ? ::fork() : -1;
+    if (tool < 0) {
+        tell(orders.status, {.kind = ToolRecord::Kind::kNotStarted, .status = errno});
+        return kUsage;
+    }
+    if (tool == 0 && orders.supervises) become_program(orders, before, self);
+    if (tool == 0) become_tool(orders, before);
+    for (const int fd : {0, 1, 2}) ::close(fd);  // the tool ends the output
+
+    const int status = watch_over(tool, children, orders.control);
     if (orders.bare) end_descendants(tool);
+    if (orders.supervises) end_descendants(tool, kEndingMs);
     rusage used{};
     ::getrusage(RUSAGE_CHILDREN, &used);
     const auto microseconds = [](const timeval& time) {

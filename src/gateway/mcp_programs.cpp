@@ -1,0 +1,80 @@
+#include "gateway/mcp_programs.hpp"
+
+#include "base/log.hpp"
+#include "hosting/hosted_commands.hpp"
+#include "hosts/command/init_supervisor.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace crab::gateway {
+namespace {
+
+command::ServerSandboxRules rules_of(const config::McpSandboxOptions& options) {
+    return {.read = options.read,
+            .write = options.write,
+            .host_network = options.network,
+            .level = options.minimal ? core::Privilege::kMinimal : core::Privilege::kDefault,
+            .memory_bytes = options.memory_bytes};
+}
+
+}  // namespace
+
+McpPrograms::McpPrograms(const config::GatewayConfig& config,
+                         std::vector<std::filesystem::path> own_folders, FindGroups find_groups)
+    : config_(config), own_folders_(std::move(own_folders)), find_groups_(find_groups) {}
+
+Result<McpPrograms::Sandbox> McpPrograms::sandbox_for(const std::string& source,
+                                                      const config::McpServerOptions& server) {
+    const std::scoped_lock lock(mutex_);
+    if (!abilities_) {
+        abilities_ = command::SandboxAbilities::detect();
+        abilities_->cgroups = find_groups_();
+        guarded_ = std::make_shared<const command::GuardedFiles>(
+            hosting::guarded_files(config_, own_folders_));
+    }
+    auto sandbox = command::ServerSandbox::make(*abilities_, rules_of(*server.sandbox), guarded_);
+    if (sandbox) {
+        if (auto good = (*sandbox)->check_program(server.command); !good)
+            sandbox = fail(std::move(good.error()));
+    }
+    if (!sandbox)
+        return fail(sandbox.error().code,
+                    fmt::format("mcp.servers.{}.sandbox: {}", source, sandbox.error().message));
+    return sandbox;
+}
+
+Result<void> McpPrograms::check(const std::string& source, const config::McpServerOptions& server) {
+    if (!server.sandbox) return {};
+    auto sandbox = sandbox_for(source, server);
+    if (!sandbox) return fail(std::move(sandbox.error()));
+    return {};
+}
+
+Result<McpPrograms::Wrap> McpPrograms::wrap_for(const std::string& source,
+                                                const config::McpServerOptions& server) {
+    if (server.sandbox) {
+        auto sandbox = sandbox_for(source, server);
+        if (!sandbox) return fail(std::move(sandbox.error()));
+        return Wrap([sandbox = std::move(*sandbox)](ChildProgram program) {
+            return sandbox->confine(std::move(program));
+        });
+    }
+    const std::scoped_lock lock(mutex_);
+    if (!init_) {
+        std::error_code error;
+        init_ = command::find_init_from(
+            std::filesystem::read_symlink("/proc/self/exe", error).parent_path());
+        if (init_->empty())
+            log::warn(
+                "crab-sandbox-init was not found next to crab: what programs of MCP servers "
+                "start may outlive them");
+    }
+    if (init_->empty()) return Wrap();
+    return Wrap([init = *init_](ChildProgram program) {
+        return command::supervise(init, std::move(program));
+    });
+}
+
+}  // namespace crab::gateway

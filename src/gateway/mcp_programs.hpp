@@ -1,0 +1,49 @@
+#pragma once
+
+#include "adapters/mcp/client/upstream_connector.hpp"
+#include "config/gateway_config.hpp"
+#include "config/mcp_options.hpp"
+#include "hosts/command/server_sandbox.hpp"
+
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace crab::gateway {
+
+/// How programs of MCP servers are started: in the sandbox that their configuration asks for, else
+/// under a supervisor. Any number of threads; what it needs of the machine is found out at the
+/// first need. Source: docs/protocols/mcp.md, section 2.6.
+class McpPrograms {
+public:
+    /// CgroupPaths::find, or ::look where nothing will run.
+    using FindGroups = command::CgroupPaths (*)();
+    /// `own_folders`: of state and sockets, which no sandbox shows.
+    McpPrograms(const config::GatewayConfig& config, std::vector<std::filesystem::path> own_folders,
+                FindGroups find_groups);
+
+    /// Whether its program could be started here with all that its sandbox promises; servers
+    /// without one are not looked at. Blocks. Errors: kInvalidArgs, kUnavailable; they name the
+    /// key.
+    Result<void> check(const std::string& source, const config::McpServerOptions& server);
+    /// For UpstreamChild::wrap. Blocks. Errors: those of check().
+    using Wrap = decltype(mcp::UpstreamChild::wrap);
+    Result<Wrap> wrap_for(const std::string& source, const config::McpServerOptions& server);
+
+private:
+    using Sandbox = std::shared_ptr<const command::ServerSandbox>;
+    Result<Sandbox> sandbox_for(const std::string& source, const config::McpServerOptions& server);
+
+    const config::GatewayConfig& config_;
+    const std::vector<std::filesystem::path> own_folders_;
+    const FindGroups find_groups_;
+    std::mutex mutex_;
+    std::optional<command::SandboxAbilities> abilities_;
+    std::shared_ptr<const command::GuardedFiles> guarded_;
+    std::optional<std::filesystem::path> init_;  ///< crab-sandbox-init
+};
+
+}  // namespace crab::gateway
