@@ -117,7 +117,8 @@ struct ChatLink::State {
     ~State() {
         loop.post([this] {
             if (inbox->session) inbox->session->close(1000, "");
-            loop.post([this] { loop.stop(); });  // the close frame leaves at the end of the turn
+            // The close frame leaves at the end of the iteration.
+            loop.post([this] { loop.stop(); });
         });
         if (thread.joinable()) thread.join();
     }

@@ -12,7 +12,7 @@
 namespace crab::gateway {
 
 /// Which revision each MCP server was found to speak, kept in a file across starts: the probe can
-/// take seconds. An answer that contradicts it is the client's affair. Its owner sees to it that
+/// take seconds. An answer that contradicts it is handled by the client. Its owner sees to it that
 /// one thread at a time uses it.
 /// Source: docs/protocols/mcp.md, section 2.8.
 class McpEras {

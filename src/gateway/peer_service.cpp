@@ -10,7 +10,7 @@
 namespace crab::gateway {
 namespace {
 
-// a revoked peer has to be gone within a second, polite or not
+// a revoked peer has to be gone within a second, whether it answers the close or not
 constexpr Milliseconds kCloseWithin{500};
 
 constexpr ApiDescription kDescription{

@@ -126,7 +126,7 @@ private:
         if (limit() == kNoDeadline && child_.ended() >= 0) return -1;
         return static_cast<int>(std::clamp<std::int64_t>(left, 0, 1'000'000));
     }
-    /// Of the run, or of the mercy once it is to end.
+    /// Of the run, or of the grace period once it is to end.
     Deadline limit() const { return stopped_ ? kill_at_ : options_.deadline; }
 
     void look() {

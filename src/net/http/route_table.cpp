@@ -165,10 +165,10 @@ RouteMatch RouteTable::find(std::string_view method, std::string_view path) cons
     RouteMatch match;
     if (!path.starts_with(prefix_)) return match;
     path.remove_prefix(prefix_.size());
-    if (const auto place = literal_.find(path);
-        place != literal_.end() && choose(place->second, method, match))
-        return match;
+    const auto literal = literal_.find(path);
+    if (literal != literal_.end() && choose(literal->second, method, match)) return match;
     for (const Pattern& pattern : patterns_) {
+        if (pattern.rest && literal != literal_.end()) continue;  // no file is called like a route
         if (!matches(pattern, path, match.arguments)) continue;
         if (choose(pattern.choices, method, match)) return match;
     }

@@ -20,6 +20,7 @@ struct RouteTableTest : testing::Test {
         add(table, Method::kDelete, "/sessions/{id}");
         add(table, Method::kGet, "/sessions/{id}/pictures/{picture}", true);
         add(table, Method::kGet, "/page/{file...}", true);
+        add(table, Method::kPost, "/page/challenge");
     }
     static void add(RouteTable& to, Method method, std::string_view path, bool head = false) {
         to.add({.method = method, .path = path, .summary = "test", .head = head});
@@ -56,6 +57,12 @@ TEST_F(RouteTableTest, AnotherMethodIsToldWhatIsAllowed) {
     EXPECT_EQ(allowed("GET", "/sessions/a"), "PUT, DELETE");
     EXPECT_EQ(allowed("POST", "/page/x"), "GET, HEAD");
     EXPECT_EQ(table.find("GET", "/sessions/a").route->method, Method::kPut);
+}
+
+TEST_F(RouteTableTest, ALiteralPathIsNoFileOfTheRestBesideIt) {
+    EXPECT_EQ(found("POST", "/page/challenge"), "/page/challenge");
+    EXPECT_EQ(allowed("GET", "/page/challenge"), "POST");
+    EXPECT_EQ(found("GET", "/page/challenges"), "/page/{file...}");
 }
 
 TEST_F(RouteTableTest, HeadFollowsGetWhereTheRouteSaysSo) {

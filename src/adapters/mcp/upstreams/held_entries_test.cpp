@@ -22,7 +22,7 @@ TEST_F(McpHeldEntries, WhatIsHeldBackIsNeitherReadNorGotNorCompleted) {
     held.hold(kPromptPin, "p", Why::kNew);
     held.hold(kTemplatePin, "t:{x}", Why::kNew);
     EXPECT_EQ(read("a:b"), Why::kChanged);
-    EXPECT_EQ(read("a:c"), std::nullopt) << "not listed: the upstream's own affair";
+    EXPECT_EQ(read("a:c"), std::nullopt) << "not listed: the upstream decides";
     EXPECT_EQ(get("p"), Why::kNew);
     EXPECT_EQ(get("q"), std::nullopt);
     const auto complete = [&](std::string_view ref) {

@@ -234,7 +234,7 @@ bool wait_for_network(const Orders& orders) {
         ::_exit(127);
     };
     ::setsid();  // a process group of its own, and no terminal: not to read what the operator
-                 // types, nor to put words into their mouth
+                 // types, nor to type for them
     if (orders.bare) ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     ::sigprocmask(SIG_SETMASK, &signals_before, nullptr);
     ::umask(022);
