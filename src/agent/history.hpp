@@ -25,6 +25,7 @@ bool has_shown(const Message& message);
 /// message without pictures.
 std::string with_blind_note(const Message& message);
 
+using crab::estimated_tokens;  // of a text
 std::size_t estimated_tokens(const Message& message);
 std::size_t estimated_tokens(const Conversation& conversation);
 

@@ -286,9 +286,9 @@ private:
     void add_variables(const Value* names) {
         if (names == nullptr || names->as_array() == nullptr) return;
         for (const Value& one : *names->as_array()) {
-            const std::string* const source = text_in(one, "source");
+            const std::string* const source = one.find_string("source");
             const std::string* const name =
-                one.as_string() ? one.as_string() : text_in(one, "name");
+                one.as_string() ? one.as_string() : one.find_string("name");
             if (name == nullptr) continue;
             if (source != nullptr && *source != "local") {
                 note(fmt::format("{} is of another machine", *name));

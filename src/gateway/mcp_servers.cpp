@@ -190,10 +190,10 @@ bool is_another(const config::McpServerOptions& before, const config::McpServerO
 
 }  // namespace
 
-mcp::UpstreamSettings upstream_settings(const std::string& source,
-                                        const config::McpServerOptions& server,
-                                        const config::McpOptions& options,
-                                        const std::filesystem::path& folder) {
+Result<mcp::UpstreamSettings> upstream_settings(const std::string& source,
+                                                const config::McpServerOptions& server,
+                                                const config::McpOptions& options,
+                                                const std::filesystem::path& folder) {
     mcp::UpstreamSettings settings;
     mcp::UpstreamOptions& connection = settings.connection;
     connection.source = source;
@@ -364,38 +364,44 @@ void McpServers::forget(const std::string& source) {
         source, [credentials = credentials_.get(), source] { credentials->forget_source(source); });
 }
 
-void McpServers::put(const std::string& source, const config::McpServerOptions& server) {
+/// With the folder and the wrapping of its program, if it is one.
+Result<mcp::UpstreamSettings> McpServers::usable_settings(const std::string& source,
+                                                          const config::McpServerOptions& server) {
     const auto folder = uses_.context.paths.state_dir / kWorkFolder;
-    mcp::UpstreamSettings settings = upstream_settings(source, server, options_, folder);
-    Result<void> usable;
-    if (settings.connection.child) {
-        if (server.cwd.empty()) usable = make_work_folder(folder, source);
-        auto wrap = uses_.known.programs().wrap_for(source, server);
-        if (wrap)
-            settings.connection.child->wrap = std::move(*wrap);
-        else
-            usable = fail(std::move(wrap.error()));
+    auto settings = upstream_settings(source, server, options_, folder);
+    if (!settings || !settings->connection.child) return settings;
+    if (server.cwd.empty()) {
+        if (auto made = make_work_folder(folder, source); !made)
+            return fail(std::move(made.error()));
     }
+    auto wrap = uses_.known.programs().wrap_for(source, server);
+    if (!wrap) return fail(std::move(wrap.error()));
+    settings->connection.child->wrap = std::move(*wrap);
+    return settings;
+}
+
+void McpServers::put(const std::string& source, const config::McpServerOptions& server) {
+    auto settings = usable_settings(source, server);
     auto auth = upstream_auth(source, server);
-    if (!usable || !auth) {
+    if (!settings || !auth) {
         upstreams_->remove(source);
         log::error("an MCP server is left out",
                    {{"server", source},
-                    {"reason", !usable ? usable.error().message : auth.error().message}});
+                    {"reason", !settings ? settings.error().message : auth.error().message}});
         return;
     }
     if (server.era == config::McpEra::kProbe)
-        settings.connection.known = eras_->find(source, server);
+        settings->connection.known = eras_->find(source, server);
     if (auth->kind == mcp::UpstreamAuth::Kind::kUser)
-        settings.has_logins = [credentials = credentials_.get(), source,
-                               always = server.auth.user] {
+        settings->has_logins = [credentials = credentials_.get(), source,
+                                always = server.auth.user] {
             return always || credentials->has_tokens(source);
         };
     {
         const std::scoped_lock lock(auth_mutex_);
         auth_.insert_or_assign(source, std::move(*auth));
     }
-    upstreams_->put(std::move(settings));
+    upstreams_->put(std::move(*settings));
 }
 
 /// Of those that are up, whose era is proven.
@@ -504,8 +510,9 @@ mcp::BearerChallenge McpServers::ask_for_challenge(const mcp::TokenKey& key) {
         const std::scoped_lock lock(mutex_);
         return upstream_settings(key.source, server->second, options_, {});
     }();
-    settings.connection.owner = key.owner;
-    if (!waited_for_->wait_for(connect_once(std::move(settings.connection)))) return {};
+    if (!settings) return {};
+    settings->connection.owner = key.owner;
+    if (!waited_for_->wait_for(connect_once(std::move(settings->connection)))) return {};
     return last().value_or(mcp::BearerChallenge{});
 }
 

@@ -24,11 +24,11 @@
 namespace crab::gateway {
 
 /// A configured MCP server as the settings of an upstream. `folder`: in which its program has one
-/// to run in, unless it says where.
-mcp::UpstreamSettings upstream_settings(const std::string& source,
-                                        const config::McpServerOptions& server,
-                                        const config::McpOptions& options,
-                                        const std::filesystem::path& folder);
+/// to run in, unless it says where. Errors: kInvalidArgs for TLS files that cannot be used.
+Result<mcp::UpstreamSettings> upstream_settings(const std::string& source,
+                                                const config::McpServerOptions& server,
+                                                const config::McpOptions& options,
+                                                const std::filesystem::path& folder);
 
 /// How it shows itself to that server: kUser also where nothing is said, for then the server may
 /// ask for a login. Reads the key's file. Errors: kInvalidArgs.
@@ -79,6 +79,8 @@ private:
     void run();
     net::EventLoop& home() { return loop_->at(0); }
     /// What runs for this server from now on; any that could not be is left out, and said so.
+    Result<mcp::UpstreamSettings> usable_settings(const std::string& source,
+                                                  const config::McpServerOptions& server);
     void put(const std::string& source, const config::McpServerOptions& server);
     mcp::UpstreamAuth auth_of(const std::string& source);
     Result<mcp::LoginOptions> login_options(std::string_view server, std::string_view principal,

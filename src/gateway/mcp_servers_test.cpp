@@ -17,7 +17,7 @@ TEST(McpServerSettings, AProgramRunsInAFolderOfItsOwnWithFewVariables) {
     server.args = {"-y", "a b"};
     server.env["API_KEY"].text = Secret<std::string>("s3cret");
     ::setenv("CRAB_TEST_OF_MCP_SERVERS", "x", 1);
-    auto settings = upstream_settings("files", server, {}, "/state/mcp_work");
+    auto settings = upstream_settings("files", server, {}, "/state/mcp_work").value();
     const mcp::UpstreamChild& child = *settings.connection.child;
     EXPECT_EQ(child.folder, "/state/mcp_work/files")
         << "not the state folder: some programs offer all that is where they run";
@@ -26,7 +26,7 @@ TEST(McpServerSettings, AProgramRunsInAFolderOfItsOwnWithFewVariables) {
     EXPECT_THAT(child.environment, Not(Contains(StartsWith("CRAB_TEST_OF_MCP_SERVERS"))));
     server.cwd = "/srv/files";
     server.sandbox.emplace();
-    settings = upstream_settings("files", server, {}, "/state/mcp_work");
+    settings = upstream_settings("files", server, {}, "/state/mcp_work").value();
     EXPECT_EQ(settings.connection.child->folder, "/srv/files");
     EXPECT_THAT(settings.connection.child->environment, Contains("HOME=/tmp"));
 }
@@ -38,7 +38,7 @@ TEST(McpServerSettings, AServerOverHttpHasItsHeadersOrALogin) {
         << "it may ask for one";
     server.auth.headers["X-Key"].text = Secret<std::string>("k");
     EXPECT_EQ(upstream_auth("hub", server)->kind, mcp::UpstreamAuth::Kind::kNone);
-    const auto settings = upstream_settings("hub", server, {}, "/state/mcp_work");
+    const auto settings = upstream_settings("hub", server, {}, "/state/mcp_work").value();
     EXPECT_FALSE(settings.connection.child);
     EXPECT_THAT(settings.connection.headers, ElementsAre(testing::Pair("X-Key", "k")));
     server.auth = {};
