@@ -1411,7 +1411,7 @@ class Checks(CliTest):
         )
         done = self.crab("gateway", "check", "--config", bad)
         self.assertEqual(done.returncode, 1)
-        self.assertTrue(done.stderr.startswith(f"{bad}: "), done.stderr)
+        self.assertTrue(done.stderr.startswith(f"{bad}:2: "), done.stderr)
         self.assertIn("(unclosed", done.stderr)
         answer = json.loads(self.crab("gateway", "check", "--config", bad, "-o", "json").stdout)
         self.assertFalse(answer["valid"])

@@ -115,6 +115,7 @@ Result<void> PeerListener::listen() {
                               .access = access,
                               .budgets = uses_.context.budgets});
     net::HttpServerOptions options;
+    options.proven_at_open = true;
     options.max_connections = kMostConnections;
     options.tls = std::move(*tls);
     options.connection.max_queued_bytes = config().limits.outgoing_queue_bytes;

@@ -206,6 +206,7 @@ class Door(PeerListenerCase):
             peer.connect()
         status = peer.connect().sock.recv(4096).decode().split(" ")[1]
         self.assertEqual(status, "503")
+        self.assertEqual(self.peer().ask("GET", "/healthz")[0], 200, "there is room for others")
 
 
 class Routes(PeerListenerCase):

@@ -98,7 +98,9 @@ class RestartTest(TaskCase):
 
     def test_a_call_that_was_out_when_it_was_killed_is_of_unknown_outcome(self) -> None:
         client = self.open("legacy")
-        task = self.begin(client, "slow_compute", seconds=60)
+        task = self.begin(
+            client, "test_reconnection"
+        )  # no task of the server's: it is a call there
         client = self.restart()
         state = self.end_of(client, task)
         self.assertEqual(state["status"], "completed")
@@ -130,7 +132,7 @@ class RestartTest(TaskCase):
     def test_the_answer_to_a_question_from_before_a_restart_is_an_unknown_outcome(self) -> None:
         self.task_after = "1m"  # the question comes first, however slow this machine is
         client = self.open("legacy", FORMS)
-        first = {"name": "confirm_delete", "arguments": {"filename": "x"}}
+        first = {"name": "test_elicitation", "arguments": {"message": "x"}}
         asked = client.request("tools/call", first)
         self.assertEqual(asked["resultType"], "input_required")
         client = self.restart()

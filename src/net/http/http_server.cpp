@@ -20,8 +20,10 @@ HttpServer::HttpServer(EventLoop& loop, HttpService& service, HttpServerOptions 
       service_(service),
       options_(std::move(options)),
       date_(loop.clock()),
-      slots_({options_.max_connections, options_.max_at_work_of_one}, options_.count,
-             [this] { check_stopped(); }) {}
+      slots_({.all = options_.max_connections,
+              .at_work_of_one_owner = options_.max_at_work_of_one,
+              .proven_at_open = options_.proven_at_open},
+             options_.count, [this] { check_stopped(); }) {}
 
 HttpServer::~HttpServer() {
     for (const auto& acceptor : acceptors_) acceptor->close();

@@ -29,6 +29,7 @@ struct HttpServerOptions {
     /// Of them, those of one principal on which something is served; beyond: 429. 0: half of them,
     /// but at least 8
     std::size_t max_at_work_of_one = 0;
+    bool proven_at_open = false;  ///< HttpService::knows() of every connection that may be served
     std::size_t max_pipelined_bytes = 64 * 1024;  ///< kept while a request is being served
     ConnectionLimits connection;
     std::shared_ptr<TlsContext> tls;  ///< null: plain

@@ -34,6 +34,7 @@ void HttpSession::on_open(Connection& connection) {
     exchange_.request_.peer = connection.peer();
     exchange_.request_.tls = connection.is_tls();
     if (server_.service_.knows(connection)) slot_->prove(connection.peer_certificate_der());
+    if (admission_ == Admission::kTooMany && slot_->make_way()) admission_ = Admission::kServed;
     if (admission_ == Admission::kTooMany)
         return refuse(Head::kUnknown, 503, "too many connections; try again later");
     set_deadline(server_.loop().now() + server_.options().first_byte_timeout);

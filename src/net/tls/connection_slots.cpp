@@ -30,6 +30,7 @@ ConnectionSlots::ConnectionSlots(Limits limits, Count count, std::function<void(
       quarter_(std::max(limits.all / 4, kLeastOfOne)),
       most_at_work_(limits.at_work_of_one_owner != 0 ? limits.at_work_of_one_owner
                                                      : std::max(limits.all / 2, kLeastOfOne)),
+      proven_at_open_(limits.proven_at_open),
       count_(count ? std::move(count) : std::make_shared<ConnectionCount>()),
       on_left_(std::move(on_left)) {}
 
@@ -40,7 +41,7 @@ std::shared_ptr<ConnectionSlots::Slot> ConnectionSlots::take() {
 
 /// Newcomers come second, because they may be others' that are about to show who they are.
 void ConnectionSlots::make_way() {
-    const Owner* const largest = find_largest_with_idle();
+    const Owner* const largest = proven_at_open_ ? nullptr : find_largest_with_idle();
     if (largest != nullptr && (newcomers_.empty() || largest->all() > quarter_)) {
         close_idle(*largest);
     } else if (!newcomers_.empty()) {
@@ -49,10 +50,10 @@ void ConnectionSlots::make_way() {
 }
 
 /// Anybody can have this asked thousands of times a second, so not all of them are looked at.
-ConnectionSlots::Owner* ConnectionSlots::find_largest_with_idle() const {
+ConnectionSlots::Owner* ConnectionSlots::find_largest_with_idle(const Owner* other_than) const {
     std::size_t looked_at = 0;
     for (auto each = by_size_.rbegin(); each != by_size_.rend() && looked_at < kLookedAt; ++each) {
-        if (!each->second->idle.empty()) return each->second;
+        if (each->second != other_than && !each->second->idle.empty()) return each->second;
         ++looked_at;
     }
     return nullptr;
@@ -164,6 +165,14 @@ bool ConnectionSlots::Slot::prove(std::string_view owner) {
         too_many_ = slots_.has_too_many(*owner_);
     }
     return !too_many_;
+}
+
+bool ConnectionSlots::Slot::make_way() {
+    if (owner_ == nullptr || !owner_->count) return false;
+    const Owner* const largest = slots_.find_largest_with_idle(owner_);
+    if (largest == nullptr || !largest->count || largest->all() <= owner_->all()) return false;
+    slots_.close_idle(*largest);
+    return true;
 }
 
 bool ConnectionSlots::Slot::work() {

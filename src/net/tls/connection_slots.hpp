@@ -51,6 +51,9 @@ public:
     struct Limits {
         std::size_t all;
         std::size_t at_work_of_one_owner = 0;  ///< 0: half of `all`, but at least 8
+        /// Each connection is proven as it opens: nobody's idle one is closed before it is known
+        /// for whom (Slot::make_way()).
+        bool proven_at_open = false;
     };
 
     /// `on_left` is called whenever a slot is released.
@@ -80,7 +83,7 @@ private:
     };
     void make_way();
     void close(Slot& slot);
-    Owner* find_largest_with_idle() const;
+    Owner* find_largest_with_idle(const Owner* other_than = nullptr) const;
     void close_idle(const Owner& owner);
     void forget_newcomer(Slot& slot);
     void own(Slot& slot, std::string_view owner);
@@ -90,6 +93,7 @@ private:
     }
 
     const std::size_t most_, quarter_, most_at_work_;
+    const bool proven_at_open_;
     const Count count_;
     const std::function<void()> on_left_;
     std::unordered_set<Slot*> slots_;
@@ -114,6 +118,9 @@ public:
     /// last; an empty one is nobody, and has no limit. False: with it the owner has too many at
     /// work; serve nothing.
     bool prove(std::string_view owner);
+    /// For one beyond the limit, once it is proven: the longest idle connection of an owner with
+    /// more than its own makes way for it. False: there is none, and it is refused.
+    bool make_way();
     /// Something is served on its connection from here on, which is then not closed for others; a
     /// new one is idle. False, and nothing has changed: its owner has too many at work.
     bool work();

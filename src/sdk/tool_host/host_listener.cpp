@@ -30,6 +30,7 @@ Result<void> HostListener::start() {
     net::HttpServerOptions server_options;
     server_options.max_connections = kMostConnections;
     server_options.max_at_work_of_one = kMostConnections;  // there is one caller only
+    server_options.proven_at_open = true;
     if (trust_) server_options.tls = trust_->tls();
     server_ = std::make_unique<net::HttpServer>(uses_.loops.first(), *service_,
                                                 std::move(server_options));
