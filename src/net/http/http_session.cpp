@@ -33,10 +33,12 @@ void HttpSession::on_open(Connection& connection) {
     exchange_.request_.connection = &connection;
     exchange_.request_.peer = connection.peer();
     exchange_.request_.tls = connection.is_tls();
-    if (server_.service_.knows(connection)) slot_->prove(connection.peer_certificate_der());
-    if (admission_ == Admission::kTooMany && slot_->make_way()) admission_ = Admission::kServed;
-    if (admission_ == Admission::kTooMany)
+    const bool known = server_.service_.knows(connection);
+    const std::string owner = known ? connection.peer_certificate_der() : std::string();
+    if (admission_ == Admission::kTooMany && !slot_->make_way(owner))
         return refuse(Head::kUnknown, 503, "too many connections; try again later");
+    admission_ = Admission::kServed;
+    if (known) slot_->prove(owner);
     set_deadline(server_.loop().now() + server_.options().first_byte_timeout);
 }
 

@@ -41,7 +41,11 @@ std::shared_ptr<ConnectionSlots::Slot> ConnectionSlots::take() {
 
 /// Newcomers come second, because they may be others' that are about to show who they are.
 void ConnectionSlots::make_way() {
-    const Owner* const largest = proven_at_open_ ? nullptr : find_largest_with_idle();
+    if (proven_at_open_) {
+        if (newcomers_.size() >= quarter_) close(*newcomers_.front());
+        return;
+    }
+    const Owner* const largest = find_largest_with_idle();
     if (largest != nullptr && (newcomers_.empty() || largest->all() > quarter_)) {
         close_idle(*largest);
     } else if (!newcomers_.empty()) {
@@ -50,10 +54,11 @@ void ConnectionSlots::make_way() {
 }
 
 /// Anybody can have this asked thousands of times a second, so not all of them are looked at.
-ConnectionSlots::Owner* ConnectionSlots::find_largest_with_idle(const Owner* other_than) const {
+ConnectionSlots::Owner* ConnectionSlots::find_largest_with_idle(std::string_view other_than) const {
     std::size_t looked_at = 0;
     for (auto each = by_size_.rbegin(); each != by_size_.rend() && looked_at < kLookedAt; ++each) {
-        if (each->second != other_than && !each->second->idle.empty()) return each->second;
+        Owner& owner = *each->second;
+        if (!owner.idle.empty() && (other_than.empty() || owner.name != other_than)) return &owner;
         ++looked_at;
     }
     return nullptr;
@@ -167,10 +172,11 @@ bool ConnectionSlots::Slot::prove(std::string_view owner) {
     return !too_many_;
 }
 
-bool ConnectionSlots::Slot::make_way() {
-    if (owner_ == nullptr || !owner_->count) return false;
-    const Owner* const largest = slots_.find_largest_with_idle(owner_);
-    if (largest == nullptr || !largest->count || largest->all() <= owner_->all()) return false;
+bool ConnectionSlots::Slot::make_way(std::string_view owner) {
+    if (owner.empty()) return false;
+    const Owner* const largest = slots_.find_largest_with_idle(owner);
+    if (largest == nullptr || !largest->count) return false;
+    if (largest->all() <= slots_.count_->of(owner)->all.load(kRelaxed) + 1) return false;
     slots_.close_idle(*largest);
     return true;
 }

@@ -51,8 +51,8 @@ public:
     struct Limits {
         std::size_t all;
         std::size_t at_work_of_one_owner = 0;  ///< 0: half of `all`, but at least 8
-        /// Each connection is proven as it opens: nobody's idle one is closed before it is known
-        /// for whom (Slot::make_way()).
+        /// Each connection is proven as it opens: nothing is closed for one before it is known for
+        /// whom (Slot::make_way()), and newcomers have a quarter of `all` beyond it.
         bool proven_at_open = false;
     };
 
@@ -83,7 +83,7 @@ private:
     };
     void make_way();
     void close(Slot& slot);
-    Owner* find_largest_with_idle(const Owner* other_than = nullptr) const;
+    Owner* find_largest_with_idle(std::string_view other_than = {}) const;
     void close_idle(const Owner& owner);
     void forget_newcomer(Slot& slot);
     void own(Slot& slot, std::string_view owner);
@@ -118,9 +118,10 @@ public:
     /// last; an empty one is nobody, and has no limit. False: with it the owner has too many at
     /// work; serve nothing.
     bool prove(std::string_view owner);
-    /// For one beyond the limit, once it is proven: the longest idle connection of an owner with
-    /// more than its own makes way for it. False: there is none, and it is refused.
-    bool make_way();
+    /// For one beyond the limit, before prove(): the longest idle connection of somebody with more
+    /// than `owner` makes way for it. False: there is none. It is refused and stays a newcomer, so
+    /// that whoever does not take the refusal keeps nobody out.
+    bool make_way(std::string_view owner);
     /// Something is served on its connection from here on, which is then not closed for others; a
     /// new one is idle. False, and nothing has changed: its owner has too many at work.
     bool work();

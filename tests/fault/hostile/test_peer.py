@@ -23,6 +23,7 @@ from support.http import request_bytes
 from support.stream import Stream
 
 MIB = 1 << 20
+LIMIT = 256  # connections of the peer listener
 JSON = {"Content-Type": "application/json"}
 
 
@@ -121,11 +122,31 @@ class PeerTest(HostileCase):
             return
         raise AssertionError("another peer was not served")
 
+    def test_a_full_listener_admits_others(self) -> None:
+        request = request_bytes("GET", "/healthz")
+        statuses = []
+        for _ in range(LIMIT):
+            stream, status = self.mail.begin(request)
+            self.hold(stream, most=2 * LIMIT + 100)
+            statuses.append(status)
+        self.assertEqual(set(statuses), {200})
+        slow = self.hold(Stream(self.gateway.peers, 5.0), most=2 * LIMIT + 100)
+        for _ in range(20):  # while another shakes hands
+            self.assertEqual(self.mail.ask(request), 503)
+        slow.socket = self.good.context.wrap_socket(slow.socket)
+        slow.send(request)
+        self.assertIn(b" 200 ", slow.read_until(b"\r\n"))
+        for _ in range(LIMIT + 100):  # refusals that stay open
+            stream, status = self.mail.begin(request)
+            self.hold(stream, most=2 * LIMIT + 100)
+            self.assertEqual(status, 503)
+        self.assertEqual(self.good.ask(request), 200)
+
     def test_idle_connections(self) -> None:
         def idle() -> None:
             stream, status = self.mail.begin(request_bytes("GET", "/healthz"))
-            self.assertEqual(status, 200)
             self.hold(stream, most=400)
+            self.assertIn(status, (200, 503))
 
         self.attack(idle, self.neighbour, workers=4)
 
