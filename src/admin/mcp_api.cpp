@@ -75,19 +75,13 @@ std::unexpected<Error> wrong_approval() {
                 "shown them");
 }
 
-std::string text_member(const json::Value& body, std::string_view name) {
-    const json::Value* const member = body.find(name);
-    return member != nullptr && member->as_string() != nullptr ? *member->as_string() : "";
-}
-
 /// Nobody approves what was not shown: each entry is named with the digest that was shown with it.
 Result<std::vector<McpApproval>> approvals_of(const json::Value& body) {
     std::vector<McpApproval> entries;
     const json::Value* const given = body.find("entries");
     if (given != nullptr && given->as_array() != nullptr) {
         for (const json::Value& one : *given->as_array()) {
-            McpApproval entry{text_member(one, "kind"), text_member(one, "name"),
-                              text_member(one, "digest")};
+            McpApproval entry{one.text("kind"), one.text("name"), one.text("digest")};
             if (entry.kind.empty() || entry.digest.empty()) return wrong_approval();
             entries.push_back(std::move(entry));
         }
@@ -196,8 +190,8 @@ Result<McpServersControl*> McpApi::control_of(std::string_view name) {
 Task<void> McpApi::begin_login(net::HttpExchange& exchange, std::string name) {
     const auto body = body_of(exchange);
     if (!body) co_return;
-    auto work = [this, name, principal = text_member(*body, "principal"),
-                 redirect = text_member(*body, "redirect_uri")]() -> Result<McpLoginBegun> {
+    auto work = [this, name, principal = body->text("principal"),
+                 redirect = body->text("redirect_uri")]() -> Result<McpLoginBegun> {
         auto control = control_of(name);
         if (!control) return fail(std::move(control.error()));
         return (*control)->begin_login(name, principal, redirect);
@@ -210,8 +204,7 @@ Task<void> McpApi::begin_login(net::HttpExchange& exchange, std::string name) {
 Task<void> McpApi::finish_login(net::HttpExchange& exchange, std::string name, std::string login) {
     const auto body = body_of(exchange);
     if (!body) co_return;
-    auto work = [this, name, login,
-                 redirected = text_member(*body, "redirected")]() -> Result<void> {
+    auto work = [this, name, login, redirected = body->text("redirected")]() -> Result<void> {
         auto control = control_of(name);
         if (!control) return fail(std::move(control.error()));
         return (*control)->finish_login(name, login, redirected);
@@ -251,13 +244,13 @@ Task<void> McpApi::list(net::HttpExchange& exchange) {
 Task<void> McpApi::put(net::HttpExchange& exchange, std::string name, McpServersBook::Put how) {
     auto body = body_of(exchange);
     if (!body) co_return;
-    if (how == McpServersBook::Put::kNew) name = text_member(*body, "name");
+    if (how == McpServersBook::Put::kNew) name = body->text("name");
     json::Value* const server = body->find("server");
     if (name.empty() || server == nullptr || !server->is_object())
         co_return exchange.respond_error(400, "INVALID_ARGS",
                                          "name the server, and say in `server` what it is");
     auto work = [this, name, how, server = std::move(*server),
-                 origin = text_member(*body, "origin")]() mutable {
+                 origin = body->text("origin")]() mutable {
         return services_.book.put(name, std::move(server), origin, how);
     };
     const Result<void> done = co_await services_.pool.run(std::move(work));

@@ -1,8 +1,10 @@
 #include "config/check_mcp.hpp"
 
+#include "base/ascii.hpp"
 #include "base/duration_text.hpp"
 #include "config/gateway_config.hpp"
 #include "json/pointer.hpp"
+#include "net/codec/http_text.hpp"
 #include "net/codec/http_url.hpp"
 
 #include <algorithm>
@@ -22,31 +24,13 @@ bool is_safe(const std::optional<net::HttpUrl>& url) {
 
 bool is_safe(const std::string& text) { return is_safe(net::HttpUrl::parse(text)); }
 
-/// A name of RFC 9110.
-bool is_field_name(std::string_view text) {
-    constexpr std::string_view kOthers = "!#$%&'*+-.^_`|~";
-    return !text.empty() && std::ranges::all_of(text, [&](char c) {
-        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-               kOthers.contains(c);
-    });
-}
-
 /// What the gateway says itself in each request.
 bool is_own_field(std::string_view name) {
     constexpr std::array<std::string_view, 8> kOwn{
         "host",       "content-length", "content-type",   "transfer-encoding",
         "connection", "accept",         "mcp-session-id", "mcp-protocol-version"};
-    std::string lower(name);
-    std::ranges::transform(lower, lower.begin(), [](char c) {
-        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    });
+    const std::string lower = lower_case(name);
     return std::ranges::find(kOwn, lower) != kOwn.end() || lower.starts_with("mcp-param-");
-}
-
-bool is_field_value(std::string_view text) {
-    return std::ranges::all_of(text, [](char c) {
-        return c == '\t' || (static_cast<unsigned char>(c) >= ' ' && c != 0x7f);
-    });
 }
 
 std::string below(const std::string& at, std::string_view key) {
@@ -55,11 +39,11 @@ std::string below(const std::string& at, std::string_view key) {
 
 void check_headers(const McpSecretTexts& headers, const std::string& at, Rules& rules) {
     for (const auto& [name, value] : headers) {
-        rules.expect(is_field_name(name), below(at, name),
+        rules.expect(!name.empty() && net::all_of_class(name, net::kTokenChar), below(at, name),
                      "is not named like a header field, such as Authorization");
         rules.expect(!is_own_field(name), below(at, name),
                      "is a header field that the gateway writes itself; leave it out");
-        rules.expect(is_field_value(value.text.reveal()), below(at, name),
+        rules.expect(net::all_of_class(value.text.reveal(), net::kValueChar), below(at, name),
                      "has a line break or another control character, which no header field can "
                      "hold");
     }

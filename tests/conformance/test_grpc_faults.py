@@ -10,6 +10,7 @@ import struct
 import threading
 
 import grpc
+from support.flood import call_fields
 from support.tool_service import ToolServiceClient, tool_call, tool_pb
 from support.wait import eventually
 from test_grpc import GrpcCase, Status
@@ -133,20 +134,7 @@ class BadBytesTest(RawCase):
     def test_unfinished_messages_of_one_connection_cost_a_bounded_part_of_memory(self) -> None:
         self.assert_serves()
         before = self.gateway.forget_peak()
-        token = self.gateway.caller_token()
-        fields = {
-            ":method": "POST",
-            ":scheme": "http",
-            ":path": "/sw4rm.tool.ToolService/Call",
-            ":authority": "test",
-            "content-type": "application/grpc",
-            "te": "trailers",
-            "authorization": f"Bearer {token}",
-        }
-        block = b"".join(
-            b"\x00" + bytes([len(name)]) + name.encode() + bytes([len(value)]) + value.encode()
-            for name, value in fields.items()
-        )
+        block = call_fields(self.gateway.caller_token())
         raw = self.connect()
         raw.sendall(_PREFACE + frame(_SETTINGS))
         reader = threading.Thread(target=self.read_all, args=(raw,), daemon=True)

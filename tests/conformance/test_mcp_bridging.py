@@ -9,15 +9,11 @@ import unittest
 from collections.abc import Iterator
 from typing import Any
 
-from support.mcp import ERAS, McpCase, McpError, Message, await_state, child
+from support.mcp import ERAS, McpCase, McpError, Message, await_state, child, text_of
 from support.wait import eventually
 
 SOURCES = ("legacy-http", "legacy-stdio", "modern-http", "modern-stdio")
 WATCHED = "test://watched-resource"
-
-
-def text_of(result: Message) -> str:
-    return result["content"][0]["text"]
 
 
 class BridgingCase(McpCase):

@@ -10,14 +10,10 @@ import unittest
 from typing import Any
 
 from support.device import tool
-from support.mcp import ERAS, McpCase, McpError, Message, await_state
+from support.mcp import ERAS, McpCase, McpError, Message, await_state, text_of
 
 SOURCES = ("legacy", "modern")
 UPLOADS = ("artifacts", "tool_call_request.deadline_ms")
-
-
-def text_of(result: Message) -> str:
-    return result["content"][0]["text"]
 
 
 class CallsCase(McpCase):

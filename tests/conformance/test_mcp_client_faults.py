@@ -9,14 +9,10 @@ import threading
 import unittest
 from typing import Any
 
-from support.mcp import McpCase, McpError, Message, await_state, link_to
+from support.mcp import McpCase, McpError, Message, await_state, link_to, text_of
 from support.wait import eventually
 
 MODERN = "2026-07-28"
-
-
-def text_of(result: Message) -> str:
-    return result["content"][0]["text"]
 
 
 class ClientCase(McpCase):

@@ -7,7 +7,7 @@ import unittest
 from typing import Any
 
 from support.gateway import Gateway
-from support.mcp import CAPABILITIES, LegacyClient, McpCase, Message, await_state
+from support.mcp import CAPABILITIES, LegacyClient, McpCase, await_state, text_of
 from support.wait import eventually
 
 from mcp_links import HttpLink, SseLink  # isort: skip  # found through support.mcp
@@ -15,10 +15,6 @@ from mcp_links import HttpLink, SseLink  # isort: skip  # found through support.
 
 def sse_link(gateway: Gateway, headers: dict[str, str] | None = None) -> SseLink:
     return SseLink(f"http://localhost:{gateway.public[1]}/mcp/sse", headers, timeout=20)
-
-
-def text_of(result: Message) -> str:
-    return result["content"][0]["text"]
 
 
 class SseTest(McpCase):

@@ -22,14 +22,11 @@ from support.mcp import (
     child,
     link_to,
     mcp_config,
+    text_of,
 )
 from support.wait import eventually
 
 LISTS = ("tools", "resources", "prompts")
-
-
-def text_of(result: Message) -> str:
-    return result["content"][0]["text"]
 
 
 class StreamsCase(McpCase):

@@ -22,14 +22,11 @@ from support.mcp import (
     child,
     faulty,
     servers_of,
+    text_of,
 )
 from support.wait import eventually
 
 MIB = 1 << 20
-
-
-def text_of(result: Message) -> str:
-    return result["content"][0]["text"]
 
 
 def code_of(result: Message) -> str:

@@ -6,6 +6,7 @@
 #include "base/process/pipe.hpp"
 #include "hosts/command/command_cgroup.hpp"
 #include "hosts/command/init/tool_record.hpp"
+#include "hosts/command/memory_file.hpp"
 #include "hosts/command/process_tree.hpp"
 #include "hosts/command/scratch_folder.hpp"
 #include "hosts/command/slirp_network.hpp"
@@ -22,7 +23,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -43,22 +43,6 @@ constexpr std::chrono::milliseconds kLastOutput{200};
 constexpr std::uint64_t kFileInMemory = 2048;
 constexpr std::size_t kErrorTail = 64 * 1024;
 constexpr std::size_t kChunk = 64 * 1024;
-
-Descriptor file_of(std::string_view text) {
-    Descriptor file(::memfd_create("crab-sandbox", MFD_CLOEXEC));
-    if (!file.is_open() ||
-        ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
-        return Descriptor();
-    ::lseek(file.get(), 0, SEEK_SET);
-    return file;
-}
-
-/// As bubblewrap reads its options from a file.
-std::string ended_by_nul(const std::vector<std::string>& words) {
-    std::string text;
-    for (const std::string& word : words) text.append(word).push_back('\0');
-    return text;
-}
 
 std::string next_group_name() {
     static std::atomic<std::uint64_t> number{0};
@@ -164,11 +148,12 @@ private:
     /// bubblewrap, which tells in `info` who its first process is, and holds that back until
     /// `block` is written to.
     int spawn_namespaces(SandboxDescriptors inside) {
-        const Descriptor resolver =
-            request_.network == NetworkAccess::kOutbound ? file_of(kSlirpResolver) : Descriptor();
+        const Descriptor resolver = request_.network == NetworkAccess::kOutbound
+                                        ? memory_file(kSlirpResolver)
+                                        : Descriptor();
         inside.resolver = resolver.get();
         const Descriptor options =
-            file_of(ended_by_nul(bubblewrap_options(abilities_, request_, inside)));
+            memory_file(ended_by_nul(bubblewrap_options(abilities_, request_, inside)));
         if (!options.is_open()) return ENOMEM;
         std::vector<std::string> words{abilities_.bubblewrap.string(), "--args",
                                        std::to_string(options.get()), "--"};

@@ -1,6 +1,7 @@
 #include "hosts/command/server_sandbox.hpp"
 
 #include "hosts/command/init_supervisor.hpp"
+#include "hosts/command/memory_file.hpp"
 #include "hosts/command/seccomp_filter.hpp"
 
 #include <algorithm>
@@ -10,7 +11,6 @@
 #include <iterator>
 #include <utility>
 
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -24,18 +24,6 @@ constexpr std::uint32_t kMostProcesses = 1024;
 constexpr std::uint64_t kAnyMemory = std::uint64_t{1} << 46;
 /// The sandbox has its own; those of the host show other processes and take devices over.
 constexpr std::array kNeverShown{"/proc", "/dev", "/sys"};
-
-/// As bubblewrap reads its options from a file.
-Descriptor file_of(const std::vector<std::string>& words) {
-    std::string text;
-    for (const std::string& word : words) text.append(word).push_back('\0');
-    Descriptor file(::memfd_create("crab-sandbox", MFD_CLOEXEC));
-    if (!file.is_open() ||
-        ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
-        return Descriptor();
-    ::lseek(file.get(), 0, SEEK_SET);
-    return file;
-}
 
 bool is_within(const fs::path& folder, const fs::path& path) {
     return std::ranges::mismatch(folder, path).in1 == folder.end();
@@ -183,7 +171,7 @@ Result<SupervisedProgram> ServerSandbox::confine(ChildProgram program) const {
     const SandboxRequest request = request_for(program);
     const SandboxDescriptors inside{
         .status = supervisor->status(), .control = supervisor->control(), .filter = filter_.get()};
-    Descriptor options = file_of(bubblewrap_options(abilities_, request, inside));
+    Descriptor options = memory_file(ended_by_nul(bubblewrap_options(abilities_, request, inside)));
     if (!options.is_open())
         return fail(ErrorCode::kUnavailable, "no file for the options of a sandbox");
     std::vector<int> inherited{options.get(), filter_.get()};

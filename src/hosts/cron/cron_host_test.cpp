@@ -1,8 +1,6 @@
 #include "hosts/cron/cron_host.hpp"
 
-#include "base/task/test_loop.hpp"
-#include "core/call/test_tools.hpp"
-#include "core/pipeline/pipeline.hpp"
+#include "core/pipeline/test_host_pipeline.hpp"
 #include "hosts/cron/cron_tools.hpp"
 #include "hosts/cron/test_cron_store.hpp"
 #include "json/value.hpp"
@@ -26,55 +24,29 @@ struct Caller {
                 isolation_key, key;
 };
 
-/// The host behind a pipeline, which checks schemas as it does for every front.
-struct CronHostTest : testing::Test {
-    TestLoop loop;
-    BlockingPool pool{1}, host_pool{1};
-    IdSource ids{loop.clock, 1}, host_ids{loop.clock, 2};
-    core::Registry registry;
-    Published<core::CallRules> rules{std::make_shared<const core::CallRules>()};
-    core::Ledger ledger{loop.clock, {}};
-    core::EarlyCancels early_cancels;
-    std::shared_ptr<core::AuditStoreMemory> audit_store =
-        std::make_shared<core::AuditStoreMemory>();
-    core::AuditLog audit{audit_store, pool, loop.clock};
-    std::optional<core::Pipeline> pipeline;
+struct CronStores {
     CronStoreMemory store;
     TimeZones zones;
     std::atomic<int> woken = 0;
+};
+
+struct CronHostTest : CronStores, core::TestHostPipeline, testing::Test {
     std::uint64_t calls = 0;
 
     CronHostTest() {
         core::CallRules set;
-        set.policy = core::policy_of();
         set.callers_are_gateways = true;   // the host as such takes what its gateway says
-        set.rates = std::make_shared<core::RateLimits>(std::vector<core::RateRule>{});
-        rules.set(std::make_shared<const core::CallRules>(std::move(set)));
-        const auto host = std::make_shared<CronHost>(
-            CronHost::Services{.store = store,
-                               .zones = zones,
-                               .pool = host_pool,
-                               .clock = loop.clock,
-                               .ids = host_ids,
-                               .timers_here = [this]() -> TimerWheel& { return loop.timers; },
-                               .on_created = [this] { ++woken; }});
-        std::vector<core::ToolRef> tools;
-        for (core::ToolSpec& spec : cron_tools()) {
-            auto tool = core::make_tool(std::move(spec)).value();
-            tool->host = host;
-            registry.reserve(tool->spec.name);
-            tools.push_back(std::move(tool));
-        }
-        registry.change(ConnectionId{}, tools, {});
-        pipeline.emplace(core::CallServices{.clock = loop.clock,
-                                            .registry = registry,
-                                            .rules = rules,
-                                            .ledger = ledger,
-                                            .early_cancels = early_cancels,
-                                            .audit = audit},
-                         loop.executor(), loop.timers, ids);
+        serve(cron_tools(),
+              std::make_shared<CronHost>(
+                  CronHost::Services{.store = store,
+                                     .zones = zones,
+                                     .pool = host_pool,
+                                     .clock = loop.clock,
+                                     .ids = host_ids,
+                                     .timers_here = [this]() -> TimerWheel& { return loop.timers; },
+                                     .on_created = [this] { ++woken; }}),
+              std::move(set));
     }
-    ~CronHostTest() override { audit.flush_and_wait(); }
 
     core::Outcome call(const std::string& tool, const std::string& args,
                        const Caller& caller = {}) {
@@ -302,16 +274,7 @@ TEST_F(CronHostTest, AStoreThatHangsHoldsNoCallBeyondItsDeadline) {
         made.tenant = "acme";
         made.context.agent_id = "butler";
         made.context.session_id = "s1";
-        made.timeout = 1s;
-        core::FrameSink sink;
-        const auto started =
-            loop.start(pipeline->run(core::AuthenticatedCall(made, principal), sink));
-        ASSERT_TRUE(loop.run(pool.run([] { return Result<void>{}; }))) << "it is recorded";
-        loop.settle();
-        EXPECT_FALSE(started->ended());
-        loop.advance(2s);
-        ASSERT_TRUE(started->ended()) << tool;
-        EXPECT_EQ(started->get().outcome->error().code, ErrorCode::kTimeout) << tool;
+        expect_timeout(std::move(made), principal);
     }
     go_on.set_value();
     host_pool.settle();

@@ -1,8 +1,6 @@
 #include "hosts/memory/memory_host.hpp"
 
-#include "base/task/test_loop.hpp"
-#include "core/call/test_tools.hpp"
-#include "core/pipeline/pipeline.hpp"
+#include "core/pipeline/test_host_pipeline.hpp"
 #include "hosts/memory/memory_tools.hpp"
 
 #include <array>
@@ -29,45 +27,19 @@ public:
     std::atomic<std::size_t> asked = 0;
 };
 
-/// The host behind a pipeline; its pool is not that of the audit log.
-struct MemoryHostTest : testing::Test {
-    TestLoop loop;
-    BlockingPool pool{1};
+struct MemoryStores {
     CountingStore store;
-    BlockingPool host_pool{1};
-    IdSource ids{loop.clock, 1}, host_ids{loop.clock, 2};
-    core::Registry registry;
-    Published<core::CallRules> rules{std::make_shared<const core::CallRules>()};
-    core::Ledger ledger{loop.clock, {}};
-    core::EarlyCancels early_cancels;
-    core::AuditLog audit{std::make_shared<core::AuditStoreMemory>(), pool, loop.clock};
-    std::shared_ptr<MemoryHost> host = std::make_shared<MemoryHost>(
-        store, host_pool, loop.clock, host_ids, [this]() -> TimerWheel& { return loop.timers; });
-    std::optional<core::Pipeline> pipeline;
+};
+
+struct MemoryHostTest : MemoryStores, core::TestHostPipeline, testing::Test {
     core::PrincipalRef ann = core::principal_of("caller/ann");
 
     MemoryHostTest() {
-        core::CallRules set;
-        set.policy = core::policy_of();
-        set.rates = std::make_shared<core::RateLimits>(std::vector<core::RateRule>{});
-        rules.set(std::make_shared<const core::CallRules>(std::move(set)));
-        std::vector<core::ToolRef> tools;
-        for (core::ToolSpec& spec : memory_tools()) {
-            auto tool = core::make_tool(std::move(spec)).value();
-            tool->host = host;
-            registry.reserve(tool->spec.name);
-            tools.push_back(std::move(tool));
-        }
-        registry.change(ConnectionId{}, tools, {});
-        pipeline.emplace(core::CallServices{.clock = loop.clock,
-                                            .registry = registry,
-                                            .rules = rules,
-                                            .ledger = ledger,
-                                            .early_cancels = early_cancels,
-                                            .audit = audit},
-                         loop.executor(), loop.timers, ids);
+        serve(memory_tools(),
+              std::make_shared<MemoryHost>(store, host_pool, loop.clock, host_ids,
+                                           [this]() -> TimerWheel& { return loop.timers; }),
+              {});
     }
-    ~MemoryHostTest() override { audit.flush_and_wait(); }
 };
 
 TEST_F(MemoryHostTest, AStoreThatHangsHoldsNoCallBeyondItsDeadline) {
@@ -81,15 +53,7 @@ TEST_F(MemoryHostTest, AStoreThatHangsHoldsNoCallBeyondItsDeadline) {
         made.id = tool;
         made.tool = tool;
         made.args = args;
-        made.timeout = 1s;
-        core::FrameSink sink;
-        const auto started = loop.start(pipeline->run(core::AuthenticatedCall(made, ann), sink));
-        ASSERT_TRUE(loop.run(pool.run([] { return Result<void>{}; }))) << "it is recorded";
-        loop.settle();
-        EXPECT_FALSE(started->ended());
-        loop.advance(2s);
-        ASSERT_TRUE(started->ended()) << tool;
-        EXPECT_EQ(started->get().outcome->error().code, ErrorCode::kTimeout) << tool;
+        expect_timeout(std::move(made), ann);
     }
     go_on.set_value();
     host_pool.settle();

@@ -98,8 +98,8 @@ def over_tls(first: bytes, protocol: str = "http/1.1") -> Callable[[Address], so
     return begin
 
 
-def _call_head(token: str, flags: int) -> bytes:
-    """The frame that begins a gRPC call; its fields are literal (RFC 7541, 6.2.2)."""
+def call_fields(token: str) -> bytes:
+    """The header block of a gRPC call; its fields are literal (RFC 7541, 6.2.2)."""
     fields = {
         ":method": "POST",
         ":scheme": "http",
@@ -109,10 +109,15 @@ def _call_head(token: str, flags: int) -> bytes:
         "te": "trailers",
         "authorization": f"Bearer {token}",
     }
-    block = b"".join(
+    return b"".join(
         b"\0" + bytes([len(name)]) + name.encode() + bytes([len(value)]) + value.encode()
         for name, value in fields.items()
     )
+
+
+def _call_head(token: str, flags: int) -> bytes:
+    """The frame that begins a gRPC call."""
+    block = call_fields(token)
     return len(block).to_bytes(3, "big") + bytes([1, flags]) + (1).to_bytes(4, "big") + block
 
 

@@ -42,6 +42,11 @@ def mcp_config(servers: Mapping[str, Mapping[str, Any]], **options: Any) -> dict
     }
 
 
+def text_of(result: Message) -> str:
+    """Of a result's first block."""
+    return result["content"][0]["text"]
+
+
 def servers_of(gateway: Gateway) -> dict[str, dict[str, Any]]:
     """What the gateway says of its MCP servers, by name."""
     answer = gateway.admin_request("GET", "/v1/mcp/servers")

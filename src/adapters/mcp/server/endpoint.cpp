@@ -332,8 +332,7 @@ void Endpoint::take_notification(Session& session, const Message& message) {
             session.take_response(*message.id, std::unexpected(client_error(message.error)));
         return;
     }
-    if (message.method == "notifications/initialized") return;
-    if (message.method != "notifications/cancelled") return;  // unknown ones are ignored
+    if (message.method != "notifications/cancelled") return;  // others mean nothing here
     const auto raw = json::find_raw(message.params, "requestId");
     if (const auto id = raw ? RequestId::read(*raw) : std::nullopt) session.cancel(*id);
 }

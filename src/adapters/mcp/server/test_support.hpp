@@ -3,6 +3,7 @@
 #include "adapters/mcp/server/endpoints.hpp"
 #include "base/task/blocking_pool.hpp"
 #include "base/task/waiter.hpp"
+#include "base/test_wait.hpp"
 #include "core/approvals/test_approval_store.hpp"
 #include "core/call/function_host.hpp"
 #include "core/call/inquirer.hpp"
@@ -321,15 +322,6 @@ protected:
         const std::string id = answer.field("Mcp-Session-Id");
         EXPECT_EQ(id.size(), 64u);
         return fmt::format("Mcp-Session-Id: {}\r\n", id);
-    }
-    template <class F>
-    static bool until(F done) {
-        const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-        while (!done()) {
-            if (std::chrono::steady_clock::now() > limit) return false;
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        }
-        return true;
     }
 
     std::string path = "/mcp";  ///< of requests

@@ -1,6 +1,7 @@
 #include "adapters/mcp/upstreams/upstreams.hpp"
 
 #include "adapters/mcp/upstreams/test_support.hpp"
+#include "base/test_wait.hpp"
 #include "core/call/test_tools.hpp"
 #include "net/http/test_support.hpp"
 #include "trust/test_pin_store.hpp"
@@ -51,15 +52,6 @@ struct McpUpstreams : testing::Test {
         settings.connection.url = std::move(url);
         settings.pin = pin;
         return settings;
-    }
-    template <class F>
-    static bool until(F done) {
-        const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-        while (!done()) {
-            if (std::chrono::steady_clock::now() > limit) return false;
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        }
-        return true;
     }
     bool lists(const std::string& source) const {
         for (const UpstreamStatus& each : upstreams->status())
