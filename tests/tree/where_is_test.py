@@ -1,4 +1,4 @@
-"""Twenty questions "where is …?", each answered within two steps: ARCHITECTURE.md names the file,
+"""Questions "where is …?", each answered within two steps: ARCHITECTURE.md names the file,
 or a folder whose README.md names it."""
 
 import itertools
@@ -29,6 +29,10 @@ QUESTIONS = {
     "floods of HTTP/2": "src/net/http2/http2_session.cpp",
     "the audit log on disk": "src/store/sqlite/audit_store_sqlite.cpp",
     "the reading of the configuration": "src/config/read_config.cpp",
+    "what decides the era of an MCP client": "src/adapters/mcp/wire/post_meaning.cpp",
+    "how the era of an MCP server is found out": "src/adapters/mcp/client/mcp_connector.cpp",
+    "which resources and prompts MCP servers have listed": "src/adapters/mcp/wire/catalogs.cpp",
+    "which tools an MCP client gets to see": "src/adapters/mcp/server/tool_lists.cpp",
 }
 
 
@@ -44,9 +48,9 @@ def names_in(text: str) -> set[str]:
 
 
 class WhereIsTest(unittest.TestCase):
-    def test_twenty_questions_are_answered_within_two_steps(self) -> None:
+    def test_the_questions_are_answered_within_two_steps(self) -> None:
         named = names_in((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"))
-        self.assertEqual(len(QUESTIONS), 20)
+        self.assertGreaterEqual(len(QUESTIONS), 20)
         for question, path in QUESTIONS.items():
             with self.subTest(question=question):
                 file = Path(path)
