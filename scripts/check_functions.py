@@ -4,11 +4,11 @@
 usage: check_functions.py [ROOT]
   ROOT   the checkout to look at (default: the one this script is in)
 
-Looked at: C++ in src/, include/, test/, tests/, clients/, examples/ and bench/, and the lines of
-Python's functions there and in scripts/. Lines are counted from the one that opens the body to the
-one that closes it (Python: from `def`); a lambda or a local class belongs to the function around
-it. Parameters count where a function is defined. Files whose first line says "Made by" are left
-alone.
+Looked at: C++, and the lines of Python's functions, in the whole tree: in a checkout what git
+knows, in an export all but build/ and node_modules/. Lines are counted from the one that opens the
+body to the one that closes it (Python: from `def`); a lambda or a local class belongs to the
+function around it. Parameters count where a function is defined. Files whose first line says
+"Made by" are left alone.
 
 A function that is clearer in one piece, or with all its parameters, says why, in the comment above
 it or on its first line:
@@ -25,10 +25,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import check_columns
+
 LINES = 60
 PARAMETERS = 6
-FOLDERS = "src include test tests clients examples bench scripts".split()
-SKIPPED = {"node_modules", "build", "corpus"}
+SKIPPED = "tests/fuzz/corpus/"
 
 # What holds no code: numbers come first, for the quotes in 1'000 begin no character.
 NO_CODE = re.compile(
@@ -231,21 +232,34 @@ def python_problems(source: str) -> Iterator[tuple[int, str]]:
             yield node.lineno, f"a function of {count} lines, and {LINES} are the most"
 
 
-def problems(name: str, source: str) -> list[tuple[int, str]]:
-    """Line and text of each violation in the file `name`."""
+def problems(ending: str, source: str) -> list[tuple[int, str]]:
+    """Line and text of each violation in a file with that ending."""
     if "Made by" in source.split("\n", 1)[0]:
         return []
-    if name.endswith(".py"):
+    if ending == ".py":
         return sorted(python_problems(source))
     return sorted(set(Cpp(source).problems()))
 
 
-def files(root: Path) -> Iterator[Path]:
-    for folder in FOLDERS:
-        for path in sorted((root / folder).rglob("*")):
-            if path.suffix in (".cpp", ".hpp", ".py") and path.is_file():
-                if not SKIPPED & set(path.relative_to(root).parts):
-                    yield path
+def language(path: Path) -> str:
+    """The ending of a file of C++ or Python, which a script's first line may say; else nothing."""
+    if path.suffix in (".cpp", ".hpp", ".py"):
+        return path.suffix
+    if path.suffix:
+        return ""
+    with path.open("rb") as file:
+        first = file.readline(100)
+    return ".py" if first.startswith(b"#!") and b"python" in first else ""
+
+
+def files(root: Path) -> Iterator[tuple[Path, str]]:
+    """Each file to look at, and its language()."""
+    for name in check_columns.files(root):
+        path = root / name
+        if name.startswith(SKIPPED) or path.is_symlink():
+            continue
+        if ending := language(path):
+            yield path, ending
 
 
 def main(words: list[str]) -> int:
@@ -254,9 +268,9 @@ def main(words: list[str]) -> int:
         return 0
     root = Path(words[0]) if words else Path(__file__).resolve().parent.parent
     count = looked_at = 0
-    for path in files(root):
+    for path, ending in files(root):
         looked_at += 1
-        for line, problem in problems(path.name, path.read_text(encoding="utf-8")):
+        for line, problem in problems(ending, path.read_text(encoding="utf-8")):
             print(f"{path.relative_to(root)}:{line}: {problem}")
             count += 1
     print(f"{count} violations in {looked_at} files", file=sys.stderr)

@@ -74,7 +74,17 @@ class CheckFunctionsTest(unittest.TestCase):
         self.assertEqual(self.said_of(text, "tests/a.py"), "")
         said = self.said_of("\n" + text + "    pass\n", "tests/a.py")
         self.assertIn("tests/a.py:2: a function of 61 lines", said)
-        self.assertEqual(self.said_of("# long: one table of cases\n" + text + text, "a/b.py"), "")
+        reason = "# long: one table of cases\n"
+        self.assertEqual(self.said_of(reason + text + "    pass\n", "tests/a.py"), "")
+
+    def test_no_folder_is_forgotten_and_a_script_needs_no_ending(self) -> None:
+        text = "def work():\n" + "    pass\n" * 60
+        for name in ("a.py", "cmake/pch/a.py", "anything/new/a.py"):
+            with self.subTest(name=name):
+                self.assertIn(f"{name}:1: a function of 61 lines", self.said_of(text, name))
+        script = "#!/usr/bin/env python3\n" + text
+        self.assertIn("bench/run:2: a function of 61 lines", self.said_of(script, "bench/run"))
+        self.assertEqual(self.said_of("#!/bin/sh\n" + text, "bench/run"), "")
 
     def test_six_parameters_are_good_and_one_more_is_named(self) -> None:
         self.assertEqual(self.said_of(f"void work({SEVEN[:-7]}) {{}}\n"), "")
