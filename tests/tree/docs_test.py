@@ -1,6 +1,9 @@
 """What the pages point to exists: files behind links, and paths and modules that ARCHITECTURE.md
 names."""
+import fnmatch
+import json
 import re
+import subprocess
 import unittest
 from pathlib import Path
 
@@ -13,6 +16,22 @@ def pages() -> list[Path]:
     for name in sorted(TOP):
         found += (ROOT / name).rglob("*.md")
     return found
+
+
+def unnamed(stems: set[str], text: str) -> set[str]:
+    """Which of these files a page does not name: in backticks, or by a pattern such as
+    `*_command.cpp` there. Its ending may be left out."""
+    named = {
+        re.sub(r"\.(hpp|cpp|\*)$", "", name).rpartition("/")[2]
+        for quoted in re.findall(r"`([^`]+)`", text)
+        for name in re.findall(r"[\w./*]+", quoted)
+    }
+    patterns = [name for name in named if "*" in name and re.search(r"\w{3}", name)]
+    return {
+        stem
+        for stem in stems - named
+        if not any(fnmatch.fnmatchcase(stem, pattern) for pattern in patterns)
+    }
 
 
 class DocsTest(unittest.TestCase):
@@ -59,6 +78,16 @@ class DocsTest(unittest.TestCase):
         self.assertGreater(len(files), 60)
         self.assertEqual(files - named, set())
 
+    def test_continuous_integration_knows_its_targets(self) -> None:
+        script = ROOT / ".ci/run"
+        told = subprocess.run([script, "--help"], capture_output=True, text=True, timeout=30)
+        self.assertIn("usage: .ci/run [alone]", told.stdout)
+        self.assertIn("--preset alone", script.read_text(encoding="utf-8"))
+        presets = json.loads((ROOT / "CMakePresets.json").read_text(encoding="utf-8"))
+        self.assertIn("alone", [preset["name"] for preset in presets["buildPresets"]])
+        other = subprocess.run([script, "nothing"], capture_output=True, text=True, timeout=30)
+        self.assertEqual((other.returncode, other.stdout), (2, ""))
+
     def test_every_folder_of_code_has_a_short_readme(self) -> None:
         without = []
         for name in ("src", "tests", "bench", "examples"):
@@ -76,6 +105,27 @@ class DocsTest(unittest.TestCase):
                 elif len(readme.read_text(encoding="utf-8").splitlines()) > 40:
                     without.append(f"{readme.relative_to(ROOT)}: above 40 lines")
         self.assertEqual(without, [])
+
+    def test_the_readme_of_a_folder_names_its_files(self) -> None:
+        missing = []
+        for readme in sorted((ROOT / "src").rglob("README.md")):
+            stems = {
+                path.stem
+                for path in readme.parent.glob("*.[ch]pp")
+                if not re.search(r"(^test_|_test$|_bench$|_fuzz$)", path.stem)
+            }
+            missing += [
+                f"{readme.parent.relative_to(ROOT)}: {stem}"
+                for stem in sorted(unnamed(stems, readme.read_text(encoding="utf-8")))
+            ]
+        self.assertEqual(missing, [])
+
+    def test_a_name_in_backticks_or_a_pattern_there_names_a_file(self) -> None:
+        stems = {"pool", "fair_pool", "pool_run", "call_command", "calls_command", "loop"}
+        text = (
+            "A fair pool: `fair_pool.*`, with `pool_run.hpp`; `*_command.cpp`; no `loops` and loop"
+        )
+        self.assertEqual(unnamed(stems, text), {"pool", "loop"})
 
 
 if __name__ == "__main__":
