@@ -71,8 +71,13 @@ public:
         environment();
         limits();
         left_over();
-        if (to_.find("command") == nullptr && to_.find("url") == nullptr)
-            return fail(ErrorCode::kInvalidArgs, "it has neither a command nor a URL");
+        if (to_.find("command") == nullptr && to_.find("url") == nullptr) {
+            const bool is_extension =
+                kind_ == ClientKind::kZed && from_.find("settings") != nullptr;
+            return fail(ErrorCode::kInvalidArgs,
+                        is_extension ? "an extension of the editor starts it: see crab mcp add"
+                                     : "it has neither a command nor a URL");
+        }
         to_.set("pin", "ask");
         ImportedServer made;
         made.server = std::move(to_);
@@ -335,6 +340,7 @@ private:
     void limits() {
         if (kind_ == ClientKind::kGemini || kind_ == ClientKind::kOpencode)
             duration("timeout", "timeout", 1);
+        if (kind_ == ClientKind::kZed) duration("timeout", "timeout", 1000);
         duration("startup_timeout_sec", "start_timeout", 1000);
         duration("startup_timeout_ms", "start_timeout", 1);
         duration("tool_timeout_sec", "timeout", 1000);

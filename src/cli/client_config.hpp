@@ -62,6 +62,8 @@ struct GatewayEntry {
     std::string url;  ///< empty: `argv`
     std::vector<std::string> argv;
 };
+/// Stands in an entry where a person has to write a token, for the client reads it from nowhere.
+inline constexpr std::string_view kTokenToFillIn = "<token>";
 /// The text of the client's file with the entry `crab` in it; `before` may be empty.
 /// Errors: kInvalidArgs when `before` cannot be read, or the client has no such form.
 Result<std::string> with_gateway(ClientKind client, std::string_view before,

@@ -76,6 +76,8 @@ TEST_F(ClientConfig, CursorHasAFileOfVariables) {
     EXPECT_EQ(servers.at("local").server,
               value(R"({"command":"python","args":["/work/tools/mcp_server.py"],"pin":"ask",)"
                     R"("env":{"ONE":"1","TWO":"2 3","API_KEY":"t0ken"}})"));
+    EXPECT_EQ(servers.at("remote").server.resolve("/auth/headers")->dump(),
+              R"({"Authorization":"Bearer t0ken"})");
     EXPECT_THAT(servers.at("remote").notes, ElementsAre(HasSubstr("auth")));
 }
 
@@ -104,6 +106,44 @@ TEST_F(ClientConfig, ZedsCommandMayBeAnObject) {
                     R"("env":{"DATABASE_URL":"postgres://x"},"pin":"ask"})"));
     EXPECT_EQ(servers.at("plain").server,
               value(R"({"command":"some-command","args":["arg-1"],"pin":"ask"})"));
+}
+
+TEST_F(ClientConfig, ZedsTimesAreSecondsAndItsExtensionsAreNoServers) {
+    const auto all = read_client_file(ClientKind::kZed, text_of("zed.settings.json"), context());
+    ASSERT_TRUE(all) << all.error().message;
+    const auto find = [&](std::string_view name) {
+        return *std::ranges::find(*all, name, &ImportedServer::in_file);
+    };
+    EXPECT_EQ(find("slow").server,
+              value(R"({"command":"slow-mcp","timeout":"900000ms","max_timeout":"900000ms",)"
+                    R"("enabled":false,"pin":"ask"})"));
+    EXPECT_EQ(find("remote").server,
+              value(R"({"url":"https://example.com/mcp","timeout":"30000ms","pin":"ask",)"
+                    R"("auth":{"headers":{"Authorization":"Bearer t1"}}})"));
+    EXPECT_THAT(find("remote").notes, ElementsAre(HasSubstr("oauth")));
+    EXPECT_TRUE(find("github").server.is_null());
+    EXPECT_THAT(find("github").notes, ElementsAre(HasSubstr("an extension of the editor")));
+}
+
+/// What each documents as required: Cursor the type of a program, Zed a token as it stands.
+TEST_F(ClientConfig, TheGatewaysEntryHasWhatItsClientNeeds) {
+    const auto entry = [](ClientKind client, const char* root, const GatewayEntry& gateway) {
+        const auto text = with_gateway(client, "", gateway);
+        EXPECT_TRUE(text) << text.error().message;
+        return value(*text).resolve(root)->dump();
+    };
+    const GatewayEntry program{.url = {}, .argv = {"/usr/bin/crab", "mcp", "stdio"}};
+    const GatewayEntry remote{.url = "http://127.0.0.1:42617/mcp", .argv = {}};
+    EXPECT_EQ(entry(ClientKind::kCursor, "/mcpServers/crab", program),
+              R"({"type":"stdio","command":"/usr/bin/crab","args":["mcp","stdio"]})");
+    EXPECT_EQ(entry(ClientKind::kCursor, "/mcpServers/crab", remote),
+              R"({"url":"http://127.0.0.1:42617/mcp",)"
+              R"("headers":{"Authorization":"Bearer ${env:CRAB_TOKEN}"}})");
+    EXPECT_EQ(entry(ClientKind::kZed, "/context_servers/crab", program),
+              R"({"source":"custom","command":"/usr/bin/crab","args":["mcp","stdio"]})");
+    EXPECT_EQ(entry(ClientKind::kZed, "/context_servers/crab", remote),
+              R"({"url":"http://127.0.0.1:42617/mcp",)"
+              R"("headers":{"Authorization":"Bearer <token>"}})");
 }
 
 /// A file from elsewhere, which would have the gateway's secrets sent to its own server.

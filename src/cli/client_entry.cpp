@@ -43,7 +43,8 @@ Value remote_entry(ClientKind client, const std::string& url) {
         case ClientKind::kOpencode:
             return with_token(Value::object({{"type", "remote"}, {"url", url}, {"enabled", true}}),
                               "{env:CRAB_TOKEN}");
-        case ClientKind::kZed:
+        case ClientKind::kZed:  // reads no variables
+            return with_token(Value::object({{"url", url}}), kTokenToFillIn);
         case ClientKind::kClaudeDesktop:
         case ClientKind::kCodex: break;
     }
@@ -57,7 +58,8 @@ Value entry_of(ClientKind client, const GatewayEntry& entry) {
                               {"command", texts(entry.argv.begin(), entry.argv.end())},
                               {"enabled", true}});
     Value made = Value::object();
-    if (client == ClientKind::kVsCode || client == ClientKind::kClaudeCode)
+    if (client == ClientKind::kVsCode || client == ClientKind::kClaudeCode ||
+        client == ClientKind::kCursor)
         made.set("type", "stdio");
     if (client == ClientKind::kZed) made.set("source", "custom");
     made.set("command", entry.argv.front());

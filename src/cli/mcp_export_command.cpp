@@ -73,8 +73,10 @@ int run(const McpExport& options) {
     if (options.file.has_parent_path()) fs::create_directory(options.file.parent_path(), ignored);
     if (const auto written = replace_file(options.file, *after); !written)
         return report(written.error());
-    print_line(
-        printable(fmt::format("{} names crab now; restart the client", options.file.string())));
+    const bool lacks_token = !options.url.empty() && client == ClientKind::kZed;
+    print_line(printable(fmt::format(
+        "{} names crab now; {}restart the client", options.file.string(),
+        lacks_token ? fmt::format("write a token where it says {}, and ", kTokenToFillIn) : "")));
     return kExitOk;
 }
 
