@@ -164,6 +164,7 @@ peers:
 """
 # Words of `crab policy test --as`, its exit code, and how its line begins.
 POLICY_ANSWERS = (
+    (["oauth/login/ann", "call", "disk_usage"], 0, "allow"),
     (
         ["subscriber/log", "events.publish:cron.triggered"],
         0,
@@ -1310,10 +1311,13 @@ class Checks(CliTest):
                 ["grpc.tls", "/nonexistent/c"],
             ),
             (
-                "mcp:\n  servers:\n    a:\n      url: https://x.example\n      auth:\n"
-                "        client_credentials: {issuer: 'https://i', client_id: c,\n"
-                "          key_file: /nonexistent/key.pem}",
-                [":7: mcp.servers.a.auth.client_credentials.key_file: /nonexistent/key.pem cannot"],
+                "mcp:\n  servers:\n    a:\n      url: https://x.example\n"
+                "      tls: {ca: /nonexistent/ca}\n      auth: {client_credentials: "
+                "{issuer: 'https://i', client_id: c,\n          key_file: /nonexistent/key}}",
+                [
+                    ":5: mcp.servers.a.tls.ca: /nonexistent/ca cannot",
+                    ":7: mcp.servers.a.auth.client_credentials.key_file: /nonexistent/key cannot",
+                ],
             ),
             (
                 "hooks: [{name: night, type: command, run: [/nonexistent/hook]}]",
@@ -1369,7 +1373,7 @@ class Checks(CliTest):
         good = self.write(
             "good.yaml",
             "policy: [{principal: '*'}, {principal: 'c*'}, {principal: 'agent/butler'}, "
-            "{principal: 'tool_*/x'}, {principal: 'local/1000'}]\n"
+            "{principal: 'tool_*/x'}, {principal: 'local/1000'}, {principal: 'oauth/login/*'}]\n"
             f"hosts: [{{name: dice, unix: {self.folder}/not-yet.sock}}]\n",
         )
         done = self.crab("gateway", "check", "--config", good)
@@ -1696,6 +1700,15 @@ class Mcp(CliTest):
         self.good("mcp", "import", "--from", "codex", "--yes")
         self.assertEqual(self.names(), ["fixed", "context7", "figma"])
         self.assertEqual(self.crab("mcp", "import", "--from", "cursor", "--yes").returncode, 5)
+
+    def test_an_import_leaves_out_what_an_export_has_written(self):
+        file = f"{self.folder}/exported.json"
+        for more in ((), ("--at", "http://127.0.0.1:1")):
+            self.good("mcp", "export", "--for", "cursor", "--file", file, *more)
+            done = self.crab("mcp", "import", "--from", "cursor", file, "--yes")
+            self.assertEqual(done.returncode, 2, done.stdout)
+            self.assertIn("left out: it is what crab mcp export writes", done.stdout)
+        self.assertEqual(self.names(), ["fixed"])
 
     def test_an_entry_is_printed_or_put_into_the_clients_file(self):
         entry = json.loads(self.good("mcp", "export", "--for", "claude-desktop"))

@@ -98,6 +98,27 @@ void print_plan(const ImportedServer& server) {
     for (const std::string& note : server.notes) print_line("  note: " + printable(note));
 }
 
+/// What `crab mcp export` writes: with that behind it a gateway would call itself.
+bool is_of_a_gateway(const ImportedServer& server) {
+    const json::Value& made = server.server;
+    if (!text_of(made, "url").empty()) return server.in_file == "crab";
+    const auto& args = items_of(made, "args");
+    const auto is = [&](std::size_t at, std::string_view word) {
+        return at < args.size() && args[at].as_string() != nullptr && *args[at].as_string() == word;
+    };
+    return fs::path(text_of(made, "command")).filename() == "crab" && is(0, "mcp") &&
+           is(1, "stdio");
+}
+
+void leave_out_gateways(std::vector<ImportedServer>& servers) {
+    for (ImportedServer& server : servers) {
+        if (!is_of_a_gateway(server)) continue;
+        server.server = json::Value();
+        server.name.clear();
+        server.notes = {"it is what crab mcp export writes; crab mcp add takes another gateway"};
+    }
+}
+
 /// Names that the gateway has become `-2`.
 void avoid(std::vector<ImportedServer>& servers, const json::Value& known) {
     std::set<std::string, std::less<>> taken;
@@ -173,6 +194,7 @@ int run(const McpImport& options) {
         return report(fail(servers.error().code,
                            fmt::format("{}: {}", file->string(), servers.error().message))
                           .error());
+    leave_out_gateways(*servers);
     const auto known = accepted(client->get(std::string(kAddedServers)));
     if (!known) return report(known.error());
     avoid(*servers, *known);

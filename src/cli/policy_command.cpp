@@ -39,9 +39,10 @@ Result<core::Principal> principal_of(const PolicyTest& options) {
     core::Principal principal =
         trust::principal_named(options.as, options.roles.empty() ? std::nullopt : roles);
     if (principal.roles.empty())
-        return fail(ErrorCode::kInvalidArgs,
-                    "--as: begins with caller/, device/, agent/, local/, tool_host/, subscriber/, "
-                    "listener/ or operator/; else name its roles with --role");
+        return fail(
+            ErrorCode::kInvalidArgs,
+            "--as: begins with caller/, oauth/, device/, agent/, local/, tool_host/, subscriber/, "
+            "listener/ or operator/; else name its roles with --role");
     return principal;
 }
 

@@ -23,8 +23,9 @@ namespace fs = std::filesystem;
 
 /// What the ids of principals begin with (trust/named_principal.cpp; agent/: the turns that events
 /// start).
-const std::vector<std::string> kPrincipalKinds{"caller",    "device",     "local",    "agent",
-                                               "tool_host", "subscriber", "listener", "operator"};
+const std::vector<std::string> kPrincipalKinds{"caller",     "oauth",    "device",
+                                               "local",      "agent",    "tool_host",
+                                               "subscriber", "listener", "operator"};
 
 class Look {
 public:
@@ -155,12 +156,11 @@ private:
     void mcp_server(const std::string& name, const config::McpServerOptions& server) {
         if (!server.enabled) return;
         const std::string key = fmt::format("mcp.servers.{}", name);
-        const auto& own = server.auth.client_credentials;
-        if (own && !own->key_file.empty() && ::access(own->key_file.c_str(), R_OK) != 0)
-            problem(
-                fmt::format("{}.auth.client_credentials.key_file: {} cannot be read; it has to "
-                            "exist and be readable by this user",
-                            key, own->key_file.string()));
+        if (const auto& own = server.auth.client_credentials)
+            readable(key + ".auth.client_credentials.key_file", own->key_file);
+        readable(key + ".tls.ca", server.tls.ca);
+        readable(key + ".tls.cert", server.tls.cert);
+        readable(key + ".tls.key", server.tls.key);
         if (!server.command.empty() && !is_program(server.command))
             warning(
                 fmt::format("{}.command: {} is not a program that can be run here; name it "
@@ -170,6 +170,12 @@ private:
         if (!server.cwd.empty() && !fs::is_directory(server.cwd, error))
             warning(fmt::format("{}.cwd: {} is not a folder; make it, or leave cwd out", key,
                                 server.cwd.string()));
+    }
+
+    void readable(const std::string& key, const fs::path& file) {
+        if (file.empty() || ::access(file.c_str(), R_OK) == 0) return;
+        problem(fmt::format("{}: {} cannot be read; it has to exist and be readable by this user",
+                            key, file.string()));
     }
 
     void principal(const std::string& key, const std::string& pattern) {

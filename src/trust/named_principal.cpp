@@ -17,6 +17,7 @@ struct Kind {
 };
 
 const std::array kKinds{Kind{"caller/", {Role::kCaller}, Proof::kBearerToken},
+                        Kind{"oauth/", {Role::kCaller}, Proof::kBearerToken},
                         Kind{"device/", {Role::kDevice}, Proof::kBearerToken},
                         Kind{"local/", {Role::kOperator}, Proof::kLocalSocket},
                         Kind{"tool_host/", {Role::kToolHost}, Proof::kCertificate},
