@@ -5,8 +5,8 @@
 include(GoogleTest)
 include(CrabPrecompiled)
 
-# For modules that say UNITY (docs/decisions/0019).
-option(CRAB_UNITY "Compile some modules eight files at a time" ON)
+# Modules that do not say SEPARATE (docs/decisions/0019).
+option(CRAB_UNITY "Compile most modules eight files at a time" ON)
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
 
 # For a target that has to have a source and has none.
@@ -31,12 +31,12 @@ function(crab_show_headers target)
   target_include_directories(${target} PUBLIC ${shown})
 endfunction()
 
-# crab_module(name [UNITY] [ROOM room] [LINKS target...] [TEST_LINKS target...]): the module, its
+# crab_module(name [SEPARATE] [ROOM room] [LINKS target...] [TEST_LINKS target...]): the module, its
 # fuzzers and benchmarks, and its unit tests: an executable <name>_test, or with ROOM a part of
-# crab_room(room). UNITY: eight files are compiled as one that includes them, which pays where they
-# read the same dear headers; what is local to a file then has a name that the folder has once.
+# crab_room(room). Eight files are compiled as one that includes them, so what is local to a file
+# has a name that the folder has once; with SEPARATE each is compiled by itself.
 function(crab_module name)
-  cmake_parse_arguments(ARG "UNITY" "ROOM" "LINKS;TEST_LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "SEPARATE" "ROOM" "LINKS;TEST_LINKS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS *.cpp)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_(test|bench|fuzz)\\.cpp$")
@@ -48,7 +48,7 @@ function(crab_module name)
     set(sources ${CMAKE_BINARY_DIR}/no_code.cpp)
   endif()
   add_library(crab_${name} OBJECT ${sources})
-  if(ARG_UNITY AND CRAB_UNITY)
+  if(CRAB_UNITY AND NOT ARG_SEPARATE)
     set_target_properties(crab_${name} PROPERTIES UNITY_BUILD ON)
   endif()
   crab_show_headers(crab_${name})

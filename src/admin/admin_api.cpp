@@ -4,6 +4,7 @@
 #include "admin/pairing_wire.hpp"
 #include "base/encoding.hpp"
 #include "json/writer.hpp"
+#include "net/codec/http_text.hpp"
 #include "net/codec/url.hpp"
 #include "net/http/http_error.hpp"
 
@@ -17,7 +18,6 @@
 namespace crab::admin {
 namespace {
 
-constexpr std::string_view kJson = "application/json";
 constexpr std::string_view kMetricsType = "text/plain; version=0.0.4";
 
 void append_running(json::Writer& writer, const core::RunningCallInfo& call) {
@@ -178,14 +178,14 @@ void AdminApi::add_device_routes(net::Routes<core::PrincipalRef>& routes) {
 Task<void> AdminApi::reload(net::HttpExchange& exchange) {
     auto reload = [this] { return gateway_.reload(); };
     if (const auto reloaded = co_await services_.pool.run(std::move(reload)); reloaded) {
-        exchange.respond(200, kJson, R"({"reloaded":true})");
+        exchange.respond(200, net::kJsonType, R"({"reloaded":true})");
     } else {
         exchange.respond_error(reloaded.error());
     }
 }
 
 void AdminApi::tools(net::HttpExchange& exchange, const core::Principal& principal) {
-    std::string& out = exchange.begin_response(200, kJson);
+    std::string& out = exchange.begin_response(200, net::kJsonType);
     json::Writer writer(out);
     writer.begin_object().key("tools").begin_array();
     for (const auto& [name, tool] : services_.pipeline.list(principal))
@@ -200,7 +200,7 @@ Task<void> AdminApi::calls(net::HttpExchange& exchange) {
     if (const auto given = net::find_query(exchange.request().query(), "limit"))
         std::from_chars(given->data(), given->data() + given->size(), limit);
     const auto recent = co_await services_.audit.latest(std::min(limit, kMost) * 2);
-    std::string& out = exchange.begin_response(200, kJson);
+    std::string& out = exchange.begin_response(200, net::kJsonType);
     json::Writer writer(out);
     writer.begin_object().key("running").begin_array();
     for (const auto& running : gateway_.running()) append_running(writer, running);
@@ -220,7 +220,7 @@ Task<void> AdminApi::calls(net::HttpExchange& exchange) {
 Task<void> AdminApi::call(net::HttpExchange& exchange, std::string id) {
     for (const auto& running : gateway_.running()) {
         if (running.call_id != id) continue;
-        std::string& out = exchange.begin_response(200, kJson);
+        std::string& out = exchange.begin_response(200, net::kJsonType);
         json::Writer writer(out);
         append_running(writer, running);
         exchange.finish_response();
@@ -228,7 +228,7 @@ Task<void> AdminApi::call(net::HttpExchange& exchange, std::string id) {
     }
     const auto record = co_await services_.audit.find_call(id);
     if (record) {
-        exchange.respond(200, kJson, *record);
+        exchange.respond(200, net::kJsonType, *record);
     } else {
         exchange.respond_error(
             404, "NOT_FOUND",
@@ -239,7 +239,7 @@ Task<void> AdminApi::call(net::HttpExchange& exchange, std::string id) {
 void AdminApi::cancel(net::HttpExchange& exchange, const core::Principal& principal,
                       std::string id) {
     const bool found = gateway_.cancel(principal, id) > 0;
-    exchange.respond(200, kJson,
+    exchange.respond(200, net::kJsonType,
                      found ? R"({"status":"cancelling"})" : R"({"status":"not_found"})");
 }
 
@@ -249,7 +249,7 @@ void AdminApi::devices(net::HttpExchange& exchange) {
     for (const auto& token : services_.tokens.list()) list.add_token(token);
     for (const auto& live : gateway_.presence()) list.add_live(live);
     if (gateway_.waiting_tools) list.add_waiting(gateway_.waiting_tools);
-    list.write(exchange.begin_response(200, kJson));
+    list.write(exchange.begin_response(200, net::kJsonType));
     exchange.finish_response();
 }
 
@@ -277,7 +277,7 @@ Task<void> AdminApi::approve_tools(net::HttpExchange& exchange) {
         exchange.respond_error(approved.error());
         co_return;
     }
-    json::Writer writer(exchange.begin_response(200, kJson));
+    json::Writer writer(exchange.begin_response(200, net::kJsonType));
     writer.begin_object().key("approved").begin_array();
     for (const std::string& name : *approved) writer.string(name);
     writer.end_array().end_object();
@@ -312,7 +312,8 @@ Task<void> AdminApi::issue_token(net::HttpExchange& exchange, trust::PairingOffe
                       .device = offer.device}] { return tokens.issue(wanted); };
     const auto issued = co_await services_.pool.run(std::move(issue));
     if (!issued) co_return exchange.respond_error(issued.error());
-    std::string& out = exchange.begin_response(200, kJson, {{"Cache-Control", "no-store"}});
+    std::string& out =
+        exchange.begin_response(200, net::kJsonType, {{"Cache-Control", "no-store"}});
     json::Writer writer(out);
     writer.begin_object()
         .key("token")
@@ -334,7 +335,8 @@ void AdminApi::open_code(net::HttpExchange& exchange, trust::PairingOffer offer)
     const core::Roles roles = offer.roles;
     const auto code = services_.codes.open(std::move(offer));
     if (!code) return exchange.respond_error(code.error());
-    std::string& out = exchange.begin_response(200, kJson, {{"Cache-Control", "no-store"}});
+    std::string& out =
+        exchange.begin_response(200, net::kJsonType, {{"Cache-Control", "no-store"}});
     json::Writer writer(out);
     writer.begin_object()
         .key("code")
@@ -363,7 +365,7 @@ void AdminApi::vouch(net::HttpExchange& exchange) {
             "the body must be a JSON object with `code` and `public_key`, in base64");
     if (const auto vouched = services_.codes.vouch(*code, std::move(*key)); !vouched)
         return exchange.respond_error(vouched.error());
-    exchange.respond(200, kJson, R"({"vouched":true})");
+    exchange.respond(200, net::kJsonType, R"({"vouched":true})");
 }
 
 Task<void> AdminApi::revoke(net::HttpExchange& exchange) {
@@ -380,7 +382,7 @@ Task<void> AdminApi::revoke(net::HttpExchange& exchange) {
     };
     const auto revoked = co_await services_.pool.run(std::move(work));
     if (revoked) {
-        exchange.respond(200, kJson, fmt::format(R"({{"revoked":{}}})", *revoked));
+        exchange.respond(200, net::kJsonType, fmt::format(R"({{"revoked":{}}})", *revoked));
     } else {
         exchange.respond_error(revoked.error());
     }
@@ -393,7 +395,7 @@ void AdminApi::status(net::HttpExchange& exchange) {
     std::size_t tools = 0;
     const auto presence = gateway_.presence();
     for (const auto& live : presence) tools += live.tools;
-    std::string& out = exchange.begin_response(200, kJson);
+    std::string& out = exchange.begin_response(200, net::kJsonType);
     json::Writer writer(out);
     writer.begin_object()
         .key("version")

@@ -3,6 +3,7 @@
 #include "admin/approvals_wire.hpp"
 #include "base/scope_exit.hpp"
 #include "json/element.hpp"
+#include "net/codec/http_text.hpp"
 #include "net/codec/sse.hpp"
 #include "net/http/http_error.hpp"
 
@@ -13,7 +14,6 @@
 namespace crab::admin {
 namespace {
 
-constexpr std::string_view kJson = "application/json";
 constexpr std::string_view kRead = "control.sessions:approvals.read";
 constexpr std::string_view kDecide = "control.sessions:approvals.decide";
 constexpr std::chrono::seconds kKeepAlive{15};
@@ -79,7 +79,7 @@ void ApprovalsApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
 }
 
 void ApprovalsApi::list(net::HttpExchange& exchange) const {
-    json::Writer writer(exchange.begin_response(200, kJson));
+    json::Writer writer(exchange.begin_response(200, net::kJsonType));
     writer.begin_object()
         .key("watchers")
         .unsigned_integer(watchers_)
@@ -97,13 +97,13 @@ void ApprovalsApi::show(net::HttpExchange& exchange, std::string_view id) const 
         return exchange.respond_error(
             404, "NOT_FOUND",
             "no such approval is open or ended lately; crab approvals list shows them");
-    json::Writer writer(exchange.begin_response(200, kJson));
+    json::Writer writer(exchange.begin_response(200, net::kJsonType));
     append_approval(writer, *request->question, request->end);
     exchange.finish_response();
 }
 
 void ApprovalsApi::remembered(net::HttpExchange& exchange) const {
-    json::Writer writer(exchange.begin_response(200, kJson));
+    json::Writer writer(exchange.begin_response(200, net::kJsonType));
     writer.begin_object().key("remembered").begin_array();
     for (const auto& decision : approvals_.remembered()) append_remembered(writer, decision);
     writer.end_array().end_object();
@@ -126,7 +126,7 @@ Task<void> ApprovalsApi::decide(net::HttpExchange& exchange, core::PrincipalRef 
         exchange.respond_error(request.error());
         co_return;
     }
-    json::Writer writer(exchange.begin_response(200, kJson));
+    json::Writer writer(exchange.begin_response(200, net::kJsonType));
     append_approval(writer, *request->question, request->end);
     exchange.finish_response();
 }
@@ -139,7 +139,7 @@ Task<void> ApprovalsApi::forget(net::HttpExchange& exchange, std::string id) {
         exchange.respond_error(forgotten.error());
         co_return;
     }
-    json::Writer writer(exchange.begin_response(200, kJson));
+    json::Writer writer(exchange.begin_response(200, net::kJsonType));
     append_remembered(writer, *forgotten);
     exchange.finish_response();
 }

@@ -23,9 +23,9 @@ int status_of(std::string_view error_type) {
     return 400;
 }
 
-class Reader final : public AnswerReader {
+class MessagesReader final : public AnswerReader {
 public:
-    explicit Reader(AnswerSink& sink) : AnswerReader(sink) {}
+    explicit MessagesReader(AnswerSink& sink) : AnswerReader(sink) {}
 
     Result<void> on_event(std::string_view, std::string_view data) override {
         const auto root = parser_.parse(data);
@@ -217,7 +217,7 @@ bool may_think(const Conversation& messages, const ModelSettings& settings) {
     return true;
 }
 
-void write_picture(json::Writer& writer, const Picture& picture) {
+void write_image(json::Writer& writer, const Picture& picture) {
     if (!picture.base64) return;
     writer.begin_object()
         .key("type")
@@ -248,7 +248,7 @@ void write_blocks(json::Writer& writer, const Message& message, const ToolNames&
                     .key("text")
                     .string_lossy(message.text)
                     .end_object();
-            for (const Picture& picture : message.pictures) write_picture(writer, picture);
+            for (const Picture& picture : message.pictures) write_image(writer, picture);
             writer.end_array();
         } else if (!message.text.empty()) {
             writer.key("content").string_lossy(message.text);
@@ -261,7 +261,7 @@ void write_blocks(json::Writer& writer, const Message& message, const ToolNames&
         message.reasoning.model == *thinker)
         writer.raw(message.reasoning.text);
     if (sees) {
-        for (const Picture& picture : message.pictures) write_picture(writer, picture);
+        for (const Picture& picture : message.pictures) write_image(writer, picture);
     }
     const std::string blind = sees ? std::string() : with_blind_note(message);
     const std::string& text = blind.empty() ? message.text : blind;
@@ -346,7 +346,7 @@ void AnthropicMessages::write(std::string& out, const ModelRequest& request, con
 }
 
 std::unique_ptr<AnswerReader> AnthropicMessages::reader(AnswerSink& sink) const {
-    return std::make_unique<Reader>(sink);
+    return std::make_unique<MessagesReader>(sink);
 }
 
 }  // namespace crab::agent

@@ -11,9 +11,11 @@ namespace {
 
 using json::Element;
 
-class Reader final : public AnswerReader {
+class CompletionsReader final : public AnswerReader {
 public:
-    explicit Reader(AnswerSink& sink) : AnswerReader(sink) { builder_.keeps_reasoning = true; }
+    explicit CompletionsReader(AnswerSink& sink) : AnswerReader(sink) {
+        builder_.keeps_reasoning = true;
+    }
 
     Result<void> on_event(std::string_view, std::string_view data) override {
         if (data.starts_with("[DONE]")) {
@@ -153,7 +155,7 @@ net::OwnedHeaders ChatCompletions::headers(const Secret<std::string>& key) const
 
 namespace {
 
-void write_picture(json::Writer& writer, const Picture& picture) {
+void write_image_url(json::Writer& writer, const Picture& picture) {
     if (!picture.base64) return;
     writer.begin_object().key("type").string("image_url").key("image_url").begin_object();
     writer.key("url")
@@ -171,7 +173,7 @@ void write_tool_pictures(json::Writer& writer, std::vector<const Picture*>& pict
         .key("text")
         .string("[the pictures that the tools gave]")
         .end_object();
-    for (const Picture* picture : pictures) write_picture(writer, *picture);
+    for (const Picture* picture : pictures) write_image_url(writer, *picture);
     writer.end_array().end_object();
     pictures.clear();
 }
@@ -197,7 +199,7 @@ void write_content(json::Writer& writer, const Message& message, bool sees) {
                 .key("text")
                 .string_lossy(message.text)
                 .end_object();
-        for (const Picture& picture : message.pictures) write_picture(writer, picture);
+        for (const Picture& picture : message.pictures) write_image_url(writer, picture);
         writer.end_array();
     } else {
         const std::string blind = sees ? std::string() : with_blind_note(message);
@@ -294,7 +296,7 @@ void ChatCompletions::write(std::string& out, const ModelRequest& request, const
 }
 
 std::unique_ptr<AnswerReader> ChatCompletions::reader(AnswerSink& sink) const {
-    return std::make_unique<Reader>(sink);
+    return std::make_unique<CompletionsReader>(sink);
 }
 
 }  // namespace crab::agent

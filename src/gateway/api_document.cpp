@@ -3,6 +3,7 @@
 #include "adapters/rtp/calls/route_errors.hpp"
 #include "gateway/api_schemas.hpp"
 #include "json/value.hpp"
+#include "net/codec/http_text.hpp"
 #include "net/codec/http_write.hpp"
 
 #include <algorithm>
@@ -19,7 +20,6 @@ namespace {
 using json::Value;
 
 constexpr std::string_view kSchemaFile = ".schema.json";
-constexpr std::string_view kJson = "application/json";
 
 Value text(std::string_view words) { return Value(words); }
 
@@ -145,7 +145,7 @@ Value Document::parameters(const net::Route& route) const {
 }
 
 Value Document::request_body(const net::Route& route) {
-    const std::string_view type = route.request_type.empty() ? kJson : route.request_type;
+    const std::string_view type = route.request_type.empty() ? net::kJsonType : route.request_type;
     Value media = Value::object();
     if (!route.request.empty()) media.set("schema", reference(route.request));
     Value content = Value::object();

@@ -5,7 +5,7 @@
 namespace crab::hosting {
 namespace {
 
-constexpr std::size_t kPoolThreads = 2;   // the store is one connection
+constexpr std::size_t kCronThreads = 2;   // the store is one connection
 
 }  // namespace
 
@@ -15,7 +15,7 @@ HostedCron::HostedCron(std::unique_ptr<store::sqlite::CronStoreSqlite> store, ne
       sink_(std::move(sink)),
       job_ids_(home.clock()),
       event_ids_(home.clock()),
-      pool_(kPoolThreads),
+      pool_(kCronThreads),
       scheduler_({.store = *store_,
                   .zones = zones_,
                   .pool = pool_,

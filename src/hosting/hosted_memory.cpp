@@ -6,7 +6,7 @@
 namespace crab::hosting {
 namespace {
 
-constexpr std::size_t kPoolThreads = 3;   // one commits, the others search
+constexpr std::size_t kMemoryThreads = 3;   // one commits, the others search
 
 }  // namespace
 
@@ -14,7 +14,7 @@ HostedMemory::HostedMemory(std::unique_ptr<store::sqlite::MemoryStoreSqlite> sto
                            const Clock& clock)
     : store_(std::move(store)),
       ids_(clock),
-      pool_(kPoolThreads),
+      pool_(kMemoryThreads),
       host_(*store_, pool_, clock, ids_,
             []() -> TimerWheel& { return net::EventLoop::current()->timers(); }) {}
 

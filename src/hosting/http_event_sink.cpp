@@ -7,7 +7,7 @@
 namespace crab::hosting {
 namespace {
 
-constexpr std::chrono::seconds kPatience{10};
+constexpr std::chrono::seconds kPostTime{10};
 constexpr net::HttpClientOptions kOptions{
     .max_connections = 1, .max_waiting = 16, .max_body_bytes = 64 * 1024};
 
@@ -51,7 +51,7 @@ Task<Result<void>> HttpEventSink::publish(std::string envelope) {
                              .content_type = "application/json",
                              .body = envelope,
                              .headers = {}};
-    const Deadline deadline = loop_.clock().steady_now() + kPatience;
+    const Deadline deadline = loop_.clock().steady_now() + kPostTime;
     const auto reply = co_await client_->send(call, deadline);
     if (!reply) co_return fail(reply.error().error);
     if (reply->status == 202) co_return Result<void>();

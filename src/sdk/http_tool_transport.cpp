@@ -14,8 +14,8 @@ namespace {
 
 constexpr Milliseconds kLongestCall{120'000};
 // the gateway decides about timeouts; this is for one that says nothing
-constexpr Milliseconds kMargin{5'000};
-constexpr Milliseconds kShortAnswer{30'000};
+constexpr Milliseconds kHttpMargin{5'000};
+constexpr Milliseconds kListingTime{30'000};
 constexpr std::size_t kMaxEventBytes = std::size_t{16} << 20;
 
 CallResult no_answer(std::string call_id, ToolError error) {
@@ -82,7 +82,7 @@ public:
           ids_(clock_) {}
 
     std::expected<std::vector<ToolInfo>, ToolError> list() override {
-        const auto response = send("GET", "/v1/tools", {}, "application/json", kShortAnswer);
+        const auto response = send("GET", "/v1/tools", {}, "application/json", kListingTime);
         if (!response) return std::unexpected(to_tool_error(response.error()));
         if (response->status != 200)
             return std::unexpected(read_refusal(response->status, response->body));
@@ -92,7 +92,7 @@ public:
     std::expected<CancelStatus, ToolError> cancel(const std::string& call_id,
                                                   const std::string& tenant_id) override {
         const auto response = send("POST", "/v1/tools/cancel", cancel_request(call_id, tenant_id),
-                                   "application/json", kShortAnswer);
+                                   "application/json", kListingTime);
         if (!response) return std::unexpected(to_tool_error(response.error()));
         const auto status =
             response->status == 200 ? read_cancel_status(response->body) : std::nullopt;
@@ -120,7 +120,7 @@ public:
             };
         }
         const Milliseconds timeout =
-            (options.timeout.count() > 0 ? options.timeout : kLongestCall) + kMargin;
+            (options.timeout.count() > 0 ? options.timeout : kLongestCall) + kHttpMargin;
         const auto response =
             send("POST", "/v1/tools/call", *std::move(body),
                  callbacks != nullptr ? "text/event-stream" : "application/json", timeout, on_body);
@@ -175,7 +175,7 @@ private:
         }
         net::BlockingClient::Options options;
         options.connect_timeout = options_.connect_timeout;
-        options.io_timeout = kLongestCall + kMargin;
+        options.io_timeout = kLongestCall + kHttpMargin;
         options.max_body_bytes = options_.max_reply_bytes;
         options.tls = tls_;
         options.host_header = address_.host;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kTimeChars = 16, kRandomBytes = 16, kSealChars = 48;
 constexpr std::size_t kNonceChars = kTimeChars + 2 * kRandomBytes + kSealChars;
-constexpr std::chrono::minutes kWindow{1};
+constexpr std::chrono::minutes kFailuresCounted{1};
 constexpr std::size_t kMostAddresses = 4096;
 
 std::int64_t milliseconds_of(SteadyTime time) {
@@ -57,10 +57,11 @@ Result<KeySession> DeviceKeys::exchange(std::string_view key_id, std::string_vie
     {
         const std::scoped_lock lock(mutex_);
         if (wrong_.size() >= kMostAddresses)
-            std::erase_if(wrong_,
-                          [&](const auto& entry) { return entry.second.since + kWindow <= now; });
+            std::erase_if(wrong_, [&](const auto& entry) {
+                return entry.second.since + kFailuresCounted <= now;
+            });
         const auto it = wrong_.find(address);
-        if (it != wrong_.end() && it->second.since + kWindow <= now) {
+        if (it != wrong_.end() && it->second.since + kFailuresCounted <= now) {
             wrong_.erase(it);
         } else if (it != wrong_.end() && it->second.count >= kWrongPerMinute) {
             return fail(Error{
@@ -68,7 +69,8 @@ Result<KeySession> DeviceKeys::exchange(std::string_view key_id, std::string_vie
                 .message = "too many wrong signatures from this address: wait a minute",
                 .details = {},
                 .retryable = true,
-                .retry_after = std::chrono::ceil<Milliseconds>(it->second.since + kWindow - now)});
+                .retry_after =
+                    std::chrono::ceil<Milliseconds>(it->second.since + kFailuresCounted - now)});
         }
     }
     auto session = judge(key_id, nonce, signature);

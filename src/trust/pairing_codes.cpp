@@ -11,7 +11,7 @@ namespace crab::trust {
 namespace {
 
 constexpr std::uint64_t kCodes = 1'000'000'000'000;  // twelve digits: 40 bits
-constexpr auto kWindow = std::chrono::minutes(1);
+constexpr auto kTriesCounted = std::chrono::minutes(1);
 
 std::string digits_of(std::string_view code) {
     std::string digits;
@@ -115,19 +115,19 @@ std::vector<PairingCodes::Open>::iterator PairingCodes::find(std::string_view co
 
 Result<void> PairingCodes::count_try(std::string_view remote_address, SteadyTime now) {
     if (tries_.size() >= options_.max_addresses) {
-        std::erase_if(tries_,
-                      [&](const auto& entry) { return entry.second.back() <= now - kWindow; });
+        std::erase_if(
+            tries_, [&](const auto& entry) { return entry.second.back() <= now - kTriesCounted; });
     }
     const std::string address(remote_address);
     const auto found = tries_.find(address);
     if (found == tries_.end() && tries_.size() >= options_.max_addresses) {
-        return limited("too many addresses try to pair: wait a minute", kWindow);
+        return limited("too many addresses try to pair: wait a minute", kTriesCounted);
     }
     std::deque<SteadyTime>& tries = found == tries_.end() ? tries_[address] : found->second;
-    while (!tries.empty() && tries.front() <= now - kWindow) tries.pop_front();
+    while (!tries.empty() && tries.front() <= now - kTriesCounted) tries.pop_front();
     if (tries.size() >= static_cast<std::size_t>(options_.tries_per_minute)) {
         return limited("too many tries to pair from this address: wait",
-                       tries.front() + kWindow - now);
+                       tries.front() + kTriesCounted - now);
     }
     tries.push_back(now);
     return {};

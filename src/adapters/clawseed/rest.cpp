@@ -10,6 +10,7 @@
 #include "crypto/signature.hpp"
 #include "json/display_name.hpp"
 #include "json/writer.hpp"
+#include "net/codec/http_text.hpp"
 #include "net/codec/url.hpp"
 #include "trust/refused_credentials.hpp"
 
@@ -21,8 +22,6 @@
 
 namespace crab::clawseed {
 namespace {
-
-constexpr std::string_view kJson = "application/json";
 
 std::string_view source_type(core::SourceKind kind) {
     switch (kind) {
@@ -91,7 +90,7 @@ void respond_turn(net::HttpExchange& exchange, const core::Outcome& outcome, boo
     if (outcome) {
         const std::string_view body = outcome->content;
         return exchange.respond(
-            200, kJson,
+            200, net::kJsonType,
             replayed ? fmt::format(R"({},"replayed":true}})", body.substr(0, body.size() - 1))
                      : std::string(body));
     }
@@ -136,7 +135,8 @@ Result<std::string> read_own_key(const Result<json::Root>& root) {
 }
 
 void respond_paired(net::HttpExchange& exchange, const trust::IssuedToken& issued) {
-    std::string& out = exchange.begin_response(200, kJson, {{"Cache-Control", "no-store"}});
+    std::string& out =
+        exchange.begin_response(200, net::kJsonType, {{"Cache-Control", "no-store"}});
     json::Writer writer(out);
     writer.begin_object().key("paired").boolean(true).key("persisted").boolean(true);
     if (issued.record.public_key.empty()) {
@@ -153,7 +153,7 @@ void respond_too_many_tries(net::HttpExchange& exchange, const Error& error) {
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(wait).count();
     const std::string text = fmt::format("{}", seconds);
     const net::HttpHeader header{"Retry-After", text};
-    std::string& out = exchange.begin_response(429, kJson, std::span(&header, 1));
+    std::string& out = exchange.begin_response(429, net::kJsonType, std::span(&header, 1));
     json::Writer(out)
         .begin_object()
         .key("error")
@@ -211,7 +211,8 @@ Task<void> Front::pair(net::HttpExchange& exchange) {
 /// A key's holder asks for something to sign. Open to everybody: what it costs is an HMAC, and
 /// nothing is remembered.
 void Front::challenge(net::HttpExchange& exchange) {
-    std::string& out = exchange.begin_response(200, kJson, {{"Cache-Control", "no-store"}});
+    std::string& out =
+        exchange.begin_response(200, net::kJsonType, {{"Cache-Control", "no-store"}});
     json::Writer(out)
         .begin_object()
         .key("nonce")
@@ -244,7 +245,8 @@ void Front::key_token(net::HttpExchange& exchange) {
         return exchange.respond_error(limited ? 429 : 401, token_of(session.error().code),
                                       session.error().message);
     }
-    std::string& out = exchange.begin_response(200, kJson, {{"Cache-Control", "no-store"}});
+    std::string& out =
+        exchange.begin_response(200, net::kJsonType, {{"Cache-Control", "no-store"}});
     json::Writer(out)
         .begin_object()
         .key("token")
@@ -256,7 +258,7 @@ void Front::key_token(net::HttpExchange& exchange) {
 }
 
 void Front::list_tools(net::HttpExchange& exchange, const core::Principal& principal) {
-    std::string& out = exchange.begin_response(200, kJson);
+    std::string& out = exchange.begin_response(200, net::kJsonType);
     json::Writer writer(out);
     writer.begin_object().key("tools").begin_array();
     for (const auto& [name, tool] : services_.pipeline.list(principal)) {
@@ -284,7 +286,7 @@ void Front::status(net::HttpExchange& exchange) {
     const auto uptime = std::chrono::duration_cast<std::chrono::seconds>(
                             loop_.clock().steady_now() - services_.facts.started)
                             .count();
-    std::string& out = exchange.begin_response(200, kJson);
+    std::string& out = exchange.begin_response(200, net::kJsonType);
     json::Writer writer(out);
     const core::TurnAgent agent = services_.runner.agent_of({});
     writer.begin_object()
@@ -357,7 +359,7 @@ Task<void> Front::list_sessions(net::HttpExchange& exchange, core::PrincipalRef 
             sessions, [&](const auto& session) { return session.id.text() == chat->id(); });
         if (!known) sessions.push_back(chat->session());
     }
-    std::string& out = exchange.begin_response(200, kJson);
+    std::string& out = exchange.begin_response(200, net::kJsonType);
     json::Writer writer(out);
     writer.begin_object().key("sessions").begin_array();
     for (const auto& session : sessions) append_session(writer, session);

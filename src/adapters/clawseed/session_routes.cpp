@@ -6,6 +6,7 @@
 #include "base/task/waiter.hpp"
 #include "json/display_name.hpp"
 #include "json/writer.hpp"
+#include "net/codec/http_text.hpp"
 
 #include <atomic>
 #include <initializer_list>
@@ -15,7 +16,6 @@
 namespace crab::clawseed {
 namespace {
 
-constexpr std::string_view kJson = "application/json";
 constexpr std::chrono::seconds kAborting{5};  // for a turn to say that it was running
 
 std::string_view name_of(ChatState state) {
@@ -86,7 +86,7 @@ Task<void> Front::session_messages(const Request& request) {
     };
     const auto messages = co_await services_.hub.services().store_pool.run(std::move(read));
     if (!messages) co_return respond_store_error(request.exchange, messages.error());
-    json::Writer writer(request.exchange.begin_response(200, kJson));
+    json::Writer writer(request.exchange.begin_response(200, net::kJsonType));
     writer.begin_object().key("session_id").string(id).key("messages").begin_array();
     for (const auto& message : *messages) {
         if (!core::is_shown(message.role, message.content)) continue;
@@ -107,7 +107,7 @@ Task<void> Front::session_messages(const Request& request) {
 Task<void> Front::session_state(const Request& request) {
     const auto own = co_await own_session(request);
     if (!own) co_return;
-    json::Writer writer(request.exchange.begin_response(200, kJson));
+    json::Writer writer(request.exchange.begin_response(200, net::kJsonType));
     writer.begin_object()
         .key("session_id")
         .string(request.arguments["session_id"])
@@ -149,7 +149,7 @@ Task<void> Front::rename_session(const Request& request) {
     if (const auto renamed = co_await services_.hub.services().store_pool.run(std::move(rename));
         !renamed)
         co_return respond_store_error(exchange, renamed.error());
-    json::Writer(exchange.begin_response(200, kJson))
+    json::Writer(exchange.begin_response(200, net::kJsonType))
         .begin_object()
         .key("session_id")
         .string(request.arguments["session_id"])
@@ -177,7 +177,7 @@ Task<void> Front::delete_session(const Request& request) {
     if (const auto removed = co_await services_.hub.services().store_pool.run(std::move(remove));
         !removed)
         co_return respond_store_error(exchange, removed.error());
-    json::Writer(exchange.begin_response(200, kJson))
+    json::Writer(exchange.begin_response(200, net::kJsonType))
         .begin_object()
         .key("deleted")
         .boolean(true)
@@ -201,7 +201,8 @@ Task<void> Front::abort_session(const Request& request) {
         aborted = answer->running;
     }
     request.exchange.respond(
-        200, kJson, aborted ? R"({"status":"aborted"})" : R"({"status":"no_active_response"})");
+        200, net::kJsonType,
+        aborted ? R"({"status":"aborted"})" : R"({"status":"no_active_response"})");
 }
 
 }  // namespace crab::clawseed

@@ -7,7 +7,7 @@
 namespace crab::sw4rm {
 namespace {
 
-constexpr Milliseconds kRequestTime{10'000};
+constexpr Milliseconds kMessageTime{10'000};
 
 ToolDescriptor descriptor_of(std::string_view name, const core::Tool& tool) {
     const core::ToolSpec& spec = tool.spec;
@@ -34,7 +34,7 @@ std::string_view provider_id_of(const core::Tool& tool) {
 }
 
 Task<void> ConnectorService::describe_tools(Rpc rpc, core::PrincipalRef principal) {
-    const Deadline due = rpc.grpc().loop().now() + kRequestTime;
+    const Deadline due = rpc.grpc().loop().now() + kMessageTime;
     const auto message = co_await rpc.grpc().read_only(due);
     if (!message) {
         rpc.fail(message.error());
@@ -71,7 +71,7 @@ Task<void> ConnectorService::describe_tools(Rpc rpc, core::PrincipalRef principa
 }
 
 Task<void> ConnectorService::register_provider(Rpc rpc, core::PrincipalRef principal) {
-    const Deadline due = rpc.grpc().loop().now() + kRequestTime;
+    const Deadline due = rpc.grpc().loop().now() + kMessageTime;
     const auto message = co_await rpc.grpc().read_only(due);
     if (!message) {
         rpc.fail(message.error());

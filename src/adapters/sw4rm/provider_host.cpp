@@ -3,6 +3,7 @@
 #include "base/scope_exit.hpp"
 #include "core/call/id_at_host.hpp"
 #include "json/parser.hpp"
+#include "net/codec/http_text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -15,7 +16,6 @@ namespace {
 
 constexpr std::chrono::seconds kGrace{5};  // let the provider's own timeout error arrive first
 constexpr std::size_t kMostKept = std::size_t{1} << 20;  // of streamed output, as the ledger
-constexpr std::string_view kJson = "application/json";
 
 Duration to_wire_duration(std::chrono::nanoseconds time) {
     const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
@@ -27,16 +27,17 @@ core::ToolResult result_of(ToolServiceClient::Answer answer, json::Parser& parse
     const ScopeExit done([&] { parser.shrink(); });
     core::ToolResult result;
     const std::string_view type = answer.content_type;
-    if (type.starts_with(kJson) && parser.parse(answer.data)) {
+    if (type.starts_with(net::kJsonType) && parser.parse(answer.data)) {
         result.kind = core::ContentKind::kJson;
     } else if ((type.empty() || type.starts_with("text/")) &&
                simdjson::validate_utf8(answer.data.data(), answer.data.size())) {
         result.kind = core::ContentKind::kText;
     } else {
         result.kind = core::ContentKind::kBytes;
-        result.content_type = type.empty() || type.starts_with("text/") || type.starts_with(kJson)
-                                  ? "application/octet-stream"
-                                  : answer.content_type;
+        result.content_type =
+            type.empty() || type.starts_with("text/") || type.starts_with(net::kJsonType)
+                ? "application/octet-stream"
+                : answer.content_type;
     }
     result.content = std::move(answer.data);
     result.usage.output_bytes = answer.bytes;
@@ -160,7 +161,7 @@ Task<core::Outcome> ProviderHost::run(core::AdmittedCall call, core::FrameSink& 
         .call = {.call_id = call_id,
                  .tool_name = call.tool().spec.name,
                  .provider_id = options_.provider_id,
-                 .content_type = is_json ? kJson : call.call().body_type,
+                 .content_type = is_json ? net::kJsonType : call.call().body_type,
                  .args = is_json ? call.args() : call.call().body,
                  .policy = *policy},
         .metadata = metadata,

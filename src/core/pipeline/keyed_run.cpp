@@ -16,7 +16,7 @@ KeyedRun::Known refused(ErrorCode code, std::string message) {
     return refused(fail(code, std::move(message)).error());
 }
 
-KeyedRun::Known conflict() {
+KeyedRun::Known key_conflict() {
     return refused(ErrorCode::kConflict,
                    "this idempotency key was used with other content; use a new one");
 }
@@ -31,7 +31,7 @@ Task<KeyedRun::Known> KeyedRun::begin(LedgerKey key, std::string_view what, Cont
             services_.ledger.admit(key, content_of(content), services_.home, services_.timers);
         switch (answer.admission) {
             case Admission::kNew: ticket_ = std::move(answer.ticket); break;
-            case Admission::kConflict: co_return conflict();
+            case Admission::kConflict: co_return key_conflict();
             case Admission::kBusy:
                 co_return refused(ErrorCode::kAlreadyInProgress,
                                   "the first request with this key is still running");
@@ -78,7 +78,7 @@ Task<KeyedRun::Known> KeyedRun::begin(LedgerKey key, std::string_view what, Cont
         co_return Known{.outcome = entry->outcome, .replayed = true};
     }
     ticket_ = {};
-    if (entry->status == LedgerStatus::kConflict) co_return conflict();
+    if (entry->status == LedgerStatus::kConflict) co_return key_conflict();
     co_return refused(ErrorCode::kOutcomeUnknown,
                       fmt::format("this request was begun at {} and the gateway stopped before its "
                                   "end: look at what it did, then use a new key",

@@ -14,6 +14,8 @@
 /// allocation.
 namespace crab::net {
 
+inline constexpr std::string_view kJsonType = "application/json";
+
 enum CharClass : std::uint8_t {
     kTokenChar = 1,   ///< RFC 9110 section 5.6.2, tchar
     /// RFC 3986, and what browsers leave unescaped in queries (`|{}^` and backtick); never `"#<>\`

@@ -1,6 +1,7 @@
 #include "net/http/route_answers.hpp"
 
 #include "base/error_code.hpp"
+#include "net/codec/http_text.hpp"
 #include "net/http/http_error.hpp"
 
 #include <span>
@@ -9,7 +10,6 @@
 namespace crab::net {
 namespace {
 
-constexpr std::string_view kJson = "application/json";
 /// What pages may send, of the fields that a browser does not send by itself.
 constexpr std::string_view kSharedRequestHeaders =
     "Authorization, Content-Digest, Content-Type, Crab-Away-Wait-Ms, Crab-Lease, If-None-Match, "
@@ -59,7 +59,7 @@ void refuse(HttpExchange& exchange, const Route* route, int status, const Error&
             std::initializer_list<HttpHeader> headers) {
     std::string body;
     append_route_error(body, route, error);
-    exchange.respond(status, kJson, body, headers);
+    exchange.respond(status, kJsonType, body, headers);
 }
 
 bool found_or_refused(HttpExchange& exchange, const RouteMatch& match) {
@@ -77,7 +77,8 @@ bool found_or_refused(HttpExchange& exchange, const RouteMatch& match) {
 }
 
 void respond_health(HttpExchange& exchange, bool stopping) {
-    exchange.respond(stopping ? 503 : 200, kJson, stopping ? R"({"ok":false})" : R"({"ok":true})");
+    exchange.respond(stopping ? 503 : 200, kJsonType,
+                     stopping ? R"({"ok":false})" : R"({"ok":true})");
 }
 
 }  // namespace crab::net

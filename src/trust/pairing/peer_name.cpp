@@ -37,7 +37,8 @@ std::string_view to_text(ComponentType type) {
 }
 
 std::optional<ComponentType> find_component_type(std::string_view text) {
-    const auto found = std::ranges::find(kTypes, text, to_text);
+    const auto found =
+        std::ranges::find(kTypes, text, [](ComponentType type) { return to_text(type); });
     return found == kTypes.end() ? std::nullopt : std::optional(*found);
 }
 

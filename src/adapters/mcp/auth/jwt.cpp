@@ -9,7 +9,7 @@
 namespace crab::mcp {
 namespace {
 
-std::unexpected<Error> refused(const char* why) { return fail(ErrorCode::kInvalidArgs, why); }
+std::unexpected<Error> bad_token(const char* why) { return fail(ErrorCode::kInvalidArgs, why); }
 
 /// The JSON object that a part encodes.
 std::optional<json::Value> object_of(std::string_view part) {
@@ -21,7 +21,7 @@ std::optional<json::Value> object_of(std::string_view part) {
 }
 
 /// A member that is a string or absent; nothing for another type.
-std::optional<std::string> text_of(const json::Value& object, std::string_view name) {
+std::optional<std::string> optional_text(const json::Value& object, std::string_view name) {
     const json::Value* const member = object.find(name);
     if (member == nullptr) return std::string();
     const std::string* const text = member->as_string();
@@ -36,24 +36,24 @@ bool looks_like_jwt(std::string_view token) {
 }
 
 Result<Jwt> parse_jwt(std::string_view token) {
-    if (token.size() > kMostJwt) return refused("the token is too long");
-    if (std::ranges::count(token, '.') != 2) return refused("the token has not three parts");
+    if (token.size() > kMostJwt) return bad_token("the token is too long");
+    if (std::ranges::count(token, '.') != 2) return bad_token("the token has not three parts");
     const std::size_t first = token.find('.');
     const std::size_t last = token.rfind('.');
     const auto header = object_of(token.substr(0, first));
-    if (!header) return refused("the token's header cannot be read");
-    const auto algorithm = text_of(*header, "alg");
-    const auto kid = text_of(*header, "kid");
-    const auto typ = text_of(*header, "typ");
-    if (!algorithm || !kid || !typ) return refused("the token's header cannot be read");
+    if (!header) return bad_token("the token's header cannot be read");
+    const auto algorithm = optional_text(*header, "alg");
+    const auto kid = optional_text(*header, "kid");
+    const auto typ = optional_text(*header, "typ");
+    if (!algorithm || !kid || !typ) return bad_token("the token's header cannot be read");
     const auto known = crypto::find_jws_algorithm(*algorithm);
-    if (!known) return refused("the token's algorithm is not taken");
+    if (!known) return bad_token("the token's algorithm is not taken");
     if (header->find("crit") != nullptr || header->find("b64") != nullptr)
-        return refused("the token's header has conditions that are not known");
+        return bad_token("the token's header has conditions that are not known");
     auto claims = object_of(token.substr(first + 1, last - first - 1));
-    if (!claims) return refused("the token's claims cannot be read");
+    if (!claims) return bad_token("the token's claims cannot be read");
     auto signature = from_base64url(token.substr(last + 1));
-    if (!signature || signature->empty()) return refused("the token's signature cannot be read");
+    if (!signature || signature->empty()) return bad_token("the token's signature cannot be read");
     return Jwt{.algorithm = *known,
                .kid = *kid,
                .typ = *typ,

@@ -2,6 +2,7 @@
 
 #include "adapters/mcp/auth/basic_credential.hpp"
 #include "adapters/mcp/auth/jwt.hpp"
+#include "adapters/mcp/auth/server_metadata.hpp"
 #include "adapters/mcp/auth/url_bounds.hpp"
 #include "base/scope_exit.hpp"
 #include "crypto/digest.hpp"
@@ -18,10 +19,9 @@
 namespace crab::mcp {
 namespace {
 
-constexpr std::string_view kWellKnown = "/.well-known/oauth-protected-resource";
 constexpr std::string_view kEndpoint = "/mcp";
 
-std::unexpected<Error> refused(std::string why) {
+std::unexpected<Error> bad_credential(std::string why) {
     return fail(ErrorCode::kUnauthenticated, std::move(why));
 }
 
@@ -120,7 +120,7 @@ ResourceServer::ResourceServer(Fetcher& fetcher, TimerWheel& timers, const Clock
     // document is there too, and challenges say where.
     const bool as_here = resource->path == options_.path && options_.path.ends_with(kEndpoint);
     const std::size_t prefix = as_here ? options_.path.size() - kEndpoint.size() : 0;
-    metadata_path_ = std::string(kWellKnown) + resource->path.substr(prefix);
+    metadata_path_ = std::string(kResourceMetadataPath) + resource->path.substr(prefix);
     metadata_url_ = resource->origin() + resource->path.substr(0, prefix) + metadata_path_;
 }
 
@@ -156,7 +156,7 @@ Task<Result<trust::Proven>> ResourceServer::verify(std::string token) {
     if (auto known = find(token)) co_return std::move(*known);
     const bool introspected = !options_.introspection.empty();
     // two statements, so that no temporary of the choice lives across the wait
-    Result<TokenClaims> claims = refused("");
+    Result<TokenClaims> claims = bad_credential("");
     if (introspected) {
         claims = co_await introspect(token);
     } else {
@@ -178,15 +178,15 @@ Task<Result<trust::Proven>> ResourceServer::verify(std::string token) {
 
 Task<Result<TokenClaims>> ResourceServer::check_signed(const std::string& token) {
     const auto jwt = parse_jwt(token);
-    if (!jwt) co_return refused(jwt.error().message);
-    if (!is_access_token_type(jwt->typ)) co_return refused("the token is no access token");
+    if (!jwt) co_return bad_credential(jwt.error().message);
+    if (!is_access_token_type(jwt->typ)) co_return bad_credential("the token is no access token");
     // before anything is fetched for it; what holds is checked again below, with the signature
     auto claims = check_claims(jwt->claims, rules_, clock_.system_now());
     if (!claims) co_return claims;
     const auto key = co_await keys_.find(jwt->kid, jwt->algorithm);
     if (!key) co_return fail(key.error());
     if (!key->key.verify(jwt->algorithm, jwt->signed_text, jwt->signature))
-        co_return refused("the token's signature is not good");
+        co_return bad_credential("the token's signature is not good");
     co_return check_claims(jwt->claims, rules_, clock_.system_now());
 }
 
@@ -239,8 +239,8 @@ void ResourceServer::add_routes(net::Routes<core::PrincipalRef>& routes) const {
                     .answers = {{200, "oauth_protected_resource"}}},
                    answer);
     };
-    add(kWellKnown);
-    if (metadata_path_ != kWellKnown) add(metadata_path_);
+    add(kResourceMetadataPath);
+    if (metadata_path_ != kResourceMetadataPath) add(metadata_path_);
 }
 
 }  // namespace crab::mcp

@@ -30,7 +30,7 @@ std::vector<std::string> texts_of(const json::Value& object, std::string_view na
     return texts;
 }
 
-std::unexpected<Error> refused(const char* why) { return fail(ErrorCode::kInvalidArgs, why); }
+std::unexpected<Error> bad_metadata(const char* why) { return fail(ErrorCode::kInvalidArgs, why); }
 
 std::optional<json::Value> object_of(std::string_view text) {
     auto value = json::Value::parse(text);
@@ -63,10 +63,9 @@ std::vector<std::string> server_metadata_urls(std::string_view issuer) {
 }
 
 std::vector<std::string> resource_metadata_urls(std::string_view server) {
-    constexpr std::string_view kWellKnown = "/.well-known/oauth-protected-resource";
     const auto url = net::HttpUrl::parse(server);
     if (!url) return {};
-    const std::string root = url->origin() + std::string(kWellKnown);
+    const std::string root = url->origin() + std::string(kResourceMetadataPath);
     const std::string path(plain_path(*url));
     if (path.empty()) return {root};
     return {root + path, root};
@@ -74,7 +73,7 @@ std::vector<std::string> resource_metadata_urls(std::string_view server) {
 
 Result<ServerMetadata> read_server_metadata(std::string_view text, std::string_view issuer) {
     const auto object = object_of(text);
-    if (!object) return refused("the authorization server's metadata is no JSON object");
+    if (!object) return bad_metadata("the authorization server's metadata is no JSON object");
     ServerMetadata read{
         .issuer = object->text("issuer"),
         .authorization_endpoint = object->text("authorization_endpoint"),
@@ -89,22 +88,22 @@ Result<ServerMetadata> read_server_metadata(std::string_view text, std::string_v
         .takes_metadata_documents = flag_of(*object, "client_id_metadata_document_supported")};
     // Without any normalizing: two issuers that only look alike are two.
     if (read.issuer != issuer)
-        return refused("the authorization server's metadata is of another issuer");
+        return bad_metadata("the authorization server's metadata is of another issuer");
     return read;
 }
 
 Result<ResourceMetadata> read_resource_metadata(std::string_view text, std::string_view server) {
     const auto object = object_of(text);
-    if (!object) return refused("the server's metadata is no JSON object");
+    if (!object) return bad_metadata("the server's metadata is no JSON object");
     ResourceMetadata read{.resource = object->text("resource"),
                           .authorization_servers = texts_of(*object, "authorization_servers"),
                           .scopes = texts_of(*object, "scopes_supported")};
     const auto asked = net::HttpUrl::parse(server);
     const auto resource = net::HttpUrl::parse(read.resource);
     if (!asked || !resource || !is_below(*resource, *asked))
-        return refused("the server's metadata is of another resource");
+        return bad_metadata("the server's metadata is of another resource");
     if (read.authorization_servers.empty())
-        return refused("the server's metadata names no authorization server");
+        return bad_metadata("the server's metadata names no authorization server");
     return read;
 }
 

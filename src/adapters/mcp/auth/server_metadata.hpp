@@ -30,6 +30,8 @@ struct ResourceMetadata {
 /// Where the metadata of `issuer` may be, in the order in which they are asked; none for what is no
 /// issuer. Source: docs/protocols/mcp.md, 6.4.
 std::vector<std::string> server_metadata_urls(std::string_view issuer);
+/// RFC 9728, section 3; the path of the resource follows.
+inline constexpr std::string_view kResourceMetadataPath = "/.well-known/oauth-protected-resource";
 /// Where the metadata of the server at `url` may be.
 std::vector<std::string> resource_metadata_urls(std::string_view url);
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMostSubject = 255;  // RFC 7519 leaves it open; OpenID Connect says this
 
-std::unexpected<Error> refused(const char* why) { return fail(ErrorCode::kUnauthenticated, why); }
+std::unexpected<Error> bad_claim(const char* why) { return fail(ErrorCode::kUnauthenticated, why); }
 
 /// A point in time; nothing when the claim is no number, `fallback` when it is absent. Fractions
 /// are allowed (RFC 7519, section 2) and too large ones are never.
@@ -84,14 +84,14 @@ std::vector<TenantId> tenants_of(const std::vector<std::string>& names) {
 Result<TokenClaims> check_rest(const json::Value& claims, const ClaimRules& rules, SystemTime now,
                                std::optional<SystemTime> ends = std::nullopt) {
     if (!is_audience(claims.find("aud"), rules.resource))
-        return refused("the token is for another audience");
+        return bad_claim("the token is for another audience");
     const auto expires = time_of(claims, "exp", ends);
-    if (!expires || now >= *expires + kClockSkew) return refused("the token has expired");
+    if (!expires || now >= *expires + kClockSkew) return bad_claim("the token has expired");
     const auto begins = time_of(claims, "nbf", now);
-    if (!begins || now + kClockSkew < *begins) return refused("the token is not valid yet");
+    if (!begins || now + kClockSkew < *begins) return bad_claim("the token is not valid yet");
     const std::string* const subject = claims.find_string("sub");
     if (subject == nullptr || subject->empty() || subject->size() > kMostSubject)
-        return refused("the token names no subject");
+        return bad_claim("the token names no subject");
     TokenClaims read{.subject = *subject,
                      .scopes = words_of(claims.find(claims.find("scope") ? "scope" : "scp")),
                      .tenants = {TenantId(std::string(core::kDefaultTenant))},
@@ -101,8 +101,8 @@ Result<TokenClaims> check_rest(const json::Value& claims, const ClaimRules& rule
         read.tenants = tenants_of(words_of(claims.find(rules.tenant_claim)));
     if (!rules.roles_claim.empty()) read.roles = roles_of(words_of(claims.find(rules.roles_claim)));
     // fail closed: without them the principal could do less or more than the operator meant
-    if (read.tenants.empty()) return refused("the token names no tenant");
-    if (read.roles.empty()) return refused("the token names no role");
+    if (read.tenants.empty()) return bad_claim("the token names no tenant");
+    if (read.roles.empty()) return bad_claim("the token names no role");
     return read;
 }
 
@@ -118,7 +118,7 @@ Result<TokenClaims> check_claims(const json::Value& claims, const ClaimRules& ru
                                  SystemTime now) {
     const std::string* const issuer = claims.find_string("iss");
     if (issuer == nullptr || *issuer != rules.issuer)
-        return refused("the token is of another issuer");
+        return bad_claim("the token is of another issuer");
     return check_rest(claims, rules, now);
 }
 
@@ -126,10 +126,10 @@ Result<TokenClaims> check_introspection(const json::Value& answer, const ClaimRu
                                         SystemTime now) {
     const json::Value* const active = answer.find("active");
     if (active == nullptr || active->as_bool() == nullptr || !*active->as_bool())
-        return refused("the issuer says that the token is not active");
+        return bad_claim("the issuer says that the token is not active");
     const std::string* const issuer = answer.find_string("iss");
     if (answer.find("iss") != nullptr && (issuer == nullptr || *issuer != rules.issuer))
-        return refused("the token is of another issuer");
+        return bad_claim("the token is of another issuer");
     return check_rest(answer, rules, now, now);  // it is active now, and will be asked about again
 }
 

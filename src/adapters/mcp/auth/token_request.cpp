@@ -13,7 +13,7 @@
 namespace crab::mcp {
 namespace {
 
-std::unexpected<Error> refused(std::string why) {
+std::unexpected<Error> no_token(std::string why) {
     return fail(ErrorCode::kAuthRequired, std::move(why));
 }
 
@@ -61,7 +61,7 @@ Result<OAuthTokens> read_tokens(const json::Value& answer, SystemTime now) {
     OAuthTokens tokens;
     const std::string access = answer.text("access_token");
     if (!is_bearer_value(access) || lower_case(answer.text("token_type")) != "bearer")
-        return refused("the authorization server gave no bearer token");
+        return no_token("the authorization server gave no bearer token");
     tokens.access = Secret<std::string>(access);
     tokens.refresh = Secret<std::string>(answer.text("refresh_token"));
     tokens.scope = answer.text("scope");
@@ -105,7 +105,7 @@ Result<std::string> auth_method_for(const ServerMetadata& server, const OAuthCli
     if (server.token_auth_methods.empty() || takes("client_secret_basic"))
         return "client_secret_basic";
     if (takes("client_secret_post")) return "client_secret_post";
-    return refused("the authorization server takes secrets neither by basic nor by post");
+    return no_token("the authorization server takes secrets neither by basic nor by post");
 }
 
 Task<Result<OAuthTokens>> request_tokens(Fetcher& fetcher, TokenRequest request, SystemTime now) {
@@ -120,8 +120,8 @@ Task<Result<OAuthTokens>> request_tokens(Fetcher& fetcher, TokenRequest request,
     if (reply->ok() && readable) co_return read_tokens(*answer, now);
     if (reply->status >= 500)
         co_return fail(ErrorCode::kUnavailable, "the authorization server is out of order");
-    co_return refused(fmt::format("the authorization server refuses: {}",
-                                  shown_error(readable ? answer->text("error") : "")));
+    co_return no_token(fmt::format("the authorization server refuses: {}",
+                                   shown_error(readable ? answer->text("error") : "")));
 }
 
 }  // namespace crab::mcp

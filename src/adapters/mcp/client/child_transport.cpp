@@ -27,10 +27,6 @@ constexpr std::chrono::minutes kNoiseLoggedEvery{1};
 
 void do_not_block(const Descriptor& fd) { ::fcntl(fd.get(), F_SETFL, O_NONBLOCK); }
 
-Error lost(std::string message) {
-    return {.code = ErrorCode::kUnavailable, .message = std::move(message)};
-}
-
 }  // namespace
 
 ChildTransport::ChildTransport(net::EventLoop& loop, Options options)
@@ -102,8 +98,8 @@ Task<void> ChildTransport::run(UpstreamExchange& exchange, Deadline deadline) {
         running_.erase(place);
     });
     if (!queue_line(exchange.message))
-        exchange.fail(lost(ended_ ? "the MCP server has ended"
-                                  : "the MCP server does not read what it is sent"));
+        exchange.fail(connection_lost(ended_ ? "the MCP server has ended"
+                                             : "the MCP server does not read what it is sent"));
     if (!exchange.over()) co_await exchange.waiter.wait(deadline);
 }
 
@@ -250,7 +246,7 @@ void ChildTransport::signal_child(int signal) {
 void ChildTransport::end(std::string why) {
     if (ended_) return;
     ended_ = true;
-    const Error error = lost(std::move(why));
+    const Error error = connection_lost(std::move(why));
     if (!closing_) reader().on_end(error);  // first: whose request fails asks whether it has ended
     fail_running(error);
 }
@@ -270,7 +266,7 @@ void ChildTransport::fail_running(const Error& why) {
 
 Task<void> ChildTransport::close() {
     closing_ = true;
-    fail_running(lost("the connection to the MCP server was closed"));
+    fail_running(connection_lost("the connection to the MCP server was closed"));
     if (child_.is_there()) {
         write_queued();
         input_->close();

@@ -10,12 +10,7 @@
 #include <fmt/format.h>
 
 namespace crab::mcp {
-namespace {
-
-constexpr Milliseconds kPostTime{30'000};
-constexpr std::size_t kMostPosts = 256;
-
-}  // namespace
+namespace {}  // namespace
 
 SseTransport::SseTransport(UpstreamHttp::Services services, UpstreamOptions options,
                            net::HttpUrl url)
@@ -101,9 +96,10 @@ Task<void> SseTransport::run(UpstreamExchange& exchange, Deadline deadline) {
 }
 
 void SseTransport::send(std::string message) {
-    if (end_ || closing_ || tasks_.size() >= kMostPosts) return;
-    tasks_.spawn("post to an MCP server",
-                 deliver(std::move(message), http_.loop().clock().steady_now() + kPostTime));
+    if (end_ || closing_ || tasks_.size() >= UpstreamHttp::kMostPosts) return;
+    tasks_.spawn(
+        "post to an MCP server",
+        deliver(std::move(message), http_.loop().clock().steady_now() + UpstreamHttp::kPostTime));
 }
 
 Task<void> SseTransport::deliver(std::string message, Deadline deadline) {

@@ -14,10 +14,8 @@ constexpr int kMostResumes = 5;
 constexpr Milliseconds kRetry{1'000};  // where the stream names no other delay
 constexpr Milliseconds kLeastRetry{100};
 constexpr Milliseconds kMostRetry{60'000};
-constexpr Milliseconds kPostTime{30'000};  // of notifications and answers
 constexpr Milliseconds kDeleteTime{2'000};
 constexpr Milliseconds kStreamTime{1'000};  // until the stream of a session has begun
-constexpr std::size_t kMostPosts = 256;  // of those at a time
 constexpr std::size_t kMostSessionBytes = 1024;
 
 bool fit_for_a_session(std::string_view id) {
@@ -27,10 +25,6 @@ bool fit_for_a_session(std::string_view id) {
 
 Milliseconds retry_of(const EventStream& stream) {
     return std::clamp(stream.retry().value_or(kRetry), kLeastRetry, kMostRetry);
-}
-
-Error lost(std::string message) {
-    return {.code = ErrorCode::kUnavailable, .message = std::move(message)};
 }
 
 }  // namespace
@@ -92,11 +86,11 @@ void StreamableTransport::settle(UpstreamExchange& exchange, UpstreamBody& body,
         if (why.code == ErrorCode::kTimeout && !in_time) return;  // the deadline tells
         if (why.code != ErrorCode::kTimeout && why.code != ErrorCode::kCancelled)
             return exchange.fail(why);
-        return exchange.fail(lost(why.message));
+        return exchange.fail(connection_lost(why.message));
     }
     if (!body.good()) return settle_refusal(exchange, body);
     if (body.is_stream())
-        return exchange.fail(lost("the MCP server ended its answer without a result"));
+        return exchange.fail(connection_lost("the MCP server ended its answer without a result"));
     const bool is_message = reader().on_message(body.text(), &exchange);
     if (!exchange.over())
         exchange.fail({.code = ErrorCode::kToolFailed,
@@ -108,7 +102,7 @@ void StreamableTransport::settle_refusal(UpstreamExchange& exchange, const Upstr
     HttpRefusal refusal = http_refusal(body, http_.loop().clock().system_now());
     exchange.refused_unrun = refusal.unrun;
     if (body.status() == 404 && is_legacy() && !session_.empty()) {
-        exchange.fail(lost("the MCP server has forgotten the session"));
+        exchange.fail(connection_lost("the MCP server has forgotten the session"));
         return end("the MCP server has forgotten the session");
     }
     const bool own_meaning = body.status() == 401 || body.status() == 403 || body.status() == 429 ||
@@ -143,9 +137,10 @@ Task<void> StreamableTransport::resume(UpstreamExchange& exchange, const Upstrea
 }
 
 void StreamableTransport::send(std::string message) {
-    if (ended_ || tasks_.size() >= kMostPosts) return;
-    tasks_.spawn("post to an MCP server",
-                 deliver(std::move(message), http_.loop().clock().steady_now() + kPostTime));
+    if (ended_ || tasks_.size() >= UpstreamHttp::kMostPosts) return;
+    tasks_.spawn(
+        "post to an MCP server",
+        deliver(std::move(message), http_.loop().clock().steady_now() + UpstreamHttp::kPostTime));
 }
 
 Task<void> StreamableTransport::deliver(std::string message, Deadline deadline) {
@@ -216,7 +211,7 @@ Task<void> StreamableTransport::pause(Milliseconds time, Deadline deadline) {
 
 void StreamableTransport::end(std::string why) {
     if (std::exchange(ended_, true)) return;
-    reader().on_end(lost(std::move(why)));
+    reader().on_end(connection_lost(std::move(why)));
 }
 
 Task<void> StreamableTransport::close() {

@@ -70,6 +70,10 @@ public:
         net::OwnedHeaders headers{};  ///< beside the configured ones
     };
 
+    /// For a notification or an answer to be taken, and how many of them may be on their way.
+    static constexpr Milliseconds kPostTime{30'000};
+    static constexpr std::size_t kMostPosts = 256;
+
     UpstreamHttp(Services services, UpstreamOptions options, net::HttpUrl url);
 
     /// One request, and once more with another credential when the first was refused. Failures are

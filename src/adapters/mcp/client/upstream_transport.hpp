@@ -8,8 +8,14 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace crab::mcp {
+
+/// A connection to an upstream that is over, or cannot be used.
+inline Error connection_lost(std::string message) {
+    return {.code = ErrorCode::kUnavailable, .message = std::move(message)};
+}
 
 /// Who reads what a transport brings. It must not destroy the transport from inside.
 class TransportReader {

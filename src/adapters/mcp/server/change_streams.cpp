@@ -6,6 +6,7 @@
 #include "base/scope_exit.hpp"
 #include "json/raw_parts.hpp"
 #include "json/writer.hpp"
+#include "net/codec/http_text.hpp"
 #include "net/codec/sse.hpp"
 #include "net/tls/connection.hpp"
 

@@ -2,6 +2,7 @@
 
 #include "adapters/mcp/wire/error_form.hpp"
 #include "adapters/mcp/wire/message_writer.hpp"
+#include "net/codec/http_text.hpp"
 
 #include <initializer_list>
 #include <utility>

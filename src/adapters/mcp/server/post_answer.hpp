@@ -2,6 +2,7 @@
 
 #include "adapters/mcp/server/session.hpp"
 #include "adapters/mcp/wire/message_reader.hpp"
+#include "net/codec/http_text.hpp"
 #include "net/http/http_exchange.hpp"
 
 #include <cstddef>
@@ -77,7 +78,7 @@ private:
     bool left_ = false;  ///< the stream was closed here; what follows waits for who resumes it
 };
 
-inline constexpr std::string_view kJsonType = "application/json";
+using net::kJsonType;
 inline constexpr std::string_view kEventsType = "text/event-stream";
 /// Begins a stream of server-sent events; its head and a comment leave at once. `session_header` is
 /// set unless it is empty.

@@ -52,13 +52,10 @@ std::string error_meta(const Error& error, std::string_view meta) {
 ErrorForm form_of(ErrorCode code) {
     constexpr ErrorForm kInvalidParams{ErrorShape::kRpcError, 200};
     constexpr ErrorForm kResult{ErrorShape::kToolResult, 200};
-    switch (code) {
-        case ErrorCode::kToolNotFound:
-        case ErrorCode::kNotFound: return kInvalidParams;
-        case ErrorCode::kUnauthenticated: return {ErrorShape::kHttpStatus, 401};
-        case ErrorCode::kPairingRequired: return {ErrorShape::kHttpStatus, 403};
-        default: return kResult;
-    }
+    if (code == ErrorCode::kToolNotFound || code == ErrorCode::kNotFound) return kInvalidParams;
+    if (code == ErrorCode::kUnauthenticated) return {ErrorShape::kHttpStatus, 401};
+    if (code == ErrorCode::kPairingRequired) return {ErrorShape::kHttpStatus, 403};
+    return kResult;
 }
 
 RpcError rpc_error(const Error& error, std::int64_t code, std::string_view uri) {

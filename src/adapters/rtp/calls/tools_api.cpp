@@ -5,6 +5,7 @@
 #include "base/encoding.hpp"
 #include "base/scope_exit.hpp"
 #include "json/writer.hpp"
+#include "net/codec/http_text.hpp"
 #include "net/codec/sse.hpp"
 
 #include <algorithm>
@@ -12,8 +13,6 @@
 
 namespace crab::rtp {
 namespace {
-
-constexpr std::string_view kJson = "application/json";
 
 std::string_view word_of(core::CancelAnswer answer) {
     switch (answer) {
@@ -84,7 +83,7 @@ private:
 }  // namespace
 
 void ToolsApi::list(net::HttpExchange& exchange, const core::Principal& principal) {
-    std::string& out = exchange.begin_response(200, kJson);
+    std::string& out = exchange.begin_response(200, net::kJsonType);
     out += R"({"version":"v1","service":)";
     json::append_quoted(out, service_);
     out += R"(,"tools":[)";
@@ -146,16 +145,16 @@ Task<void> ToolsApi::call(net::HttpExchange& exchange, core::PrincipalRef princi
     parser_.shrink();
     if (!parsed) {
         const core::Outcome outcome = fail(ErrorCode::kInvalidArgs, parsed.error().message);
-        append_call_response(exchange.begin_response(parsed.error().http_status, kJson), call.id,
-                             call.tool, 0, outcome);
+        append_call_response(exchange.begin_response(parsed.error().http_status, net::kJsonType),
+                             call.id, call.tool, 0, outcome);
         exchange.finish_response();
         co_return;
     }
     if (const auto wait = exchange.request().find("crab-away-wait-ms"); wait && away_ != nullptr) {
         if (auto refused = co_await wait_for_device(exchange, principal, call, *wait)) {
             const core::Outcome outcome = fail(std::move(*refused));
-            append_call_response(exchange.begin_response(200, kJson), call.id, call.tool, 0,
-                                 outcome);
+            append_call_response(exchange.begin_response(200, net::kJsonType), call.id, call.tool,
+                                 0, outcome);
             exchange.finish_response();
             co_return;
         }
@@ -172,7 +171,7 @@ Task<void> ToolsApi::call(net::HttpExchange& exchange, core::PrincipalRef princi
     const core::CallEnd end = co_await pipeline_.run(authenticated, nobody);
     static constexpr net::HttpHeader kReplayed{"Crab-Replayed", "true"};
     std::string& out =
-        exchange.begin_response(200, kJson, std::span(&kReplayed, end.replayed ? 1 : 0));
+        exchange.begin_response(200, net::kJsonType, std::span(&kReplayed, end.replayed ? 1 : 0));
     append_call_response(out, call.id, call.tool, whole_ms(end.duration), *end.outcome,
                          end.tool.get());
     exchange.finish_response();
@@ -254,7 +253,7 @@ void ToolsApi::cancel(net::HttpExchange& exchange, const core::Principal& princi
     const core::CancelAnswer answer = its_own
                                           ? cancel_(principal, request->tenant_id, request->call_id)
                                           : core::CancelAnswer::kNotFound;
-    std::string& out = exchange.begin_response(200, kJson);
+    std::string& out = exchange.begin_response(200, net::kJsonType);
     json::Writer writer(out);
     writer.begin_object().key("version").string("v1").key("call_id").string(request->call_id);
     writer.key("status").string(word_of(answer)).end_object();

@@ -24,7 +24,7 @@ struct TurnEventOptions {
 class TurnEventLog final : public core::TurnLog {
 public:
     TurnEventLog(core::EventOutbox& outbox, const Clock& clock, TurnEventOptions options)
-        : outbox_(outbox), clock_(clock), options_(std::move(options)), ids_(clock) {}
+        : outbox_(outbox), options_(std::move(options)), ids_(clock) {}
 
     void begun(const core::TurnSummary& story) override;
     void ended(const core::TurnSummary& story, const core::TurnEnd& end) override;
@@ -41,7 +41,6 @@ public:
 
 private:
     core::EventOutbox& outbox_;
-    const Clock& clock_;
     const TurnEventOptions options_;
     OrderedMutex<LockRank::kTurnEventLog> mutex_;  ///< guards ids_
     IdSource ids_;

@@ -4,13 +4,12 @@
 #include "adapters/rtp/calls/route_errors.hpp"
 #include "adapters/rtp/hosts/leases_wire.hpp"
 #include "json/writer.hpp"
+#include "net/codec/http_text.hpp"
 
 #include <fmt/format.h>
 
 namespace crab::rtp {
 namespace {
-
-constexpr std::string_view kJson = "application/json";
 
 int status_of(ErrorCode code) {
     if (code == ErrorCode::kInvalidArgs) return 400;
@@ -29,7 +28,7 @@ void refuse(net::HttpExchange& exchange, const Error& error) {
 
 void respond(net::HttpExchange& exchange, int status, const Result<trust::Lease>& lease) {
     if (!lease) return refuse(exchange, lease.error());
-    json::Writer writer(exchange.begin_response(status, kJson));
+    json::Writer writer(exchange.begin_response(status, net::kJsonType));
     append_lease(writer, *lease);
     exchange.finish_response();
 }
@@ -85,7 +84,7 @@ Task<void> LeasesApi::make(net::HttpExchange& exchange, core::PrincipalRef princ
 }
 
 void LeasesApi::list(net::HttpExchange& exchange, const core::Principal& principal) {
-    json::Writer writer(exchange.begin_response(200, kJson));
+    json::Writer writer(exchange.begin_response(200, net::kJsonType));
     writer.begin_object().key("leases").begin_array();
     for (const trust::Lease& lease : services_.leases.list({})) {
         if (sees(principal, lease)) append_lease(writer, lease);

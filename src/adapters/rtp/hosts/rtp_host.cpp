@@ -1,5 +1,7 @@
 #include "adapters/rtp/hosts/rtp_host.hpp"
 
+#include "net/codec/http_text.hpp"
+
 #include <algorithm>
 #include <stdexcept>
 
@@ -8,7 +10,6 @@
 namespace crab::rtp {
 namespace {
 
-constexpr std::string_view kJson = "application/json";
 constexpr std::chrono::seconds kCancelWithin{2};
 // a parser keeps many times the largest text it has seen
 constexpr std::size_t kLargeReply = 256 * 1024;
@@ -74,7 +75,7 @@ Task<core::Outcome> RtpHost::run(core::AdmittedCall call, core::FrameSink&) {
     const net::HttpHeader trace{"traceparent", call.call().traceparent};
     const net::HttpCall request{.method = "POST",
                                 .target = call_target_,
-                                .content_type = kJson,
+                                .content_type = net::kJsonType,
                                 .body = body,
                                 .headers = std::span(&trace, trace.value.empty() ? 0 : 1)};
     net::HttpResult answer = co_await here.calls.send(request, call.deadline());
@@ -142,8 +143,11 @@ void RtpHost::send_cancel(LoopPart& here, const core::Call& call, CancelReason r
 }
 
 Task<void> RtpHost::post_cancel(LoopPart& here, std::string target, std::string body) {
-    const net::HttpCall request{
-        .method = "POST", .target = target, .content_type = kJson, .body = body, .headers = {}};
+    const net::HttpCall request{.method = "POST",
+                                .target = target,
+                                .content_type = net::kJsonType,
+                                .body = body,
+                                .headers = {}};
     co_await here.control.send(request, here.loop.clock().steady_now() + kCancelWithin);
 }
 

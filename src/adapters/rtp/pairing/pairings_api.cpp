@@ -1,15 +1,12 @@
 #include "adapters/rtp/pairing/pairings_api.hpp"
 
 #include "adapters/rtp/pairing/peers_wire.hpp"
+#include "net/codec/http_text.hpp"
 
 #include <utility>
 
 namespace crab::rtp {
-namespace {
-
-constexpr std::string_view kJson = "application/json";
-
-}  // namespace
+namespace {}  // namespace
 
 /// One admin client's WebSocket: a question, an answer, the end.
 class PairingsApi::Socket final : public net::WebSocketHandler,
@@ -77,7 +74,7 @@ Task<void> PairingsApi::pair(net::HttpExchange& exchange) {
         refuse_pairing(exchange, paired.error());
         co_return;
     }
-    json::Writer writer(exchange.begin_response(200, kJson));
+    json::Writer writer(exchange.begin_response(200, net::kJsonType));
     append_paired(writer, *paired);
     exchange.finish_response();
 }

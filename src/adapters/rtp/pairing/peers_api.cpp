@@ -3,13 +3,13 @@
 #include "adapters/rtp/pairing/peers_wire.hpp"
 #include "base/encoding.hpp"
 #include "base/log.hpp"
+#include "net/codec/http_text.hpp"
 
 #include <utility>
 
 namespace crab::rtp {
 namespace {
 
-constexpr std::string_view kJson = "application/json";
 constexpr std::string_view kPeerPath = "/v1/peers/{component_type}/{component_id}";
 
 /// What a store said no to.
@@ -59,7 +59,7 @@ void PeersApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
 }
 
 void PeersApi::identity(net::HttpExchange& exchange) {
-    json::Writer writer(exchange.begin_response(200, kJson));
+    json::Writer writer(exchange.begin_response(200, net::kJsonType));
     const trust::GatewayKeys& keys = services_.keys;
     writer.begin_object().key("gateway_id").string(keys.identity.gateway_id);
     writer.key("public_key_ed25519").string(to_base64(keys.identity.key.public_key()));
@@ -68,7 +68,7 @@ void PeersApi::identity(net::HttpExchange& exchange) {
 }
 
 void PeersApi::list(net::HttpExchange& exchange) {
-    json::Writer writer(exchange.begin_response(200, kJson));
+    json::Writer writer(exchange.begin_response(200, net::kJsonType));
     writer.begin_object().key("peers").begin_array();
     for (const trust::Peers::Known& peer : services_.peers.list())
         append_peer(writer, peer.record, peer.problem);

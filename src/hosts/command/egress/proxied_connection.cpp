@@ -112,8 +112,8 @@ std::size_t ProxiedConnection::read_request(net::Connection& connection, std::st
     if (outcome.kind == net::HeadOutcome::Kind::kNeedMore) return 0;
     asked_ = true;
     connection.pause_reading();
-    const auto refuse = [&](int status, std::string_view text) {
-        answer(status, text);
+    const auto refuse = [&](int status, std::string_view why) {
+        answer(status, why);
         return bytes.size();
     };
     if (outcome.kind == net::HeadOutcome::Kind::kRefused)
