@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/ordered_mutex.hpp"
 #include "base/task/waiter.hpp"
 
 #include <deque>
@@ -38,7 +39,7 @@ public:
     void publish(std::string_view type, const std::string& json);
 
 private:
-    std::mutex mutex_;
+    OrderedMutex<LockRank::kApprovalFeed> mutex_;
     std::vector<std::weak_ptr<Watcher>> watchers_;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/ordered_mutex.hpp"
 #include "base/task/blocking_pool.hpp"
 #include "core/call/principal.hpp"
 #include "hosts/command/worktrees.hpp"
@@ -7,7 +8,6 @@
 
 #include <filesystem>
 #include <memory>
-#include <mutex>
 
 namespace crab::admin {
 
@@ -28,7 +28,7 @@ private:
     std::shared_ptr<command::Worktrees> worktrees_;
     std::filesystem::path file_;
     BlockingPool& pool_;
-    std::mutex file_mutex_;
+    OrderedMutex<LockRank::kWorktreesFile> file_mutex_;
 };
 
 }  // namespace crab::admin

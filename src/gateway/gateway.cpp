@@ -1,11 +1,10 @@
 #include "gateway/gateway.hpp"
 
 #include "base/log.hpp"
+#include "base/ordered_mutex.hpp"
 #include "gateway/config_changes.hpp"
 #include "gateway/gateway_components.hpp"
 #include "runtime/lifecycle.hpp"
-
-#include <mutex>
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -34,7 +33,7 @@ struct Gateway::Running {
     Result<void> reload();
 
     const ReadConfig read_config;
-    std::mutex reloading;
+    OrderedMutex<LockRank::kReload> reloading;
     config::GatewayConfig last_read;  ///< by the latest reload
     GatewayComponents components;
     runtime::Lifecycle lifecycle;  ///< last: it stops them

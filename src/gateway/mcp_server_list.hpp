@@ -2,6 +2,7 @@
 
 #include "admin/mcp_api.hpp"
 #include "base/change_signal.hpp"
+#include "base/ordered_mutex.hpp"
 #include "base/published.hpp"
 #include "gateway/gateway_context.hpp"
 #include "gateway/mcp_programs.hpp"
@@ -10,7 +11,6 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <optional>
 
 namespace crab::gateway {
@@ -47,7 +47,7 @@ private:
     const GatewayContext& context_;
     Workers& workers_;
     McpPrograms programs_;
-    std::mutex mutex_;
+    OrderedMutex<LockRank::kMcpServerList> mutex_;
     config::McpServers configured_;
     std::optional<setup::McpServersFile> added_;
     Published<config::McpServers> servers_{std::make_shared<const config::McpServers>()};

@@ -5,6 +5,7 @@
 #include "adapters/mcp/auth/oauth_credentials_file.hpp"
 #include "adapters/mcp/client/mcp_connector.hpp"
 #include "adapters/mcp/upstreams/upstreams.hpp"
+#include "base/ordered_mutex.hpp"
 #include "gateway/gateway_context.hpp"
 #include "gateway/mcp_eras.hpp"
 #include "gateway/mcp_logins.hpp"
@@ -91,7 +92,7 @@ private:
     Task<Result<void>> connect_once(mcp::UpstreamOptions options);
 
     const Uses uses_;
-    std::mutex mutex_;
+    OrderedMutex<LockRank::kMcpServers> mutex_;
     config::McpOptions options_;  ///< beside the servers, of which `known` has more
     config::McpServers running_;  ///< what the upstreams were made from
     bool all_differ_ = false;  ///< whatever is configured of them

@@ -1,8 +1,8 @@
 #include "crab/device.hpp"
 
+#include "base/ordered_mutex.hpp"
 #include "sdk/device_driver.hpp"
 
-#include <mutex>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -83,8 +83,8 @@ private:
 
     const DeviceOptions options_;
     sdk::DeviceTools tools_;
-    std::mutex mutex_;
-    std::condition_variable ended_;
+    OrderedMutex<LockRank::kDevice> mutex_;
+    std::condition_variable_any ended_;
     std::optional<DeviceEnd> end_;
     std::optional<DevicePresence> presence_;
     sdk::DeviceDriver* driver_ = nullptr;  // while one runs

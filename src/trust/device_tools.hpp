@@ -2,7 +2,7 @@
 
 #include "base/id.hpp"
 #include "base/result.hpp"
-#include "base/task/ordered_mutex.hpp"
+#include "base/ordered_mutex.hpp"
 #include "trust/device_tool_store.hpp"
 
 #include <map>

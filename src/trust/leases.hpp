@@ -3,7 +3,7 @@
 #include "base/clock.hpp"
 #include "base/glob.hpp"
 #include "base/result.hpp"
-#include "base/task/ordered_mutex.hpp"
+#include "base/ordered_mutex.hpp"
 #include "trust/access.hpp"
 #include "trust/lease_store.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "base/task/ordered_mutex.hpp"
+#include "base/ordered_mutex.hpp"
 #include "trust/pairing/peer_store.hpp"
 
 #include <functional>

@@ -3,7 +3,7 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "base/secret.hpp"
-#include "base/task/ordered_mutex.hpp"
+#include "base/ordered_mutex.hpp"
 #include "core/call/principal.hpp"
 #include "crypto/digest.hpp"
 #include "trust/token_store.hpp"

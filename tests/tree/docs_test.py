@@ -60,34 +60,6 @@ class DocsTest(unittest.TestCase):
                     missing.append(name)
         self.assertEqual(missing, [])
 
-    def test_the_page_of_the_lock_order_names_every_file_with_a_mutex(self) -> None:
-        page = (ROOT / "docs/lock_order.md").read_text(encoding="utf-8")
-        named = {word.rpartition("/")[2] for word in re.findall(r"`([\w./]+)`", page)}
-        mutex = re.compile(
-            r"^ *(mutable )?(std::(shared_ptr<std::)?(recursive_|shared_)?mutex>?"
-            r"|Ordered(Shared)?Mutex<[^;]*>)\s+[\w, ]+;",
-            re.MULTILINE,
-        )
-        files = {
-            file.stem
-            for ending in ("cpp", "hpp")
-            for file in (ROOT / "src").rglob(f"*.{ending}")
-            if not re.search(r"(^test_|_test$|_bench$)", file.stem)
-            and mutex.search(file.read_text(encoding="utf-8"))
-        }
-        self.assertGreater(len(files), 60)
-        self.assertEqual(files - named, set())
-
-    def test_continuous_integration_knows_its_targets(self) -> None:
-        script = ROOT / ".ci/run"
-        told = subprocess.run([script, "--help"], capture_output=True, text=True, timeout=30)
-        self.assertIn("usage: .ci/run [alone]", told.stdout)
-        self.assertIn("--preset alone", script.read_text(encoding="utf-8"))
-        presets = json.loads((ROOT / "CMakePresets.json").read_text(encoding="utf-8"))
-        self.assertIn("alone", [preset["name"] for preset in presets["buildPresets"]])
-        other = subprocess.run([script, "nothing"], capture_output=True, text=True, timeout=30)
-        self.assertEqual((other.returncode, other.stdout), (2, ""))
-
     def test_every_folder_of_code_has_a_short_readme(self) -> None:
         without = []
         for name in ("src", "tests", "bench", "examples"):

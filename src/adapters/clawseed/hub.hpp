@@ -7,7 +7,7 @@
 #include "base/published.hpp"
 #include "base/task/blocking_pool.hpp"
 #include "base/task/fair_pool.hpp"
-#include "base/task/ordered_mutex.hpp"
+#include "base/ordered_mutex.hpp"
 #include "core/audit/audit_log.hpp"
 #include "core/call/artifact_store.hpp"
 #include "core/chat/chat_session_store.hpp"

@@ -2,7 +2,7 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
-#include "base/task/ordered_mutex.hpp"
+#include "base/ordered_mutex.hpp"
 #include "base/task/task.hpp"
 #include "base/task/timer_wheel.hpp"
 #include "core/approvals/approval.hpp"

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "base/ordered_mutex.hpp"
 #include "base/task/blocking_pool.hpp"
 #include "base/task/task.hpp"
 #include "core/audit/audit_rate.hpp"
@@ -130,7 +131,7 @@ private:
     std::atomic<std::size_t> backlog_records_{0};
     std::atomic<std::uint64_t> lost_{0};
     std::atomic<bool> failing_{false};
-    std::mutex storing_;  ///< keeps batches in order
+    OrderedMutex<LockRank::kAuditStoring> storing_;  ///< keeps batches in order
     std::deque<std::shared_ptr<const AuditBatch>> to_store_;  ///< under mutex_
     std::size_t posted_ = 0;  ///< pool tasks that still refer to this object; under mutex_
     std::condition_variable all_done_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/counter.hpp"
+#include "base/ordered_mutex.hpp"
 #include "core/call/tool.hpp"
 #include "core/call/tool_result.hpp"
 
@@ -10,7 +11,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,7 +45,7 @@ public:
     std::string text() const;
 
 private:
-    mutable std::mutex mutex_;
+    mutable OrderedMutex<LockRank::kMetricsPage> mutex_;
     std::vector<std::function<void(std::string&)>> writers_;
     std::vector<const CallMetrics*> calls_;
 };

@@ -1,7 +1,7 @@
 #include "core/call/tool_schemas.hpp"
 
 #include "base/hash.hpp"
-#include "base/task/ordered_mutex.hpp"
+#include "base/ordered_mutex.hpp"
 #include "json/schema/schema.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "core/ledger/ledger.hpp"
 
 #include "base/hash.hpp"
-#include "base/task/ordered_mutex.hpp"
+#include "base/ordered_mutex.hpp"
 #include "core/ledger/outcome_ring.hpp"
 
 #include <functional>

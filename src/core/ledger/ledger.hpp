@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/clock.hpp"
-#include "base/task/ordered_mutex.hpp"
+#include "base/ordered_mutex.hpp"
 #include "base/task/waiter.hpp"
 #include "core/call/tool_result.hpp"
 #include "core/ledger/ledger_key.hpp"

@@ -4,7 +4,7 @@
 #include "base/id.hpp"
 #include "base/published.hpp"
 #include "base/result.hpp"
-#include "base/task/ordered_mutex.hpp"
+#include "base/ordered_mutex.hpp"
 #include "core/call/principal.hpp"
 #include "core/call/tool.hpp"
 #include "core/call/tool_scope.hpp"

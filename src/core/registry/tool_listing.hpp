@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/clock.hpp"
-#include "base/task/ordered_mutex.hpp"
+#include "base/ordered_mutex.hpp"
 #include "base/task/task.hpp"
 #include "base/task/timer_wheel.hpp"
 #include "base/task/waiter.hpp"

@@ -1,11 +1,11 @@
 #pragma once
 
+#include "base/ordered_mutex.hpp"
 #include "base/result.hpp"
 #include "hosts/cron/time_zone.hpp"
 
 #include <filesystem>
 #include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -26,7 +26,7 @@ private:
     Result<TimeZone> read(std::string_view name) const;
 
     const std::filesystem::path folder_;
-    std::mutex mutex_;
+    OrderedMutex<LockRank::kTimeZones> mutex_;
     std::map<std::string, TimeZone, std::less<>> known_;  ///< as many as there are files
 };
 

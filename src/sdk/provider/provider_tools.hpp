@@ -3,6 +3,7 @@
 #include "adapters/cetp/envelope.hpp"
 #include "adapters/cetp/method_call.hpp"
 #include "adapters/cetp/tool_list.hpp"
+#include "base/ordered_mutex.hpp"
 #include "json/schema/schema.hpp"
 
 #include "crab/cetp_provider.hpp"
@@ -51,7 +52,7 @@ private:
     mutable std::mutex mutex_;
     std::vector<std::shared_ptr<const Tool>> tools_;
     std::function<void()> on_change_;
-    std::mutex one_at_a_time_;
+    OrderedMutex<LockRank::kProviderCall> one_at_a_time_;
 };
 
 }  // namespace crab::sdk

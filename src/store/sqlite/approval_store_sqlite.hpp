@@ -1,6 +1,6 @@
 #pragma once
 
-#include "base/task/ordered_mutex.hpp"
+#include "base/ordered_mutex.hpp"
 #include "core/approvals/approval_store.hpp"
 #include "store/sqlite/database.hpp"
 

@@ -1,13 +1,13 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "base/ordered_mutex.hpp"
 #include "core/call/artifact_store.hpp"
 #include "store/sqlite/database.hpp"
 
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
 namespace crab::store::sqlite {
@@ -52,7 +52,7 @@ private:
     Result<void> erase(const core::Artifact& artifact);
     std::filesystem::path incoming() const { return folder_ / "incoming"; }
 
-    mutable std::mutex mutex_;
+    mutable OrderedMutex<LockRank::kStore> mutex_;
     Database database_;
     const std::filesystem::path folder_;
     const Clock& clock_;

@@ -1,12 +1,12 @@
 #pragma once
 
+#include "base/ordered_mutex.hpp"
 #include "core/audit/audit_store.hpp"
 #include "crypto/digest.hpp"
 #include "store/sqlite/database.hpp"
 
 #include <filesystem>
 #include <memory>
-#include <mutex>
 
 namespace crab::store::sqlite {
 
@@ -42,9 +42,9 @@ private:
         : writer_(std::move(writer)), reader_(std::move(reader)) {}
     static Result<Link> read_link(Database& database, std::string_view sql);
 
-    std::mutex writing_;
+    OrderedMutex<LockRank::kStore> writing_;
     Database writer_;
-    std::mutex reading_;
+    OrderedMutex<LockRank::kStore> reading_;
     Database reader_;
 };
 

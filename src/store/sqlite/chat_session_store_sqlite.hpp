@@ -1,11 +1,11 @@
 #pragma once
 
+#include "base/ordered_mutex.hpp"
 #include "core/chat/chat_session_store.hpp"
 #include "store/sqlite/database.hpp"
 
 #include <filesystem>
 #include <memory>
-#include <mutex>
 
 namespace crab::store::sqlite {
 
@@ -50,7 +50,7 @@ private:
     Result<std::optional<core::ChatSession>> read(const ChatSessionId& id);
     Result<void> require_changed(Result<void> done) const;
 
-    std::mutex mutex_;
+    OrderedMutex<LockRank::kStore> mutex_;
     Database database_;
 };
 

@@ -1,11 +1,11 @@
 #pragma once
 
+#include "base/ordered_mutex.hpp"
 #include "hosts/cron/cron_store.hpp"
 #include "store/sqlite/database.hpp"
 
 #include <filesystem>
 #include <memory>
-#include <mutex>
 
 namespace crab::store::sqlite {
 
@@ -46,7 +46,7 @@ private:
     Result<std::size_t> fire_one(const cron::CronFiring& firing, Statement& update,
                                  Statement& insert);
 
-    std::mutex mutex_;
+    OrderedMutex<LockRank::kStore> mutex_;
     Database database_;
 };
 

@@ -1,12 +1,12 @@
 #pragma once
 
+#include "base/ordered_mutex.hpp"
 #include "core/events/event_store.hpp"
 #include "store/sqlite/database.hpp"
 
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
 namespace crab::store::sqlite {
@@ -50,7 +50,7 @@ private:
     Result<void> mark();
     Result<core::EventBounds> read_bounds();
 
-    std::mutex writing_, reading_;
+    OrderedMutex<LockRank::kStore> writing_, reading_;
     Database writer_, reader_;
     Statements statements_;
     core::EventPosition next_ = 1;   ///< none is used twice

@@ -1,11 +1,11 @@
 #pragma once
 
+#include "base/ordered_mutex.hpp"
 #include "core/events/event_turn_store.hpp"
 #include "store/sqlite/database.hpp"
 
 #include <filesystem>
 #include <memory>
-#include <mutex>
 
 namespace crab::store::sqlite {
 
@@ -29,7 +29,7 @@ private:
     Result<void> set_position(std::string_view agent, core::EventPosition position);
     Result<std::vector<core::EventTurn>> read(Result<Statement> rows);
 
-    std::mutex mutex_;
+    OrderedMutex<LockRank::kStore> mutex_;
     Database database_;
 };
 

@@ -1,11 +1,11 @@
 #pragma once
 
+#include "base/ordered_mutex.hpp"
 #include "core/ledger/ledger_store.hpp"
 #include "store/sqlite/database.hpp"
 
 #include <filesystem>
 #include <memory>
-#include <mutex>
 
 namespace crab::store::sqlite {
 
@@ -39,7 +39,7 @@ private:
                                    const std::string& key);
     Result<void> remove(std::int64_t number);
 
-    std::mutex mutex_;
+    OrderedMutex<LockRank::kStore> mutex_;
     Database database_;
     Statements statements_;
     std::int64_t next_;   ///< number of the next entry; none is used twice

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/ordered_mutex.hpp"
 #include "hosts/memory/memory_store.hpp"
 #include "store/sqlite/database.hpp"
 #include "store/sqlite/memory_changes.hpp"
@@ -8,7 +9,6 @@
 #include <condition_variable>
 #include <filesystem>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 namespace crab::store::sqlite {
@@ -35,10 +35,10 @@ private:
     std::unique_ptr<MemorySearch> take_search();
     void give_back(std::unique_ptr<MemorySearch> search);
 
-    std::mutex writing_;
+    OrderedMutex<LockRank::kStore> writing_;
     std::unique_ptr<MemoryChanges> changes_;
-    std::mutex searching_;
-    std::condition_variable search_is_idle_;
+    OrderedMutex<LockRank::kStore> searching_;
+    std::condition_variable_any search_is_idle_;
     std::vector<std::unique_ptr<MemorySearch>> idle_;
 };
 

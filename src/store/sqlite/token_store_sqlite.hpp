@@ -1,6 +1,6 @@
 #pragma once
 
-#include "base/task/ordered_mutex.hpp"
+#include "base/ordered_mutex.hpp"
 #include "store/sqlite/database.hpp"
 #include "trust/token_store.hpp"
 

@@ -1,10 +1,10 @@
 #pragma once
 
+#include "base/ordered_mutex.hpp"
 #include "core/registry/tool_index.hpp"
 #include "store/sqlite/database.hpp"
 
 #include <list>
-#include <mutex>
 
 namespace crab::store::sqlite {
 
@@ -26,7 +26,7 @@ private:
     };
     Result<Index*> index_of(const std::shared_ptr<const core::ToolCatalog>& catalog);
 
-    mutable std::mutex mutex_;
+    mutable OrderedMutex<LockRank::kStore> mutex_;
     std::list<Index> indexes_;   ///< the last that was used first
     std::size_t built_ = 0;
 };

@@ -1,11 +1,11 @@
 #pragma once
 
+#include "base/ordered_mutex.hpp"
 #include "crypto/key_folder.hpp"
 #include "trust/pairing/remote_store.hpp"
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
 namespace crab::trust {
@@ -42,7 +42,7 @@ private:
     Result<void> replace(State next);
 
     crypto::KeyFolder folder_;
-    std::mutex mutex_;
+    OrderedMutex<LockRank::kStore> mutex_;
     State state_;
 };
 

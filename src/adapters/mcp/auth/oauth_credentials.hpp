@@ -1,12 +1,12 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "base/ordered_mutex.hpp"
 #include "base/result.hpp"
 #include "base/secret.hpp"
 
 #include <compare>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -71,7 +71,7 @@ protected:
     /// After each change, under the lock of *this.
     virtual void on_change() {}
 
-    mutable std::mutex mutex_;
+    mutable OrderedMutex<LockRank::kOAuthCredentials> mutex_;
     std::map<std::string, OAuthClient, std::less<>> clients_;  ///< by issuer
     std::map<TokenKey, OAuthTokens> tokens_;
 };

@@ -1,6 +1,7 @@
 #include "adapters/mcp/auth/oauth_credentials_file.hpp"
 
 #include "base/log.hpp"
+#include "base/ordered_mutex.hpp"
 #include "json/value.hpp"
 
 #include <utility>
@@ -97,7 +98,8 @@ struct OAuthCredentialsFile::File {
     }
 
     const crypto::KeyFolder folder;
-    std::mutex writing, mutex;
+    OrderedMutex<LockRank::kOAuthFile> writing;
+    std::mutex mutex;
     std::optional<std::string> newest;
 };
 

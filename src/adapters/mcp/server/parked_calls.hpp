@@ -2,10 +2,10 @@
 
 #include "adapters/mcp/server/parked_call.hpp"
 #include "base/clock.hpp"
+#include "base/ordered_mutex.hpp"
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -46,7 +46,7 @@ private:
     const Milliseconds kept_;
     const Limits limits_;
     ByteBudgets bytes_;
-    mutable std::mutex mutex_;
+    mutable OrderedMutex<LockRank::kParkedCalls> mutex_;
     std::map<std::string, std::shared_ptr<ParkedCall>, std::less<>> calls_;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "adapters/mcp/tasks/task_state.hpp"
+#include "base/ordered_mutex.hpp"
 #include "base/task/blocking_pool.hpp"
 #include "base/task/task.hpp"
 #include "core/call/principal.hpp"
@@ -98,7 +99,7 @@ private:
         std::shared_ptr<LiveTask> live;
     };
     struct Watches {
-        std::mutex mutex;
+        OrderedMutex<LockRank::kTaskWatches> mutex;
         std::map<std::pair<std::string, std::uint64_t>, Changed> all;  // by task and number
         std::uint64_t last = 0;
     };

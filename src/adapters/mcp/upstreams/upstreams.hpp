@@ -1,7 +1,7 @@
 #pragma once
 
 #include "adapters/mcp/upstreams/upstream.hpp"
-#include "base/task/ordered_mutex.hpp"
+#include "base/ordered_mutex.hpp"
 #include "net/loop/event_loop.hpp"
 
 #include <functional>

@@ -2,6 +2,7 @@
 
 #include "base/change_signal.hpp"
 #include "base/id.hpp"
+#include "base/ordered_mutex.hpp"
 #include "base/published.hpp"
 
 #include <cstdint>
@@ -62,7 +63,7 @@ public:
     ChangeSignal& changes() { return changes_; }
 
 private:
-    std::mutex writing_;
+    OrderedMutex<LockRank::kCatalogs> writing_;
     Published<All> all_{std::make_shared<const All>()};
     ChangeSignal changes_;
 };

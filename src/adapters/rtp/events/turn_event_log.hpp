@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/id_source.hpp"
-#include "base/task/ordered_mutex.hpp"
+#include "base/ordered_mutex.hpp"
 #include "core/chat/turn_log.hpp"
 #include "core/events/event_outbox.hpp"
 

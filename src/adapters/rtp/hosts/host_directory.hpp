@@ -2,7 +2,7 @@
 
 #include "adapters/rtp/hosts/rtp_host.hpp"
 #include "base/task/fair_pool.hpp"
-#include "base/task/ordered_mutex.hpp"
+#include "base/ordered_mutex.hpp"
 #include "core/registry/tool_listing.hpp"
 
 #include <functional>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "base/task/ordered_mutex.hpp"
+#include "base/ordered_mutex.hpp"
 #include "net/tls/tls_context.hpp"
 #include "trust/pairing/pairing_keys.hpp"
 

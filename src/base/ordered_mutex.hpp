@@ -8,19 +8,28 @@
 namespace crab {
 
 /// The rank of a mutex in the lock order: a thread locks in ascending rank, never two of one rank.
-/// docs/lock_order.md says what each guards and why; a leaf mutex needs no rank.
+/// docs/lock_order.md lists who has which, in this order; a leaf mutex needs no rank.
 enum class LockRank : std::uint8_t {
+    kReload,
+    kMcpServerList,
+    kWorktreesFile,
+    kProviderCall,
+    kMetricsPage,
+    kMcpServers,
     kPeersWriting,
     kTokensWriting,
     kLeasesWriting,
     kDeviceToolsWriting,
     kApprovalsWriting,
+    kAuditStoring,
+    kOAuthFile,
     kStore,
     kPeers,
     kTokens,
     kLeases,
     kDeviceTools,
     kApprovals,
+    kApprovalFeed,
     kAwayCalls,
     kUpstreams,
     kRegistry,
@@ -34,6 +43,12 @@ enum class LockRank : std::uint8_t {
     kTurnEventLog,
     kEventOutbox,
     kGatewayTls,
+    kCatalogs,
+    kTaskWatches,
+    kParkedCalls,
+    kOAuthCredentials,
+    kTimeZones,
+    kDevice,  ///< the last
 };
 
 std::string_view name_of(LockRank rank);

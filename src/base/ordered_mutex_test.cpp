@@ -1,4 +1,4 @@
-#include "base/task/ordered_mutex.hpp"
+#include "base/ordered_mutex.hpp"
 
 #include <gtest/gtest.h>
 

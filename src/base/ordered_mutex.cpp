@@ -1,4 +1,4 @@
-#include "base/task/ordered_mutex.hpp"
+#include "base/ordered_mutex.hpp"
 
 #include <array>
 #include <cstdio>
@@ -8,17 +8,26 @@ namespace crab {
 
 std::string_view name_of(LockRank rank) {
     switch (rank) {
+        case LockRank::kReload: return "Gateway, reloading";
+        case LockRank::kMcpServerList: return "McpServerList";
+        case LockRank::kWorktreesFile: return "the file of worktrees";
+        case LockRank::kProviderCall: return "ProviderTools, a call";
+        case LockRank::kMetricsPage: return "MetricsPage";
+        case LockRank::kMcpServers: return "McpServers";
         case LockRank::kPeersWriting: return "Peers, writing";
         case LockRank::kTokensWriting: return "Tokens, writing";
         case LockRank::kLeasesWriting: return "Leases, writing";
         case LockRank::kDeviceToolsWriting: return "DeviceTools, writing";
         case LockRank::kApprovalsWriting: return "Approvals, writing";
+        case LockRank::kAuditStoring: return "AuditLog, storing";
+        case LockRank::kOAuthFile: return "OAuthCredentialsFile, writing";
         case LockRank::kStore: return "a store";
         case LockRank::kPeers: return "Peers";
         case LockRank::kTokens: return "Tokens";
         case LockRank::kLeases: return "Leases";
         case LockRank::kDeviceTools: return "DeviceTools";
         case LockRank::kApprovals: return "Approvals";
+        case LockRank::kApprovalFeed: return "ApprovalFeed";
         case LockRank::kAwayCalls: return "AwayCalls";
         case LockRank::kUpstreams: return "Upstreams";
         case LockRank::kRegistry: return "Registry";
@@ -32,6 +41,12 @@ std::string_view name_of(LockRank rank) {
         case LockRank::kTurnEventLog: return "TurnEventLog";
         case LockRank::kEventOutbox: return "EventOutbox";
         case LockRank::kGatewayTls: return "GatewayTls";
+        case LockRank::kCatalogs: return "Catalogs";
+        case LockRank::kTaskWatches: return "TaskBook, watches";
+        case LockRank::kParkedCalls: return "ParkedCalls";
+        case LockRank::kOAuthCredentials: return "OAuthCredentials";
+        case LockRank::kTimeZones: return "TimeZones";
+        case LockRank::kDevice: return "Device";
     }
     return "unknown";
 }
@@ -39,9 +54,9 @@ std::string_view name_of(LockRank rank) {
 namespace detail {
 namespace {
 
-/// One per rank, since no rank is held twice.
+/// Every rank at most once: a thread locks in ascending order.
 struct Held {
-    std::array<LockRank, 32> ranks;
+    std::array<LockRank, static_cast<std::size_t>(LockRank::kDevice) + 1> ranks;
     std::size_t count;
 };
 constinit thread_local Held held{};
