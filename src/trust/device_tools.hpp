@@ -1,8 +1,8 @@
 #pragma once
 
 #include "base/id.hpp"
-#include "base/result.hpp"
 #include "base/ordered_mutex.hpp"
+#include "base/result.hpp"
 #include "trust/device_tool_store.hpp"
 
 #include <map>

@@ -2,8 +2,8 @@
 
 #include "base/clock.hpp"
 #include "base/glob.hpp"
-#include "base/result.hpp"
 #include "base/ordered_mutex.hpp"
+#include "base/result.hpp"
 #include "trust/access.hpp"
 #include "trust/lease_store.hpp"
 

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "base/ordered_mutex.hpp"
 #include "base/result.hpp"
 #include "base/secret.hpp"
-#include "base/ordered_mutex.hpp"
 #include "core/call/principal.hpp"
 #include "crypto/digest.hpp"
 #include "trust/token_store.hpp"

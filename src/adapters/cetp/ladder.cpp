@@ -32,7 +32,6 @@ std::optional<Ladder::Step> Ladder::next(SteadyTime now) {
         return std::nullopt;
     }
     ++at_;
-    if (step.action == Action::kSend) ++sends_;
     return step;
 }
 

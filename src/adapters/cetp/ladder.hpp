@@ -38,13 +38,11 @@ public:
 
     /// The next step, the first send included; nothing when there is nothing left to try.
     std::optional<Step> next(SteadyTime now);
-    int sends() const { return sends_; }
 
 private:
     const Deadline end_;
     std::vector<Step> steps_;
     std::size_t at_ = 0;
-    int sends_ = 0;
 };
 
 }  // namespace crab::cetp

@@ -124,12 +124,14 @@ TEST(CetpVectors, LaddersEndWhenTheirStepsOrTheirTimeAreUsedUp) {
                        .wake_wait = Milliseconds(integer_of(c, "wake_ms")),
                        .end = clock.steady_now() + Milliseconds(integer_of(c, "left_ms"))});
         Value steps = Value::array();
+        int sends = 0;
         while (const auto step = ladder.next(clock.steady_now())) {
             steps.push_back(text_of(*step));
+            sends += step->action == Ladder::Action::kSend;
             clock.advance(step->wait + Milliseconds(integer_of(c, "step_ms")));
         }
         EXPECT_EQ(steps, *c.find("steps")) << steps.dump();
-        EXPECT_LE(ladder.sends(), 3);
+        EXPECT_LE(sends, 3);
     }
 }
 

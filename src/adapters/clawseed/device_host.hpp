@@ -55,7 +55,6 @@ public:
     /// connection's loop; `instance` is the device process that still remembers them.
     void resume(std::string instance);
     void set_extensions(Extensions extensions) { extensions_ = extensions.bits(); }
-    std::size_t calls_out() const { return calls_out_.load(std::memory_order_relaxed); }
 
 private:
     bool take_slot();

@@ -4,10 +4,10 @@
 #include "adapters/clawseed/pending_replies.hpp"
 #include "adapters/clawseed/registration.hpp"
 #include "adapters/clawseed/uploads.hpp"
+#include "base/ordered_mutex.hpp"
 #include "base/published.hpp"
 #include "base/task/blocking_pool.hpp"
 #include "base/task/fair_pool.hpp"
-#include "base/ordered_mutex.hpp"
 #include "core/audit/audit_log.hpp"
 #include "core/call/artifact_store.hpp"
 #include "core/chat/chat_session_store.hpp"
@@ -112,8 +112,6 @@ public:
     ~Hub();
 
     const Services& services() const { return services_; }
-    /// Reads tool lists there from now on; null: inline.
-    void read_lists_on(FairPool* schemas) { services_.schemas = schemas; }
     std::shared_ptr<const Options> options() const { return options_.get(); }
     /// Called by a reload; applies to new connections, and to new registrations on old ones.
     void set_options(std::shared_ptr<const Options> options) { options_.set(std::move(options)); }

@@ -134,7 +134,17 @@ struct CallProbe {
 
 class World {
 public:
-    World() = default;
+    /// Lists of tools are read on `lists`; null: inline.
+    explicit World(FairPool* lists = nullptr)
+        : hub({.clock = clock,
+               .registry = registry,
+               .rules = rules,
+               .audit = audit,
+               .chats = chats,
+               .store_pool = pool,
+               .schemas = lists,
+               .turn_log = &told_turns},
+              std::make_shared<const Options>(), [this](net::EventLoop&) { return &runner; }) {}
     ~World() {
         bool stopped = false;
         loop.post([&] {
@@ -253,14 +263,6 @@ public:
     std::shared_ptr<Client> connect(const std::string& session_id = "s1") {
         return connect(owner, session_id);
     }
-    /// A connection of the same chat session whose lists of tools are read on `pool`, for as long
-    /// as `use` runs.
-    void read_lists_on(FairPool& lists,
-                       const std::function<void(const std::shared_ptr<Client>&)>& use) {
-        hub.read_lists_on(&lists);
-        use(connect());
-        hub.read_lists_on(nullptr);
-    }
     void send(const std::shared_ptr<Client>& client, std::string_view frame) {
         on_loop([&] { client->socket->send_text(frame); });
     }
@@ -301,15 +303,7 @@ public:
     ToldTurns told_turns;
     json::Parser parser;
     const core::PrincipalRef owner = make_principal("phone");
-    Hub hub{{.clock = clock,
-             .registry = registry,
-             .rules = rules,
-             .audit = audit,
-             .chats = chats,
-             .store_pool = pool,
-             .turn_log = &told_turns},
-            std::make_shared<const Options>(),
-            [this](net::EventLoop&) { return &runner; }};
+    Hub hub;
     core::Pipeline pipeline{{.clock = clock,
                              .registry = registry,
                              .rules = rules,

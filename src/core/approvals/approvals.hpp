@@ -1,8 +1,8 @@
 #pragma once
 
 #include "base/clock.hpp"
-#include "base/result.hpp"
 #include "base/ordered_mutex.hpp"
+#include "base/result.hpp"
 #include "base/task/task.hpp"
 #include "base/task/timer_wheel.hpp"
 #include "core/approvals/approval.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "base/task/batch_queue.hpp"
 #include "base/ordered_mutex.hpp"
+#include "base/task/batch_queue.hpp"
 #include "base/task/waiter.hpp"
 #include "core/events/event_store.hpp"
 

@@ -2,9 +2,9 @@
 
 #include "base/change_signal.hpp"
 #include "base/id.hpp"
+#include "base/ordered_mutex.hpp"
 #include "base/published.hpp"
 #include "base/result.hpp"
-#include "base/ordered_mutex.hpp"
 #include "core/call/principal.hpp"
 #include "core/call/tool.hpp"
 #include "core/call/tool_scope.hpp"

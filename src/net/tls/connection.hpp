@@ -132,7 +132,6 @@ public:
     void offer_later();
     /// The same, if anything is kept; does nothing when called from on_bytes().
     void offer_again();
-    std::size_t kept_bytes() const { return kept_.size(); }
 
     /// Writes what is queued, ends our half of the stream, waits a little for the other half and
     /// closes.

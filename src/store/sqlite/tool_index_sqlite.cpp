@@ -47,11 +47,6 @@ std::string expression_of(std::string_view text) {
 
 }  // namespace
 
-std::size_t ToolIndexSqlite::built() const {
-    const std::scoped_lock lock(mutex_);
-    return built_;
-}
-
 Result<ToolIndexSqlite::Index*> ToolIndexSqlite::index_of(
     const std::shared_ptr<const core::ToolCatalog>& catalog) {
     const auto known = std::ranges::find_if(indexes_, [&](const Index& index) {
@@ -84,7 +79,6 @@ Result<ToolIndexSqlite::Index*> ToolIndexSqlite::index_of(
         return {};
     });
     if (!filled) return fail(filled.error());
-    ++built_;
     indexes_.push_front({.catalog = catalog, .database = std::move(*database)});
     if (indexes_.size() > kMostCatalogs) indexes_.pop_back();
     return &indexes_.front();

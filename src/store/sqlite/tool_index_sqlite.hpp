@@ -16,8 +16,6 @@ public:
 
     Result<std::vector<std::string>> find(const std::shared_ptr<const core::ToolCatalog>& catalog,
                                           std::string_view words, std::size_t most) override;
-    /// How often a catalog has been indexed.
-    std::size_t built() const;
 
 private:
     struct Index {
@@ -26,9 +24,8 @@ private:
     };
     Result<Index*> index_of(const std::shared_ptr<const core::ToolCatalog>& catalog);
 
-    mutable OrderedMutex<LockRank::kStore> mutex_;
+    OrderedMutex<LockRank::kStore> mutex_;
     std::list<Index> indexes_;   ///< the last that was used first
-    std::size_t built_ = 0;
 };
 
 }  // namespace crab::store::sqlite

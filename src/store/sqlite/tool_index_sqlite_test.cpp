@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <utility>
+
 #include <fmt/format.h>
 
 namespace crab::store::sqlite {
@@ -53,10 +56,16 @@ TEST(ToolIndexSqlite, NoTextIsReadAsSyntax) {
 }
 
 TEST(ToolIndexSqlite, EqualCatalogsAreIndexedOnceAndOldOnesAreDropped) {
+    // an index keeps the catalog that it was made from
     ToolIndexSqlite index;
-    (void)found(index, "mail");
-    (void)index.find(std::make_shared<const core::ToolCatalog>(*kTools), "mail", 3);
-    EXPECT_EQ(index.built(), 1u);
+    auto tools = std::make_shared<const core::ToolCatalog>(*kTools);
+    auto equal = std::make_shared<const core::ToolCatalog>(*kTools);
+    EXPECT_TRUE(index.find(tools, "mail", 3));
+    EXPECT_TRUE(index.find(equal, "mail", 3));
+    const std::weak_ptr of_first = std::exchange(tools, nullptr);
+    const std::weak_ptr of_equal = std::exchange(equal, nullptr);
+    EXPECT_FALSE(of_first.expired());
+    EXPECT_TRUE(of_equal.expired()) << "it was found in the index of the first";
     for (std::size_t i = 0; i < ToolIndexSqlite::kMostCatalogs; ++i) {
         EXPECT_THAT(index
                         .find(catalog_of({{.name = fmt::format("tool{}", i), .description = ""}}),
@@ -64,8 +73,8 @@ TEST(ToolIndexSqlite, EqualCatalogsAreIndexedOnceAndOldOnesAreDropped) {
                         .value(),
                     ElementsAre(fmt::format("tool{}", i)));
     }
-    (void)found(index, "mail");
-    EXPECT_EQ(index.built(), 2 + ToolIndexSqlite::kMostCatalogs);
+    EXPECT_TRUE(of_first.expired()) << "the one that was not used for longest";
+    EXPECT_THAT(found(index, "mailbox"), ElementsAre("mail.list"));
 }
 
 }  // namespace

@@ -45,8 +45,6 @@ public:
     /// false when there are none left.
     bool sweep();
     std::size_t size() const;
-    /// Of events of all sessions.
-    std::size_t kept_bytes() const { return replies_.whole().held(); }
 
 private:
     using Found =

@@ -8,7 +8,7 @@
 #include "core/call/function_host.hpp"
 #include "core/call/inquirer.hpp"
 #include "core/call/test_tools.hpp"
-#include "core/ledger/call_task_store_memory.hpp"
+#include "core/ledger/test_call_task_store.hpp"
 #include "net/http/routed_service.hpp"
 #include "net/http/test_support.hpp"
 #include "net/loop/finish_on.hpp"

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "adapters/rtp/hosts/rtp_host.hpp"
-#include "base/task/fair_pool.hpp"
 #include "base/ordered_mutex.hpp"
+#include "base/task/fair_pool.hpp"
 #include "core/registry/tool_listing.hpp"
 
 #include <functional>
