@@ -68,7 +68,7 @@ struct DeviceEvent {
 struct DeviceEnd {
     enum class Reason : std::uint8_t {
         kStopped,  ///< stop()
-        kSentAway,  ///< the gateway closed with 1000: do not reconnect
+        kClosedByGateway,  ///< the gateway closed with 1000: do not reconnect
         kRefused,  ///< no valid token, or not allowed (401, 403, 4401)
         kLost,  ///< the connection failed, and DeviceOptions::reconnect is off
         kInvalid,  ///< the options are invalid; nothing was tried

@@ -18,10 +18,10 @@ struct McpServerState {
     std::string version;  ///< the revision that is spoken with it; empty: not known yet
     std::string server;   ///< what it calls itself, with its version
     std::size_t tools = 0, resources = 0, prompts = 0;
-    struct LeftOut {
+    struct SkippedEntry {
         std::string name, reason;
     };
-    std::vector<LeftOut> left_out;  ///< entries of its lists that nobody is shown
+    std::vector<SkippedEntry> left_out;  ///< entries of its lists that nobody is shown
     std::size_t held = 0;   ///< entries that wait for an approval
     std::size_t removed = 0;  ///< characters that nobody sees, taken out of its descriptions
     std::string error;      ///< the last one; empty: none since it was ready

@@ -27,12 +27,12 @@ Value BridgeStatus::to_json(const ProviderDirectory& directory) const {
                                      {"tools", std::move(names)},
                                      {"problem", provider.problem},
                                      {"diagnostics", texts(provider.diagnostics)}});
-        if (const auto wish = user_actions.find(id); wish != user_actions.end()) {
-            entry.set("auth_required", Value::object({{"tool", wish->second.tool},
-                                                      {"message", wish->second.message},
-                                                      {"hint", wish->second.hint},
-                                                      {"intent", wish->second.intent},
-                                                      {"at", to_rfc3339(wish->second.at)}}));
+        if (const auto request = user_actions.find(id); request != user_actions.end()) {
+            entry.set("auth_required", Value::object({{"tool", request->second.tool},
+                                                      {"message", request->second.message},
+                                                      {"hint", request->second.hint},
+                                                      {"intent", request->second.intent},
+                                                      {"at", to_rfc3339(request->second.at)}}));
         }
         providers.push_back(std::move(entry));
     }

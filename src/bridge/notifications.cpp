@@ -27,19 +27,19 @@ bool is_action(std::string_view name) {
 
 }  // namespace
 
-void Notifications::tell(const cetp::ProviderRecord& provider, const cetp::Envelope& wish) {
+void Notifications::tell(const cetp::ProviderRecord& provider, const cetp::Envelope& request) {
     const SteadyTime now = loop_.clock().steady_now();
     if (const auto before = told_.find(provider.id);
         before != told_.end() && now - before->second < kEvery)
         return;
     told_[provider.id] = now;
-    std::string text = wish.hint.empty() ? wish.message : wish.hint;
+    std::string text = request.hint.empty() ? request.message : request.hint;
     Action action;
-    if (provider.desktop_id.ends_with(kSuffix) && is_action(wish.intent)) {
+    if (provider.desktop_id.ends_with(kSuffix) && is_action(request.intent)) {
         action = {provider.desktop_id.substr(0, provider.desktop_id.size() - kSuffix.size()),
-                  wish.intent};
-    } else if (!wish.intent.empty()) {
-        text += fmt::format(" ({})", wish.intent);
+                  request.intent};
+    } else if (!request.intent.empty()) {
+        text += fmt::format(" ({})", request.intent);
     }
     tasks_.spawn("notification", show(fmt::format("{} wants you to act", provider.name),
                                       std::move(text), std::move(action)));

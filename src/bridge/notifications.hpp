@@ -23,7 +23,7 @@ public:
     Notifications(net::EventLoop& loop, BusLink& session, TaskGroup& tasks)
         : loop_(loop), session_(session), tasks_(tasks) {}
 
-    void tell(const cetp::ProviderRecord& provider, const cetp::Envelope& wish);
+    void tell(const cetp::ProviderRecord& provider, const cetp::Envelope& request);
     /// `ActionInvoked`: the user clicked.
     void on_click(std::uint32_t notification);
 

@@ -19,7 +19,7 @@ std::string_view name_of(KnownProvider::State state) {
         case KnownProvider::State::kOff: return "off";
         case KnownProvider::State::kListing: return "listing";
         case KnownProvider::State::kListed: return "listed";
-        case KnownProvider::State::kLeftOut: return "left out";
+        case KnownProvider::State::kRejected: return "left out";
     }
     return "";
 }
@@ -218,7 +218,7 @@ void ProviderDirectory::take_list(KnownProvider& provider, Result<cetp::ToolList
                   {{"provider", provider.record->id}, {"tools", provider.tools.size()}});
     } else {
         provider.problem = std::move(list.error().message);
-        provider.state = KnownProvider::State::kLeftOut;
+        provider.state = KnownProvider::State::kRejected;
         provider.tools.clear();
         log::warn("provider left out",
                   {{"provider", provider.record->id}, {"why", provider.problem}});

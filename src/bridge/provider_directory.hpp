@@ -27,13 +27,13 @@ struct KnownProvider {
         kOff,        ///< until the user enables it
         kListing,    ///< its tools are being listed for the first time
         kListed,
-        kLeftOut,    ///< `problem` says why
+        kRejected,    ///< `problem` says why
     };
     std::shared_ptr<const cetp::ProviderRecord> record{};
     State state = State::kOff;
     std::vector<cetp::DeclaredTool> tools{};
     std::vector<std::string> diagnostics{};  ///< what of its list was dropped
-    std::string problem{};                   ///< kLeftOut
+    std::string problem{};                   ///< kRejected
     bool queued = false, asked = false;      ///< waits for, or is in, a listing
     bool broken = false;  ///< does not implement the protocol: not called until its record changes
     cetp::RefreshTimer refresh{};  ///< its own changes

@@ -42,7 +42,7 @@ const std::string& address_of(const cetp::ProviderRecord& record) {
 }
 
 /// What the provider wants beyond being called, for the one who is to allow it.
-std::string wishes_of(const cetp::ProviderRecord& record) {
+std::string permissions_of(const cetp::ProviderRecord& record) {
     if (record.network && record.read_home) return "network, home";
     return record.network ? "network" : record.read_home ? "home" : "";
 }
@@ -70,11 +70,11 @@ int run(const BridgeList& options) {
     const auto choices = bridge::UserChoices::load(paths.choices);
     if (!choices) return report(choices.error());
     json::Value providers = json::Value::array();
-    Table table({"PROVIDER", "NAME", "OVER", "ADDRESS", "STATE", "WISHES"});
+    Table table({"PROVIDER", "NAME", "OVER", "ADDRESS", "STATE", "PERMISSIONS"});
     for (const cetp::ProviderRecord& record : found.records) {
         const std::string state = choices->allows(record) ? "on" : "off";
         table.add({record.id, record.name, std::string(name_of(record.transport)),
-                   address_of(record), state, wishes_of(record)});
+                   address_of(record), state, permissions_of(record)});
         providers.push_back(json::Value::object({{"id", record.id},
                                                  {"name", record.name},
                                                  {"transport", name_of(record.transport)},
@@ -113,21 +113,22 @@ int run(const BridgeStatusShow& options) {
                                  device, status->resolve("/link/tools")->dump())
                    : "not connected: " + text_of(link, "message"));
     Table table({"PROVIDER", "LABEL", "STATE", "TOOLS", "REMARK"});
-    std::vector<std::string> wishes;
+    std::vector<std::string> requests;
     for (const json::Value& provider : items_of(*status, "providers")) {
         const auto& diagnostics = items_of(provider, "diagnostics");
         std::string remark = text_of(provider, "problem");
         if (remark.empty() && !diagnostics.empty()) remark = *diagnostics.front().as_string();
         table.add({text_of(provider, "id"), text_of(provider, "label"), text_of(provider, "state"),
                    fmt::format("{}", items_of(provider, "tools").size()), remark});
-        if (const json::Value* wish = provider.find("auth_required")) {
-            wishes.push_back(fmt::format(
-                "{} wants you to act: {}{}{}", text_of(provider, "name"), text_of(*wish, "message"),
-                text_of(*wish, "hint").empty() ? "" : " — ", text_of(*wish, "hint")));
+        if (const json::Value* request = provider.find("auth_required")) {
+            requests.push_back(fmt::format("{} wants you to act: {}{}{}", text_of(provider, "name"),
+                                           text_of(*request, "message"),
+                                           text_of(*request, "hint").empty() ? "" : " — ",
+                                           text_of(*request, "hint")));
         }
     }
     if (!table.empty()) print(table.to_text(Terminal::out()));
-    for (const std::string& wish : wishes) print_line(printable(wish));
+    for (const std::string& request : requests) print_line(printable(request));
     for (const json::Value& diagnostic : items_of(*status, "diagnostics"))
         print_line("skipped: " + printable(*diagnostic.as_string()));
     return kExitOk;

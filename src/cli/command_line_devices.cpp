@@ -170,7 +170,7 @@ void CommandLine::bridge() {
     for (const bool yes : {true, false}) {
         auto [command, options] = leaf<BridgeEnable>(
             parent, yes ? "enable" : "disable",
-            yes ? "Allow a provider, with what it wishes for" : "Keep a provider's tools to itself",
+            yes ? "Allow a provider, with what it asks for" : "Keep a provider's tools to itself",
             yes ? "  crab bridge enable org.example.Ledger"
                 : "  crab bridge disable org.example.Ledger");
         options->yes = yes;

@@ -126,7 +126,7 @@ int refuse(const Error& error) {
 int exit_code_for(DeviceEnd::Reason reason) {
     switch (reason) {
         case DeviceEnd::Reason::kStopped: return kExitOk;
-        case DeviceEnd::Reason::kSentAway:
+        case DeviceEnd::Reason::kClosedByGateway:
         case DeviceEnd::Reason::kRefused: return kExitRefused;
         case DeviceEnd::Reason::kLost: return kExitUnreachable;
         case DeviceEnd::Reason::kInvalid: return kExitUsage;

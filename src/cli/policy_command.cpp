@@ -53,12 +53,12 @@ Result<Answer> ask_about_call(const core::Policy& policy, core::Principal princi
     tool.spec.name = tool.unique_name = options.question[1];
     tool.source_text = options.source;
     tool.spec.effects_known = options.effects == "none";
-    const core::Decision unseen =
-        policy.decide_call(principal, tool, core::CallArguments::unseen());
-    if (options.bytes) return to_answer(unseen);
+    const core::Decision not_json =
+        policy.decide_call(principal, tool, core::CallArguments::not_json());
+    if (options.bytes) return to_answer(not_json);
     if (options.args.empty()) {
         const core::Decision any = policy.decide_call(principal, tool, std::nullopt);
-        return to_answer(any, any.verdict != unseen.verdict);
+        return to_answer(any, any.verdict != not_json.verdict);
     }
     const auto args = read_call_arguments(options.args, {});
     if (!args) return fail(args.error());

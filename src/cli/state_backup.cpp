@@ -20,10 +20,10 @@ namespace fs = std::filesystem;
 using store::sqlite::Database;
 
 // of a database's file, and half-written ones
-constexpr std::array<std::string_view, 4> kLeftOut{"-wal", "-shm", ".new", ".partial"};
+constexpr std::array<std::string_view, 4> kExcluded{"-wal", "-shm", ".new", ".partial"};
 
-bool is_left_out(const fs::path& name) {
-    return name == "lock" || std::ranges::any_of(kLeftOut, [&](std::string_view end) {
+bool is_excluded(const fs::path& name) {
+    return name == "lock" || std::ranges::any_of(kExcluded, [&](std::string_view end) {
                return name.native().ends_with(end);
            });
 }
@@ -70,7 +70,7 @@ Result<void> copy_folder(const fs::path& from, const fs::path& to, const fs::pat
             if (auto copied = copy_folder(from, to, each, saved); !copied) return copied;
             continue;
         }
-        if (!at->is_regular_file(gone) || is_left_out(each.filename())) continue;
+        if (!at->is_regular_file(gone) || is_excluded(each.filename())) continue;
         if (each.extension() == ".db") {
             if (auto copied = copy_database(from / each, to / each); !copied) return copied;
         } else {

@@ -74,7 +74,7 @@ Result<void> EventLog::start() {
                                                  always_of(options.calls));
     turns_ = std::make_unique<rtp::TurnEventLog>(*outbox_, clock, turn_options);
     housekeeping_ = std::make_unique<BlockingPool>(1);
-    return ledger_.told();
+    return ledger_.mark_reported();
 }
 
 void EventLog::stop(Deadline) {

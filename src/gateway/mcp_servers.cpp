@@ -425,7 +425,7 @@ std::vector<admin::McpServerState> McpServers::states() {
         state.tools = up.tools;
         state.resources = up.resources + up.templates;
         state.prompts = up.prompts;
-        for (mcp::LeftOut& out : up.left_out)
+        for (mcp::SkippedEntry& out : up.left_out)
             state.left_out.push_back({std::move(out.name), std::move(out.reason)});
         state.held = up.held.size();
         state.removed = up.removed;

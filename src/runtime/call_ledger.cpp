@@ -9,15 +9,15 @@ Result<void> CallLedger::start() {
     store_ = std::move(opened->store);
     unfinished_ = std::move(opened->unfinished);
     if (options_.unfinished == Options::Unfinished::kForget) {
-        if (auto forgotten = told(); !forgotten) return forgotten;
+        if (auto forgotten = mark_reported(); !forgotten) return forgotten;
     }
     pool_ = std::make_unique<BlockingPool>(1);
     journal_ = std::make_unique<core::LedgerJournal>(*store_, *pool_, clock_);
     return {};
 }
 
-Result<void> CallLedger::told() {
-    if (auto marked = store_->mark_told(); !marked) return marked;
+Result<void> CallLedger::mark_reported() {
+    if (auto marked = store_->mark_reported(); !marked) return marked;
     unfinished_ = {};
     return {};
 }

@@ -21,10 +21,10 @@ public:
         std::filesystem::path file;  ///< empty: there is no journal
         /// What to do about unfinished calls of earlier runs.
         enum class Unfinished : std::uint8_t {
-            kWaitForTold,  ///< keep them in unfinished() until told()
+            kKeepUntilReported,  ///< keep them in unfinished() until mark_reported()
             kForget,       ///< nothing: their repeats get OUTCOME_UNKNOWN
         };
-        Unfinished unfinished = Unfinished::kWaitForTold;
+        Unfinished unfinished = Unfinished::kKeepUntilReported;
     };
     CallLedger(const Clock& clock, AuditTrail& audit, Options options)
         : clock_(clock),
@@ -44,9 +44,10 @@ public:
     /// Null without a file.
     core::LedgerJournal* journal() { return journal_.get(); }
     core::EarlyCancels& early_cancels() { return early_cancels_; }
-    /// Unfinished calls of earlier runs, until told() confirms that they have been processed.
+    /// Unfinished calls of earlier runs, until mark_reported() confirms that they have been
+    /// processed.
     const std::vector<core::UnfinishedCall>& unfinished() const { return unfinished_; }
-    Result<void> told();
+    Result<void> mark_reported();
     /// Removes entries that are too old to be repeated; blocks.
     void forget_old();
 

@@ -126,7 +126,7 @@ void DeviceDriver::set_presence(const DevicePresence& presence) {
 // --- What the link asks for
 // ------------------------------------------------------------------------------------------------
 
-void DeviceDriver::fetch_token(TokenNeed need) { tasks_.spawn("device token", bring_token(need)); }
+void DeviceDriver::fetch_token(TokenNeed need) { tasks_.spawn("device token", obtain_token(need)); }
 void DeviceDriver::dial(const std::string& token, const std::string& session_id) {
     uploader_.set_token(token);
     tasks_.spawn("device dial", connect(token, session_id));
@@ -227,7 +227,7 @@ void DeviceDriver::ended(DeviceEnd end) {
 // --- Doing it
 // ------------------------------------------------------------------------------------------------
 
-Task<void> DeviceDriver::bring_token(TokenNeed need) {
+Task<void> DeviceDriver::obtain_token(TokenNeed need) {
     auto find = [this, need] { return find_token(need); };
     auto token = co_await blocking_.run(std::move(find));
     link_.on_token(std::move(token));

@@ -65,7 +65,7 @@ private:
     std::expected<std::string, DeviceEnd> prove_identity();
     std::expected<std::string, DeviceEnd> pair();
     void keep(std::string_view credential);
-    Task<void> bring_token(TokenNeed need);
+    Task<void> obtain_token(TokenNeed need);
     Task<void> connect(std::string token, std::string session_id);
     Task<Result<std::vector<net::SocketAddress>>> addresses();
 

@@ -156,9 +156,9 @@ void DeviceLink::on_closed(const net::CloseInfo& info) {
     outbox_.link_broke(now +
                        (terms_.resumes ? std::max(terms_.grace, kKeepForResume) : terms_.grace));
     if (info.code == kNormal) {
-        return end(
-            {DeviceEnd::Reason::kSentAway, "the gateway sent this device away" +
-                                               (info.reason.empty() ? "" : ": " + info.reason)});
+        return end({DeviceEnd::Reason::kClosedByGateway,
+                    "the gateway closed the connection" +
+                        (info.reason.empty() ? "" : ": " + info.reason)});
     }
     if (info.code == kTokenExpired)
         return need_new_token("the gateway no longer takes this device's token; pair it again");

@@ -135,7 +135,7 @@ TEST_F(DeviceLinkConnects, StaysAwayAfter1000) {
     connect();
     lose_link(1000, true);
     ASSERT_TRUE(ports.end);
-    EXPECT_EQ(ports.end->reason, DeviceEnd::Reason::kSentAway);
+    EXPECT_EQ(ports.end->reason, DeviceEnd::Reason::kClosedByGateway);
 }
 
 TEST_F(DeviceLinkConnects, ClosesWith1000WhenItsOwnerStopsIt) {

@@ -186,7 +186,7 @@ TEST(Device, StaysAwayAfter1000) {
     gateway.wait_for("register_tools");
     gateway.close(1000, "not today");
     const DeviceEnd end = device.wait();
-    EXPECT_EQ(end.reason, DeviceEnd::Reason::kSentAway);
+    EXPECT_EQ(end.reason, DeviceEnd::Reason::kClosedByGateway);
     EXPECT_NE(end.message.find("not today"), std::string::npos);
 }
 

@@ -1,6 +1,6 @@
 import type { Consent } from "./consent.js";
 import type { Json, JsonObject, Caller } from "./frames.js";
-import type { Surroundings } from "./surroundings.js";
+import type { Platform } from "./platform.js";
 import { type Tool, type ToolCall, ToolError, type ToolResult } from "./tool.js";
 
 /** The part of the gateway's request that is needed to run it. */
@@ -57,7 +57,7 @@ export class CallRunner {
   private atWork = 0;
 
   constructor(
-    private readonly surroundings: Pick<Surroundings, "now" | "after">,
+    private readonly platform: Pick<Platform, "now" | "after">,
     private readonly ports: CallRunnerPorts,
     private readonly options: { parallel: number; queued: number; consent: Consent | undefined },
   ) {}
@@ -73,8 +73,8 @@ export class CallRunner {
   start(request: CallRequest, tool: Tool): boolean {
     if (this.running.size >= this.options.parallel + this.options.queued) return false;
     const abort = new AbortController();
-    const cancelTimer = this.surroundings.after(
-      Math.max(0, request.deadline - this.surroundings.now()),
+    const cancelTimer = this.platform.after(
+      Math.max(0, request.deadline - this.platform.now()),
       () =>
         this.end(call, {
           ok: false,
@@ -184,7 +184,7 @@ export class CallRunner {
       tool: request.name,
       caller: request.caller,
       phase,
-      at: this.surroundings.now(),
+      at: this.platform.now(),
     };
     if (code !== undefined) news.code = code;
     if (message !== undefined) news.message = message;

@@ -1,7 +1,7 @@
 import { base64Of } from "./base64.js";
 import { GatewayAddress } from "./gateway-address.js";
 import { redeemCode } from "./pairing.js";
-import { realSurroundings, type Surroundings } from "./surroundings.js";
+import { defaultPlatform, type Platform } from "./platform.js";
 import { TokenRefused, type TokenSource } from "./token-source.js";
 
 /**
@@ -44,7 +44,7 @@ export class DeviceKey implements TokenSource {
   private constructor(
     private readonly address: GatewayAddress,
     private readonly key: StoredKey,
-    private readonly surroundings: Pick<Surroundings, "fetch">,
+    private readonly platform: Pick<Platform, "fetch">,
   ) {}
 
   /**
@@ -55,26 +55,26 @@ export class DeviceKey implements TokenSource {
     gateway: string,
     code: string,
     store: KeyStore,
-    surroundings: Pick<Surroundings, "fetch"> = realSurroundings(),
+    platform: Pick<Platform, "fetch"> = defaultPlatform(),
   ): Promise<DeviceKey> {
     const pair = await crypto.subtle.generateKey(algorithm, false, ["sign", "verify"]);
     const publicKey = base64Of(await crypto.subtle.exportKey("spki", pair.publicKey));
     const key = {
-      keyId: await redeemCode(gateway, code, "key_id", surroundings, { public_key: publicKey }),
+      keyId: await redeemCode(gateway, code, "key_id", platform, { public_key: publicKey }),
       pair,
     };
     await store.save(key);
-    return new DeviceKey(GatewayAddress.parse(gateway), key, surroundings);
+    return new DeviceKey(GatewayAddress.parse(gateway), key, platform);
   }
 
   /** The stored key; undefined when there is none. */
   static async load(
     gateway: string,
     store: KeyStore,
-    surroundings: Pick<Surroundings, "fetch"> = realSurroundings(),
+    platform: Pick<Platform, "fetch"> = defaultPlatform(),
   ): Promise<DeviceKey | undefined> {
     const key = await store.load();
-    return key && new DeviceKey(GatewayAddress.parse(gateway), key, surroundings);
+    return key && new DeviceKey(GatewayAddress.parse(gateway), key, platform);
   }
 
   /** Signs a challenge of the gateway; {@link TokenSource}. */
@@ -88,7 +88,7 @@ export class DeviceKey implements TokenSource {
 
   /** One text member of the answer. */
   private async ask(path: string, body: Record<string, string>, member: string): Promise<string> {
-    const response = await this.surroundings.fetch(this.address.route(path), {
+    const response = await this.platform.fetch(this.address.route(path), {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify(body),

@@ -17,11 +17,11 @@ import { GatewayAddress } from "./gateway-address.js";
 import { Outbox } from "./outbox.js";
 import { SeenCalls } from "./seen-calls.js";
 import {
-  realSurroundings,
+  defaultPlatform,
   type Socket,
   type SocketConstructor,
-  type Surroundings,
-} from "./surroundings.js";
+  type Platform,
+} from "./platform.js";
 import { TokenRefused, type TokenSource } from "./token-source.js";
 import { toElement, type Tool, type ToolCall, type ToolResult } from "./tool.js";
 import { uploadResult } from "./upload.js";
@@ -48,7 +48,7 @@ export interface DeviceOptions {
   /** Calls that wait for those; default 64. Beyond it the caller reads `RATE_LIMITED`. */
   queuedCalls?: number;
   /** For tests. */
-  surroundings?: Surroundings;
+  platform?: Platform;
 }
 
 /** What a device reports while it runs. */
@@ -65,10 +65,10 @@ export type DeviceEvent =
 /** Why a device ended. */
 export interface DeviceEnd {
   /**
-   * `stopped`: stop(). `sent_away`: closed with 1000, do not reconnect by yourself. `refused`: the
-   * token or key is not valid.
+   * `stopped`: stop(). `closed_by_gateway`: with code 1000, do not reconnect by yourself.
+   * `refused`: the token or key is not valid.
    */
-  reason: "stopped" | "sent_away" | "refused";
+  reason: "stopped" | "closed_by_gateway" | "refused";
   message: string;
 }
 
@@ -102,7 +102,7 @@ const noPong = 4408;
  */
 export class Device {
   private readonly address: GatewayAddress;
-  private readonly surroundings: Surroundings;
+  private readonly platform: Platform;
   private readonly tools = new Map<string, Tool>();
   private readonly backoff: Backoff;
   private readonly outbox = new Outbox();
@@ -128,13 +128,13 @@ export class Device {
 
   constructor(private readonly options: DeviceOptions) {
     this.address = GatewayAddress.parse(options.gateway);
-    this.surroundings = options.surroundings ?? realSurroundings(options.webSocket);
-    this.backoff = new Backoff(() => this.surroundings.random());
+    this.platform = options.platform ?? defaultPlatform(options.webSocket);
+    this.backoff = new Backoff(() => this.platform.random());
     this.instance = Array.from({ length: 4 }, () =>
-      Math.floor(this.surroundings.random() * 2 ** 32).toString(16),
+      Math.floor(this.platform.random() * 2 ** 32).toString(16),
     ).join("-");
     this.calls = new CallRunner(
-      this.surroundings,
+      this.platform,
       {
         reply: (id, end) => this.reply(id, end),
         pack: (call, result) => this.pack(call, result),
@@ -207,7 +207,7 @@ export class Device {
     this.cancelRedial();
     this.state = "dialing";
     ++this.attempts;
-    this.cancelRedial = this.surroundings.after(dialMs, () => {
+    this.cancelRedial = this.platform.after(dialMs, () => {
       const socket = this.letGo();
       this.retry("the gateway does not answer");
       socket?.close();
@@ -231,7 +231,7 @@ export class Device {
   }
 
   private openSocket(token: string): void {
-    const socket = this.surroundings.openSocket(this.address.endpoint(this.sessionId), [
+    const socket = this.platform.openSocket(this.address.endpoint(this.sessionId), [
       "clawseed.v1",
       `bearer.${token}`,
     ]);
@@ -246,7 +246,7 @@ export class Device {
   }
 
   private onOpen(): void {
-    const now = this.surroundings.now();
+    const now = this.platform.now();
     this.cancelRedial();
     this.state = "open";
     this.termsKnown = this.announced = this.tokenIsNew = false;
@@ -275,12 +275,13 @@ export class Device {
       void this.askWhyRefused();
       return;
     }
-    const now = this.surroundings.now();
+    const now = this.platform.now();
     this.backoff.linkLost(now);
     this.outbox.linkBroke(this.keepUntil());
     if (code === 1000) {
       this.calls.cancelAll();
-      this.end({ reason: "sent_away", message: reason || "the gateway sent this device away" });
+      const message = reason || "the gateway closed the connection";
+      this.end({ reason: "closed_by_gateway", message });
     } else if (code === tokenExpired) {
       this.onTokenRefused("the gateway no longer takes this device's token; pair it again");
     } else {
@@ -300,7 +301,7 @@ export class Device {
     let retryAfterMs = 0;
     let why = "the gateway does not answer";
     try {
-      const response = await this.surroundings.fetch(this.address.route("/api/status"), {
+      const response = await this.platform.fetch(this.address.route("/api/status"), {
         headers: { Authorization: `Bearer ${this.token ?? ""}` },
       });
       if (!isCurrent()) return;
@@ -350,7 +351,7 @@ export class Device {
     const wait = Math.max(this.backoff.next(), atLeastMs);
     this.state = "waiting";
     this.cancelRedial();
-    this.cancelRedial = this.surroundings.after(wait, () => this.dial());
+    this.cancelRedial = this.platform.after(wait, () => this.dial());
     this.tell({ kind: "lost", why, retryInMs: wait });
   }
 
@@ -380,9 +381,9 @@ export class Device {
   /** Probes the connection after a long silence. */
   private watch(): void {
     this.cancelLiveness();
-    const silence = this.surroundings.now() - this.lastHeard;
-    this.cancelLiveness = this.surroundings.after(probeAfterMs - silence, () => {
-      if (this.surroundings.now() - this.lastHeard < probeAfterMs) this.watch();
+    const silence = this.platform.now() - this.lastHeard;
+    this.cancelLiveness = this.platform.after(probeAfterMs - silence, () => {
+      if (this.platform.now() - this.lastHeard < probeAfterMs) this.watch();
       else this.probe();
     });
   }
@@ -393,14 +394,14 @@ export class Device {
     const before = this.lastHeard;
     this.send({ type: "get_registered_tools" });
     this.cancelLiveness();
-    this.cancelLiveness = this.surroundings.after(deadAfterMs, () => {
+    this.cancelLiveness = this.platform.after(deadAfterMs, () => {
       this.probing = false;
       if (this.lastHeard !== before) {
         this.watch();
         return;
       }
       const socket = this.letGo();
-      this.backoff.linkLost(this.surroundings.now());
+      this.backoff.linkLost(this.platform.now());
       this.outbox.linkBroke(this.keepUntil());
       this.retry("the gateway stopped answering");
       socket?.close(noPong, "no answer");
@@ -410,7 +411,7 @@ export class Device {
   // Frames
 
   private onText(text: string): void {
-    this.lastHeard = this.surroundings.now();
+    this.lastHeard = this.platform.now();
     const frame = parseServerFrame(text);
     if (frame) this.onFrame(frame);
   }
@@ -472,7 +473,7 @@ export class Device {
     }
     this.seen.add(id);
     this.accept(id);
-    const deadline = this.surroundings.now() + (request.deadlineMs ?? usualTimeoutMs);
+    const deadline = this.platform.now() + (request.deadlineMs ?? usualTimeoutMs);
     if (!this.calls.start({ id, name, args, caller, deadline }, tool)) {
       this.reply(id, {
         ok: false,
@@ -504,7 +505,7 @@ export class Device {
         { callId: call.id, blob, signal: call.signal },
         uploads,
         gateway,
-        this.surroundings,
+        this.platform,
       ),
     };
   }
@@ -532,7 +533,7 @@ export class Device {
   /** Until when a reply that cannot be sent now is worth keeping. */
   private keepUntil(): number {
     return (
-      this.surroundings.now() +
+      this.platform.now() +
       (this.resumes() ? Math.max(this.terms.graceMs, keepForResumeMs) : this.terms.graceMs)
     );
   }
@@ -548,7 +549,7 @@ export class Device {
       this.outbox.unacknowledged().length === 0
     )
       return;
-    this.cancelSendAgain = this.surroundings.after(ms, () => {
+    this.cancelSendAgain = this.platform.after(ms, () => {
       this.cancelSendAgain = undefined;
       for (const frame of this.outbox.unacknowledged()) this.socket?.send(frame);
       this.sendAgainLater(Math.min(2 * ms, sendAgainAtMostMs));
@@ -568,7 +569,7 @@ export class Device {
 
   private toolsChanged(): void {
     if (this.state !== "open" || this.cancelGather) return;
-    this.cancelGather = this.surroundings.after(gatherChangesMs, () => {
+    this.cancelGather = this.platform.after(gatherChangesMs, () => {
       this.cancelGather = undefined;
       if (!this.termsKnown) {
         this.toolsChanged(); // whether lists can be replaced comes with `connected`

@@ -25,10 +25,10 @@ export { GatewayAddress } from "./gateway-address.js";
 export { codeFromLink, normalizeCode, pair, PairingError } from "./pairing.js";
 export {
   type FetchOptions,
-  realSurroundings,
+  defaultPlatform,
   type Socket,
   type SocketConstructor,
-  type Surroundings,
-} from "./surroundings.js";
+  type Platform,
+} from "./platform.js";
 export { TokenRefused, type TokenSource } from "./token-source.js";
 export { type Tool, type ToolCall, ToolError, type ToolHandler, type ToolResult } from "./tool.js";

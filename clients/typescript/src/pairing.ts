@@ -1,5 +1,5 @@
 import { GatewayAddress } from "./gateway-address.js";
-import { realSurroundings, type Surroundings } from "./surroundings.js";
+import { defaultPlatform, type Platform } from "./platform.js";
 
 /** Why a code could not be exchanged for a token. */
 export class PairingError extends Error {
@@ -40,9 +40,9 @@ export function codeFromLink(text: string): string | undefined {
 export function pair(
   gateway: string,
   code: string,
-  surroundings: Pick<Surroundings, "fetch"> = realSurroundings(),
+  platform: Pick<Platform, "fetch"> = defaultPlatform(),
 ): Promise<string> {
-  return redeemCode(gateway, code, "token", surroundings);
+  return redeemCode(gateway, code, "token", platform);
 }
 
 /**
@@ -53,7 +53,7 @@ export async function redeemCode(
   gateway: string,
   code: string,
   member: "token" | "key_id",
-  surroundings: Pick<Surroundings, "fetch">,
+  platform: Pick<Platform, "fetch">,
   body?: Record<string, string>,
 ): Promise<string> {
   const normal = normalizeCode(code);
@@ -64,7 +64,7 @@ export async function redeemCode(
   };
   let response: Response;
   try {
-    response = await surroundings.fetch(GatewayAddress.parse(gateway).route("/pair"), {
+    response = await platform.fetch(GatewayAddress.parse(gateway).route("/pair"), {
       method: "POST",
       headers,
       ...(body && { body: JSON.stringify(body) }),

@@ -1,6 +1,6 @@
 import { base64Of } from "./base64.js";
 import type { UploadTerms } from "./frames.js";
-import type { Surroundings } from "./surroundings.js";
+import type { Platform } from "./platform.js";
 import { asErrorCode, ToolError } from "./tool.js";
 
 const tries = 5;
@@ -23,7 +23,7 @@ export async function uploadResult(
   upload: Upload,
   terms: UploadTerms,
   gateway: { route: (path: string) => string; token: () => string },
-  surroundings: Pick<Surroundings, "fetch" | "after">,
+  platform: Pick<Platform, "fetch" | "after">,
 ): Promise<string> {
   const { callId, blob, signal } = upload;
   if (blob.size > terms.maxBytes)
@@ -36,9 +36,9 @@ export async function uploadResult(
   let failure = new ToolError("UNAVAILABLE", "the gateway did not take the result");
   for (let tried = 0; tried < tries && !signal.aborted; ++tried) {
     if (tried > 0)
-      await new Promise<void>((done) => surroundings.after(firstPauseMs * 2 ** (tried - 1), done));
+      await new Promise<void>((done) => platform.after(firstPauseMs * 2 ** (tried - 1), done));
     try {
-      const response = await surroundings.fetch(url, {
+      const response = await platform.fetch(url, {
         method: "POST",
         body: blob,
         signal,

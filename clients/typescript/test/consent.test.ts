@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import { type Answer, ConsentBook, type Decision, storedDecisions } from "../src/consent.js";
 import type { ToolCall } from "../src/tool.js";
-import { settle } from "./fake-surroundings.js";
+import { settle } from "./fake-platform.js";
 
 /** A call of `tool` by `principal`, and what takes it back. */
 function call(tool: string, principal = "caller/ci", agent = ""): ToolCall & { abort(): void } {

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 
 import { Device, type DeviceEvent } from "../src/device.js";
 import { DeviceKey, type KeyStore, type StoredKey } from "../src/device-key.js";
-import { eventually, FakeSurroundings, settle } from "./fake-surroundings.js";
+import { eventually, FakePlatform, settle } from "./fake-platform.js";
 
 const gateway = "http://127.0.0.1:1";
 
@@ -69,13 +69,13 @@ class Gateway {
 }
 
 describe("a device with a key", () => {
-  let world: FakeSurroundings;
+  let world: FakePlatform;
   let server: Gateway;
   let store: Kept;
   let events: DeviceEvent[];
 
   beforeEach(async () => {
-    world = new FakeSurroundings();
+    world = new FakePlatform();
     server = new Gateway();
     world.respond = server.answer;
     store = new Kept();
@@ -89,7 +89,7 @@ describe("a device with a key", () => {
       gateway,
       token: token!,
       name: "Phone",
-      surroundings: world,
+      platform: world,
       onEvent: (event) => events.push(event),
     });
     device.start();

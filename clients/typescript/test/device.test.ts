@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { Device, type DeviceEvent, type DeviceOptions } from "../src/device.js";
 import { capabilities } from "../src/frames.js";
 import { ToolError, type ToolCall } from "../src/tool.js";
-import { FakeSurroundings, settle } from "./fake-surroundings.js";
+import { FakePlatform, settle } from "./fake-platform.js";
 
 // A gateway that does not ask again; resume.test.ts has one that does.
 const offers = {
@@ -13,7 +13,7 @@ const offers = {
 };
 
 describe("a device", () => {
-  let world: FakeSurroundings;
+  let world: FakePlatform;
   let events: DeviceEvent[];
 
   function make(options: Partial<DeviceOptions> = {}): Device {
@@ -21,7 +21,7 @@ describe("a device", () => {
       gateway: "http://127.0.0.1:1",
       token: "t0",
       name: "Phone",
-      surroundings: world,
+      platform: world,
       onEvent: (event) => events.push(event),
       ...options,
     });
@@ -59,7 +59,7 @@ describe("a device", () => {
     );
 
   beforeEach(() => {
-    world = new FakeSurroundings();
+    world = new FakePlatform();
     events = [];
   });
 
@@ -255,12 +255,12 @@ describe("a device", () => {
     expect(world.sockets).toHaveLength(2);
   });
 
-  test("stays away when it is sent away, and when its token is revoked", () => {
+  test("stays away when the gateway closes, and when its token is revoked", () => {
     connected();
     world.socket.end(1000, "by the operator");
     expect(events.at(-1)).toEqual({
       kind: "ended",
-      end: { reason: "sent_away", message: "by the operator" },
+      end: { reason: "closed_by_gateway", message: "by the operator" },
     });
     connected();
     world.socket.end(4401);

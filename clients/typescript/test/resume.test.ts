@@ -2,23 +2,23 @@ import { beforeEach, describe, expect, test } from "vitest";
 
 import { Device } from "../src/device.js";
 import { capabilities } from "../src/frames.js";
-import { FakeSurroundings, settle } from "./fake-surroundings.js";
+import { FakePlatform, settle } from "./fake-platform.js";
 
 const offers = { capabilities: [...capabilities], max_message_bytes: 65536, grace_ms: 15_000 };
 
 describe("calls that survive their link", () => {
-  let world: FakeSurroundings;
+  let world: FakePlatform;
   let ran: string[];
   let finish: (output: string) => void;
 
   beforeEach(() => {
-    world = new FakeSurroundings();
+    world = new FakePlatform();
     ran = [];
     const device = new Device({
       gateway: "http://127.0.0.1:1",
       token: "t0",
       name: "Phone",
-      surroundings: world,
+      platform: world,
     });
     device.tool({
       name: "echo",
@@ -122,12 +122,12 @@ describe("calls that survive their link", () => {
 describe("presence", () => {
   const phone = { battery: 0.8, charging: false, metered: true, foreground: true };
   const connected = (extra: object) => {
-    const world = new FakeSurroundings();
+    const world = new FakePlatform();
     const device = new Device({
       gateway: "http://127.0.0.1:1",
       token: "t0",
       name: "Phone",
-      surroundings: world,
+      platform: world,
     });
     device.setPresence(phone);
     device.start();

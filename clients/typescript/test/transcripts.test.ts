@@ -8,7 +8,7 @@ import { WebSocket, WebSocketServer } from "ws";
 
 import { Device } from "../src/device.js";
 import type { Json, JsonObject } from "../src/frames.js";
-import type { SocketConstructor } from "../src/surroundings.js";
+import type { SocketConstructor } from "../src/platform.js";
 import { ToolError } from "../src/tool.js";
 import { errorCodes } from "../src/error-codes.js";
 

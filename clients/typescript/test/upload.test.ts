@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { Device } from "../src/device.js";
 import { capabilities } from "../src/frames.js";
 import type { ToolHandler } from "../src/tool.js";
-import { eventually, FakeSurroundings, settle } from "./fake-surroundings.js";
+import { eventually, FakePlatform, settle } from "./fake-platform.js";
 
 const artifacts = { upload: "/api/artifacts", inline_bytes: 1_000, max_bytes: 10_000 };
 const offers = {
@@ -16,9 +16,9 @@ const id = "0".repeat(32);
 const picture = (bytes: number) => new Blob([new Uint8Array(bytes)], { type: "image/jpeg" });
 
 describe("a result that is too large for a message", () => {
-  let world: FakeSurroundings;
+  let world: FakePlatform;
   beforeEach(() => {
-    world = new FakeSurroundings();
+    world = new FakePlatform();
     world.respond = () => new Response(JSON.stringify({ artifact: id }), { status: 201 });
   });
 
@@ -28,7 +28,7 @@ describe("a result that is too large for a message", () => {
       gateway: "http://127.0.0.1:1/lab",
       token: "t0",
       name: "Phone",
-      surroundings: world,
+      platform: world,
     });
     device.tool({ name: "give", description: "d", handler });
     device.start();
@@ -70,7 +70,7 @@ describe("a result that is too large for a message", () => {
     await replied();
     expect(reply()).toMatchObject({ artifact: id });
     expect(world.asked[0]!.options.headers).toMatchObject({ "Content-Type": "application/json" });
-    world = new FakeSurroundings();
+    world = new FakePlatform();
     await called(() => "x".repeat(1_000));
     expect(reply()).toMatchObject({ output: "x".repeat(1_000) });
     expect(world.asked).toEqual([]);

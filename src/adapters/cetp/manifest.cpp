@@ -85,7 +85,7 @@ Result<void> read_address(const KeyFile& file, const ManifestContext& context,
     return {};
 }
 
-Result<void> read_wishes(const KeyFile& file, ProviderRecord& record) {
+Result<void> read_permissions(const KeyFile& file, ProviderRecord& record) {
     const auto network = file.flag(kGroup, "Network");
     const auto disabled = file.flag(kGroup, "DefaultDisabled");
     const auto home = one_of(file, "Home", {"none", "read"});
@@ -141,7 +141,8 @@ Reading read_manifest(std::string_view id, std::string_view text, const Manifest
     ProviderRecord record{.id = std::string(id), .found_by = FoundBy::kManifest};
     if (const auto address = read_address(*file, context, record); !address)
         return fail(address.error());
-    if (const auto wishes = read_wishes(*file, record); !wishes) return fail(wishes.error());
+    if (const auto permissions = read_permissions(*file, record); !permissions)
+        return fail(permissions.error());
     record.name = file->get_localized(kGroup, "Name", context.locale).value_or("");
     if (record.name.empty()) record.name = record.id;
     record.label = file->get(kGroup, "Label").value_or("");

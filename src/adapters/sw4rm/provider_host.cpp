@@ -106,9 +106,9 @@ Result<ExecutionPolicy> ProviderHost::policy_of(const core::AdmittedCall& call, 
     wire.budget_cpu_ms = static_cast<std::uint64_t>(effective->budget_cpu.count());
     if (wire.budget_cpu_ms != 0 && options_.labels != Labels::kTrust)
         unenforced.emplace_back("budget_cpu_ms");
-    const auto label = [&](std::string_view wish, std::string_view word,
+    const auto label = [&](std::string_view requested, std::string_view word,
                            std::string_view& out) -> Result<void> {
-        if (wish.empty()) return {};
+        if (requested.empty()) return {};
         switch (options_.labels) {
             case Labels::kEnforce:
                 return fail(ErrorCode::kPolicyUnenforceable,

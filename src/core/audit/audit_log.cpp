@@ -52,7 +52,7 @@ bool AuditLog::append_event(const AuditEvent& event,
 }
 
 void AuditLog::tell_left_out(SteadyTime now) {  // with mutex_ held
-    for (const AuditRate::LeftOut& left_out : rate_.take_left_out(now)) {
+    for (const AuditRate::Suppressed& left_out : rate_.take_suppressed(now)) {
         append(left_out.by, [&](std::string& out) {
             json::Writer(out)
                 .begin_object()

@@ -27,8 +27,8 @@ bool AuditRate::take(const AuditEvent& event, SteadyTime now) {
     return false;
 }
 
-std::vector<AuditRate::LeftOut> AuditRate::take_left_out(SteadyTime now) {
-    std::vector<LeftOut> told;
+std::vector<AuditRate::Suppressed> AuditRate::take_suppressed(SteadyTime now) {
+    std::vector<Suppressed> told;
     std::erase_if(owing_, [&](const Key* key) {
         Bucket& bucket = buckets_.find(*key)->second;
         if (now - options_.tell_after < bucket.since) return false;

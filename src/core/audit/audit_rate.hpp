@@ -24,7 +24,7 @@ public:
         std::size_t max_buckets = 8'192;  ///< beyond, new principals share one per kind
     };
     /// A summary of suppressed events.
-    struct LeftOut {
+    struct Suppressed {
         std::string kind, by;
         std::uint64_t count = 0;
     };
@@ -33,7 +33,7 @@ public:
     /// Whether to record the event; otherwise it is counted.
     bool take(const AuditEvent& event, SteadyTime now);
     /// The summaries that are due; resets their counts.
-    std::vector<LeftOut> take_left_out(SteadyTime now);
+    std::vector<Suppressed> take_suppressed(SteadyTime now);
 
 private:
     struct Bucket {

@@ -76,9 +76,10 @@ public:
         const auto or_endless = [](Milliseconds budget) {
             return budget.count() == 0 ? kLongest : budget;
         };
-        const std::optional<Milliseconds> wish =
+        const std::optional<Milliseconds> requested =
             stated_ms == 0 ? std::nullopt : std::optional(stated);
-        const Milliseconds capped = (*this)(field, wish, or_endless(usual), or_endless(ceiling));
+        const Milliseconds capped =
+            (*this)(field, requested, or_endless(usual), or_endless(ceiling));
         return capped == kLongest ? Milliseconds(0) : capped;
     }
 
@@ -140,40 +141,41 @@ std::optional<Backoff> find_backoff(std::string_view word) {
     return find_word<Backoff>(kBackoffs, word);
 }
 
-Result<EffectivePolicy> effective_policy(const PolicyLimits& limits, const ExecutionPolicy& wish,
+Result<EffectivePolicy> effective_policy(const PolicyLimits& limits,
+                                         const ExecutionPolicy& requested,
                                          std::optional<Milliseconds> timeout) {
     const PolicyDefaults& usual = limits.defaults;
     const PolicyCeilings& most = limits.ceilings;
     if (timeout && timeout->count() < 0)
         return fail(ErrorCode::kInvalidArgs, "policy.timeout: may not be negative");
     if (timeout && timeout->count() == 0) timeout.reset();
-    const auto backoff = stated_label("backoff", wish.backoff, find_backoff,
+    const auto backoff = stated_label("backoff", requested.backoff, find_backoff,
                                       "none, exponential, linear or constant");
     if (!backoff) return fail(backoff.error());
     const auto network =
-        stated_label("network_policy", wish.network_policy, find_network,
+        stated_label("network_policy", requested.network_policy, find_network,
                      "DENY_ALL, EGRESS_RESTRICTED, EGRESS_UNRESTRICTED or FULL_ACCESS");
     if (!network) return fail(network.error());
-    const auto privilege = stated_label("privilege_level", wish.privilege_level, find_privilege,
-                                        "MINIMAL, DEFAULT, ELEVATED or PRIVILEGED");
+    const auto privilege = stated_label("privilege_level", requested.privilege_level,
+                                        find_privilege, "MINIMAL, DEFAULT, ELEVATED or PRIVILEGED");
     if (!privilege) return fail(privilege.error());
 
     EffectivePolicy policy;
     Clamp clamp(policy);
     const std::optional<std::uint32_t> retries =
-        wish.max_retries.value_or(0) == 0 ? std::nullopt : wish.max_retries;
+        requested.max_retries.value_or(0) == 0 ? std::nullopt : requested.max_retries;
     policy.timeout = clamp("timeout", timeout, usual.timeout, most.timeout);
     policy.max_retries = clamp("max_retries", retries, usual.max_retries, most.max_retries);
     policy.backoff = backoff->value_or(usual.backoff);
-    policy.worktree_required = wish.worktree_required || usual.needs_worktree;
+    policy.worktree_required = requested.worktree_required || usual.needs_worktree;
     policy.network =
         clamp("network_policy", *network, usual.network, most.network.value_or(usual.network));
     policy.privilege = clamp("privilege_level", *privilege, usual.privilege,
                              most.privilege.value_or(usual.privilege));
     policy.budget_cpu =
-        clamp.budget("budget_cpu_ms", wish.budget_cpu_ms, usual.budget_cpu, most.budget_cpu);
-    policy.budget_wall =
-        clamp.budget("budget_wall_ms", wish.budget_wall_ms, usual.budget_wall, most.budget_wall);
+        clamp.budget("budget_cpu_ms", requested.budget_cpu_ms, usual.budget_cpu, most.budget_cpu);
+    policy.budget_wall = clamp.budget("budget_wall_ms", requested.budget_wall_ms, usual.budget_wall,
+                                      most.budget_wall);
     return policy;
 }
 

@@ -83,7 +83,8 @@ struct EffectivePolicy {
 /// ceilings. `timeout` is the requested one; zero and empty mean not stated. Pure. Errors:
 /// kInvalidArgs for an unknown label and for a negative timeout. Source: docs/protocols/sw4rm.md,
 /// section 4.
-Result<EffectivePolicy> effective_policy(const PolicyLimits& limits, const ExecutionPolicy& wish,
+Result<EffectivePolicy> effective_policy(const PolicyLimits& limits,
+                                         const ExecutionPolicy& requested,
                                          std::optional<Milliseconds> timeout);
 
 /// Appends its fields as members of the open object, `clamped` last.

@@ -91,10 +91,10 @@ public:
     /// written and every answer is the error: kUnavailable (disk full, busy, I/O), kInternal.
     virtual std::vector<Result<LedgerEntry>> write(const std::vector<LedgerChange>& changes) = 0;
     /// The entries of earlier runs that never ended, and at most 1,000 that ended in the last 5 s
-    /// of the previous run, in order; the same until mark_told().
+    /// of the previous run, in order; the same until mark_reported().
     virtual Result<std::vector<UnfinishedCall>> unfinished() = 0;
     /// The result of unfinished() has been processed.
-    virtual Result<void> mark_told() = 0;
+    virtual Result<void> mark_reported() = 0;
     /// Removes the oldest entries, those admitted before `before`, 1,000 at most so that calls are
     /// not held up; returns how many.
     virtual Result<std::uint64_t> forget(SystemTime before) = 0;

@@ -22,7 +22,7 @@ public:
     Result<std::vector<UnfinishedCall>> unfinished() override {
         return std::vector<UnfinishedCall>{};
     }
-    Result<void> mark_told() override { return {}; }
+    Result<void> mark_reported() override { return {}; }
     Result<std::uint64_t> forget(SystemTime) override { return 0; }
 
     enum class Refuse : std::uint8_t { kNothing, kAll, kEnds };

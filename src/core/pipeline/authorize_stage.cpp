@@ -10,7 +10,7 @@ namespace {
 
 /// What rules see of its arguments; of a body of bytes nothing.
 CallArguments arguments_of(const Call& call, const json::Borrowed& args) {
-    return call.body_type.empty() ? CallArguments(args.element()) : CallArguments::unseen();
+    return call.body_type.empty() ? CallArguments(args.element()) : CallArguments::not_json();
 }
 
 }  // namespace

@@ -373,7 +373,7 @@ TEST_F(PipelineLimitsTest, TheEffectivePolicyBindsTheCallAndIsTold) {
     call->call.policy.network_policy = "restricted";
     call = start(std::move(call));
     EXPECT_EQ(call->content(), "done");
-    EXPECT_EQ(host->deadlines.at(0), loop.in(2s)) << "the ceiling, not the wish";
+    EXPECT_EQ(host->deadlines.at(0), loop.in(2s)) << "the ceiling, not what was asked for";
     const auto policy = call->running->get().policy;
     ASSERT_NE(policy, nullptr);
     EXPECT_EQ(policy->network, Network::kDenyAll);

@@ -31,7 +31,7 @@ struct NameList {
     std::vector<Glob> globs;
     std::vector<std::string> rules;
     /// The same where nobody can see whether the conditions hold
-    std::vector<std::string> unseen_rules;
+    std::vector<std::string> not_json_rules;
     std::string whole;                       ///< names the list to whom it does not list
 
     NameList(std::vector<Glob> patterns, std::string_view list, std::size_t index,
@@ -39,7 +39,7 @@ struct NameList {
         : globs(std::move(patterns)) {
         for (const Glob& glob : globs) {
             rules.push_back(fmt::format("{}[{}].{}: {}", list, index, key, glob.pattern()));
-            unseen_rules.push_back(fmt::format(
+            not_json_rules.push_back(fmt::format(
                 "{}, whose conditions cannot be checked: the arguments are no JSON", rules.back()));
         }
         whole = fmt::format(
@@ -47,12 +47,12 @@ struct NameList {
             index, key);
     }
     /// The first rule of a pattern for which `fits(pattern)`.
-    const std::string* find_if(auto fits, bool unseen = false) const {
+    const std::string* find_if(auto fits, bool not_json = false) const {
         const auto found = std::ranges::find_if(globs, fits);
         return found == globs.end()
                    ? nullptr
-                   : &(unseen ? unseen_rules
-                              : rules)[static_cast<std::size_t>(found - globs.begin())];
+                   : &(not_json ? not_json_rules
+                                : rules)[static_cast<std::size_t>(found - globs.begin())];
     }
     const std::string* find(std::string_view name) const {
         return find_if([&](const Glob& glob) { return glob.matches(name); });
@@ -85,8 +85,8 @@ public:
         if (!reads && !gets) return;
         prefix_ = reads ? "mcp.resource.read:" : "mcp.prompt.get:";
         std::string_view about;
-        known_ = !args.are_any() && !args.are_unseen() &&
-                 args.seen()[reads ? "uri" : "name"].get(about) == simdjson::SUCCESS;
+        known_ = !args.are_any() && !args.are_not_json() &&
+                 args.value()[reads ? "uri" : "name"].get(about) == simdjson::SUCCESS;
         text_ = fmt::format("{}{}/{}", prefix_, tool.source.name, known_ ? about : "*");
     }
 
@@ -185,9 +185,9 @@ struct Policy::Compiled {
     }
     /// Whether it may hold: of arguments that are seen it is known.
     bool may_hold(const CallArguments& args) const {
-        if (args.are_any() || args.are_unseen()) return true;
+        if (args.are_any() || args.are_not_json()) return true;
         return std::ranges::all_of(
-            where, [&](const Condition& condition) { return condition.holds(args.seen()); });
+            where, [&](const Condition& condition) { return condition.holds(args.value()); });
     }
 
     Glob principal, tenant;
@@ -325,15 +325,15 @@ Decision Policy::decide_call(const Principal& principal, const Tool& tool, CallA
         if (!rule->speaks_of(tool) || !rule->may_hold(args)) continue;
         // What is not seen may be what the rule is about: then it refuses and asks, and gives
         // nothing. A listing shows what some call may do.
-        const bool unseen = args.are_unseen() && !rule->where.empty();
+        const bool not_json = args.are_not_json() && !rule->where.empty();
         const bool denies = !args.are_any() || rule->where.empty();
-        if (const std::string* denied = rule->call_deny.find_if(refused, unseen);
+        if (const std::string* denied = rule->call_deny.find_if(refused, not_json);
             denied != nullptr && denies)
             decision_builder.deny(*denied);
         if (decision_builder.is_denied()) break;
-        if (const std::string* allowed = unseen ? nullptr : rule->call_allow.find_if(some))
+        if (const std::string* allowed = not_json ? nullptr : rule->call_allow.find_if(some))
             decision_builder.allow(*allowed);
-        if (const std::string* approval = rule->call_needs_approval.find_if(some, unseen))
+        if (const std::string* approval = rule->call_needs_approval.find_if(some, not_json))
             decision_builder.ask_for_approval(*approval);
     }
     return decision_builder.decision();

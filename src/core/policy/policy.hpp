@@ -38,25 +38,25 @@ struct ArgumentCondition {
 /// inspect; or any, for listings.
 class CallArguments {
 public:
-    CallArguments(json::Element seen) : seen_(seen), sight_(Sight::kSeen) {}
-    CallArguments(std::nullopt_t) : sight_(Sight::kAny) {}
+    CallArguments(json::Element value) : value_(value), form_(Form::kJson) {}
+    CallArguments(std::nullopt_t) : form_(Form::kAny) {}
     /// Nothing: any.
     CallArguments(const std::optional<json::Element>& args)
-        : seen_(args.value_or(json::Element())), sight_(args ? Sight::kSeen : Sight::kAny) {}
-    static CallArguments unseen() {
+        : value_(args.value_or(json::Element())), form_(args ? Form::kJson : Form::kAny) {}
+    static CallArguments not_json() {
         CallArguments made(std::nullopt);
-        made.sight_ = Sight::kUnseen;
+        made.form_ = Form::kNotJson;
         return made;
     }
-    bool are_any() const { return sight_ == Sight::kAny; }
-    bool are_unseen() const { return sight_ == Sight::kUnseen; }
+    bool are_any() const { return form_ == Form::kAny; }
+    bool are_not_json() const { return form_ == Form::kNotJson; }
     /// Of a call whose arguments are JSON.
-    json::Element seen() const { return seen_; }
+    json::Element value() const { return value_; }
 
 private:
-    enum class Sight : std::uint8_t { kAny, kSeen, kUnseen };
-    json::Element seen_;
-    Sight sight_;
+    enum class Form : std::uint8_t { kAny, kJson, kNotJson };
+    json::Element value_;
+    Form form_;
 };
 
 /// One entry of the operator's policy. Unset patterns stand for "any". A tool matches by its plain

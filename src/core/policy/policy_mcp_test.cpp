@@ -38,7 +38,7 @@ TEST_F(PolicyOfMcp, CallersMayUnlessDenied) {
     EXPECT_EQ(reads(*policy, "xy", *get), Verdict::kAllow);
     EXPECT_EQ(reads(*policy, "file:///secret/a", *get), Verdict::kAllow) << "another action";
     EXPECT_TRUE(policy->may_call(*ann, *read)) << "some may be read";
-    EXPECT_EQ(policy->decide_call(*ann, *read, CallArguments::unseen()).verdict, Verdict::kDeny);
+    EXPECT_EQ(policy->decide_call(*ann, *read, CallArguments::not_json()).verdict, Verdict::kDeny);
     EXPECT_EQ(reads(*policy, "file:///secret/a", *tool_of("resources.read", "docs")),
               Verdict::kAllow)
         << "a device's tool is no method of an MCP server";

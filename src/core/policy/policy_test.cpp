@@ -145,9 +145,9 @@ TEST(Policy, ConditionsNarrowARuleToCallsWithSuchArguments) {
 }
 
 TEST(Policy, ConditionsOnArgumentsThatNobodySeesDenyAndAskAndAllowNothing) {
-    const auto unseen = [](const std::vector<PolicyRule>& rules) {
+    const auto not_json = [](const std::vector<PolicyRule>& rules) {
         const auto policy = policy_of(rules);
-        const Decision decision = policy->decide_call(*kAnn, *kSms, CallArguments::unseen());
+        const Decision decision = policy->decide_call(*kAnn, *kSms, CallArguments::not_json());
         return std::pair(decision.verdict, std::string(decision.rule));
     };
     const auto only_abroad = [](PolicyRule rule) {
@@ -157,17 +157,18 @@ TEST(Policy, ConditionsOnArgumentsThatNobodySeesDenyAndAskAndAllowNothing) {
     };
     PolicyRule ask;
     ask.call_needs_approval = globs({"sms.*"});
-    EXPECT_EQ(unseen({only_abroad(deny({"sms.*"}))}).first, Verdict::kDeny);
-    EXPECT_EQ(unseen({only_abroad(deny({"sms.*"}))}).second,
+    EXPECT_EQ(not_json({only_abroad(deny({"sms.*"}))}).first, Verdict::kDeny);
+    EXPECT_EQ(not_json({only_abroad(deny({"sms.*"}))}).second,
               "policy[0].call.deny: sms.*, whose conditions cannot be checked: the arguments are "
               "no JSON");
-    EXPECT_EQ(unseen({only_abroad(allow({"sms.*"}))}).first, Verdict::kDeny);
-    EXPECT_EQ(unseen({only_abroad(ask)}).first, Verdict::kNeedsApproval);
-    EXPECT_EQ(unseen({only_abroad(ask), allow({"*"})}).first, Verdict::kNeedsApproval);
-    EXPECT_EQ(unseen({only_abroad(allow({"sms.*"})), allow({"*"})}).first, Verdict::kAllow)
+    EXPECT_EQ(not_json({only_abroad(allow({"sms.*"}))}).first, Verdict::kDeny);
+    EXPECT_EQ(not_json({only_abroad(ask)}).first, Verdict::kNeedsApproval);
+    EXPECT_EQ(not_json({only_abroad(ask), allow({"*"})}).first, Verdict::kNeedsApproval);
+    EXPECT_EQ(not_json({only_abroad(allow({"sms.*"})), allow({"*"})}).first, Verdict::kAllow)
         << "a rule without conditions allows it";
-    EXPECT_EQ(unseen({only_abroad(deny({"camera"}))}).first, Verdict::kAllow) << "of another tool";
-    EXPECT_EQ(unseen({deny({"camera"}), allow({"sms.*"})}).first, Verdict::kAllow);
+    EXPECT_EQ(not_json({only_abroad(deny({"camera"}))}).first, Verdict::kAllow)
+        << "of another tool";
+    EXPECT_EQ(not_json({deny({"camera"}), allow({"sms.*"})}).first, Verdict::kAllow);
 }
 
 TEST(Policy, ARuleMaySpeakOfToolsWithoutEffectsAlone) {

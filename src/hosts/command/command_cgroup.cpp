@@ -198,7 +198,7 @@ bool CommandCgroup::add(pid_t process) const {
     return all;
 }
 
-std::vector<Descriptor> CommandCgroup::doors() const {
+std::vector<Descriptor> CommandCgroup::procs_files() const {
     std::vector<Descriptor> all;
     for (const fs::path& group : {unified_, pids_, memory_}) {
         if (!group.empty())

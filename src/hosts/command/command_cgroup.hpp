@@ -61,7 +61,7 @@ public:
     bool add(pid_t process) const;
     /// By which a process puts itself into the groups, before it has children: it writes `0`. One
     /// that is not open could not be opened.
-    std::vector<Descriptor> doors() const;
+    std::vector<Descriptor> procs_files() const;
     /// User and system time of all processes ever in it; nothing if not available.
     std::optional<Milliseconds> cpu() const;
     /// Whether the OOM killer has ended one of its processes.

@@ -88,21 +88,21 @@ private:
             !block_.open() || !status_.open() || !control_.open())
             return refuse("no pipe for a command", errno);
         if (order_.egress) {
-            auto door = order_.egress->open_door(order_.user);
-            if (!door) return refuse(door.error().message, errno);
-            door_ = std::move(*door);
+            auto socket = order_.egress->open_socket(order_.user);
+            if (!socket) return refuse(socket.error().message, errno);
+            egress_socket_ = std::move(*socket);
         }
         const SandboxDescriptors inside{.info = info_.write_end.get(),
                                         .block = block_.read_end.get(),
                                         .status = status_.write_end.get(),
                                         .control = control_.read_end.get(),
                                         .filter = order_.filter,
-                                        .proxy = door_ ? door_->inside() : -1,
+                                        .proxy = egress_socket_ ? egress_socket_->inside() : -1,
                                         .resolver = -1};
         const int failed = bare_ ? spawn_bare(inside) : spawn_namespaces(inside);
         if (failed != 0) return refuse("the sandbox could not be started", failed);
         for (Pipe* pipe : {&output_, &errors_, &info_, &status_}) pipe->write_end.close();
-        if (door_) door_->close_inside();
+        if (egress_socket_) egress_socket_->close_inside();
         input_.read_end.close();
         control_.read_end.close();
         block_.read_end.close();
@@ -216,7 +216,7 @@ private:
                                        {status_.read_end.get(), POLLIN, 0},
                                        {exited_ ? -1 : sandbox_.ended(), POLLIN, 0},
                                        {talk_.wakeup(), POLLIN, 0},
-                                       {door_ ? door_->outside() : -1, POLLIN, 0},
+                                       {egress_socket_ ? egress_socket_->outside() : -1, POLLIN, 0},
                                        {network_ ? network_->ready() : -1, POLLIN, 0}}};
         if (exited_ && !wants_output) give_up_at_ = std::chrono::steady_clock::now() + kLastOutput;
         const auto pause = std::chrono::ceil<std::chrono::milliseconds>(
@@ -229,7 +229,7 @@ private:
         if (watched[3].revents != 0) read_info();
         if (watched[4].revents != 0) read_status();
         if (watched[6].revents != 0) talk_.clear_wakeup();
-        if (watched[7].revents != 0) door_->take();
+        if (watched[7].revents != 0) egress_socket_->take();
         if (watched[8].revents != 0) read_network();
         if (watched[5].revents != 0 || sandbox_.ended() < 0) reap();
     }
@@ -492,7 +492,7 @@ private:
     const SteadyTime began_;
     const CommandCgroup group_;
     Pipe input_, output_, errors_, info_, block_, status_, control_;
-    std::unique_ptr<EgressDoor> door_;
+    std::unique_ptr<EgressSocket> egress_socket_;
     std::optional<DiskQuota::Watch> disk_;
     std::unique_ptr<SlirpNetwork> network_;
     std::optional<ScratchFolder> scratch_;

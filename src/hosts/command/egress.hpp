@@ -16,15 +16,15 @@ struct EgressUser {
     std::string call_id, trace_id, principal, provider, tool;
 };
 
-/// The proxy socket of one sandbox. Process 1 in the sandbox sends a listening socket of its
-/// namespace through `inside`; its connections are served during the lifetime of this object. Used
-/// on the command's thread.
-class EgressDoor {
+/// Receives the proxy socket of one sandbox. Process 1 in the sandbox sends a listening socket of
+/// its namespace through `inside`; its connections are served during the lifetime of this object.
+/// Used on the command's thread.
+class EgressSocket {
 public:
-    EgressDoor() = default;
-    EgressDoor(const EgressDoor&) = delete;
-    EgressDoor& operator=(const EgressDoor&) = delete;
-    virtual ~EgressDoor() = default;
+    EgressSocket() = default;
+    EgressSocket(const EgressSocket&) = delete;
+    EgressSocket& operator=(const EgressSocket&) = delete;
+    virtual ~EgressSocket() = default;
 
     /// The descriptor for process 1, to be inherited and then closed here.
     virtual int inside() const = 0;
@@ -41,7 +41,7 @@ class Egress {
 public:
     virtual ~Egress() = default;
     /// Errors: kUnavailable.
-    virtual Result<std::unique_ptr<EgressDoor>> open_door(EgressUser user) = 0;
+    virtual Result<std::unique_ptr<EgressSocket>> open_socket(EgressUser user) = 0;
 };
 
 }  // namespace crab::command

@@ -33,10 +33,10 @@ Result<void> InitSupervisor::open() {
 bool InitSupervisor::put_into(const CgroupPaths& places, CommandCgroup::Limits limits) {
     cgroup_.emplace(places, next_group_name(), limits);
     if (!cgroup_->is_good()) return false;
-    doors_ = cgroup_->doors();
-    for (const Descriptor& door : doors_) {
-        if (!door.is_open()) return false;
-        groups_.push_back(door.get());
+    procs_files_ = cgroup_->procs_files();
+    for (const Descriptor& file : procs_files_) {
+        if (!file.is_open()) return false;
+        groups_.push_back(file.get());
     }
     return true;
 }
@@ -52,7 +52,7 @@ void InitSupervisor::started() {
     status_.write_end.close();
     control_.read_end.close();
     kept_.clear();
-    doors_.clear();
+    procs_files_.clear();
 }
 
 void InitSupervisor::terminate() { (void)write_quietly(control_.write_end.get(), "T"); }

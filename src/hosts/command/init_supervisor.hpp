@@ -41,7 +41,7 @@ public:
 private:
     Pipe status_, control_;
     std::optional<CommandCgroup> cgroup_;
-    std::vector<Descriptor> kept_, doors_;
+    std::vector<Descriptor> kept_, procs_files_;
     std::vector<int> inherited_, groups_;
 };
 

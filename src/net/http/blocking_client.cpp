@@ -86,9 +86,9 @@ private:
 };
 
 struct BlockingClient::Own {
-    Own(Endpoint where, Options wishes)
+    Own(Endpoint where, Options given)
         : endpoint(std::move(where)),
-          options(std::move(wishes)),
+          options(std::move(given)),
           limits{.stall = kLong, .handshake = options.connect_timeout},
           http(loop, authority(),
                {.max_connections = 1, .connect = options.connect_timeout, .idle = kLong}) {}

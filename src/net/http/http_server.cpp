@@ -29,7 +29,7 @@ HttpServer::~HttpServer() {
     for (const auto& acceptor : acceptors_) acceptor->close();
     for (const auto& connection : slots_.connections())
         connection->close_now(CloseReason::kShutdown);
-    for (HttpSession* const session : callerless_) session->release_slot();
+    for (HttpSession* const session : orphans_) session->release_slot();
     assert(running_ == 0 && "stop() a server before it is destroyed");
 }
 
@@ -54,8 +54,8 @@ void HttpServer::serve(int fd) {
     const bool room = slot->before() < options_.max_connections;
     auto session = std::make_shared<HttpSession>(
         *this, room ? HttpSession::Admission::kServed : HttpSession::Admission::kTooMany, slot);
-    slots_.seat(slot, Connection::accepted(loop_, fd, options_.tls.get(), options_.connection,
-                                           std::move(session)));
+    slots_.attach(slot, Connection::accepted(loop_, fd, options_.tls.get(), options_.connection,
+                                             std::move(session)));
 }
 
 void HttpServer::close_acceptors() {
@@ -116,8 +116,8 @@ void HttpServer::stop(std::function<void()> done) {
     close_acceptors();
     end_connections([](const Connection&) { return true; }, close_code::kGoingAway,
                     "the server is stopping");
-    for (HttpSession* const session : std::vector(callerless_.begin(), callerless_.end())) {
-        if (callerless_.contains(session)) session->stop();
+    for (HttpSession* const session : std::vector(orphans_.begin(), orphans_.end())) {
+        if (orphans_.contains(session)) session->stop();
     }
     check_stopped();
 }

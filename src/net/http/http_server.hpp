@@ -70,14 +70,14 @@ public:
     void stop(std::function<void()> done);
 
     /// Those in their TLS handshake too.
-    std::size_t connections() const { return slots_.size() - callerless_.size(); }
+    std::size_t connections() const { return slots_.size() - orphans_.size(); }
     EventLoop& loop() const { return loop_; }
     const HttpServerOptions& options() const { return options_; }
 
 private:
     friend class HttpSession;
-    void remember_callerless(HttpSession& session) { callerless_.insert(&session); }
-    void forget_callerless(HttpSession& session) { callerless_.erase(&session); }
+    void add_orphan(HttpSession& session) { orphans_.insert(&session); }
+    void remove_orphan(HttpSession& session) { orphans_.erase(&session); }
     void exchange_begun() { serving_ += 1; }
     void exchange_ended();
     void session_ended();
@@ -93,7 +93,7 @@ private:
     std::vector<std::shared_ptr<Acceptor>> acceptors_;
     ConnectionSlots slots_;  // HTTP, and what became a WebSocket
     // serve a request whose connection is gone, and keep its slot
-    std::unordered_set<HttpSession*> callerless_;
+    std::unordered_set<HttpSession*> orphans_;
     std::size_t running_ = 0;  // coroutines
     std::size_t serving_ = 0;  // exchanges
     std::function<void()> on_drained_, on_stopped_;

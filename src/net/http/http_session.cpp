@@ -345,7 +345,7 @@ void HttpSession::finish_exchange(std::string_view failure) {
         tell_answered(exchange_.status_);
         phase_ = Phase::kOver;
         held_ = HeldBytes();
-        server_.forget_callerless(*this);
+        server_.remove_orphan(*this);
         return release_slot();
     }
     switch (exchange_.state_) {
@@ -511,7 +511,7 @@ void HttpSession::leave_exchange_alone() {
     if (!slot_->proven()) slot_->prove({});
     exchange_.caller_gone_ = true;
     exchange_.keeps_running_ = true;
-    server_.remember_callerless(*this);
+    server_.add_orphan(*this);
     exchange_.drained_.wake();
 }
 

@@ -44,8 +44,8 @@ void Http2Server::serve(int fd) {
     auto session = std::make_shared<Http2Session>(loop_, Http2Session::Role::kServer,
                                                   options_.limits, std::move(events));
     session->hold(slot);
-    slots_.seat(slot, Connection::accepted(loop_, fd, options_.tls.get(), options_.connection,
-                                           std::move(session)));
+    slots_.attach(slot, Connection::accepted(loop_, fd, options_.tls.get(), options_.connection,
+                                             std::move(session)));
 }
 
 void Http2Server::begin(const std::shared_ptr<Http2Stream>& stream) {

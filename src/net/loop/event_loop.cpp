@@ -131,7 +131,7 @@ void EventLoop::call_again(std::shared_ptr<Pollable> pollable, std::uint32_t eve
 }
 
 void EventLoop::destroy_later(std::shared_ptr<void> object) {
-    buried_.push_back(std::move(object));
+    to_destroy_.push_back(std::move(object));
     if (!in_turn_) schedule_soon();
 }
 
@@ -180,10 +180,10 @@ void EventLoop::dispatch_events() {
 
 void EventLoop::finish_turn() {
     write_dirty();
-    while (!buried_.empty()) {
+    while (!to_destroy_.empty()) {
         // One after the other: what a destructor makes dirty is written before the next one, which
         // may be just that, is destroyed.
-        for (auto dead = std::exchange(buried_, {}); auto& object : dead) {
+        for (auto dead = std::exchange(to_destroy_, {}); auto& object : dead) {
             object.reset();
             write_dirty();
         }

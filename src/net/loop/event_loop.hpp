@@ -115,7 +115,7 @@ private:
     Pollable* watched_ = nullptr;  // intrusive list
     std::vector<Pollable*> dirty_;
     std::vector<Again> again_;
-    std::vector<std::shared_ptr<void>> buried_;
+    std::vector<std::shared_ptr<void>> to_destroy_;
     Deadline alarm_at_ = kNoDeadline;
     SteadyTime turn_began_{};
     bool real_time_;

@@ -64,8 +64,8 @@ ConnectionSlots::Owner* ConnectionSlots::find_largest_with_idle(std::string_view
     return nullptr;
 }
 
-void ConnectionSlots::seat(const std::shared_ptr<Slot>& slot,
-                           const std::shared_ptr<Connection>& connection) {
+void ConnectionSlots::attach(const std::shared_ptr<Slot>& slot,
+                             const std::shared_ptr<Connection>& connection) {
     slot->connection_ = connection;
     if (slot->proven() || connection->fd() < 0) return;
     slot->address_ = connection->peer().network();

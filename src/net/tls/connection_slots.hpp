@@ -65,7 +65,7 @@ public:
     /// connection or a newcomer is closed; where all are at work, this slot is beyond the limit.
     std::shared_ptr<Slot> take();
     /// Sets the slot's connection.
-    void seat(const std::shared_ptr<Slot>& slot, const std::shared_ptr<Connection>& connection);
+    void attach(const std::shared_ptr<Slot>& slot, const std::shared_ptr<Connection>& connection);
 
     std::size_t size() const { return slots_.size(); }
     std::vector<std::shared_ptr<Connection>> connections() const;

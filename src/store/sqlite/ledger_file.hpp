@@ -12,7 +12,8 @@ namespace crab::store::sqlite {
 
 struct OpenedLedger {
     std::unique_ptr<LedgerStoreSqlite> store;
-    std::vector<core::UnfinishedCall> unfinished;  ///< of earlier runs, until `store->mark_told()`
+    /// Of earlier runs, until `store->mark_reported()`
+    std::vector<core::UnfinishedCall> unfinished;
 };
 
 /// Opens the durable ledger at `file` and adds audit records that a crash prevented. Errors: those

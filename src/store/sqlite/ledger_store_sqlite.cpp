@@ -266,7 +266,7 @@ Result<std::vector<core::UnfinishedCall>> LedgerStoreSqlite::unfinished() {
     }
 }
 
-Result<void> LedgerStoreSqlite::mark_told() {
+Result<void> LedgerStoreSqlite::mark_reported() {
     const std::scoped_lock lock(mutex_);
     return database_.run("UPDATE ledger_told SET number = ?", next_ - 1);
 }

@@ -21,7 +21,7 @@ public:
     std::vector<Result<core::LedgerEntry>> write(
         const std::vector<core::LedgerChange>& changes) override;
     Result<std::vector<core::UnfinishedCall>> unfinished() override;
-    Result<void> mark_told() override;
+    Result<void> mark_reported() override;
     Result<std::uint64_t> forget(SystemTime before) override;
 
 private:

@@ -287,7 +287,7 @@ TEST_F(LedgerStoreSqliteTest, AfterACrashTheRecordsThatTheAuditTrailMayLackAreTo
     EXPECT_EQ(told(), expected);
     start_again();
     EXPECT_EQ(told(), expected) << "until it is marked";
-    EXPECT_TRUE(store->mark_told());
+    EXPECT_TRUE(store->mark_reported());
     start_again();
     EXPECT_TRUE(told().empty());
     EXPECT_EQ(admit("open").status, LedgerStatus::kOpen) << "being told does not end it";

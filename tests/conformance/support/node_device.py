@@ -28,7 +28,7 @@ class NodeDevice:
     def __init__(
         self, port: int, name: str, token: str, environment: dict[str, str] | None = None
     ) -> None:
-        surroundings = {
+        environment = {
             **os.environ,
             "CRAB_TOKEN": token,
             "CRAB_DEVICE_PACKAGE": PACKAGE,
@@ -36,7 +36,7 @@ class NodeDevice:
         }
         self.process = subprocess.Popen(
             [NODE, str(_PROGRAM), f"http://127.0.0.1:{port}", name],
-            env=surroundings,
+            env=environment,
             text=True,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -126,8 +126,8 @@ CallAnswer answer_of_passed(const ClientRequest& request, const CallPlan& plan, 
                             std::string_view meta) {
     BridgedError bridged =
         bridge_error(std::move(error), {.method = request.method, .client = request.revision});
-    const bool is_told =
-        bridged.use == UpstreamErrorUse::kTellText || bridged.use == UpstreamErrorUse::kAskForUrls;
+    const bool is_told = bridged.use == UpstreamErrorUse::kErrorResult ||
+                         bridged.use == UpstreamErrorUse::kAskForUrls;
     if (!is_told) return CallAnswer::of_error(std::move(bridged.error));
     if (plan.shape != CallShape::kTool)
         return CallAnswer::of_error(

@@ -56,7 +56,7 @@ Task<Result<std::string>> ParkedCall::ask(core::Question question) {
             const std::scoped_lock lock(mutex_);
             std::erase(open_, open);
         }
-        tell_book();
+        publish_state();
     });
     const WaitEnd end = co_await open->waiter->wait(home_.now() + facts_.patience);
     const std::scoped_lock lock(mutex_);
@@ -78,7 +78,7 @@ void ParkedCall::present() {
         }
         for (const auto& open : open_) open->presented = true;
     }
-    tell_book();
+    publish_state();
 }
 
 /// With the lock: a new round of all questions that have no answer; none when there are none.

@@ -122,7 +122,7 @@ private:
     bool fits();
     TaskState state_now() const;
     std::string open_questions() const;
-    void tell_book();
+    void publish_state();
     void present();
     void present_left();
     void wake_readers();

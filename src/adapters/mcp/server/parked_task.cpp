@@ -38,7 +38,7 @@ void ParkedCall::say(std::string_view message) {
         message_ = cut_text(message, kLongestMessage);
         changed_at_ = home_.clock().system_now();
     }
-    tell_book();
+    publish_state();
 }
 
 void ParkedCall::on_asked(std::string_view approval_id) {
@@ -48,7 +48,7 @@ void ParkedCall::on_asked(std::string_view approval_id) {
         changed_at_ = home_.clock().system_now();
         wake_readers();
     }
-    tell_book();
+    publish_state();
 }
 
 bool ParkedCall::claim_task() {
@@ -151,7 +151,7 @@ void ParkedCall::answer_task(std::string_view responses) {
             changed_at_ = home_.clock().system_now();
         }
     }
-    tell_book();
+    publish_state();
 }
 
 void ParkedCall::cancel_task() {
@@ -164,7 +164,7 @@ void ParkedCall::cancel_task() {
 }
 
 /// Its end is told by who stores it.
-void ParkedCall::tell_book() {
+void ParkedCall::publish_state() {
     std::optional<TaskState> state;
     {
         const std::scoped_lock lock(mutex_);

@@ -80,13 +80,13 @@ public:
             used_.pop_front();
         }
     }
-    /// Drops views that hold what is gone: `is_of_no_use` is asked of each once for a version.
-    template <class IsOfNoUse>
-    void begin(std::uint64_t version, IsOfNoUse is_of_no_use) {
+    /// Drops views that hold what is gone: `is_stale` is asked of each once for a version.
+    template <class IsStale>
+    void begin(std::uint64_t version, IsStale is_stale) {
         if (std::exchange(version_, version) == version) return;
         last_ = {};
         std::erase_if(used_, [&](const Use& use) {
-            if (!is_of_no_use(*use.known.view)) return false;
+            if (!is_stale(*use.known.view)) return false;
             items_ -= use.items;
             by_key_.erase(use.key);
             return true;

@@ -18,7 +18,7 @@ namespace crab::mcp {
 struct CatalogReading {
     std::vector<Catalog::Entry> entries;  ///< in the upstream's order; each key once
     std::vector<PinnedText> pinned;       ///< one for each entry
-    std::vector<LeftOut> left_out;
+    std::vector<SkippedEntry> left_out;
 };
 
 /// `key_member`: `uri`, `uriTemplate` or `name`; `kind` is that of the pins. Titles, descriptions

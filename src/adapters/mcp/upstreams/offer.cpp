@@ -68,8 +68,8 @@ bool reads_as_qualified(std::string_view name) {
 
 }  // namespace
 
-std::vector<LeftOut> ReadLists::left_out() const {
-    std::vector<LeftOut> all = tools.left_out;
+std::vector<SkippedEntry> ReadLists::left_out() const {
+    std::vector<SkippedEntry> all = tools.left_out;
     for (const CatalogReading* reading : {&resources, &templates, &prompts})
         all.insert(all.end(), reading->left_out.begin(), reading->left_out.end());
     if (beyond > 0)

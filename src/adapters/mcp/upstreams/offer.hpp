@@ -31,7 +31,7 @@ struct ReadLists {
     std::size_t beyond = 0;
     std::vector<PinnedText> pinned;  ///< everything that pins are about, with digests
 
-    std::vector<LeftOut> left_out() const;
+    std::vector<SkippedEntry> left_out() const;
 };
 /// Compiles schemas: not for event loops.
 ReadLists read_lists(const RawLists& raw, const ToolRules& rules, ParamHeaders headers);

@@ -17,10 +17,10 @@
 namespace crab::mcp {
 
 /// What is not offered, and why.
-struct LeftOut {
+struct SkippedEntry {
     std::string name;  ///< as the upstream has it, cleaned and cut; empty if it had none
     std::string reason;
-    friend bool operator==(const LeftOut&, const LeftOut&) = default;
+    friend bool operator==(const SkippedEntry&, const SkippedEntry&) = default;
 };
 
 /// What calls of a tool need beside its registration.
@@ -42,7 +42,7 @@ struct ReadTool {
 
 struct ToolReading {
     std::vector<ReadTool> tools;  ///< in the upstream's order; no two with one name
-    std::vector<LeftOut> left_out;
+    std::vector<SkippedEntry> left_out;
     std::size_t removed = 0;  ///< characters that nobody sees, in titles and descriptions
 };
 

@@ -79,9 +79,9 @@ TEST(McpToolReading, NamesAreRegisteredInTheirFormAndKeptForTheUpstream) {
     ASSERT_EQ(reading.tools.size(), 2U);
     EXPECT_THAT(reading.tools[0].tool->spec.name, testing::StartsWith("a_b_"));
     EXPECT_EQ(reading.tools[0].facts.name, "a/b");
-    EXPECT_THAT(reading.left_out, ElementsAre(LeftOut{"plain",
-                                                      "another one before it has its "
-                                                      "name"}));
+    EXPECT_THAT(reading.left_out, ElementsAre(SkippedEntry{"plain",
+                                                           "another one before it has its "
+                                                           "name"}));
 }
 
 TEST(McpToolReading, ANameOfAMethodsToolIsNotTakenFromIt) {

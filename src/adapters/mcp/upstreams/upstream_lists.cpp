@@ -295,12 +295,13 @@ void Upstream::show(Offer offer) {
 }
 
 void Upstream::note_lists(const Offer& offer) {
-    const std::vector<LeftOut> left_out = lists_->left_out();
+    const std::vector<SkippedEntry> left_out = lists_->left_out();
     if (!left_out.empty())
-        log::warn("entries of an MCP server are left out; crab mcp status says why",
-                  {{"server", source()},
-                   {"count", left_out.size()},
-                   {"names", some_of(left_out, [](const LeftOut& each) { return each.name; })}});
+        log::warn(
+            "entries of an MCP server are left out; crab mcp status says why",
+            {{"server", source()},
+             {"count", left_out.size()},
+             {"names", some_of(left_out, [](const SkippedEntry& each) { return each.name; })}});
     if (!held_.empty())
         log::warn("entries of an MCP server are held back; crab mcp diff shows them",
                   {{"server", source()},

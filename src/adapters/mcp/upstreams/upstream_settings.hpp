@@ -46,7 +46,7 @@ struct UpstreamStatus {
     std::size_t removed = 0;  ///< characters that nobody sees
     std::size_t sessions = 0;  ///< of principals
     std::size_t calls = 0;     ///< running
-    std::vector<LeftOut> left_out;
+    std::vector<SkippedEntry> left_out;
     std::vector<HeldBack> held;
     std::string last_error;  ///< the reason why it is not up, or its lists are old
     std::string error_tail;  ///< of a child's standard error

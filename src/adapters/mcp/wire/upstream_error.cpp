@@ -54,7 +54,8 @@ BridgedError missing_capability(RpcError error, const ErrorContext& context) {
     std::string text =
         fmt::format("The tool needs a client with {}, and this one does not say that it has it.",
                     capabilities_of(error));
-    return {.use = UpstreamErrorUse::kTellText, .error = std::move(error), .text = std::move(text)};
+    return {
+        .use = UpstreamErrorUse::kErrorResult, .error = std::move(error), .text = std::move(text)};
 }
 
 BridgedError needs_urls(RpcError error, const ErrorContext& context) {
@@ -63,7 +64,7 @@ BridgedError needs_urls(RpcError error, const ErrorContext& context) {
     if (context.client == Revision::k2025_11_25)
         return {.use = UpstreamErrorUse::kPass, .error = std::move(error), .text = {}};
     const auto use = era_of(context.client) == Era::kModern ? UpstreamErrorUse::kAskForUrls
-                                                            : UpstreamErrorUse::kTellText;
+                                                            : UpstreamErrorUse::kErrorResult;
     std::string text =
         fmt::format("{}\nOpen this first, then call again:{}", error.message, urls_of(error));
     return {.use = use, .error = std::move(error), .text = std::move(text)};

@@ -20,7 +20,7 @@ enum class UpstreamErrorUse : std::uint8_t {
     /// Between the gateway and the upstream: corrected there (headers made anew, another version, a
     /// new session), else the call ends as an `isError` result TOOL_FAILED
     kOwn,
-    kTellText,  ///< an `isError` result whose text is `text`
+    kErrorResult,  ///< an `isError` result whose text is `text`
     kAskForUrls,  ///< `input_required` with the URLs of `data.elicitations`; the retry calls anew
 };
 
@@ -35,7 +35,7 @@ struct ErrorContext {
 struct BridgedError {
     UpstreamErrorUse use = UpstreamErrorUse::kPass;
     RpcError error;  ///< for kPass, with the code of the client's era
-    std::string text;  ///< for kTellText, and for kAskForUrls if they cannot be asked for
+    std::string text;  ///< for kErrorResult, and for kAskForUrls if they cannot be asked for
 };
 
 BridgedError bridge_error(RpcError error, const ErrorContext& context);

@@ -53,7 +53,7 @@ TEST(McpUpstreamError, AMissingCapabilityIsToldToWhoLacksIt) {
     EXPECT_EQ(bridge_error(missing, {.client = k2026_07_28, .client_has_capability = true}).use,
               kOwn);
     const BridgedError legacy = bridge_error(missing, {.client = k2025_11_25});
-    EXPECT_EQ(legacy.use, kTellText);
+    EXPECT_EQ(legacy.use, kErrorResult);
     EXPECT_TRUE(legacy.text.contains("sampling, elicitation")) << legacy.text;
     EXPECT_FALSE(bridge_error(error(-32021), {.client = k2025_11_25}).text.empty());
 }
@@ -66,7 +66,7 @@ TEST(McpUpstreamError, UrlsAreAskedForPassedOrTold) {
     EXPECT_TRUE(modern.text.ends_with("\nhttps://a/b\nhttps://c")) << "if it cannot be asked";
     EXPECT_EQ(bridge_error(needed, {.client = k2025_11_25}).use, kPass);
     const BridgedError old = bridge_error(needed, {.client = k2025_06_18});
-    EXPECT_EQ(old.use, kTellText);
+    EXPECT_EQ(old.use, kErrorResult);
     EXPECT_TRUE(old.text.ends_with("\nhttps://a/b\nhttps://c")) << old.text;
 }
 

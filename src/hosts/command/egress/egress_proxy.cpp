@@ -2,7 +2,7 @@
 
 #include "base/descriptor.hpp"
 #include "base/log.hpp"
-#include "hosts/command/egress/egress_outlet.hpp"
+#include "hosts/command/egress/command_proxy.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -34,16 +34,16 @@ Descriptor receive_descriptor(int socket) {
     return Descriptor(fd);
 }
 
-class Door final : public command::EgressDoor {
+class SandboxSocket final : public command::EgressSocket {
 public:
-    Door(Descriptor inside, Descriptor outside, std::shared_ptr<EgressOutlet> outlet,
-         net::EventLoop& loop)
+    SandboxSocket(Descriptor inside, Descriptor outside, std::shared_ptr<CommandProxy> proxy,
+                  net::EventLoop& loop)
         : inside_(std::move(inside)),
           outside_(std::move(outside)),
-          outlet_(std::move(outlet)),
+          proxy_(std::move(proxy)),
           loop_(loop) {}
-    ~Door() override {
-        loop_.post([outlet = std::move(outlet_)] { outlet->close(); });
+    ~SandboxSocket() override {
+        loop_.post([proxy = std::move(proxy_)] { proxy->close(); });
     }
 
     int inside() const override { return inside_.get(); }
@@ -53,27 +53,27 @@ public:
         Descriptor listening = receive_descriptor(outside_.get());
         outside_.close();
         if (!listening.is_open()) return log::warn("a sandbox sent no proxy socket", {});
-        loop_.post([outlet = outlet_, socket = std::make_shared<Descriptor>(std::move(listening))] {
-            outlet->listen(std::move(*socket));
+        loop_.post([proxy = proxy_, socket = std::make_shared<Descriptor>(std::move(listening))] {
+            proxy->listen(std::move(*socket));
         });
     }
 
 private:
     Descriptor inside_, outside_;
-    std::shared_ptr<EgressOutlet> outlet_;
+    std::shared_ptr<CommandProxy> proxy_;
     net::EventLoop& loop_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<command::EgressDoor>> EgressProxy::open_door(command::EgressUser user) {
+Result<std::unique_ptr<command::EgressSocket>> EgressProxy::open_socket(command::EgressUser user) {
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return fail(ErrorCode::kUnavailable,
                     fmt::format("no socket for the egress proxy: {}", std::strerror(errno)));
-    auto outlet = std::make_shared<EgressOutlet>(services_, list_, std::move(user));
-    return std::make_unique<Door>(Descriptor(ends[0]), Descriptor(ends[1]), std::move(outlet),
-                                  services_.loop);
+    auto proxy = std::make_shared<CommandProxy>(services_, list_, std::move(user));
+    return std::make_unique<SandboxSocket>(Descriptor(ends[0]), Descriptor(ends[1]),
+                                           std::move(proxy), services_.loop);
 }
 
 }  // namespace crab::command

@@ -22,7 +22,7 @@ public:
     EgressProxy(EgressServices services, EgressList list)
         : services_(services), list_(std::make_shared<const EgressList>(std::move(list))) {}
 
-    Result<std::unique_ptr<command::EgressDoor>> open_door(command::EgressUser user) override;
+    Result<std::unique_ptr<command::EgressSocket>> open_socket(command::EgressUser user) override;
 
 private:
     EgressServices services_;

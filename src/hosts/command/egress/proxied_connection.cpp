@@ -2,7 +2,7 @@
 
 #include "base/log.hpp"
 #include "base/task/spawn.hpp"
-#include "hosts/command/egress/egress_outlet.hpp"
+#include "hosts/command/egress/command_proxy.hpp"
 #include "net/codec/http_head.hpp"
 #include "net/codec/http_text.hpp"
 #include "net/codec/http_write.hpp"
@@ -91,7 +91,7 @@ std::string rewritten(const net::RequestHead& head) {
 }  // namespace
 
 void ProxiedConnection::on_open(net::Connection& connection) {
-    outlet_->add(connection);
+    proxy_->add(connection);
     (client_ == nullptr ? client_ : server_) = &connection;
 }
 
@@ -128,8 +128,8 @@ std::size_t ProxiedConnection::read_request(net::Connection& connection, std::st
     host_ = where->host;
     port_ = where->port.value_or(kHttpPort);
     const std::string target = fmt::format("{}:{}", host_, port_);
-    if (!outlet_->list().allows(host_, port_)) {
-        outlet_->refused(target, "it is not listed under egress");
+    if (!proxy_->list().allows(host_, port_)) {
+        proxy_->refused(target, "it is not listed under egress");
         return refuse(403, target + " is not in the egress list of this provider");
     }
     if (!tunnel) request_ = rewritten(head);
@@ -141,30 +141,30 @@ std::size_t ProxiedConnection::read_request(net::Connection& connection, std::st
         log::error("a proxied connection failed", {{"target", self->host_}});
         if (self->client_ != nullptr) self->client_->close_now(net::CloseReason::kLocal);
     };
-    spawn(outlet_->loop().executor(), connect(), std::move(ended), &connecting_);
+    spawn(proxy_->loop().executor(), connect(), std::move(ended), &connecting_);
     return outcome.consumed;
 }
 
 Task<void> ProxiedConnection::connect() {
-    net::EventLoop& loop = outlet_->loop();
-    auto found = co_await outlet_->names().find(loop, net::Endpoint::tcp(host_, port_),
-                                                loop.now() + kDialTime, outlet_->user().principal);
+    net::EventLoop& loop = proxy_->loop();
+    auto found = co_await proxy_->names().find(loop, net::Endpoint::tcp(host_, port_),
+                                               loop.now() + kDialTime, proxy_->user().principal);
     if (client_ == nullptr) co_return;
     if (!found) co_return answer(502, fmt::format("{} has no address", host_));
     std::erase_if(*found, [&](const net::SocketAddress& address) {
-        return !outlet_->list().allows_address(net::ip_address_of(address), port_);
+        return !proxy_->list().allows_address(net::ip_address_of(address), port_);
     });
     if (found->empty()) {
-        outlet_->refused(fmt::format("{}:{}", host_, port_),
-                         "its address is private and not listed as an address");
+        proxy_->refused(fmt::format("{}:{}", host_, port_),
+                        "its address is private and not listed as an address");
         co_return answer(
             403, fmt::format(
                      "{} has a private address, which is not in the egress list of this provider",
                      host_));
     }
     net::DialTarget target{.addresses = std::move(*found), .tls = nullptr, .server_name = {}};
-    const auto dialled = co_await net::dial(outlet_->loop(), std::move(target), shared_from_this(),
-                                            outlet_->loop().now() + kDialTime);
+    const auto dialled = co_await net::dial(proxy_->loop(), std::move(target), shared_from_this(),
+                                            proxy_->loop().now() + kDialTime);
     if (client_ == nullptr) {
         if (dialled) (*dialled)->close_now(net::CloseReason::kLocal);
         co_return;
@@ -214,7 +214,7 @@ void ProxiedConnection::on_drained(net::Connection& connection) {
 }
 
 void ProxiedConnection::on_closed(net::Connection& connection, net::CloseReason) {
-    outlet_->remove(connection);
+    proxy_->remove(connection);
     net::Connection* const other = other_of(connection);
     (&connection == client_ ? client_ : server_) = nullptr;
     if (other != nullptr) other->close_after_flush();

@@ -10,7 +10,7 @@
 
 namespace crab::command {
 
-class EgressOutlet;
+class CommandProxy;
 
 /// One connection of a command to its proxy: one request, CONNECT or absolute-form HTTP, then bytes
 /// both ways. Pipelined requests go to the same server, which was told that the first is the last.
@@ -18,7 +18,7 @@ class EgressOutlet;
 class ProxiedConnection final : public net::ConnectionHandler,
                                 public std::enable_shared_from_this<ProxiedConnection> {
 public:
-    explicit ProxiedConnection(std::shared_ptr<EgressOutlet> outlet) : outlet_(std::move(outlet)) {}
+    explicit ProxiedConnection(std::shared_ptr<CommandProxy> proxy) : proxy_(std::move(proxy)) {}
 
     void on_open(net::Connection& connection) override;
     std::size_t on_bytes(net::Connection& connection, std::span<char> bytes) override;
@@ -37,7 +37,7 @@ private:
         return &connection == client_ ? client_ended_ : server_ended_;
     }
 
-    std::shared_ptr<EgressOutlet> outlet_;
+    std::shared_ptr<CommandProxy> proxy_;
     CancelSignal connecting_;  ///< ends connect(), when the client has gone
     net::Connection* client_ = nullptr;  ///< until it is closed
     net::Connection* server_ = nullptr;  ///< from the end of the dial until it is closed

@@ -1,7 +1,7 @@
 #include "hosts/command/init/sandbox_init.hpp"
 
-#include "hosts/command/init/keeper.hpp"
 #include "hosts/command/init/landlock.hpp"
+#include "hosts/command/init/subreaper.hpp"
 #include "hosts/command/init/tool_record.hpp"
 
 #include <cerrno>
@@ -329,7 +329,7 @@ int run_sandbox_init(int argc, char** argv) {
     block_signals(orders, signals, before);
     const int children = ::signalfd(-1, &signals, SFD_CLOEXEC);
     const bool ready = children >= 0 && shows_what_is_expected(orders) &&
-                       (!orders.bare || become_keeper(orders.block)) &&
+                       (!orders.bare || become_subreaper(orders.block)) &&
                        (!orders.supervises || become_supervisor()) &&
                        (orders.proxy < 0 || hand_out_proxy(orders.proxy, orders.view.proxy_port));
     const pid_t self = ::getpid();

@@ -14,7 +14,7 @@ namespace crab::sandbox {
 /// without a terminal. With
 /// `--wait` it begins at `G` on the control descriptor. `T` on the control descriptor is a SIGTERM
 /// for that group; `K` and its end are the end of everything. With `--bare` there are no namespaces
-/// (keeper.hpp). The status descriptor gets ToolRecords (hosts/command/init/tool_record.hpp).
+/// (subreaper.hpp). The status descriptor gets ToolRecords (hosts/command/init/tool_record.hpp).
 /// `--supervise --file PATH --status FD --control FD -- WORD...` is no sandbox: it executes PATH
 /// with the rights that it has itself, in a session of its own, and ends everything below it when
 /// the program or the gateway ends, or at `K`. Returns the exit status.

@@ -1,4 +1,4 @@
-import type { FetchOptions, Socket, Surroundings } from "../src/surroundings.js";
+import type { FetchOptions, Socket, Platform } from "../src/platform.js";
 
 /** A socket whose other side is the test. */
 export class FakeSocket implements Socket {
@@ -47,7 +47,7 @@ export class FakeSocket implements Socket {
 }
 
 /** Time that moves when the test says so, and a network that is the test. */
-export class FakeSurroundings implements Surroundings {
+export class FakePlatform implements Platform {
   readonly sockets: FakeSocket[] = [];
   /** What the next fetch gets; without one the gateway is not reachable. */
   response: Response | undefined;

@@ -34,7 +34,7 @@ def compile_as(module: str, text: str) -> str:
     return "" if done.returncode == 0 else done.stderr
 
 
-class SightTest(unittest.TestCase):
+class VisibleHeadersTest(unittest.TestCase):
     def test_a_module_finds_the_headers_that_its_row_permits(self) -> None:
         for module, header in (
             ("base", "base/result.hpp"),

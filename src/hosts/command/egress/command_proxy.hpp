@@ -13,9 +13,9 @@ namespace crab::command {
 
 /// The proxy server of one command. Created on any thread, used on the loop's; lives until close()
 /// and the end of its connections.
-class EgressOutlet : public std::enable_shared_from_this<EgressOutlet> {
+class CommandProxy : public std::enable_shared_from_this<CommandProxy> {
 public:
-    EgressOutlet(EgressServices services, std::shared_ptr<const EgressList> list,
+    CommandProxy(EgressServices services, std::shared_ptr<const EgressList> list,
                  command::EgressUser user)
         : services_(services), list_(std::move(list)), user_(std::move(user)) {}
 

@@ -8,7 +8,7 @@ namespace crab::sandbox {
 
 /// Makes this process a child subreaper, drops all capabilities, and waits for a byte on `block`.
 /// False with errno set when the kernel refuses, or when the other end of `block` is gone.
-bool become_keeper(int block);
+bool become_subreaper(int block);
 
 /// The same with all rights of its starter, and without waiting: for programs that are only
 /// supervised. The end of its starter no longer kills it, for then it has others to end.

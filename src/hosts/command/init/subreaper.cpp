@@ -1,4 +1,4 @@
-#include "hosts/command/init/keeper.hpp"
+#include "hosts/command/init/subreaper.hpp"
 
 #include <cerrno>
 #include <csignal>
@@ -60,7 +60,7 @@ void kill_below(pid_t process) {
 
 }  // namespace
 
-bool become_keeper(int block) {
+bool become_subreaper(int block) {
     if (::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0 || !drop_capabilities()) return false;
     char byte = 0;
     ssize_t got = 0;

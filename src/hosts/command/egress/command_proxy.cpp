@@ -1,4 +1,4 @@
-#include "hosts/command/egress/egress_outlet.hpp"
+#include "hosts/command/egress/command_proxy.hpp"
 
 #include "base/log.hpp"
 #include "hosts/command/egress/proxied_connection.hpp"
@@ -20,7 +20,7 @@ const net::ConnectionLimits kLimits{.stall = std::chrono::hours(24)};
 
 }  // namespace
 
-void EgressOutlet::listen(Descriptor listening) {
+void CommandProxy::listen(Descriptor listening) {
     if (closed_ || acceptor_) return;
     const int fd = ::fcntl(listening.get(), F_DUPFD_CLOEXEC, 0);
     if (fd < 0) {
@@ -38,7 +38,7 @@ void EgressOutlet::listen(Descriptor listening) {
                                                 });
 }
 
-void EgressOutlet::serve(int fd) {
+void CommandProxy::serve(int fd) {
     if (closed_ || open_.size() >= kMostConnections) {
         ::close(fd);
         return;
@@ -47,7 +47,7 @@ void EgressOutlet::serve(int fd) {
                               std::make_shared<ProxiedConnection>(shared_from_this()));
 }
 
-void EgressOutlet::close() {
+void CommandProxy::close() {
     if (std::exchange(closed_, true)) return;
     if (acceptor_) {
         acceptor_->close();
@@ -58,7 +58,7 @@ void EgressOutlet::close() {
     }
 }
 
-void EgressOutlet::refused(std::string_view target, std::string_view why) {
+void CommandProxy::refused(std::string_view target, std::string_view why) {
     const bool recorded = services_.audit.append_event(
         {.kind = "egress.refused", .by = user_.principal}, [&](json::Writer& writer) {
             writer.key("call_id")

@@ -22,7 +22,7 @@ export interface FetchOptions {
 }
 
 /** Clock, randomness and network; tests supply their own. */
-export interface Surroundings {
+export interface Platform {
   /** Milliseconds, as `Date.now()`. */
   now(): number;
   /** Runs `work` later and returns what cancels it. */
@@ -37,7 +37,7 @@ export interface Surroundings {
  * The real ones. `webSocket` is for Node before 22, which has none of its own: `import { WebSocket
  * } from "ws"`.
  */
-export function realSurroundings(webSocket?: SocketConstructor): Surroundings {
+export function defaultPlatform(webSocket?: SocketConstructor): Platform {
   const constructor = webSocket ?? (globalThis as { WebSocket?: SocketConstructor }).WebSocket;
   return {
     now: () => Date.now(),
