@@ -120,7 +120,7 @@ struct Agent::Turn {
     const ToolAccess access;
     Conversation conversation{};
     std::unordered_set<std::string> ids{};   ///< of all requests in the conversation
-    FailureBrake brake{};
+    RepeatGuard guard{};
     std::vector<Wanted> wanted{};
     ToolOffer offer{};
     /// Of what can be found; null while all tools are offered
@@ -157,7 +157,7 @@ std::vector<std::size_t> Agent::order_of(const Turn& turn) const {
     bool pictures = false;
     for (std::size_t i = messages.size(); i > 0 && !pictures; --i) {
         pictures = has_shown(messages[i - 1]);
-        if (messages[i - 1].speaker == Speaker::kUser) break;
+        if (messages[i - 1].role == MessageRole::kUser) break;
     }
     std::vector<std::size_t> order = turn.options.models;
     if (pictures)
@@ -261,7 +261,7 @@ Task<Result<void>> Agent::begin(Turn& turn) {
     if (!stored) co_return fail(stored.error());
     turn.conversation = to_conversation(*stored);
     const bool asked =
-        !turn.conversation.empty() && turn.conversation.back().speaker == Speaker::kUser;
+        !turn.conversation.empty() && turn.conversation.back().role == MessageRole::kUser;
     if (!asked) {  // the store has not taken it
         const core::ChatMessage question{.role = "user",
                                          .content = turn.request.content,
@@ -353,11 +353,11 @@ void Agent::take_requests(Turn& turn, ModelAnswer& answer) {
         } else if (!root->element().is_object()) {
             wanted.refusal =
                 "Error: INVALID_ARGS: the arguments are no JSON object; call again with one";
-        } else if (turn.brake.holds(wanted.request)) {
+        } else if (turn.guard.holds(wanted.request)) {
             wanted.refusal = fmt::format(
                 "Error: FORBIDDEN: exactly this call has failed {} times in this turn and was not "
                 "made again; change it or go on without it",
-                FailureBrake::kMost);
+                RepeatGuard::kMost);
         }
         if (!root || !root->element().is_object()) args = "{}";
         wanted.finds = turn.catalog != nullptr && wanted.request.tool == kFindTools;
@@ -389,7 +389,7 @@ Task<bool> Agent::run_tools(Turn& turn) {
         } else if (output.empty() && wanted.asks) {
             output = co_await ask_person(turn, wanted.request);
         } else if (output.empty()) {
-            turn.brake.ended(wanted.request, !outcome->has_value());
+            turn.guard.ended(wanted.request, !outcome->has_value());
             if (auto picture = co_await find_picture(turn, *outcome)) {
                 const bool shown = sees(turn.options);
                 output = picture_note(picture->picture, shown);
@@ -409,7 +409,7 @@ Task<bool> Agent::run_tools(Turn& turn) {
         if (!chain.cancelled())
             turn.events.on_tool_result(wanted.request.id, wanted.request.tool, output);
         turn.events.on_message("tool", output, result_extra(wanted.request));
-        turn.conversation.push_back({.speaker = Speaker::kTool,
+        turn.conversation.push_back({.role = MessageRole::kTool,
                                      .text = std::move(output),
                                      .requests = {},
                                      .request_id = wanted.request.id,
@@ -477,7 +477,7 @@ Task<Result<std::string>> Agent::run_rounds(Turn& turn) {
         std::vector<ToolRequest> requests;
         for (const Turn::Wanted& wanted : turn.wanted) requests.push_back(wanted.request);
         turn.events.on_message("assistant", answer->text, requests_extra(requests));
-        turn.conversation.push_back({.speaker = Speaker::kAssistant,
+        turn.conversation.push_back({.role = MessageRole::kAssistant,
                                      .text = std::move(answer->text),
                                      .requests = std::move(requests),
                                      .request_id = {},

@@ -2,8 +2,8 @@
 
 #include "agent/agent_metrics.hpp"
 #include "agent/agent_options.hpp"
-#include "agent/failure_brake.hpp"
 #include "agent/models.hpp"
+#include "agent/repeat_guard.hpp"
 #include "agent/tool_access.hpp"
 #include "agent/tool_offer.hpp"
 #include "agent/tool_output.hpp"

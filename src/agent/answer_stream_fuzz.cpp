@@ -58,10 +58,10 @@ Read read(const ModelApi& api, std::string_view bytes, NextSize next_size) {
     result.thinking = heard.thinking;
 
     Conversation conversation{
-        {.speaker = Speaker::kUser, .text = "?"},
-        {.speaker = Speaker::kAssistant, .text = answer.text, .requests = answer.requests}};
+        {.role = MessageRole::kUser, .text = "?"},
+        {.role = MessageRole::kAssistant, .text = answer.text, .requests = answer.requests}};
     for (const ToolRequest& request : answer.requests)
-        conversation.push_back({.speaker = Speaker::kTool,
+        conversation.push_back({.role = MessageRole::kTool,
                                 .text = answer.text,
                                 .requests = {},
                                 .request_id = request.id,

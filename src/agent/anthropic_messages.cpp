@@ -196,7 +196,7 @@ private:
 };
 
 std::string_view role_of(const Message& message) {
-    return message.speaker == Speaker::kAssistant ? "assistant" : "user";
+    return message.role == MessageRole::kAssistant ? "assistant" : "user";
 }
 
 /// The API takes no block of white space.
@@ -208,9 +208,10 @@ bool says_something(std::string_view text) {
 /// one that came in for another, or whose thoughts are lost, goes on without.
 bool may_think(const Conversation& messages, const ModelSettings& settings) {
     if (settings.thinking_tokens <= 0) return false;
-    for (std::size_t i = messages.size(); i > 0 && messages[i - 1].speaker != Speaker::kUser; --i) {
+    for (std::size_t i = messages.size(); i > 0 && messages[i - 1].role != MessageRole::kUser;
+         --i) {
         const Message& message = messages[i - 1];
-        if (message.speaker == Speaker::kAssistant &&
+        if (message.role == MessageRole::kAssistant &&
             (message.reasoning.text.empty() || message.reasoning.model != settings.model))
             return false;
     }
@@ -233,7 +234,7 @@ void write_image(json::Writer& writer, const Picture& picture) {
 
 void write_blocks(json::Writer& writer, const Message& message, const ToolNames& names,
                   const std::string* thinker, bool sees) {
-    if (message.speaker == Speaker::kTool) {
+    if (message.role == MessageRole::kTool) {
         writer.begin_object()
             .key("type")
             .string("tool_result")
@@ -317,7 +318,7 @@ void AnthropicMessages::write(std::string& out, const ModelRequest& request, con
     std::string_view open;  // the role of the message that is being written
     for (const Message& message : request.messages) {
         if (!says_something(message.text) && message.requests.empty() &&
-            message.speaker != Speaker::kTool && !has_shown(message))
+            message.role != MessageRole::kTool && !has_shown(message))
             continue;
         if (role_of(message) != open) {
             if (!open.empty()) writer.end_array().end_object();

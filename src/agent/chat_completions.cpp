@@ -179,10 +179,10 @@ void write_tool_pictures(json::Writer& writer, std::vector<const Picture*>& pict
 }
 
 void write_role(json::Writer& writer, const Message& message) {
-    switch (message.speaker) {
-        case Speaker::kUser: writer.key("role").string("user"); break;
-        case Speaker::kAssistant: writer.key("role").string("assistant"); break;
-        case Speaker::kTool:
+    switch (message.role) {
+        case MessageRole::kUser: writer.key("role").string("user"); break;
+        case MessageRole::kAssistant: writer.key("role").string("assistant"); break;
+        case MessageRole::kTool:
             writer.key("role").string("tool").key("tool_call_id").string_lossy(message.request_id);
             break;
     }
@@ -190,7 +190,7 @@ void write_role(json::Writer& writer, const Message& message) {
 
 /// `sees`: whether the model takes pictures; else it is told that there were some.
 void write_content(json::Writer& writer, const Message& message, bool sees) {
-    if (sees && message.speaker == Speaker::kUser && has_shown(message)) {
+    if (sees && message.role == MessageRole::kUser && has_shown(message)) {
         writer.key("content").begin_array();
         if (!message.text.empty())
             writer.begin_object()
@@ -243,12 +243,12 @@ void append_chat_messages(std::string& out, std::string_view system, const Conve
     // a tool's message holds text alone: its pictures follow the batch
     std::vector<const Picture*> of_tools;
     for (const Message& message : messages) {
-        if (message.speaker != Speaker::kTool) write_tool_pictures(writer, of_tools);
+        if (message.role != MessageRole::kTool) write_tool_pictures(writer, of_tools);
         writer.begin_object();
         write_role(writer, message);
         write_content(writer, message, sees);
         for (const Picture& picture : message.pictures) {
-            if (sees && message.speaker == Speaker::kTool && picture.base64)
+            if (sees && message.role == MessageRole::kTool && picture.base64)
                 of_tools.push_back(&picture);
         }
         const bool own = settings != nullptr && message.reasoning.model == settings->model;

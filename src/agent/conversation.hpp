@@ -30,11 +30,11 @@ struct Picture {
     std::shared_ptr<const std::string> base64{};  ///< null: not shown to the model
 };
 
-enum class Speaker : std::uint8_t { kUser, kAssistant, kTool };
+enum class MessageRole : std::uint8_t { kUser, kAssistant, kTool };
 
 /// One message of a conversation, in a vendor-neutral form.
 struct Message {
-    Speaker speaker = Speaker::kUser;
+    MessageRole role = MessageRole::kUser;
     std::string text;  ///< UTF-8; of a tool: what the model reads as its output
     std::vector<ToolRequest> requests{};  ///< of the assistant
     std::string request_id{};  ///< of a tool: which request this answers

@@ -18,7 +18,7 @@ constexpr std::string_view kNeverEnded =
 /// Answers what is still open, so that somebody else may speak.
 void close_requests(Conversation& conversation, std::vector<ToolRequest>& open) {
     for (const ToolRequest& request : open) {
-        conversation.push_back({.speaker = Speaker::kTool,
+        conversation.push_back({.role = MessageRole::kTool,
                                 .text = std::string(kNeverEnded),
                                 .requests = {},
                                 .request_id = request.id,
@@ -115,7 +115,7 @@ Conversation to_conversation(std::span<const core::ChatMessage> stored) {
                                       : "");
             const auto request = std::ranges::find(open, id, &ToolRequest::id);
             if (request == open.end()) continue;
-            conversation.push_back({.speaker = Speaker::kTool,
+            conversation.push_back({.role = MessageRole::kTool,
                                     .text = message.content,
                                     .requests = {},
                                     .request_id = id,
@@ -123,15 +123,16 @@ Conversation to_conversation(std::span<const core::ChatMessage> stored) {
             open.erase(request);
         } else if (message.role == "user" || message.role == "assistant") {
             close_requests(conversation, open);
-            const Speaker speaker = message.role == "user" ? Speaker::kUser : Speaker::kAssistant;
-            conversation.push_back({.speaker = speaker,
+            const MessageRole role =
+                message.role == "user" ? MessageRole::kUser : MessageRole::kAssistant;
+            conversation.push_back({.role = role,
                                     .text = message.content,
                                     .requests = {},
                                     .request_id = {},
                                     .tool = {}});
-            if (speaker == Speaker::kAssistant && !message.extra.empty())
+            if (role == MessageRole::kAssistant && !message.extra.empty())
                 conversation.back().requests = open = read_requests(parser, message.extra);
-            if (speaker == Speaker::kUser && !message.extra.empty())
+            if (role == MessageRole::kUser && !message.extra.empty())
                 read_attachments(parser, message.extra, conversation.back());
         }
     }
@@ -170,23 +171,23 @@ void trim(Conversation& conversation, std::size_t most_tokens) {
     std::size_t tokens = estimated_tokens(conversation);
     // Where the last turn begins: its question and what follows.
     std::size_t last_turn = conversation.size();
-    while (last_turn > 0 && conversation[last_turn - 1].speaker != Speaker::kUser) --last_turn;
+    while (last_turn > 0 && conversation[last_turn - 1].role != MessageRole::kUser) --last_turn;
     if (last_turn > 0) --last_turn;
     std::size_t first = 0;
     while (first < last_turn &&
-           (tokens > most_tokens || conversation[first].speaker != Speaker::kUser)) {
+           (tokens > most_tokens || conversation[first].role != MessageRole::kUser)) {
         do {
             tokens -= estimated_tokens(conversation[first]);
             ++first;
-        } while (first < last_turn && conversation[first].speaker != Speaker::kUser);
+        } while (first < last_turn && conversation[first].role != MessageRole::kUser);
     }
     conversation.erase(conversation.begin(),
                        conversation.begin() + static_cast<std::ptrdiff_t>(first));
     std::size_t last_batch = conversation.size();
-    while (last_batch > 0 && conversation[last_batch - 1].speaker == Speaker::kTool) --last_batch;
+    while (last_batch > 0 && conversation[last_batch - 1].role == MessageRole::kTool) --last_batch;
     for (std::size_t i = 0; i < last_batch && tokens > most_tokens; ++i) {
         Message& message = conversation[i];
-        if (message.speaker != Speaker::kTool) continue;
+        if (message.role != MessageRole::kTool) continue;
         std::string shorter =
             fmt::format("[an output of {} bytes, left out to save room]", message.text.size());
         if (shorter.size() >= message.text.size()) continue;

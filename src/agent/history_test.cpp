@@ -19,10 +19,10 @@ ToolRequest wants(std::string id) {
 std::string shape(const Conversation& conversation) {
     std::string text;
     for (const Message& message : conversation) {
-        switch (message.speaker) {
-            case Speaker::kUser: text += 'u'; break;
-            case Speaker::kAssistant: text += message.requests.empty() ? 'a' : 'A'; break;
-            case Speaker::kTool: text += 't'; break;
+        switch (message.role) {
+            case MessageRole::kUser: text += 'u'; break;
+            case MessageRole::kAssistant: text += message.requests.empty() ? 'a' : 'A'; break;
+            case MessageRole::kTool: text += 't'; break;
         }
     }
     return text;
@@ -32,7 +32,7 @@ std::string shape(const Conversation& conversation) {
 bool is_whole(const Conversation& conversation) {
     std::size_t open = 0;
     for (const Message& message : conversation) {
-        if (message.speaker == Speaker::kTool) {
+        if (message.role == MessageRole::kTool) {
             if (open-- == 0) return false;
         } else {
             if (open != 0) return false;
@@ -77,18 +77,18 @@ TEST(History, DropsResultsThatNobodyAskedForAndIsNotMisledByDamage) {
 Conversation long_talk(int turns, std::size_t output_bytes = 400) {
     Conversation conversation;
     for (int i = 0; i < turns; ++i) {
-        conversation.push_back({.speaker = Speaker::kUser, .text = std::string(40, 'q')});
+        conversation.push_back({.role = MessageRole::kUser, .text = std::string(40, 'q')});
         conversation.push_back(
-            {.speaker = Speaker::kAssistant, .text = "", .requests = {wants("1"), wants("2")}});
-        conversation.push_back({.speaker = Speaker::kTool,
+            {.role = MessageRole::kAssistant, .text = "", .requests = {wants("1"), wants("2")}});
+        conversation.push_back({.role = MessageRole::kTool,
                                 .text = std::string(output_bytes, 'o'),
                                 .requests = {},
                                 .request_id = "1"});
-        conversation.push_back({.speaker = Speaker::kTool,
+        conversation.push_back({.role = MessageRole::kTool,
                                 .text = std::string(output_bytes, 'o'),
                                 .requests = {},
                                 .request_id = "2"});
-        conversation.push_back({.speaker = Speaker::kAssistant, .text = "so it is"});
+        conversation.push_back({.role = MessageRole::kAssistant, .text = "so it is"});
     }
     return conversation;
 }
@@ -96,11 +96,11 @@ Conversation long_talk(int turns, std::size_t output_bytes = 400) {
 TEST(Trimming, NeverSplitsACallFromItsResultWhateverTheRoom) {
     for (std::size_t room = 0; room < 3'000; room += 7) {
         Conversation conversation = long_talk(10);
-        conversation.push_back({.speaker = Speaker::kUser, .text = "and now?"});
+        conversation.push_back({.role = MessageRole::kUser, .text = "and now?"});
         trim(conversation, room);
         EXPECT_TRUE(is_whole(conversation)) << room;
         ASSERT_FALSE(conversation.empty());
-        EXPECT_EQ(conversation.front().speaker, Speaker::kUser) << room;
+        EXPECT_EQ(conversation.front().role, MessageRole::kUser) << room;
         EXPECT_EQ(conversation.back().text, "and now?");
         if (room > 100) EXPECT_LE(estimated_tokens(conversation), room);
     }
@@ -115,8 +115,8 @@ TEST(Trimming, LeavesAloneWhatFits) {
 TEST(Trimming, OfOneLongTurnLeavesOutOlderOutputsButNotTheLastBatch) {
     Conversation conversation = long_talk(1, 40'000);
     conversation.pop_back();
-    conversation.push_back({.speaker = Speaker::kAssistant, .text = "", .requests = {wants("3")}});
-    conversation.push_back({.speaker = Speaker::kTool,
+    conversation.push_back({.role = MessageRole::kAssistant, .text = "", .requests = {wants("3")}});
+    conversation.push_back({.role = MessageRole::kTool,
                             .text = std::string(40'000, 'n'),
                             .requests = {},
                             .request_id = "3"});

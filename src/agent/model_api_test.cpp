@@ -22,16 +22,16 @@ struct Heard final : AnswerSink {
 };
 
 Conversation talk() {
-    return {{.speaker = Speaker::kUser, .text = "how warm?"},
-            {.speaker = Speaker::kAssistant,
+    return {{.role = MessageRole::kUser, .text = "how warm?"},
+            {.role = MessageRole::kAssistant,
              .text = "",
              .requests = {{.id = "c1", .tool = "room.read", .args = R"({"room":"kitchen"})"}}},
-            {.speaker = Speaker::kTool,
+            {.role = MessageRole::kTool,
              .text = "Error: TIMEOUT: asleep",
              .requests = {},
              .request_id = "c1",
              .tool = "room.read"},
-            {.speaker = Speaker::kUser, .text = "again"}};
+            {.role = MessageRole::kUser, .text = "again"}};
 }
 
 const std::vector<OfferedToolRef> kTools{std::make_shared<const OfferedTool>(

@@ -1,8 +1,8 @@
-// The parts of a turn that fit into a few lines each: addresses, retries, cuts, outputs, the brake.
+// The parts of a turn that fit into a few lines each: addresses, retries, cuts, outputs, the guard.
 
 #include "agent/base_url.hpp"
-#include "agent/failure_brake.hpp"
 #include "agent/model_api.hpp"
+#include "agent/repeat_guard.hpp"
 #include "agent/retry_rule.hpp"
 #include "agent/tool_output.hpp"
 #include "base/cut_text.hpp"
@@ -97,18 +97,18 @@ TEST(ToolOutput, SaysThatItWasCut) {
     EXPECT_TRUE(shown.starts_with("xxxxxxxxxx\n[cut here: 10 of 1000 bytes")) << shown;
 }
 
-TEST(FailureBrake, HoldsACallThatFailedThreeTimesInARow) {
-    FailureBrake brake;
+TEST(RepeatGuard, HoldsACallThatFailedThreeTimesInARow) {
+    RepeatGuard guard;
     const ToolRequest request{.id = "1", .tool = "wall", .args = "{}"};
     const ToolRequest other{.id = "2", .tool = "wall", .args = R"({"a":1})"};
     for (int i = 0; i < 3; ++i) {
-        EXPECT_FALSE(brake.holds(request));
-        brake.ended(request, true);
+        EXPECT_FALSE(guard.holds(request));
+        guard.ended(request, true);
     }
-    EXPECT_TRUE(brake.holds(request));
-    EXPECT_FALSE(brake.holds(other));
-    brake.ended(request, false);
-    EXPECT_FALSE(brake.holds(request));
+    EXPECT_TRUE(guard.holds(request));
+    EXPECT_FALSE(guard.holds(other));
+    guard.ended(request, false);
+    EXPECT_FALSE(guard.holds(request));
 }
 
 TEST(Refusal, NeverRepeatsWhatAVendorSaysAboutCredentials) {

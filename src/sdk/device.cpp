@@ -3,6 +3,7 @@
 #include "base/ordered_mutex.hpp"
 #include "sdk/device_driver.hpp"
 
+#include <condition_variable>
 #include <stdexcept>
 #include <thread>
 #include <utility>

@@ -10,7 +10,7 @@
 namespace crab::agent {
 
 /// Stops a model from repeating the same failing call endlessly. One per turn.
-class FailureBrake {
+class RepeatGuard {
 public:
     static constexpr std::size_t kMost = 3;
 
