@@ -39,7 +39,7 @@ def text(words: str) -> Any:
 
 
 def tools(_: Any) -> Any:
-    names = ["big", "many_links", "ask", "bad"]
+    names = ["big", "many_links", "ask", "wait", "bad"]
     if MODE == "renaming":
         names += [f"n{time.monotonic_ns()}x{n}" for n in range(2000)]
     described = "d" * (MIB if MODE == "wordy" else 10)
@@ -115,7 +115,7 @@ def call(number: Any, params: Any) -> None:
         form = {"message": "who?", "requestedSchema": {"type": "object", "properties": {}}}
         ask = {"jsonrpc": "2.0", "id": 1, "method": "elicitation/create", "params": form}
         write(json.dumps(ask))
-    else:
+    elif name != "wait":
         bad(number)
 
 

@@ -40,7 +40,7 @@ class McpClientTest(HostileCase):
     @classmethod
     def setUpClass(cls) -> None:
         command = {"command": sys.executable, "args": [str(SCRIPT), "good"], "pin": "off"}
-        cls.CONFIG = {"mcp": {"servers": {"good": command}}}
+        cls.CONFIG = {"mcp": {"servers": {"good": command}, "legacy_sse": True}}
         super().setUpClass()
         cls.token = cls.gateway.pair("mcp-attacker", ("caller",))
         cls.gateway.wait_listed("big", "many_links")
@@ -157,6 +157,76 @@ class McpClientTest(HostileCase):
             get,
             lambda: self.leave(modern("subscriptions/listen", {"notifications": wants}), **fields),
         )
+
+    def stream_of_sse(self) -> tuple[Stream, str]:
+        """A stream of HTTP+SSE, held and read no further, and where its messages go."""
+        stream = self.hold(Stream(self.gateway.public, 5.0, receive_buffer=4096))
+        head = self.head(Accept="text/event-stream")
+        stream.send(request_bytes("GET", "/mcp/sse", head))
+        stream.read_until(b"event: endpoint\ndata: ")
+        return stream, stream.read_until(b"\n").decode().strip()
+
+    def session_of_sse(self) -> tuple[Stream, str]:
+        stream, endpoint = self.stream_of_sse()
+        self.say(endpoint, legacy("initialize", {"protocolVersion": "2024-11-05"}))
+        return stream, endpoint
+
+    def say(self, endpoint: str, body: Any, token: str | None = None) -> int:
+        head = self.head(**({"Authorization": f"Bearer {token}"} if token else {}))
+        with HttpConnection(self.gateway.public, 20.0) as connection:
+            return connection.request("POST", endpoint, head, body).status
+
+    def test_streams_of_the_oldest_clients_without_number(self) -> None:
+        def leave() -> None:
+            stream, endpoint = self.session_of_sse()
+            self.say(endpoint, legacy("tools/call", {"name": "big"}, 2))
+            stream.reset()
+
+        self.attack(self.session_of_sse, self.stream_of_sse, leave, workers=1)
+
+    def test_streams_of_the_oldest_clients_that_nobody_reads(self) -> None:
+        def fill() -> None:
+            _, endpoint = self.session_of_sse()
+            for number in range(2, 10):
+                self.say(endpoint, legacy("tools/call", {"name": "big"}, number))
+
+        self.attack(fill, workers=1)
+
+    def test_large_messages_of_the_oldest_clients_that_wait(self) -> None:
+        """A POST has its answer before the call has, and its connection ends: what bounds them is
+        the bytes of their bodies."""
+        _, endpoint = self.session_of_sse()
+        call = {"name": "wait", "arguments": {"pad": "p" * (3 * MIB)}}
+
+        def wait() -> int:
+            return self.say(endpoint, legacy("tools/call", call, next(self.numbers)))
+
+        for _ in range(32):  # more than a principal may have here, unless the server gives up first
+            wait()
+        self.attack(wait, workers=1)
+
+    def test_endpoints_of_others(self) -> None:
+        _, endpoint = self.session_of_sse()
+        other = self.gateway.pair("mcp-thief", ("caller",))
+        answers: set[int] = set()
+        call = legacy("tools/call", {"name": "big"}, 2)
+        self.attack(lambda: answers.add(self.say(endpoint, call, other)))
+        self.assertEqual(answers, {404})
+
+    def test_malformed_messages_of_the_oldest_clients(self) -> None:
+        bodies: list[Any] = [
+            b"",
+            b"[" + b"1," * 100_000 + b"1]",
+            b'{"jsonrpc":"2.0","id":1,"method":"ping","params":' + b"[" * 100_000,
+            {"jsonrpc": "2.0", "id": 1, "method": "m" * MIB},
+            {"jsonrpc": "2.0", "id": 1, "result": {"pad": "p" * MIB}},
+            legacy("initialize", {"protocolVersion": "9" * MIB}),
+        ]
+
+        def speak(body: Any) -> None:
+            self.say(self.stream_of_sse()[1], body)
+
+        self.attack(*(lambda body=body: speak(body) for body in bodies), workers=1)
 
     def test_lists_and_discoveries_again_and_again(self) -> None:
         session = self.open()
