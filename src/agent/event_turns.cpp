@@ -93,13 +93,13 @@ EventTurns::EventTurns(Services services, EventAgent agent)
     : services_(std::move(services)),
       agent_(std::make_shared<const EventAgent>(std::move(agent))),
       principal_(principal_of(*agent_)),
-      bell_(std::make_shared<core::EventNotifier>(services_.loop.executor(),
-                                                  services_.loop.timers())),
+      notifier_(std::make_shared<core::EventNotifier>(services_.loop.executor(),
+                                                      services_.loop.timers())),
       room_(services_.loop.timers()),
       tasks_(services_.loop.executor()) {}
 
 void EventTurns::start() {
-    services_.outbox.add(bell_);
+    services_.outbox.add(notifier_);
     tasks_.spawn("events of an agent", watch());
 }
 
@@ -164,7 +164,7 @@ Task<void> EventTurns::watch() {
                       {{"agent_id", agent_->name}, {"reason", events.error().message}});
             if (!co_await pause()) co_return;
         } else if (events->empty()) {
-            if (co_await services_.outbox.sleep(*bell_, position_, kNoDeadline) ==
+            if (co_await services_.outbox.sleep(*notifier_, position_, kNoDeadline) ==
                 WaitEnd::kCancelled)
                 co_return;
         } else {

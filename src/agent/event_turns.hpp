@@ -80,7 +80,7 @@ private:
     Services services_;
     std::shared_ptr<const EventAgent> agent_;
     core::PrincipalRef principal_;
-    std::shared_ptr<core::EventNotifier> bell_;
+    std::shared_ptr<core::EventNotifier> notifier_;
     core::EventPosition position_ = 0;
     std::size_t passed_over_ = 0;  ///< events since the position was stored
     std::size_t running_ = 0;

@@ -59,9 +59,9 @@ public:
                 const std::scoped_lock lock(mutex_);
                 if (!frames_.empty() || gone_) return true;
                 std::uint64_t announced = 0;
-                (void)!::read(bell_.get(), &announced, sizeof(announced));
+                (void)!::read(wakeup_.get(), &announced, sizeof(announced));
             }
-            std::array<pollfd, 2> both{{{.fd = bell_.get(), .events = POLLIN, .revents = 0},
+            std::array<pollfd, 2> both{{{.fd = wakeup_.get(), .events = POLLIN, .revents = 0},
                                         {.fd = STDIN_FILENO, .events = POLLIN, .revents = 0}}};
             if (::poll(both.data(), both.size(), -1) > 0 && both[1].revents != 0 &&
                 (both[0].revents & POLLIN) == 0)
@@ -80,12 +80,12 @@ private:
     void announce() {
         changed_.notify_one();
         const std::uint64_t one = 1;
-        (void)!::write(bell_.get(), &one, sizeof(one));
+        (void)!::write(wakeup_.get(), &one, sizeof(one));
     }
 
     std::mutex mutex_;
     std::condition_variable changed_;
-    const Descriptor bell_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+    const Descriptor wakeup_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
     std::deque<json::Value> frames_;
     std::optional<std::string> gone_;
 };

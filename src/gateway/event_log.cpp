@@ -29,8 +29,8 @@ std::span<const ConfigKey> EventLog::keys() const {
 }
 
 /// What is known, elsewhere, of calls and turns that an earlier run of the gateway left open.
-Result<void> EventLog::end_earlier_life(const std::string& gateway_id,
-                                        const rtp::TurnEventOptions& options) {
+Result<void> EventLog::end_turns_of_earlier_run(const std::string& gateway_id,
+                                                const rtp::TurnEventOptions& options) {
     const Clock& clock = context_.clock;
     auto earlier =
         InterruptedTurns::find(chats_.event_turns(), chats_.chats(), context_.config, clock);
@@ -58,7 +58,7 @@ Result<void> EventLog::start() {
     auto store = store::sqlite::EventStoreSqlite::open(context_.paths.state_dir / "events.db");
     if (!store) return fail(std::move(store.error()));
     store_ = std::move(*store);
-    if (auto ended = end_earlier_life(gateway_id, turn_options); !ended) return ended;
+    if (auto ended = end_turns_of_earlier_run(gateway_id, turn_options); !ended) return ended;
     BlockingPool& pool = workers_.pool();
     streams_ = std::make_unique<rtp::EventStreams>();
     writer_ = std::make_unique<BlockingPool>(1);

@@ -46,8 +46,8 @@ public:
     void forget_old();
 
 private:
-    Result<void> end_earlier_life(const std::string& gateway_id,
-                                  const rtp::TurnEventOptions& options);
+    Result<void> end_turns_of_earlier_run(const std::string& gateway_id,
+                                          const rtp::TurnEventOptions& options);
     void append_metrics(std::string& out) const;
 
     const GatewayContext& context_;

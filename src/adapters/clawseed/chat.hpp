@@ -118,7 +118,7 @@ public:
     bool is_forgotten() const { return forgotten_.load(); }
 
     ChatState state() const { return state_.load(); }
-    std::size_t seats_taken() const { return refs_.load(); }
+    std::size_t ref_count() const { return refs_.load(); }
     /// The running turn's id and start, if one runs.
     struct RunningTurn {
         std::string turn_id;

@@ -176,7 +176,7 @@ Task<Result<void>> DeviceHost::wait_for_slot(net::EventLoop& home, Deadline dead
     };
     in_line_.fetch_add(1);
     const ScopeExit counted([this] { in_line_.fetch_sub(1); });
-    auto first = co_await line_->enter(home.timers(), deadline);
+    auto first = co_await queue_gate_->enter(home.timers(), deadline);
     if (!first && first.error().code == ErrorCode::kCancelled) co_return cancelled();
     if (!first) co_return busy();
     const auto place =

@@ -44,7 +44,7 @@ public:
           connection_(connection),
           replies_(std::move(replies)),
           options_(options),
-          line_(std::make_shared<core::ToolGate>(1, options.queue)) {}
+          queue_gate_(std::make_shared<core::ToolGate>(1, options.queue)) {}
 
     Task<core::Outcome> run(core::AdmittedCall call, core::FrameSink& sink) override;
 
@@ -87,7 +87,7 @@ private:
     std::atomic<std::size_t> calls_out_{0};
     std::atomic<std::size_t> in_line_{0};  ///< calls that wait for a slot
     /// Its holder is first in the queue and takes the next slot
-    const std::shared_ptr<core::ToolGate> line_;
+    const std::shared_ptr<core::ToolGate> queue_gate_;
     std::mutex first_mutex_;
     std::shared_ptr<RemoteWaiter> first_;  ///< under first_mutex_
     std::atomic<bool> ended_{false};

@@ -190,7 +190,7 @@ bool DeviceSession::require_chat() {
 void DeviceSession::on_text(net::WebSocketSession&, std::span<char> text) {
     const ScopeExit done([this] { parser_.shrink(); });
     const std::string_view frame(text.data(), text.size());
-    if (reading_ && !is_urgent(frame)) return wait_in_line(frame);
+    if (reading_ && !is_urgent(frame)) return enqueue(frame);
     handle(frame, !std::exchange(seen_text_, true));
 }
 
@@ -209,7 +209,7 @@ bool DeviceSession::is_urgent(std::string_view text) {
            (type == "abort" && waiting_questions_ == 0);
 }
 
-void DeviceSession::wait_in_line(std::string_view text) {
+void DeviceSession::enqueue(std::string_view text) {
     waiting_.emplace_back(text);
     waiting_bytes_ += text.size();
     if (waiting_.size() < kMostWaiting && waiting_bytes_ < options_->max_message_bytes) return;

@@ -62,7 +62,7 @@ private:
     using Element = json::Element;
     void handle(std::string_view text, bool first);
     bool is_urgent(std::string_view text);
-    void wait_in_line(std::string_view text);
+    void enqueue(std::string_view text);
     void go_on();
     void on_unreadable(std::string_view text, std::string_view reason);
     void on_connect(Element frame, bool first);

@@ -181,7 +181,7 @@ std::vector<std::shared_ptr<Chat>> Hub::chats_of(const core::Principal& principa
 
 void Hub::settle_chat(const std::shared_ptr<Chat>& chat) {
     const std::scoped_lock lock(mutex_);
-    if (chat->seats_taken() > 0 || chat->state() == ChatState::kRunning) return;
+    if (chat->ref_count() > 0 || chat->state() == ChatState::kRunning) return;
     const auto it = chats_.find(chat->id());
     if (it != chats_.end() && it->second == chat) chats_.erase(it);
 }

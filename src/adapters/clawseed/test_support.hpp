@@ -198,10 +198,10 @@ public:
         return chat;
     }
     /// Releases all references that open_chat() took.
-    void leave_seats() {
-        on_loop([this] { leave_seats_now(); });
+    void release_chats() {
+        on_loop([this] { release_chats_now(); });
     }
-    void leave_seats_now() {
+    void release_chats_now() {
         for (auto& opening : refs_) {
             opening.chat_ref.release();
             hub.settle_chat(opening.chat);

@@ -542,7 +542,7 @@ TEST_F(Turns, AChatThatEverybodyLeftIsForgottenWhenItsTurnHasEnded) {
     will_wait(gate);
     world.ask(chat, phone, "?");
     leave(phone);
-    world.leave_seats();
+    world.release_chats();
     EXPECT_EQ(world.hub.find_chat(*world.owner, "s1"), chat) << "its turn runs on";
     world.advance(15s + 20ms);
     EXPECT_EQ(world.hub.find_chat(*world.owner, "s1"), nullptr);
@@ -555,7 +555,7 @@ TEST_F(Turns, QuestionsThatWaitedForPeopleWhoDidNotReturnAreDropped) {
     world.advance(10s);
     world.ask(chat, phone, "two");
     leave(phone);
-    world.leave_seats();
+    world.release_chats();
     world.advance(15s + 20ms);
     EXPECT_EQ(world.runner.requests.size(), 1u);
     EXPECT_EQ(chat->state(), ChatState::kIdle);
@@ -654,7 +654,7 @@ TEST_F(Turns, AChatThatSomebodyIsAboutToJoinIsKept) {
     const auto opened = world.open_chat("s2");
     world.break_link(client);
     EXPECT_EQ(world.hub.find_chat(*world.owner, "s2"), opened);
-    world.leave_seats();
+    world.release_chats();
     EXPECT_EQ(world.hub.find_chat(*world.owner, "s2"), nullptr);
 }
 
@@ -672,7 +672,7 @@ TEST_F(Turns, AChatIsKeptUntilWhatWasSaidIsStoredSoThatNobodyElseTakesItsName) {
     while (phone->of("agent_end").empty()) world.loop.run_some(1s);
     bool left = false;
     world.loop.post([&] {
-        world.leave_seats_now();
+        world.release_chats_now();
         left = true;
     });
     while (!left) world.loop.run_some(1s);

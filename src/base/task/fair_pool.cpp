@@ -9,13 +9,13 @@ FairPool::FairPool(std::size_t threads)
 
 FairPool::~FairPool() { settle(); }
 
-void FairPool::post(std::string line, std::function<bool()> work) {
+void FairPool::post(std::string queue, std::function<bool()> work) {
     {
         const std::scoped_lock lock(mutex_);
-        auto& waiting = lines_[line];
+        auto& waiting = queues_[queue];
         waiting.push_back(std::move(work));
         if (waiting.size() > 1) return;  // the queue is scheduled already, or runs
-        turns_.push_back(std::move(line));
+        turns_.push_back(std::move(queue));
     }
     changed_.notify_all();
 }
@@ -23,22 +23,22 @@ void FairPool::post(std::string line, std::function<bool()> work) {
 void FairPool::work(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     while (changed_.wait(lock, stop, [this] { return !turns_.empty(); })) {
-        const auto line = lines_.find(turns_.front());
+        const auto queue = queues_.find(turns_.front());
         turns_.pop_front();
-        std::function<bool()> next = std::move(line->second.front());
+        std::function<bool()> next = std::move(queue->second.front());
         lock.unlock();
         const bool more = next();
         if (!more) next = nullptr;  // released before the end is reported
         lock.lock();
         if (more) {
-            line->second.front() = std::move(next);
+            queue->second.front() = std::move(next);
         } else {
-            line->second.pop_front();
+            queue->second.pop_front();
         }
-        if (line->second.empty()) {
-            lines_.erase(line);
+        if (queue->second.empty()) {
+            queues_.erase(queue);
         } else {
-            turns_.push_back(line->first);
+            turns_.push_back(queue->first);
         }
         changed_.notify_all();
     }
@@ -46,7 +46,7 @@ void FairPool::work(const std::stop_token& stop) {
 
 void FairPool::settle() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return lines_.empty(); });
+    changed_.wait(lock, [this] { return queues_.empty(); });
 }
 
 }  // namespace crab

@@ -28,12 +28,12 @@ public:
 
     /// Calls `work` on a pool thread until it returns false; other queues run in between. It must
     /// not throw.
-    void post(std::string line, std::function<bool()> work);
+    void post(std::string queue, std::function<bool()> work);
     /// To be awaited: `work()`, once, as BlockingPool::run().
     template <class F>
-    [[nodiscard]] auto run(std::string line, F work) {
-        return detail::PoolRun(std::move(work), [this, line = std::move(line)](auto run) mutable {
-            post(std::move(line), [run = std::move(run)] {
+    [[nodiscard]] auto run(std::string queue, F work) {
+        return detail::PoolRun(std::move(work), [this, queue = std::move(queue)](auto run) mutable {
+            post(std::move(queue), [run = std::move(run)] {
                 run();
                 return false;
             });
@@ -48,7 +48,7 @@ private:
     std::mutex mutex_;
     std::condition_variable_any changed_;
     /// Queues with work, running items included
-    std::map<std::string, std::deque<std::function<bool()>>> lines_;
+    std::map<std::string, std::deque<std::function<bool()>>> queues_;
     std::deque<std::string> turns_;  ///< queues without a running item, next first
     std::vector<std::jthread> threads_;
 };

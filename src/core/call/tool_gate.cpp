@@ -30,7 +30,7 @@ ToolGate::Permit::~Permit() { give_back(); }
 
 std::optional<ToolGate::Permit> ToolGate::try_enter() {
     const std::scoped_lock lock(mutex_);
-    if (running_ >= limit_ || !line_.empty()) return std::nullopt;
+    if (running_ >= limit_ || !waiters_.empty()) return std::nullopt;
     Permit permit;
     if (outer_) {
         auto outer = outer_->try_enter();
@@ -45,7 +45,7 @@ std::optional<ToolGate::Permit> ToolGate::try_enter() {
 
 Task<Result<ToolGate::Permit>> ToolGate::enter(TimerWheel& timers, Deadline deadline) {
     if (auto permit = try_enter()) co_return std::move(*permit);
-    auto permit = co_await stand_in_line(timers, deadline);
+    auto permit = co_await wait_in_queue(timers, deadline);
     if (!permit || !outer_) co_return std::move(permit);
     auto outer = co_await outer_->enter(timers, deadline);
     if (!outer) co_return fail(std::move(outer.error()));
@@ -54,7 +54,7 @@ Task<Result<ToolGate::Permit>> ToolGate::enter(TimerWheel& timers, Deadline dead
 }
 
 /// Waits for a place at this gate alone.
-Task<Result<ToolGate::Permit>> ToolGate::stand_in_line(TimerWheel& timers, Deadline deadline) {
+Task<Result<ToolGate::Permit>> ToolGate::wait_in_queue(TimerWheel& timers, Deadline deadline) {
     auto place = std::make_shared<Place>((co_await this_chain()).executor(), timers);
     // kept: a loop that goes drops its waiters late
     const std::shared_ptr<ToolGate> here = shared_from_this(), beyond = outer_;
@@ -67,9 +67,9 @@ Task<Result<ToolGate::Permit>> ToolGate::stand_in_line(TimerWheel& timers, Deadl
     bool free = false;
     if (!full) {
         const std::scoped_lock lock(mutex_);
-        free = running_ < limit_ && line_.empty();
+        free = running_ < limit_ && waiters_.empty();
         if (free) ++running_;
-        if (!free) line_.push_back(place);
+        if (!free) waiters_.push_back(place);
     }
     if (free) co_return Permit(shared_from_this());
     auto refuse = [](std::string message) {
@@ -85,7 +85,7 @@ Task<Result<ToolGate::Permit>> ToolGate::stand_in_line(TimerWheel& timers, Deadl
     {
         const std::scoped_lock lock(mutex_);
         granted = place->granted;
-        if (!granted) line_.remove(place);
+        if (!granted) waiters_.remove(place);
     }
     if (granted) {
         Permit permit(shared_from_this());
@@ -105,12 +105,12 @@ void ToolGate::leave() {
     std::shared_ptr<Place> next;
     {
         const std::scoped_lock lock(mutex_);
-        if (line_.empty()) {
+        if (waiters_.empty()) {
             --running_;
             return;
         }
-        next = std::move(line_.front());
-        line_.pop_front();
+        next = std::move(waiters_.front());
+        waiters_.pop_front();
         next->granted = true;  // the place passes on; running_ stays
     }
     next->wake();
@@ -123,7 +123,7 @@ std::size_t ToolGate::running() const {
 
 std::size_t ToolGate::waiting() const {
     const std::scoped_lock lock(mutex_);
-    return line_.size();
+    return waiters_.size();
 }
 
 }  // namespace crab::core

@@ -50,13 +50,13 @@ public:
 private:
     struct Place;
     void leave();
-    Task<Result<Permit>> stand_in_line(TimerWheel& timers, Deadline deadline);
+    Task<Result<Permit>> wait_in_queue(TimerWheel& timers, Deadline deadline);
 
     mutable std::mutex mutex_;
     const std::uint32_t limit_;
     const std::size_t queue_;
     std::uint32_t running_ = 0;
-    std::list<std::shared_ptr<Place>> line_;
+    std::list<std::shared_ptr<Place>> waiters_;
     std::atomic<std::size_t> all_waiting_{0};  ///< here, and in the gates before this one
     const std::shared_ptr<ToolGate> outer_;
 };

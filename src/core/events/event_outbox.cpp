@@ -89,7 +89,7 @@ std::vector<Result<EventReceipt>> EventOutbox::write(std::vector<NewEvent>& even
     accepted_ += taken.size();
     if (!taken.empty()) {
         remember(std::move(taken));
-        ring();
+        notify();
     }
     return answers;
 }
@@ -110,30 +110,30 @@ void EventOutbox::remember(std::vector<EventRef> events) {
     last_.store(bounds_.last, std::memory_order_release);
 }
 
-void EventOutbox::ring() {
+void EventOutbox::notify() {
     std::vector<std::shared_ptr<EventNotifier>> awake;
     {
         const std::scoped_lock lock(mutex_);
-        std::erase_if(bells_, [&](const std::weak_ptr<EventNotifier>& weak) {
-            auto bell = weak.lock();
-            if (!bell) return true;
-            if (bell->listening_.exchange(false)) awake.push_back(std::move(bell));
+        std::erase_if(notifiers_, [&](const std::weak_ptr<EventNotifier>& weak) {
+            auto notifier = weak.lock();
+            if (!notifier) return true;
+            if (notifier->listening_.exchange(false)) awake.push_back(std::move(notifier));
             return false;
         });
     }
-    for (const auto& bell : awake) bell->wake();
+    for (const auto& notifier : awake) notifier->wake();
 }
 
-void EventOutbox::add(const std::shared_ptr<EventNotifier>& bell) {
+void EventOutbox::add(const std::shared_ptr<EventNotifier>& notifier) {
     const std::scoped_lock lock(mutex_);
-    bells_.push_back(bell);
+    notifiers_.push_back(notifier);
 }
 
-Task<WaitEnd> EventOutbox::sleep(EventNotifier& bell, EventPosition after, Deadline until) {
-    bell.listening_ = true;
-    // What was committed before the bell listened would ring it no more.
+Task<WaitEnd> EventOutbox::sleep(EventNotifier& notifier, EventPosition after, Deadline until) {
+    notifier.listening_ = true;
+    // What was committed before it listened does not wake it any more.
     if (last() > after) co_return WaitEnd::kWoken;
-    co_return co_await bell.wait(until);
+    co_return co_await notifier.wait(until);
 }
 
 Task<Result<std::vector<EventOutbox::EventRef>>> EventOutbox::read(EventPosition after,

@@ -64,11 +64,11 @@ public:
     /// at least first() - 1. Errors: kNotFound when it is older; those of the store.
     Task<Result<std::vector<EventRef>>> read(EventPosition after, std::size_t most);
 
-    /// Rings `bell` after each commit, until it is destroyed.
-    void add(const std::shared_ptr<EventNotifier>& bell);
-    /// Sleeps until there is an event after `after`, the bell is rung, or `until`. On the bell's
+    /// Wakes `notifier` after each commit, until it is destroyed.
+    void add(const std::shared_ptr<EventNotifier>& notifier);
+    /// Sleeps until there is an event after `after`, `notifier` is woken, or `until`. On its
     /// thread.
-    Task<WaitEnd> sleep(EventNotifier& bell, EventPosition after, Deadline until);
+    Task<WaitEnd> sleep(EventNotifier& notifier, EventPosition after, Deadline until);
 
     /// Removes events beyond the age or size limit, at most a thousand; called every second,
     /// blocking. False on failure.
@@ -88,7 +88,7 @@ private:
                 Options options, EventBounds bounds);
     std::vector<Result<EventReceipt>> write(std::vector<NewEvent>& events);
     void remember(std::vector<EventRef> events);
-    void ring();
+    void notify();
 
     EventStore& store_;
     BlockingPool& pool_;
@@ -102,7 +102,7 @@ private:
     std::deque<EventRef> recent_;  ///< the newest, without a gap
     std::size_t recent_bytes_ = 0;
     EventBounds bounds_;
-    std::vector<std::weak_ptr<EventNotifier>> bells_;
+    std::vector<std::weak_ptr<EventNotifier>> notifiers_;
     /// Last: its destructor flushes the queue using the other members
     BatchQueue<NewEvent, EventReceipt> queue_;
 };

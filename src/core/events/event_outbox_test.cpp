@@ -69,16 +69,16 @@ TEST_F(EventOutboxTest, OlderEventsAreReadFromTheStoreAfterAStartToo) {
 }
 
 TEST_F(EventOutboxTest, ASleeperWakesWithTheNextCommitAndDoesNotMissTheOneBefore) {
-    const auto bell = std::make_shared<EventNotifier>(loop.executor(), loop.timers);
-    outbox->add(bell);
-    auto sleeping = loop.start(outbox->sleep(*bell, 0, kNoDeadline));
+    const auto notifier = std::make_shared<EventNotifier>(loop.executor(), loop.timers);
+    outbox->add(notifier);
+    auto sleeping = loop.start(outbox->sleep(*notifier, 0, kNoDeadline));
     EXPECT_FALSE(sleeping->ended());
     publish(event("one"));
     ASSERT_TRUE(loop.run_until([&] { return sleeping->ended(); }));
     EXPECT_EQ(sleeping->get(), WaitEnd::kWoken);
-    EXPECT_TRUE(loop.start(outbox->sleep(*bell, 0, kNoDeadline))->ended())
+    EXPECT_TRUE(loop.start(outbox->sleep(*notifier, 0, kNoDeadline))->ended())
         << "there is more already";
-    auto late = loop.start(outbox->sleep(*bell, 1, loop.in(1s)));
+    auto late = loop.start(outbox->sleep(*notifier, 1, loop.in(1s)));
     loop.advance(1s + TimerWheel::kTick);
     EXPECT_EQ(late->get(), WaitEnd::kExpired);
 }

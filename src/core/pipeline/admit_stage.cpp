@@ -19,11 +19,11 @@ bool outlives_gateway(const Call& call) {
 
 Step<UniqueCall> AdmitStage::pass(ValidatedCall validated, CallInProgress& progress) {
     if (auto known = identify(progress); !known) return end_with(std::move(known.error()));
-    if (!progress.repeatable) return let_in(validated, progress);
+    if (!progress.repeatable) return admit(validated, progress);
     auto answer = repeats_.ask(progress.content, progress);
     if (answer.admission != Admission::kNew) return repeat(validated, std::move(answer), progress);
     progress.ticket = std::move(answer.ticket);
-    return let_in(validated, progress);
+    return admit(validated, progress);
 }
 
 /// What a repeat must agree in.
@@ -57,10 +57,10 @@ Task<Reached<UniqueCall>> AdmitStage::repeat(ValidatedCall validated, Ledger::An
         first = repeats_.ask(progress.content, progress);
     }
     progress.ticket = std::move(first.ticket);
-    co_return let_in(validated, progress);
+    co_return admit(validated, progress);
 }
 
-Reached<UniqueCall> AdmitStage::let_in(ValidatedCall validated, CallInProgress& progress) {
+Reached<UniqueCall> AdmitStage::admit(ValidatedCall validated, CallInProgress& progress) {
     progress.reach(Stage::kAdmitted);
     if (auto counted = LimitStage::count(progress); !counted)
         return end_with(std::move(counted.error()));

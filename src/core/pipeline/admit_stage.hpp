@@ -22,7 +22,7 @@ private:
     Result<void> identify(CallInProgress& progress) const;
     Task<Reached<UniqueCall>> repeat(ValidatedCall validated, Ledger::Answer first,
                                      CallInProgress& progress);
-    static Reached<UniqueCall> let_in(ValidatedCall validated, CallInProgress& progress);
+    static Reached<UniqueCall> admit(ValidatedCall validated, CallInProgress& progress);
 
     LoopServices& loop_;
     Repeats& repeats_;

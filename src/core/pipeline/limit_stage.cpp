@@ -6,24 +6,24 @@ namespace crab::core {
 
 Step<AdmittedCall> LimitStage::pass(ApprovedCall approved, CallInProgress& progress) {
     const auto& gate = progress.tool->gate;
-    if (!gate) return let_in(approved, progress);
+    if (!gate) return admit(approved, progress);
     auto permit = gate->try_enter();
-    if (!permit) return stand_in_line(approved, progress);
+    if (!permit) return wait_in_queue(approved, progress);
     progress.permit = std::move(*permit);
     progress.look_at_the_clock();
-    return let_in(approved, progress);
+    return admit(approved, progress);
 }
 
-Task<Reached<AdmittedCall>> LimitStage::stand_in_line(ApprovedCall approved,
+Task<Reached<AdmittedCall>> LimitStage::wait_in_queue(ApprovedCall approved,
                                                       CallInProgress& progress) {
     auto entered = co_await progress.tool->gate->enter(progress.loop.timers, progress.deadline);
     if (!entered) co_return end_with(std::move(entered.error()));
     progress.permit = std::move(*entered);
     progress.look_at_the_clock();
-    co_return let_in(approved, progress);
+    co_return admit(approved, progress);
 }
 
-AdmittedCall LimitStage::let_in(ApprovedCall approved, CallInProgress& progress) {
+AdmittedCall LimitStage::admit(ApprovedCall approved, CallInProgress& progress) {
     progress.reach(Stage::kLimited);
     return {approved, progress.deadline, progress.place, progress.late};
 }

@@ -18,9 +18,9 @@ public:
     static MaybeTask<bool> move_permit(const Tool& next, CallInProgress& progress);
 
 private:
-    static Task<Reached<AdmittedCall>> stand_in_line(ApprovedCall approved,
+    static Task<Reached<AdmittedCall>> wait_in_queue(ApprovedCall approved,
                                                      CallInProgress& progress);
-    static AdmittedCall let_in(ApprovedCall approved, CallInProgress& progress);
+    static AdmittedCall admit(ApprovedCall approved, CallInProgress& progress);
     static Task<bool> enter(const Tool& next, CallInProgress& progress);
 };
 

@@ -52,7 +52,7 @@ Verdict verdict_of(const Result<void>& answer) {
 
 CronPublisher::CronPublisher(CronStore& store, BlockingPool& pool, const Clock& clock,
                              TimerWheel& timers, CronEventSink& sink)
-    : store_(store), pool_(pool), clock_(clock), sink_(sink), bell_(timers) {}
+    : store_(store), pool_(pool), clock_(clock), sink_(sink), waiter_(timers) {}
 
 Task<void> CronPublisher::run() {
     const TaskChain& chain = co_await this_chain();
@@ -66,7 +66,7 @@ Task<void> CronPublisher::run() {
                                            {"again_in_ms", pause.count()}});
             const Deadline again = clock_.steady_now() + pause;
             // new events do not shorten it
-            while (!chain.cancelled() && clock_.steady_now() < again) co_await bell_.wait(again);
+            while (!chain.cancelled() && clock_.steady_now() < again) co_await waiter_.wait(again);
             continue;
         }
         failures_ = 0;
@@ -79,7 +79,7 @@ Task<void> CronPublisher::run() {
             until = clock_.steady_now() +
                     std::clamp<std::chrono::nanoseconds>(**next - clock_.system_now(),
                                                          TimerWheel::kTick, kDelay.longest);
-        co_await bell_.wait(until);
+        co_await waiter_.wait(until);
     }
 }
 

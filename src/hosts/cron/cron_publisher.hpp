@@ -21,7 +21,7 @@ public:
     /// Runs until it is cancelled.
     Task<void> run();
     /// There are new events.
-    void wake() { bell_.wake(); }
+    void wake() { waiter_.wake(); }
 
 private:
     struct Round {
@@ -36,7 +36,7 @@ private:
     BlockingPool& pool_;
     const Clock& clock_;
     CronEventSink& sink_;
-    Waiter bell_;
+    Waiter waiter_;
     std::uint32_t failures_ = 0;  ///< consecutive failures of sink or store
     Milliseconds asked_{0};       ///< the sink's retry_after
 };

@@ -19,7 +19,7 @@ constexpr DoublingDelay kPause{.first = 1s, .longest = 30s};  // of a store that
 CronScheduler::CronScheduler(Services services, const Executor& home, Options options)
     : services_(services),
       options_(std::move(options)),
-      bell_(std::make_shared<RemoteWaiter>(home, services.timers)),
+      waiter_(std::make_shared<RemoteWaiter>(home, services.timers)),
       publisher_(services.store, services.pool, services.clock, services.timers, services.sink),
       tasks_(home) {}
 
@@ -37,7 +37,7 @@ Task<void> CronScheduler::fire_jobs() {
         if (!passed) {
             log::warn("cron jobs wait for their store", {{"code", token_of(passed.error().code)},
                                                          {"reason", passed.error().message}});
-            co_await bell_->wait(services_.clock.steady_now() + kPause.after(++failures));
+            co_await waiter_->wait(services_.clock.steady_now() + kPause.after(++failures));
             continue;
         }
         failures = 0;
@@ -61,7 +61,7 @@ Task<Result<CronPass>> CronScheduler::pass(SystemTime now) {
     co_return passed;
 }
 
-/// Until `wake` by the wall clock, or until somebody rings; returns as well when the clock proves
+/// Until `wake` by the wall clock, or until wake() is called; returns as well when the clock proves
 /// to have been wrong.
 Task<void> CronScheduler::sleep_until(std::optional<SystemTime> wake) {
     for (;;) {
@@ -71,7 +71,7 @@ Task<void> CronScheduler::sleep_until(std::optional<SystemTime> wake) {
         if (wake)
             deadline = services_.clock.steady_now() +
                        std::min<std::chrono::nanoseconds>(*wake - now, kLongestSleep);
-        if (co_await bell_->wait(deadline) != WaitEnd::kExpired) co_return;
+        if (co_await waiter_->wait(deadline) != WaitEnd::kExpired) co_return;
     }
 }
 

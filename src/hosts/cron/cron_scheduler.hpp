@@ -42,7 +42,7 @@ public:
 
     void start();
     /// A job has been created. Thread-safe.
-    void wake() { bell_->wake(); }
+    void wake() { waiter_->wake(); }
     /// Stops and then calls `done`. Required before destruction.
     void stop(std::function<void()> done) { tasks_.stop(std::move(done)); }
 
@@ -54,7 +54,7 @@ private:
 
     Services services_;
     Options options_;
-    std::shared_ptr<RemoteWaiter> bell_;
+    std::shared_ptr<RemoteWaiter> waiter_;
     CronPublisher publisher_;
     /// The latest time seen; the initial value forces a store query
     SystemTime latest_ = SystemTime::max();

@@ -29,7 +29,7 @@ Result<core::PrincipalRef> LocalCallers::caller_of(const net::HttpRequest& reque
 }
 
 /// A handshake that runs will say by itself how it ended.
-Task<void> PairedCallers::let_in(const net::HttpRequest& request) {
+Task<void> PairedCallers::before_call(const net::HttpRequest& request) {
     if (pairing_.running()) co_return;
     std::string certificate = request.certificate_der();
     if (!trust_.proves_lost_end(certificate)) co_return;
@@ -103,7 +103,7 @@ Task<void> HostService::serve(net::HttpExchange& exchange) {
         if (!caller)  // changed since its head came
             co_return net::refuse(exchange, match.route, status_of(caller.error().code),
                                   caller.error());
-        co_await callers_.let_in(request);
+        co_await callers_.before_call(request);
         principal = std::move(*caller);
     }
     const Request routed{exchange, principal, match.arguments};

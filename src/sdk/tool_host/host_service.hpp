@@ -18,8 +18,8 @@ public:
     virtual bool knows(const net::Connection& connection) = 0;
     /// Judges the caller by what its connection shows; on the loop's thread.
     virtual Result<core::PrincipalRef> caller_of(const net::HttpRequest& request) = 0;
-    /// Awaited before a call of a caller that was let in runs.
-    virtual Task<void> let_in(const net::HttpRequest&) { co_return; }
+    /// Awaited before a call of an admitted caller runs.
+    virtual Task<void> before_call(const net::HttpRequest&) { co_return; }
     virtual std::optional<net::Upgrade> upgrade(const net::HttpRequest&,
                                                 const net::WebSocketOffer&) {
         return std::nullopt;
@@ -48,7 +48,7 @@ public:
     Result<core::PrincipalRef> caller_of(const net::HttpRequest& request) override {
         return trust_.caller_of(request.certificate_der());
     }
-    Task<void> let_in(const net::HttpRequest& request) override;
+    Task<void> before_call(const net::HttpRequest& request) override;
     std::optional<net::Upgrade> upgrade(const net::HttpRequest& request,
                                         const net::WebSocketOffer& offer) override;
     bool is_websocket_path(std::string_view path) const override { return pairing_.owns(path); }

@@ -35,7 +35,7 @@ EventPump::EventPump(EventServices services, core::PrincipalRef principal, Event
     quiet_since_ = services_.clock.steady_now();
     live_->acknowledged = after;
     live_->sent = after;
-    services_.outbox.add(live_->bell);
+    services_.outbox.add(live_->notifier);
     if (request_.remember)
         services_.streams.enter(live_);
     else if (request_.filter.types.has_calls())
@@ -111,7 +111,7 @@ Deadline EventPump::wait_until(SteadyTime end) const {
 }
 
 Task<EventPump::Step> EventPump::wait_for_acknowledgement(EventReceiver& receiver) {
-    if (co_await live_->bell->wait(wait_until(paused_since_ + kPatience)) != WaitEnd::kExpired)
+    if (co_await live_->notifier->wait(wait_until(paused_since_ + kPatience)) != WaitEnd::kExpired)
         co_return Step::kGoOn;
     take_acknowledgements();
     if (unacknowledged_.size() < kMostUnacknowledged ||
@@ -135,7 +135,7 @@ Task<EventPump::Step> EventPump::send_some(EventReceiver& receiver) {
         co_return Step::kEnd;
     }
     if (events->empty()) {
-        const WaitEnd end = co_await services_.outbox.sleep(*live_->bell, position_,
+        const WaitEnd end = co_await services_.outbox.sleep(*live_->notifier, position_,
                                                             wait_until(quiet_since_ + kKeepAlive));
         if (end != WaitEnd::kExpired || services_.clock.steady_now() < quiet_since_ + kKeepAlive)
             co_return Step::kGoOn;

@@ -194,7 +194,7 @@ TEST_F(EventPumpTest, WhatWasNotAcknowledgedComesAgainAndTheRestDoesNot) {
     publish_many(3);
     acknowledge(first, 1);
     first.receiver.left = true;
-    first.live->bell->wake();
+    first.live->notifier->wake();
     loop.settle();
     ASSERT_TRUE(first.task->ended());
     EXPECT_THAT(start().receiver.sent, ElementsAre("1", "2"));
@@ -206,7 +206,7 @@ TEST_F(EventPumpTest, AStreamThatNeedsNothingOfWhatCameBeginsBehindItNextTime) {
     Running& first = start(request);
     publish_many(5);
     first.receiver.left = true;
-    first.live->bell->wake();
+    first.live->notifier->wake();
     loop.settle();
     EXPECT_EQ(subscriptions->acknowledged("subscriber/log", ""), 5);
 }
@@ -234,7 +234,7 @@ TEST_F(EventPumpTest, AStreamThatIsNotRememberedNeedsNoAcknowledgementAndWantsCa
     publish_many(300);
     expect_sent(stream, 300);
     stream.receiver.left = true;
-    stream.live->bell->wake();
+    stream.live->notifier->wake();
     loop.settle();
     EXPECT_FALSE(subscriptions->wants_calls());
     EXPECT_THAT(subscriptions->list(), IsEmpty());
@@ -258,7 +258,7 @@ TEST_F(EventPumpTest, ASilentStreamIsKeptAliveAndItsLeaseHasAStream) {
     loop.advance(EventPump::kKeepAlive + TimerWheel::kTick);
     EXPECT_EQ(stream.receiver.pings, 1);
     stream.receiver.left = true;
-    stream.live->bell->wake();
+    stream.live->notifier->wake();
     loop.settle();
     EXPECT_TRUE(access.streams.empty());
 }

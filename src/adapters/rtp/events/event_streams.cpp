@@ -12,7 +12,7 @@ void EventStreams::enter(const std::shared_ptr<LiveStream>& stream) {
     }
     if (!older) return;
     older->displaced = true;
-    older->bell->wake();
+    older->notifier->wake();
 }
 
 void EventStreams::leave(const std::shared_ptr<LiveStream>& stream) {
@@ -32,7 +32,7 @@ void EventStreams::acknowledge(std::string_view peer, std::string_view subscript
     }
     core::EventPosition before = stream->acknowledged;
     while (before < position && !stream->acknowledged.compare_exchange_weak(before, position)) {}
-    stream->bell->wake();
+    stream->notifier->wake();
 }
 
 std::size_t EventStreams::size() const {

@@ -13,17 +13,17 @@
 
 namespace crab::rtp {
 
-/// State of a live stream that other threads access. Its bell is rung for new events, for
+/// State of a live stream that other threads access. Its notifier is woken for new events, for
 /// acknowledgements and for its end.
 struct LiveStream {
     LiveStream(std::string of_peer, std::string of_subscription, const Executor& home,
                TimerWheel& timers)
         : peer(std::move(of_peer)),
           subscription(std::move(of_subscription)),
-          bell(std::make_shared<core::EventNotifier>(home, timers)) {}
+          notifier(std::make_shared<core::EventNotifier>(home, timers)) {}
 
     const std::string peer, subscription;
-    const std::shared_ptr<core::EventNotifier> bell;
+    const std::shared_ptr<core::EventNotifier> notifier;
     std::atomic<core::EventPosition> sent{0};           ///< the last that left
     std::atomic<core::EventPosition> acknowledged{0};
     std::atomic<bool> displaced{false};                 ///< a newer stream has its subscription

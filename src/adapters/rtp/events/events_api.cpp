@@ -70,13 +70,13 @@ public:
         live_->acknowledged = std::max<core::EventPosition>(live_->acknowledged, *position);
         if (opening_.request.remember)
             api_.services_.subscriptions.acknowledge(live_->peer, live_->subscription, *position);
-        live_->bell->wake();
+        live_->notifier->wake();
     }
     void on_drained(net::WebSocketSession&) override { drained_.wake(); }
     void on_closed(net::WebSocketSession&, const net::CloseInfo&) override {
         session_.reset();
         drained_.wake();
-        if (live_) live_->bell->wake();
+        if (live_) live_->notifier->wake();
     }
 
     bool gone() const override { return session_ == nullptr; }
