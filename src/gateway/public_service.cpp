@@ -88,16 +88,13 @@ void PublicService::add_metrics_route(const core::MetricsPage& metrics) {
                 });
 }
 
-Result<core::PrincipalRef> PublicService::authenticate(const net::HttpRequest& request, bool told) {
+Result<trust::Proven> PublicService::authenticate(const net::HttpRequest& request, bool told) {
     const std::string_view token = token_of(request);
     const auto peer = [&] {
         return trust::RequestPeer{.loopback = request.peer.is_loopback(),
                                   .text = request.peer.ip()};
     };
-    auto proven =
-        told ? authentication_.authenticate(token, peer) : authentication_.prove(token, peer);
-    if (!proven) return fail(std::move(proven.error()));
-    return std::move(proven->principal);
+    return told ? authentication_.authenticate(token, peer) : authentication_.prove(token, peer);
 }
 
 net::RequestBodyLimits PublicService::limits_for(const net::HttpRequest& request) {
@@ -112,18 +109,22 @@ net::RequestBodyLimits PublicService::limits_for(const net::HttpRequest& request
 net::BodyAdmission PublicService::admit_body(const net::HttpRequest& request) {
     const net::Route* const route = request.match.route;
     if (route != nullptr && route->who == net::Caller::kGuest)
-        return {.admitted = true, .budget = budgets_.of(request.peer.ip())};
+        return {.admitted = true, .budget = budget_of_stranger(request)};
     if (route == nullptr || route->who != net::Caller::kProven)
         return {.admitted = false, .budget = nullptr};
     if (is_issued(request)) {
-        // proven in serve(), after its few bytes; until then its address pays
+        // proven in serve(), when its body is there; until then its network pays
         const auto known = issued_->find(token_of(request));
         return {.admitted = true,
-                .budget = budgets_.of(known ? known->principal->id : request.peer.ip())};
+                .budget = known ? budgets_.of(known->principal->id) : budget_of_stranger(request)};
     }
-    const auto principal = authenticate(request, false);  // the answer tells it
-    return {.admitted = principal.has_value(),
-            .budget = principal ? budgets_.of((*principal)->id) : nullptr};
+    const auto proven = authenticate(request, false);  // the answer tells it
+    return {.admitted = proven.has_value(),
+            .budget = proven ? budgets_.of(proven->principal->id) : nullptr};
+}
+
+std::shared_ptr<ByteBudget> PublicService::budget_of_stranger(const net::HttpRequest& request) {
+    return strangers_.of(fmt::format("{:x}", request.peer.network()));
 }
 
 void PublicService::refusal_body(const net::HttpRequest* request, int status,
@@ -171,9 +172,9 @@ Task<void> PublicService::serve_issued(net::HttpExchange& exchange) {
 }
 
 bool PublicService::is_operator(const net::HttpRequest& request) {
-    const auto principal = authenticate(request);
-    return principal && ((*principal)->roles.has(core::Role::kOperator) ||
-                         (*principal)->roles.has(core::Role::kCliAdmin));
+    const auto proven = authenticate(request);
+    return proven && (proven->principal->roles.has(core::Role::kOperator) ||
+                      proven->principal->roles.has(core::Role::kCliAdmin));
 }
 
 /// False: the caller is answered as if there were no such path.
@@ -213,13 +214,15 @@ Task<void> PublicService::serve(net::HttpExchange& exchange) {
     if (route.not_while_stopping && stopping_)
         co_return net::refuse(exchange, &route, 503, stopping_error());
     core::PrincipalRef principal;
+    std::optional<ExpiryWatch> watch;
     if (route.who == net::Caller::kProven) {
         if (is_issued(request)) co_return co_await serve_issued(exchange);
         auto proven = authenticate(request);
         if (!proven)
             co_return net::refuse(exchange, &route, 401, proven.error(),
                                   {{"WWW-Authenticate", challenge(request, proven.error())}});
-        principal = std::move(*proven);
+        principal = std::move(proven->principal);
+        if (proven->good_until && is_endless(request)) watch.emplace(exchange, *proven->good_until);
         if (!exchange.prove_caller(principal->id))
             co_return net::refuse(exchange, &route, 429, too_many_error(*principal));
     }

@@ -42,15 +42,18 @@ public:
 private:
     /// Body limit without a credential
     static constexpr std::size_t kMostOfGuests = 4096;
+    static constexpr std::size_t kMostOfNetwork = std::size_t{16} << 20;
+    static constexpr std::size_t kMostOfStrangers = std::size_t{64} << 20;
 
     ApiDescription description() const;
     void add_metrics_route(const core::MetricsPage& metrics);
     /// `told`: log an invalid token
-    Result<core::PrincipalRef> authenticate(const net::HttpRequest& request, bool told = true);
+    Result<trust::Proven> authenticate(const net::HttpRequest& request, bool told = true);
     /// Whether the request comes with a token that issued_ may know.
     bool is_issued(const net::HttpRequest& request) const;
     Task<void> serve_issued(net::HttpExchange& exchange);
     std::string challenge(const net::HttpRequest& request, const Error& why) const;
+    std::shared_ptr<ByteBudget> budget_of_stranger(const net::HttpRequest& request);
     bool is_operator(const net::HttpRequest& request);
     bool may_know_path(const net::RouteMatch& match, const net::HttpRequest& request);
     bool source_allowed(net::HttpExchange& exchange, const net::Route& route);
@@ -59,6 +62,8 @@ private:
     const trust::RequestAuthentication authentication_;
     const std::size_t max_body_bytes_;
     ByteBudgets& budgets_;  ///< by principal
+    /// By network: bodies of those who have proven nothing yet, who leave the others theirs
+    ByteBudgets strangers_{kMostOfNetwork, kMostOfStrangers};
     trust::AccessTokens* issued_ = nullptr;  ///< null: only the gateway's own count
     std::string known_host_;  ///< the last Host that was accepted
 };

@@ -60,4 +60,20 @@ Task<void> TokenWatch::follow(std::shared_ptr<Shared> shared, trust::AccessToken
     }
 }
 
+ExpiryWatch::ExpiryWatch(net::HttpExchange& exchange, SystemTime good_until)
+    : exchange_(exchange), good_until_(good_until) {
+    arm();
+}
+
+void ExpiryWatch::arm() {
+    const Clock& clock = exchange_.loop().clock();
+    const auto left = std::chrono::ceil<Milliseconds>(good_until_ - clock.system_now());
+    exchange_.loop().timers().arm(*this, clock.steady_now() + left);
+}
+
+void ExpiryWatch::on_expired() {
+    if (exchange_.loop().clock().system_now() < good_until_) return arm();
+    exchange_.canceller().emit();
+}
+
 }  // namespace crab::gateway

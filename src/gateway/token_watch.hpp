@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/task/timer_wheel.hpp"
 #include "net/http/http_exchange.hpp"
 #include "trust/access_tokens.hpp"
 
@@ -36,6 +37,21 @@ private:
     static Task<void> follow(std::shared_ptr<Shared> shared, trust::AccessTokens& tokens,
                              std::string token, trust::Proven proven);
     std::shared_ptr<Shared> shared_;
+};
+
+/// Ends the answer that one of the gateway's own tokens opened when that token ends. Lives as long
+/// as that answer is being given, on its loop.
+class ExpiryWatch final : private TimerNode {
+public:
+    /// The exchange outlives it.
+    ExpiryWatch(net::HttpExchange& exchange, SystemTime good_until);
+
+private:
+    void arm();
+    void on_expired() override;
+
+    net::HttpExchange& exchange_;
+    const SystemTime good_until_;
 };
 
 }  // namespace crab::gateway

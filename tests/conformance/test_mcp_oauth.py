@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import socket
 import sys
 import tempfile
 import threading
@@ -15,6 +16,7 @@ from typing import Any, ClassVar
 
 from support.case import GatewayCase
 from support.gateway import Gateway
+from support.http import request_bytes
 from support.issuer import Issuer, text64
 from support.wait import eventually
 
@@ -191,6 +193,33 @@ class SignedTokensTest(OauthCase):
             self.assertIn(self.gateway.fetch("GET", path, token).status, (401, 404))
         self.assertEqual(self.opening(self.gateway.caller_token()).status, 200)
 
+    def test_bodies_that_come_with_made_up_tokens_leave_others_room_for_theirs(self) -> None:
+        """Until a token is verified its body counts as a stranger's: 64 MiB for all of them, of the
+        512 MiB that there are."""
+        head = request_bytes(
+            "POST",
+            "/mcp",
+            {
+                "Authorization": "Bearer eyJ.a.b",
+                "Content-Type": "application/json",
+                "Content-Length": "4000000",
+                "Expect": "100-continue",
+            },
+        )
+        answers = []
+        for network in range(2, 14):
+            for _ in range(16):
+                source = (f"127.0.0.{network}", 0)
+                link = socket.create_connection(self.gateway.public, 10, source_address=source)
+                self.addCleanup(link.close)
+                link.sendall(head)
+                answers.append(link.recv(12))
+        self.assertEqual({b"HTTP/1.1 100", b"HTTP/1.1 429"}, set(answers))
+        body = {**PING, "padding": "x" * 1_000_000}
+        self.assertEqual(
+            self.gateway.fetch("POST", "/mcp", self.gateway.caller_token(), body=body).status, 200
+        )
+
     def test_keys_that_nobody_has_are_not_fetched_for_each_token(self) -> None:
         self.assertEqual(self.opening(self.token()).status, 200)
         before = self.issuer.asked["/jwks"]
@@ -281,6 +310,17 @@ class StreamsTest(OauthCase):
         self.assertTrue(ends[0].wait(10) and ends[1].wait(10))
         self.refusal(token)
         self.assertFalse(ends[2].is_set() or ends[3].is_set(), "another token's stream ended")
+
+    def test_streams_end_with_a_token_of_the_gateways_own(self) -> None:
+        token = self.gateway.pair("for-a-while", ("caller",), expires_in_s=3)
+        legacy = LegacyClient(link_of(self.gateway, token))
+        legacy.open()
+        ends = [self.end_of(legacy.link.request("GET", legacy.session))]
+        client = ModernClient(link_of(self.gateway, token))
+        ends.append(self.end_of(client.listen(toolsListChanged=True)))
+        self.assertFalse(ends[0].wait(0.5), "the stream ended at once")
+        self.assertTrue(ends[0].wait(10) and ends[1].wait(10))
+        self.refusal(token)
 
     def test_a_session_goes_on_with_another_token_of_its_principal(self) -> None:
         client = LegacyClient(link_of(self.gateway, self.issuer.token(RESOURCE, jti="one")))
