@@ -51,7 +51,7 @@ void HttpServer::serve(int fd) {
         ::close(fd);
         return;
     }
-    const bool room = slot->before() < options_.max_connections;
+    const bool room = options_.proven_at_open || slot->before() < options_.max_connections;
     auto session = std::make_shared<HttpSession>(
         *this, room ? HttpSession::Admission::kServed : HttpSession::Admission::kTooMany, slot);
     slots_.attach(slot, Connection::accepted(loop_, fd, options_.tls.get(), options_.connection,

@@ -22,6 +22,9 @@ using test::ServerThread;
 /// Answers by path; what it sees of cancellation is counted.
 class EchoService : public HttpService {
 public:
+    bool knows(const Connection& connection) override {
+        return connection.peer().ip() == known_address;
+    }
     Task<void> serve(HttpExchange& exchange) override {
         const std::string_view path = exchange.request().path();
         const std::string_view caller = exchange.request().find("x-caller").value_or("");
@@ -158,6 +161,7 @@ public:
                             request->body.size());
     }
 
+    std::string known_address;  // whoever connects from there is known
     std::shared_ptr<ByteBudget> budget = std::make_shared<ByteBudget>(300'000);
     // requests between which the loop did nothing else; the loop's
     int in_a_row = 0, most_in_a_row = 0;
@@ -724,6 +728,48 @@ TEST_F(HttpServerTest, OneAddressHasAQuarterOfThePlacesForNewcomers) {
     for (int i = 0; i < 40; ++i) silent.push_back(std::make_unique<RawClient>(server->endpoint()));
     EXPECT_EQ(silent.front()->read_to_end(), "");
     EXPECT_LE(server->connections(), 17u);
+}
+
+TEST_F(HttpServerTest, AFloodFromOneAddressPutsNobodyElseOut) {
+    HttpServerOptions options;
+    options.max_connections = 32;
+    use(std::move(options));
+    std::vector<std::unique_ptr<RawClient>> others;
+    for (int i = 0; i < 24; ++i) {
+        others.push_back(std::make_unique<RawClient>(server->endpoint()));
+        others.back()->send(as(fmt::format("caller{}", i), "/wait"));
+        server->run_until([&] { return service.waiting == i + 1; });
+    }
+    RawClient slow(server->endpoint(), 0, "127.0.0.2");
+    server->run_until([&] { return server->server->connections() == 25; });
+    for (int i = 0; i < 40; ++i)
+        others.push_back(std::make_unique<RawClient>(server->endpoint(), 0, "127.0.0.3"));
+    EXPECT_EQ(others[24]->read_to_end(), "");
+    slow.send(kGet);
+    EXPECT_TRUE(slow.read_response().starts_with("HTTP/1.1 200 "));
+}
+
+TEST_F(HttpServerTest, WhereAllAreKnownAsTheyOpenNewcomersTakeNothingFromThem) {
+    HttpServerOptions options;
+    options.max_connections = 32;
+    options.proven_at_open = true;
+    service.known_address = "127.0.0.2";
+    use(std::move(options));
+    std::vector<std::unique_ptr<RawClient>> strangers, known;
+    for (int i = 0; i < 7; ++i)  // one less than makes one of them make way
+        strangers.push_back(std::make_unique<RawClient>(server->endpoint()));
+    server->run_until([&] { return server->server->connections() == 7; });
+    const auto connect = [&] {
+        known.push_back(std::make_unique<RawClient>(server->endpoint(), 0, "127.0.0.2"));
+        known.back()->send(kGet);
+        return known.back()->read_response().substr(0, 13);
+    };
+    for (int i = 0; i < 32; ++i) EXPECT_EQ(connect(), "HTTP/1.1 200 ") << i;
+    EXPECT_EQ(connect(), "HTTP/1.1 503 ");
+    for (int i = 0; i < 8; ++i)
+        strangers.push_back(std::make_unique<RawClient>(server->endpoint(), 0, "127.0.0.3"));
+    known.front()->send(kGet);
+    EXPECT_TRUE(known.front()->read_response().starts_with("HTTP/1.1 200 "));
 }
 
 TEST_F(HttpServerTest, ABodyThatNobodyMaySendIsNotWaitedFor) {

@@ -35,9 +35,9 @@ void HttpSession::on_open(Connection& connection) {
     exchange_.request_.tls = connection.is_tls();
     const bool known = server_.service_.knows(connection);
     const std::string owner = known ? connection.peer_certificate_der() : std::string();
-    if (admission_ == Admission::kTooMany && !slot_->make_way(owner))
+    const bool crowded = known && server_.options().proven_at_open && !slot_->make_way(owner);
+    if (admission_ == Admission::kTooMany || crowded)
         return refuse(Head::kUnknown, 503, "too many connections; try again later");
-    admission_ = Admission::kServed;
     if (known) slot_->prove(owner);
     set_deadline(server_.loop().now() + server_.options().first_byte_timeout);
 }

@@ -29,9 +29,16 @@ inline constexpr int kPatienceMs = 20'000;
 /// A blocking client socket without any protocol.
 class RawClient {
 public:
-    explicit RawClient(const Endpoint& endpoint, int receive_buffer = 0) {
+    /// `from`: an address of this machine, such as 127.0.0.2; empty: the system's choice.
+    explicit RawClient(const Endpoint& endpoint, int receive_buffer = 0,
+                       const std::string& from = {}) {
         const auto address = to_socket_address(endpoint);
         fd_ = ::socket(address->family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (!from.empty()) {
+            const auto own = to_socket_address(Endpoint::tcp(from, 0));
+            if (::bind(fd_, own->data(), own->size) != 0)
+                ADD_FAILURE() << "bind: " << std::strerror(errno);
+        }
         if (receive_buffer != 0)
             ::setsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
         if (::connect(fd_, address->data(), address->size) != 0)

@@ -7,7 +7,7 @@ namespace crab::net {
 namespace {
 
 constexpr std::size_t kLeastOfOne = 8;  // address, or owner
-constexpr std::size_t kLookedAt = 64;  // owners
+constexpr std::size_t kLookedAt = 64;  // owners, or newcomers
 constexpr auto kRelaxed = std::memory_order_relaxed;
 
 }  // namespace
@@ -39,18 +39,21 @@ std::shared_ptr<ConnectionSlots::Slot> ConnectionSlots::take() {
     return std::make_shared<Slot>(*this);
 }
 
-/// Newcomers come second, because they may be others' that are about to show who they are.
+/// Newcomers come second, because they may be others' that are about to show who they are. Of the
+/// oldest of them it is one whose address has most: a flood from one address puts out its own.
 void ConnectionSlots::make_way() {
-    if (proven_at_open_) {
-        if (newcomers_.size() >= quarter_) close(*newcomers_.front());
-        return;
+    const Owner* const largest = proven_at_open_ ? nullptr : find_largest_with_idle();
+    if (largest != nullptr && (newcomers_.empty() || largest->all() > quarter_))
+        return close_idle(*largest);
+    if (newcomers_.size() < (proven_at_open_ ? quarter_ : 1)) return;
+    Slot* chosen = nullptr;
+    std::size_t most = 0, looked_at = 0;
+    for (Slot* const each : newcomers_) {
+        if (const std::size_t its = of_address_[each->address_]; its > most)
+            chosen = each, most = its;
+        if (++looked_at == kLookedAt) break;
     }
-    const Owner* const largest = find_largest_with_idle();
-    if (largest != nullptr && (newcomers_.empty() || largest->all() > quarter_)) {
-        close_idle(*largest);
-    } else if (!newcomers_.empty()) {
-        close(*newcomers_.front());
-    }
+    close(*chosen);
 }
 
 /// Anybody can have this asked thousands of times a second, so not all of them are looked at.
@@ -173,6 +176,8 @@ bool ConnectionSlots::Slot::prove(std::string_view owner) {
 }
 
 bool ConnectionSlots::Slot::make_way(std::string_view owner) {
+    const std::size_t proven = slots_.count_->all.load(kRelaxed) - slots_.newcomers_.size();
+    if (proven - (newcomer_ ? 0 : 1) < slots_.most_) return true;
     if (owner.empty()) return false;
     const Owner* const largest = slots_.find_largest_with_idle(owner);
     if (largest == nullptr || !largest->count) return false;

@@ -39,11 +39,11 @@ private:
 
 /// Connection limit of one server. Each connection holds a Slot from accept on. When the limit is
 /// reached one makes way: the longest idle one of an owner that has more than a quarter of the
-/// slots, else the oldest unauthenticated one (newcomer), else the longest idle one of whoever has
-/// most, of those on this loop. Newcomers of one address get at most a quarter of the slots, and an
-/// owner has something served on half of them at most. So whoever is authenticated cannot shut the
-/// others out, with connections that ask nothing or with such as are kept busy. Used on the
-/// server's loop; the count may be shared by servers of several loops.
+/// slots, else an old unauthenticated one (newcomer), of the address with most; else the longest
+/// idle one of whoever has most, of those on this loop. Newcomers of one address get a quarter of
+/// the slots at most, and an owner has something served on half of them. So whoever is known cannot
+/// shut the others out, with connections that ask nothing or with such as are kept busy. Used on
+/// the server's loop; the count may be shared by servers of several loops.
 class ConnectionSlots {
 public:
     using Count = std::shared_ptr<ConnectionCount>;
@@ -51,8 +51,8 @@ public:
     struct Limits {
         std::size_t all;
         std::size_t at_work_of_one_owner = 0;  ///< 0: half of `all`, but at least 8
-        /// Each connection is proven as it opens: nothing is closed for one before it is known for
-        /// whom (Slot::make_way()), and newcomers have a quarter of `all` beyond it.
+        /// Each is proven as it opens, and nothing closed for it before that (Slot::make_way());
+        /// newcomers count beside `all`: they have what is free of it, and a quarter at least.
         bool proven_at_open = false;
     };
 
@@ -118,9 +118,9 @@ public:
     /// last; an empty one is nobody, and has no limit. False: with it the owner has too many at
     /// work; serve nothing.
     bool prove(std::string_view owner);
-    /// For one beyond the limit, before prove(): the longest idle connection of somebody with more
-    /// than `owner` makes way for it. False: there is none. It is refused and stays a newcomer, so
-    /// that whoever does not take the refusal keeps nobody out.
+    /// Before prove(), where all are proven at open: if so many are, the longest idle one of
+    /// somebody with more than `owner` makes way. False: there is none. It is refused and stays a
+    /// newcomer, so that whoever does not take the refusal keeps nobody out.
     bool make_way(std::string_view owner);
     /// Something is served on its connection from here on, which is then not closed for others; a
     /// new one is idle. False, and nothing has changed: its owner has too many at work.

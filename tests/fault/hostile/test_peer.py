@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import socket
 import ssl
 import sys
 import unittest
@@ -141,6 +142,22 @@ class PeerTest(HostileCase):
             self.hold(stream, most=2 * LIMIT + 100)
             self.assertEqual(status, 503)
         self.assertEqual(self.good.ask(request), 200)
+
+    def test_strangers_at_a_full_listener_end_no_handshake_of_others(self) -> None:
+        request = request_bytes("GET", "/healthz")
+        for _ in range(LIMIT):
+            stream, status = self.mail.begin(request)
+            self.hold(stream, most=4 * LIMIT)
+            self.assertEqual(status, 200)
+        slow = self.hold(Stream(self.gateway.peers, 5.0), most=4 * LIMIT)
+        for _ in range(LIMIT):
+            stranger = socket.create_connection(
+                self.gateway.peers, 5.0, source_address=("127.0.0.2", 0)
+            )
+            self.hold(stranger, most=4 * LIMIT)
+        slow.socket = self.good.context.wrap_socket(slow.socket)
+        slow.send(request)
+        self.assertIn(b" 200 ", slow.read_until(b"\r\n"))
 
     def test_idle_connections(self) -> None:
         def idle() -> None:
