@@ -128,6 +128,31 @@ class ChecklistsTest(unittest.TestCase):
                 self.assertEqual(sorted(mapped - numbers_of_page), [], "numbers that are not there")
                 self.assertEqual(sorted(numbers_of_page - mapped), [], "numbers without a test")
 
+    def test_every_test_that_the_threat_model_names_exists(self) -> None:
+        """`conformance.calls` is a file of process tests; `Suite.Name…`, or a suite alone, are unit
+        tests."""
+        text = (ROOT / "docs/security/threat_model.md").read_text(encoding="utf-8")
+        named = 0
+        for cells in (line.split("|") for line in text.splitlines() if line.startswith("| ")):
+            for token in (
+                token for token in re.findall(r"`([^`]+)`", cells[-2]) if "/" not in token
+            ):
+                suite, dot, name = token.partition(".")
+                if suite in ("conformance", "fault"):
+                    *folders, file = name.split(".")
+                    path = Path("tests", suite, *folders)
+                    there = (
+                        any((ROOT / path).glob(f"test_{file}.py")) or (ROOT / path / file).is_dir()
+                    )
+                elif re.match(r"[A-Z]", suite):
+                    there = fits(token if dot else f"{suite}.*", sorted(unit_tests()))
+                else:
+                    continue
+                named += 1
+                with self.subTest(test=token):
+                    self.assertTrue(there, "there is no such test")
+        self.assertGreater(named, 40)
+
 
 if __name__ == "__main__":
     unittest.main()
