@@ -59,6 +59,7 @@ void fill_call(core::Call& call, const ClientRequest& request, const CallPlan& p
                std::string_view agent) {
     call.front = "mcp";
     call.tool = plan.tool;
+    call.scope = plan.scope;
     call.args = plan.args();
     // else what is checked would not be what runs
     const bool are_its_own = plan.shape == CallShape::kTool && !plan.inner_args;
@@ -97,15 +98,27 @@ CallPlans::Planned CallPlans::plan_tool(const ClientRequest& request) {
     }
     CallPlan plan{.shape = CallShape::kTool, .tool = *name, .given_args = arguments};
     plan.inner_args = is_searched;
-    const bool is_whole = tools_.scope().is_whole();
     // of the whole view the pipeline knows the other names
+    const bool is_whole = tools_.scope().is_whole();
     const auto* const item = is_whole ? view->find(*name) : view->find_by_any_name(*name);
-    if (item == nullptr && !is_whole)
-        return refused(request, fmt::format("there is no tool {}", *name));
-    if (item != nullptr) plan.tool = item->own_name;
+    if (item != nullptr) {
+        plan.tool = item->own_name;
+    } else {
+        plan_absent(plan);
+    }
     plan.about = std::move(*name);
     plan.view = catalogs_.view_of(request.principal);
     return plan;
+}
+
+/// The pipeline knows whether a call of it has run, and whether its source has yet to say what it
+/// has: after a restart "no such tool" may be false.
+void CallPlans::plan_absent(CallPlan& plan) const {
+    const Scope& scope = tools_.scope();
+    if (!scope.is_whole()) plan.scope = &scope.tools;
+    const auto renamed = std::ranges::find(
+        scope.renamed, plan.tool, [](const auto& each) { return std::string_view(each.second); });
+    if (renamed != scope.renamed.end()) plan.tool = renamed->first;
 }
 
 CatalogView::Found CallPlans::find_resource(const ClientRequest& request, const CatalogView& view,

@@ -25,6 +25,9 @@ enum class CallShape : std::uint8_t {
 struct CallPlan {
     CallShape shape = CallShape::kTool;
     std::string tool;  ///< by which the pipeline finds it
+    /// Of a tool that is not there now, which may have been, or may come: what it has to be in;
+    /// null: any
+    const core::ToolScope* scope = nullptr;
     std::string_view given_args{};  ///< into the request's params
     bool inner_args = false;  ///< given_args are inside of the request's own arguments
     std::string made_args{};  ///< in their place, if not empty
@@ -61,6 +64,7 @@ private:
     Planned plan_read(const ClientRequest& request);
     Planned plan_get(const ClientRequest& request);
     Planned plan_completion(const ClientRequest& request);
+    void plan_absent(CallPlan& plan) const;
     CatalogView::Found find_resource(const ClientRequest& request, const CatalogView& view,
                                      std::string_view uri) const;
 

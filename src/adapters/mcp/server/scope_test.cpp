@@ -73,6 +73,14 @@ TEST_F(McpScope, ShowsItsToolsUnderItsNamesAndNoOthersCanBeCalled) {
     EXPECT_EQ(ask("GET", "").status, 404);
 }
 
+TEST_F(McpScope, AToolWhoseSourceHasNotListedItYetIsNotSaidToBeNone) {
+    registry.expect({.kind = core::SourceKind::kPeer, .name = "library"});
+    path = "/mcp/few";
+    for (const char* const name : {"library__find", "eel"})
+        EXPECT_THAT(call(name), HasSubstr("library has not listed its tools")) << name;
+    EXPECT_THAT(call("eager"), HasSubstr("-32602")) << "the scope leaves it out";
+}
+
 TEST_F(McpScope, HasTheResourcesOfWhoIsInIt) {
     for (const char* const source : {"library", "museum"}) {
         Catalog catalog;
