@@ -205,11 +205,22 @@ void EventLoop::schedule_soon() {
     if (std::exchange(soon_scheduled_, true)) return;
     asio::post(io_, [this] {
         soon_scheduled_ = false;
-        run_iteration([this] {
-            const auto calls = std::exchange(again_, {});
-            for (const Again& call : calls) call.pollable->on_ready(call.events);
-        });
+        run_iteration([this] { run_again(); });
     });
+}
+
+/// At least one of them; those for which no time is left come first in the next iteration.
+void EventLoop::run_again() {
+    auto calls = std::exchange(again_, {});
+    auto next = calls.begin();
+    while (next != calls.end() && (next == calls.begin() || !is_iteration_long())) {
+        next->pollable->on_ready(next->events);
+        ++next;
+    }
+    if (next == calls.end()) return;
+    again_.insert(again_.begin(), std::make_move_iterator(next),
+                  std::make_move_iterator(calls.end()));
+    schedule_soon();
 }
 
 // Asio's timer is touched only when the next deadline moves to an earlier time.

@@ -61,6 +61,12 @@ public:
     /// The start time of this iteration, or now outside of iterations. For deadlines and activity
     /// timestamps, not for measuring.
     SteadyTime now() const { return in_turn_ ? turn_began_ : clock_.steady_now(); }
+    /// This iteration has taken so long that what can wait for the next one should, so that nobody
+    /// waits behind several connections that all have much to be read.
+    bool is_iteration_long() const {
+        return in_turn_ && clock_.steady_now() - turn_began_ > kLongIteration;
+    }
+    static constexpr Milliseconds kLongIteration{2};
     bool in_this_thread() const { return current() == this; }
     /// The loop that runs on this thread, or nullptr.
     static EventLoop* current();
@@ -98,6 +104,7 @@ private:
     void finish_turn();
     void write_dirty();
     void schedule_soon();
+    void run_again();
     void drop_watched();
     void forget(Pollable& pollable);
     void wake_at(Deadline deadline);

@@ -2,6 +2,7 @@
 
 #include "base/task/spawn.hpp"
 #include "base/task/waiter.hpp"
+#include "base/test_clock.hpp"
 #include "net/http/test_support.hpp"
 #include "net/loop/listener.hpp"
 #include "net/tls/connection.hpp"
@@ -182,6 +183,35 @@ TEST_F(EventLoopTest, ABusyConnectionLeavesTurnsToOthers) {
     });
     busy_connection->close_now(CloseReason::kLocal);
     other_connection->close_now(CloseReason::kLocal);
+}
+
+TEST(EventLoopIterationTest, WhatTakesLongIsReadInSeveral) {
+    FakeClock clock;
+    EventLoop loop(clock);
+    std::string order;
+    struct Slow final : Recorder {
+        Slow(FakeClock& a_clock, std::string& an_order, char a_name)
+            : clock(a_clock), order(an_order), name(a_name) {}
+        std::size_t on_bytes(Connection&, std::span<char> bytes) override {
+            clock.advance(EventLoop::kLongIteration + 1ms);
+            order += name;
+            return bytes.size();
+        }
+        FakeClock& clock;
+        std::string& order;
+        const char name;
+    };
+    const ConnectionLimits limits;
+    std::vector<SocketPair> pairs(3);
+    const std::string much(2 * EventLoop::kScratchBytes, 'x');
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+        ASSERT_EQ(::send(pairs[i].theirs, much.data(), much.size(), 0),
+                  static_cast<ssize_t>(much.size()));
+        Connection::accepted(loop, pairs[i].ours, nullptr, limits,
+                             std::make_shared<Slow>(clock, order, static_cast<char>('a' + i)));
+    }
+    for (int i = 0; i < 1000 && order.size() < 6; ++i) loop.run_some(20ms);
+    EXPECT_EQ(order, "abcabc");
 }
 
 TEST_F(EventLoopTest, CloseAfterFlushWaitsForTheOtherHalf) {

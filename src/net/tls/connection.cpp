@@ -218,7 +218,7 @@ void Connection::read_some() {
     if (std::exchange(offer_wanted_, false)) offer_kept();
     std::size_t read = 0;
     while (state_ == State::kOpen && !paused_ && !backed_up_ && !ended_ && !offer_wanted_) {
-        if (read >= limits_.read_per_iteration)
+        if (read >= limits_.read_per_iteration || (read > 0 && loop_.is_iteration_long()))
             return loop_.call_again(shared_from_this(), EPOLLIN);
         const std::span<char> space = loop_.scratch();
         const Transfer transfer = read_into(space);
