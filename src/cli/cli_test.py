@@ -756,9 +756,38 @@ class Calls(CliTest):
             "+15 µs",
         ):
             self.assertIn(expected, text)
+        for absent in ("client", "upstream", "asked"):
+            self.assertNotIn(absent, text)
         self.assertEqual(json.loads(self.crab("explain", "c-1", "-o", "json").stdout), RECORD)
         done = self.crab("explain", "other")
         self.assertEqual((done.returncode, done.stdout), (5, ""))
+
+    def test_explain_tells_the_programs_at_both_ends(self):
+        hostile = "dash\x1b[2Jboard"
+        record = RECORD | {
+            "client": {
+                "name": hostile,
+                "version": "1.2",
+                "revision": "2025-11-25",
+                "era": "legacy",
+            },
+            "upstream": {"tool": "read_file", "revision": "2026-07-28", "era": "modern"},
+            "input_rounds": 2,
+        }
+        self.gateway.answer("GET", "/v1/admin/calls/c-1", record)
+        text = self.crab("explain", "c-1").stdout
+        self.assertRegex(
+            text, r"client +dash.*board, version 1\.2, protocol 2025-11-25 \(legacy\), by its own"
+        )
+        self.assertRegex(text, r"upstream +read_file, protocol 2026-07-28 \(modern\)\n")
+        self.assertRegex(text, r"asked +its caller, 2 times\n")
+        self.assertNotIn("\x1b", text)
+        record["upstream"] = {"tool": "read_file"}
+        record["client"] = {"name": "", "revision": "2026-07-28", "era": "modern"}
+        self.gateway.answer("GET", "/v1/admin/calls/c-1", record)
+        text = self.crab("explain", "c-1").stdout
+        self.assertRegex(text, r"client +without a name, protocol 2026-07-28 \(modern\)")
+        self.assertRegex(text, r"upstream +read_file, not reached\n")
 
     def test_list_shows_running_and_recent_calls(self):
         self.gateway.answer(

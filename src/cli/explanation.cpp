@@ -48,6 +48,31 @@ std::string joined(std::initializer_list<std::pair<std::string_view, std::string
     return text;
 }
 
+/// "2025-11-25 (legacy)", of either end of a protocol that has revisions.
+std::string revision_of(const json::Value& end) {
+    const std::string revision = text_of(end, "revision");
+    return revision.empty() ? "" : fmt::format("{} ({})", revision, text_of(end, "era"));
+}
+
+/// Who is at the two ends, beyond the gateway's own names for them.
+void tell_ends(const json::Value& record, Story& story) {
+    if (const json::Value* const client = record.find("client")) {
+        const std::string name = text_of(*client, "name"), version = text_of(*client, "version");
+        story.line("client", joined({{"", name.empty() ? "without a name" : name},
+                                     {"version ", version},
+                                     {"protocol ", revision_of(*client)},
+                                     {"", "by its own account"}}));
+    }
+    if (const json::Value* const upstream = record.find("upstream")) {
+        const std::string revision = revision_of(*upstream);
+        story.line("upstream", joined({{"", text_of(*upstream, "tool")},
+                                       {"protocol ", revision},
+                                       {"", revision.empty() ? "not reached" : ""}}));
+    }
+    if (const std::int64_t rounds = number_of(record, "input_rounds"); rounds > 0)
+        story.line("asked", fmt::format("its caller, {} time{}", rounds, rounds == 1 ? "" : "s"));
+}
+
 void tell_outcome(const json::Value& record, Story& story) {
     if (flag_of(record, "running")) {
         story.line("outcome",
@@ -109,6 +134,7 @@ std::string explanation_of(const json::Value& record, const Terminal& terminal) 
                               {"proven by ", text_of(record, "proof")},
                               {"through ", text_of(record, "front")},
                               {"tenant ", text_of(record, "tenant")}}));
+    tell_ends(record, story);
     const std::string decision = text_of(record, "decision"), rule = text_of(record, "rule");
     story.line("allowed", joined({{"", decision}, {"by rule ", rule}}));
     if (const json::Value* const approval = record.find("approval")) {

@@ -78,6 +78,7 @@ std::string run_members(const Call& call, const CallFacts& facts) {
         member("frames").unsigned_integer(facts.sent->frames);
         member("stream_bytes").unsigned_integer(facts.sent->bytes);
     }
+    if (facts.input_rounds > 0) member("input_rounds").unsigned_integer(facts.input_rounds);
     if (!facts.cause.empty()) member("cause").string(facts.cause);
     if (!facts.cancelled_by.empty()) member("cancelled_by").string(facts.cancelled_by);
     return text;
@@ -89,11 +90,36 @@ std::size_t room_for(const Call& call, const Principal& principal, const CallFac
     std::size_t texts = call.id.size() + call.front.size() + principal.id.size() +
                         call.tenant.size() + call.context.agent_id.size() +
                         call.context.session_id.size() + call.context.trace_id.size() +
-                        call.tool.size() + facts.decision.rule.size() + message.size();
+                        call.tool.size() + facts.decision.rule.size() + message.size() +
+                        call.client.name.size() + call.client.version.size() +
+                        call.upstream.tool.size();
     if (facts.tool) texts += facts.tool->source_text.size();
     if (facts.approval) texts += facts.approval->id.size() + facts.approval->by.size() + 64;
     for (const auto& note : facts.hooks) texts += note.hook.size() + note.answer.size() + 64;
-    return 1024 + BoundedWriter::room_for(texts) + 96 * facts.attempts.size();
+    return 1280 + BoundedWriter::room_for(texts) + 96 * facts.attempts.size();
+}
+
+/// Revision and era of a protocol; static text of adapters.
+void spoken(BoundedWriter& writer, std::string_view revision, std::string_view era) {
+    if (revision.empty()) return;
+    writer.literal(",\"revision\":\"").raw(revision).literal("\",\"era\":\"").raw(era);
+    writer.literal("\"");
+}
+
+/// What its caller's program calls itself, cleaned by the front.
+void client(BoundedWriter& writer, const CallClient& client) {
+    if (client.revision.empty()) return;
+    writer.literal(",\"client\":{\"name\":").quoted(client.name);
+    text(writer, ",\"version\":", client.version);
+    spoken(writer, client.revision, client.era);
+    writer.literal("}");
+}
+
+void upstream(BoundedWriter& writer, const CallUpstream& upstream) {
+    if (upstream.tool.empty()) return;
+    writer.literal(",\"upstream\":{\"tool\":").quoted(upstream.tool);
+    spoken(writer, upstream.revision, upstream.era);
+    writer.literal("}");
 }
 
 /// Who calls what, and for whom.
@@ -113,6 +139,7 @@ void caller(BoundedWriter& writer, const Call& call, const Principal& principal)
     if (call.context.agent_id != principal.id) text(writer, ",\"agent\":", call.context.agent_id);
     text(writer, ",\"session\":", call.context.session_id);
     text(writer, ",\"trace_id\":", call.context.trace_id);
+    client(writer, call.client);
     writer.literal(",\"tool\":").quoted(call.tool);
 }
 
@@ -185,6 +212,7 @@ void append_call_record(std::string& out, const Call& call, const Principal& pri
         writer.literal(",\"status\":\"dispatching\"}");
         return;
     }
+    upstream(writer, call.upstream);
     attempts(writer, facts);
     end(writer, *outcome, message);
     if (facts.replayed) writer.literal(",\"replayed\":true");

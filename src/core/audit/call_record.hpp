@@ -38,13 +38,14 @@ struct CallFacts {
     /// Why its caller's side ended it, if that adds to the code
     std::string_view cause;
     std::string_view cancelled_by;  ///< the principal that cancelled it by id
+    unsigned input_rounds = 0;  ///< how often its caller was asked for more while it ran
     bool dispatched = false;
     bool replayed = false;
 };
 
 /// Appends the audit record of a call as one JSON object, `call_id` first. Arguments and results
-/// appear as sizes only. `outcome` null: the call is about to be dispatched (the record that side
-/// effects need).
+/// appear as sizes only, what its caller was asked as a count. `outcome` null: the call is about to
+/// be dispatched (the record that side effects need).
 void append_call_record(std::string& out, const Call& call, const Principal& principal,
                         const CallFacts& facts, const Outcome* outcome);
 

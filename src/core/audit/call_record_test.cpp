@@ -5,6 +5,7 @@
 #include "core/call/test_tools.hpp"
 #include "json/value.hpp"
 
+#include <limits>
 #include <set>
 #include <string>
 #include <vector>
@@ -116,6 +117,9 @@ TEST_F(CallRecordTest, IsValidJsonWhateverTheTextsAre) {
                     .trace_id = many,
                     .request_origin = many};
     principal.id = many;
+    call.client = {.name = many, .version = many, .revision = "2025-11-25", .era = "legacy"};
+    call.upstream = {.tool = many, .revision = "2026-07-28", .era = "modern"};
+    facts.input_rounds = std::numeric_limits<unsigned>::max();
     facts.tool = tool_of("echo", many);
     facts.decision.rule = many;
     facts.dispatched = facts.replayed = true;
@@ -244,6 +248,27 @@ TEST_F(CallRecordTest, APolicyAStreamAndAnEarlyEndAreTold) {
     EXPECT_EQ(text(value, "/stream_bytes"), "600");
     EXPECT_EQ(text(value, "/cause"), R"("slow reader")");
     EXPECT_EQ(text(value, "/cancelled_by"), R"("caller/\"ann\"")");
+}
+
+TEST_F(CallRecordTest, TheProgramsAtBothEndsAndQuestionsAreTold) {
+    EXPECT_EQ(text(written(nullptr), "/client"), "(absent)");
+    call.client = {.name = "a \"b\"", .version = "1.2", .revision = "2025-11-25", .era = "legacy"};
+    const Outcome outcome = fail(ErrorCode::kTimeout, "late");
+    EXPECT_EQ(text(written(&outcome), "/upstream"), "(absent)");
+    call.upstream = {.tool = "read", .revision = {}, .era = {}};
+    EXPECT_EQ(text(written(&outcome), "/upstream"), R"({"tool":"read"})") << "it was not reached";
+    call.upstream = {.tool = "read", .revision = "2026-07-28", .era = "modern"};
+    facts.input_rounds = 3;
+    const auto value = written(&outcome);
+    EXPECT_EQ(text(value, "/client"), R"({"name":"a \"b\"","version":"1.2",)"
+                                      R"("revision":"2025-11-25","era":"legacy"})");
+    EXPECT_EQ(text(value, "/upstream"),
+              R"({"tool":"read","revision":"2026-07-28","era":"modern"})");
+    EXPECT_EQ(text(value, "/input_rounds"), "3");
+    EXPECT_EQ(text(written(nullptr), "/client/name"), R"("a \"b\"")") << "before it runs";
+    call.client = {.name = {}, .version = {}, .revision = "2026-07-28", .era = "modern"};
+    EXPECT_EQ(text(written(nullptr), "/client"),
+              R"({"name":"","revision":"2026-07-28","era":"modern"})");
 }
 
 TEST_F(CallRecordTest, ArgumentsThatAreNoJsonCountByTheirBytes) {

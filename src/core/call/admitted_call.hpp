@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace crab::core {
 
@@ -117,6 +118,10 @@ public:
     const std::optional<std::string>& approved_place() const { return *approved_place_; }
     /// For hosts: reports CPU time used by this attempt, which reduces the budget of the next.
     void spend_cpu(Milliseconds used) const { authorized_.call().cpu_spent += used; }
+    /// For hosts that pass calls on: where this attempt went.
+    void note_upstream(CallUpstream upstream) const {
+        authorized_.call().upstream = std::move(upstream);
+    }
     /// For a host that answers although its tool keeps running; called right before run() returns.
     /// The host finishes the LateCall later.
     std::shared_ptr<LateCall> leave_running() const;

@@ -31,6 +31,19 @@ struct CallContext {
         request_origin;
 };
 
+/// The program at the caller's end as it describes itself, and what it speaks here: for records and
+/// for people, for nobody vouches for it.
+struct CallClient {
+    std::string_view name, version;  ///< empty where not stated
+    std::string_view revision, era;  ///< of its protocol, static text; empty: that has none
+};
+
+/// The server that a host has passed a call on to, for records.
+struct CallUpstream {
+    std::string tool;  ///< its own name of what ran; empty: the host is the end of the way
+    std::string_view revision, era;  ///< of its protocol, static text; empty: it was not reached
+};
+
 /// The caller's requested execution policy; pipeline and host may only tighten it.
 struct ExecutionPolicy {
     std::optional<std::uint32_t> max_retries;
@@ -76,6 +89,7 @@ struct Call {
     const ToolScope* scope = nullptr;
     /// The front it came through: `http`, `chat`, … (for the audit record)
     std::string_view front;
+    CallClient client;  ///< set by fronts whose callers say such things
 
     /// Cancels the coroutine that awaits the pipeline; set by the front, for cancellation by id.
     CancelSignal* canceller = nullptr;
@@ -100,6 +114,7 @@ struct Call {
 
     Timeline timeline;  ///< filled by the pipeline
     Milliseconds cpu_spent{0};  ///< by ended attempts, as reported by hosts
+    CallUpstream upstream;  ///< of the last attempt, as reported by its host
 
     /// Size of the arguments in bytes, as received.
     std::size_t arguments_size() const { return body_type.empty() ? args.size() : body.size(); }

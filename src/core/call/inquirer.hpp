@@ -45,6 +45,8 @@ public:
     /// caller cannot be asked any more, kTimeout when it has not answered in time, kToolFailed with
     /// the caller's error.
     virtual Task<Result<std::string>> ask(Question question) = 0;
+    /// How often the caller was asked for something; what was asked together counts once.
+    virtual unsigned rounds() const { return 0; }
     /// How the call may go on without its request; null: it does not.
     virtual LongCall* long_call() { return nullptr; }
 };

@@ -1,5 +1,6 @@
 #include "core/pipeline/pipeline.hpp"
 
+#include "core/call/inquirer.hpp"
 #include "core/pipeline/admit_stage.hpp"
 #include "core/pipeline/approve_stage.hpp"
 #include "core/pipeline/authorize_stage.hpp"
@@ -111,6 +112,7 @@ CallEnd Pipeline::finish(OutcomeRef outcome, const FrameSink& sink, CallInProgre
     CallFacts& facts = progress.facts;
     facts.policy = progress.policy;
     facts.cancelled_by = progress.entry.cancelled_by();
+    if (call.inquirer != nullptr) facts.input_rounds = call.inquirer->rounds();
     if (facts.sent && !facts.sent->gave_up.empty())
         facts.cause = facts.sent->gave_up;
     else if (ended_by_caller(progress, *outcome))

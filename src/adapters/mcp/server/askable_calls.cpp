@@ -246,9 +246,9 @@ Task<AskableCalls::Ended> AskableCalls::call_once(ParkedCall& parked, Owned& own
 
 Task<AskableCalls::Ended> AskableCalls::run_once(ParkedCall& parked, Owned& owned, int round,
                                                  bool may_ask) {
-    const std::string agent = client_name(owned.request);
+    const ClientIdentity client = client_of(owned.request);
     core::Call call;
-    fill_call(call, owned.request, owned.plan, agent);
+    fill_call(call, owned.request, owned.plan, client);
     if (round == 1) call.id = owned.call_id;
     std::string key(call.idempotency_key);  // an outcome is kept under it, of the first run too
     if (round > 1 && !key.empty()) call.idempotency_key = key += fmt::format("#{}", round);

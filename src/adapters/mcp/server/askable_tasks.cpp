@@ -99,7 +99,8 @@ Task<std::optional<Error>> AskableCalls::wait_for_tool(ParkedCall& parked, Owned
     };
     if (!is_missing()) co_return std::nullopt;
     core::Call call;
-    fill_call(call, owned.request, owned.plan, {});
+    const ClientIdentity nobody;
+    fill_call(call, owned.request, owned.plan, nobody);
     std::unique_ptr<core::AwayCalls::Place> place;
     if (!owned.again) {
         if (away_ == nullptr) co_return std::nullopt;

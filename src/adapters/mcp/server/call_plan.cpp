@@ -50,14 +50,18 @@ std::unexpected<Reply> nothing_completes(const ClientRequest& request) {
 
 }  // namespace
 
-std::string client_name(const ClientRequest& request) {
-    if (request.session) return request.session->facts().client_name;
-    return read_name(request.meta.client_info, "name", kMostClientName).value_or("");
+ClientIdentity client_of(const ClientRequest& request) {
+    if (request.session) return request.session->facts().client;
+    return ClientIdentity::read(request.meta.client_info);
 }
 
 void fill_call(core::Call& call, const ClientRequest& request, const CallPlan& plan,
-               std::string_view agent) {
+               const ClientIdentity& client) {
     call.front = "mcp";
+    call.client = {.name = client.name,
+                   .version = client.version,
+                   .revision = name_of(request.revision),
+                   .era = name_of(era_of(request.revision))};
     call.tool = plan.tool;
     call.scope = plan.scope;
     call.args = plan.args();
@@ -67,7 +71,7 @@ void fill_call(core::Call& call, const ClientRequest& request, const CallPlan& p
     call.traceparent = request.meta.traceparent;
     call.idempotency_key = request.meta.idempotency_key;
     if (request.meta.timeout_ms) call.timeout = Milliseconds(*request.meta.timeout_ms);
-    call.context.agent_id = agent;
+    call.context.agent_id = client.name;
     if (request.session) call.context.session_id = request.session->facts().label;
     if (request.modern()) call.input_responses = request.meta.beside.input_responses;
 }

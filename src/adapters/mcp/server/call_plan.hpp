@@ -40,11 +40,10 @@ struct CallPlan {
     }
 };
 
-/// The name that the client gives itself; nobody vouches for it.
-std::string client_name(const ClientRequest& request);
-/// What the request and its plan say of the call; all of it, `agent` too, lives as long.
+ClientIdentity client_of(const ClientRequest& request);
+/// What the request and its plan say of the call; all of it, `client` too, lives as long.
 void fill_call(core::Call& call, const ClientRequest& request, const CallPlan& plan,
-               std::string_view agent);
+               const ClientIdentity& client);
 
 /// Makes calls of the methods that are calls. One per event loop.
 /// Source: docs/protocols/mcp.md, sections 3.2, 4.1, 7.1, 7.5.

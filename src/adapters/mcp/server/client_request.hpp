@@ -37,9 +37,6 @@ struct ClientRequest {
     }
 };
 
-/// Longer names that clients give themselves are not kept.
-inline constexpr std::size_t kMostClientName = 64;
-
 /// A member that names something: a text of at most `most` bytes. Errors: what is wrong with it,
 /// for the client.
 std::expected<std::string, std::string> read_name(std::string_view object, std::string_view member,

@@ -44,11 +44,11 @@ std::expected<Opening, RpcError> Opening::read(std::string_view params,
         return std::unexpected(RpcError{.code = rpc_code::kUnsupportedVersion,
                                         .message = "no version with sessions is spoken here",
                                         .data = {}});
-    const auto info = json::find_raw(params, "clientInfo").value_or("");
-    return Opening{.revision = *revision,
-                   .capabilities = read_client_capabilities(
-                       json::find_raw(params, "capabilities").value_or("")),
-                   .client_name = read_name(info, "name", kMostClientName).value_or("")};
+    return Opening{
+        .revision = *revision,
+        .capabilities =
+            read_client_capabilities(json::find_raw(params, "capabilities").value_or("")),
+        .client = ClientIdentity::read(json::find_raw(params, "clientInfo").value_or(""))};
 }
 
 namespace {
@@ -311,7 +311,7 @@ void Endpoint::open_session(Post& post, Message message, RequestMeta meta) {
                          .credential = post.principal->credential_id,
                          .revision = revision,
                          .capabilities = opening->capabilities,
-                         .client_name = std::move(opening->client_name),
+                         .client = std::move(opening->client),
                          .scope = scope().name};
     post.session = state_.sessions.open(std::move(facts));
     const ClientRequest request = request_of(post, std::move(message), std::move(meta), revision);

@@ -46,7 +46,7 @@ bool is_json(std::string_view content_type);
 struct Opening {
     Revision revision = Revision::k2025_11_25;
     ClientCapabilities capabilities;
-    std::string client_name;
+    ClientIdentity client;
     static std::expected<Opening, RpcError> read(std::string_view params,
                                                  const RevisionSet& versions);
 };

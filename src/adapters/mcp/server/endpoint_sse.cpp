@@ -21,7 +21,7 @@ Task<void> Endpoint::get_sse(net::HttpExchange& exchange, core::PrincipalRef pri
                                                .credential = principal->credential_id,
                                                .revision = Revision::k2024_11_05,
                                                .capabilities = {},
-                                               .client_name = {},
+                                               .client = {},
                                                .scope = scope().name,
                                                .sse = true});
     const ScopeExit over([&] { state_.sessions.end(session); });
@@ -87,7 +87,7 @@ Task<std::optional<Reply>> Endpoint::reply_on_stream(Post& post, Message message
             request_of(post, std::move(message), std::move(meta), revision);
         if (!opening) co_return Reply::of_error(request, opening.error());
         // of two at a time the other one is told that it is open
-        if (session.complete(revision, opening->capabilities, opening->client_name))
+        if (session.complete(revision, opening->capabilities, opening->client))
             co_return methods_.opened(request);
         co_return co_await reply_of(post.exchange, request, answer);
     }

@@ -36,7 +36,11 @@ Task<Result<std::string>> LegacyInquirer::ask(core::Question question) {
     const auto waiter = std::make_shared<RemoteWaiter>(loop.executor(), loop.timers());
     const auto asked = uses_.session->ask(waiter);
     if (!asked) co_return fail(ErrorCode::kUnavailable, "the session has ended");
-    const ScopeExit over([&] { uses_.session->forget(*asked); });
+    if (open_++ == 0) ++rounds_;
+    const ScopeExit over([&] {
+        --open_;
+        uses_.session->forget(*asked);
+    });
     const auto params = params_for(question, client.revision, client.capabilities.sampling_tools,
                                    fmt::format("{}-{}", client.label, *asked->id.text()));
     if (!params) co_return std::unexpected(params.error());

@@ -22,9 +22,11 @@ public:
 
     Answers answers() const override;
     Task<Result<std::string>> ask(core::Question question) override;
+    unsigned rounds() const override { return rounds_; }
 
 private:
     const Uses uses_;
+    unsigned rounds_ = 0, open_ = 0;
 };
 
 }  // namespace crab::mcp

@@ -42,6 +42,8 @@ TEST_F(McpLegacyInquirer, AQuestionIsARequestOnTheStreamAndItsAnswerAPostOfItsOw
     EXPECT_EQ(post(session, answer, 1).status, 202);
     EXPECT_THAT(client->read_until("\r\n0\r\n\r\n"), HasSubstr(R"({\"action\":\"accept\")"));
     EXPECT_EQ(post(session, answer).status, 202) << "a second answer is dropped";
+    audit.flush_and_wait();
+    EXPECT_THAT(records->records().back(), HasSubstr(R"("input_rounds":1,)"));
 }
 
 TEST_F(McpLegacyInquirer, WhoHasNotDeclaredItIsNotAsked) {

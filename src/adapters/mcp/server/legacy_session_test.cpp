@@ -72,7 +72,7 @@ TEST_F(McpLegacySession, ALongNameOfAClientIsNotKept) {
                         R"("capabilities":{{}},"clientInfo":{{"name":"{}"}}}})",
                         std::string(size, 'n'));
         const std::string id = post("", request(0, "initialize", params)).field("Mcp-Session-Id");
-        return state.sessions.find(id, *core::principal_of("caller/ann"))->facts().client_name;
+        return state.sessions.find(id, *core::principal_of("caller/ann"))->facts().client.name;
     };
     EXPECT_EQ(name_of(64).size(), 64u);
     EXPECT_EQ(name_of(65), "");

@@ -76,9 +76,21 @@ void ParkedCall::present() {
             if (!in_round_) present_left();  // else they come with the next one
             return;
         }
-        for (const auto& open : open_) open->presented = true;
+        show_all();
     }
     publish_state();
+}
+
+/// With the lock, of a task: all questions are part of it.
+void ParkedCall::show_all() {
+    const auto is_new = [](const auto& open) { return !open->presented; };
+    if (std::ranges::any_of(open_, is_new)) ++rounds_shown_;
+    for (const auto& open : open_) open->presented = true;
+}
+
+unsigned ParkedCall::rounds() const {
+    const std::scoped_lock lock(mutex_);
+    return rounds_shown_;
 }
 
 /// With the lock: a new round of all questions that have no answer; none when there are none.
@@ -92,6 +104,7 @@ void ParkedCall::present_left() {
     }
     if (!in_round_) return wake_readers();
     ++round_;
+    ++rounds_shown_;
     for (const auto& open : open_) open->presented = true;
     wake_readers();
 }

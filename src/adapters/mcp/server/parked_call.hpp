@@ -50,6 +50,7 @@ public:
     const Facts& facts() const { return facts_; }
     Answers answers() const override { return facts_.answers; }
     Task<Result<std::string>> ask(core::Question question) override;
+    unsigned rounds() const override;
 
     /// A request waits for news: `reader` is woken.
     void attach(const std::shared_ptr<RemoteWaiter>& reader);
@@ -123,6 +124,7 @@ private:
     TaskState state_now() const;
     std::string open_questions() const;
     void publish_state();
+    void show_all();
     void present();
     void present_left();
     void wake_readers();
@@ -138,6 +140,7 @@ private:
     bool passing_ = false;  // the outcome goes with who takes it
     SteadyTime ended_at_{};
     unsigned round_ = 0, delivered_ = 0, asked_ = 0;
+    unsigned rounds_shown_ = 0;  // beside round_, those of the task
     bool in_round_ = false;  // some questions are with the client
     std::optional<core::CallTask> task_;
     bool takes_long_ = false, claimed_ = false, cancel_asked_ = false;

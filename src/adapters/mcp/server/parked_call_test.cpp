@@ -107,6 +107,8 @@ TEST_F(McpParkedCall, MissingAndMalformedAnswersAreAskedAgain) {
     }
     EXPECT_THAT(call({.state = state, .responses = kAccept}), HasSubstr(kAccepted));
     EXPECT_EQ(host->asked, 1);
+    audit.flush_and_wait();
+    EXPECT_THAT(records->records().back(), HasSubstr(R"("input_rounds":5,)"));
 }
 
 TEST_F(McpParkedCall, TheEleventhRoundFails) {

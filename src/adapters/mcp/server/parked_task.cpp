@@ -72,10 +72,8 @@ bool ParkedCall::become_task(const core::CallTask& row) {
     if (resume_.empty()) resume_ = row.resume;
     changed_at_ = std::max(changed_at_, row.updated);
     in_round_ = false;
-    for (const auto& open : open_) {
-        open->presented = true;
-        keys_.insert(open->key);
-    }
+    show_all();
+    for (const auto& open : open_) keys_.insert(open->key);
     wake_readers();
     return true;
 }

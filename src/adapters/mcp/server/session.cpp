@@ -22,12 +22,12 @@ void cancel_soon(std::shared_ptr<RunningRequest> request) {
 }  // namespace
 
 bool Session::complete(Revision revision, const ClientCapabilities& capabilities,
-                       std::string client_name) {
+                       ClientIdentity client) {
     const std::scoped_lock lock(mutex_);
     if (complete_) return false;
     facts_.revision = revision;
     facts_.capabilities = capabilities;
-    facts_.client_name = std::move(client_name);
+    facts_.client = std::move(client);
     complete_ = true;  // after what others may read then
     return true;
 }

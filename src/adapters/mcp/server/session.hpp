@@ -1,5 +1,6 @@
 #pragma once
 
+#include "adapters/mcp/server/client_identity.hpp"
 #include "adapters/mcp/server/session_stream.hpp"
 #include "adapters/mcp/wire/capabilities.hpp"
 #include "adapters/mcp/wire/catalogs.hpp"
@@ -65,7 +66,7 @@ public:
         std::string credential;  ///< with which it was opened; may be empty
         Revision revision = Revision::k2025_11_25;
         ClientCapabilities capabilities;
-        std::string client_name;
+        ClientIdentity client;
         std::string scope;  ///< at whose endpoint it was opened
         bool sse = false;  ///< HTTP+SSE: opened by GET, on whose stream all its answers come
     };
@@ -80,8 +81,7 @@ public:
     const Facts& facts() const { return facts_; }
     /// HTTP+SSE: what `initialize` has said of its client, which is not in facts() before. False,
     /// and nothing done, when it was said before.
-    bool complete(Revision revision, const ClientCapabilities& capabilities,
-                  std::string client_name);
+    bool complete(Revision revision, const ClientCapabilities& capabilities, ClientIdentity client);
     bool is_complete() const { return complete_; }
     bool is_of(const core::Principal& principal) const {
         return principal.id == facts_.principal && principal.tenant.text() == facts_.tenant;

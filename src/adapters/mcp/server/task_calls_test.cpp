@@ -223,6 +223,8 @@ TEST_F(McpTaskCalls, WhatATaskAsksIsInItAndItsKeysAreUsedOnce) {
     about("tasks/update", id, R"(,"inputResponses":{"nameq2":{"action":"cancel"}})");
     ASSERT_TRUE(comes_to(id, "completed"));
     EXPECT_EQ(longer->heard, R"({"action":"decline"}{"action":"cancel"})");
+    audit.flush_and_wait();
+    EXPECT_THAT(records->records().back(), HasSubstr(R"("input_rounds":2,)"));
 }
 
 TEST_F(McpTaskCalls, PartialAnswersAreKept) {

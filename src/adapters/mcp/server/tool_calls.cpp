@@ -79,9 +79,9 @@ Task<Reply> ToolCalls::run(const ClientRequest& request, net::HttpExchange& exch
         const CallAnswer read = co_await read_artifact(request, plan);
         co_return read.reply(request);
     }
-    const std::string agent = client_name(request);
+    const ClientIdentity client = client_of(request);
     core::Call call;
-    fill_call(call, request, plan, agent);
+    fill_call(call, request, plan, client);
     call.canceller = &exchange.canceller();
     if (request.modern())
         exchange.goes_on_when_caller_leaves(

@@ -30,6 +30,21 @@ UpstreamCall call_of(const core::AdmittedCall& admitted) {
     return made;
 }
 
+/// Sends it; the record of the call names where it went, whatever became of it there.
+Task<Result<CallReply>> pass_on(UpstreamCalls& calls, UpstreamCall call, std::string tool,
+                                const core::AdmittedCall& admitted, core::FrameSink& sink) {
+    std::optional<Revision> spoken;
+    call.spoken = &spoken;
+    auto reply = co_await relay_call(calls, std::move(call), sink, admitted.call().inquirer);
+    core::CallUpstream upstream{.tool = std::move(tool), .revision = {}, .era = {}};
+    if (spoken) {
+        upstream.revision = name_of(*spoken);
+        upstream.era = name_of(era_of(*spoken));
+    }
+    admitted.note_upstream(std::move(upstream));
+    co_return reply;
+}
+
 std::string key_meta(std::string_view key) {
     std::string meta;
     json::Writer(meta).begin_object().key("crab/idempotencyKey").string(key).end_object();
@@ -94,7 +109,7 @@ Task<core::Outcome> UpstreamToolHost::run(core::AdmittedCall admitted, core::Fra
                                .method = "tools/call",
                                .tool = &tool_,
                                .answers = call.answers};
-    auto reply = co_await relay_call(*calls_, std::move(call), sink, admitted.call().inquirer);
+    auto reply = co_await pass_on(*calls_, std::move(call), tool_.name, admitted, sink);
     if (!reply) co_return fail(std::move(reply.error()));
     co_return outcome_of(std::move(*reply), context);
 }
@@ -114,7 +129,7 @@ Task<core::Outcome> UpstreamMethodHost::run(core::AdmittedCall admitted, core::F
         call.request.name = json::find_raw_string(admitted.args(), name_member_).value_or("");
     const ReplyContext context{
         .source = calls_->source(), .method = method_, .tool = nullptr, .answers = call.answers};
-    auto reply = co_await relay_call(*calls_, std::move(call), sink, admitted.call().inquirer);
+    auto reply = co_await pass_on(*calls_, std::move(call), method_, admitted, sink);
     if (!reply) co_return fail(std::move(reply.error()));
     co_return outcome_of(std::move(*reply), context);
 }

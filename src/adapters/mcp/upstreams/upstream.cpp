@@ -431,6 +431,7 @@ Task<Result<CallReply>> Upstream::send_once(UpstreamCall& call, bool& is_gone) {
 }
 
 Task<Result<CallReply>> Upstream::send_on(UpstreamSession& session, UpstreamCall& call) {
+    if (call.spoken != nullptr) *call.spoken = session.revision();
     if (headers() == ParamHeaders::kSent && lists_ && !call.arguments.empty()) {
         const auto& tools = lists_->tools.tools;
         const auto tool = std::ranges::find(tools, call.request.name, [](const ReadTool& each) {

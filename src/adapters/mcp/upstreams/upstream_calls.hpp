@@ -5,6 +5,7 @@
 #include "base/task/task.hpp"
 #include "base/task/task_chain.hpp"
 
+#include <optional>
 #include <string>
 
 namespace crab::mcp {
@@ -17,6 +18,9 @@ struct UpstreamCall {
     core::Inquirer::Answers answers;
     /// Of `tools/call`: the arguments, an object, of which headers are made
     std::string arguments;
+    /// Set once there is a session for it, to what is spoken there; null: nobody asks. It is read
+    /// when send() has ended.
+    std::optional<Revision>* spoken = nullptr;
 };
 
 /// Where the calls of an upstream's tools go. `home` is thread-safe; send() belongs to that loop.
