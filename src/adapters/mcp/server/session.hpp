@@ -61,6 +61,7 @@ public:
 
     struct Facts {
         std::string id;  ///< a secret of its client: nobody else is told
+        std::uint64_t number = 0;  ///< later ones have a higher one
         std::string label;  ///< names it in records and to tool hosts; says nothing of the id
         std::string principal, tenant;  ///< whose session it is
         std::string credential;  ///< with which it was opened; may be empty

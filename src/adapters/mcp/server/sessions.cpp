@@ -31,13 +31,13 @@ void Sessions::take_if(Taken& taken, Which which) {
 void Sessions::make_room(Taken& taken, std::string_view principal) {
     std::size_t its = 0;
     const Session* longest = nullptr;
-    const auto since = [](const Session& session) {
-        return session.idle_since().value_or(SteadyTime::max());
+    const auto rank = [](const Session& session) {
+        return std::pair(session.idle_since().value_or(SteadyTime::max()), session.facts().number);
     };
     for (const auto& [id, session] : sessions_) {
         if (session->facts().principal != principal) continue;
         ++its;
-        if (longest == nullptr || since(*session) < since(*longest)) longest = session.get();
+        if (longest == nullptr || rank(*session) < rank(*longest)) longest = session.get();
     }
     if (its >= limits_.per_principal)
         take_if(taken, [&](const Session& session) { return &session == longest; });
@@ -46,6 +46,7 @@ void Sessions::make_room(Taken& taken, std::string_view principal) {
 std::shared_ptr<Session> Sessions::open(Session::Facts facts) {
     facts.id = to_hex(random_.bytes<32>());
     facts.label = crypto::sha256_hex(facts.id).substr(0, kLabelDigits);
+    facts.number = ++last_number_;
     const std::string whose = fmt::format("{}\n{}", facts.principal, facts.tenant);
     ByteBudgets& budgets = facts.sse ? unread_ : replies_;
     auto replies = std::make_shared<ByteBudget>(limits_.bytes_per_session, budgets.of(whose));

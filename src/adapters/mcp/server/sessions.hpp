@@ -4,6 +4,9 @@
 #include "base/hash.hpp"
 #include "crypto/random_source.hpp"
 
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -33,8 +36,8 @@ public:
           replies_(limits.bytes_per_principal, limits.bytes_in_all),
           unread_(limits.bytes_per_principal, limits.bytes_in_all) {}
 
-    /// Opens one under a new id; `facts.id` is set here. Of a principal that has as many as it may,
-    /// the one that was idle for longest ends; of busy ones any.
+    /// Opens one under a new id, which is set here. Of a principal that has as many as it may, the
+    /// one that was idle for longest ends; if all are busy, the oldest.
     std::shared_ptr<Session> open(Session::Facts facts);
     /// Null when it is unknown, has ended, or belongs to somebody else. HTTP+SSE has its own.
     std::shared_ptr<Session> find(std::string_view id, const core::Principal& principal);
@@ -63,6 +66,7 @@ private:
     ByteBudgets unread_;  ///< what clients of HTTP+SSE have not taken
     mutable std::mutex mutex_;
     Found sessions_;
+    std::atomic<std::uint64_t> last_number_ = 0;
 };
 
 }  // namespace crab::mcp

@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
+#include <vector>
 
 namespace crab::mcp {
 namespace {
@@ -40,6 +42,18 @@ TEST_F(McpSessions, OfTooManyTheOneThatWasIdleForLongestEnds) {
     EXPECT_TRUE(third->ended());
     EXPECT_TRUE(lives(first));
     EXPECT_TRUE(lives(second));
+}
+
+TEST_F(McpSessions, OfTooManyBusyOnesTheOldestEnds) {
+    std::vector<std::shared_ptr<Session>> all;
+    std::vector<std::unique_ptr<Session::Use>> uses;
+    for (std::size_t i = 0; i < 20; ++i) {
+        all.push_back(open(ann));
+        uses.push_back(std::make_unique<Session::Use>(all.back()));
+        for (std::size_t each = 0; each <= i; ++each)
+            EXPECT_EQ(lives(all[each]), each + 3 > i) << each << " of " << i;
+    }
+    EXPECT_EQ(sessions.size(), 3u);
 }
 
 TEST_F(McpSessions, AnIdleSessionEndsUnlessSomethingIsUnderWay) {

@@ -173,6 +173,16 @@ TEST_F(McpSseSession, ARevokedCredentialEndsItsStream) {
     EXPECT_EQ(say(opened, request(1, "ping")).status, 404);
 }
 
+TEST_F(McpSseSession, APrincipalHasAsManyAsItMayAndNoMore) {
+    std::vector<Opened> all;
+    for (std::size_t i = 0; i < 40; ++i) all.push_back(open_stream("", i % 2));
+    EXPECT_LE(state.sessions.size(), 4u);
+    EXPECT_EQ(say(all.back(), request(1, "ping")).status, 202);
+    all.front().stream->read_until("\r\n0\r\n\r\n");  // it was ended
+    const Opened other = open_stream("Authorization: Bearer bob\r\n");
+    EXPECT_EQ(say(all.back(), request(1, "ping")).status, 202) << "nobody else's ends";
+}
+
 TEST_F(McpSseSession, WhoDoesNotReadIsEndedAndNothingIsLeftOfIt) {
     const Opened opened = open_session();
     bool ended = false;
