@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <sys/types.h>
@@ -44,8 +45,9 @@ struct ChildEnd {
 class Child {
 public:
     Child() = default;
-    Child(const Child&) = delete;
-    Child& operator=(const Child&) = delete;
+    Child(Child&& other) noexcept
+        : pid_(std::exchange(other.pid_, -1)), pidfd_(std::move(other.pidfd_)) {}
+    Child& operator=(Child&&) = delete;
     ~Child();
 
     /// Once. Returns 0, or an errno.

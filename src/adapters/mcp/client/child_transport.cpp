@@ -1,5 +1,6 @@
 #include "adapters/mcp/client/child_transport.hpp"
 
+#include "adapters/mcp/client/ending_child.hpp"
 #include "adapters/mcp/wire/message_writer.hpp"
 #include "base/log.hpp"
 #include "base/process/pipe.hpp"
@@ -13,7 +14,6 @@
 #include <vector>
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -33,12 +33,13 @@ ChildTransport::ChildTransport(net::EventLoop& loop, Options options)
     : loop_(loop), options_(std::move(options)), lines_(options_.max_line), gone_(loop.timers()) {}
 
 ChildTransport::~ChildTransport() {
-    if (child_.is_there() && supervisor_) {
-        signal_child(SIGKILL);
-        // Killed at once it would leave the others.
-        pollfd ended{child_.ended(), POLLIN, 0};
-        ::poll(&ended, 1, static_cast<int>(kChildGrace.count()));
-    }
+    close_watches();
+    if (!child_.is_there()) return;
+    signal_child(SIGKILL);
+    leave_child(options_.grace);
+}
+
+void ChildTransport::close_watches() {
     for (const auto& watch : {input_, output_, error_output_, pidfd_}) {
         if (watch) watch->close();
     }
@@ -241,6 +242,13 @@ void ChildTransport::signal_child(int signal) {
         supervisor_->terminate();
     else
         supervisor_->kill();
+    // who was stopped takes no order
+    if (supervisor_ && signal == SIGKILL) child_.kill(SIGCONT);
+}
+
+/// It was told to end, and nobody waits for that here. Nobody watches it either, by now.
+void ChildTransport::leave_child(Milliseconds grace) {
+    EndingChild::leave(loop_, std::move(child_), std::move(supervisor_), grace);
 }
 
 void ChildTransport::end(std::string why) {
@@ -270,21 +278,19 @@ Task<void> ChildTransport::close() {
     if (child_.is_there()) {
         write_queued();
         input_->close();
-        co_await wait_for_end(kChildGrace);
+        co_await wait_for_end(options_.grace);
     }
     if (child_.is_there()) {
         signal_child(SIGTERM);
-        co_await wait_for_end(kChildGrace);
+        co_await wait_for_end(options_.grace);
     }
     if (child_.is_there()) {
         signal_child(SIGKILL);
-        co_await wait_for_end(kChildGrace);
+        co_await wait_for_end(options_.grace);
     }
     ended_ = true;
-    for (const auto& watch : {input_, output_, error_output_, pidfd_}) {
-        if (watch) watch->close();
-    }
-    if (child_.is_there()) child_.reap();
+    close_watches();
+    if (child_.is_there()) leave_child(Milliseconds(0));
 }
 
 Task<void> ChildTransport::wait_for_end(Milliseconds time) {

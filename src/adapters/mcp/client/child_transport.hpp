@@ -33,10 +33,11 @@ public:
         UpstreamChild child;
         std::size_t max_line = kMaxReply;
         std::size_t max_queued = std::size_t{16} << 20;  ///< of what the child does not read
+        Milliseconds grace = kChildGrace;
     };
 
     ChildTransport(net::EventLoop& loop, Options options);
-    /// Kills what close() has not ended.
+    /// Has what close() has not ended killed; waits for nothing.
     ~ChildTransport() override;
 
     Task<Result<void>> start(Deadline deadline) override;
@@ -69,6 +70,8 @@ private:
     Task<void> wait_for_end(Milliseconds time);
     Result<void> start_child(ChildProgram program);
     void signal_child(int signal);
+    void leave_child(Milliseconds grace);
+    void close_watches();
     std::string why_it_ended(const ChildEnd& how);
 
     net::EventLoop& loop_;

@@ -1,8 +1,13 @@
+#include "adapters/mcp/client/child_transport.hpp"
+
 #include "adapters/mcp/client/test_support.hpp"
 
 #include "base/process/child.hpp"
 #include "base/process/file.hpp"
 #include "base/process/test_folder.hpp"
+#include "base/test_wait.hpp"
+
+#include <csignal>
 
 #include <poll.h>
 
@@ -260,6 +265,96 @@ TEST_F(McpUpstreamChild, TheGroupGoesAtTheEndThoughNobodyListens) {
     loop.run([this] { session.reset(); });
     pollfd ended{process.get(), POLLIN, 0};
     EXPECT_EQ(::poll(&ended, 1, net::test::kPatienceMs), 1);
+}
+
+/// A supervisor of which nothing comes.
+class DeafSupervisor final : public ChildSupervisor {
+public:
+    void started() override {}
+    void terminate() override { ++terminated; }
+    void kill() override { ++killed; }
+    int not_started() override { return 0; }
+    int terminated = 0, killed = 0;
+};
+
+/// A child that does nothing it is told, beside a server that answers.
+class McpStubbornChild : public McpUpstreamChild, private TransportReader {
+protected:
+    void begin_child(net::EventLoop& home, Milliseconds grace) {
+        const std::string place = folder_ / "pid";
+        UpstreamChild child{
+            .words = {"/bin/sh", "-c", "echo $$ > $0.new; mv $0.new $0; exec sleep 600", place},
+            .environment = {"PATH=/usr/bin:/bin"},
+            .folder = {},
+            .wrap = [this](ChildProgram program) -> Result<SupervisedProgram> {
+                return SupervisedProgram{std::move(program), supervisor};
+            }};
+        stubborn = std::make_unique<ChildTransport>(
+            home, ChildTransport::Options{
+                      .source = "stubborn", .child = std::move(child), .grace = grace});
+        stubborn->read_for(*this);
+    }
+    void await_child() {
+        ASSERT_TRUE(until([&] { return read_file(folder_ / "pid").has_value(); }));
+        pid = static_cast<pid_t>(std::stol(*read_file(folder_ / "pid")));
+    }
+    bool is_there() const { return ::kill(pid, 0) == 0; }  ///< or was not collected
+
+    std::shared_ptr<DeafSupervisor> supervisor = std::make_shared<DeafSupervisor>();
+    std::unique_ptr<ChildTransport> stubborn;
+    pid_t pid = 0;
+
+private:
+    bool on_message(std::string_view, UpstreamExchange*) override { return true; }
+    void on_end(const Error&) override {}
+    const TestFolder folder_;
+};
+
+TEST_F(McpStubbornChild, HoldsUpNobodyWhenItsTransportGoes) {
+    connect(shell(modern("*) say '{}';;")));
+    loop.run([&] { begin_child(loop.loop, std::chrono::hours(1)); });
+    ASSERT_TRUE(begin(stubborn->start(kNoDeadline)).get());
+    await_child();
+    EXPECT_TRUE(loop.run([&] {
+        stubborn.reset();
+        return is_there();
+    })) << "it was waited for";
+    EXPECT_EQ(supervisor->killed, 1);
+    EXPECT_EQ(outcome(call("bystander")), "{}");
+    EXPECT_TRUE(is_there());
+    ::kill(pid, SIGKILL);
+    EXPECT_TRUE(until([&] { return !is_there(); })) << "it is collected";
+}
+
+TEST_F(McpStubbornChild, IsKilledInTheEndAndHoldsUpNobodyMeanwhile) {
+    connect(shell(modern("*) say '{}';;")));
+    loop.run([&] { begin_child(loop.loop, 20ms); });
+    ASSERT_TRUE(begin(stubborn->start(kNoDeadline)).get());
+    await_child();
+    auto closing = begin([](ChildTransport& one) -> Task<bool> {
+        co_await one.close();
+        co_return true;
+    }(*stubborn));
+    EXPECT_EQ(outcome(call("bystander")), "{}");
+    EXPECT_TRUE(closing.get());
+    EXPECT_TRUE(until([&] { return !is_there(); }));
+    EXPECT_EQ(supervisor->terminated, 1);
+    EXPECT_EQ(supervisor->killed, 1);
+    loop.run([&] { stubborn.reset(); });
+}
+
+TEST_F(McpStubbornChild, DoesNotOutliveItsLoop) {
+    {
+        net::test::LoopThread own{clock};
+        own.run([&] {
+            begin_child(own.loop, 20ms);
+            spawn(own.loop.executor(), stubborn->start(kNoDeadline),
+                  [](const std::exception_ptr&, auto&&) {});
+        });
+        await_child();
+        own.run([&] { stubborn.reset(); });
+    }
+    EXPECT_FALSE(is_there());
 }
 
 }  // namespace
