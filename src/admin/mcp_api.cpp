@@ -40,6 +40,8 @@ void set_state(json::Value& out, const McpServerState& state) {
     for (const auto& one : state.left_out)
         left_out.push_back(json::Value::object({{"name", one.name}, {"reason", one.reason}}));
     out.set("left_out", std::move(left_out));
+    out.set("off_schema", number(state.off_schema));
+    if (!state.off_schema_tool.empty()) out.set("off_schema_tool", state.off_schema_tool);
     if (!state.error.empty()) out.set("error", state.error);
     if (!state.stderr_tail.empty()) out.set("stderr", state.stderr_tail);
 }

@@ -67,6 +67,8 @@ public:
         state.held = 1;
         state.removed = 2;
         state.left_out = {{"odd", "its schema does not compile"}};
+        state.off_schema = 4;
+        state.off_schema_tool = "count";
         state.stderr_tail = "listening";
         return {state};
     }
@@ -148,7 +150,9 @@ TEST_F(McpApiTest, ServersAreListedWithHowTheyDo) {
                 AllOf(HasSubstr(R"("argv":["npx","-y","files"])"),
                       HasSubstr(R"("state":"ready","version":"2025-11-25")"),
                       HasSubstr(R"("reason":"its schema does not compile")"),
-                      HasSubstr(R"("held":1,"removed":2)"), HasSubstr(R"("stderr":"listening")")));
+                      HasSubstr(R"("held":1,"removed":2)"),
+                      HasSubstr(R"("off_schema":4,"off_schema_tool":"count")"),
+                      HasSubstr(R"("stderr":"listening")")));
     EXPECT_THAT(all, AllOf(HasSubstr(R"("state":"disabled")"), HasSubstr(R"("error":"no key")")));
     running = nullptr;
     EXPECT_THAT(send("GET", ""), AllOf(is(200, R"("state":"stopped")"), Not(HasSubstr("ready"))));

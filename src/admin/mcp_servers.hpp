@@ -5,6 +5,7 @@
 #include "json/value.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,9 @@ struct McpServerState {
     std::vector<SkippedEntry> left_out;  ///< entries of its lists that nobody is shown
     std::size_t held = 0;   ///< entries that wait for an approval
     std::size_t removed = 0;  ///< characters that nobody sees, taken out of its descriptions
+    /// Results that broke their tool's output schema and were passed on; the last one's tool
+    std::uint64_t off_schema = 0;
+    std::string off_schema_tool;
     std::string error;      ///< the last one; empty: none since it was ready
     std::string stderr_tail;  ///< what its program has said last
 };

@@ -46,6 +46,11 @@ void print_details(const json::Value& server) {
     if (number_of(server, "removed") > 0)
         line("cleaned", fmt::format("{} characters that nobody sees, in descriptions of tools",
                                     number_of(server, "removed")));
+    if (number_of(server, "off_schema") > 0)
+        line("off schema",
+             fmt::format("{} results broke their tool's output schema and were "
+                         "passed on, the last one of {}",
+                         number_of(server, "off_schema"), text_of(server, "off_schema_tool")));
     for (const json::Value& left : items_of(server, "left_out"))
         line("left out", fmt::format("{}: {}", text_of(left, "name"), text_of(left, "reason")));
     line("error", text_of(server, "error"));

@@ -429,6 +429,8 @@ std::vector<admin::McpServerState> McpServers::states() {
             state.left_out.push_back({std::move(out.name), std::move(out.reason)});
         state.held = up.held.size();
         state.removed = up.removed;
+        state.off_schema = up.off_schema;
+        state.off_schema_tool = std::move(up.off_schema_tool);
         state.error = std::move(up.last_error);
         state.stderr_tail = std::move(up.error_tail);
     }
@@ -551,6 +553,12 @@ void McpServers::add_metrics(core::MetricsPage& page) {
                             static_cast<double>(all.size()));
         core::append_metric(out, "crab_mcp_servers_up", "gauge", "MCP servers that answer now.",
                             static_cast<double>(up));
+        out +=
+            "# HELP crab_mcp_off_schema_results_total Results that broke their tool's output "
+            "schema and were passed on.\n# TYPE crab_mcp_off_schema_results_total counter\n";
+        for (const auto& [server, count] : upstreams_->off_schema())
+            out += fmt::format("crab_mcp_off_schema_results_total{{server=\"{}\"}} {}\n", server,
+                               count);
     });
 }
 

@@ -10,7 +10,7 @@ import unittest
 from typing import Any
 
 from support.device import tool
-from support.mcp import ERAS, McpCase, McpError, Message, await_state, text_of
+from support.mcp import ERAS, McpCase, McpError, Message, await_state, servers_of, text_of
 
 SOURCES = ("legacy", "modern")
 UPLOADS = ("artifacts", "tool_call_request.deadline_ms")
@@ -98,6 +98,14 @@ class ResultTest(CallsCase):
             self.assertIn("/count", text_of(refused))
             self.assertNotIn("structuredContent", refused)
         self.assertIn("output schema", self.gateway.log_tail(1 << 20))
+        servers = servers_of(self.gateway)
+        page = self.gateway.admin_request("GET", "/metrics").body.decode()
+        for source, count in (("legacy", 2), ("modern", 2), ("strict", 0)):
+            self.assertEqual(servers[source]["off_schema"], count)
+            line = f'crab_mcp_off_schema_results_total{{server="{source}"}} {count}'
+            self.assertIn(line, page.splitlines())
+        shown = self.gateway.crab("mcp", "status", "legacy")
+        self.assertRegex(shown, "off schema +2 results .* test_structured_wrong")
 
     def test_structured_content_that_is_no_object_is_for_modern_clients(self) -> None:
         """75."""

@@ -4,7 +4,6 @@
 #include "adapters/mcp/wire/safe_text.hpp"
 #include "adapters/mcp/wire/upstream_error.hpp"
 #include "base/cut_text.hpp"
-#include "base/log.hpp"
 #include "json/parser.hpp"
 #include "json/raw_parts.hpp"
 #include "json/schema/schema.hpp"
@@ -96,8 +95,7 @@ Result<void> check_output(std::string_view result, const ReplyContext& context) 
             fmt::format("the tool's result breaks its own output schema ({}); the call may have "
                         "taken effect",
                         *why)));
-    log::warn("a result of an MCP server breaks its tool's output schema and is passed on",
-              {{"server", context.source}, {"tool", tool->name}, {"reason", *why}});
+    if (context.on_off_schema) context.on_off_schema(*why);
     return {};
 }
 

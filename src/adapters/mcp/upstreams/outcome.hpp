@@ -6,6 +6,7 @@
 #include "core/call/inquirer.hpp"
 #include "core/call/tool_result.hpp"
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -24,6 +25,8 @@ struct ReplyContext {
     std::string_view method;
     const UpstreamTool* tool = nullptr;  ///< of `tools/call`
     core::Inquirer::Answers answers;  ///< what the caller's client can answer
+    /// Told of a result that breaks the tool's output schema and passes; empty: nobody is.
+    std::function<void(std::string_view why)> on_off_schema{};
 };
 
 /// Results that say `isError` are errors with the object in `details`; other errors of the upstream

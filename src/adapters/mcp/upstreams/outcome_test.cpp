@@ -6,6 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 namespace crab::mcp {
 namespace {
 
@@ -80,9 +83,19 @@ TEST(McpOutcome, AResultThatBreaksItsSchemaPassesWithAWarningOrFailsOrIsNotLooke
     const std::string bad = R"({"content":[],"structuredContent":{"m":1}})";
     const UpstreamTool warn = checked(OutputCheck::kWarn), strict = checked(OutputCheck::kStrict),
                        off = checked(OutputCheck::kOff);
+    std::vector<std::string> told;
+    const auto telling = [&](const UpstreamTool& tool) {
+        ReplyContext made = context(&tool);
+        made.on_off_schema = [&](std::string_view why) { told.emplace_back(why); };
+        return made;
+    };
     EXPECT_TRUE(outcome_of(gave(bad), context(&warn)));
-    EXPECT_TRUE(outcome_of(gave(bad), context(&off)));
-    EXPECT_FALSE(outcome_of(gave(bad), context(&strict)));
+    EXPECT_TRUE(outcome_of(gave(bad), telling(off)));
+    EXPECT_FALSE(outcome_of(gave(bad), telling(strict)));
+    EXPECT_TRUE(outcome_of(gave(R"({"content":[],"structuredContent":{"n":1}})"), telling(warn)));
+    EXPECT_TRUE(told.empty());
+    EXPECT_TRUE(outcome_of(gave(bad), telling(warn)));
+    EXPECT_EQ(told.size(), 1u) << "one that passes all the same";
     EXPECT_FALSE(outcome_of(gave(R"({"content":[]})"), context(&strict)))
         << "missing is a violation";
     EXPECT_TRUE(

@@ -108,7 +108,10 @@ Task<core::Outcome> UpstreamToolHost::run(core::AdmittedCall admitted, core::Fra
     const ReplyContext context{.source = calls_->source(),
                                .method = "tools/call",
                                .tool = &tool_,
-                               .answers = call.answers};
+                               .answers = call.answers,
+                               .on_off_schema = [this](std::string_view why) {
+                                   calls_->note_off_schema(tool_.name, why);
+                               }};
     auto reply = co_await pass_on(*calls_, std::move(call), tool_.name, admitted, sink);
     if (!reply) co_return fail(std::move(reply.error()));
     co_return outcome_of(std::move(*reply), context);

@@ -1,6 +1,7 @@
 #include "adapters/mcp/upstreams/tool_hosts.hpp"
 
 #include "core/pipeline/test_host_pipeline.hpp"
+#include "json/schema/schema.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,6 +27,11 @@ public:
         co_return CallReply{.reply = *answer, .era = Era::kModern};
     }
 
+    void note_off_schema(const std::string& tool, std::string_view) override {
+        off_schema.push_back(tool);
+    }
+
+    std::vector<std::string> off_schema;
     std::optional<Revision> spoken = Revision::k2026_07_28;
     Result<std::string> answer = R"({"content":[]})";
 
@@ -72,6 +78,17 @@ TEST_F(McpToolHosts, TheRecordOfACallNamesTheUpstreamsToolAndWhatItSpeaks) {
         << "also of one that has failed there";
     calls->spoken.reset();
     EXPECT_THAT(record(), HasSubstr(R"("upstream":{"tool":"read \"file\""})")) << "not reached";
+}
+
+TEST_F(McpToolHosts, ResultsThatBreakTheSchemaAndPassAreNoted) {
+    UpstreamTool tool{.name = "read", .params = {}, .output = {}};
+    tool.output = json::Schema::compile(R"({"type":"object","required":["n"]})").value();
+    serve(std::make_shared<UpstreamToolHost>(calls, std::move(tool)));
+    EXPECT_THAT(record(), HasSubstr(R"("status":"ok")"));
+    EXPECT_EQ(calls->off_schema, std::vector<std::string>{"read"});
+    calls->answer = R"({"content":[],"structuredContent":{"n":1}})";
+    EXPECT_THAT(record(), HasSubstr(R"("status":"ok")"));
+    EXPECT_EQ(calls->off_schema.size(), 1u);
 }
 
 TEST_F(McpToolHosts, OfAMethodTheRecordNamesNothingThatItWasAskedFor) {

@@ -488,6 +488,21 @@ Task<Result<UpstreamReply>> Upstream::send_again(UpstreamSession& session, Upstr
 
 // ---- What is seen of it
 
+/// The log has a few of them, the status counts all.
+void Upstream::note_off_schema(const std::string& tool, std::string_view why) {
+    change_status([&](UpstreamStatus& status) {
+        ++status.off_schema;
+        status.off_schema_tool = shown(tool);
+    });
+    const auto left_out = off_schema_lines_.take(now());
+    if (!left_out) return;
+    log::warn("a result of an MCP server breaks its tool's output schema and is passed on",
+              {{"server", source()},
+               {"tool", shown(tool)},
+               {"reason", shown(why)},
+               {"left_out_before", *left_out}});
+}
+
 void Upstream::set_state(State state, std::string error) {
     change_status([&](UpstreamStatus& status) {
         status.state = state;
@@ -518,6 +533,11 @@ std::string Upstream::last_error() const {
 State Upstream::state() const {
     const std::scoped_lock lock(status_mutex_);
     return status_.state;
+}
+
+std::uint64_t Upstream::off_schema() const {
+    const std::scoped_lock lock(status_mutex_);
+    return status_.off_schema;
 }
 
 std::optional<FoundEra> Upstream::proven_era() const {

@@ -4,6 +4,7 @@
 #include "adapters/mcp/upstreams/offer.hpp"
 #include "adapters/mcp/upstreams/session_pool.hpp"
 #include "adapters/mcp/upstreams/upstream_settings.hpp"
+#include "base/log_budget.hpp"
 #include "base/task/blocking_pool.hpp"
 #include "base/task/fair_pool.hpp"
 #include "core/call/circuit_breaker.hpp"
@@ -50,10 +51,12 @@ public:
     const std::string& source() const override { return settings_.connection.source; }
     const Executor& home() const override { return uses_.executor; }
     Task<Result<CallReply>> send(UpstreamCall call) override;
+    void note_off_schema(const std::string& tool, std::string_view why) override;
 
     /// All of it, texts included: for operators. Thread-safe.
     UpstreamStatus status() const;
     UpstreamStatus::State state() const;  ///< thread-safe
+    std::uint64_t off_schema() const;  ///< as in the status; thread-safe
     /// How it was reached, while it is up; thread-safe.
     std::optional<FoundEra> proven_era() const;
     std::vector<HeldBack> held() const;  ///< what is held back; thread-safe
@@ -140,6 +143,7 @@ private:
     std::string lost_;  ///< why the last session ended
     bool needs_login_ = false;  ///< and that a person can do something about it
 
+    log::Budget off_schema_lines_{6};
     mutable std::mutex status_mutex_;
     UpstreamStatus status_;
     ChangeSignal::Watch watch_, names_watch_;

@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace crab::mcp {
 
@@ -32,6 +33,8 @@ public:
     /// Errors: those of UpstreamSession::request() and UpstreamConnector::connect(); kUnavailable
     /// when the upstream is away.
     virtual Task<Result<CallReply>> send(UpstreamCall call) = 0;
+    /// A result of this tool broke the tool's output schema and is passed on. Any thread.
+    virtual void note_off_schema(const std::string& tool, std::string_view why) = 0;
 };
 
 }  // namespace crab::mcp

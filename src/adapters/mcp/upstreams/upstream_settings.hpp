@@ -6,6 +6,7 @@
 #include "adapters/mcp/upstreams/tool_rules.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -48,6 +49,9 @@ struct UpstreamStatus {
     std::size_t calls = 0;     ///< running
     std::vector<SkippedEntry> left_out;
     std::vector<HeldBack> held;
+    /// Results that broke their tools' output schemas and were passed on all the same
+    std::uint64_t off_schema = 0;
+    std::string off_schema_tool;  ///< that gave the last of them
     std::string last_error;  ///< the reason why it is not up, or its lists are old
     std::string error_tail;  ///< of a child's standard error
 };

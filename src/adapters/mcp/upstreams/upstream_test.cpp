@@ -709,6 +709,31 @@ TEST_F(McpUpstream, AnInteractiveChildIsOneCallersOnlyIfItIsLegacy) {
     EXPECT_EQ(connector.made.size(), before + 1);
 }
 
+TEST_F(McpUpstream, WhatIsSpokenWithItIsToldOfEachCall) {
+    ready();
+    std::optional<Revision> spoken;
+    UpstreamCall asking = call();
+    asking.spoken = &spoken;
+    EXPECT_TRUE(send(std::move(asking)));
+    EXPECT_EQ(spoken, Revision::k2025_11_25);
+    spoken.reset();
+    connector.failure = Error{.code = ErrorCode::kUnavailable, .message = "no", .details = {}};
+    for (const auto& session : connector.made) session->end();
+    until([&] { return upstream->status().state == State::kDown; });
+    asking = call();
+    asking.spoken = &spoken;
+    EXPECT_FALSE(send(std::move(asking)));
+    EXPECT_EQ(spoken, std::nullopt) << "it was not reached";
+}
+
+TEST_F(McpUpstream, ResultsOffTheirSchemaAreCounted) {
+    ready();
+    EXPECT_EQ(upstream->off_schema(), 0U);
+    for (int i = 0; i < 20; ++i) upstream->note_off_schema("read\u202e", "/n is missing");
+    EXPECT_EQ(upstream->off_schema(), 20U);
+    EXPECT_EQ(upstream->status().off_schema_tool, "read");
+}
+
 TEST_F(McpUpstream, HeadersAreMadeFromTheListAndAnewWhenTheUpstreamSaysTheyAreOld) {
     const auto listing = [](const char* header) {
         return fmt::format(R"({{"tools":[{{"name":"read","inputSchema":{{"type":"object",)"

@@ -170,6 +170,13 @@ std::vector<std::pair<std::string, UpstreamStatus::State>> Upstreams::states() c
     return all;
 }
 
+std::vector<std::pair<std::string, std::uint64_t>> Upstreams::off_schema() const {
+    const std::scoped_lock lock(mutex_);
+    std::vector<std::pair<std::string, std::uint64_t>> all;
+    for (const auto& [source, upstream] : all_) all.emplace_back(source, upstream->off_schema());
+    return all;
+}
+
 std::vector<std::pair<std::string, FoundEra>> Upstreams::proven_eras() const {
     const std::scoped_lock lock(mutex_);
     std::vector<std::pair<std::string, FoundEra>> all;

@@ -4,6 +4,7 @@
 #include "base/ordered_mutex.hpp"
 #include "net/loop/event_loop.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -47,6 +48,8 @@ public:
 
     std::vector<UpstreamStatus> status() const;  ///< all of it: for operators
     std::vector<std::pair<std::string, UpstreamStatus::State>> states() const;
+    /// UpstreamStatus::off_schema of each
+    std::vector<std::pair<std::string, std::uint64_t>> off_schema() const;
     std::vector<std::pair<std::string, FoundEra>> proven_eras() const;  ///< of those that are up
     /// What is held back of `source`. Errors: kNotFound for an unknown one.
     Result<std::vector<HeldBack>> diff(std::string_view source) const;
