@@ -27,6 +27,11 @@ bool needs_one_meaning(std::string_view method) {
     return !method.ends_with("/list") && method != "initialize" && method != "server/discover";
 }
 
+/// Whether nobody's call has sent it, so that no question and no log message belongs to it.
+bool is_own_affair(std::string_view method) {
+    return method == "subscriptions/listen" || method == "ping" || method.ends_with("/list");
+}
+
 constexpr std::array<std::string_view, 8> kLevels{"debug", "info",     "notice", "warning",
                                                   "error", "critical", "alert",  "emergency"};
 
@@ -54,7 +59,8 @@ UpstreamConversation::UpstreamConversation(net::EventLoop& loop,
     : loop_(loop),
       options_(std::move(options)),
       transport_(std::move(transport)),
-      parser_(json::Limits{.max_bytes = options_.max_message}) {
+      parser_(json::Limits{.max_bytes = options_.max_message}),
+      last_end_(loop.clock().steady_now()) {
     transport_->read_for(*this);
 }
 
@@ -75,6 +81,7 @@ Task<ExchangeEnd> UpstreamConversation::run(Request request) {
     running_.emplace(number, &exchange);
     const ScopeExit leave([&] {
         running_.erase(number);
+        last_end_ = loop_.clock().steady_now();
         if (running_.empty()) idle_.wake();
     });
     if (is_opened_ && era_of(revision_) == Era::kLegacy && exchange.inquirer != nullptr) {
@@ -285,13 +292,11 @@ UpstreamExchange* UpstreamConversation::find(const RequestId& id) const {
     return it == running_.end() ? nullptr : it->second;
 }
 
-/// A change stream is no call, nor is a list.
+/// Change streams, lists and pings of the gateway itself are no calls.
 UpstreamExchange* UpstreamConversation::only_one_running() const {
     UpstreamExchange* only = nullptr;
     for (const auto& [number, exchange] : running_) {
-        if (exchange->over() || exchange->method == "subscriptions/listen" ||
-            exchange->method.ends_with("/list"))
-            continue;
+        if (exchange->over() || is_own_affair(exchange->method)) continue;
         if (only != nullptr) return nullptr;
         only = exchange;
     }

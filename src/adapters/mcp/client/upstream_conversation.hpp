@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -62,6 +63,10 @@ public:
 
     void set_listener(UpstreamListener* listener) { listener_ = listener; }
     bool is_open() const { return !end_ && !closed_; }
+    /// Since when no request has run; nothing while one does.
+    std::optional<SteadyTime> quiet_since() const {
+        return running_.empty() ? std::optional(last_end_) : std::nullopt;
+    }
     /// Why it is not open any more, once the upstream ended it.
     const std::optional<Error>& ended_with() const { return end_; }
     std::string error_tail() const { return transport_->error_tail(); }
@@ -94,6 +99,7 @@ private:
     json::Parser parser_;
     std::int64_t last_id_ = 0;
     std::map<std::int64_t, UpstreamExchange*> running_;
+    SteadyTime last_end_;  ///< of a request
     UpstreamListener* listener_ = nullptr;
     Revision revision_ = Revision::k2026_07_28;
     bool is_opened_ = false;

@@ -28,6 +28,7 @@ public:
     const std::string& server_info() const override { return facts_.info; }
     const std::string& instructions() const override { return facts_.instructions; }
     bool is_open() const override { return conversation_->is_open(); }
+    std::optional<SteadyTime> quiet_since() const override { return conversation_->quiet_since(); }
     std::string error_tail() const override { return conversation_->error_tail(); }
     void set_listener(UpstreamListener* listener) override {
         conversation_->set_listener(listener);

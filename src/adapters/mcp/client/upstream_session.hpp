@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <expected>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -103,6 +104,8 @@ public:
     virtual const std::string& server_info() const = 0;
     virtual const std::string& instructions() const = 0;
     virtual bool is_open() const = 0;
+    /// Since when no request has run; nothing while one does.
+    virtual std::optional<SteadyTime> quiet_since() const = 0;
     /// The last that a child wrote to its standard error, at most 64 KiB; empty without child.
     virtual std::string error_tail() const { return {}; }
 

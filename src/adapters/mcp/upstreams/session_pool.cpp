@@ -74,11 +74,21 @@ Task<Result<void>> SessionPool::open(const Opening& opening, SessionKey key, Slo
     }
     if (!session) co_return fail(std::move(session.error()));
     if (kept) {
-        slot->session->set_listener(slot.get());
+        keep(opening, key, *slot);
         co_return Result<void>();
     }
     tasks_.spawn("end of a session", close_one(slot->session));
     co_return fail(ErrorCode::kUnavailable, "the MCP server is being stopped");
+}
+
+/// Follows a session while nobody's call runs in it.
+void SessionPool::keep(const Opening& opening, const SessionKey& key, Slot& slot) {
+    slot.session->set_listener(&slot);
+    const auto drop_it = [this, key, weak = std::weak_ptr(slot.session)] {
+        const auto found = slots_.find(key);
+        if (found != slots_.end() && found->second->session == weak.lock()) drop(found);
+    };
+    pings_.start(slot.session, opening.options.child.has_value(), drop_it);
 }
 
 Task<Result<void>> SessionPool::wait_for(SlotRef slot, Deadline deadline) {
@@ -170,6 +180,7 @@ Task<void> SessionPool::close_all() {
             [asking, home = chain.executor()] { asio::post(home, [asking] { asking.resume(); }); });
     };
     co_await suspend(begin);
+    co_await pings_.stop();
 }
 
 Task<void> SessionPool::close_one(std::shared_ptr<UpstreamSession> session) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "adapters/mcp/client/upstream_connector.hpp"
+#include "adapters/mcp/upstreams/idle_ping.hpp"
 #include "base/task/task_group.hpp"
 #include "base/task/timer_wheel.hpp"
 #include "base/task/waiter.hpp"
@@ -50,6 +51,7 @@ public:
           clock_(clock),
           limits_(limits),
           lists_changed_(std::move(lists_changed)),
+          pings_(executor, timers, clock),
           tasks_(executor) {}
 
     class Lease;
@@ -91,6 +93,7 @@ private:
 
     Task<Result<SlotRef>> find(const Opening& opening, const SessionKey& key, Deadline deadline);
     Task<Result<void>> open(const Opening& opening, SessionKey key, SlotRef slot);
+    void keep(const Opening& opening, const SessionKey& key, Slot& slot);
     Task<Result<void>> wait_for(SlotRef slot, Deadline deadline);
     bool make_room(const std::string& principal);
     bool close_unused(const std::string* principal, SteadyTime before);
@@ -105,6 +108,7 @@ private:
     std::uint64_t changes_ = 0;
     std::map<SessionKey, SlotRef> slots_;
     bool closed_ = false;
+    IdlePing pings_;
     TaskGroup tasks_;
 };
 

@@ -36,6 +36,7 @@ public:
     const std::string& server_info() const override { return info; }
     const std::string& instructions() const override { return words; }
     bool is_open() const override { return open; }
+    std::optional<SteadyTime> quiet_since() const override { return quiet; }
     std::string error_tail() const override { return tail; }
     void set_listener(UpstreamListener* listener) override { listener_ = listener; }
     Task<void> close() override {
@@ -83,6 +84,7 @@ public:
     std::string info = R"({"name":"fake","version":"1"})";
     std::string words, tail;
     bool open = true;
+    std::optional<SteadyTime> quiet = SteadyTime{};
     int closed = 0;
 
 private:

@@ -97,6 +97,7 @@ Upstream::Upstream(const Uses& uses, UpstreamSettings settings, ConnectionId own
                 wake_live();
             }),
       changes_(uses.executor, uses.timers, uses.clock, source(), uses.watches),
+      ping_(uses.executor, uses.timers, uses.clock),
       live_waiter_(uses.timers),
       found_(settings_.connection.known) {
     status_.source = source();
@@ -182,7 +183,7 @@ Task<bool> Upstream::open() {
     needs_login_ = false;
     session_->set_listener(this);
     breaker_.on_success();
-    other_era_ = false;
+    other_era_ = is_silent_ = false;
     opened_at_ = last_call_ = now();
     found_ = session_->found();
     change_status([&](UpstreamStatus& status) {
@@ -193,6 +194,11 @@ Task<bool> Upstream::open() {
     log::info("an MCP server answers",
               {{"server", source()}, {"revision", name_of(session_->revision())}});
     changes_.start(session_);
+    ping_.start(session_, settings_.connection.child.has_value(), [this] {
+        is_silent_ = true;
+        on_end({.code = ErrorCode::kUnavailable,
+                .message = "it was silent for a while and answers no ping"});
+    });
     wake_arrivals();
     co_return true;
 }
@@ -202,7 +208,7 @@ Task<Upstream::Ended> Upstream::serve() {
     changed_ = true;
     SteadyTime read_at = now() - kListsAtMostEvery;
     Deadline refresh_at = now();
-    while (!ending_ && !chain.cancelled() && session_->is_open() && !other_era_) {
+    while (!ending_ && !chain.cancelled() && is_of_use()) {
         pool_.close_idle();
         note_lister();
         if (changed_) refresh_at = std::min<Deadline>(refresh_at, read_at + kListsAtMostEvery);
@@ -246,6 +252,7 @@ Task<void> Upstream::close() {
     user_.clear();
     if (now() - opened_at_ >= kGoodLife) failures_ = std::min<std::uint64_t>(failures_, 1);
     co_await changes_.stop();
+    co_await ping_.stop();
     session->set_listener(nullptr);
     co_await session->close();
     change_status([&](UpstreamStatus& status) { status.error_tail = session->error_tail(); });

@@ -76,6 +76,7 @@ private:
     core::Inquirer::Answers declared() const;
     Task<bool> open();
     Task<Ended> serve();
+    bool is_of_use() const { return session_->is_open() && !other_era_ && !is_silent_; }
     Task<void> close();
     Task<void> pause(Ended ended);
     Task<void> finish();
@@ -120,6 +121,7 @@ private:
     Pins pins_;
     SessionPool pool_;
     ChangeWatch changes_;
+    IdlePing ping_;
     Waiter live_waiter_;  ///< of live()
     TaskChain* chain_ = nullptr;  ///< of live(), until it finishes
 
@@ -135,6 +137,7 @@ private:
     std::optional<Milliseconds> ttl_;  ///< the shortest of its lists
     bool ending_ = false, listed_ = false, changed_ = false, needed_ = false;
     bool other_era_ = false;  ///< callers' sessions are of another era than `session_`
+    bool is_silent_ = false;  ///< `session_` answers nothing
     std::uint64_t failures_ = 0;
     bool names_changed_ = false;  ///< of other sources, since they were compared
     SteadyTime opened_at_{}, looked_after_{}, last_call_{}, again_at_{}, compared_at_{};

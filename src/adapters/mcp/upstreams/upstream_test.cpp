@@ -709,6 +709,70 @@ TEST_F(McpUpstream, AnInteractiveChildIsOneCallersOnlyIfItIsLegacy) {
     EXPECT_EQ(connector.made.size(), before + 1);
 }
 
+TEST_F(McpUpstream, AQuietChildIsPingedAndOneThatIsSilentReplaced) {
+    settings.connection.child.emplace();
+    ready();
+    FakeSession& session = *connector.made.at(0);
+    session.answer("ping", "{}");
+    loop.advance(59s);
+    EXPECT_EQ(session.count("ping"), 0U);
+    loop.advance(2s);
+    EXPECT_EQ(session.count("ping"), 1U);
+    session.quiet = loop.clock.steady_now() + 30s;  // a call has ended then
+    loop.advance(70s);
+    EXPECT_EQ(session.count("ping"), 1U);
+    loop.advance(21s);
+    EXPECT_EQ(session.count("ping"), 2U);
+    session.quiet.reset();  // one is running
+    loop.advance(5min);
+    EXPECT_EQ(session.count("ping"), 2U);
+    session.fail_with("ping", {.code = ErrorCode::kTimeout, .message = "late", .details = {}});
+    session.quiet = loop.clock.steady_now();
+    loop.advance(61s);
+    EXPECT_EQ(session.count("ping"), 3U);
+    until([&] { return upstream->status().state == State::kDown; });
+    EXPECT_EQ(session.closed, 1);
+    EXPECT_THAT(upstream->status().last_error, testing::HasSubstr("ping"));
+    loop.advance(2s);
+    until([&] { return upstream->status().state == State::kUp; });
+    EXPECT_EQ(connector.made.size(), 2U);
+    FakeSession& next = *connector.made.at(1);
+    loop.advance(61s);
+    EXPECT_EQ(next.count("ping"), 1U) << "an error is an answer too";
+    EXPECT_EQ(upstream->status().state, State::kUp);
+}
+
+TEST_F(McpUpstream, OnlyLegacyServersOnOneChannelArePinged) {
+    ready();
+    EXPECT_TRUE(send(call()));
+    loop.advance(2min);
+    for (const auto& session : connector.made) EXPECT_EQ(session->count("ping"), 0U) << "HTTP";
+    end();
+    settings.connection.child.emplace();
+    connector.prepare = [](FakeSession& session) {
+        session.era = {FoundEra::Form::kModern, Revision::k2026_07_28};
+        session.answer("tools/list", tools({"read"}));
+    };
+    ready();
+    loop.advance(2min);
+    EXPECT_EQ(connector.made.back()->count("ping"), 0U);
+}
+
+TEST_F(McpUpstream, AChildOfACallersOwnThatIsSilentIsClosed) {
+    settings.connection.child.emplace();
+    settings.connection.interactive = true;
+    ready();
+    EXPECT_TRUE(send(call()));
+    ASSERT_EQ(connector.made.size(), 2U);
+    FakeSession& own = *connector.made[1];
+    own.fail_with("ping", {.code = ErrorCode::kTimeout, .message = "late", .details = {}});
+    loop.advance(61s);
+    loop.settle();
+    EXPECT_EQ(own.closed, 1);
+    EXPECT_TRUE(send(call()));
+    EXPECT_EQ(connector.made.size(), 3U);
+}
+
 TEST_F(McpUpstream, WhatIsSpokenWithItIsToldOfEachCall) {
     ready();
     std::optional<Revision> spoken;
