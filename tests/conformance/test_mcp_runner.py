@@ -101,7 +101,8 @@ class RunnerTest(unittest.TestCase):
         self.assertIn("UNEXPECTED: caching failed", shown.getvalue())
 
     def test_the_baselines_that_are_here_can_be_read(self) -> None:
-        for name in {way[2] for way in subjects.WAYS.values()} | {"baseline.direct.yml"}:
+        names = {subjects.baseline_of(way) for way in [*subjects.WAYS, *subjects.HOSTS]}
+        for name in names | {"baseline.direct.yml"}:
             file = subjects.FOLDER / name
             self.assertNotIn(
                 "[]", expected_failures(file, "server") | expected_failures(file, "client")

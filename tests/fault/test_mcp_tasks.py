@@ -83,7 +83,12 @@ class RestartTest(TaskCase):
                 self.assertEqual(text, "Computed both in 6 seconds")
 
     def test_a_question_of_the_upstream_is_asked_again_after_a_restart(self) -> None:
-        client = self.open("modern", FORMS)
+        for era in ("modern", "legacy"):
+            with self.subTest(era=era):
+                self.question_over_a_restart(era)
+
+    def question_over_a_restart(self, era: str) -> None:
+        client = self.open(era, FORMS)
         task = self.begin(client, "confirm_delete", filename="x")
         state = lambda: client.request("tasks/get", task)  # noqa: E731
         eventually(lambda: state()["status"] == "input_required", "it asks", PATIENCE)
@@ -95,6 +100,16 @@ class RestartTest(TaskCase):
         }
         client.request("tasks/update", {**task, "inputResponses": answers})
         self.assertIn("Deleted x", str(self.end_of(client, task)["result"]))
+
+    def test_what_a_task_of_a_legacy_server_asks_is_in_the_task(self) -> None:
+        client = self.open("legacy", FORMS)
+        task = self.begin(client, "multi_input")
+        asked = lambda: client.request("tasks/get", task).get("inputRequests", {})  # noqa: E731
+        eventually(lambda: len(asked()) == 2, "it asks both", PATIENCE)
+        for key in list(asked()):
+            answer = {"action": "accept", "content": {"name": key.partition("-")[0]}}
+            client.request("tasks/update", {**task, "inputResponses": {key: answer}})
+        self.assertIn("first and second", str(self.end_of(client, task)["result"]))
 
     def test_a_call_that_was_out_when_it_was_killed_is_of_unknown_outcome(self) -> None:
         client = self.open("legacy")
