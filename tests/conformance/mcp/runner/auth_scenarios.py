@@ -21,7 +21,7 @@ from support.browser_login import LoginRefused, log_in  # noqa: E402
 from support.gateway import Gateway  # noqa: E402
 
 METADATA_DOCUMENT = "https://conformance-test.local/client-metadata.json"
-PATIENCE = 10.0
+PATIENCE = 20.0
 LOGINS = 5  #: more than crab makes for one scope
 
 
@@ -69,6 +69,8 @@ def _await_tool(client: Client, gateway: Gateway) -> None:
             if "crab mcp login" in state.get("error", "") and state["state"] == "failing":
                 break
             time.sleep(0.05)
+        else:  # a person logs in where that is asked for, not because of other failures
+            raise LoginRefused("no tool is listed, and no login is asked for")
         log_in(gateway, "fixture")
     raise LoginRefused("logged in, and no tool is listed")
 
