@@ -112,6 +112,7 @@ Task<Result<std::optional<std::string>>> OAuthAuthorizer::answer(Asked asked) {
     if (challenge.needs_more_scopes()) co_return fail(needs_more(asked, challenge.scope));
     Place& place = *asked.place;
     const std::string refused_one = asked.challenge.empty() ? std::string() : place.given;
+    const std::uint64_t failures = place.failures;
     if (!co_await place.renewing.lock())
         co_return fail(ErrorCode::kCancelled, "the request was cancelled");
     const ScopeExit done([&] { place.renewing.unlock(); });
@@ -122,7 +123,13 @@ Task<Result<std::optional<std::string>>> OAuthAuthorizer::answer(Asked asked) {
             place.renewed_for_nothing = false;  // the next request may try again
             co_return fail(still_refused(asked.key, asked.auth.kind));
         }
+        // who waited for a renewal that failed does not wait for another one
+        if (place.failures != failures) co_return fail(place.last_failure);
         auto renewed = co_await renew(asked);
+        if (!renewed && renewed.error().code != ErrorCode::kCancelled) {
+            place.last_failure = renewed.error();
+            ++place.failures;
+        }
         if (!renewed) co_return fail(std::move(renewed.error()));
         place.renewed_for_nothing = !refused_one.empty();
         tokens = std::move(*renewed);

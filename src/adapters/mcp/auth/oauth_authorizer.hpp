@@ -8,6 +8,7 @@
 #include "adapters/mcp/client/upstream_connector.hpp"
 #include "crypto/private_key.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -64,6 +65,8 @@ private:
         std::string given;  ///< the token that was given last
         std::optional<BearerChallenge> asked;  ///< the last one
         bool renewed_for_nothing = false;  ///< that one was new, and is refused
+        std::uint64_t failures = 0;  ///< renewals that failed
+        Error last_failure;
     };
     /// One request for a header.
     struct Asked {

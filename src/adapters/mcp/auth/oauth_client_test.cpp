@@ -390,6 +390,24 @@ TEST_F(McpOAuthAuthorizer, TwoRequestsShareOneRefresh) {
     EXPECT_EQ(forms_.size(), 1U);
 }
 
+TEST_F(McpOAuthAuthorizer, WhoWaitsForARefreshThatFailsDoesNotTryItAgain) {
+    use_login();
+    EXPECT_EQ(header(), "Bearer a0");
+    refuses_ = true;
+    Waiter gate(loop_.timers);
+    servers_.gate = &gate;
+    const auto first = loop_.start(authorizer_.authorization(upstream_, kRefused));
+    const auto second = loop_.start(authorizer_.authorization(upstream_, kRefused));
+    servers_.gate = nullptr;
+    gate.wake();
+    loop_.settle();
+    EXPECT_EQ(first->get().error().code, ErrorCode::kAuthRequired);
+    EXPECT_EQ(second->get().error().code, ErrorCode::kAuthRequired);
+    EXPECT_EQ(forms_.size(), 1U);
+    EXPECT_EQ(ask(kRefused).error().code, ErrorCode::kAuthRequired);
+    EXPECT_EQ(forms_.size(), 2U) << "a later request tries it";
+}
+
 TEST_F(McpOAuthAuthorizer, TokensOfAnotherResourceAreNotSent) {
     use_login();
     upstream_.source = "files";
