@@ -26,9 +26,8 @@ std::string_view host_of(std::string_view rest) {
 }  // namespace
 
 bool is_shown_url(std::string_view url) {
-    const auto is_fit = [](char c) {
-        return static_cast<unsigned char>(c) > 0x20 && c != 0x7f && c != '\\';
-    };
+    // a letter of another script could stand for one of a name that people trust
+    const auto is_fit = [](char c) { return c > 0x20 && c < 0x7f && c != '\\'; };
     if (url.size() > kMostBytes || !std::ranges::all_of(url, is_fit)) return false;
     if (take_scheme(url, "https://")) return !host_of(url).empty();
     if (!take_scheme(url, "http://")) return false;

@@ -15,7 +15,8 @@ TEST(McpShownUrl, PagesAreHttpsOrOnThisMachine) {
          {"", "https://", "https:///path", "http://a.example/", "http://localhost.evil.example/",
           "http://localhost@evil.example/", "https://good.example@evil.example/",
           "javascript:alert(1)", "file:///etc/passwd", "https://a b", "https://a\nb",
-          "http://localhost\\.evil.example", "ftp://a.example"})
+          "http://localhost\\.evil.example", "ftp://a.example", "https://\u0430pple.example/",
+          "https://a.example/\u202egpj.exe"})
         EXPECT_FALSE(is_shown_url(url)) << url;
     EXPECT_FALSE(is_shown_url("https://a.example/" + std::string(4096, 'x')));
 }
