@@ -27,13 +27,15 @@ bool needs_one_meaning(std::string_view method) {
     return !method.ends_with("/list") && method != "initialize" && method != "server/discover";
 }
 
-/// Whether nobody's call has sent it, so that no question and no log message belongs to it.
-bool is_own_affair(std::string_view method) {
-    return method == "subscriptions/listen" || method == "ping" || method.ends_with("/list");
-}
-
 constexpr std::array<std::string_view, 8> kLevels{"debug", "info",     "notice", "warning",
                                                   "error", "critical", "alert",  "emergency"};
+
+/// Whether somebody's call has sent it, to which a question or a log message may belong.
+bool is_call(const UpstreamExchange& exchange) {
+    const std::string_view method = exchange.method;
+    return !exchange.over() && method != "subscriptions/listen" && method != "ping" &&
+           !method.ends_with("/list");
+}
 
 std::size_t rank_of(std::string_view level) {
     return static_cast<std::size_t>(std::ranges::find(kLevels, level) - kLevels.begin());
@@ -259,7 +261,8 @@ void UpstreamConversation::on_request(const Message& message, UpstreamExchange* 
     UpstreamExchange* owner = carrier;
     if (owner == nullptr && options_.interactive) owner = only_one_running();
     if (owner == nullptr || owner->over() || owner->inquirer == nullptr)
-        return refuse(rpc_code::kInternalError, "no call is running that could be asked");
+        return refuse(any_running() ? rpc_code::kInternalError : rpc_code::kMethodNotFound,
+                      "no call is running that could be asked");
     if (!may_ask(*question, owner->inquirer->answers(), options_.ask))
         return refuse(rpc_code::kMethodNotFound, "nobody declared to answer that");
     if (owner->questions.size() >= kMostQuestions)
@@ -292,11 +295,14 @@ UpstreamExchange* UpstreamConversation::find(const RequestId& id) const {
     return it == running_.end() ? nullptr : it->second;
 }
 
-/// Change streams, lists and pings of the gateway itself are no calls.
+bool UpstreamConversation::any_running() const {
+    return std::ranges::any_of(running_, [](const auto& each) { return is_call(*each.second); });
+}
+
 UpstreamExchange* UpstreamConversation::only_one_running() const {
     UpstreamExchange* only = nullptr;
     for (const auto& [number, exchange] : running_) {
-        if (exchange->over() || is_own_affair(exchange->method)) continue;
+        if (!is_call(*exchange)) continue;
         if (only != nullptr) return nullptr;
         only = exchange;
     }

@@ -89,6 +89,7 @@ private:
     void cancel_upstream(const UpstreamExchange& exchange, std::string_view reason);
     ExchangeEnd end_of(UpstreamExchange& exchange, bool cancelled);
     UpstreamExchange* find(const RequestId& id) const;
+    bool any_running() const;
     UpstreamExchange* only_one_running() const;
     Task<void> answer(UpstreamExchange& owner, RequestId id, core::Question question);
     Task<void> close_all();

@@ -170,6 +170,20 @@ TEST_F(McpUpstreamRounds, ALegacyServersQuestionsGoToTheOnlyCallOfAnInteractiveC
     EXPECT_EQ(person.asked.size(), 1u);
 }
 
+TEST_F(McpUpstreamRounds, OutsideOfCallsAServerHasNothingToAskBy) {
+    UpstreamOptions interactive = shell(
+        std::string(test::kLegacyShell) +
+        R"(*'"id":"q"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"got":%s}}\n' "$call" "$line";;
+*'"tools/list"'*) call=$id; printf '{"jsonrpc":"2.0","id":"q","method":"elicitation/create",)"
+        R"("params":{"message":"Who?"}}\n';;)");
+    interactive.interactive = true;
+    connect(std::move(interactive), person.can);
+    UpstreamRequest list = call("x");
+    list.method = "tools/list";
+    EXPECT_NE(outcome(std::move(list)).find("-32601"), std::string::npos);
+    EXPECT_TRUE(person.asked.empty());
+}
+
 TEST_F(McpUpstreamRounds, AListThatIsReadMeanwhileTakesNoQuestionFromACall) {
     UpstreamOptions interactive = shell(std::string(test::kLegacyShell) +
                                         R"(*'"tools/list"'*) ;;
