@@ -108,11 +108,13 @@ struct RememberedApproval {
     bool covers(const ApprovalSubject& asked) const;
 };
 
-/// A person at the caller's side who can approve the call, such as the user of a chat. Used on the
-/// call's event loop.
+/// The caller's side of an approval, where a person may be who can give it, such as the user of a
+/// chat. Used on the call's event loop.
 class Approver {
 public:
     virtual ~Approver() = default;
+    /// Somebody is asked, here or elsewhere, and the call waits for that.
+    virtual void on_wait(const ApprovalQuestion&) {}
     /// Whether someone is present and may decide.
     virtual bool can_be_asked() const = 0;
     virtual void on_question(const ApprovalQuestion& question) = 0;

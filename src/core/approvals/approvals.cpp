@@ -89,6 +89,7 @@ Task<ApprovalEnd> Approvals::ask(ApprovalQuestion asked, Deadline deadline, Time
         ++pending_;
         if (observer_ != nullptr) observer_->on_question(*question);
     }
+    if (caller != nullptr) caller->on_wait(*question);
     if (person != nullptr) person->on_question(*question);
     const WaitEnd how = co_await parked->wait(deadline);
     ApprovalEnd end;

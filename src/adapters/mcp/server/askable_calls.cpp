@@ -260,11 +260,14 @@ Task<AskableCalls::Ended> AskableCalls::run_once(ParkedCall& parked, Owned& owne
     const ScopeExit over([&parked] { parked.call = nullptr; });
     ParkedSink sink(owned.request, parked, loop_.clock());
     std::optional<ClientApprover> approver;
-    if (state_.options.owners_approve != nullptr) {
-        approver.emplace(ClientApprover::Uses{loop_, *state_.options.owners_approve, parked,
-                                              owned.request.principal->id});
+    core::Approvals* const owners = state_.options.owners_approve;
+    // a task says so in its state
+    core::FrameSink* const told = takes_tasks(owned.request) ? nullptr : &sink;
+    if (owners != nullptr || (told != nullptr && sink.wants_progress())) {
+        approver.emplace(
+            ClientApprover::Uses{loop_, told, owners, &parked, owned.request.principal->id});
         call.approver = &*approver;
-        call.approval_stops_clock = true;
+        call.approval_stops_clock = call.approval_stops_clock || owners != nullptr;
     }
     const core::AuthenticatedCall authenticated(call, owned.request.principal);
     const core::CallEnd end = co_await pipeline_.run(authenticated, sink);

@@ -42,6 +42,11 @@ Word word_of(std::string_view answer) {
 
 ClientApprover::ClientApprover(Uses uses) : uses_(std::move(uses)), tasks_(uses_.loop.executor()) {}
 
+void ClientApprover::on_wait(const core::ApprovalQuestion& question) {
+    if (uses_.sink == nullptr) return;
+    uses_.sink->on_progress({.message = fmt::format("waits for approval {}", question.id)});
+}
+
 void ClientApprover::on_question(const core::ApprovalQuestion& question) {
     tasks_.spawn("mcp approval", ask(question.id, form_for(question)));
 }
@@ -57,9 +62,9 @@ Task<void> ClientApprover::ask(std::string id, std::string params) {
                             .key = "crab_approval",
                             .method = "elicitation/create",
                             .params = std::move(params)};
-    const auto answer = co_await uses_.inquirer.ask(std::move(question));
+    const auto answer = co_await uses_.inquirer->ask(std::move(question));
     const Word word = answer ? word_of(*answer) : Word::kNone;
-    if (word != Word::kNone) uses_.approvals.answer(id, word == Word::kAllow, uses_.by);
+    if (word != Word::kNone) uses_.approvals->answer(id, word == Word::kAllow, uses_.by);
 }
 
 Task<void> ClientApprover::finish() {

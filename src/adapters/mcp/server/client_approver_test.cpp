@@ -93,6 +93,23 @@ TEST_F(McpClientApprover, WhoCannotBeAskedIsNot) {
     EXPECT_THAT(refused, HasSubstr("APPROVAL_REQUIRED"));
 }
 
+TEST_F(McpOperatorsApprove, TheClientIsToldThatItsCallWaits) {
+    const core::Approvals::Watch watch(*approvals);
+    const std::string session = open("2025-11-25");
+    const auto client =
+        begin("POST", fmt::format("Content-Type: application/json\r\n{}", session),
+              request(7, "tools/call",
+                      R"({"name":"echo","arguments":{},"_meta":{"progressToken":"t"}})"));
+    const std::string told = client->read_until("waits for approval ");
+    EXPECT_THAT(told, HasSubstr(R"("method":"notifications/progress")"));
+    EXPECT_THAT(told, HasSubstr(R"("progressToken":"t")"));
+    const std::string id = approvals->list().back().question->id;
+    ASSERT_TRUE(approvals->answer(id, true, "operator/x"));
+    const std::string rest = client->read_until("\r\n0\r\n\r\n");
+    EXPECT_THAT(rest, HasSubstr(id));
+    EXPECT_THAT(rest, HasSubstr("echo {"));
+}
+
 TEST_F(McpOperatorsApprove, TheClientIsNotAsked) {
     EXPECT_THAT(modern_call(), HasSubstr("APPROVAL_REQUIRED"));
 }

@@ -101,11 +101,13 @@ Task<Reply> ToolCalls::run(const ClientRequest& request, net::HttpExchange& exch
         if (can_answer_any(inquirer->answers())) call.inquirer = &*inquirer;
     }
     std::optional<ClientApprover> approver;
-    if (call.inquirer != nullptr && uses_.state.options.owners_approve != nullptr) {
-        approver.emplace(ClientApprover::Uses{uses_.loop, *uses_.state.options.owners_approve,
-                                              *call.inquirer, request.principal->id});
+    core::Approvals* const owners =
+        call.inquirer != nullptr ? uses_.state.options.owners_approve : nullptr;
+    if (owners != nullptr || sink.wants_progress()) {
+        approver.emplace(
+            ClientApprover::Uses{uses_.loop, &sink, owners, call.inquirer, request.principal->id});
         call.approver = &*approver;
-        call.approval_stops_clock = true;
+        call.approval_stops_clock = owners != nullptr;
     }
     const core::AuthenticatedCall authenticated(call, request.principal);
     const core::CallEnd end = co_await uses_.pipeline.run(authenticated, sink);
