@@ -63,6 +63,7 @@ Task<Reply> ToolCalls::run(const ClientRequest& request, net::HttpExchange& exch
     if (!request.meta.log_level.empty() && !rank_of_level(request.meta.log_level))
         co_return Reply::invalid_params(
             request, fmt::format("log level: one of {}", fmt::join(kLogLevels, ", ")));
+    if (!request.meta.wrong.empty()) co_return Reply::invalid_params(request, request.meta.wrong);
     if (request.method == "tools/call") {
         auto view = uses_.tools.view_of(request.principal);
         if (view->searched && json::read_raw_string(request.meta.beside.name) == kFindTools)

@@ -4,15 +4,24 @@
 #include "json/writer.hpp"
 #include "net/codec/http_text.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace crab::mcp {
 namespace {
 
-constexpr std::size_t kMaxKeyBytes = 256;
+constexpr std::ptrdiff_t kMaxKeyCharacters = 256;
 
 std::string_view object_or_none(std::string_view raw) {
     return raw.starts_with('{') ? raw : std::string_view{};
+}
+
+bool is_key(std::string_view text) {
+    const auto begins_character = [](char c) {
+        return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+    };
+    return !text.empty() && std::ranges::count_if(text, begins_character) <= kMaxKeyCharacters;
 }
 
 void read_member(RequestMeta& meta, std::string_view name, std::string_view raw) {
@@ -35,11 +44,16 @@ void read_member(RequestMeta& meta, std::string_view name, std::string_view raw)
     } else if (name == "baggage") {
         meta.baggage = text();
     } else if (name == "crab/idempotencyKey") {
-        if (std::string key = text(); key.size() <= kMaxKeyBytes) meta.idempotency_key = key;
+        meta.idempotency_key = text();
+        if (!is_key(meta.idempotency_key))
+            meta.wrong = "crab/idempotencyKey: a string of 1 to 256 characters";
     } else if (name == "crab/timeoutMs") {
         const auto number = RequestId::read(raw);
-        if (number && number->number() != nullptr && *number->number() >= 1)
+        if (number && number->number() != nullptr && *number->number() >= 1) {
             meta.timeout_ms = *number->number();
+        } else {
+            meta.wrong = "crab/timeoutMs: an integer, 1 at least";
+        }
     }
 }
 

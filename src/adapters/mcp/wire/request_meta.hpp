@@ -30,8 +30,11 @@ struct RequestMeta {
     std::string log_level;
     std::optional<RequestId> progress_token;
     std::string traceparent, tracestate, baggage;
-    std::string idempotency_key;  ///< ext `crab/idempotencyKey`, 1 to 256 bytes
+    std::string idempotency_key;  ///< ext `crab/idempotencyKey`, 1 to 256 characters
     std::optional<std::int64_t> timeout_ms;  ///< ext `crab/timeoutMs`, at least 1
+    /// What is wrong with those two: a call that was meant to run once, or for so long, is not run
+    /// otherwise. Empty: nothing.
+    std::string_view wrong;
     struct Beside {
         std::string_view name{}, arguments{}, request_state{}, input_responses{};
     };

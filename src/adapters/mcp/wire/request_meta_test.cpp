@@ -1,6 +1,7 @@
 #include "adapters/mcp/wire/request_meta.hpp"
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace crab::mcp {
@@ -58,17 +59,34 @@ TEST(McpRequestMeta, WhatStandsBesideItIsFoundOnTheWay) {
 TEST(McpRequestMeta, MembersOfOtherTypesSayNothing) {
     const RequestMeta read = meta(
         R"("io.modelcontextprotocol/clientCapabilities":[],"io.modelcontextprotocol/logLevel":3,)"
-        R"("progressToken":null,"crab/timeoutMs":0,"crab/idempotencyKey":")" +
-        std::string(257, 'k') + "\"");
+        R"("progressToken":null)");
     EXPECT_FALSE(read.names_version);
     EXPECT_EQ(read.capabilities, "");
     EXPECT_EQ(read.log_level, "");
     EXPECT_EQ(read.progress_token, std::nullopt);
-    EXPECT_EQ(read.timeout_ms, std::nullopt);
-    EXPECT_EQ(read.idempotency_key, "");
     EXPECT_FALSE(read_request_meta("").names_version);
     EXPECT_FALSE(read_request_meta(R"({"_meta":7})").names_version);
     EXPECT_TRUE(meta(R"("io.modelcontextprotocol/protocolVersion":7)").names_version);
+}
+
+TEST(McpRequestMeta, AKeyOrATimeThatCannotBeMeantIsWrong) {
+    for (const std::string& key : {std::string("k"), std::string(256, 'k')}) {
+        const RequestMeta read = meta(fmt::format(R"("crab/idempotencyKey":"{}")", key));
+        EXPECT_EQ(read.wrong, "") << key;
+        EXPECT_EQ(read.idempotency_key, key);
+    }
+    std::string letters;
+    for (int i = 0; i < 256; ++i) letters += "\u00e9";
+    EXPECT_EQ(meta(fmt::format(R"("crab/idempotencyKey":"{}")", letters)).wrong, "");
+    for (const std::string& key : {std::string("7"), std::string("null"), std::string("\"\""),
+                                   '"' + letters + "e\"", '"' + std::string(257, 'k') + '"'})
+        EXPECT_THAT(meta("\"crab/idempotencyKey\":" + key).wrong,
+                    testing::StartsWith("crab/idempotencyKey"))
+            << key;
+    for (const std::string_view time : {"0", "-5", "1.5", "\"9\"", "null"})
+        EXPECT_THAT(meta(fmt::format(R"("crab/timeoutMs":{})", time)).wrong,
+                    testing::StartsWith("crab/timeoutMs"))
+            << time;
 }
 
 TEST(McpRequestMeta, VersionAndCapabilitiesAreRequiredAndTheNameOfTheClientIsNot) {
