@@ -31,16 +31,33 @@ std::string spoken(std::string_view allow) {
     return text;
 }
 
+/// And those whose names depend on what is called: of a tool's parameters in MCP.
+std::string shared_request_headers(std::string_view asked) {
+    constexpr std::string_view kOpenEnded = "mcp-param-";
+    std::string all(kSharedRequestHeaders);
+    while (!asked.empty()) {
+        const std::size_t comma = asked.find(',');
+        const std::string_view name = trim(asked.substr(0, comma));
+        asked.remove_prefix(comma == std::string_view::npos ? asked.size() : comma + 1);
+        if (name.size() > kOpenEnded.size() && all_of_class(name, kTokenChar) &&
+            equals_lower(name.substr(0, kOpenEnded.size()), kOpenEnded))
+            all.append(", ").append(name);
+    }
+    return all;
+}
+
 /// RFC 9110 section 9.3.7; to a page that may read the answers, what the Fetch standard's preflight
 /// asks.
 void respond_options(HttpExchange& exchange, const RouteMatch& match) {
     const std::string allow = match.allow + ", OPTIONS";
     if (!exchange.shared() || !exchange.request().find("access-control-request-method"))
         return exchange.respond(204, "", "", {{"Allow", allow}});
+    const std::string allowed = shared_request_headers(
+        exchange.request().find("access-control-request-headers").value_or(""));
     exchange.respond(204, "", "",
                      {{"Allow", allow},
                       {"Access-Control-Allow-Methods", match.allow},
-                      {"Access-Control-Allow-Headers", kSharedRequestHeaders},
+                      {"Access-Control-Allow-Headers", allowed},
                       {"Access-Control-Max-Age", "600"}});
 }
 

@@ -106,7 +106,14 @@ TEST_F(RoutedServiceTest, OnlyAnOriginThatTheServiceTrustsIsNamed) {
     EXPECT_THAT(good, HasSubstr("Access-Control-Allow-Origin: https://good.example\r\n"));
     EXPECT_THAT(good, HasSubstr("Access-Control-Allow-Methods: POST, DELETE\r\n"));
     EXPECT_THAT(good, HasSubstr("Vary: Origin\r\n"));
+    EXPECT_THAT(good, HasSubstr("Mcp-Session-Id, Retry-After, WWW-Authenticate\r\n"));
     EXPECT_THAT(good, Not(HasSubstr("Allow-Credentials")));
+    const std::string params =
+        ask("OPTIONS /notes/a",
+            fmt::format("Origin: https://good.example\r\n{}Access-Control-Request-Headers: "
+                        "content-type, mcp-param-region,Mcp-Param-Tier, mcp-param-, x-other\r\n",
+                        kAsked));
+    EXPECT_THAT(params, HasSubstr(", mcp-param-region, Mcp-Param-Tier\r\n"));
     const std::string foreign =
         ask("OPTIONS /notes/a", fmt::format("Origin: https://evil.example\r\n{}", kAsked));
     EXPECT_THAT(foreign, Not(HasSubstr("Access-Control")));
