@@ -23,10 +23,10 @@ One YAML file: `--config FILE`, else `$XDG_CONFIG_HOME/crab/gateway.yaml`
 `crab gateway check --schema` prints the JSON Schema for editors. `SIGHUP` reloads the file;
 connections stay.
 
-A string may hold `${{NAME}}` (environment variable), `${{NAME:-default}}`, and `${{file:path}}`
-(the content of a file, for secrets; relative paths start at the folder of the configuration
-file). `$${{` stands for `${{`. Scalars are those of YAML 1.2: `yes` and `off` are strings.
-Unknown keys are errors. Globs use `*` and `?`.
+A string may hold `${{NAME}}` or `${{env:NAME}}` (environment variable), `${{NAME:-default}}`,
+and `${{file:path}}` (the content of a file, for secrets; relative paths start at the folder of
+the configuration file). `$${{` stands for `${{`. Scalars are those of YAML 1.2: `yes` and `off`
+are strings. Unknown keys are errors. Globs use `*` and `?`.
 """
 
 

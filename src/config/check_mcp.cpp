@@ -83,7 +83,9 @@ void check_times(const McpServerOptions& server, const std::string& at, Rules& r
     for (const char* key : {"timeout", "max_timeout", "probe_timeout", "start_timeout"})
         expect_time(below(at, key), rules);
     for (const auto& [name, tool] : server.overrides) {
-        const std::string timeout = below(at + "/overrides", name) + "/timeout";
+        std::string timeout = below(at + "/overrides", name) + "/timeout";
+        if (rules.document().value.resolve(timeout) == nullptr)
+            timeout = below(at + "/tools", name) + "/timeout";
         expect_time(timeout, rules);
         rules.expect(!tool.timeout || *tool.timeout <= server.max_timeout, timeout,
                      "may not be more than max_timeout of the server");

@@ -268,7 +268,7 @@ TEST(Load, McpServersSayHowTheyAreReachedAndWhatTheyMayDo) {
       start: eager
       interactive: true
       pin: ask
-      tools: {allow: ["get_*"], deny: [get_all]}
+      tools: {allow: ["get_*"], deny: [get_all], get_one: {timeout: 9s}, set: {idempotent: true}}
       overrides: {get_one: {side_effects: false, timeout: 3s}}
       ask: {elicitation: false, sampling: true, roots: true}
       output: strict
@@ -290,6 +290,7 @@ TEST(Load, McpServersSayHowTheyAreReachedAndWhatTheyMayDo) {
     files.tools_deny = {"get_all"};
     files.overrides["get_one"].side_effects = false;
     files.overrides["get_one"].timeout = 3s;
+    files.overrides["set"].idempotent = true;
     files.ask_elicitation = false;
     files.ask_sampling = files.ask_roots = true;
     files.output = McpOutputRule::kStrict;
@@ -555,6 +556,10 @@ INSTANTIATE_TEST_SUITE_P(
                 "mcp.servers.a.start_timeout: has to be more than 0s"},
         BadCase{"mcp: {servers: {a: {command: x, overrides: {t: {timeout: 1h}}}}}",
                 "mcp.servers.a.overrides.t.timeout: may not be more than max_timeout"},
+        BadCase{"mcp: {servers: {a: {command: x, tools: {t: {timeout: 1h}}}}}",
+                "mcp.servers.a.tools.t.timeout: may not be more than max_timeout"},
+        BadCase{"mcp: {servers: {a: {command: x, tools: {alow: ['*']}}}}",
+                "mcp.servers.a.tools.alow"},
         BadCase{"mcp: {scopes: {a: {rename: {b: d, c: d}}}}",
                 "mcp.scopes.a.rename.c: gives a name that b has, too"},
         BadCase{"mcp: {names: {max: 16}, scopes: {a: {rename: {b: a_name_that_is_long}}}}",
@@ -709,9 +714,9 @@ TEST(Load, ScalarsAreThoseOfYaml12AndQuotedTextStaysText) {
 
 TEST(Load, EnvironmentVariablesStandWhereTheyAreNamed) {
     const auto loaded = load(
-        "gateway: {name: 'a-${HOST}', threads: '${THREADS}'}\nlisten:\n  open_loopback: "
+        "gateway: {name: 'a-${env:HOST}', threads: '${THREADS}'}\nlisten:\n  open_loopback: "
         "${OPEN:-true}\n"
-        "calls: {max_retries: '${RETRIES:-1}'}\naudit:\n  retention_days: ${EMPTY:-7}\n",
+        "calls: {max_retries: '${env:RETRIES:-1}'}\naudit:\n  retention_days: ${EMPTY:-7}\n",
         {{"HOST", "box"}, {"THREADS", "4"}, {"EMPTY", ""}});
     ASSERT_TRUE(loaded) << loaded.error().message;
     EXPECT_EQ(loaded->gateway.name, "a-box");

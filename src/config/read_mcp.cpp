@@ -91,6 +91,10 @@ void read_start(const Members& server, McpServerOptions& out) {
                                                                                    out.idle_stop);
 }
 
+void read_tool(const Members& tool, McpToolOptions& out) {
+    tool("side_effects", out.side_effects)("idempotent", out.idempotent)("timeout", out.timeout);
+}
+
 void read_budget(const Members& budget, McpBudgetOptions& out) {
     budget("tools", out.tools)("tokens", out.tokens);
 }
@@ -111,10 +115,13 @@ void read_mcp_server(const Members& server, McpServerOptions& out) {
     server("enabled", out.enabled)("era", out.era)("interactive", out.interactive)("pin", out.pin);
     read_word(server, "session", "shared", out.shared_session);
     server.in("tools")("allow", out.tools_allow)("deny", out.tools_deny);
-    server.entries("overrides", out.overrides, [](const Members& tool, McpToolOptions& made) {
-        tool("side_effects", made.side_effects)("idempotent", made.idempotent)("timeout",
-                                                                               made.timeout);
-    });
+    server.entries("overrides", out.overrides, read_tool);
+    std::map<std::string, McpToolOptions, std::less<>>
+        beside;  // under `tools` are two keys, and names
+    server.entries("tools", beside, read_tool);
+    beside.erase("allow");
+    beside.erase("deny");
+    out.overrides.merge(beside);
     server.in("ask")("elicitation", out.ask_elicitation)("sampling", out.ask_sampling)(
         "roots", out.ask_roots);
     server("trust_annotations", out.trust_annotations)("output", out.output)("drop_nulls",

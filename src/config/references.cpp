@@ -63,6 +63,7 @@ private:
 
     std::string resolve(std::string_view reference, const std::string& pointer) {
         if (reference.starts_with("file:")) return read(reference.substr(5), pointer);
+        if (reference.starts_with("env:")) reference.remove_prefix(4);  // as MCP's clients write it
         const std::size_t fallback = reference.find(":-");
         const std::string_view name = reference.substr(0, fallback);
         if (!is_name(name)) {

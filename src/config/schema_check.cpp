@@ -109,7 +109,8 @@ private:
     void check_members(const json::Value& schema, json::Value& value, const std::string& pointer) {
         const json::Value* properties = schema.find("properties");
         const json::Value* entry = schema.find("additionalProperties");
-        if (!properties && entry && entry->is_object()) {  // keys are the operator's
+        const bool has_own = entry && entry->is_object();  // keys of the operator's
+        if (!properties && has_own) {
             for (auto& [name, member] : *value.as_object())
                 visit(*entry, member, pointer + "/" + json::escape_pointer(name));
         }
@@ -120,6 +121,8 @@ private:
             const std::string at = pointer + "/" + json::escape_pointer(name);
             if (const json::Value* known = properties->find(name)) {
                 visit(*known, member, at);
+            } else if (has_own) {
+                visit(*entry, member, at);
             } else {
                 problem(at, "unknown key" + suggestion(name, names));
             }
