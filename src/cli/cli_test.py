@@ -1773,6 +1773,21 @@ class Mcp(CliTest):
         self.assertEqual(answers[3]["error"]["code"], -32602)
         self.assertEqual(answers[4]["error"]["code"], -32601)
 
+    def test_stdio_takes_no_id_of_a_request_that_runs(self):
+        process, send = self.legacy_client()
+        read = lambda: json.loads(process.stdout.readline())
+        send(mcp_request(5, "subscriptions/listen", modern({"notifications": {}})))
+        self.assertEqual(read()["method"], "notifications/subscriptions/acknowledged")
+        send(mcp_request(5, "tools/list", modern()), mcp_request("5", "tools/list", modern()))
+        answers = {type(each["id"]): each for each in (read(), read())}
+        self.assertEqual(answers[int]["error"]["code"], -32600)
+        self.assertIn("result", answers[str])
+        cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled"}
+        send(cancelled | {"params": {"requestId": 5}}, mcp_request(5, "tools/list", modern()))
+        self.assertIn("result", read())
+        process.stdin.close()
+        self.assertEqual(process.wait(60), 0)
+
     def test_stdio_serves_legacy_clients_in_a_session(self):
         process, send = self.legacy_client(line_end="\r\n")
         client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {}}

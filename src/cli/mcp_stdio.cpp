@@ -61,8 +61,10 @@ struct SeenMessage {
     }
 };
 
-std::string error_line(const json::Value& id, std::string_view message) {
-    const json::Value error = json::Value::object({{"code", -32603}, {"message", message}});
+constexpr int kInternalError = -32603, kInvalidRequest = -32600;
+
+std::string error_line(const json::Value& id, std::string_view message, int code = kInternalError) {
+    const json::Value error = json::Value::object({{"code", code}, {"message", message}});
     return json::Value::object({{"jsonrpc", "2.0"}, {"id", id}, {"error", error}}).dump();
 }
 
@@ -100,6 +102,7 @@ struct McpStdio::State {
 
     net::HttpAuthority authority();
     void take(std::string line);
+    bool has_running(const SeenMessage& seen) const;
     void begin(std::unique_ptr<Running> running);
     Task<void> exchange(Running& running);
     Task<net::HttpResult> send(Running& running);
@@ -159,6 +162,7 @@ struct McpStdio::State::Running final : net::HttpBodySink {
     bool streams = false, answered = false;
     bool silent = false;  ///< the client has not asked for it
     bool again = false;  ///< in a session that was opened anew for it
+    bool cancelled = false;  ///< by the client, which may use its id for another one
     CancelSignal cancel;
 };
 
@@ -215,14 +219,27 @@ void McpStdio::State::take(std::string line) {
     if (!made->seen.cancels.empty() && session.empty()) {
         for (const auto& one : running) {
             if (one->seen.id && one->seen.id->dump() == made->seen.cancels) {
-                one->answered = true;  // and gets none
+                one->answered = one->cancelled = true;  // and gets none
                 one->cancel.emit();
                 return;
             }
         }
         return;
     }
+    // Those of a session are the gateway's to know.
+    if (made->seen.modern && has_running(made->seen))
+        return write_line(
+            error_line(*made->seen.id, "a request with this id still runs", kInvalidRequest));
     begin(std::move(made));
+}
+
+/// Whether a request runs whose answer that to this one could be taken for.
+bool McpStdio::State::has_running(const SeenMessage& seen) const {
+    if (!seen.id) return false;
+    const std::string id = seen.id->dump();
+    return std::ranges::any_of(running, [&](const auto& one) {
+        return one->seen.id && !one->cancelled && one->seen.id->dump() == id;
+    });
 }
 
 void McpStdio::State::begin(std::unique_ptr<Running> made) {
