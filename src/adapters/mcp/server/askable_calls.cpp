@@ -132,10 +132,9 @@ Task<Reply> AskableCalls::go_on(const ClientRequest& request, PostAnswer& answer
     const State state = read_state(*opened);
     const auto parked = state_.parked.find(state.key);
     if (!parked) {
-        const CallPlan plan{.shape = CallShape::kTool, .tool = {}};
         const Error lost{.code = ErrorCode::kOutcomeUnknown,
                          .message = "what became of this call is not known any more"};
-        const CallAnswer made = answer_of_error(request, plan, lost);
+        const CallAnswer made = answer_of_error(request, unplanned(request), lost);
         co_return made.reply(request);
     }
     parked->answer(state.round, json::find_raw(request.params, "inputResponses").value_or("{}"));

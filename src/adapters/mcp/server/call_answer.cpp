@@ -130,8 +130,8 @@ CallAnswer answer_of_passed(const ClientRequest& request, const CallPlan& plan, 
                          bridged.use == UpstreamErrorUse::kAskForUrls;
     if (!is_told) return CallAnswer::of_error(std::move(bridged.error));
     if (plan.shape != CallShape::kTool)
-        return CallAnswer::of_error(
-            {.code = rpc_code::kInternalError, .message = std::move(bridged.text), .data = {}});
+        return CallAnswer::of_error(with_token(
+            {.code = rpc_code::kInternalError, .message = std::move(bridged.text), .data = {}}));
     CallAnswer answer;
     append_error_result(answer.result,
                         Error{.code = ErrorCode::kToolFailed, .message = std::move(bridged.text)},
@@ -196,7 +196,7 @@ std::string formed(const ClientRequest& request, const CallPlan& plan, std::stri
 }  // namespace
 
 Reply CallAnswer::reply(const ClientRequest& request) const {
-    if (error) return Reply::of_error(request, *error, status);
+    if (error) return Reply::of_passed_error(request, *error, status);
     return Reply::of_result(request, result);
 }
 

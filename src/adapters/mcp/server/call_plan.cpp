@@ -50,6 +50,17 @@ std::unexpected<Reply> nothing_completes(const ClientRequest& request) {
 
 }  // namespace
 
+CallPlan unplanned(const ClientRequest& request) {
+    CallPlan plan{.shape = CallShape::kTool, .tool = {}};
+    if (request.method == "prompts/get") plan.shape = CallShape::kGet;
+    if (request.method == "completion/complete") plan.shape = CallShape::kComplete;
+    if (request.method == "resources/read") {
+        plan.shape = CallShape::kRead;
+        plan.about = read_name(request.params, "uri").value_or("");
+    }
+    return plan;
+}
+
 ClientIdentity client_of(const ClientRequest& request) {
     if (request.session) return request.session->facts().client;
     return ClientIdentity::read(request.meta.client_info);

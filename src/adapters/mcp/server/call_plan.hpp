@@ -40,6 +40,8 @@ struct CallPlan {
     }
 };
 
+/// Of a request that is not planned: for the form of its errors.
+CallPlan unplanned(const ClientRequest& request);
 ClientIdentity client_of(const ClientRequest& request);
 /// What the request and its plan say of the call; all of it, `client` too, lives as long.
 void fill_call(core::Call& call, const ClientRequest& request, const CallPlan& plan,

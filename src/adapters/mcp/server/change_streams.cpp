@@ -248,10 +248,11 @@ Task<void> ChangeStreams::resume(net::HttpExchange& exchange, std::shared_ptr<Se
         seen.stream == 0 ? session->shared_events() : session->find_stream(seen.stream);
     if (!stream || !stream->can_resume(seen.number)) {
         std::string body;
-        append_error(body, nullptr, Era::kLegacy,
-                     {.code = rpc_code::kInvalidRequest,
-                      .message = "Last-Event-ID: not kept, or never sent in this session",
-                      .data = {}});
+        append_error(
+            body, nullptr, Era::kLegacy,
+            with_token({.code = rpc_code::kInvalidRequest,
+                        .message = "Last-Event-ID: not kept, or never sent in this session",
+                        .data = {}}));
         exchange.respond(400, kJsonType, body);
         co_return;
     }

@@ -8,6 +8,7 @@
 namespace crab::mcp {
 namespace {
 
+using test::Answer;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -39,6 +40,24 @@ TEST_F(McpChangeStreams, ListenAcknowledgesWhatItWillTell) {
     EXPECT_THAT(last, HasSubstr(R"("id":"q1","result":{)"));
     EXPECT_THAT(last, HasSubstr(kId));
     EXPECT_THAT(first + last, Not(HasSubstr("\nid: ")));
+}
+
+TEST_F(McpChangeStreams, ListenStreamsOfAPrincipalAndTheirUrisAreBounded) {
+    std::vector<std::unique_ptr<test::RawClient>> streams;
+    for (int i = 0; i < 16; ++i) streams.push_back(listen("{}"));
+    for (const auto& each : streams) each->read_until("}\n\n");
+    const auto refused = listen("{}")->read_response();
+    EXPECT_THAT(refused, HasSubstr("too many listen streams"));
+    EXPECT_THAT(refused, HasSubstr(R"("data":{"code":"RATE_LIMITED"})"));
+    const Answer other =
+        ask("POST", modern_fields("subscriptions/listen") + "Authorization: Bearer bob\r\n",
+            modern_body("subscriptions/listen", R"("notifications":7)"));
+    EXPECT_THAT(other.body, HasSubstr("notifications: an object"));
+    std::string uris = "\"u:0\"";
+    for (int i = 1; i < 257; ++i) uris += fmt::format(",\"u:{}\"", i);
+    EXPECT_THAT(listen(fmt::format(R"({{"resourceSubscriptions":[{}]}})", uris))->read_response(),
+                HasSubstr("at most 256 URIs"));
+    stop();
 }
 
 TEST_F(McpChangeStreams, AChangedListIsToldToEveryStreamOnceAndSoon) {

@@ -1,8 +1,11 @@
 #include "adapters/mcp/server/client_request.hpp"
 
 #include "adapters/mcp/wire/capabilities.hpp"
+#include "adapters/mcp/wire/error_form.hpp"
 #include "adapters/mcp/wire/message_writer.hpp"
 #include "json/raw_parts.hpp"
+
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -54,7 +57,11 @@ Reply Reply::of_members(const ClientRequest& request, std::string_view members,
     return of_result(request, formed);
 }
 
-Reply Reply::of_error(const ClientRequest& request, const RpcError& error, int status) {
+Reply Reply::of_error(const ClientRequest& request, RpcError error, int status) {
+    return of_passed_error(request, with_token(std::move(error)), status);
+}
+
+Reply Reply::of_passed_error(const ClientRequest& request, const RpcError& error, int status) {
     Reply reply;
     if (status != 0) {
         reply.status = status;

@@ -65,7 +65,10 @@ struct Reply {
     static Reply of_members(const ClientRequest& request, std::string_view members,
                             std::optional<Milliseconds> ttl = {}, std::string_view meta = {});
     /// `status` 0: what modern clients get for this code; legacy ones get 200 then.
-    static Reply of_error(const ClientRequest& request, const RpcError& error, int status = 0);
+    static Reply of_error(const ClientRequest& request, RpcError error, int status = 0);
+    /// The same with `data` as it is, which may be an upstream's.
+    static Reply of_passed_error(const ClientRequest& request, const RpcError& error,
+                                 int status = 0);
     static Reply invalid_params(const ClientRequest& request, std::string_view why);
 };
 

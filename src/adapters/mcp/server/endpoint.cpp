@@ -1,5 +1,6 @@
 #include "adapters/mcp/server/endpoint.hpp"
 
+#include "adapters/mcp/server/call_answer.hpp"
 #include "adapters/mcp/server/endpoint_post.hpp"
 #include "base/scope_exit.hpp"
 #include "json/raw_parts.hpp"
@@ -17,15 +18,16 @@ namespace crab::mcp {
 void refuse(net::HttpExchange& exchange, int status, std::string message,
             std::span<const net::HttpHeader> headers) {
     std::string body;
-    append_error(body, nullptr, Era::kModern,
-                 {.code = rpc_code::kInvalidRequest, .message = std::move(message), .data = {}});
+    append_error(
+        body, nullptr, Era::kModern,
+        with_token({.code = rpc_code::kInvalidRequest, .message = std::move(message), .data = {}}));
     exchange.respond(status, kJsonType, body, headers);
 }
 
 void respond_error(net::HttpExchange& exchange, int status, const std::optional<RequestId>& id,
                    Era era, const RpcError& error) {
     std::string body;
-    append_error(body, id ? &*id : nullptr, era, error);
+    append_error(body, id ? &*id : nullptr, era, with_token(error));
     exchange.respond(status, kJsonType, body);
 }
 
@@ -78,6 +80,13 @@ std::optional<Reply> too_large_together(const ClientRequest& request) {
                   .message = "the answers to this batch are too large: nothing of this request was "
                              "run, send it alone",
                   .data = {}});
+}
+
+/// To a request whose id is that of another one, whose answer it could be taken for.
+Reply id_in_use(const ClientRequest& request) {
+    const Error error{.code = ErrorCode::kConflict,
+                      .message = "a request with this id still runs in this session"};
+    return Reply::of_error(request, rpc_error(error, rpc_code::kInvalidRequest), 400);
 }
 
 FindHeader finder(const net::HttpRequest& request) {
@@ -265,6 +274,10 @@ Task<void> Endpoint::serve_modern(Post& post, Message message, RequestMeta meta)
         co_return respond_error(exchange, 400, message.id, Era::kModern, revision.error());
     const bool has_fields = post.carrier == Carrier::kHttp;
     const bool is_request = message.kind == Message::Kind::kRequest;
+    if (has_fields) {
+        if (const auto once = check_fields_once(exchange.request().head.headers); !once)
+            co_return mismatch(once.error());
+    }
     // clients leave it out of notifications, which change nothing here
     if (const auto header = exchange.request().find("mcp-method");
         has_fields && (header || is_request)) {
@@ -325,6 +338,13 @@ void Endpoint::open_session(Post& post, Message message, RequestMeta meta) {
 
 /// What is no request: a notification, or the answer to something that the client was asked.
 void Endpoint::take_notification(Session& session, const Message& message) {
+    if (message.kind == Message::Kind::kResult && message.is_ambiguous && message.id) {
+        // what is checked here would not be what who asked reads
+        const RpcError twice{.code = rpc_code::kInvalidRequest,
+                             .message = "the answer has two members of one name",
+                             .data = {}};
+        return session.take_response(*message.id, std::unexpected(client_error(twice)));
+    }
     if (message.kind == Message::Kind::kResult && message.id)
         return session.take_response(*message.id, std::string(message.result));
     if (message.kind == Message::Kind::kError) {
@@ -368,7 +388,7 @@ Task<void> Endpoint::serve_batch(Post& post, Body body) {
         if (!each) {
             std::string error;
             append_error(error, each.error().id ? &*each.error().id : nullptr, Era::kLegacy,
-                         each.error().error);
+                         with_token(each.error().error));
             answer->respond(std::move(error));
         } else if (asks) {
             RequestMeta meta = read_request_meta(each->params);
@@ -388,7 +408,9 @@ Task<void> Endpoint::serve_batch(Post& post, Body body) {
 Task<std::optional<Reply>> Endpoint::reply_of(net::HttpExchange& exchange,
                                               const ClientRequest& request, PostAnswer& answer) {
     const MethodKind kind = kind_of(request.method, Era::kLegacy);
-    if (kind == MethodKind::kNow) co_return methods_.answer(request);
+    const bool is_now = kind == MethodKind::kNow;
+    if (is_now && !request.session->runs(request.id)) co_return methods_.answer(request);
+    if (is_now) co_return id_in_use(request);
     if (kind == MethodKind::kOpening)
         co_return Reply::of_error(request,
                                   {.code = rpc_code::kInvalidRequest,
@@ -397,13 +419,10 @@ Task<std::optional<Reply>> Endpoint::reply_of(net::HttpExchange& exchange,
                                   400);
     if (kind != MethodKind::kCall) co_return Methods::unknown_method(request);
     const auto running = request.session->begin(request.id, loop_.executor());
-    if (!running && running.error().code == ErrorCode::kConflict)
-        co_return Reply::of_error(request, rpc_error(running.error(), rpc_code::kInvalidRequest),
-                                  400);
+    if (!running && running.error().code == ErrorCode::kConflict) co_return id_in_use(request);
     if (!running) {
-        std::string result;
-        append_error_result(result, running.error(), request.form());
-        co_return Reply::of_result(request, result);
+        const CallAnswer answer_now = answer_of_error(request, unplanned(request), running.error());
+        co_return answer_now.reply(request);
     }
     exchange.keep_running_when_caller_leaves();
     (*running)->signal = &exchange.canceller();

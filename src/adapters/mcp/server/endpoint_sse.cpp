@@ -66,7 +66,7 @@ Task<void> Endpoint::post_sse(net::HttpExchange& exchange, core::PrincipalRef pr
         if (!each) {
             const Refusal& why = each.error();
             std::string error;
-            append_error(error, why.id ? &*why.id : nullptr, Era::kLegacy, why.error);
+            append_error(error, why.id ? &*why.id : nullptr, Era::kLegacy, with_token(why.error));
             answer.respond(std::move(error));
         } else if (each->kind != Message::Kind::kRequest) {
             take_notification(*post.session, *each);

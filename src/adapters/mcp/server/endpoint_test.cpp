@@ -77,6 +77,44 @@ TEST_F(McpEndpoint, HeadersSayWhatAModernRequestSays) {
     EXPECT_THAT(other.body, HasSubstr(error_code(-32020)));
 }
 
+TEST_F(McpEndpoint, AFieldThatIsThereTwiceSaysNothing) {
+    const std::string body = modern_body("tools/call", R"("name":"echo")");
+    const std::string fields = modern_fields("tools/call", "echo");
+    for (const std::string_view twice :
+         {"Mcp-Name: other\r\n", "mcp-name: echo\r\n", "MCP-METHOD: tools/list\r\n",
+          "MCP-Protocol-Version: 2025-11-25\r\n", "Mcp-Param-A: 1\r\nmcp-param-a: 2\r\n"}) {
+        const Answer answer = ask("POST", fields + std::string(twice), body);
+        EXPECT_EQ(answer.status, 400) << twice;
+        EXPECT_THAT(answer.body, HasSubstr(error_code(-32020))) << twice;
+    }
+    EXPECT_EQ(ask("POST", fields + "Mcp-Session-Id: a\r\nMcp-Session-Id: b\r\n", body).status, 200);
+}
+
+TEST_F(McpEndpoint, ErrorsHaveTheirToken) {
+    const auto token = [](std::string_view code) {
+        return HasSubstr(fmt::format(R"("data":{{"code":"{}"}})", code));
+    };
+    EXPECT_THAT(modern("no/such").body, token("NOT_FOUND"));
+    EXPECT_THAT(modern("tools/list", R"("cursor":"x")").body, token("INVALID_ARGS"));
+    EXPECT_THAT(modern("prompts/get", R"("name":"p")", "p").body, token("INVALID_ARGS"));
+    EXPECT_THAT(modern("tools/call", R"("name":"none")", "none").body, token("TOOL_NOT_FOUND"));
+    EXPECT_THAT(modern("tools/call", R"("name":"echo")", "other").body, token("INVALID_ARGS"));
+    EXPECT_THAT(post("", "{").body, token("INVALID_ARGS"));
+    EXPECT_THAT(post("", request(1, "tools/list")).body, token("INVALID_ARGS"));
+    EXPECT_THAT(ask("GET", "").body, token("INVALID_ARGS"));
+}
+
+TEST_F(McpEndpoint, ACallWithAKeyThatCannotBeMeantIsNotRun) {
+    gate->open = true;
+    const std::string fields = modern_fields("tools/call", "gate");
+    for (const std::string_view meta :
+         {R"(,"crab/idempotencyKey":7)", R"(,"crab/idempotencyKey":"")", R"(,"crab/timeoutMs":0)"})
+        EXPECT_THAT(ask("POST", fields, modern_body("tools/call", R"("name":"gate")", meta)).body,
+                    HasSubstr(error_code(-32602)))
+            << meta;
+    EXPECT_EQ(gate->started, 0);
+}
+
 TEST_F(McpEndpoint, ParamHeadersOfASchemaAreChecked) {
     offer("zone", gate,
           R"({"type":"object","properties":{"r":{"type":"string","x-mcp-header":"Region"}}})");
@@ -151,6 +189,7 @@ TEST_F(McpEndpoint, ProgressMakesTheAnswerAStreamWithoutIds) {
     const std::string first = client->read_until("\"begun\"}");
     EXPECT_THAT(first, HasSubstr("Content-Type: text/event-stream"));
     EXPECT_THAT(first, HasSubstr("Cache-Control: no-cache, no-transform"));
+    EXPECT_THAT(first, HasSubstr("X-Accel-Buffering: no"));
     EXPECT_THAT(first, HasSubstr(R"("progressToken":"p","progress":1)"));
     gate->open = true;
     const std::string rest = client->read_until("\r\n0\r\n\r\n");

@@ -62,7 +62,8 @@ TEST_F(McpLegacyInquirer, OlderVersionsAreAskedInTheirForm) {
 TEST_F(McpLegacyInquirer, AnErrorOrAnAnswerThatDoesNotFitFailsTheQuestion) {
     for (const std::string_view answer :
          {R"("error":{"code":-1,"message":"no"})", R"("result":{"action":"accept","content":{}})",
-          R"("result":{"action":"perhaps"})"}) {
+          R"("result":{"action":"perhaps"})",
+          R"("result":{"action":"accept","content":{"n":"x","n":7}})"}) {
         const std::string session = open("2025-11-25", kForms);
         const auto client = call(session);
         client->read_until("\"required\":[\"n\"]}}}\n\n");

@@ -105,6 +105,21 @@ TEST_F(McpLegacySession, ASessionLivesOnEveryEventLoop) {
     EXPECT_EQ(gate->cancelled, 1);
 }
 
+TEST_F(McpLegacySession, AnIdThatStillRunsIsOfNoOtherRequest) {
+    const std::string session = open();
+    const auto client = begin("POST", std::string(kJson) + session, call(2, "gate"));
+    ASSERT_TRUE(until([&] { return gate->started == 1; }));
+    for (const std::string_view method : {"tools/list", "ping", "tools/call", "resources/read"}) {
+        const Answer answer = post(session, request(2, method, R"({"name":"echo","uri":"a:b"})"));
+        EXPECT_EQ(answer.status, 400) << method;
+        EXPECT_THAT(answer.body, HasSubstr(R"("error":{"code":-32600)")) << method;
+    }
+    EXPECT_EQ(post(session, request(3, "ping")).status, 200);
+    gate->open = true;
+    EXPECT_THAT(client->read_response(), HasSubstr("through the gate"));
+    EXPECT_EQ(post(session, request(2, "ping")).status, 200);
+}
+
 TEST_F(McpLegacySession, DeletingASessionCancelsItsCallsAndEndsItsStreams) {
     const std::string session = open();
     const auto events = begin("GET", std::string(kEvents) + session, {}, 1);

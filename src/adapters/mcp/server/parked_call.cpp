@@ -2,6 +2,7 @@
 
 #include "adapters/mcp/server/client_questions.hpp"
 #include "adapters/mcp/server/parked_open.hpp"
+#include "adapters/mcp/wire/error_form.hpp"
 #include "base/scope_exit.hpp"
 #include "core/pipeline/pipeline.hpp"
 #include "json/raw_parts.hpp"
@@ -19,9 +20,9 @@ namespace {
 /// For who repeats the last round of a call whose outcome was too large to be kept.
 CallAnswer outcome_not_kept() {
     return CallAnswer::of_error(
-        {.code = rpc_code::kInternalError,
-         .message = "the call has ended, and its outcome was too large to be kept",
-         .data = {}});
+        with_token({.code = rpc_code::kInternalError,
+                    .message = "the call has ended, and its outcome was too large to be kept",
+                    .data = {}}));
 }
 
 }  // namespace

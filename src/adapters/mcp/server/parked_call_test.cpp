@@ -2,6 +2,7 @@
 
 #include "adapters/mcp/server/test_support.hpp"
 
+#include "crypto/digest.hpp"
 #include "json/raw_parts.hpp"
 
 #include <gmock/gmock.h>
@@ -74,6 +75,19 @@ TEST_F(McpParkedCall, AQuestionEndsTheRequestAndItsRetryWithAnswersGoesOn) {
     EXPECT_THAT(call({.state = state, .responses = kAccept}), HasSubstr(kAccepted));
     EXPECT_EQ(host->asked, 1);
     EXPECT_EQ(host->ended, 1);
+}
+
+TEST_F(McpParkedCall, ALostReadIsAnErrorOfItsOwnMethod) {
+    const auto ann = core::principal_of("caller/ann");
+    const std::string owner = fmt::format("{}\n{}\nresources/read\na:b\n{}", ann->id,
+                                          ann->tenant.text(), crypto::sha256_hex("{}"));
+    const std::string given =
+        state.sealer.seal(SealedFor::kRequestState, owner, "gone 1", std::chrono::minutes(1));
+    const std::string body =
+        modern("resources/read", fmt::format(R"("uri":"a:b","requestState":"{}")", given), "a:b")
+            .body;
+    EXPECT_THAT(body, HasSubstr(R"("error":{"code":-32603)"));
+    EXPECT_THAT(body, HasSubstr(R"("data":{"code":"OUTCOME_UNKNOWN","uri":"a:b"})"));
 }
 
 TEST_F(McpParkedCall, WhoHasNotDeclaredItIsNotAsked) {

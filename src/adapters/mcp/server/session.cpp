@@ -54,6 +54,11 @@ Result<std::shared_ptr<RunningRequest>> Session::begin(const RequestId& id, cons
     return made;
 }
 
+bool Session::runs(const RequestId& id) const {
+    const std::scoped_lock lock(mutex_);
+    return running_.contains(id);
+}
+
 void Session::finish(const RequestId& id) {
     const std::scoped_lock lock(mutex_);
     running_.erase(id);

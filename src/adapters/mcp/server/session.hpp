@@ -88,6 +88,8 @@ public:
         return principal.id == facts_.principal && principal.tenant.text() == facts_.tenant;
     }
 
+    /// Whether a request with this id runs.
+    bool runs(const RequestId& id) const;
     void set_log_level(std::string level);
     std::string log_level() const;
 

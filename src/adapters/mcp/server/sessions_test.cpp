@@ -56,6 +56,18 @@ TEST_F(McpSessions, OfTooManyBusyOnesTheOldestEnds) {
     EXPECT_EQ(sessions.size(), 3u);
 }
 
+TEST_F(McpSessions, ASessionRunsSoManyCallsAtOnce) {
+    const auto session = open(ann);
+    asio::io_context loop;
+    const Executor nowhere = loop.get_executor();
+    for (int i = 0; i < 256; ++i) ASSERT_TRUE(session->begin(RequestId(i), nowhere));
+    EXPECT_EQ(session->begin(RequestId(7), nowhere).error().code, ErrorCode::kConflict);
+    EXPECT_EQ(session->begin(RequestId(256), nowhere).error().code, ErrorCode::kRateLimited);
+    session->finish(RequestId(7));
+    EXPECT_FALSE(session->runs(RequestId(7)));
+    EXPECT_TRUE(session->begin(RequestId("7"), nowhere)) << "another one: a text";
+}
+
 TEST_F(McpSessions, AnIdleSessionEndsUnlessSomethingIsUnderWay) {
     const auto idle = open(ann), busy = open(ann);
     const Session::Use use(busy);

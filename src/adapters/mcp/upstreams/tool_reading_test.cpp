@@ -65,6 +65,23 @@ TEST(McpToolReading, TupleItemsCompileAsDraftSevenAndStayAsTheyAre) {
     EXPECT_FALSE(compiled.is_valid(parser.parse(R"({"p":["x"]})").value().element()));
 }
 
+TEST(McpToolReading, IconsAreOfTheWebOrSmall) {
+    const auto reading = read(
+        {entry(R"("icons":[{"src":"https://a/i.png"},{"src":"http://a/i"},{"src":"javascript:x"},)"
+               R"({"src":"file:///i"},{"src":"data:image/png;base64,AA=="},{"src":"data:,)" +
+               std::string(64 << 10, 'x') + R"("},{"type":"none"}])")});
+    EXPECT_EQ(only(reading).front_members,
+              R"({"icons":[{"src":"https://a/i.png"},{"src":"data:image/png;base64,AA=="}]})");
+    EXPECT_EQ(only(read({entry(R"("icons":[{"src":"http://a/i"}])")})).front_members, "");
+}
+
+TEST(McpToolReading, ASchemaHasASize) {
+    const auto reading = read({entry(R"("outputSchema":{"type":"object","x":")" +
+                                     std::string(std::size_t{1} << 20, 'x') + "\"}")});
+    EXPECT_TRUE(reading.tools.empty());
+    EXPECT_THAT(reading.left_out.at(0).reason, HasSubstr("larger than 1 MiB"));
+}
+
 TEST(McpToolReading, ANetworkReferenceIsNotFetched) {
     const auto reading =
         read({R"({"name":"t","inputSchema":{"type":"object","$ref":"https://example.com/s"}})"});

@@ -67,6 +67,17 @@ RpcError rpc_error(const Error& error, std::int64_t code, std::string_view uri) 
     return out;
 }
 
+RpcError with_token(RpcError error) {
+    if (!error.data.empty()) return error;
+    const bool is_internal = error.code == rpc_code::kInternalError;
+    const bool is_unknown = error.code == rpc_code::kMethodNotFound;
+    const ErrorCode code = is_internal  ? ErrorCode::kInternal
+                           : is_unknown ? ErrorCode::kNotFound
+                                        : ErrorCode::kInvalidArgs;
+    json::Writer(error.data).begin_object().key("code").string(token_of(code)).end_object();
+    return error;
+}
+
 RpcError resource_not_found(std::string_view uri, std::string message, Revision revision) {
     return rpc_error(Error{.code = ErrorCode::kNotFound, .message = std::move(message)},
                      features_of(revision).resource_not_found, uri);

@@ -29,6 +29,9 @@ ErrorForm form_of(ErrorCode code);
 /// about a resource.
 RpcError rpc_error(const Error& error, std::int64_t code = rpc_code::kInvalidParams,
                    std::string_view uri = {});
+/// The same error with a token in `data` if that is empty; for the gateway's own ones, not for
+/// those that an upstream has made.
+RpcError with_token(RpcError error);
 /// -32602 or, for legacy clients, -32002.
 RpcError resource_not_found(std::string_view uri, std::string message, Revision revision);
 

@@ -46,7 +46,7 @@ PostReading meaning_of(const PostContext& context, const RevisionSet& enabled) {
         case NamedSession::kNone: break;
     }
     if (context.is_initialize) return {.meaning = PostMeaning::kOpening};
-    if (header && !named) return refuse_version(*header, enabled);
+    if (header && !(named && enabled.contains(*named))) return refuse_version(*header, enabled);
     return refuse(400, rpc_code::kInvalidRequest,
                   "no session: open one with `initialize`, or name protocolVersion in `_meta`");
 }

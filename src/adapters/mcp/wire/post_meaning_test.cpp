@@ -55,6 +55,16 @@ TEST(McpPostMeaning, ALiveSessionTakesItsOwnVersionOrNone) {
     }
 }
 
+TEST(McpPostMeaning, AVersionThatIsNotEnabledIsUnknown) {
+    const Revision only[] = {Revision::k2025_11_25};
+    const auto code = [&](std::string_view version) {
+        return meaning_of({.version_header = version}, RevisionSet(only)).error.code;
+    };
+    EXPECT_EQ(code("2025-11-25"), -32600);
+    EXPECT_EQ(code("2025-06-18"), -32022);
+    EXPECT_EQ(code("1900-01-01"), -32022);
+}
+
 TEST(McpPostMeaning, ASessionThatIsNotThereIsNotFound) {
     for (const bool initialize : {false, true})
         expect_refused({.is_initialize = initialize, .session = NamedSession::kUnknown}, 404,

@@ -1,6 +1,7 @@
 #include "adapters/mcp/wire/request_headers.hpp"
 
 #include "adapters/mcp/wire/header_value.hpp"
+#include "net/codec/http_text.hpp"
 
 #include <fmt/format.h>
 
@@ -31,6 +32,19 @@ std::string_view named_param(std::string_view method) {
     if (method == "resources/read") return "uri";
     if (method == "tasks/get" || method == "tasks/update" || method == "tasks/cancel")
         return "taskId";
+    return {};
+}
+
+std::expected<void, std::string> check_fields_once(const net::HeaderList& fields) {
+    constexpr std::string_view kOwn = "mcp-";
+    for (const net::HttpHeader& field : fields) {
+        if (field.name.size() <= kOwn.size() ||
+            !equals_lower(field.name.substr(0, kOwn.size()), kOwn))
+            continue;
+        const std::string name = lower_case(field.name);
+        if (name != "mcp-session-id" && fields.count(name) > 1)
+            return std::unexpected(fmt::format("header {} is there twice", field.name));
+    }
     return {};
 }
 

@@ -2,6 +2,7 @@
 
 #include "adapters/mcp/wire/header_params.hpp"
 #include "json/element.hpp"
+#include "net/codec/http_head.hpp"
 
 #include <expected>
 #include <optional>
@@ -19,6 +20,10 @@ inline constexpr std::string_view kNameHeader = "Mcp-Name";
 /// The member of `params` that `Mcp-Name` repeats; empty for methods that need no such header.
 std::string_view named_param(std::string_view method);
 
+/// Errors: a sentence for -32020 when one of MCP's fields is there twice, of which who stands
+/// between the client and here could take the other one. `Mcp-Session-Id` means nothing to modern
+/// requests.
+std::expected<void, std::string> check_fields_once(const net::HeaderList& fields);
 /// Errors: a sentence for -32020 when `Mcp-Method` is missing, malformed, or not `method` in the
 /// same case.
 std::expected<void, std::string> check_method_header(std::optional<std::string_view> header,
