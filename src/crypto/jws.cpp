@@ -1,5 +1,6 @@
 #include "crypto/jws.hpp"
 
+#include "crypto/ecdsa_form.hpp"
 #include "crypto/openssl_types.hpp"
 #include "crypto/signature.hpp"
 
@@ -9,7 +10,6 @@
 
 #include <openssl/bn.h>
 #include <openssl/core_names.h>
-#include <openssl/ecdsa.h>
 #include <openssl/evp.h>
 #include <openssl/param_build.h>
 #include <openssl/rsa.h>
@@ -46,7 +46,6 @@ constexpr std::array<Curve, 3> kCurves{{{"P-256", JwsKey::Kind::kP256, 32},
 struct FreeBuilder {
     void operator()(OSSL_PARAM_BLD* builder) const { OSSL_PARAM_BLD_free(builder); }
     void operator()(OSSL_PARAM* params) const { OSSL_PARAM_free(params); }
-    void operator()(ECDSA_SIG* signature) const { ECDSA_SIG_free(signature); }
 };
 using Builder = std::unique_ptr<OSSL_PARAM_BLD, FreeBuilder>;
 
@@ -103,21 +102,6 @@ bool is_pss(JwsAlgorithm algorithm) {
 std::size_t coordinate_size(JwsKey::Kind kind) {
     const auto* const curve = std::ranges::find(kCurves, kind, &Curve::kind);
     return curve == kCurves.end() ? 0 : curve->bytes;
-}
-
-/// r and s, each of `half` bytes, as OpenSSL wants them; empty when they are none.
-std::string to_der(std::string_view pair, std::size_t half) {
-    if (pair.size() != 2 * half) return {};
-    const std::unique_ptr<ECDSA_SIG, FreeBuilder> signature(ECDSA_SIG_new());
-    Owned<BIGNUM> r = number(pair.substr(0, half)), s = number(pair.substr(half));
-    if (!signature || ECDSA_SIG_set0(signature.get(), r.get(), s.get()) != 1) return {};
-    r.release(), s.release();
-    unsigned char* der = nullptr;
-    const int size = i2d_ECDSA_SIG(signature.get(), &der);
-    if (size <= 0) return {};
-    std::string result(reinterpret_cast<char*>(der), static_cast<std::size_t>(size));
-    OPENSSL_free(der);
-    return result;
 }
 
 bool verify_form(EVP_PKEY* key, JwsAlgorithm algorithm, std::string_view message,
@@ -219,7 +203,7 @@ bool JwsKey::verify(JwsAlgorithm algorithm, std::string_view message,
                     std::string_view signature) const {
     if (!fits(algorithm)) return false;
     const std::size_t half = coordinate_size(kind_);
-    const std::string form = half != 0 ? to_der(signature, half) : std::string(signature);
+    const std::string form = half != 0 ? ecdsa_to_der(signature, half) : std::string(signature);
     const bool good = !form.empty() && verify_form(key_.get(), algorithm, message, form);
     if (!good) forget_openssl_errors();
     return good;

@@ -1,11 +1,8 @@
 #include "crypto/signature.hpp"
 
+#include "crypto/ecdsa_form.hpp"
 #include "crypto/openssl_types.hpp"
 
-#include <memory>
-
-#include <openssl/bn.h>
-#include <openssl/ecdsa.h>
 #include <openssl/evp.h>
 #include <openssl/x509.h>
 
@@ -13,11 +10,6 @@ namespace crab::crypto {
 namespace {
 
 constexpr std::size_t kHalf = 32;   // of a signature
-
-struct FreeEcdsa {
-    void operator()(ECDSA_SIG* signature) const { ECDSA_SIG_free(signature); }
-};
-using OwnedEcdsa = std::unique_ptr<ECDSA_SIG, FreeEcdsa>;
 
 const std::uint8_t* bytes(std::string_view text) {
     return reinterpret_cast<const std::uint8_t*>(text.data());
@@ -31,33 +23,6 @@ Owned<EVP_PKEY> parse(std::string_view der) {
         return nullptr;
     }
     return key;
-}
-
-/// r and s as OpenSSL wants them; empty when they are none.
-std::string to_der(std::string_view pair) {
-    OwnedEcdsa signature(ECDSA_SIG_new());
-    Owned<BIGNUM> r(BN_bin2bn(bytes(pair), kHalf, nullptr)),
-        s(BN_bin2bn(bytes(pair) + kHalf, kHalf, nullptr));
-    if (!signature || !r || !s || ECDSA_SIG_set0(signature.get(), r.get(), s.get()) != 1) return {};
-    r.release(), s.release();
-    unsigned char* der = nullptr;
-    const int size = i2d_ECDSA_SIG(signature.get(), &der);
-    if (size <= 0) return {};
-    std::string result(reinterpret_cast<char*>(der), static_cast<std::size_t>(size));
-    OPENSSL_free(der);
-    return result;
-}
-
-std::string from_der(std::string_view der) {
-    const unsigned char* at = bytes(der);
-    const OwnedEcdsa signature(d2i_ECDSA_SIG(nullptr, &at, static_cast<long>(der.size())));
-    std::string pair(2 * kHalf, '\0');
-    auto* const out = reinterpret_cast<unsigned char*>(pair.data());
-    require_openssl(
-        signature && BN_bn2binpad(ECDSA_SIG_get0_r(signature.get()), out, kHalf) == kHalf &&
-            BN_bn2binpad(ECDSA_SIG_get0_s(signature.get()), out + kHalf, kHalf) == kHalf,
-        "an ECDSA signature failed");
-    return pair;
 }
 
 const EVP_MD* digest_of(KeyKind kind) { return kind == KeyKind::kP256 ? EVP_sha256() : nullptr; }
@@ -85,7 +50,7 @@ bool verify(const PublicKey& key, std::string_view message, std::string_view sig
         return false;
     const auto public_key = parse(key.der);
     const std::string form =
-        key.kind == KeyKind::kP256 ? to_der(signature) : std::string(signature);
+        key.kind == KeyKind::kP256 ? ecdsa_to_der(signature, kHalf) : std::string(signature);
     const Owned<EVP_MD_CTX> context(EVP_MD_CTX_new());
     const bool good = public_key && context && !form.empty() &&
                       EVP_DigestVerifyInit(context.get(), nullptr, digest_of(key.kind), nullptr,
@@ -109,7 +74,7 @@ std::string sign(const PrivateKey& key, std::string_view message) {
                            bytes(message), message.size()) == 1,
         "a signature failed");
     signature.resize(size);
-    return kind == KeyKind::kP256 ? from_der(signature) : signature;
+    return kind == KeyKind::kP256 ? ecdsa_from_der(signature, kHalf) : signature;
 }
 
 }  // namespace crab::crypto
