@@ -8,6 +8,11 @@
 
 namespace crab {
 
+/// The bytes of a text.
+inline std::span<const std::uint8_t> bytes_of(std::string_view text) {
+    return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
 /// Lower-case hexadecimal.
 std::string to_hex(std::span<const std::uint8_t> bytes);
 /// Either case; nothing for odd lengths and other characters.

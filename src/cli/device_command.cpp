@@ -42,8 +42,8 @@ constexpr Milliseconds kVouchTimeout{2'000};
 void vouch(const Target& target, const std::string& code, const std::string& public_key) {
     Result<AdminClient> client = AdminClient::make(target);
     if (!client) return;
-    const auto request = json::Value::object(
-        {{"code", code}, {"public_key", to_base64(crypto::bytes_of(public_key))}});
+    const auto request =
+        json::Value::object({{"code", code}, {"public_key", to_base64(bytes_of(public_key))}});
     if (!accepted(client->post("/v1/admin/devices/vouch", request,
                                RealClock().steady_now() + kVouchTimeout)))
         return;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "base/encoding.hpp"
+
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -10,11 +12,6 @@
 namespace crab::crypto {
 
 using Sha256Digest = std::array<std::uint8_t, 32>;
-
-/// The bytes of a text.
-inline std::span<const std::uint8_t> bytes_of(std::string_view text) {
-    return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
-}
 
 /// FIPS 180-4.
 Sha256Digest sha256(std::span<const std::uint8_t> bytes);

@@ -36,7 +36,7 @@ std::string member(const net::ClientResponse& response, std::string_view name) {
     return value != nullptr && value->as_string() != nullptr ? *value->as_string() : std::string();
 }
 
-std::string base64(std::string_view bytes) { return to_base64(crypto::bytes_of(bytes)); }
+std::string base64(std::string_view bytes) { return to_base64(bytes_of(bytes)); }
 
 /// Whether the gateway may answer better later.
 std::unexpected<Error> refusal(const net::ClientResponse& response) {

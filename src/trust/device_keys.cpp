@@ -34,8 +34,7 @@ DeviceKeys::DeviceKeys(Tokens& tokens, const Clock& clock)
     : tokens_(tokens), clock_(clock), secret_(random_secret()) {}
 
 std::string DeviceKeys::seal(std::string_view time_and_random) const {
-    return to_hex(crypto::hmac_sha256(secret_, crypto::bytes_of(time_and_random)))
-        .substr(0, kSealChars);
+    return to_hex(crypto::hmac_sha256(secret_, bytes_of(time_and_random))).substr(0, kSealChars);
 }
 
 std::string DeviceKeys::challenge() {

@@ -1,5 +1,6 @@
 #include "store/sqlite/outcome_columns.hpp"
 
+#include "base/encoding.hpp"
 #include "json/parser.hpp"
 #include "json/writer.hpp"
 
@@ -8,9 +9,6 @@
 namespace crab::store::sqlite {
 namespace {
 
-std::span<const std::uint8_t> bytes_of(std::string_view text) {
-    return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
-}
 std::string text_of(std::span<const std::uint8_t> bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }

@@ -125,7 +125,7 @@ Result<void> TokenStoreSqlite::insert(const trust::TokenRecord& token,
             " VALUES (?, ?, ?, nullif(?, ''), ?, ?, ?, ?, ?, ?, nullif(?, ''), ?)",
             token.id, token.hash_hex, token.name, token.device, token.roles.to_text(),
             to_lines(token.tenants), token.created_at, token.expires_at, token.revoked_at,
-            token.last_used_at, to_hex(crypto::bytes_of(token.public_key)), token.caller);
+            token.last_used_at, to_hex(bytes_of(token.public_key)), token.caller);
     });
 }
 

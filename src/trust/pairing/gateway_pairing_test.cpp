@@ -231,7 +231,7 @@ TEST_F(GatewayPairingTest, AWrongPlaintextOrChallengeAborts) {
     expect_refusal(ended_when_signed<PairChallengeResponse>([](PairChallengeResponse& response) {
                        // "encoded again"
                        response.challenge_plaintext =
-                           to_base64(crypto::bytes_of(response.challenge_plaintext));
+                           to_base64(bytes_of(response.challenge_plaintext));
                    }),
                    PairingCode::kChallengeFailed);
     expect_refusal(ended_when_signed<PairChallengeResponse>(

@@ -6,8 +6,6 @@
 namespace crab::trust {
 namespace {
 
-using crypto::bytes_of;
-
 template <class Message>
 CanonicalWriter begun(const Message& message) {
     CanonicalWriter out;

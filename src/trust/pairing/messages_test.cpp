@@ -8,8 +8,6 @@
 namespace crab::trust {
 namespace {
 
-using crypto::bytes_of;
-
 template <class Message>
 void expect_vector(const crypto::Ed25519Key& key, const Message& message, std::size_t size,
                    std::string_view signature) {

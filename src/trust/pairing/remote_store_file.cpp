@@ -104,7 +104,7 @@ std::string RemoteStoreFile::to_text(const State& state) {
     json::Value& nonces = file.set("nonces", json::Value::array());
     for (const auto& [nonce, at] : state.nonces) {
         nonces.push_back(json::Value::object(
-            {{"nonce", to_base64(crypto::bytes_of(nonce))}, {"seen_at_ms", to_unix_ms(at)}}));
+            {{"nonce", to_base64(bytes_of(nonce))}, {"seen_at_ms", to_unix_ms(at)}}));
     }
     return file.dump() + '\n';
 }

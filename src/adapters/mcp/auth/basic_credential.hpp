@@ -15,7 +15,7 @@ namespace crab::mcp {
 inline std::string basic_credential(std::string_view client, const Secret<std::string>& secret) {
     const std::string pair =
         net::percent_encode(client) + ":" + net::percent_encode(secret.reveal());
-    return "Basic " + to_base64(crypto::bytes_of(pair));
+    return "Basic " + to_base64(bytes_of(pair));
 }
 
 }  // namespace crab::mcp
