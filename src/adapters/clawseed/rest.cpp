@@ -1,6 +1,7 @@
 // The REST surface of docs/protocols/clawseed.md, section 8: pairing, tools, status, webhooks.
 
 #include "adapters/clawseed/front.hpp"
+#include "adapters/clawseed/store_error.hpp"
 #include "base/encoding.hpp"
 #include "base/error_kind.hpp"
 #include "base/scope_exit.hpp"
@@ -48,10 +49,6 @@ void append_session(json::Writer& writer, const core::ChatSession& session) {
     if (!session.name.empty()) writer.key("name").string_lossy(session.name);
     if (!session.persona.empty()) writer.key("persona").string_lossy(session.persona);
     writer.end_object();
-}
-
-void respond_store_error(net::HttpExchange& exchange, const Error& error) {
-    exchange.respond_error(503, token_of(error.code), error.message);
 }
 
 /// The target of a webhook's turn: nobody reads its frames.

@@ -2,6 +2,7 @@
 // it.
 
 #include "adapters/clawseed/front.hpp"
+#include "adapters/clawseed/store_error.hpp"
 #include "base/scope_exit.hpp"
 #include "base/task/waiter.hpp"
 #include "json/display_name.hpp"
@@ -25,10 +26,6 @@ std::string_view name_of(ChatState state) {
         case ChatState::kError: return "error";
     }
     return "idle";
-}
-
-void respond_store_error(net::HttpExchange& exchange, const Error& error) {
-    exchange.respond_error(503, token_of(error.code), error.message);
 }
 
 /// Those members of a stored object that it has; an empty text has none.
