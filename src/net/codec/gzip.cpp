@@ -1,5 +1,7 @@
 #include "net/codec/gzip.hpp"
 
+#include "net/codec/zlib_input.hpp"
+
 #include <zlib.h>
 
 #include <algorithm>
@@ -34,11 +36,6 @@ struct Deflater {
     ~Deflater() { deflateEnd(&stream); }
     z_stream stream{};
 };
-
-void set_input(z_stream& stream, std::string_view bytes) {
-    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-    stream.avail_in = static_cast<uInt>(bytes.size());
-}
 
 void set_room(z_stream& stream, std::string& out, std::size_t used) {
     stream.next_out = reinterpret_cast<Bytef*>(out.data() + used);

@@ -1,5 +1,7 @@
 #include "net/codec/websocket_deflate.hpp"
 
+#include "net/codec/zlib_input.hpp"
+
 #include <zlib.h>
 
 #include <algorithm>
@@ -19,11 +21,6 @@ void end_deflate(z_stream_s* stream) {
 void end_inflate(z_stream_s* stream) {
     inflateEnd(stream);
     delete stream;
-}
-
-void set_input(z_stream& stream, std::string_view bytes) {
-    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-    stream.avail_in = static_cast<uInt>(bytes.size());
 }
 
 // Lets `step` write behind out.size() until it leaves room, doubling the room up to `max_bytes`;
