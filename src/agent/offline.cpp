@@ -3,6 +3,7 @@
 #include "agent/history.hpp"
 #include "agent/tool_batch.hpp"
 #include "agent/tool_output.hpp"
+#include "base/ascii.hpp"
 #include "base/cut_text.hpp"
 #include "json/value.hpp"
 
@@ -19,13 +20,6 @@ constexpr std::string_view kNoModel =
     "How to configure a model: docs/how_to/chat_with_a_model.md";
 constexpr Milliseconds kLongest{600'000};
 
-std::string_view trimmed(std::string_view text) {
-    constexpr std::string_view kSpace = " \t\r\n";
-    const std::size_t first = text.find_first_not_of(kSpace);
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
-}
-
 }  // namespace
 
 std::string Offline::list_tools(const ToolAccess& access) {
@@ -41,7 +35,7 @@ std::string Offline::list_tools(const ToolAccess& access) {
 Task<Result<std::string>> Offline::call_tool(const ToolAccess& access, std::string_view rest,
                                              std::size_t output_bytes, core::TurnEvents& events) {
     const std::string_view name = rest.substr(0, rest.find_first_of(" \t\r\n{"));
-    const std::string_view args = trimmed(rest.substr(name.size()));
+    const std::string_view args = crab::trim(rest.substr(name.size()), kWhiteSpace);
     if (name.empty())
         co_return fail(ErrorCode::kInvalidArgs, "/tool needs a name: /tool NAME {json}");
     const auto parsed = json::Value::parse(args.empty() ? "{}" : args);
@@ -65,7 +59,7 @@ Task<Result<std::string>> Offline::call_tool(const ToolAccess& access, std::stri
 }
 
 Task<Result<std::string>> Offline::run(core::TurnRequest request, core::TurnEvents& events) {
-    const std::string_view asked = trimmed(request.content);
+    const std::string_view asked = crab::trim(request.content, kWhiteSpace);
     auto agent = agents_->find(request.persona);
     if (!agent) co_return fail(std::move(agent.error()));
     const ToolAccess access(request, **agent);
@@ -73,8 +67,8 @@ Task<Result<std::string>> Offline::run(core::TurnRequest request, core::TurnEven
     if (asked == "/tools") {
         answer = list_tools(access);
     } else if (asked == "/tool" || asked.starts_with("/tool ")) {
-        answer =
-            co_await call_tool(access, trimmed(asked.substr(5)), (*agent)->output_bytes, events);
+        answer = co_await call_tool(access, crab::trim(asked.substr(5), kWhiteSpace),
+                                    (*agent)->output_bytes, events);
     }
     if (answer) events.on_chunk(*answer);
     co_return answer;

@@ -32,10 +32,12 @@ constexpr bool equals_lower(std::string_view text, std::string_view lower) {
     return true;
 }
 
-/// Without spaces and tabs at either end.
-constexpr std::string_view trim(std::string_view text) {
-    while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-    while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+inline constexpr std::string_view kWhiteSpace = " \t\r\n";
+
+/// Without any of `blanks` at either end.
+constexpr std::string_view trim(std::string_view text, std::string_view blanks = " \t") {
+    while (!text.empty() && blanks.contains(text.front())) text.remove_prefix(1);
+    while (!text.empty() && blanks.contains(text.back())) text.remove_suffix(1);
     return text;
 }
 

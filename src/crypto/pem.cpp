@@ -1,27 +1,17 @@
 #include "crypto/pem.hpp"
 
+#include "base/ascii.hpp"
 #include "base/encoding.hpp"
 #include "crypto/digest.hpp"
 
 #include <fmt/format.h>
 
 namespace crab::crypto {
-namespace {
-
-constexpr std::string_view kSpace = " \t\r\n";
-
-std::string_view trimmed(std::string_view text) {
-    const std::size_t first = text.find_first_not_of(kSpace);
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
-}
-
-}  // namespace
 
 Result<std::string> decode_pem(std::string_view text, std::string_view label) {
     const std::string begin = fmt::format("-----BEGIN {}-----", label);
     const std::string end = fmt::format("-----END {}-----", label);
-    std::string_view body = trimmed(text);
+    std::string_view body = trim(text, kWhiteSpace);
     if (body.size() < begin.size() + end.size() || !body.starts_with(begin) ||
         !body.ends_with(end)) {
         return fail(ErrorCode::kInvalidArgs,
@@ -31,7 +21,7 @@ Result<std::string> decode_pem(std::string_view text, std::string_view label) {
     std::string base64;
     base64.reserve(body.size());
     for (const char c : body) {
-        if (kSpace.find(c) == std::string_view::npos) base64 += c;
+        if (!kWhiteSpace.contains(c)) base64 += c;
     }
     auto bytes = from_base64(base64);
     if (!bytes || bytes->empty())

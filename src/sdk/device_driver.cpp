@@ -1,5 +1,6 @@
 #include "sdk/device_driver.hpp"
 
+#include "base/ascii.hpp"
 #include "net/codec/url.hpp"
 #include "sdk/answer_bytes.hpp"
 #include "sdk/private_file.hpp"
@@ -16,12 +17,6 @@ namespace {
 std::string host_name() {
     char name[256] = {};
     return ::gethostname(name, sizeof name - 1) == 0 ? name : "device";
-}
-
-std::string trimmed(std::string text) {
-    const std::size_t end = text.find_last_not_of(" \t\r\n");
-    text.erase(end == std::string::npos ? 0 : end + 1);
-    return text;
 }
 
 }  // namespace
@@ -245,7 +240,7 @@ std::expected<std::string, DeviceEnd> DeviceDriver::find_token(TokenNeed need) {
     auto kept = read_private_file(options_.token_file);
     if (!kept && kept.error().code != ErrorCode::kNotFound)
         return std::unexpected(DeviceEnd{DeviceEnd::Reason::kInvalid, kept.error().message});
-    const std::string credential = trimmed(std::move(kept).value_or(""));
+    const std::string credential(trim(std::move(kept).value_or(""), kWhiteSpace));
     identity_ = DeviceIdentity::parse(credential);
     return identity_ ? prove_identity() : credential;
 }

@@ -1,17 +1,13 @@
 #include "adapters/cetp/key_file.hpp"
 
+#include "base/ascii.hpp"
+
 #include <simdjson.h>
 
 #include <fmt/format.h>
 
 namespace crab::cetp {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-    const std::size_t begin = text.find_first_not_of(" \t\r");
-    if (begin == text.npos) return {};
-    return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
-}
 
 std::string unescaped(std::string_view value) {
     std::string out;
@@ -43,7 +39,7 @@ Result<KeyFile> KeyFile::parse(std::string_view text) {
     Entries* group = nullptr;
     for (std::size_t number = 1; !text.empty(); ++number) {
         const std::size_t end = text.find('\n');
-        const std::string_view line = trimmed(text.substr(0, end));
+        const std::string_view line = trim(text.substr(0, end), kWhiteSpace);
         text = end == text.npos ? std::string_view() : text.substr(end + 1);
         if (line.empty() || line.front() == '#') continue;
         if (line.front() == '[') {
@@ -54,13 +50,14 @@ Result<KeyFile> KeyFile::parse(std::string_view text) {
             continue;
         }
         const std::size_t equals = line.find('=');
-        const std::string_view key = trimmed(line.substr(0, equals));
+        const std::string_view key = trim(line.substr(0, equals), kWhiteSpace);
         if (equals == line.npos || key.empty())
             return fail(ErrorCode::kInvalidArgs, fmt::format("line {}: write Key=Value", number));
         if (group == nullptr)
             return fail(ErrorCode::kInvalidArgs,
                         fmt::format("line {}: a key before the first group", number));
-        group->insert_or_assign(std::string(key), unescaped(trimmed(line.substr(equals + 1))));
+        group->insert_or_assign(std::string(key),
+                                unescaped(trim(line.substr(equals + 1), kWhiteSpace)));
     }
     return file;
 }

@@ -1,18 +1,13 @@
 #include "adapters/clawseed/title.hpp"
 
+#include "base/ascii.hpp"
+
 namespace crab::clawseed {
 namespace {
 
 constexpr std::size_t kMost = 60;
-constexpr std::string_view kSpace = " \t\r";
 
 bool continues_a_character(char c) { return (static_cast<unsigned char>(c) & 0xC0u) == 0x80u; }
-
-std::string_view trimmed(std::string_view text) {
-    const std::size_t first = text.find_first_not_of(kSpace);
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
-}
 
 }  // namespace
 
@@ -20,7 +15,7 @@ std::string title_from(std::string_view question) {
     std::string_view line;
     while (line.empty() && !question.empty()) {
         const std::size_t end = question.find('\n');
-        line = trimmed(question.substr(0, end));
+        line = trim(question.substr(0, end), kWhiteSpace);
         question = end == std::string_view::npos ? std::string_view() : question.substr(end + 1);
     }
     constexpr std::string_view kMore = "…";
@@ -29,7 +24,7 @@ std::string title_from(std::string_view question) {
     while (cut > 0 && continues_a_character(line[cut])) --cut;
     const std::size_t space = line.substr(0, cut + 1).find_last_of(' ');
     if (space != std::string_view::npos && space > cut / 2) cut = space;
-    return std::string(trimmed(line.substr(0, cut))) + std::string(kMore);
+    return std::string(trim(line.substr(0, cut), kWhiteSpace)) + std::string(kMore);
 }
 
 }  // namespace crab::clawseed

@@ -1,5 +1,6 @@
 #include "cli/output/question_text.hpp"
 
+#include "base/ascii.hpp"
 #include "cli/output/pretty_json.hpp"
 #include "cli/output/terminal.hpp"
 #include "json/unicode.hpp"
@@ -13,13 +14,6 @@ namespace crab::cli {
 namespace {
 
 constexpr std::size_t kMostAnswer = 1'000;   // characters, as the protocol has it
-constexpr std::string_view kBlank = " \t\r";
-
-std::string_view trimmed(std::string_view line) {
-    const std::size_t begin = line.find_first_not_of(kBlank);
-    return begin == line.npos ? std::string_view()
-                              : line.substr(begin, line.find_last_not_of(kBlank) + 1 - begin);
-}
 
 /// The option that a word means: its number, or its label or id as it stands there.
 const json::Value* find_option(const json::Value::Items& options, std::string_view word) {
@@ -93,7 +87,7 @@ std::string_view question_choices(const json::Value& request) {
 
 std::optional<json::Value> parse_question_answer(const json::Value& request,
                                                  std::string_view line) {
-    line = trimmed(line);
+    line = trim(line, kWhiteSpace);
     const bool refused =
         text_of(request, "kind") == "confirm" && (line == "n" || line == "N" || line == "no");
     if (line.empty() || refused) return question_response(request, "declined");
