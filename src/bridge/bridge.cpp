@@ -3,6 +3,7 @@
 #include "base/exception_text.hpp"
 #include "base/log.hpp"
 #include "bridge/record_folders.hpp"
+#include "net/loop/loop_thread.hpp"
 #include "sdk/private_file.hpp"
 
 #include <algorithm>
@@ -46,7 +47,7 @@ crab::DeviceOptions Bridge::with_events(crab::DeviceOptions options) {
 }
 
 DeviceEnd Bridge::run() {
-    thread_ = std::thread([this] { loop_.run(); });
+    net::LoopThread thread(loop_);
     loop_.post([this] { start(); });
     first_set_.get_future().wait();  // so that the first list is a whole one
     DeviceEnd end{DeviceEnd::Reason::kStopped, "stopped"};
@@ -64,7 +65,7 @@ DeviceEnd Bridge::run() {
             });
         });
     });
-    thread_.join();
+    thread.join();
     std::error_code ignored;
     std::filesystem::remove(paths_.status, ignored);
     return end;

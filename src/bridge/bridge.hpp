@@ -17,7 +17,6 @@
 #include <memory>
 #include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace crab::bridge {
@@ -83,7 +82,6 @@ private:
     std::atomic<bool> stopping_ = false;
     std::unique_ptr<TaskGroup> tasks_;
     Notifications notifications_;
-    std::thread thread_;
 };
 
 }  // namespace crab::bridge

@@ -6,6 +6,7 @@
 #include "net/codec/url.hpp"
 #include "net/http/dialer.hpp"
 #include "net/loop/event_loop.hpp"
+#include "net/loop/loop_thread.hpp"
 
 #include <array>
 #include <condition_variable>
@@ -13,7 +14,7 @@
 #include <deque>
 #include <future>
 #include <mutex>
-#include <thread>
+#include <optional>
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -104,14 +105,14 @@ struct ChatLink::State {
     RealClock clock;
     net::EventLoop loop{clock};
     std::shared_ptr<Inbox> inbox = std::make_shared<Inbox>();
-    std::thread thread;
+    std::optional<net::LoopThread> thread;
 
     /// Signals are for the thread that waits at the terminal.
     void start() {
         sigset_t all, before;
         sigfillset(&all);
         ::pthread_sigmask(SIG_BLOCK, &all, &before);
-        thread = std::thread([this] { loop.run(); });
+        thread.emplace(loop);
         ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     }
     ~State() {
@@ -120,7 +121,7 @@ struct ChatLink::State {
             // The close frame leaves at the end of the iteration.
             loop.post([this] { loop.stop(); });
         });
-        if (thread.joinable()) thread.join();
+        if (thread) thread->join();
     }
 };
 

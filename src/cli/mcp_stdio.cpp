@@ -1,5 +1,6 @@
 #include "cli/mcp_stdio.hpp"
 
+#include "base/doubling_delay.hpp"
 #include "base/task/spawn.hpp"
 #include "base/task/waiter.hpp"
 #include "cli/commands.hpp"
@@ -9,6 +10,7 @@
 #include "net/codec/sse.hpp"
 #include "net/http/http_client.hpp"
 #include "net/loop/event_loop.hpp"
+#include "net/loop/loop_thread.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -16,7 +18,6 @@
 #include <deque>
 #include <limits>
 #include <list>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -30,7 +31,9 @@ namespace {
 constexpr std::size_t kMaxLine = std::size_t{8} << 20;
 constexpr std::size_t kMostAtOnce = 256;
 constexpr std::chrono::seconds kLastAnswers{5};  // after the client's last word
-constexpr std::chrono::seconds kFirstPause{1}, kLongestPause{30};  // before a stream is reopened
+/// Before a stream is opened again.
+constexpr DoublingDelay kPauses{.first = std::chrono::seconds(1),
+                                .longest = std::chrono::seconds(30)};
 constexpr std::string_view kVersionKey = "io.modelcontextprotocol/protocolVersion";
 constexpr std::string_view kEvents = "text/event-stream";
 
@@ -269,7 +272,7 @@ Task<void> McpStdio::State::exchange(Running& one) {
 /// The stream of what comes outside of requests, which is opened again when it breaks.
 Task<void> McpStdio::State::listen(Running& one) {
     Waiter waiter(loop.timers());
-    for (auto pause = kFirstPause; !ending && one.session == session;) {
+    for (std::uint64_t breaks = 0; !ending && one.session == session;) {
         const SteadyTime begun = loop.now();
         const net::HttpResult result = co_await send(one);
         if (!result && result.error().error.code == ErrorCode::kCancelled) co_return;
@@ -278,9 +281,9 @@ Task<void> McpStdio::State::listen(Running& one) {
             co_return;
         }
         if (result && result->status == 400) one.events = net::SseParser(kMaxLine);
-        if (loop.now() - begun > kLongestPause) pause = kFirstPause;
-        if (co_await waiter.wait(loop.now() + pause) == WaitEnd::kCancelled) co_return;
-        pause = std::min(2 * pause, kLongestPause);
+        breaks = loop.now() - begun > kPauses.longest ? 1 : breaks + 1;
+        if (co_await waiter.wait(loop.now() + kPauses.after(breaks)) == WaitEnd::kCancelled)
+            co_return;
     }
 }
 
@@ -427,7 +430,7 @@ McpStdio::McpStdio(GatewayEndpoint place, const std::string& scope, int out)
 McpStdio::~McpStdio() = default;
 
 void McpStdio::run(int in) {
-    std::thread loop_thread([this] { state_->loop.run(); });
+    net::LoopThread loop_thread(state_->loop);
     std::string begun, piece(std::size_t{64} << 10, '\0');
     while (true) {
         const ssize_t got = ::read(in, piece.data(), piece.size());

@@ -9,12 +9,11 @@ LoopGroup::LoopGroup(std::size_t threads, const Clock& clock) {
 LoopGroup::~LoopGroup() { stop_and_join(); }
 
 void LoopGroup::start() {
-    for (const auto& loop : loops_) threads_.emplace_back([&loop = *loop] { loop.run(); });
+    for (const auto& loop : loops_) threads_.emplace_back(*loop);
 }
 
 void LoopGroup::stop_and_join() {
     for (const auto& loop : loops_) loop->stop();
-    for (std::thread& thread : threads_) thread.join();
     threads_.clear();
 }
 

@@ -1,9 +1,10 @@
 #pragma once
 
 #include "net/loop/event_loop.hpp"
+#include "net/loop/loop_thread.hpp"
 
+#include <deque>
 #include <memory>
-#include <thread>
 #include <vector>
 
 namespace crab::net {
@@ -25,7 +26,7 @@ public:
 
 private:
     std::vector<std::unique_ptr<EventLoop>> loops_;
-    std::vector<std::thread> threads_;
+    std::deque<LoopThread> threads_;
 };
 
 }  // namespace crab::net
