@@ -20,33 +20,28 @@ HttpServer::HttpServer(EventLoop& loop, HttpService& service, HttpServerOptions 
       service_(service),
       options_(std::move(options)),
       date_(loop.clock()),
-      slots_({.all = options_.max_connections,
-              .at_work_of_one_owner = options_.max_at_work_of_one,
-              .proven_at_open = options_.proven_at_open},
-             options_.count, [this] { check_stopped(); }) {}
+      connections_(loop,
+                   {.all = options_.max_connections,
+                    .at_work_of_one_owner = options_.max_at_work_of_one,
+                    .proven_at_open = options_.proven_at_open},
+                   options_.count) {}
 
 HttpServer::~HttpServer() {
-    for (const auto& acceptor : acceptors_) acceptor->close();
-    for (const auto& connection : slots_.connections())
-        connection->close_now(CloseReason::kShutdown);
+    connections_.close();
     for (HttpSession* const session : orphans_) session->release_slot();
-    assert(running_ == 0 && "stop() a server before it is destroyed");
+    assert(connections_.running() == 0 && "stop() a server before it is destroyed");
 }
 
 Result<void> HttpServer::listen(Listener& listener) {
-    const auto fd = listener.descriptor();
-    if (!fd) return fail(fd.error());
-    acceptors_.push_back(
-        std::make_shared<Acceptor>(loop_, *fd, [this](int accepted) { serve(accepted); }));
-    return {};
+    return connections_.listen(listener, [this](int accepted) { serve(accepted); });
 }
 
 void HttpServer::serve(int fd) {
-    if (!accepting_) {
+    if (!connections_.accepting()) {
         ::close(fd);
         return;
     }
-    const auto slot = slots_.take();
+    const auto slot = connections_.slots().take();
     if (slot->before() >= options_.max_connections + kRefusedAtOnce) {
         ::close(fd);
         return;
@@ -54,21 +49,14 @@ void HttpServer::serve(int fd) {
     const bool room = options_.proven_at_open || slot->before() < options_.max_connections;
     auto session = std::make_shared<HttpSession>(
         *this, room ? HttpSession::Admission::kServed : HttpSession::Admission::kTooMany, slot);
-    slots_.attach(slot, Connection::accepted(loop_, fd, options_.tls.get(), options_.connection,
-                                             std::move(session)));
-}
-
-void HttpServer::close_acceptors() {
-    accepting_ = false;
-    for (const auto& acceptor : std::exchange(acceptors_, {})) {
-        acceptor->close();
-        loop_.destroy_later(acceptor);
-    }
+    connections_.slots().attach(
+        slot, Connection::accepted(loop_, fd, options_.tls.get(), options_.connection,
+                                   std::move(session)));
 }
 
 void HttpServer::stop_accepting() {
-    close_acceptors();
-    for (const auto& connection : slots_.connections()) {
+    connections_.stop_accepting();
+    for (const auto& connection : connections_.slots().connections()) {
         if (connection->is_handshaking()) {
             connection->close_now(CloseReason::kShutdown);
             continue;
@@ -97,7 +85,7 @@ void HttpServer::exchange_ended() {
 
 void HttpServer::end_connections(const std::function<bool(const Connection&)>& chosen,
                                  std::uint16_t code, std::string_view reason) {
-    for (const auto& connection : slots_.connections()) {
+    for (const auto& connection : connections_.slots().connections()) {
         if (!chosen(*connection)) continue;
         const auto handler = connection->handler();
         if (connection->is_handshaking()) {
@@ -111,25 +99,13 @@ void HttpServer::end_connections(const std::function<bool(const Connection&)>& c
 }
 
 void HttpServer::stop(std::function<void()> done) {
-    stopping_ = true;
-    on_stopped_ = std::move(done);
-    close_acceptors();
+    connections_.stop(std::move(done));
     end_connections([](const Connection&) { return true; }, close_code::kGoingAway,
                     "the server is stopping");
     for (HttpSession* const session : std::vector(orphans_.begin(), orphans_.end())) {
         if (orphans_.contains(session)) session->stop();
     }
-    check_stopped();
-}
-
-void HttpServer::session_ended() {
-    running_ -= 1;
-    check_stopped();
-}
-
-void HttpServer::check_stopped() {
-    if (!stopping_ || slots_.size() != 0 || running_ != 0 || !on_stopped_) return;
-    loop_.post(std::exchange(on_stopped_, nullptr));
+    connections_.check_stopped();
 }
 
 }  // namespace crab::net

@@ -3,9 +3,8 @@
 #include "base/result.hpp"
 #include "net/http/date_field.hpp"
 #include "net/http/http_service.hpp"
-#include "net/loop/listener.hpp"
 #include "net/tls/connection.hpp"
-#include "net/tls/connection_slots.hpp"
+#include "net/tls/server_connections.hpp"
 #include "net/tls/tls_context.hpp"
 
 #include <atomic>
@@ -70,7 +69,7 @@ public:
     void stop(std::function<void()> done);
 
     /// Those in their TLS handshake too.
-    std::size_t connections() const { return slots_.size() - orphans_.size(); }
+    std::size_t connections() const { return connections_.slots().size() - orphans_.size(); }
     EventLoop& loop() const { return loop_; }
     const HttpServerOptions& options() const { return options_; }
 
@@ -80,9 +79,6 @@ private:
     void remove_orphan(HttpSession& session) { orphans_.erase(&session); }
     void exchange_begun() { serving_ += 1; }
     void exchange_ended();
-    void session_ended();
-    void close_acceptors();
-    void check_stopped();
     void end_drain();
     void on_expired() override { end_drain(); }
 
@@ -90,15 +86,11 @@ private:
     HttpService& service_;
     HttpServerOptions options_;
     DateField date_;
-    std::vector<std::shared_ptr<Acceptor>> acceptors_;
-    ConnectionSlots slots_;  // HTTP, and what became a WebSocket
+    ServerConnections connections_;  // HTTP, and what became a WebSocket
     // serve a request whose connection is gone, and keep its slot
     std::unordered_set<HttpSession*> orphans_;
-    std::size_t running_ = 0;  // coroutines
     std::size_t serving_ = 0;  // exchanges
-    std::function<void()> on_drained_, on_stopped_;
-    bool accepting_ = true;
-    bool stopping_ = false;
+    std::function<void()> on_drained_;
 };
 
 }  // namespace crab::net

@@ -147,7 +147,7 @@ void HttpSession::begin_exchange() {
     head_taken_ = true;
     head_begun_ = false;
     request.body = {};
-    exchange_.keep_alive_ = request.head.keep_alive && server_.accepting_;
+    exchange_.keep_alive_ = request.head.keep_alive && server_.connections_.accepting();
     exchange_.head_only_ = request.head.method == "HEAD";
     exchange_.status_ = 0;
     exchange_.shared_origin_ = {};
@@ -292,11 +292,11 @@ void HttpSession::complete() {
 void HttpSession::serve() {
     server_.exchange_begun();
     if (std::exchange(running_, true)) return ready_.wake();
-    server_.running_ += 1;
+    server_.connections_.serving_begun();
     auto ended = [self = shared_from_this()](const std::exception_ptr&) {  // run() lets nothing out
         self->server_.loop().destroy_later(self);
         self->running_ = false;
-        self->server_.session_ended();
+        self->server_.connections_.serving_ended();
     };
     spawn(server_.loop().executor(), run(shared_from_this()), std::move(ended), &cancel_);
 }
@@ -366,7 +366,7 @@ void HttpSession::finish_exchange(std::string_view failure) {
     server_.loop().give_buffer(std::move(exchange_.buffer_));
     std::string().swap(exchange_.buffer_);
     held_ = HeldBytes();
-    if (gone || unread || !exchange_.keep_alive_ || !server_.accepting_) {
+    if (gone || unread || !exchange_.keep_alive_ || !server_.connections_.accepting()) {
         phase_ = Phase::kOver;
         return connection_->close_after_flush();
     }
@@ -408,7 +408,7 @@ void HttpSession::respond_refusal(Head head, int status, std::string_view reason
 
 bool HttpSession::try_upgrade() {
     const WebSocketOffer offer = validate_upgrade(exchange_.request_.head);
-    if (offer && !server_.accepting_) {
+    if (offer && !server_.connections_.accepting()) {
         refuse(Refusal{.status = 503,
                        .content_type = {},
                        .body = "the gateway is stopping; try again later",
@@ -536,7 +536,7 @@ void HttpSession::on_closed(Connection&, CloseReason) {
     disarm();
     connection_ = nullptr;
     exchange_.request_.connection = nullptr;
-    if (phase_ == Phase::kServing && !server_.stopping_ && exchange_.goes_on())
+    if (phase_ == Phase::kServing && !server_.connections_.stopping() && exchange_.goes_on())
         return leave_exchange_alone();
     exchange_.slot_ = nullptr;
     const auto slot = std::exchange(slot_, nullptr);

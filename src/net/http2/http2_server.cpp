@@ -16,25 +16,19 @@ Http2Server::Http2Server(EventLoop& loop, Http2Service& service, Http2ServerOpti
     : loop_(loop),
       service_(service),
       options_(std::move(options)),
-      slots_({.all = options_.max_connections}, options_.count, [this] { check_stopped(); }) {}
+      connections_(loop, {.all = options_.max_connections}, options_.count) {}
 
 Http2Server::~Http2Server() {
-    for (const auto& acceptor : acceptors_) acceptor->close();
-    for (const auto& connection : slots_.connections())
-        connection->close_now(CloseReason::kShutdown);
-    assert(running_ == 0 && "stop() a server before it is destroyed");
+    connections_.close();
+    assert(connections_.running() == 0 && "stop() a server before it is destroyed");
 }
 
 Result<void> Http2Server::listen(Listener& listener) {
-    const auto fd = listener.descriptor();
-    if (!fd) return fail(fd.error());
-    acceptors_.push_back(
-        std::make_shared<Acceptor>(loop_, *fd, [this](int accepted) { serve(accepted); }));
-    return {};
+    return connections_.listen(listener, [this](int accepted) { serve(accepted); });
 }
 
 void Http2Server::serve(int fd) {
-    const auto slot = accepting_ ? slots_.take() : nullptr;
+    const auto slot = connections_.accepting() ? connections_.slots().take() : nullptr;
     if (!slot || slot->before() >= options_.max_connections) {
         ::close(fd);
         return;
@@ -44,26 +38,26 @@ void Http2Server::serve(int fd) {
     auto session = std::make_shared<Http2Session>(loop_, Http2Session::Role::kServer,
                                                   options_.limits, std::move(events));
     session->hold(slot);
-    slots_.attach(slot, Connection::accepted(loop_, fd, options_.tls.get(), options_.connection,
-                                             std::move(session)));
+    connections_.slots().attach(
+        slot, Connection::accepted(loop_, fd, options_.tls.get(), options_.connection,
+                                   std::move(session)));
 }
 
 void Http2Server::begin(const std::shared_ptr<Http2Stream>& stream) {
-    ++running_;
+    connections_.serving_begun();
     auto ended = [this, stream](const std::exception_ptr& failure) {
         if (failure && !stream->gone())
             log::error("stream failed", {{"path", stream->fields().find(":path").value_or("")},
                                          {"reason", text_of(failure)}});
         if (!stream->finished()) stream->reset(Http2Error::kInternal);
-        --running_;
-        check_stopped();
+        connections_.serving_ended();
     };
     spawn(loop_.executor(), service_.serve(stream), std::move(ended), &stream->canceller());
 }
 
 std::vector<std::shared_ptr<Http2Session>> Http2Server::sessions() const {
     std::vector<std::shared_ptr<Http2Session>> all;
-    for (const auto& connection : slots_.connections()) {
+    for (const auto& connection : connections_.slots().connections()) {
         if (auto session = std::dynamic_pointer_cast<Http2Session>(connection->handler()))
             all.push_back(std::move(session));
     }
@@ -71,12 +65,8 @@ std::vector<std::shared_ptr<Http2Session>> Http2Server::sessions() const {
 }
 
 void Http2Server::stop_accepting() {
-    accepting_ = false;
-    for (const auto& acceptor : std::exchange(acceptors_, {})) {
-        acceptor->close();
-        loop_.destroy_later(acceptor);
-    }
-    for (const auto& connection : slots_.connections()) {
+    connections_.stop_accepting();
+    for (const auto& connection : connections_.slots().connections()) {
         if (connection->is_handshaking()) connection->close_now(CloseReason::kShutdown);
     }
     for (const auto& session : sessions()) session->finish();
@@ -87,16 +77,10 @@ void Http2Server::cancel() {
 }
 
 void Http2Server::stop(std::function<void()> done) {
-    stopping_ = true;
-    on_stopped_ = std::move(done);
+    connections_.stop(std::move(done));
     stop_accepting();
     for (const auto& session : sessions()) session->stop();
-    check_stopped();
-}
-
-void Http2Server::check_stopped() {
-    if (!stopping_ || slots_.size() != 0 || running_ != 0 || !on_stopped_) return;
-    loop_.post(std::exchange(on_stopped_, nullptr));
+    connections_.check_stopped();
 }
 
 }  // namespace crab::net

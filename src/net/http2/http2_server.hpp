@@ -3,9 +3,8 @@
 #include "base/result.hpp"
 #include "net/http2/http2_service.hpp"
 #include "net/http2/http2_session.hpp"
-#include "net/loop/listener.hpp"
 #include "net/tls/connection.hpp"
-#include "net/tls/connection_slots.hpp"
+#include "net/tls/server_connections.hpp"
 #include "net/tls/tls_context.hpp"
 
 #include <atomic>
@@ -49,25 +48,19 @@ public:
     void stop(std::function<void()> done);
 
     /// Those in their TLS handshake too.
-    std::size_t connections() const { return slots_.size(); }
+    std::size_t connections() const { return connections_.slots().size(); }
     /// Streams being served.
-    std::size_t running() const { return running_; }
+    std::size_t running() const { return connections_.running(); }
     EventLoop& loop() const { return loop_; }
 
 private:
     void begin(const std::shared_ptr<Http2Stream>& stream);
     std::vector<std::shared_ptr<Http2Session>> sessions() const;
-    void check_stopped();
 
     EventLoop& loop_;
     Http2Service& service_;
     Http2ServerOptions options_;
-    std::vector<std::shared_ptr<Acceptor>> acceptors_;
-    ConnectionSlots slots_;
-    std::size_t running_ = 0;
-    std::function<void()> on_stopped_;
-    bool accepting_ = true;
-    bool stopping_ = false;
+    ServerConnections connections_;
 };
 
 }  // namespace crab::net
