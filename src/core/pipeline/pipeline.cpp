@@ -152,6 +152,11 @@ std::vector<RegistrySnapshot::Listed> Pipeline::list(const Principal& principal,
     return loop_.registry.get()->list(view_of(principal, tenant), after, limit);
 }
 
+std::optional<RegistrySnapshot::ListChange> Pipeline::list_change(const Principal& principal,
+                                                                  std::uint64_t since) {
+    return loop_.registry.get()->list_change(view_of(principal, {}), since);
+}
+
 std::vector<RegistrySnapshot::Listed> Pipeline::list_for(View view) {
     view.policy = loop_.rules.get()->policy.get();
     auto listed = loop_.registry.get()->list(view);

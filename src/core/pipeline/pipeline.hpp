@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,6 +58,11 @@ public:
                                                std::string_view tenant = {},
                                                std::string_view after = {},
                                                std::size_t limit = SIZE_MAX);
+    /// Which registry list() is of now; see list_change().
+    std::uint64_t list_number() { return loop_.registry.get()->number(); }
+    /// How list() differs from what it was in the registry of that number, if that is known.
+    std::optional<RegistrySnapshot::ListChange> list_change(const Principal& principal,
+                                                            std::uint64_t since);
     /// Principals with one key have the same list().
     std::string listing_key(const Principal& principal) {
         return core::listing_key(view_of(principal, {}));

@@ -284,6 +284,7 @@ ToolRef RegistrySnapshot::only_of(std::string_view key, const Entry& entry) cons
 /// Whoever changes the registrations of a unique name changes the entry of its plain name
 /// afterwards.
 void RegistrySnapshot::change(std::string_view key, const std::function<void(Entry&)>& edit) {
+    note_changed(key);
     const Name* old = entries_.find(key);
     auto entry = old != nullptr ? std::make_shared<Entry>(*old->entry) : std::make_shared<Entry>();
     edit(*entry);
@@ -324,10 +325,21 @@ void RegistrySnapshot::remove(const ToolRef& tool) {
 
 Registry::Registry() : current_(std::make_shared<RegistrySnapshot>()) {}
 
+/// A copy of what is there now, to be changed.
+std::shared_ptr<RegistrySnapshot> Registry::next() const {
+    return std::make_shared<RegistrySnapshot>(*current_.get());
+}
+
+void Registry::publish(std::shared_ptr<RegistrySnapshot> next) {
+    next->changing_ = nullptr;
+    current_.set(std::move(next));
+    changes_.notify();
+}
+
 void Registry::change(ConnectionId owner, std::span<const ToolRef> add,
                       std::span<const std::string> drop) {
     const std::scoped_lock lock(mutex_);
-    auto next = std::make_shared<RegistrySnapshot>(*current_.get());
+    auto next = this->next();
     Owned& owned = owners_[owner];
     for (const std::string& name : drop) {
         if (const auto it = owned.find(name); it != owned.end()) {
@@ -342,43 +354,50 @@ void Registry::change(ConnectionId owner, std::span<const ToolRef> add,
         next->add(tool);
     }
     if (owned.empty()) owners_.erase(owner);
-    current_.set(std::move(next));
-    changes_.notify();
+    publish(std::move(next));
 }
 
 void Registry::replace(ConnectionId owner, std::span<const ToolRef> tools) {
     const std::scoped_lock lock(mutex_);
-    const auto it = owners_.find(owner);
-    if (it == owners_.end() && tools.empty()) return;
-    auto next = std::make_shared<RegistrySnapshot>(*current_.get());
-    if (it != owners_.end()) {
-        for (const auto& [name, tool] : it->second) next->remove(tool);
-        owners_.erase(it);
-    }
-    if (!tools.empty()) {
-        Owned& owned = owners_[owner];
-        for (const ToolRef& tool : tools) {
-            ToolRef& slot = owned[tool->spec.name];
-            if (slot) next->remove(slot);
-            slot = tool;
-            next->add(tool);
+    const auto found = owners_.find(owner);
+    if (found == owners_.end() && tools.empty()) return;
+    auto next = this->next();
+    Owned& owned = found != owners_.end() ? found->second : owners_[owner];
+    std::unordered_set<const Tool*> wanted, there;
+    for (const ToolRef& tool : tools) wanted.insert(tool.get());
+    for (auto it = owned.begin(); it != owned.end();) {
+        if (wanted.contains(it->second.get())) {
+            there.insert(it->second.get());
+            ++it;
+        } else {
+            next->remove(it->second);
+            it = owned.erase(it);
         }
     }
-    current_.set(std::move(next));
-    changes_.notify();
+    for (const ToolRef& tool : tools) {
+        if (!there.insert(tool.get()).second) continue;
+        ToolRef& slot = owned[tool->spec.name];
+        if (slot) {
+            there.erase(slot.get());
+            next->remove(slot);
+        }
+        slot = tool;
+        next->add(tool);
+    }
+    if (owned.empty()) owners_.erase(owner);
+    publish(std::move(next));
 }
 
 void Registry::expect(const ToolSource& source) {
     reserve(source.name + std::string(kSeparator));
     const std::scoped_lock lock(mutex_);
-    auto next = std::make_shared<RegistrySnapshot>(*current_.get());
+    auto next = this->next();
     auto all = next->expected_ ? *next->expected_ : std::vector<ToolSource>();
     if (std::ranges::any_of(all, [&](const ToolSource& known) { return is_same(known, source); }))
         return;
     all.push_back(source);
     next->expected_ = std::make_shared<const std::vector<ToolSource>>(std::move(all));
-    current_.set(std::move(next));
-    changes_.notify();
+    publish(std::move(next));
 }
 
 void Registry::settle(const ToolSource& source) {
@@ -388,13 +407,12 @@ void Registry::settle(const ToolSource& source) {
             return is_same(known, source);
         }))
         return;
-    auto next = std::make_shared<RegistrySnapshot>(*now);
+    auto next = this->next();
     auto rest = *now->expected_;
     std::erase_if(rest, [&](const ToolSource& known) { return is_same(known, source); });
     next->expected_ =
         rest.empty() ? nullptr : std::make_shared<const std::vector<ToolSource>>(std::move(rest));
-    current_.set(std::move(next));
-    changes_.notify();
+    publish(std::move(next));
 }
 
 std::vector<ToolRef> Registry::owned_by(ConnectionId owner) const {

@@ -16,6 +16,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -60,8 +62,30 @@ public:
                              std::size_t limit = SIZE_MAX) const;
     std::size_t size() const { return tools_; }
 
+    /// Grows with each change of the tools.
+    std::uint64_t number() const { return number_; }
+    /// How a view's list differs from that of an earlier snapshot.
+    struct ListChange {
+        /// Under which something else may be listed now, or nothing
+        std::set<std::string, std::less<>> names;
+        std::vector<Listed> now;  ///< what is listed under them
+        /// Listed under other names as before, but their names are like those of some of `now`
+        std::vector<Listed> beside;
+    };
+    /// Since the snapshot of that number. Nothing when that was too long ago, or so much has
+    /// changed that the whole list is as cheap.
+    std::optional<ListChange> list_change(const View& view, std::uint64_t since) const;
+
 private:
     friend class Registry;
+    using Names = std::set<std::string, std::less<>>;
+    static constexpr std::size_t kKeptChanges = 16;
+    static constexpr std::size_t kMostChangedNames = 256;
+    /// Keys of `entries_` that became something else. It does not change once it is published.
+    struct Change {
+        std::uint64_t number = 0;
+        std::vector<std::string> keys;
+    };
     /// The registrations behind one name.
     struct Entry {
         /// Registrations with this unique name (one per connection of a device), oldest first
@@ -89,7 +113,9 @@ private:
     const ToolSource* expected_source(const View& view, std::string_view name,
                                       std::string_view provider) const;
     bool has_source(std::string_view prefix) const;
+    bool add_names_like(Names& names, std::string_view key) const;
     void change(std::string_view key, const std::function<void(Entry&)>& edit);
+    void note_changed(std::string_view key);
     void add(const ToolRef& tool);
     void remove(const ToolRef& tool);
 
@@ -97,6 +123,11 @@ private:
     PersistentOrder<Name> names_;  ///< the same, sorted
     std::shared_ptr<const std::vector<ToolSource>> expected_;  ///< null: none
     std::size_t tools_ = 0;
+    std::uint64_t number_ = 0;
+    /// The latest changes, in their order; before `known_since_` more has changed than they say
+    std::vector<std::shared_ptr<const Change>> changes_;
+    std::uint64_t known_since_ = 0;
+    std::shared_ptr<Change> changing_;  ///< until this snapshot is published
 };
 using SnapshotRef = std::shared_ptr<const RegistrySnapshot>;
 
@@ -109,7 +140,8 @@ public:
     /// Adds and removes tools of `owner` atomically. Of duplicate names the last wins.
     void change(ConnectionId owner, std::span<const ToolRef> add,
                 std::span<const std::string> drop);
-    /// Makes `keep_and_add` the complete set of `owner`'s tools.
+    /// Makes `tools` the complete set of `owner`'s tools. Those that it has already stay as they
+    /// are.
     void replace(ConnectionId owner, std::span<const ToolRef> tools);
     /// Removes all tools of `owner`, whose connection has closed.
     void remove_owner(ConnectionId owner) { replace(owner, {}); }
@@ -136,6 +168,9 @@ public:
 
 private:
     using Owned = std::map<std::string, ToolRef, std::less<>>;
+
+    std::shared_ptr<RegistrySnapshot> next() const;
+    void publish(std::shared_ptr<RegistrySnapshot> next);
 
     mutable OrderedMutex<LockRank::kRegistry> mutex_;
     Published<RegistrySnapshot> current_;

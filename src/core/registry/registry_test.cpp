@@ -4,9 +4,11 @@
 #include "core/policy/policy.hpp"
 
 #include <algorithm>
+#include <map>
 #include <random>
 #include <set>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace crab::core {
@@ -518,6 +520,94 @@ TEST(Registry, ListingEqualsCallableForRandomRegistriesAndPolicies) {
             if (found) ASSERT_TRUE(model.visible(**found));
         }
     }
+}
+
+/// Names and tools of a list.
+std::map<std::string, ToolRef> by_name(const std::vector<RegistrySnapshot::Listed>& list) {
+    std::map<std::string, ToolRef> all;
+    for (const auto& [name, tool] : list) all.emplace(name, tool);
+    return all;
+}
+
+TEST(Registry, AnEarlierListWithWhatHasChangedIsTheListNow) {
+    std::size_t known = 0;
+    for (std::uint32_t seed = 1; seed <= 300; ++seed) {
+        SCOPED_TRACE(testing::Message() << "seed " << seed);
+        RandomRegistry made(seed);
+        const auto policy = made.policy();
+        const auto caller = principal_of("caller/ann");
+        const std::string tenant = made.one_of({"", "acme", "other"});
+        const View view{.principal = caller.get(),
+                        .policy = policy.get(),
+                        .tenant = tenant,
+                        .prefer_source = {},
+                        .prefer = {}};
+        const SnapshotRef before = made.registry.snapshot();
+        for (std::size_t changes = made.random() % 5; changes > 0; --changes) made.change();
+        const SnapshotRef after = made.registry.snapshot();
+        const auto change = after->list_change(view, before->number());
+        if (!change) continue;
+        ++known;
+        auto patched = by_name(before->list(view));
+        for (const std::string& name : change->names) patched.erase(name);
+        for (const auto& [name, tool] : change->now) {
+            ASSERT_TRUE(change->names.contains(name));
+            patched[name] = tool;
+        }
+        ASSERT_EQ(patched, by_name(after->list(view)));
+        for (const auto& [name, tool] : change->beside) {
+            ASSERT_FALSE(change->names.contains(name));
+            ASSERT_EQ(patched[name], tool);
+        }
+    }
+    EXPECT_EQ(known, 300u) << "so few changes are remembered";
+}
+
+TEST_F(RegistryTest, ChangesThatWereTooManyAreNotRemembered) {
+    const auto changed = [&](std::uint64_t since) {
+        return registry.snapshot()->list_change(view(), since).has_value();
+    };
+    const std::uint64_t start = registry.snapshot()->number();
+    for (int i = 0; i < 16; ++i) add(kFirst, tool_of(fmt::format("t{}", i), "phone", kFirst));
+    EXPECT_TRUE(changed(start));
+    add(kFirst, tool_of("one_more", "phone", kFirst));
+    EXPECT_FALSE(changed(start));
+    EXPECT_TRUE(changed(start + 1));
+    EXPECT_FALSE(changed(registry.snapshot()->number() + 1)) << "of another registry";
+    std::vector<ToolRef> many;
+    for (int i = 0; i < 300; ++i) many.push_back(tool_of(fmt::format("m{}", i), "tv", kSecond));
+    registry.replace(kSecond, many);
+    EXPECT_FALSE(changed(start + 1));
+    const std::uint64_t now = registry.snapshot()->number();
+    EXPECT_TRUE(changed(now));
+    add(kFirst, tool_of("another", "phone", kFirst));
+    EXPECT_TRUE(changed(now));
+    EXPECT_FALSE(changed(now - 1));
+}
+
+TEST_F(RegistryTest, WhatIsReplacedByItselfStaysAsItIs) {
+    std::vector<ToolRef> tools;
+    for (const char* const name : {"a", "b", "c"}) tools.push_back(tool_of(name, "phone", kFirst));
+    registry.replace(kFirst, tools);
+    const SnapshotRef before = registry.snapshot();
+    tools[1] = tool_of("b", "phone", kFirst);
+    tools.push_back(tools[0]);
+    registry.replace(kFirst, tools);
+    const auto change = registry.snapshot()->list_change(view(), before->number());
+    ASSERT_TRUE(change);
+    EXPECT_EQ(change->names, (std::set<std::string, std::less<>>{"b", "phone__b"}));
+    EXPECT_EQ(resolve("a").value(), tools[0]);
+    EXPECT_EQ(resolve("b").value(), tools[1]);
+    EXPECT_EQ(registry.snapshot()->size(), 3u);
+    // of equal names the last wins, whichever was there before
+    const ToolRef other = tool_of("a", "phone", kFirst);
+    registry.replace(kFirst, std::array{other, tools[0]});
+    EXPECT_EQ(resolve("a").value(), tools[0]);
+    registry.replace(kFirst, std::array{tools[0], other});
+    EXPECT_EQ(resolve("a").value(), other);
+    EXPECT_EQ(registry.snapshot()->size(), 1u);
+    registry.replace(kFirst, {});
+    EXPECT_EQ(registry.snapshot()->size(), 0u);
 }
 
 /// Some callers, devices and peers, of whom policies may speak by name, role and tenant.
