@@ -1,6 +1,8 @@
 #include "core/registry/registry.hpp"
 
 #include <memory>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 
 /// What a snapshot knows of the changes before it, so that lists need not be made anew.
@@ -48,10 +50,11 @@ std::optional<RegistrySnapshot::ListChange> RegistrySnapshot::list_change(
     const View& view, std::uint64_t since) const {
     if (since < known_since_ || since > number_) return std::nullopt;
     ListChange change;
+    std::unordered_set<std::string_view> keys, plain_names;  // what is looked at, once each
     for (const auto& each : changes_) {
         if (each->number <= since) continue;
         for (const std::string& key : each->keys)
-            if (!add_names_like(change.names, key)) return std::nullopt;
+            if (keys.insert(key).second && !add_names_like(change.names, key)) return std::nullopt;
     }
     Names beside;
     const auto list_into = [&](std::vector<Listed>& list, const std::string& name) {
@@ -59,12 +62,11 @@ std::optional<RegistrySnapshot::ListChange> RegistrySnapshot::list_change(
         ToolRef tool = found != nullptr ? listed_as(view, name, *found) : nullptr;
         if (tool) list.push_back({name, std::move(tool)});
     };
-    for (const std::string& name : change.names) {
-        list_into(change.now, name);
-        if (change.now.empty() || change.now.back().name != name) continue;
-        const Tool& tool = *change.now.back().tool;
-        if (tool.has_plain_name() && tool.spec.name != name &&
-            !add_names_like(beside, tool.spec.name))
+    for (const std::string& name : change.names) list_into(change.now, name);
+    for (const auto& [name, tool] : change.now) {
+        const std::string& plain = tool->spec.name;
+        if (tool->has_plain_name() && plain != name && plain_names.insert(plain).second &&
+            !add_names_like(beside, plain))
             return std::nullopt;
     }
     for (const std::string& name : beside)

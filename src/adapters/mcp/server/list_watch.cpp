@@ -1,5 +1,7 @@
 #include "adapters/mcp/server/list_watch.hpp"
 
+#include <utility>
+
 namespace crab::mcp {
 namespace {
 
@@ -25,7 +27,7 @@ std::string_view ListWatch::method() const {
     return "notifications/prompts/list_changed";
 }
 
-const std::string& ListWatch::digest() const {
+std::string ListWatch::digest() const {
     if (what_ == What::kTools)
         return lists_.tools.digest(*lists_.tools.view_of(principal_), revision_);
     const CatalogPart part =
@@ -37,9 +39,9 @@ bool ListWatch::take_change(SteadyTime now) {
     const std::uint64_t version = lists_.catalogs.version();
     if (version == seen_ || now < next_) return false;
     seen_ = version;
-    const std::string& shown = digest();
+    std::string shown = digest();
     if (shown == digest_) return false;
-    digest_ = shown;
+    digest_ = std::move(shown);
     next_ = now + kBetweenChanges;
     return true;
 }

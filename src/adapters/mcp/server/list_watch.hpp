@@ -39,7 +39,7 @@ public:
     static std::string_view filter_name(What what);
 
 private:
-    const std::string& digest() const;
+    std::string digest() const;
 
     Lists lists_;
     What what_;

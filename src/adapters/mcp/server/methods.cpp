@@ -84,7 +84,7 @@ void Methods::add_instructions(std::string& object, const CatalogView& view,
     const auto tools = lists_.view_of(principal);
     for (const auto& [name, source] : *view.all) {
         if (source->instructions.empty() ||
-            (!view.sees(*source) && !std::ranges::binary_search(tools->sources, source->source)))
+            (!view.sees(*source) && !tools->sources.contains(source->source)))
             continue;
         if (!text.empty()) text += "\n\n";
         text += fmt::format("[{}] {}", name, source->instructions);

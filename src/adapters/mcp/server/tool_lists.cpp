@@ -2,14 +2,12 @@
 
 #include "adapters/mcp/server/tool_search.hpp"
 #include "adapters/mcp/wire/listed_object.hpp"
-#include "base/encoding.hpp"
-#include "base/hash.hpp"
 #include "base/token_estimate.hpp"
 #include "json/raw_parts.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
-#include <unordered_set>
 #include <utility>
 
 namespace crab::mcp {
@@ -31,18 +29,21 @@ const std::string& plain_name(const core::Tool& tool) {
     return tool.has_plain_name() ? tool.spec.name : tool.unique_name;
 }
 
-/// Which of these tools have a plain name that another one of them has too, as plain or as unique
-/// name. What the registry lists by its plain name has none.
+/// Which of the listed tools have a plain name that another one has too, as plain or as unique
+/// name. What the registry lists by its plain name has none. `beside`: more of those that there
+/// are.
 class Namesakes {
 public:
-    explicit Namesakes(const std::vector<Listed>& all) {
-        for (const Listed& each : all)
-            if (each.name != plain_name(*each.tool)) ++tools_of_[plain_name(*each.tool)];
+    Namesakes(const std::vector<Listed>& listed, const std::vector<Listed>& beside) {
+        for (const Listed& each : listed)
+            if (each.name != plain_name(*each.tool)) tools_of_.try_emplace(plain_name(*each.tool));
         if (tools_of_.empty()) return;
-        for (const Listed& each : all) {
-            const std::string& plain = plain_name(*each.tool);
-            if (each.name == plain) count(plain);
-            if (each.tool->unique_name != plain) count(each.tool->unique_name);
+        for (const auto* const list : {&listed, &beside}) {
+            for (const Listed& each : *list) {
+                const std::string& plain = plain_name(*each.tool);
+                count(plain);
+                if (each.tool->unique_name != plain) count(each.tool->unique_name);
+            }
         }
     }
     bool has(const core::Tool& tool) const {
@@ -110,6 +111,7 @@ std::uint64_t ToolLists::version() {
 
 std::string ToolLists::name_of(const core::Tool& tool, bool is_only_one) const {
     for (const std::string* const own : {&tool.unique_name, &tool.spec.name}) {
+        if (scope_.renamed.empty()) break;
         const auto renamed = scope_.renamed.find(*own);
         if (renamed != scope_.renamed.end() && (*own == tool.unique_name || tool.has_plain_name()))
             return renamed->second;
@@ -119,28 +121,105 @@ std::string ToolLists::name_of(const core::Tool& tool, bool is_only_one) const {
     return listed_name(plain ? plain_name(tool) : tool.unique_name, scope_.names);
 }
 
-std::shared_ptr<const ToolView> ToolLists::make_view(const core::Principal& principal) {
-    auto view = std::make_shared<ToolView>();
-    auto all = pipeline_.list(principal);
-    if (!scope_.is_whole())
-        std::erase_if(all, [&](const Listed& each) { return !scope_.tools.holds(*each.tool); });
-    const Namesakes namesakes(all);
-    view->items.reserve(all.size());
-    for (Listed& each : all) {
-        std::string name = name_of(*each.tool, !namesakes.has(*each.tool));
-        view->items.push_back({std::move(name), std::move(each.name), std::move(each.tool)});
+/// Those of the scope, ascending: of two with one name the one first that the registry names first.
+std::vector<ToolView::Item> ToolLists::items_of(std::vector<Listed> listed,
+                                                std::vector<Listed> beside) const {
+    const auto is_elsewhere = [&](const Listed& each) { return !scope_.tools.holds(*each.tool); };
+    if (!scope_.is_whole()) {
+        std::erase_if(listed, is_elsewhere);
+        std::erase_if(beside, is_elsewhere);
     }
-    // of two that collide the one that the registry names first stays; most are in order already
+    const Namesakes namesakes(listed, beside);
+    std::vector<ToolView::Item> items;
+    items.reserve(listed.size());
+    for (Listed& each : listed) {
+        std::string name = name_of(*each.tool, !namesakes.has(*each.tool));
+        items.push_back({std::move(name), std::move(each.name), std::move(each.tool)});
+    }
+    // most are in order already
     const auto key = [](const ToolView::Item& item) { return std::tie(item.name, item.own_name); };
-    if (!std::ranges::is_sorted(view->items, {}, key)) std::ranges::sort(view->items, {}, key);
+    if (!std::ranges::is_sorted(items, {}, key)) std::ranges::sort(items, {}, key);
+    return items;
+}
+
+std::shared_ptr<ToolView> ToolLists::make_view(const core::Principal& principal) {
+    auto view = std::make_shared<ToolView>();
+    view->registry = pipeline_.list_number();  // what comes later is looked at once more
+    view->rules = rules_version_;
+    view->items = items_of(pipeline_.list(principal), {});
     const auto same = std::ranges::unique(view->items, {}, &ToolView::Item::name);
+    view->has_lost_names = !same.empty();
     view->items.erase(same.begin(), same.end());
-    std::unordered_set<std::string_view, TextHash> sources;
-    for (const ToolView::Item& item : view->items) sources.insert(item.tool->source.name);
-    view->sources.assign(sources.begin(), sources.end());
-    std::ranges::sort(view->sources);
-    if (can_search_ && (scope_.most_tools > 0 || scope_.most_tokens > 0)) keep_to_budget(*view);
+    for (const ToolView::Item& item : view->items) account(*view, item, true);
+    if (has_budget()) keep_to_budget(*view);
     return view;
+}
+
+/// The view as it is now, made of the one before; null when it has to be made of the whole list.
+std::shared_ptr<ToolView> ToolLists::patched(std::shared_ptr<const ToolView> before,
+                                             const core::Principal& principal) {
+    if (before->rules != rules_version_ || before->has_lost_names || has_budget()) return nullptr;
+    const std::uint64_t registry = pipeline_.list_number();
+    auto change = pipeline_.list_change(principal, before->registry);
+    if (!change) return nullptr;
+    // nobody else looks at it: its items need not be copied
+    auto view = before.use_count() == 1 ? std::const_pointer_cast<ToolView>(std::move(before))
+                                        : std::make_shared<ToolView>(*before);
+    view->registry = registry;
+    view->catalog = nullptr;
+    if (change->names.empty()) return view;
+    drop_items(*view, change->names);
+    const bool fit = add_items(*view, items_of(std::move(change->now), std::move(change->beside)));
+    return fit ? view : nullptr;
+}
+
+void ToolLists::drop_items(ToolView& view, const std::set<std::string, std::less<>>& own_names) {
+    auto kept = view.items.begin();
+    for (ToolView::Item& item : view.items) {
+        if (own_names.contains(item.own_name)) {
+            account(view, item, false);
+            continue;
+        }
+        if (&*kept != &item) *kept = std::move(item);
+        ++kept;
+    }
+    view.items.erase(kept, view.items.end());
+}
+
+/// False when one of them has the name of another, so that somebody has to go without.
+bool ToolLists::add_items(ToolView& view, std::vector<ToolView::Item> added) {
+    if (added.empty()) return true;
+    const auto is_taken = [&](const ToolView::Item& item) {
+        return view.find(item.name) != nullptr;
+    };
+    if (std::ranges::adjacent_find(added, {}, &ToolView::Item::name) != added.end() ||
+        std::ranges::any_of(added, is_taken))
+        return false;
+    for (const ToolView::Item& item : added) account(view, item, true);
+    std::vector<ToolView::Item> all;
+    all.reserve(view.items.size() + added.size());
+    const auto moved = [](auto at) { return std::make_move_iterator(at); };
+    std::merge(moved(view.items.begin()), moved(view.items.end()), moved(added.begin()),
+               moved(added.end()), std::back_inserter(all),
+               [](const auto& one, const auto& other) { return one.name < other.name; });
+    view.items = std::move(all);
+    return true;
+}
+
+/// Of an item that comes, or goes: its source and its part of the digests.
+void ToolLists::account(ToolView& view, const ToolView::Item& item, bool comes) {
+    const std::string& source = item.tool->source.name;
+    if (comes) {
+        ++view.sources[source];
+    } else if (const auto its = view.sources.find(source); --its->second == 0) {
+        view.sources.erase(its);
+    }
+    for (std::size_t i = 0; i < kRevisions; ++i) {
+        std::optional<EntrySum>& sum = view.digests[i];
+        if (!sum) continue;
+        const auto& digest = entry_digest(item, static_cast<Revision>(i));
+        comes ? sum->add(digest) : sum->remove(digest);
+    }
 }
 
 /// Puts a search in the place of what exceeds the budget, if that costs a model fewer tokens: the
@@ -195,10 +274,16 @@ std::shared_ptr<const core::ToolCatalog> ToolLists::catalog(const ToolView& view
 std::shared_ptr<const ToolView> ToolLists::view_of(const core::PrincipalRef& principal) {
     const std::uint64_t now = version();
     if (auto last = views_.last(*principal, now)) return last;
-    views_.begin(now, [](const ToolView&) { return true; });  // it may hold tools that are gone
+    // one that nobody asked for since the change before may hold tools that are gone for long
+    views_.begin(now, [this](const ToolView& view) { return view.version != looked_at_; });
+    looked_at_ = now;
     const std::string key = pipeline_.listing_key(*principal);
-    if (const auto* const known = views_.find(key)) return views_.give(principal, *known);
-    auto view = make_view(*principal);
+    if (const auto* const known = views_.find(key); known != nullptr && known->version == now)
+        return views_.give(principal, *known);
+    auto before = views_.take(key);
+    auto view = before ? patched(std::move(before), *principal) : nullptr;
+    if (!view) view = make_view(*principal);
+    view->version = now;
     views_.keep(key, {.version = now, .view = view}, view->items.size() + view->unlisted.size());
     return views_.give(principal, {.version = now, .view = std::move(view)});
 }
@@ -236,17 +321,25 @@ const std::vector<HeaderParam>& ToolLists::header_params(const core::ToolRef& to
     return made.params;
 }
 
-const std::string& ToolLists::digest(const ToolView& view, Revision revision) {
-    std::string& digest = view.digests[static_cast<std::size_t>(revision)];
-    if (!digest.empty()) return digest;
-    crypto::Sha256 all;
-    for (const ToolView::Item& item : view.items) {
-        const std::string_view text = entry(item, revision);
-        auto& known = made_of(item.tool).digests[static_cast<std::size_t>(revision)];
-        if (!known) known = crypto::sha256(text);
-        all.update(*known);
+const crypto::Sha256Digest& ToolLists::entry_digest(const ToolView::Item& item, Revision revision) {
+    const std::string_view text = entry(item, revision);
+    auto& known = made_of(item.tool).digests[static_cast<std::size_t>(revision)];
+    if (!known) {
+        crypto::Sha256 hash;
+        hash.update(salt_);
+        hash.update(text);
+        known = hash.finish();
     }
-    return digest = to_hex(all.finish());
+    return *known;
+}
+
+std::string ToolLists::digest(const ToolView& view, Revision revision) {
+    std::optional<EntrySum>& sum = view.digests[static_cast<std::size_t>(revision)];
+    if (!sum) {
+        sum.emplace();
+        for (const ToolView::Item& item : view.items) sum->add(entry_digest(item, revision));
+    }
+    return sum->text();
 }
 
 }  // namespace crab::mcp

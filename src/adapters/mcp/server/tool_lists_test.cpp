@@ -5,6 +5,11 @@
 #include "adapters/mcp/server/view_cache.hpp"
 #include "json/raw_parts.hpp"
 
+#include <array>
+#include <map>
+#include <random>
+
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -169,6 +174,105 @@ TEST_F(McpToolLists, NamesThatSeveralHaveAreListedWithTheirSources) {
     });
 }
 
+/// What a view shows: of each tool both names and which it is, and the sources.
+std::string shown(const ToolView& view) {
+    std::string all;
+    for (const ToolView::Item& item : view.items)
+        all += fmt::format("{} {} {}\n", item.name, item.own_name,
+                           static_cast<const void*>(item.tool.get()));
+    for (const auto& [source, count] : std::map(view.sources.begin(), view.sources.end()))
+        all += fmt::format("{}: {}\n", source, count);
+    return all;
+}
+
+/// Changes tools whose names are alike, plain and qualified ones.
+void change_something(core::Registry& registry, std::mt19937& random) {
+    const std::uint64_t owner = random() % 5 + 20;
+    const ConnectionId connection{owner};
+    const std::array names{"a", "b", "c", "d21__a", "d22__b", "a__b"};
+    const std::string name = names[random() % names.size()];
+    const core::ToolRef tool = core::tool_of(name, fmt::format("d{}", owner), connection);
+    switch (random() % 8) {
+        case 0: return registry.remove_owner(connection);
+        case 1: return registry.expect({.kind = core::SourceKind::kMcpServer, .name = "x"});
+        case 2: return registry.change(connection, {}, std::array{name});
+        default: return registry.change(connection, std::array{tool}, {});
+    }
+}
+
+TEST_F(McpToolLists, APatchedViewIsOneOfTheWholeList) {
+    const auto ann = core::principal_of("caller/ann");
+    parts[0]->server.thread.run([&] {
+        for (std::uint32_t seed = 1; seed <= 60; ++seed) {
+            SCOPED_TRACE(testing::Message() << "seed " << seed);
+            std::mt19937 random(seed);
+            Scope scope;
+            scope.prefix = std::array{Prefix::kAuto, Prefix::kAuto, Prefix::kNever}[seed % 3];
+            if (seed % 4 == 0) {
+                scope.name = "some";
+                scope.tools = core::ToolScope(core::globs({"d2*"}), core::globs({"d23__*"}));
+            }
+            ToolLists lists(*parts[0]->pipeline, registry, scope);
+            for (int step = 0; step < 12; ++step) {
+                for (std::size_t more = random() % 3; more > 0; --more)
+                    change_something(registry, random);
+                const auto kept = step % 4 == 0 ? lists.view_of(ann) : nullptr;
+                const std::string before = kept ? shown(*kept) : "";
+                change_something(registry, random);
+                const auto view = lists.view_of(ann);
+                ToolLists others(*parts[0]->pipeline, registry, scope);
+                EXPECT_EQ(shown(*view), shown(*others.view_of(ann)));
+                if (kept) EXPECT_EQ(shown(*kept), before) << "what somebody holds stays";
+            }
+        }
+        return 0;
+    });
+}
+
+TEST_F(McpToolLists, AViewIsPatchedAndItsDigestIsThatOfWhatItShows) {
+    const auto ann = core::principal_of("caller/ann");
+    constexpr Revision kNewest = Revision::k2026_07_28, kOlder = Revision::k2025_06_18;
+    parts[0]->server.thread.run([&] {
+        const Scope whole;
+        ToolLists lists(*parts[0]->pipeline, registry, whole);
+        const auto digest = [&](Revision revision) {
+            return lists.digest(*lists.view_of(ann), revision);
+        };
+        const std::string newest = digest(kNewest), older = digest(kOlder);
+        const ToolView* const before = lists.view_of(ann).get();
+        offer("more", gate);
+        EXPECT_EQ(lists.view_of(ann).get(), before) << "what nobody holds need not be copied";
+        EXPECT_NE(digest(kNewest), newest);
+        EXPECT_NE(digest(kOlder), older);
+        const std::string more = "more";
+        registry.change(ConnectionId{1}, {}, std::array{more});
+        EXPECT_EQ(digest(kNewest), newest);
+        EXPECT_EQ(digest(kOlder), older);
+        // a policy decides on all of them
+        rules.set(std::make_shared<const core::CallRules>(*rules.get()));
+        EXPECT_EQ(digest(kNewest), newest);
+        return 0;
+    });
+}
+
+TEST_F(McpToolLists, AViewThatNobodyAskedForAgainIsNotKept) {
+    const auto ann = core::principal_of("caller/ann");
+    const auto device = core::principal_of("device/phone", {core::Role::kDevice});
+    parts[0]->server.thread.run([&] {
+        const Scope whole;
+        ToolLists lists(*parts[0]->pipeline, registry, whole);
+        const std::weak_ptr<const ToolView> view = lists.view_of(ann);
+        lists.view_of(device);
+        offer("one", gate);
+        lists.view_of(device);
+        EXPECT_FALSE(view.expired());
+        offer("two", gate);
+        lists.view_of(device);
+        EXPECT_TRUE(view.expired()) << "tools that are gone would stay in it for ever";
+        return 0;
+    });
+}
+
 TEST(McpViewCache, WhatWasGivenLastIsOfItsPrincipalAndVersion) {
     ViewCache<int> cache;
     const auto ann = core::principal_of("caller/ann"), twin = core::principal_of("caller/ann");
@@ -201,6 +305,10 @@ TEST(McpViewCache, OfTooManyTheOneNotUsedForLongestGoes) {
     EXPECT_EQ(cache.size(), 3u);
     keep("g", 1000);
     EXPECT_EQ(cache.size(), 1u) << "the newest has its place whatever it takes";
+    EXPECT_EQ(cache.take("other"), nullptr);
+    EXPECT_EQ(*cache.take("g"), 7);
+    EXPECT_EQ(cache.take("g"), nullptr);
+    keep("h", 1);
     cache.begin(2, [](int) { return true; });
     EXPECT_EQ(cache.size(), 0u);
 }

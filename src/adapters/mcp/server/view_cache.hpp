@@ -65,6 +65,17 @@ public:
         used_.splice(used_.end(), used_, found->second);
         return &used_.back().known;
     }
+    /// Gives it away; null when there is none.
+    std::shared_ptr<const View> take(const std::string& key) {
+        const auto found = by_key_.find(key);
+        if (found == by_key_.end()) return nullptr;
+        const auto use = found->second;
+        auto view = std::move(use->known.view);
+        items_ -= use->items;
+        by_key_.erase(found);
+        used_.erase(use);
+        return view;
+    }
     /// `items`: how much is in the view.
     void keep(const std::string& key, Known known, std::size_t items) {
         if (find(key) == nullptr) {

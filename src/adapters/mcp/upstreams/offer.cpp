@@ -66,6 +66,19 @@ bool reads_as_qualified(std::string_view name) {
     return mark != std::string_view::npos && mark > 0;
 }
 
+bool has_taken_name(const OfferTerms& terms, std::string_view name) {
+    return terms.is_reserved(name) || reads_as_qualified(name);
+}
+
+/// Null when it was not offered so.
+core::ToolRef same_as_before(const OfferTerms& terms, const ReadTool& read) {
+    if (!terms.before) return nullptr;
+    const auto found = terms.before->find(read.digest);
+    core::ToolRef tool = found != terms.before->end() ? found->second.lock() : nullptr;
+    const bool is_taken = has_taken_name(terms, read.tool->spec.name);
+    return tool && tool->unique_name_only == is_taken ? tool : nullptr;
+}
+
 }  // namespace
 
 std::vector<SkippedEntry> ReadLists::left_out() const {
@@ -112,27 +125,34 @@ Offer make_offer(const ReadLists& lists, const std::vector<HeldBack>& held,
     const HeldKeys keys = keys_of(held);
     const std::string& source = terms.source.name;
     Offer offer;
-    std::vector<std::shared_ptr<core::Tool>> tools =
-        make_method_tools(terms.calls, held_entries(lists, keys, terms.holds_all));
+    const auto add = [&](std::shared_ptr<core::Tool> tool) -> core::ToolRef& {
+        if (has_taken_name(terms, tool->spec.name)) tool->unique_name_only = true;
+        tool->set_source(terms.source);
+        tool->gate = terms.gate;
+        return offer.tools.emplace_back(std::move(tool));
+    };
+    for (auto& tool : make_method_tools(terms.calls, held_entries(lists, keys, terms.holds_all)))
+        add(std::move(tool));
+    auto own = std::make_shared<OfferedTools>();
     for (const ReadTool& read : lists.tools.tools) {
         const auto why = keys.find(std::pair(std::string(kToolPin), read.facts.name));
         if (why != keys.end()) {
-            tools.push_back(make_held_back(*read.tool, source, why->second));
+            add(make_held_back(*read.tool, source, why->second));
             continue;
         }
-        // a registered tool does not change: each offer has its own
-        auto tool = std::make_shared<core::Tool>(*read.tool);
-        tool->host = std::make_shared<UpstreamToolHost>(terms.calls, read.facts);
-        tools.push_back(std::move(tool));
+        core::ToolRef tool = same_as_before(terms, read);
+        if (tool) {
+            offer.tools.push_back(tool);
+        } else {
+            // a registered tool does not change: another one takes its place
+            auto made = std::make_shared<core::Tool>(*read.tool);
+            made->host = std::make_shared<UpstreamToolHost>(terms.calls, read.facts);
+            tool = add(std::move(made));
+        }
+        own->emplace(read.digest, tool);
         ++offer.usable;
     }
-    for (const auto& tool : tools) {
-        if (terms.is_reserved(tool->spec.name) || reads_as_qualified(tool->spec.name))
-            tool->unique_name_only = true;
-        tool->set_source(terms.source);
-        tool->gate = terms.gate;
-        offer.tools.push_back(tool);
-    }
+    offer.own = std::move(own);
     offer.catalog = std::make_shared<Catalog>();
     offer.catalog->source = source;
     offer.catalog->resources = accepted(lists.resources, keys);

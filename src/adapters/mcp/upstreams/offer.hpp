@@ -9,6 +9,7 @@
 #include "core/call/tool.hpp"
 #include "core/call/tool_gate.hpp"
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -40,10 +41,15 @@ ReadLists read_lists(const RawLists& raw, const ToolRules& rules, ParamHeaders h
 /// time: not for event loops.
 std::vector<HeldBack> find_look_alikes(const ReadLists& lists, const LookAlikes& elsewhere);
 
+/// The upstream's own tools as they are registered, by what they were made of. The registry has
+/// them; each has the upstream.
+using OfferedTools = std::map<crypto::Sha256Digest, std::weak_ptr<const core::Tool>>;
+
 /// What is registered and published of an upstream.
 struct Offer {
     std::vector<core::ToolRef> tools;  ///< those of methods and the held back included
     std::size_t usable = 0;  ///< of the upstream's own tools
+    std::shared_ptr<const OfferedTools> own;  ///< these
     std::shared_ptr<Catalog> catalog;  ///< without its flags and its tenant
 };
 struct OfferTerms {
@@ -54,6 +60,9 @@ struct OfferTerms {
     std::function<bool(std::string_view)> is_reserved;
     /// Nothing of it may be used, not even what it does not list
     std::optional<HeldBack::Why> holds_all{};
+    /// Those of the offer before, of the same source, calls, gate and rules; may be null. What has
+    /// not changed is the same tool again, so that nobody has to look at all of a long list.
+    std::shared_ptr<const OfferedTools> before{};
 };
 /// Takes time with long lists: not for event loops.
 Offer make_offer(const ReadLists& lists, const std::vector<HeldBack>& held,

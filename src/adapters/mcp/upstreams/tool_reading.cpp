@@ -132,6 +132,8 @@ private:
         if (tasks == "optional") read.facts.tasks = TaskUse::kIfDeclared;
         if (tasks == "required") read.facts.tasks = TaskUse::kAlways;
         read.pinned = pinned_form(entry);
+        read.digest =
+            crypto::Sha256().update_number(headers_ == ParamHeaders::kSent).update(entry).finish();
         return read;
     }
 

@@ -4,6 +4,7 @@
 #include "adapters/mcp/upstreams/tool_rules.hpp"
 #include "adapters/mcp/wire/header_params.hpp"
 #include "core/call/tool.hpp"
+#include "crypto/digest.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -38,6 +39,8 @@ struct ReadTool {
     std::shared_ptr<core::Tool> tool;
     UpstreamTool facts;
     std::string pinned;  ///< what of it people and models rely on, in canonical form
+    /// Of all that it was made of, except for the rules: two with one are the same tool
+    crypto::Sha256Digest digest{};
 };
 
 struct ToolReading {

@@ -131,6 +131,7 @@ private:
     std::string user_;  ///< the principal whose calls run in `session_`, where it is one's only
     std::string digest_;  ///< of the lists as they came
     std::shared_ptr<const ReadLists> lists_;
+    std::shared_ptr<const OfferedTools> offered_;
     std::vector<HeldBack> held_;
     std::vector<HeldBack> alike_;  ///< that looked like others, accepted ones included
     std::uint64_t publications_ = 0;

@@ -247,7 +247,8 @@ Task<void> Upstream::publish() {
             [&registry = uses_.registry, own = source() + "__"](std::string_view name) {
                 return !name.starts_with(own) && registry.is_reserved(name);
             },
-        .holds_all = pins_.holds_all()};
+        .holds_all = pins_.holds_all(),
+        .before = offered_};
     Offer offer = co_await uses_.schemas.run(
         "mcp/" + source(), [lists, held, terms] { return make_offer(*lists, *held, terms); });
     if (is_late()) co_return;
@@ -289,6 +290,7 @@ void Upstream::show(Offer offer) {
     if (!settings_.pass_instructions) offer.catalog->instructions.clear();
     uses_.registry.replace(owner_, offer.tools);
     uses_.registry.settle(tool_source());
+    offered_ = std::move(offer.own);
     uses_.catalogs.set(source(), offer.catalog);
     listed_ = true;
     note_lists(offer);

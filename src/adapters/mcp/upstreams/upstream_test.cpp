@@ -271,6 +271,32 @@ TEST_F(McpUpstream, AChangedListIsReadAnewAndAnEqualOneChangesNothing) {
     EXPECT_THAT(listed(), ElementsAre("read"));
 }
 
+TEST_F(McpUpstream, AToolThatDidNotChangeStaysTheSame) {
+    settings.pin = PinMode::kOff;
+    ready();
+    const core::ToolRef read = resolve("read").value();
+    const std::weak_ptr<const core::Tool> write = resolve("write").value();
+    const auto change_to = [&](const std::string& list, std::size_t count) {
+        connector.made.at(0)->answer("tools/list", list);
+        connector.made.at(0)->tell("notifications/tools/list_changed");
+        loop.settle();
+        loop.advance(1s);
+        until_tools(count);
+    };
+    change_to(tools({"read"}), 1);
+    EXPECT_EQ(resolve("read").value(), read);
+    EXPECT_TRUE(write.expired()) << "what is gone is kept by nobody";
+    change_to(tools({"read", "write", "third"}, "does more"), 3);
+    EXPECT_NE(resolve("read").value(), read);
+    EXPECT_EQ(resolve("read").value()->spec.description, "does more");
+    // a name that somebody reserves is another one from then on
+    const core::ToolRef again = resolve("read").value();
+    registry.reserve("read");
+    change_to(tools({"read", "write"}, "does more"), 2);
+    EXPECT_NE(resolve("files__read").value(), again);
+    EXPECT_FALSE(resolve("read"));
+}
+
 TEST_F(McpUpstream, ListsAreReadAgainWhenTheirTimeIsOver) {
     ready();
     FakeSession& session = *connector.made.at(0);
