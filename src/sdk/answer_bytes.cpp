@@ -60,7 +60,7 @@ private:
 
 }  // namespace
 
-std::unique_ptr<AnswerBytes> bytes_of(const ToolAnswer& answer) {
+std::unique_ptr<AnswerBytes> bytes_of_answer(const ToolAnswer& answer) {
     if (!answer.is_file()) return std::make_unique<MemoryBytes>(answer.content());
     Descriptor file(::open(answer.content().c_str(), O_RDONLY | O_CLOEXEC));
     struct stat facts{};
@@ -81,7 +81,7 @@ bool is_large(const ToolAnswer& answer, std::size_t inline_bytes) {
 
 std::string inline_bytes(const ToolAnswer& answer) {
     std::string bytes;
-    if (const auto source = bytes_of(answer)) {
+    if (const auto source = bytes_of_answer(answer)) {
         for (std::string_view piece = source->next(); !piece.empty(); piece = source->next())
             bytes += piece;
     }

@@ -24,7 +24,7 @@ public:
 
 /// Text, JSON and bytes in memory, or a file. Null when the file cannot be opened. `answer`
 /// outlives it.
-std::unique_ptr<AnswerBytes> bytes_of(const ToolAnswer& answer);
+std::unique_ptr<AnswerBytes> bytes_of_answer(const ToolAnswer& answer);
 /// Whether it is uploaded where that is possible: bytes always, text and JSON beyond
 /// `inline_bytes`.
 bool is_large(const ToolAnswer& answer, std::size_t inline_bytes);

@@ -22,7 +22,7 @@ ToolAnswer internal(std::string_view tool) {
 }  // namespace
 
 Handled checked(std::string_view tool, ToolAnswer answer) {
-    if (answer.kind() == ToolAnswer::Kind::kBytes && !bytes_of(answer)) {
+    if (answer.kind() == ToolAnswer::Kind::kBytes && !bytes_of_answer(answer)) {
         return {internal(tool), fmt::format("{}: the file of the answer cannot be read", tool)};
     }
     if (answer.kind() != ToolAnswer::Kind::kJson) return {std::move(answer), {}};

@@ -50,7 +50,7 @@ void Uploader::set_token(std::string token) {
 
 Result<std::string> Uploader::upload(const UploadTerms& terms, CallState& call,
                                      const ToolAnswer& answer) {
-    const auto bytes = bytes_of(answer);
+    const auto bytes = bytes_of_answer(answer);
     if (!bytes) return fail(ErrorCode::kInternal, "the file of the result cannot be read");
     if (bytes->size() > terms.max_bytes) {
         return fail(ErrorCode::kOversize,
