@@ -146,13 +146,12 @@ TEST_F(McpApiTest, ServersAreListedWithHowTheyDo) {
     book.servers["off"] = {.name = "off", .url = "https://x", .enabled = false};
     book.servers["bad"] = {.name = "bad", .url = "https://x", .problem = "no key"};
     const std::string all = send("GET", "");
-    EXPECT_THAT(all,
-                AllOf(HasSubstr(R"("argv":["npx","-y","files"])"),
-                      HasSubstr(R"("state":"ready","version":"2025-11-25")"),
-                      HasSubstr(R"("reason":"its schema does not compile")"),
-                      HasSubstr(R"("held":1,"removed":2)"),
-                      HasSubstr(R"("off_schema":4,"off_schema_tool":"count")"),
-                      HasSubstr(R"("stderr":"listening")")));
+    EXPECT_THAT(all, AllOf(HasSubstr(R"("argv":["npx","-y","files"])"),
+                           HasSubstr(R"("state":"ready","version":"2025-11-25")"),
+                           HasSubstr(R"("reason":"its schema does not compile")"),
+                           HasSubstr(R"("held":1,"removed":2)"),
+                           HasSubstr(R"("off_schema":4,"off_schema_tool":"count")"),
+                           HasSubstr(R"("stderr":"listening")")));
     EXPECT_THAT(all, AllOf(HasSubstr(R"("state":"disabled")"), HasSubstr(R"("error":"no key")")));
     running = nullptr;
     EXPECT_THAT(send("GET", ""), AllOf(is(200, R"("state":"stopped")"), Not(HasSubstr("ready"))));
