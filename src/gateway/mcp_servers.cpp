@@ -6,6 +6,7 @@
 #include "config/paths.hpp"
 #include "core/audit/metrics.hpp"
 #include "json/writer.hpp"
+#include "net/loop/finish_on.hpp"
 #include "net/tls/tls_context.hpp"
 
 #include <algorithm>
@@ -21,6 +22,7 @@ namespace crab::gateway {
 namespace {
 
 constexpr std::string_view kWorkFolder = "mcp_work";
+constexpr std::chrono::seconds kLastRenewals{2};  // of logins, when the gateway stops
 
 std::string client_info() {
     std::string info;
@@ -274,7 +276,7 @@ Result<void> McpServers::open_connector() {
     net::EventLoop& loop = home();
     fetch_ = std::make_unique<mcp::GuardedFetch>(loop, uses_.workers.names(), *tls);
     authorizer_ = std::make_unique<mcp::OAuthAuthorizer>(
-        *fetch_, *credentials_, loop.timers(), loop.clock(),
+        *fetch_, *credentials_, loop.executor(), loop.timers(), loop.clock(),
         [this](const std::string& source) { return auth_of(source); });
     waited_for_.emplace(loop);
     logins_ = std::make_unique<McpLogins>(*waited_for_, *fetch_, *credentials_);
@@ -566,14 +568,19 @@ void McpServers::run() {
     if (!std::exchange(loop_runs_, true)) loop_->start();
 }
 
-void McpServers::stop(Deadline) {
+void McpServers::stop(Deadline deadline) {
     uses_.known.set_control(nullptr);
     watch_ = {};
     catalogs_ = {};
     keep_eras();
     run();  // start-up may have failed before begin()
+    // the answer may hold what a login needs from now on
+    const Deadline last = uses_.context.clock.steady_now() + kLastRenewals;
+    (void)waited_for_->wait_for(authorizer_->finish(std::min(deadline, last)));
     waited_for_->stop();
     upstreams_->stop();
+    net::finish_on(home(),
+                   [this](std::function<void()> done) { authorizer_->stop(std::move(done)); });
 }
 
 }  // namespace crab::gateway

@@ -36,10 +36,20 @@ Error still_refused(const TokenKey& key, Kind kind) {
                                    key.source)};
 }
 
+/// Of a caller who does not wait any longer.
+Error left_waiting(const TokenKey& key, WaitEnd end) {
+    const bool late = end == WaitEnd::kExpired;
+    return {.code = late ? ErrorCode::kTimeout : ErrorCode::kCancelled,
+            .message = fmt::format("{} while the gateway waited for an OAuth token for {}; nothing "
+                                   "was run",
+                                   late ? "the deadline passed" : "the request was cancelled",
+                                   key.source)};
+}
+
 }  // namespace
 
 Task<Result<std::optional<std::string>>> OAuthAuthorizer::authorization(
-    const UpstreamOptions& upstream, std::string_view challenge) {
+    const UpstreamOptions& upstream, std::string_view challenge, Deadline deadline) {
     Asked asked{.key = {.source = upstream.source, .owner = upstream.owner},
                 .auth = find_auth_(upstream.source),
                 .url = upstream.url,
@@ -55,7 +65,7 @@ Task<Result<std::optional<std::string>>> OAuthAuthorizer::authorization(
     // the gateway's own, whoever calls
     if (asked.auth.kind == Kind::kClientCredentials) asked.key.owner.clear();
     auto& place = places_[asked.key];
-    if (!place) place = std::make_shared<Place>(timers_);
+    if (!place) place = std::make_shared<Place>();
     asked.place = place;
     if (!challenge.empty()) place->asked = read_challenge(challenge);
     if (challenge.empty()) {
@@ -68,12 +78,34 @@ Task<Result<std::optional<std::string>>> OAuthAuthorizer::authorization(
             co_return std::optional("Bearer " + asked.place->given);
         }
     }
-    co_return co_await answer(std::move(asked));
+    co_return co_await answer(std::move(asked), deadline);
 }
 
 std::optional<BearerChallenge> OAuthAuthorizer::last_challenge(const TokenKey& key) const {
     const auto place = places_.find(key);
     return place == places_.end() ? std::nullopt : place->second->asked;
+}
+
+void OAuthAuthorizer::forget(std::string_view source) {
+    std::erase_if(places_, [&](const auto& each) {
+        if (each.first.source != source) return false;
+        each.second->forgotten = true;
+        return true;
+    });
+}
+
+Task<Result<void>> OAuthAuthorizer::finish(Deadline deadline) {
+    stopping_ = true;
+    std::vector<std::shared_ptr<Renewal>> logins;
+    for (const auto& [key, place] : places_)
+        if (place->renewal && place->renewal->of_login) logins.push_back(place->renewal);
+    for (const auto& each : logins) (void)co_await wait_for(each, deadline);
+    co_return Result<void>();
+}
+
+void OAuthAuthorizer::stop(std::function<void()> done) {
+    stopping_ = true;
+    renewals_.stop(std::move(done));
 }
 
 /// The stored tokens, if they are for this upstream and have not ended.
@@ -107,35 +139,65 @@ Error OAuthAuthorizer::needs_more(const Asked& asked, std::string_view scope) {
                                    asked.key.source)};
 }
 
-Task<Result<std::optional<std::string>>> OAuthAuthorizer::answer(Asked asked) {
+Task<Result<std::optional<std::string>>> OAuthAuthorizer::answer(Asked asked, Deadline deadline) {
     const BearerChallenge challenge = read_challenge(asked.challenge);
     if (challenge.needs_more_scopes()) co_return fail(needs_more(asked, challenge.scope));
     Place& place = *asked.place;
     const std::string refused_one = asked.challenge.empty() ? std::string() : place.given;
-    const std::uint64_t failures = place.failures;
-    if (!co_await place.renewing.lock())
-        co_return fail(ErrorCode::kCancelled, "the request was cancelled");
-    const ScopeExit done([&] { place.renewing.unlock(); });
-    // another request may have renewed it meanwhile
     std::optional<OAuthTokens> tokens = usable(asked);
     if (!tokens || tokens->access.reveal() == refused_one) {
         if (place.renewed_for_nothing && !refused_one.empty()) {
             place.renewed_for_nothing = false;  // the next request may try again
             co_return fail(still_refused(asked.key, asked.auth.kind));
         }
-        // who waited for a renewal that failed does not wait for another one
-        if (place.failures != failures) co_return fail(place.last_failure);
-        auto renewed = co_await renew(asked);
-        if (!renewed && renewed.error().code != ErrorCode::kCancelled) {
-            place.last_failure = renewed.error();
-            ++place.failures;
-        }
-        if (!renewed) co_return fail(std::move(renewed.error()));
+        if (!place.renewal && stopping_)
+            co_return fail(ErrorCode::kUnavailable, "the gateway is stopping");
+        const std::shared_ptr<Renewal> renewal =
+            place.renewal ? place.renewal : begin_renewal(asked);
+        const WaitEnd end = co_await wait_for(renewal, deadline);
+        if (!renewal->outcome) co_return fail(left_waiting(asked.key, end));
+        // who waited for a renewal that failed does not try it again
+        if (!*renewal->outcome) co_return fail(renewal->outcome->error());
         place.renewed_for_nothing = !refused_one.empty();
-        tokens = std::move(*renewed);
+        tokens = **renewal->outcome;
     }
     place.given = tokens->access.reveal();
     co_return std::optional("Bearer " + place.given);
+}
+
+std::shared_ptr<OAuthAuthorizer::Renewal> OAuthAuthorizer::begin_renewal(const Asked& asked) {
+    auto renewal = std::make_shared<Renewal>();
+    renewal->of_login = asked.auth.kind == Kind::kUser;
+    asked.place->renewal = renewal;
+    renewals_.spawn("renewal of an OAuth token", run_renewal(asked, renewal));
+    return renewal;
+}
+
+Task<void> OAuthAuthorizer::run_renewal(Asked asked, std::shared_ptr<Renewal> renewal) {
+    // also after an exception, and when stop() ends it: nobody is left waiting
+    const ScopeExit ended([&] {
+        if (!renewal->outcome)
+            renewal->outcome =
+                fail(ErrorCode::kUnavailable, "the renewal of an OAuth token was ended");
+        if (asked.place->renewal == renewal) asked.place->renewal = nullptr;
+        while (!renewal->waiting.empty()) {
+            Waiting* const next = renewal->waiting.front();
+            renewal->waiting.pop_front();
+            next->woken = true;
+            next->waiter.wake();  // goes on before this returns
+        }
+    });
+    renewal->outcome = co_await renew(asked);
+}
+
+Task<WaitEnd> OAuthAuthorizer::wait_for(std::shared_ptr<Renewal> renewal, Deadline deadline) {
+    if (renewal->outcome) co_return WaitEnd::kWoken;
+    Waiting waiting{.waiter = Waiter(timers_)};
+    const auto place = renewal->waiting.insert(renewal->waiting.end(), &waiting);
+    const ScopeExit leave([&] {
+        if (!waiting.woken) renewal->waiting.erase(place);
+    });
+    co_return co_await waiting.waiter.wait(deadline);
 }
 
 Task<Result<OAuthTokens>> OAuthAuthorizer::renew(Asked asked) {
@@ -172,12 +234,24 @@ Task<Result<OAuthTokens>> OAuthAuthorizer::refresh(Asked asked, OAuthTokens old)
     tokens->issuer = old.issuer;
     tokens->resource = old.resource;
     tokens->client_id = old.client_id;
-    tokens->wanted_scope = old.wanted_scope;
-    tokens->step_ups = old.step_ups;
     if (tokens->refresh.reveal().empty()) tokens->refresh = old.refresh;
     if (tokens->scope.empty()) tokens->scope = old.scope;
-    credentials_.save_tokens(asked.key, *tokens);
-    co_return tokens;
+    co_return keep_refreshed(asked, old, std::move(*tokens));
+}
+
+/// Unless whoever owns the login has ended it, or logged in anew, meanwhile.
+Result<OAuthTokens> OAuthAuthorizer::keep_refreshed(const Asked& asked, const OAuthTokens& old,
+                                                    OAuthTokens tokens) {
+    const auto stored = credentials_.find_tokens(asked.key);
+    if (asked.place->forgotten || !stored) return fail(login_needed(asked.key));
+    if (stored->refresh.reveal() != old.refresh.reveal()) {
+        if (auto newer = usable(asked)) return std::move(*newer);
+        return fail(login_needed(asked.key));
+    }
+    tokens.wanted_scope = stored->wanted_scope;
+    tokens.step_ups = stored->step_ups;
+    credentials_.save_tokens(asked.key, tokens);
+    return tokens;
 }
 
 Task<Result<OAuthTokens>> OAuthAuthorizer::client_credentials(Asked asked) {
@@ -213,7 +287,7 @@ Task<Result<OAuthTokens>> OAuthAuthorizer::client_credentials(Asked asked) {
     tokens->issuer = asked.auth.issuer;
     tokens->resource = resource;
     tokens->client_id = asked.auth.client.id;
-    credentials_.save_tokens(asked.key, *tokens);
+    if (!asked.place->forgotten) credentials_.save_tokens(asked.key, *tokens);
     co_return tokens;
 }
 

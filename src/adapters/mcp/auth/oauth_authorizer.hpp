@@ -1,15 +1,17 @@
 #pragma once
 
-#include "adapters/mcp/auth/async_lock.hpp"
 #include "adapters/mcp/auth/challenge.hpp"
 #include "adapters/mcp/auth/fetcher.hpp"
 #include "adapters/mcp/auth/oauth_credentials.hpp"
 #include "adapters/mcp/auth/server_metadata.hpp"
 #include "adapters/mcp/client/upstream_connector.hpp"
+#include "base/task/task_group.hpp"
+#include "base/task/waiter.hpp"
 #include "crypto/private_key.hpp"
 
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -30,43 +32,56 @@ struct UpstreamAuth {
 };
 
 /// Tokens for upstreams. Those of client credentials belong to the gateway, those of a login to one
-/// owner, and no other gets them. On one event loop; several may share the credentials. Source:
-/// docs/protocols/mcp.md, 6.3.
+/// owner, and no other gets them. A token is obtained by a task of its own, which goes on when
+/// those who wait for it leave: the answer may hold a refresh token that replaces the one before.
+/// On one event loop; several may share the credentials. Source: docs/protocols/mcp.md, 6.3.
 class OAuthAuthorizer final : public Authorizer {
 public:
     using FindAuth = std::function<UpstreamAuth(const std::string& source)>;
     /// A token is renewed so long before it ends.
     static constexpr std::chrono::seconds kMargin{30};
 
-    /// All outlive it.
-    OAuthAuthorizer(Fetcher& fetcher, OAuthCredentials& credentials, TimerWheel& timers,
-                    const Clock& clock, FindAuth find_auth)
+    /// All outlive it. `home` and `timers` are of its event loop.
+    OAuthAuthorizer(Fetcher& fetcher, OAuthCredentials& credentials, const Executor& home,
+                    TimerWheel& timers, const Clock& clock, FindAuth find_auth)
         : fetcher_(fetcher),
           credentials_(credentials),
           timers_(timers),
           clock_(clock),
-          find_auth_(std::move(find_auth)) {}
+          find_auth_(std::move(find_auth)),
+          renewals_(home) {}
 
     Task<Result<std::optional<std::string>>> authorization(const UpstreamOptions& upstream,
-                                                           std::string_view challenge) override;
+                                                           std::string_view challenge,
+                                                           Deadline deadline) override;
+    /// Begins no renewal any more, and waits for those of logins until `deadline`.
+    Task<Result<void>> finish(Deadline deadline);
+    /// Ends all renewals, then calls `done`. Needed before the destructor.
+    void stop(std::function<void()> done);
 
     /// What the upstream asked this owner for last, for a login; nothing: it has not asked.
     std::optional<BearerChallenge> last_challenge(const TokenKey& key) const;
-    /// Nothing of an upstream that is gone is for another one of its name.
-    void forget(std::string_view source) {
-        std::erase_if(places_, [&](const auto& each) { return each.first.source == source; });
-    }
+    /// Nothing of an upstream that is gone is for another one of its name, nor what a renewal for
+    /// it will get.
+    void forget(std::string_view source);
 
 private:
+    struct Waiting {
+        Waiter waiter;
+        bool woken = false;
+    };
+    struct Renewal {
+        std::optional<Result<OAuthTokens>> outcome;
+        std::list<Waiting*> waiting;
+        bool of_login = false;  ///< which is lost without the answer
+    };
     /// Of one upstream and owner.
     struct Place {
-        explicit Place(TimerWheel& timers) : renewing(timers) {}
-        AsyncLock renewing;
+        std::shared_ptr<Renewal> renewal;  ///< that runs
+        bool forgotten = false;
         std::string given;  ///< the token that was given last
         std::optional<BearerChallenge> asked;  ///< the last one
         bool renewed_for_nothing = false;  ///< that one was new, and is refused
-        std::uint64_t failures = 0;  ///< renewals that failed
-        Error last_failure;
     };
     /// One request for a header.
     struct Asked {
@@ -77,10 +92,15 @@ private:
     };
     using Answer = Result<std::optional<std::string>>;
 
-    Task<Answer> answer(Asked asked);
+    Task<Answer> answer(Asked asked, Deadline deadline);
+    std::shared_ptr<Renewal> begin_renewal(const Asked& asked);
+    Task<void> run_renewal(Asked asked, std::shared_ptr<Renewal> renewal);
+    Task<WaitEnd> wait_for(std::shared_ptr<Renewal> renewal, Deadline deadline);
     std::optional<OAuthTokens> usable(const Asked& asked) const;
     Task<Result<OAuthTokens>> renew(Asked asked);
     Task<Result<OAuthTokens>> refresh(Asked asked, OAuthTokens old);
+    Result<OAuthTokens> keep_refreshed(const Asked& asked, const OAuthTokens& old,
+                                       OAuthTokens tokens);
     Task<Result<OAuthTokens>> client_credentials(Asked asked);
     Error needs_more(const Asked& asked, std::string_view scope);
 
@@ -90,6 +110,8 @@ private:
     const Clock& clock_;
     const FindAuth find_auth_;
     std::map<TokenKey, std::shared_ptr<Place>> places_;
+    bool stopping_ = false;
+    TaskGroup renewals_;
 };
 
 }  // namespace crab::mcp

@@ -1,4 +1,3 @@
-#include "adapters/mcp/auth/async_lock.hpp"
 #include "adapters/mcp/auth/jwk_set.hpp"
 #include "adapters/mcp/auth/login_flow.hpp"
 #include "adapters/mcp/auth/oauth_authorizer.hpp"
@@ -243,7 +242,15 @@ protected:
         upstream_.source = "files";
         upstream_.url = kServer;
         upstream_.owner = std::move(owner);
-        return loop_.run(authorizer_.authorization(upstream_, challenge));
+        return loop_.run(authorizer_.authorization(upstream_, challenge, kNoDeadline));
+    }
+    auto start_refused(Deadline deadline) {
+        return loop_.start(
+            authorizer_.authorization(upstream_, "Bearer error=\"invalid_token\"", deadline));
+    }
+    std::string stored_refresh() const {
+        return credentials_.find_tokens({.source = "files", .owner = "caller/ann"})
+            ->refresh.reveal();
     }
     std::string header(std::string_view challenge = {}, std::string owner = "caller/ann") {
         const Answer answer = ask(challenge, std::move(owner));
@@ -268,8 +275,9 @@ protected:
 
     UpstreamAuth auth_;
     UpstreamOptions upstream_;
-    OAuthAuthorizer authorizer_{servers_, credentials_, loop_.timers, loop_.clock,
-                                [this](const std::string&) { return auth_; }};
+    OAuthAuthorizer authorizer_{servers_,         credentials_,
+                                loop_.executor(), loop_.timers,
+                                loop_.clock,      [this](const std::string&) { return auth_; }};
 };
 
 constexpr const char* kRefused = "Bearer error=\"invalid_token\"";
@@ -380,8 +388,8 @@ TEST_F(McpOAuthAuthorizer, TwoRequestsShareOneRefresh) {
     EXPECT_EQ(header(), "Bearer a0");
     Waiter gate(loop_.timers);
     servers_.gate = &gate;
-    const auto first = loop_.start(authorizer_.authorization(upstream_, kRefused));
-    const auto second = loop_.start(authorizer_.authorization(upstream_, kRefused));
+    const auto first = loop_.start(authorizer_.authorization(upstream_, kRefused, kNoDeadline));
+    const auto second = loop_.start(authorizer_.authorization(upstream_, kRefused, kNoDeadline));
     servers_.gate = nullptr;
     gate.wake();
     loop_.settle();
@@ -396,8 +404,8 @@ TEST_F(McpOAuthAuthorizer, WhoWaitsForARefreshThatFailsDoesNotTryItAgain) {
     refuses_ = true;
     Waiter gate(loop_.timers);
     servers_.gate = &gate;
-    const auto first = loop_.start(authorizer_.authorization(upstream_, kRefused));
-    const auto second = loop_.start(authorizer_.authorization(upstream_, kRefused));
+    const auto first = loop_.start(authorizer_.authorization(upstream_, kRefused, kNoDeadline));
+    const auto second = loop_.start(authorizer_.authorization(upstream_, kRefused, kNoDeadline));
     servers_.gate = nullptr;
     gate.wake();
     loop_.settle();
@@ -408,12 +416,97 @@ TEST_F(McpOAuthAuthorizer, WhoWaitsForARefreshThatFailsDoesNotTryItAgain) {
     EXPECT_EQ(forms_.size(), 2U) << "a later request tries it";
 }
 
+TEST_F(McpOAuthAuthorizer, AnIssuerThatHangsHoldsNoCallBeyondItsDeadline) {
+    use_login();
+    EXPECT_EQ(header(), "Bearer a0");
+    Waiter gate(loop_.timers);
+    servers_.gate = &gate;
+    const auto first = start_refused(loop_.in(500ms));
+    const auto second = start_refused(loop_.in(2s));
+    loop_.advance(501ms);
+    ASSERT_TRUE(first->ended());
+    EXPECT_EQ(first->get().error().code, ErrorCode::kTimeout);
+    EXPECT_NE(first->get().error().message.find("OAuth token for files"), std::string::npos);
+    EXPECT_FALSE(second->ended());
+    servers_.gate = nullptr;
+    gate.wake();
+    loop_.settle();
+    EXPECT_EQ(second->get()->value(), "Bearer a1") << "it goes on for who still waits";
+    EXPECT_EQ(forms_.size(), 1U);
+}
+
+TEST_F(McpOAuthAuthorizer, ARotatedRefreshTokenIsKeptWhenItsCallerHasLeft) {
+    use_login();
+    EXPECT_EQ(header(), "Bearer a0");
+    Waiter gate(loop_.timers);
+    servers_.gate = &gate;
+    const auto only = start_refused(kNoDeadline);
+    loop_.cancel(*only);
+    EXPECT_EQ(only->get().error().code, ErrorCode::kCancelled);
+    servers_.gate = nullptr;
+    gate.wake();
+    loop_.settle();
+    ASSERT_EQ(forms_.size(), 1U);
+    EXPECT_EQ(stored_refresh(), "r1");
+    EXPECT_EQ(header(), "Bearer a1");
+}
+
+TEST_F(McpOAuthAuthorizer, ALoginThatEndsDuringItsRenewalStaysEnded) {
+    const TokenKey ann{.source = "files", .owner = "caller/ann"};
+    use_login();
+    EXPECT_EQ(header(), "Bearer a0");
+    Waiter gate(loop_.timers);
+    servers_.gate = &gate;
+    const auto only = start_refused(kNoDeadline);
+    credentials_.forget_tokens(ann);
+    servers_.gate = nullptr;
+    gate.wake();
+    loop_.settle();
+    EXPECT_EQ(only->get().error().code, ErrorCode::kAuthRequired);
+    EXPECT_FALSE(credentials_.find_tokens(ann));
+}
+
+TEST_F(McpOAuthAuthorizer, WhatWasObtainedForAnUpstreamThatIsGoneIsNotKept) {
+    use_client_credentials();
+    upstream_.source = "files";
+    upstream_.url = kServer;
+    Waiter gate(loop_.timers);
+    servers_.gate = &gate;
+    const auto only = loop_.start(authorizer_.authorization(upstream_, "", kNoDeadline));
+    authorizer_.forget("files");
+    servers_.gate = nullptr;
+    gate.wake();
+    loop_.settle();
+    EXPECT_TRUE(only->ended());
+    EXPECT_FALSE(credentials_.has_tokens("files"));
+}
+
+TEST_F(McpOAuthAuthorizer, StoppingAwaitsALoginsRenewalAndThenEndsIt) {
+    use_login();
+    EXPECT_EQ(header(), "Bearer a0");
+    Waiter gate(loop_.timers);
+    servers_.gate = &gate;
+    const auto caller = start_refused(kNoDeadline);
+    const auto finished = loop_.start(authorizer_.finish(loop_.in(2s)));
+    EXPECT_FALSE(finished->ended());
+    loop_.advance(2001ms);
+    EXPECT_TRUE(finished->ended());
+    bool stopped = false;
+    authorizer_.stop([&] { stopped = true; });
+    loop_.settle();
+    EXPECT_TRUE(stopped);
+    EXPECT_FALSE(caller->get()) << "nobody is left waiting";
+    servers_.gate = nullptr;
+    EXPECT_EQ(ask(kRefused).error().code, ErrorCode::kUnavailable);
+    EXPECT_TRUE(forms_.empty());
+}
+
 TEST_F(McpOAuthAuthorizer, TokensOfAnotherResourceAreNotSent) {
     use_login();
     upstream_.source = "files";
     upstream_.url = "https://elsewhere.example/mcp";
     upstream_.owner = "caller/ann";
-    EXPECT_EQ(loop_.run(authorizer_.authorization(upstream_, "")).error().code,
+    EXPECT_EQ(loop_.run(authorizer_.authorization(upstream_, "", kNoDeadline)).error().code,
               ErrorCode::kAuthRequired);
     EXPECT_TRUE(forms_.empty());
 }
@@ -454,22 +547,6 @@ TEST(McpChallenge, TheBearerChallengeIsReadAmongOthers) {
     for (const char* text : {"", "Basic scope=\"a\"", "=", "\"", "Bearer scope=", "scope=\"a\""})
         EXPECT_EQ(read_challenge(text).scope, "") << text;
     EXPECT_EQ(union_of_scopes("a b", "b  c"), "a b c");
-}
-
-TEST(McpAsyncLock, WhoWaitsGetsItInOrderAndWhoLeavesDoesNot) {
-    TestLoop loop;
-    AsyncLock lock(loop.timers);
-    EXPECT_TRUE(loop.run(lock.lock()));
-    const auto second = loop.start(lock.lock());
-    const auto third = loop.start(lock.lock());
-    loop.cancel(*second);
-    EXPECT_FALSE(second->get());
-    EXPECT_FALSE(third->ended());
-    lock.unlock();
-    loop.settle();
-    EXPECT_TRUE(third->get());
-    lock.unlock();
-    EXPECT_TRUE(loop.run(lock.lock()));
 }
 
 }  // namespace

@@ -30,7 +30,8 @@ public:
 
     Task<Result<FetchReply>> fetch(FetchRequest request) override {
         asked.push_back(request);
-        if (gate != nullptr) co_await gate->wait(kNoDeadline);
+        if (gate != nullptr && co_await gate->wait(kNoDeadline) == WaitEnd::kCancelled)
+            co_return fail(ErrorCode::kCancelled, "the request was cancelled");
         const auto it = answers_.find(request.url);
         if (it == answers_.end()) co_return FetchReply{.status = 404, .body = "none"};
         co_return it->second(request);

@@ -83,7 +83,10 @@ void StreamableTransport::settle(UpstreamExchange& exchange, UpstreamBody& body,
     if (!answer && !(body.status() != 0 && !body.good())) {
         const Error& why = answer.error().error;
         const bool in_time = http_.loop().clock().steady_now() < deadline;
-        if (why.code == ErrorCode::kTimeout && !in_time) return;  // the deadline tells
+        if (why.code == ErrorCode::kTimeout && !in_time) {
+            if (exchange.written) return;  // the deadline tells
+            return exchange.fail(why);  // what was waited for before anything was sent
+        }
         if (why.code != ErrorCode::kTimeout && why.code != ErrorCode::kCancelled)
             return exchange.fail(why);
         return exchange.fail(connection_lost(why.message));

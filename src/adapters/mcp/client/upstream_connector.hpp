@@ -61,9 +61,12 @@ public:
     virtual ~Authorizer() = default;
     /// `challenge`: the `WWW-Authenticate` of the 401 or 403 that the last value got, empty before
     /// any. Nothing: send none. Asked before each request, so it answers from memory if it can.
-    /// Errors: kAuthRequired with what a person has to do; others end the request as they are.
+    /// Errors: kAuthRequired with what a person has to do; kTimeout and kCancelled, of a caller
+    /// whose `deadline` passed or who left while a token was obtained; others end the request as
+    /// they are.
     virtual Task<Result<std::optional<std::string>>> authorization(const UpstreamOptions& upstream,
-                                                                   std::string_view challenge) = 0;
+                                                                   std::string_view challenge,
+                                                                   Deadline deadline) = 0;
 };
 
 /// Opens sessions with upstreams, on one event loop.

@@ -86,7 +86,8 @@ Task<net::HttpResult> UpstreamHttp::send(Request request, UpstreamBody& body, De
         net::OwnedHeaders owned = options_.headers;
         owned.insert(owned.end(), request.headers.begin(), request.headers.end());
         if (services_.authorizer != nullptr) {
-            auto given = co_await services_.authorizer->authorization(options_, challenge);
+            auto given =
+                co_await services_.authorizer->authorization(options_, challenge, deadline);
             if (!given) {
                 body.forget();  // what a person has to do says more than a 401
                 co_return std::unexpected(net::HttpFailure{.error = std::move(given.error())});

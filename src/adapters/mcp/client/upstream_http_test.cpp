@@ -450,7 +450,9 @@ TEST_F(McpUpstreamHttp, AnAnswerAboveTheLimitIsOversize) {
 class Tokens final : public Authorizer {
 public:
     Task<Result<std::optional<std::string>>> authorization(const UpstreamOptions&,
-                                                           std::string_view challenge) override {
+                                                           std::string_view challenge,
+                                                           Deadline deadline) override {
+        deadlines.push_back(deadline);
         if (!challenge.empty()) {
             challenges.emplace_back(challenge);
             value = second;
@@ -460,6 +462,7 @@ public:
     std::optional<std::string> value = "Bearer first";
     std::optional<std::string> second = "Bearer second";
     std::vector<std::string> challenges;
+    std::vector<Deadline> deadlines;
 };
 
 TEST_F(McpUpstreamHttp, ARefusedCredentialIsReplacedOnce) {
