@@ -278,6 +278,24 @@ class ClientCredentialsTest(LoginCase):
         self.assertNotIn("wrong", state["error"])
 
 
+class HangingIssuerTest(LoginCase):
+    def test_calls_end_at_their_deadline_while_a_token_is_obtained(self) -> None:
+        gateway = self.open(self.robot(client_secret="robot-secret"))
+        self.await_state(gateway, "ready")
+        before = self.issuer.asked["/token"]
+        self.issuer.access.clear()  # what the gateway has is refused from now on
+        self.issuer.hang.add("/token")
+        for _ in range(2):
+            call = call_request("who", {}, timeout_ms=500)
+            answer = gateway.admin_request("POST", "/v1/tools/call", call)
+            # the issuer answers later, and the gateway's patience with it is longer than both calls
+            self.assertIn(b"TIMEOUT", bytes(answer.body))
+        self.assertEqual(self.issuer.asked["/token"], before + 1, "they wait for one renewal")
+        self.issuer.hang.clear()
+        self.issuer.go_on.set()
+        eventually(lambda: "TIMEOUT" not in json.dumps(self.call(gateway)), "calls work again")
+
+
 class PassthroughTest(LoginCase):
     def test_no_header_of_a_client_reaches_a_server(self) -> None:
         gateway = self.open(self.robot(client_secret="robot-secret"))

@@ -53,13 +53,16 @@ class RsaKey:
 
 class Issuer:
     """A context manager. `asked` counts requests by path, `forms` are those to /token. `refuse`
-    names paths that answer 500; `metadata` is on top of what it says of itself."""
+    names paths that answer 500, `hang` those that answer only when `go_on` is set; `metadata` is on
+    top of what it says of itself."""
 
     def __init__(self, folder: Path, metadata: Mapping[str, Any] | None = None) -> None:
         self.folder, self.more_metadata = folder, dict(metadata or {})
         self.asked: Counter[str] = Counter()
         self.forms: list[Form] = []
         self.refuse: set[str] = set()
+        self.hang: set[str] = set()
+        self.go_on = threading.Event()
         self.keys = [RsaKey(folder, f"key-{secrets.token_hex(4)}")]
         self.introspected: dict[str, dict[str, Any]] = {}
         self.introspection_client = ("gateway", "s3cret")
@@ -78,6 +81,7 @@ class Issuer:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.go_on.set()
         self._server.shutdown()
         self._server.server_close()
 
@@ -216,6 +220,8 @@ class _Handler(BaseHTTPRequestHandler):
         path = urlsplit(self.path).path
         body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
         self.issuer.asked[path] += 1
+        if path in self.issuer.hang:
+            self.issuer.go_on.wait(60)
         if path in self.issuer.refuse:
             return self._answer(500, {})
         if path == "/register":

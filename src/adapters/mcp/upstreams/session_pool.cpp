@@ -1,47 +1,45 @@
 #include "adapters/mcp/upstreams/session_pool.hpp"
 
+#include "base/scope_exit.hpp"
+
 #include <algorithm>
 #include <limits>
 #include <utility>
 
 namespace crab::mcp {
 
-Task<Result<SessionPool::SlotRef>> SessionPool::find(const Opening& opening, const SessionKey& key,
+/// The opening is a task of the pool: whoever asked for it may leave, and has a deadline.
+Task<Result<SessionPool::SlotRef>> SessionPool::find(Opening opening, SessionKey key,
                                                      Deadline deadline) {
-    for (;;) {
-        if (closed_) co_return fail(ErrorCode::kUnavailable, "the MCP server is being stopped");
-        auto found = slots_.find(key);
-        if (found != slots_.end() && found->second->session && !found->second->session->is_open()) {
-            drop(found);
-            found = slots_.end();
-        }
-        if (found == slots_.end()) {
-            if (!make_room(key.principal))
-                co_return fail(ErrorCode::kRateLimited,
-                               "too many callers have a session with this MCP server");
-            const auto slot = std::make_shared<Slot>(*this);
-            if (limits_.one_call_at_a_time) slot->gate = std::make_shared<core::ToolGate>(1);
-            slot->last_used = clock_.steady_now();
-            slots_.emplace(key, slot);
-            auto opened = co_await open(opening, key, slot);
-            if (!opened) co_return fail(std::move(opened.error()));
-            co_return slot;
-        }
-        const SlotRef slot = found->second;
-        if (!slot->connecting) co_return slot;
-        auto waited = co_await wait_for(slot, deadline);
-        if (waited) co_return slot;
-        // Whoever was opening it is cancelled, which is not the end of those who wait.
-        const bool cancelled = (co_await this_chain()).cancelled();
-        if (cancelled || waited.error().code != ErrorCode::kCancelled)
-            co_return fail(std::move(waited.error()));
+    if (closed_) co_return fail(ErrorCode::kUnavailable, "the MCP server is being stopped");
+    auto found = slots_.find(key);
+    if (found != slots_.end() && found->second->session && !found->second->session->is_open()) {
+        drop(found);
+        found = slots_.end();
     }
+    if (found == slots_.end()) {
+        if (!make_room(key.principal))
+            co_return fail(ErrorCode::kRateLimited,
+                           "too many callers have a session with this MCP server");
+        const auto slot = std::make_shared<Slot>(*this);
+        if (limits_.one_call_at_a_time) slot->gate = std::make_shared<core::ToolGate>(1);
+        slot->last_used = clock_.steady_now();
+        slot->connecting = true;
+        found = slots_.emplace(key, slot).first;
+        tasks_.spawn("opening of a session", open(std::move(opening), key, slot));
+        if (slot->failure) co_return fail(*slot->failure);
+    }
+    const SlotRef slot = found->second;
+    if (!slot->connecting) co_return slot;
+    if (auto opened = co_await wait_for(slot, deadline); !opened)
+        co_return fail(std::move(opened.error()));
+    co_return slot;
 }
 
 Task<Result<SessionPool::Lease>> SessionPool::get(Opening opening, SessionKey key,
                                                   Deadline deadline) {
     if (limits_.one_call_at_a_time) key.place = free_place(key);
-    auto found = co_await find(opening, key, deadline);
+    auto found = co_await find(std::move(opening), std::move(key), deadline);
     if (!found) co_return fail(std::move(found.error()));
     const SlotRef slot = std::move(*found);
     core::ToolGate::Permit permit;
@@ -55,30 +53,33 @@ Task<Result<SessionPool::Lease>> SessionPool::get(Opening opening, SessionKey ke
     co_return Lease(slot, std::move(permit), clock_);
 }
 
-Task<Result<void>> SessionPool::open(const Opening& opening, SessionKey key, SlotRef slot) {
-    slot->connecting = true;
-    auto session = co_await opening.connector.connect(opening.options, opening.answers);
-    slot->connecting = false;
-    if (session) {
-        slot->session = std::move(*session);
-    } else {
-        slot->failure = session.error();
-    }
+Task<void> SessionPool::open(Opening opening, SessionKey key, SlotRef slot) {
+    Result<std::shared_ptr<UpstreamSession>> session =
+        fail(ErrorCode::kUnavailable, "no session with the MCP server could be opened");
+    const ScopeExit ended([&] { settle(opening, key, *slot, session); });  // after exceptions, too
+    session = co_await opening.connector.connect(opening.options, opening.answers);
+}
+
+void SessionPool::settle(const Opening& opening, const SessionKey& key, Slot& slot,
+                         Result<std::shared_ptr<UpstreamSession>>& session) {
+    slot.connecting = false;
     const auto found = slots_.find(key);
-    const bool kept = found != slots_.end() && found->second == slot;
-    if (kept && !session) slots_.erase(found);
-    while (!slot->waiting.empty()) {  // each goes on before wake() returns, and may end another
-        Waiter* const waiter = slot->waiting.front();
-        slot->waiting.pop_front();
+    const bool kept = found != slots_.end() && found->second.get() == &slot;
+    if (!kept) {
+        slot.failure = fail(ErrorCode::kUnavailable, "the MCP server is being stopped").error();
+        if (session) tasks_.spawn("end of a session", close_one(std::move(*session)));
+    } else if (!session) {
+        slot.failure = session.error();
+        slots_.erase(found);
+    } else {
+        slot.session = std::move(*session);
+        keep(opening, key, slot);
+    }
+    while (!slot.waiting.empty()) {  // each goes on before wake() returns, and may end another
+        Waiter* const waiter = slot.waiting.front();
+        slot.waiting.pop_front();
         waiter->wake();
     }
-    if (!session) co_return fail(std::move(session.error()));
-    if (kept) {
-        keep(opening, key, *slot);
-        co_return Result<void>();
-    }
-    tasks_.spawn("end of a session", close_one(slot->session));
-    co_return fail(ErrorCode::kUnavailable, "the MCP server is being stopped");
 }
 
 /// Follows a session while nobody's call runs in it.
@@ -97,9 +98,11 @@ Task<Result<void>> SessionPool::wait_for(SlotRef slot, Deadline deadline) {
     const WaitEnd end = co_await waiter.wait(deadline);
     if (end != WaitEnd::kWoken) slot->waiting.erase(place);
     if (end == WaitEnd::kCancelled) co_return fail(ErrorCode::kCancelled, "cancelled");
+    if (end == WaitEnd::kExpired)
+        co_return fail(ErrorCode::kTimeout,
+                       "the deadline passed while a session with the MCP server was opened; the "
+                       "call was not started");
     if (slot->failure) co_return fail(*slot->failure);
-    if (!slot->session)
-        co_return fail(ErrorCode::kUnavailable, "no session with the MCP server in time");
     co_return Result<void>();
 }
 

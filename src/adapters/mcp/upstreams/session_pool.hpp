@@ -61,8 +61,9 @@ public:
         UpstreamOptions options;
         core::Inquirer::Answers answers;
     };
-    /// The session of `key`, opened if there is none; by `deadline`. Errors: those of
-    /// UpstreamConnector::connect(); kRateLimited when all sessions are in use.
+    /// The session of `key`, opened if there is none, which goes on when the caller leaves. Errors:
+    /// those of UpstreamConnector::connect(); kRateLimited when all sessions are in use; kTimeout
+    /// when `deadline` passes before it is open.
     Task<Result<Lease>> get(Opening opening, SessionKey key, Deadline deadline);
     /// Closes those that nobody has used for `idle`.
     void close_idle();
@@ -91,8 +92,11 @@ private:
     };
     using SlotRef = std::shared_ptr<Slot>;
 
-    Task<Result<SlotRef>> find(const Opening& opening, const SessionKey& key, Deadline deadline);
-    Task<Result<void>> open(const Opening& opening, SessionKey key, SlotRef slot);
+    Task<Result<SlotRef>> find(Opening opening, SessionKey key, Deadline deadline);
+    Task<void> open(Opening opening, SessionKey key, SlotRef slot);
+    /// The opening has ended.
+    void settle(const Opening& opening, const SessionKey& key, Slot& slot,
+                Result<std::shared_ptr<UpstreamSession>>& session);
     void keep(const Opening& opening, const SessionKey& key, Slot& slot);
     Task<Result<void>> wait_for(SlotRef slot, Deadline deadline);
     bool make_room(const std::string& principal);

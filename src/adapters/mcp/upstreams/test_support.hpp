@@ -101,9 +101,9 @@ public:
         if (failure && asked.back().last_words) *asked.back().last_words = last_words;
         if (failure) co_return std::unexpected(*failure);
         if (hangs) {
-            Wakeup never;
-            co_await never.wait();
-            co_return fail(ErrorCode::kCancelled, "cancelled");
+            co_await goes_on.wait();
+            if ((co_await this_chain()).cancelled())
+                co_return fail(ErrorCode::kCancelled, "cancelled");
         }
         auto session = std::make_shared<FakeSession>();
         prepare(*session);
@@ -112,7 +112,8 @@ public:
     }
     std::function<void(FakeSession&)> prepare = [](FakeSession&) {};
     std::optional<Error> failure;
-    bool hangs = false;
+    bool hangs = false;  ///< each connect() waits for `goes_on`; one at a time
+    Wakeup goes_on;
     std::string last_words;  ///< of what failed
     std::vector<UpstreamOptions> asked;
     std::vector<core::Inquirer::Answers> declared;

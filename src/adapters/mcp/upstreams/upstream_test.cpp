@@ -567,17 +567,40 @@ TEST_F(McpUpstream, ACallerHasFewSessionsWhateverItsClientsDeclare) {
     EXPECT_EQ(open, 5) << "the gateway's and one for each set that is really declared";
 }
 
-TEST_F(McpUpstream, ACancelledOpeningIsNotTheEndOfThoseWhoWaitForIt) {
+TEST_F(McpUpstream, WhoAskedForASessionMayLeaveAndHasADeadlineWhileItIsOpened) {
     ready();
     connector.hangs = true;
-    const auto first = loop.start(upstream->send(call("caller/ann")));
-    const auto second = loop.start(upstream->send(call("caller/ann")));
+    const auto before = connector.made.size();
+    const auto leaves = loop.start(upstream->send(call("caller/ann")));
+    UpstreamCall hurried = call("caller/ann");
+    hurried.request.deadline = loop.clock.steady_now() + 1s;
+    const auto late = loop.start(upstream->send(std::move(hurried)));
+    const auto waits = loop.start(upstream->send(call("caller/ann")));
     loop.settle();
+    loop.cancel(*leaves);
+    loop.settle();
+    ASSERT_TRUE(leaves->ended());
+    EXPECT_EQ(leaves->get().error().code, ErrorCode::kCancelled);
+    loop.advance(2s);
+    ASSERT_TRUE(late->ended());
+    EXPECT_EQ(late->get().error().code, ErrorCode::kTimeout);
+    EXPECT_FALSE(waits->ended());
     connector.hangs = false;
-    loop.cancel(*first);
-    EXPECT_TRUE(loop.run_until([&] { return first->ended() && second->ended(); }));
-    EXPECT_FALSE(first->get());
-    EXPECT_TRUE(second->get());
+    connector.goes_on.wake();
+    EXPECT_TRUE(loop.run_until([&] { return waits->ended(); }));
+    EXPECT_TRUE(waits->get());
+    EXPECT_EQ(connector.made.size(), before + 1);
+}
+
+TEST_F(McpUpstream, TheFirstWhoNeedsASessionHasADeadline) {
+    ready();
+    connector.hangs = true;
+    UpstreamCall hurried = call("caller/ann");
+    hurried.request.deadline = loop.clock.steady_now() + 1s;
+    const auto late = loop.start(upstream->send(std::move(hurried)));
+    loop.advance(2s);
+    ASSERT_TRUE(late->ended());
+    EXPECT_EQ(late->get().error().code, ErrorCode::kTimeout);
 }
 
 TEST_F(McpUpstream, PrincipalsHaveSessionsOfTheirOwnWhereTheServerKeepsState) {
