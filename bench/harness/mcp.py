@@ -7,8 +7,9 @@ import time
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from statistics import median
+from subprocess import DEVNULL
 
-from . import load, machine, mcp_client
+from . import http_client, load, machine, mcp_client, processes
 from .idle import memory
 from .mcp_client import LEGACY, MODERN, McpConnection
 from .npm_gateways import McpProxy, Supergateway
@@ -227,6 +228,7 @@ class McpBench:
             count = 40 if self.options.quick else 400
             again = self._page_ms(gateway, gateway.token, count)
             cpu_us = (cpu_ns(gateway.pid) - before) / count / 1000
+            changed = [self._page_after_change_ms(gateway) for _ in range(5)]
         self.report.row(
             variant=f"tools/list, {TOOLS} tools, first page",
             cpu_us=cpu_us,
@@ -241,6 +243,39 @@ class McpBench:
         self.report.goal(
             f"first page of {TOOLS} tools, nothing has changed", median(again), FIRST_PAGE_MS, "ms"
         )
+        self.report.goal(
+            f"first page of {TOOLS} tools after a change of them",
+            median(changed),
+            FIRST_PAGE_MS,
+            "ms",
+        )
+
+    def _page_after_change_ms(self, gateway):
+        """Of the first list after a device has come with tools of its own."""
+        names = [f'"echo{i}"' for i in range(2)]  # with one device only it would be "echo" again
+        words = [self.program, "device", "--device", gateway.public, "--token", gateway.token]
+        device = processes.start([*words, "--devices", len(names)], self.cores[1], stdout=DEVNULL)
+        try:
+            self._await_names(gateway, lambda text: all(name in text for name in names))
+            took = self._page_ms(gateway, gateway.token, 1)[0]
+        finally:
+            processes.stop(device)
+        self._await_names(gateway, lambda text: not any(name in text for name in names))
+        return took
+
+    @staticmethod
+    def _await_names(gateway, are_there, seconds=20):
+        """Asks on the administrators' socket, which makes no list for clients of MCP."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            connection = http_client.UnixConnection(gateway.callers)
+            try:
+                if are_there(http_client.request(connection, "GET", "/v1/tools")[1]):
+                    return
+            finally:
+                connection.close()
+            time.sleep(0.05)
+        raise RuntimeError(f"the tools of a device did not come or go within {seconds} s")
 
     @staticmethod
     def _await_tools(gateway, seconds=60):
