@@ -51,7 +51,8 @@ Items named(const Sources& sources, std::vector<Catalog::Entry> Catalog::* list,
         }
     }
     for (CatalogView::Item& item : items) {
-        if (always_qualified || owners[item.name] > 1)
+        // What begins like the gateway's own form would pass for another source's.
+        if (always_qualified || owners[item.name] > 1 || item.entry->key.starts_with(kScheme))
             item.name = qualified(item.source->source, item.entry->key);
     }
     sort_by_name(items);
@@ -153,6 +154,7 @@ CatalogView::Found CatalogView::find_resource(std::string_view uri, std::string_
                 source, std::string(key),
                 find(resources, uri) != nullptr || (item != nullptr && item->source == source)};
         }
+        return std::unexpected(std::string());  // nobody answers in the place of a source
     }
     if (const Item* const item = find(resources, uri))
         return Target{item->source, item->entry->key, true};
@@ -179,7 +181,6 @@ CatalogView::Found CatalogView::find_resource(std::string_view uri, std::string_
     // The call is told that it is held back, which is more than "not found".
     if (const Catalog* const source = holder_of(readable, &Catalog::held_resources, uri))
         return Target{source, std::string(uri)};
-    if (uri.starts_with(kScheme)) return std::unexpected(std::string());  // no source's own form
     const auto has_some = [](const Catalog* source) {
         return !source->resources.empty() || !source->templates.empty();
     };
@@ -211,8 +212,12 @@ void CatalogView::name_prompts() {
 }
 
 std::string CatalogView::known_uri(std::string_view source, std::string_view uri) const {
-    std::string qualified = qualified_uri(source, uri);
-    return renames && find(resources, qualified) != nullptr ? qualified : std::string(uri);
+    if (!uri.starts_with(kScheme)) {
+        MatchBudget budget;
+        const Found found = find_resource(uri, source, budget);
+        if (found && found->source->source == source) return std::string(uri);
+    }
+    return qualified_uri(source, uri);
 }
 
 std::shared_ptr<CatalogView> CatalogLists::visible_to(const core::Principal& principal) {
@@ -253,8 +258,6 @@ void CatalogLists::fill(CatalogView& view, const core::Principal& principal) {
     const auto uri = [](const std::string& key) { return key; };
     view.resources = named(view.readable, &Catalog::resources, uri, qualified_uri, may_read);
     view.templates = named(view.readable, &Catalog::templates, uri, qualified_uri, may_read);
-    view.renames = std::ranges::any_of(
-        view.resources, [](const CatalogView::Item& item) { return item.name != item.entry->key; });
     const auto plain = [&](const std::string& key) { return listed_name(tool_name(key), names_); };
     const auto qualified = [&](const std::string& source, const std::string& key) {
         return listed_name(qualified_name(source, tool_name(key)), names_);

@@ -71,10 +71,9 @@ struct CatalogView {
     /// Whom a URI is read from; `linked` is the source that gave the caller a link to it, if any.
     Found find_resource(std::string_view uri, std::string_view linked, MatchBudget& budget) const;
     Found find_prompt(std::string_view name) const;
-    /// The form in which clients of this view know a URI of that source.
+    /// The form in which clients of this view know a URI of that source: as it is, if who got it
+    /// from there and reads it is answered by that source.
     std::string known_uri(std::string_view source, std::string_view uri) const;
-    /// Whether known_uri() changes any.
-    bool renames = false;
 };
 
 /// Makes these views, each once for a principal and a state of catalogs and registry. A source is

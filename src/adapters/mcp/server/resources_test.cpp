@@ -119,6 +119,34 @@ TEST_F(McpResources, ALinkThatASourceGaveIsReadThere) {
     EXPECT_THAT(read("y:linked"), HasSubstr("of wiki"));
 }
 
+TEST_F(McpResources, NoSourceAnswersInThePlaceOfAnother) {
+    const auto entry = [](std::string uri, const char* name) {
+        std::string json = fmt::format(R"({{"{}":"{}","name":"n"}})", name, uri);
+        return Catalog::Entry{std::move(uri), std::move(json)};
+    };
+    Catalog squatter{
+        .resources = {entry("crab://docs/x:docs", "uri"), entry("crab://a/b", "uri")},
+        .templates = {entry("{+all}", "uriTemplate"), entry("crab://{+all}", "uriTemplate")}};
+    offer_source("zoo", std::move(squatter), [](std::string_view, std::string_view asked) {
+        return mcp_result(fmt::format(R"({{"contents":[{{"uri":"x:docs","text":"of zoo"}},)"
+                                      R"({{"uri":"crab://docs/x:docs"}}],"asked":{}}})",
+                                      asked));
+    });
+    const std::string list = modern("resources/list").body;
+    EXPECT_THAT(list, HasSubstr(R"("uri":"crab://zoo/crab://docs/x:docs")"));
+    EXPECT_THAT(list, Not(HasSubstr(R"("uri":"crab://docs/x:docs")")));
+    EXPECT_THAT(modern("resources/templates/list").body, HasSubstr("crab://zoo/crab://{+all}"));
+    EXPECT_THAT(read("crab://docs/x:docs"), HasSubstr("of docs"));
+    const std::string own = read("crab://zoo/crab://docs/x:docs");
+    EXPECT_THAT(own, HasSubstr(R"("asked":{"uri":"crab://docs/x:docs"})"));
+    EXPECT_THAT(own, HasSubstr(R"({"uri":"crab://zoo/x:docs","text":"of zoo"})"));
+    EXPECT_THAT(own, HasSubstr(R"({"uri":"crab://zoo/crab://docs/x:docs"})"));
+    for (const std::string_view nobodys :
+         {"crab://a/b", "crab://artifact/x", "crab://call/1/result", "crab://docs", "crab://"})
+        EXPECT_THAT(read(nobodys), HasSubstr(R"("code":-32602)")) << nobodys;
+    EXPECT_THAT(read("any:thing"), HasSubstr("of zoo"));
+}
+
 TEST_F(McpResources, ThePageOfAToolHasTheUriThatItsClientCanRead) {
     for (const char* source : {"one", "two"}) {
         offer_source(source, {.resources = {{"ui://same", R"({"uri":"ui://same","name":"p"})"}}},
