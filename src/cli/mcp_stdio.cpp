@@ -41,6 +41,7 @@ constexpr std::string_view kEvents = "text/event-stream";
 struct SeenMessage {
     std::string method;
     std::optional<json::Value> id;
+    bool odd_id = false;  ///< one that no answer can repeat
     bool modern = false;
     std::string cancels;  ///< the id that a modern client no longer waits for, as JSON
 
@@ -52,7 +53,11 @@ struct SeenMessage {
             method && method->as_string())
             seen.method = *method->as_string();
         const json::Value* const id = message->find("id");
-        if (id != nullptr && !id->is_null() && !seen.method.empty()) seen.id = *id;
+        if (id != nullptr && (id->as_string() != nullptr || id->as_int64())) {
+            if (!seen.method.empty()) seen.id = *id;
+        } else {
+            seen.odd_id = id != nullptr;
+        }
         const json::Value* const params = message->find("params");
         const json::Value* const meta = params != nullptr ? params->find("_meta") : nullptr;
         seen.modern = meta != nullptr && meta->find(kVersionKey) != nullptr;
@@ -360,8 +365,8 @@ void McpStdio::State::settle(Running& one, const net::HttpResult& result) {
     if (one.silent) return;
     if (!one.seen.id) {
         // What was no message, or several, is answered as the gateway says.
-        if (result && one.seen.method.empty() && !one.streams && !result->body.empty())
-            write_line(result->body);
+        const bool answered = one.seen.method.empty() || one.seen.odd_id;
+        if (result && answered && !one.streams && !result->body.empty()) write_line(result->body);
         return;
     }
     if (result && !one.streams) {
@@ -372,10 +377,14 @@ void McpStdio::State::settle(Running& one, const net::HttpResult& result) {
         const json::Value* const error = body ? body->find("error") : nullptr;
         const json::Value* const said =
             error != nullptr && error->is_object() ? error->find("message") : error;
-        return write_line(error_line(
-            *one.seen.id, said != nullptr && said->as_string() != nullptr
-                              ? *said->as_string()
-                              : fmt::format("the gateway answered with {}", result->status)));
+        const json::Value* const code = error != nullptr ? error->find("code") : nullptr;
+        return write_line(
+            error_line(*one.seen.id,
+                       said != nullptr && said->as_string() != nullptr
+                           ? *said->as_string()
+                           : fmt::format("the gateway answered with {}", result->status),
+                       static_cast<int>(code != nullptr ? code->as_int64().value_or(kInternalError)
+                                                        : kInternalError)));
     }
     if (one.answered) return;
     const std::string why = result ? "the gateway ended the answer" : result.error().error.message;
@@ -432,6 +441,7 @@ McpStdio::~McpStdio() = default;
 void McpStdio::run(int in) {
     net::LoopThread loop_thread(state_->loop);
     std::string begun, piece(std::size_t{64} << 10, '\0');
+    bool skipping = false;  // the rest of a line that is too long
     while (true) {
         const ssize_t got = ::read(in, piece.data(), piece.size());
         if (got < 0 && errno == EINTR) continue;
@@ -442,13 +452,20 @@ void McpStdio::run(int in) {
              end = begun.find('\n', from)) {
             std::string line = begun.substr(from, end - from);
             from = end + 1;
+            if (std::exchange(skipping, false)) continue;
             if (line.ends_with('\r')) line.pop_back();
             if (line.empty()) continue;
             state_->loop.post(
                 [this, text = std::move(line)]() mutable { state_->take(std::move(text)); });
         }
         begun.erase(0, from);
-        if (begun.size() > kMaxLine) break;
+        if (begun.size() <= kMaxLine) continue;
+        // Its id is not read: a client has to learn that there will be no answer to something.
+        if (!std::exchange(skipping, true))
+            state_->loop.post([this] {
+                state_->write_line(error_line({}, "the line is too long", kInvalidRequest));
+            });
+        begun.clear();
     }
     state_->loop.post([this] { state_->no_more_lines(); });
     // Who has closed its input waits for what it asked, but not for long.
