@@ -92,6 +92,21 @@ void check_times(const McpServerOptions& server, const std::string& at, Rules& r
     }
 }
 
+/// The system would cut such a word off at its NUL, so that another one runs than is shown.
+void check_words(const McpServerOptions& server, const std::string& at, Rules& rules) {
+    const auto expect_whole = [&](std::string_view word, const std::string& where) {
+        rules.expect(!word.contains('\0'), where, "has a NUL, which no program can be given");
+    };
+    expect_whole(server.command, at + "/command");
+    for (std::size_t i = 0; i < server.args.size(); ++i)
+        expect_whole(server.args[i], fmt::format("{}/args/{}", at, i));
+    expect_whole(server.cwd.native(), at + "/cwd");
+    for (const auto& [name, value] : server.env) {
+        expect_whole(name, below(at + "/env", name));
+        expect_whole(value.text.reveal(), below(at + "/env", name));
+    }
+}
+
 void check_server(const McpServerOptions& server, const std::string& at, Rules& rules) {
     rules.expect(server.command.empty() != server.url.empty(), at,
                  "needs one of the keys command and url");
@@ -99,6 +114,7 @@ void check_server(const McpServerOptions& server, const std::string& at, Rules& 
     rules.expect(server.command.find_first_of(" |&;<>$`\"'\n") == std::string::npos ||
                      server.command.starts_with('/'),
                  at + "/command", "is the program only, which no shell reads; use args");
+    check_words(server, at, rules);
     const bool runs = server.url.empty();
     rules.expect(runs || (server.args.empty() && server.env.empty() && server.cwd.empty() &&
                           !server.sandbox && !server.interactive),
