@@ -175,6 +175,15 @@ TEST(Printable, ShowsControlCharactersInsteadOfSendingThem) {
         << "C1 controls are controls too, letters are not";
 }
 
+TEST(Printable, ShowsWhatHidesOrTurnsOtherText) {
+    EXPECT_EQ(printable("a\u202egnp.exe\u200b \U000e0041"),
+              "a\\u{202e}gnp.exe\\u{200b} \\u{e0041}");
+    EXPECT_EQ(printable("np\u200dm \u200d"), "np\\u{200d}m \\u{200d}");
+    const std::string words = "\u0646\u0645\u06cc\u200c\u062f \U0001f469\u200d\U0001f4bb \u2026";
+    EXPECT_EQ(printable(words), words) << "some scripts need joiners";
+    EXPECT_EQ(printable("\xe2\x80 \xff\xe2"), "\xe2\x80 \xff\xe2") << "no UTF-8 stays as it is";
+}
+
 json::Value asked(std::string_view kind) {
     const std::string options =
         kind.ends_with("select")

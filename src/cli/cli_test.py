@@ -1749,6 +1749,11 @@ class Mcp(CliTest):
         self.assertEqual(servers["crab"]["url"], "http://h:1/mcp")
         self.assertEqual(set(servers), {"local", "remote", "crab"})
         self.assertTrue(Path(file + ".before-crab").exists())
+        link = Path(self.folder, "link.json")
+        link.symlink_to(file)
+        self.good("mcp", "export", "--for", "cursor", "--at", "http://h:2", "--file", str(link))
+        self.assertTrue(link.is_symlink())
+        self.assertIn("http://h:2/mcp", Path(file).read_text())
         new = f"{self.folder}/.vscode/mcp.json"
         self.good("mcp", "export", "--for", "vscode", "--file", new)
         self.assertIn("crab", json.loads(Path(new).read_text())["servers"])
@@ -1772,6 +1777,27 @@ class Mcp(CliTest):
         self.assertTrue(answers[2]["result"]["tools"])
         self.assertEqual(answers[3]["error"]["code"], -32602)
         self.assertEqual(answers[4]["error"]["code"], -32601)
+
+    def test_stdio_answers_what_has_no_id_that_can_be_repeated(self):
+        process, send = self.legacy_client()
+        read = lambda: json.loads(process.stdout.readline())
+        for odd in (None, 1.5, 10**30, [1]):
+            send(mcp_request(odd, "tools/list", modern()))
+            refused = read()
+            self.assertEqual((refused.get("id"), refused["error"]["code"]), (None, -32600), odd)
+        send(mcp_request("x" * 300, "tools/list", modern()))
+        self.assertEqual(read()["error"]["code"], -32600)
+        send(
+            mcp_request(
+                1, "tools/call", modern({"name": "x", "arguments": {"x": "y" * (20 << 20)}})
+            )
+        )
+        refused = read()
+        self.assertEqual((refused["id"], refused["error"]["code"]), (None, -32600))
+        send(mcp_request(2, "tools/list", modern()))
+        self.assertIn("result", read())
+        process.stdin.close()
+        self.assertEqual(process.wait(60), 0)
 
     def test_stdio_takes_no_id_of_a_request_that_runs(self):
         process, send = self.legacy_client()

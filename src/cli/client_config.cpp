@@ -252,7 +252,16 @@ private:
         }
         if (args != nullptr && args->as_array() != nullptr && args_.is_null()) args_ = texts(*args);
         if (args_.is_array() && !args_.as_array()->empty()) to_.set("args", std::move(args_));
-        if (const std::string* const cwd = take_text("cwd")) set_text("cwd", cwd);
+        if (const std::string* const cwd = take_text("cwd")) {
+            set_text("cwd", cwd);
+            folder_from_workspace();
+        }
+    }
+    /// The gateway runs elsewhere than the client.
+    void folder_from_workspace() {
+        const std::string* const cwd = to_.find_string("cwd");
+        if (cwd == nullptr || cwd->empty() || cwd->starts_with('/')) return;
+        to_.set("cwd", (context_.workspace / *cwd).lexically_normal().string());
     }
     void remote() {
         for (const std::string_view name : {"url", "serverUrl", "httpUrl"}) {
@@ -391,8 +400,11 @@ private:
 /// A document, whose kind is told by its root if it is not known.
 Result<std::pair<ClientKind, Value>> read_document(std::optional<ClientKind> kind,
                                                    std::string_view text) {
-    auto document = Value::parse(without_comments(text), {.max_bytes = std::size_t{64} << 20});
-    if (kind == ClientKind::kCodex || (!kind && !document)) {
+    const std::string plain = without_comments(text);
+    auto document = Value::parse(plain, {.max_bytes = std::size_t{64} << 20});
+    const std::size_t begin = plain.find_first_not_of(" \t\r\n");
+    const bool is_json = begin != std::string::npos && plain[begin] == '{';
+    if (kind == ClientKind::kCodex || (!kind && !document && !is_json)) {
         document = read_toml(text);
         kind = ClientKind::kCodex;
     }
@@ -477,7 +489,13 @@ Result<std::vector<ImportedServer>> read_client_file(std::optional<ClientKind> c
     return all;
 }
 
+std::string_view without_mark(std::string_view text) {
+    constexpr std::string_view kMark = "\xef\xbb\xbf";
+    return text.substr(text.starts_with(kMark) ? kMark.size() : 0);
+}
+
 std::string without_comments(std::string_view text) {
+    text = without_mark(text);
     std::string out;
     bool quoted = false;
     for (std::size_t i = 0; i < text.size(); ++i) {

@@ -69,7 +69,9 @@ inline constexpr std::string_view kTokenToFillIn = "<token>";
 Result<std::string> with_gateway(ClientKind client, std::string_view before,
                                  const GatewayEntry& entry);
 
-/// JSON without comments and trailing commas, which editors allow.
+/// `text` without the byte order mark that editors of Windows begin files with.
+std::string_view without_mark(std::string_view text);
+/// JSON without comments, trailing commas and that mark, which editors allow.
 std::string without_comments(std::string_view text);
 /// The part of TOML that such files use: tables, strings, numbers, lists, inline tables.
 /// Errors: kInvalidArgs, with the line.

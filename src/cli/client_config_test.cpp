@@ -291,6 +291,32 @@ TEST_F(ClientConfig, TheGatewaysEntryIsReadBackFromEachClientsFile) {
     }
 }
 
+TEST_F(ClientConfig, AFileOfWindowsBeginsWithAMarkAndErrorsAreOfItsForm) {
+    const std::string json = R"({"mcpServers":{"a":{"command":"x","cwd":"../b"}}})";
+    for (const std::string& text :
+         {"\xef\xbb\xbf" + json, std::string("\xef\xbb\xbf[mcp_servers.a]\ncommand = 'x'")}) {
+        const auto servers = read_client_file(std::nullopt, text, context());
+        ASSERT_TRUE(servers) << servers.error().message;
+        EXPECT_EQ(servers->front().name, "a");
+    }
+    EXPECT_EQ(*read_client_file({}, json, context())->front().server.find_string("cwd"), "/b")
+        << "the gateway runs elsewhere";
+    const auto broken = read_client_file(std::nullopt, "// x\n{\"mcpServers\": {1}}", context());
+    ASSERT_FALSE(broken);
+    EXPECT_THAT(broken.error().message, HasSubstr("JSON"));
+}
+
+TEST(TomlReader, DepthAndMembersHaveALimit) {
+    std::string deep = "a", wide = "[t]\n";
+    for (int i = 0; i < 100'000; ++i) {
+        deep += ".a";
+        wide += fmt::format("k{}=1\n", i);
+    }
+    for (const std::string& text : {"[" + deep + "]\n", deep + " = 1\n", wide})
+        EXPECT_FALSE(read_toml(text)) << text.substr(0, 10);
+    EXPECT_TRUE(read_toml("[a.b.c.d]\ne.f.g = 1\n"));
+}
+
 TEST(TomlReader, WhatIsNoTomlIsToldWithItsLine) {
     for (const char* text : {"a", "a = ", "[a", "a = [1", "a = \"x", "a = {b = 1"}) {
         const auto read = read_toml(std::string("x = 1\n") + text);

@@ -52,8 +52,12 @@ GatewayEntry gateway_entry(const McpExport& options) {
 int run(const McpExport& options) {
     const ClientKind client = *find_client(options.client);
     std::string before;
+    // Settings are often links into a folder that is kept elsewhere, and stay links.
+    std::error_code none;
+    fs::path file = fs::weakly_canonical(options.file, none);
+    if (none) file = options.file;
     if (!options.file.empty()) {
-        auto read = crab::read_file(options.file);
+        auto read = crab::read_file(file);
         if (!read && read.error().code != ErrorCode::kNotFound) return report(read.error());
         if (read) before = std::move(*read);
     }
@@ -64,15 +68,14 @@ int run(const McpExport& options) {
         return kExitOk;
     }
     if (!before.empty()) {
-        const fs::path copy = options.file.string() + ".before-crab";
+        const fs::path copy = file.string() + ".before-crab";
         if (const auto kept = replace_file(copy, before); !kept) return report(kept.error());
         print_line(printable(fmt::format("{} is a copy of what was there", copy.string())));
     }
     // such as .vscode of a project that has had no settings yet
     std::error_code ignored;
-    if (options.file.has_parent_path()) fs::create_directory(options.file.parent_path(), ignored);
-    if (const auto written = replace_file(options.file, *after); !written)
-        return report(written.error());
+    if (file.has_parent_path()) fs::create_directory(file.parent_path(), ignored);
+    if (const auto written = replace_file(file, *after); !written) return report(written.error());
     const bool lacks_token = !options.url.empty() && client == ClientKind::kZed;
     print_line(printable(fmt::format(
         "{} names crab now; {}restart the client", options.file.string(),

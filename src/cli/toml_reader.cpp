@@ -35,6 +35,13 @@ public:
     }
 
 private:
+    /// A file of settings has some hundred, and each is looked for among those of its table.
+    static constexpr std::size_t kMostMembers = 10000;
+    static constexpr std::size_t kMostDepth = 32;
+
+    void count(std::size_t& what, std::size_t most) {
+        if (++what > most) failed_ = true;
+    }
     bool take(char c) {
         if (at_ >= text_.size() || text_[at_] != c) return false;
         ++at_;
@@ -79,12 +86,16 @@ private:
         const bool list = take('[');
         json::Value* table = &root;
         std::string name = key();
+        count(members_, kMostMembers);
+        std::size_t depth = 0;
         for (skip(false); !failed_ && take('.'); skip(false)) {
+            count(depth, kMostDepth);
             table = &inside(*table, name);
             name = key();
         }
         need(']');
         if (list) need(']');
+        if (failed_) return table;
         if (!list) return &inside(*table, name);
         json::Value* items = table->find(name);
         if (items == nullptr || !items->is_array()) items = &table->set(name, json::Value::array());
@@ -93,7 +104,10 @@ private:
     void member(json::Value& table) {
         json::Value* holder = &table;
         std::string name = key();
+        count(members_, kMostMembers);
+        std::size_t depth = 0;
         for (skip(false); !failed_ && take('.'); skip(false)) {
+            count(depth, kMostDepth);
             holder = &inside(*holder, name);
             name = key();
         }
@@ -136,6 +150,7 @@ private:
         ++at_;
         for (skip(true); !failed_ && !take('}'); skip(true)) {
             const std::string name = key();
+            count(members_, kMostMembers);
             need('=');
             members.set(name, value(depth + 1));
             skip(true);
@@ -194,12 +209,14 @@ private:
     }
 
     std::string_view text_;
-    std::size_t at_ = 0;
+    std::size_t at_ = 0, members_ = 0;
     bool failed_ = false;
 };
 
 }  // namespace
 
-Result<json::Value> read_toml(std::string_view text) { return TomlReader(text).read(); }
+Result<json::Value> read_toml(std::string_view text) {
+    return TomlReader(without_mark(text)).read();
+}
 
 }  // namespace crab::cli

@@ -26,7 +26,8 @@ private:
     std::size_t width_ = 0;
 };
 
-/// Untrusted text with control characters escaped, so that it cannot control a terminal. Line ends
+/// Untrusted text with control characters escaped, so that it cannot control a terminal, and those
+/// that hide or turn others around, so that it is what a person reads. Line ends
 /// and tabs stay with `Lines::kKeep` and become spaces otherwise.
 enum class Lines : std::uint8_t { kKeep, kJoin };
 std::string printable(std::string_view text, Lines lines = Lines::kJoin);
