@@ -28,7 +28,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
     Object object;
     if (element.get(object) == simdjson::SUCCESS) {
+        TokenParts parts = root->members();
         for (const auto field : object) {
+            require(parts.next() && parts.name() == field.key);
             const auto raw = root->raw_member(field.key);
             require(raw.has_value() && raw->data() >= text.data() &&
                     raw->data() + raw->size() <= text.data() + text.size());
@@ -36,6 +38,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             require(member.has_value() &&
                     to_text(member->element()) == to_text(*get(element, field.key)));
         }
+        require(!parts.next());
     }
     // Equality is defined for values without repeated members, which are those that an owned value
     // can be made of.

@@ -12,7 +12,6 @@ namespace crab::json {
 namespace {
 
 bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
-bool is_space(char byte) { return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r'; }
 
 Error explain(simdjson::error_code code, const Limits& limits) {
     if (code == simdjson::DEPTH_ERROR) {
@@ -119,25 +118,8 @@ bool Parser::shorten_long_integers(std::size_t bytes) {
 }
 
 std::optional<std::string_view> Root::raw_member(std::string_view name) const {
-    Object object;
-    if (element_.get(object) != simdjson::SUCCESS) return std::nullopt;
-    std::size_t token = 1;  // the first name's opening quote
-    for (auto field = object.begin(); field != object.end(); ++field) {
-        const std::size_t first = token + 2;  // after the name and its colon
-        std::size_t last = first;
-        if (text_[tokens_[first]] == '{' || text_[tokens_[first]] == '[') {
-            for (std::size_t depth = 1; depth > 0;) {
-                const char byte = text_[tokens_[++last]];
-                if (byte == '{' || byte == '[') ++depth;
-                if (byte == '}' || byte == ']') --depth;
-            }
-        }
-        token = last + 2;  // over the comma
-        if (!field.key_equals(name)) continue;
-        std::size_t end = tokens_[last + 1];
-        while (is_space(text_[end - 1])) --end;
-        return text_.substr(tokens_[first], end - tokens_[first]);
-    }
+    for (TokenParts parts = members(); parts.next();)
+        if (parts.name() == name) return parts.value();
     return std::nullopt;
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/result.hpp"
 #include "json/element.hpp"
+#include "json/token_parts.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -29,6 +30,8 @@ class Root {
 public:
     Element element() const { return element_; }
 
+    /// None of a text that is no object.
+    TokenParts members() const { return {text_, tokens_, 0}; }
     /// The bytes of a top-level member's value exactly as the caller wrote them, without the white
     /// space around it; a view into the text given to parse(), ready to be spliced into another
     /// frame. Of several members with the name it is the first, as in get(). Nothing when absent or

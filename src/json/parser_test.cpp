@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+#include <vector>
+
 namespace crab::json {
 namespace {
 
@@ -23,6 +26,38 @@ TEST(Parser, RawMembersAreTheCallersOwnBytes) {
     EXPECT_EQ(root->raw_member("none"), std::nullopt);
     EXPECT_GE(root->raw_member("id")->data(), text.data());
     EXPECT_LT(root->raw_member("id")->data(), text.data() + text.size());
+}
+
+using Members = std::vector<std::pair<std::string, std::string>>;  // name, value
+
+Members members_of(TokenParts parts) {
+    Members found;
+    while (parts.next()) found.emplace_back(parts.name(), parts.value());
+    return found;
+}
+
+TEST(Parser, MembersAreWalkedAtAnyDepthByTheirTokens) {
+    Parser parser;
+    const auto root = parser.parse(
+        R"( { "b" : [ 1, {"x":"]"} ] ,"a\u0041":-1.50e3,"c":{"q\"" :"q\"}" , "d":{ } },)"
+        R"("e":null} )");
+    ASSERT_TRUE(root);
+    EXPECT_EQ(members_of(root->members()), (Members{{"b", R"([ 1, {"x":"]"} ])"},
+                                                    {"aA", "-1.50e3"},
+                                                    {"c", R"({"q\"" :"q\"}" , "d":{ } })"},
+                                                    {"e", "null"}}));
+    TokenParts parts = root->members();
+    ASSERT_TRUE(parts.next());
+    EXPECT_EQ(members_of(parts.inside()), Members{}) << "an array has no members";
+    ASSERT_TRUE(parts.next());
+    EXPECT_EQ(members_of(parts.inside()), Members{}) << "a number neither";
+    ASSERT_TRUE(parts.next());
+    EXPECT_EQ(members_of(parts.inside()), (Members{{"q\"", R"("q\"}")"}, {"d", "{ }"}}));
+    EXPECT_TRUE(parts.next()) << "the walk inside has not moved this one";
+    EXPECT_FALSE(parts.next());
+    EXPECT_FALSE(parts.next());
+    for (const std::string_view none : {"{}", " { } ", "[{\"a\":1}]", "\"{\"", "7"})
+        EXPECT_EQ(members_of(parser.parse(none)->members()), Members{}) << none;
 }
 
 TEST(Parser, OfTwoMembersWithOneNameTheFirstCountsEverywhere) {

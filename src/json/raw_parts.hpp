@@ -22,6 +22,8 @@ public:
     std::string_view raw_name() const { return raw_name_; }
     /// The value as it came, without the white space around it; a view into the text.
     std::string_view value() const { return value_; }
+    /// The parts of the value.
+    RawParts inside() const { return RawParts(value_); }
 
 private:
     std::string_view rest_;
