@@ -32,7 +32,8 @@ void respond_error(net::HttpExchange& exchange, int status, const std::optional<
 }
 
 bool is_json(std::string_view content_type) {
-    return equals_lower(trim(content_type.substr(0, content_type.find(';'))), kJsonType);
+    return content_type == kJsonType ||  // as nearly all write it
+           equals_lower(trim(content_type.substr(0, content_type.find(';'))), kJsonType);
 }
 
 std::expected<Opening, RpcError> Opening::read(std::string_view params,
@@ -54,8 +55,6 @@ std::expected<Opening, RpcError> Opening::read(std::string_view params,
 }
 
 namespace {
-
-constexpr std::string_view kSessionField = "mcp-session-id";
 
 std::optional<json::Element> params_of(const Message& message) {
     if (!message.parsed || !message.parsed->holds()) return std::nullopt;
@@ -170,19 +169,20 @@ Task<void> Endpoint::get(net::HttpExchange& exchange, core::PrincipalRef princip
 Task<void> Endpoint::post(net::HttpExchange& exchange, core::PrincipalRef principal,
                           Carrier carrier) {
     const net::HttpRequest& http = exchange.request();
-    if (!is_json(http.find("content-type").value_or("")))
+    const PostFields fields = PostFields::read(http.head.headers);
+    if (!is_json(fields.content_type.value_or("")))
         co_return refuse(exchange, 415, "Content-Type: application/json is all that is read");
     Post post{.exchange = exchange,
               .principal = std::move(principal),
-              .accepted = Accepted::read(http.find("accept").value_or("")),
+              .accepted = Accepted::read(fields.accept.value_or("")),
               .carrier = carrier,
               .session = {},
-              .version_header = http.find(kVersionField)};
+              .fields = fields};
     if (!post.accepted.json && !post.accepted.events)
         co_return refuse(exchange, 406, "Accept: application/json, text/event-stream");
     sweeper_.look_later();
-    if (const auto id = http.find(kSessionField)) {
-        post.session = find_session(*id, *post.principal);
+    if (fields.session) {
+        post.session = find_session(*fields.session, *post.principal);
         post.named = post.session ? NamedSession::kLive : NamedSession::kUnknown;
     }
     const bool batches = post.session && features_of(post.session->facts().revision).batches;
@@ -195,28 +195,25 @@ Task<void> Endpoint::post(net::HttpExchange& exchange, core::PrincipalRef princi
     if (body->is_batch) {
         co_await serve_batch(post, std::move(*body));
     } else {
-        co_await serve_one(post, std::move(*body->messages.front()));
+        co_await serve_one(post, *body->messages.front());
     }
 }
 
-Task<void> Endpoint::serve_one(Post& post, Message message) {
-    RequestMeta meta = read_request_meta(message.params);
+Task<void> Endpoint::serve_one(Post& post, Message& message) {
     const bool opens = message.kind == Message::Kind::kRequest && message.method == "initialize";
-    PostContext context{.meta_names_version = meta.names_version,
+    PostContext context{.meta_names_version = message.meta.names_version,
                         .is_initialize = opens,
-                        .version_header = post.version_header,
+                        .version_header = post.fields.version,
                         .session = post.named};
     if (post.session) context.session_revision = post.session->facts().revision;
     const PostReading reading = meaning_of(context, state_.options.versions);
     switch (reading.meaning) {
         case PostMeaning::kModern:
             post.session = nullptr;
-            co_await serve_modern(post, std::move(message), std::move(meta));
+            co_await serve_modern(post, message);
             break;
-        case PostMeaning::kOpening: open_session(post, std::move(message), std::move(meta)); break;
-        case PostMeaning::kOfSession:
-            co_await serve_legacy(post, std::move(message), std::move(meta));
-            break;
+        case PostMeaning::kOpening: open_session(post, message); break;
+        case PostMeaning::kOfSession: co_await serve_legacy(post, message); break;
         case PostMeaning::kRefused:
             respond_error(post.exchange, reading.http_status, message.id, post.era(),
                           reading.error);
@@ -230,13 +227,12 @@ std::optional<json::Borrowed> Endpoint::parsed_arguments(const Message& message)
     return parser_.lend(*arguments);
 }
 
-ClientRequest Endpoint::request_of(const Post& post, Message message, RequestMeta meta,
-                                   Revision revision) const {
+ClientRequest Endpoint::request_of(const Post& post, Message& message, Revision revision) const {
     return {.id = std::move(*message.id),
             .method = std::move(message.method),
             .params = message.params,
             .parsed_args = parsed_arguments(message),
-            .meta = std::move(meta),
+            .meta = std::move(message.meta),
             .revision = revision,
             .principal = post.principal,
             .session = post.session,
@@ -252,36 +248,35 @@ PostAnswer::Options Endpoint::answer_options(const Post& post) const {
 }
 
 std::expected<void, std::string> Endpoint::check_headers(const Post& post, const Message& message) {
-    const net::HttpRequest& http = post.exchange.request();
     const auto params = params_of(message);
-    auto checked = check_name_header(http.find("mcp-name"), message.method, params);
+    auto checked = check_name_header(post.fields.name, message.method, params);
     if (!checked || message.method != "tools/call" || !params) return checked;
     const auto name = json::get_string(*params, "name");
     const auto* const declared = name ? calls_.header_params(post.principal, *name) : nullptr;
     if (declared == nullptr || declared->empty()) return checked;
-    return check_param_headers(*declared, json::get(*params, "arguments"), finder(http));
+    return check_param_headers(*declared, json::get(*params, "arguments"),
+                               finder(post.exchange.request()));
 }
 
-Task<void> Endpoint::serve_modern(Post& post, Message message, RequestMeta meta) {
+Task<void> Endpoint::serve_modern(Post& post, Message& message) {
     net::HttpExchange& exchange = post.exchange;
     const auto mismatch = [&](const std::string& why) {
         respond_error(exchange, 400, message.id, Era::kModern,
                       {.code = rpc_code::kHeaderMismatch, .message = why, .data = {}});
     };
-    const auto revision =
-        check_modern_request(meta, post.carrier, post.version_header, state_.options.versions);
+    const auto revision = check_modern_request(message.meta, post.carrier, post.fields.version,
+                                               state_.options.versions);
     if (!revision)
         co_return respond_error(exchange, 400, message.id, Era::kModern, revision.error());
     const bool has_fields = post.carrier == Carrier::kHttp;
     const bool is_request = message.kind == Message::Kind::kRequest;
     if (has_fields) {
-        if (const auto once = check_fields_once(exchange.request().head.headers); !once)
+        if (const auto once = check_fields_once(post.fields); !once)
             co_return mismatch(once.error());
     }
     // clients leave it out of notifications, which change nothing here
-    if (const auto header = exchange.request().find("mcp-method");
-        has_fields && (header || is_request)) {
-        const auto fits = check_method_header(header, message.method);
+    if (has_fields && (post.fields.method || is_request)) {
+        const auto fits = check_method_header(post.fields.method, message.method);
         if (!fits) co_return mismatch(fits.error());
     }
     if (!is_request) co_return exchange.respond(202, "", "");
@@ -289,7 +284,7 @@ Task<void> Endpoint::serve_modern(Post& post, Message message, RequestMeta meta)
     if (has_fields && kind != MethodKind::kUnknown) {
         if (const auto fit = check_headers(post, message); !fit) co_return mismatch(fit.error());
     }
-    const ClientRequest request = request_of(post, std::move(message), std::move(meta), *revision);
+    const ClientRequest request = request_of(post, message, *revision);
     if (kind == MethodKind::kListen) {
         if (!post.accepted.events)
             co_return refuse(exchange, 406, "subscriptions/listen is a stream of events");
@@ -312,7 +307,7 @@ Task<void> Endpoint::serve_modern(Post& post, Message message, RequestMeta meta)
     answer.end();
 }
 
-void Endpoint::open_session(Post& post, Message message, RequestMeta meta) {
+void Endpoint::open_session(Post& post, Message& message) {
     auto opening = Opening::read(message.params, state_.options.versions);
     if (!opening)
         return respond_error(post.exchange, 400, message.id, Era::kLegacy, opening.error());
@@ -327,7 +322,7 @@ void Endpoint::open_session(Post& post, Message message, RequestMeta meta) {
                          .client = std::move(opening->client),
                          .scope = scope().name};
     post.session = state_.sessions.open(std::move(facts));
-    const ClientRequest request = request_of(post, std::move(message), std::move(meta), revision);
+    const ClientRequest request = request_of(post, message, revision);
     PostAnswer::Options options = answer_options(post);
     options.session = nullptr;  // its answer is not resumed
     options.session_header = post.session->facts().id;
@@ -357,14 +352,13 @@ void Endpoint::take_notification(Session& session, const Message& message) {
     if (const auto id = raw ? RequestId::read(*raw) : std::nullopt) session.cancel(*id);
 }
 
-Task<void> Endpoint::serve_legacy(Post& post, Message message, RequestMeta meta) {
+Task<void> Endpoint::serve_legacy(Post& post, Message& message) {
     const Session::Use use(post.session);
     if (message.kind != Message::Kind::kRequest) {
         take_notification(*post.session, message);
         co_return post.exchange.respond(202, "", "");
     }
-    const ClientRequest request =
-        request_of(post, std::move(message), std::move(meta), post.session->facts().revision);
+    const ClientRequest request = request_of(post, message, post.session->facts().revision);
     PostAnswer answer(post.exchange, answer_options(post));
     if (auto reply = co_await reply_of(post.exchange, request, answer))
         answer.respond(std::move(reply->message), reply->status);
@@ -372,7 +366,7 @@ Task<void> Endpoint::serve_legacy(Post& post, Message message, RequestMeta meta)
 }
 
 Task<void> Endpoint::serve_batch(Post& post, Body body) {
-    const PostContext context{.version_header = post.version_header,
+    const PostContext context{.version_header = post.fields.version,
                               .session = post.named,
                               .session_revision = post.session->facts().revision};
     const PostReading reading = meaning_of(context, state_.options.versions);
@@ -391,9 +385,7 @@ Task<void> Endpoint::serve_batch(Post& post, Body body) {
                          with_token(each.error().error));
             answer->respond(std::move(error));
         } else if (asks) {
-            RequestMeta meta = read_request_meta(each->params);
-            const ClientRequest request =
-                request_of(post, std::move(*each), std::move(meta), post.session->facts().revision);
+            const ClientRequest request = request_of(post, *each, post.session->facts().revision);
             auto reply = too_large_together(request);
             if (!answer->is_full()) reply = co_await reply_of(post.exchange, request, *answer);
             if (reply) answer->respond(std::move(reply->message));

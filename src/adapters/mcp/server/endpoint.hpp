@@ -70,21 +70,21 @@ private:
     std::shared_ptr<Session> named_session(net::HttpExchange& exchange,
                                            const core::Principal& principal);
 
-    Task<void> serve_one(Post& post, Message message);
+    Task<void> serve_one(Post& post, Message& message);
     Task<void> serve_batch(Post& post, Body body);
-    Task<void> serve_modern(Post& post, Message message, RequestMeta meta);
-    Task<void> serve_legacy(Post& post, Message message, RequestMeta meta);
-    void open_session(Post& post, Message message, RequestMeta meta);
+    Task<void> serve_modern(Post& post, Message& message);
+    Task<void> serve_legacy(Post& post, Message& message);
+    void open_session(Post& post, Message& message);
     /// What becomes of a request of a session; nothing for one that was cancelled.
     Task<std::optional<Reply>> reply_of(net::HttpExchange& exchange, const ClientRequest& request,
                                         PostAnswer& answer);
-    Task<std::optional<Reply>> reply_on_stream(Post& post, Message message, PostAnswer& answer);
+    Task<std::optional<Reply>> reply_on_stream(Post& post, Message& message, PostAnswer& answer);
     void take_notification(Session& session, const Message& message);
     /// Errors: why its headers do not fit the message.
     std::expected<void, std::string> check_headers(const Post& post, const Message& message);
     std::optional<json::Borrowed> parsed_arguments(const Message& message) const;
-    ClientRequest request_of(const Post& post, Message message, RequestMeta meta,
-                             Revision revision) const;
+    /// Takes what is in the message.
+    ClientRequest request_of(const Post& post, Message& message, Revision revision) const;
     PostAnswer::Options answer_options(const Post& post) const;
 
     net::EventLoop& loop_;

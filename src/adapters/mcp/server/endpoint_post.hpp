@@ -24,16 +24,14 @@ struct Endpoint::Post {
     Carrier carrier = Carrier::kHttp;
     NamedSession named = NamedSession::kNone;
     std::shared_ptr<Session> session;  ///< if it is named, and live
-    std::optional<std::string_view> version_header;
+    PostFields fields;
 
     /// Of errors to what could not be read further.
     Era era() const {
-        const auto revision = find_revision(version_header.value_or(""));
+        const auto revision = find_revision(fields.version.value_or(""));
         return revision ? era_of(*revision) : Era::kLegacy;
     }
 };
-
-inline constexpr std::string_view kVersionField = "mcp-protocol-version";
 
 /// An error without id.
 void refuse(net::HttpExchange& exchange, int status, std::string message,

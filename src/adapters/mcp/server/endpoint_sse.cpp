@@ -31,7 +31,8 @@ Task<void> Endpoint::get_sse(net::HttpExchange& exchange, core::PrincipalRef pri
 
 Task<void> Endpoint::post_sse(net::HttpExchange& exchange, core::PrincipalRef principal) {
     const net::HttpRequest& http = exchange.request();
-    if (!is_json(http.find("content-type").value_or("")))
+    const PostFields fields = PostFields::read(http.head.headers);
+    if (!is_json(fields.content_type.value_or("")))
         co_return refuse(exchange, 415, "Content-Type: application/json is all that is read");
     const auto id = net::find_query(http.query(), "session");
     auto session = id ? state_.sessions.find(*id, *principal) : nullptr;
@@ -41,10 +42,9 @@ Task<void> Endpoint::post_sse(net::HttpExchange& exchange, core::PrincipalRef pr
               .principal = std::move(principal),
               .accepted = {},
               .session = std::move(session),
-              .version_header = http.find(kVersionField)};
+              .fields = fields};
     const bool complete = post.session->is_complete();
-    if (complete && post.version_header &&
-        *post.version_header != name_of(post.session->facts().revision))
+    if (complete && fields.version && *fields.version != name_of(post.session->facts().revision))
         co_return refuse(exchange, 400, "MCP-Protocol-Version is not that of the session");
     const bool batches = complete && features_of(post.session->facts().revision).batches;
     auto body = read_body(http.body, batches ? Batches::kTaken : Batches::kRefused, parser_);
@@ -70,21 +70,19 @@ Task<void> Endpoint::post_sse(net::HttpExchange& exchange, core::PrincipalRef pr
             answer.respond(std::move(error));
         } else if (each->kind != Message::Kind::kRequest) {
             take_notification(*post.session, *each);
-        } else if (auto reply = co_await reply_on_stream(post, std::move(*each), answer)) {
+        } else if (auto reply = co_await reply_on_stream(post, *each, answer)) {
             answer.respond(std::move(reply->message));
         }
     }
 }
 
-Task<std::optional<Reply>> Endpoint::reply_on_stream(Post& post, Message message,
+Task<std::optional<Reply>> Endpoint::reply_on_stream(Post& post, Message& message,
                                                      PostAnswer& answer) {
     Session& session = *post.session;
-    RequestMeta meta = read_request_meta(message.params);
     if (message.method == "initialize" && !session.is_complete()) {
         const auto opening = Opening::read(message.params, state_.options.versions);
         const Revision revision = opening ? opening->revision : Revision::k2024_11_05;
-        const ClientRequest request =
-            request_of(post, std::move(message), std::move(meta), revision);
+        const ClientRequest request = request_of(post, message, revision);
         if (!opening) co_return Reply::of_error(request, opening.error());
         // of two at a time the other one is told that it is open
         if (session.complete(revision, opening->capabilities, opening->client))
@@ -94,8 +92,7 @@ Task<std::optional<Reply>> Endpoint::reply_on_stream(Post& post, Message message
     const bool complete = session.is_complete();
     const bool is_served = complete || message.method == "ping";
     const ClientRequest request =
-        request_of(post, std::move(message), std::move(meta),
-                   complete ? session.facts().revision : Revision::k2024_11_05);
+        request_of(post, message, complete ? session.facts().revision : Revision::k2024_11_05);
     if (is_served) co_return co_await reply_of(post.exchange, request, answer);
     co_return Reply::of_error(request, {.code = rpc_code::kInvalidRequest,
                                         .message = "begin the session with `initialize`",

@@ -24,18 +24,28 @@ std::unexpected<Refusal> refuse_text(const Error& error) {
     return refusal;
 }
 
-/// The members of the envelope, each found once.
+/// The members of the envelope, each found once, and what their bytes are.
 struct Envelope {
-    std::optional<json::Element> jsonrpc, id, method, params, result, error;
+    struct Member {
+        json::Element value;
+        std::string_view raw;
+    };
+    std::optional<Member> jsonrpc, id, method, params, result, error;
+    RequestMeta meta;  ///< of the params
 
-    explicit Envelope(json::Object object) {
+    Envelope(const json::Root& root, json::Object object) {
+        json::TokenParts parts = root.members();
         for (const auto field : object) {
-            if (auto* slot = find(field.key); slot != nullptr && !*slot) *slot = field.value;
+            parts.next();
+            std::optional<Member>* const slot = find(field.key);
+            if (slot == nullptr || *slot) continue;
+            *slot = {field.value, parts.value()};
+            if (slot == &params) meta = read_request_meta(parts.inside());
         }
     }
 
 private:
-    std::optional<json::Element>* find(std::string_view name) {
+    std::optional<Member>* find(std::string_view name) {
         if (name == "jsonrpc") return &jsonrpc;
         if (name == "id") return &id;
         if (name == "method") return &method;
@@ -46,18 +56,18 @@ private:
     }
 };
 
-bool says_two_point_zero(const std::optional<json::Element>& element) {
+bool says_two_point_zero(const std::optional<Envelope::Member>& member) {
     std::string_view text;
-    return element && element->get(text) == simdjson::SUCCESS && text == "2.0";
+    return member && member->value.get(text) == simdjson::SUCCESS && text == "2.0";
 }
 
-std::expected<RpcError, std::string> read_error(const json::Root& root, json::Element element) {
-    const auto code = json::get_int64(element, "code");
-    const auto message = json::get_string(element, "message");
+std::expected<RpcError, std::string> read_error(const Envelope::Member& member) {
+    const auto code = json::get_int64(member.value, "code");
+    const auto message = json::get_string(member.value, "message");
     if (!code || !message)
         return std::unexpected("`error` needs an integer `code` and a `message`");
     RpcError error{.code = *code, .message = std::string(*message), .data = {}};
-    if (const auto data = json::find_raw(*root.raw_member("error"), "data")) error.data = *data;
+    if (const auto data = json::find_raw(member.raw, "data")) error.data = *data;
     return error;
 }
 
@@ -69,12 +79,12 @@ MessageReading read_response(const json::Root& root, const Envelope& envelope,
                       id);
     if (envelope.result) {
         if (!id) return refuse(rpc_code::kInvalidRequest, "a result needs the `id` of its request");
-        if (!envelope.result->is_object())
+        if (!envelope.result->value.is_object())
             return refuse(rpc_code::kInvalidRequest, "`result` is no object", id);
         message.kind = Message::Kind::kResult;
-        message.result = *root.raw_member("result");
+        message.result = envelope.result->raw;
     } else {
-        auto error = read_error(root, *envelope.error);
+        auto error = read_error(*envelope.error);
         if (!error) return refuse(rpc_code::kInvalidRequest, std::move(error.error()), id);
         message.kind = Message::Kind::kError;
         message.error = std::move(*error);
@@ -84,7 +94,7 @@ MessageReading read_response(const json::Root& root, const Envelope& envelope,
     return message;
 }
 
-MessageReading read_asking(const json::Root& root, const Envelope& envelope,
+MessageReading read_asking(const json::Root& root, Envelope& envelope,
                            std::optional<RequestId> id) {
     Message message;
     std::string_view method;
@@ -92,9 +102,9 @@ MessageReading read_asking(const json::Root& root, const Envelope& envelope,
         return refuse(rpc_code::kInvalidRequest, "a message is a request or a response, not both",
                       id);
     }
-    if (envelope.method->get(method) != simdjson::SUCCESS || method.empty())
+    if (envelope.method->value.get(method) != simdjson::SUCCESS || method.empty())
         return refuse(rpc_code::kInvalidRequest, "`method` is no name", id);
-    if (envelope.params && !envelope.params->is_object())
+    if (envelope.params && !envelope.params->value.is_object())
         return refuse(rpc_code::kInvalidRequest, "`params` is no object", id);
     if (const auto twice = json::find_duplicate(root.element())) {
         return refuse(rpc_code::kInvalidRequest, fmt::format("there are two members {}", *twice),
@@ -102,7 +112,8 @@ MessageReading read_asking(const json::Root& root, const Envelope& envelope,
     }
     message.kind = id ? Message::Kind::kRequest : Message::Kind::kNotification;
     message.method = method;
-    if (envelope.params) message.params = *root.raw_member("params");
+    if (envelope.params) message.params = envelope.params->raw;
+    message.meta = std::move(envelope.meta);
     message.id = std::move(id);
     return message;
 }
@@ -111,14 +122,14 @@ MessageReading read_root(const json::Root& root) {
     json::Object object;
     if (root.element().get(object) != simdjson::SUCCESS)
         return refuse(rpc_code::kInvalidRequest, "a message is a JSON object");
-    const Envelope envelope(object);
+    Envelope envelope(root, object);
     std::optional<RequestId> id;
-    if (envelope.id) id = RequestId::read(*root.raw_member("id"));
+    if (envelope.id) id = RequestId::read(envelope.id->raw);
     if (json::has_duplicate_members(root.element()))
         return refuse(rpc_code::kInvalidRequest, "a member of the message is there twice");
     if (!says_two_point_zero(envelope.jsonrpc))
         return refuse(rpc_code::kInvalidRequest, "`jsonrpc` has to be \"2.0\"", id);
-    const bool null_id = envelope.id && envelope.id->is_null();
+    const bool null_id = envelope.id && envelope.id->value.is_null();
     // what could not be read has no id, and an error may say so with null
     if (envelope.id && !id && !(null_id && envelope.error && !envelope.method)) {
         return refuse(rpc_code::kInvalidRequest,

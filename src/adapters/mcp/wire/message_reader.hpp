@@ -1,6 +1,7 @@
 #pragma once
 
 #include "adapters/mcp/wire/request_id.hpp"
+#include "adapters/mcp/wire/request_meta.hpp"
 #include "adapters/mcp/wire/rpc_error.hpp"
 #include "json/parser.hpp"
 
@@ -28,6 +29,7 @@ struct Message {
     std::optional<RequestId> id;
     std::string method;       ///< of requests and notifications; not empty
     std::string_view params;  ///< an object, the bytes that came; empty when there is none
+    RequestMeta meta;  ///< of the params
     std::string_view result;  ///< an object, the bytes that came; of kResult only
     RpcError error;           ///< of kError only
     /// Of responses: an object in it, at any depth, has two members of one name, so that readers

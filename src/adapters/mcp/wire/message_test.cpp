@@ -21,6 +21,23 @@ protected:
     json::Parser parser{{.max_bytes = kMaxRequest}};
 };
 
+TEST_F(McpMessage, WhatItsParamsSayIsReadWithIt) {
+    const auto request =
+        read(R"({"id":1,"x":{"params":{}},"method":"tools/call","params": {"name" : "t\u0041",)"
+             R"("arguments":{"_meta":{"progressToken":7}, "a":["]}"] },"\u005fmeta" : {)"
+             R"("io.modelcontextprotocol/protocolVersion" :"2026-07-28", "progressToken":"p" ,)"
+             R"("io.modelcontextprotocol/clientCapabilities": { }}},"jsonrpc":"2.0"})");
+    ASSERT_TRUE(request);
+    EXPECT_EQ(request->meta.version, "2026-07-28");
+    EXPECT_EQ(request->meta.progress_token, RequestId("p"));
+    EXPECT_EQ(request->meta.capabilities, "{ }");
+    EXPECT_EQ(request->meta.beside.name, R"("t\u0041")");
+    EXPECT_EQ(request->meta.beside.arguments, R"({"_meta":{"progressToken":7}, "a":["]}"] })");
+    const auto plain = read(R"({"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":[1]}})");
+    ASSERT_TRUE(plain);
+    EXPECT_FALSE(plain->meta.names_version);
+}
+
 TEST_F(McpMessage, EachKindIsReadWithItsBytes) {
     const auto request =
         read(R"( {"jsonrpc":"2.0","id":7,"method":"tools/call","params":{ "a" : 1.0 },"x":[1]} )");

@@ -3,6 +3,10 @@
 #include "adapters/mcp/wire/header_value.hpp"
 #include "net/codec/http_text.hpp"
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 #include <fmt/format.h>
 
 namespace crab::mcp {
@@ -25,6 +29,15 @@ std::optional<std::string_view> name_in(std::string_view method,
     return member.empty() || !params ? std::nullopt : json::get_string(*params, member);
 }
 
+/// Of MCP's fields but one.
+bool is_twice(const net::HeaderList& fields, std::string_view name) {
+    constexpr std::string_view kOwn = "mcp-";
+    if (name.size() <= kOwn.size() || !equals_lower(name.substr(0, kOwn.size()), kOwn))
+        return false;
+    const std::string lower = lower_case(name);
+    return lower != kSessionField && fields.count(lower) > 1;
+}
+
 }  // namespace
 
 std::string_view named_param(std::string_view method) {
@@ -35,17 +48,27 @@ std::string_view named_param(std::string_view method) {
     return {};
 }
 
-std::expected<void, std::string> check_fields_once(const net::HeaderList& fields) {
-    constexpr std::string_view kOwn = "mcp-";
+PostFields PostFields::read(const net::HeaderList& fields) {
+    using Field = std::optional<std::string_view> PostFields::*;
+    static constexpr std::pair<std::string_view, Field> kKnown[] = {
+        {"accept", &PostFields::accept},       {"content-type", &PostFields::content_type},
+        {"mcp-method", &PostFields::method},   {"mcp-name", &PostFields::name},
+        {kVersionField, &PostFields::version}, {kSessionField, &PostFields::session}};
+    PostFields found;
     for (const net::HttpHeader& field : fields) {
-        if (field.name.size() <= kOwn.size() ||
-            !equals_lower(field.name.substr(0, kOwn.size()), kOwn))
-            continue;
-        const std::string name = lower_case(field.name);
-        if (name != "mcp-session-id" && fields.count(name) > 1)
-            return std::unexpected(fmt::format("header {} is there twice", field.name));
+        const auto* const known = std::ranges::find_if(
+            kKnown, [&](const auto& each) { return equals_lower(field.name, each.first); });
+        if (known != std::end(kKnown) && !(found.*known->second))
+            found.*known->second = field.value;
+        else if (is_twice(fields, field.name))
+            found.twice = field.name;
     }
-    return {};
+    return found;
+}
+
+std::expected<void, std::string> check_fields_once(const PostFields& fields) {
+    if (fields.twice.empty()) return {};
+    return std::unexpected(fmt::format("header {} is there twice", fields.twice));
 }
 
 std::expected<void, std::string> check_method_header(std::optional<std::string_view> header,

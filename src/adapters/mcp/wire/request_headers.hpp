@@ -17,13 +17,26 @@ inline constexpr std::string_view kVersionHeader = "MCP-Protocol-Version";
 inline constexpr std::string_view kMethodHeader = "Mcp-Method";
 inline constexpr std::string_view kNameHeader = "Mcp-Name";
 
+/// As fields are looked up.
+inline constexpr std::string_view kVersionField = "mcp-protocol-version";
+inline constexpr std::string_view kSessionField = "mcp-session-id";
+
 /// The member of `params` that `Mcp-Name` repeats; empty for methods that need no such header.
 std::string_view named_param(std::string_view method);
 
-/// Errors: a sentence for -32020 when one of MCP's fields is there twice, of which who stands
-/// between the client and here could take the other one. `Mcp-Session-Id` means nothing to modern
-/// requests.
-std::expected<void, std::string> check_fields_once(const net::HeaderList& fields);
+/// The fields that a POST is looked at for, all found in one walk.
+struct PostFields {
+    std::optional<std::string_view> content_type, accept, session, version, method, name;
+    /// One of MCP's fields that is there twice, of which who stands between the client and here
+    /// could take the other one; empty: there is none. `Mcp-Session-Id` means nothing to modern
+    /// requests, and is not among them.
+    std::string_view twice;
+
+    static PostFields read(const net::HeaderList& fields);
+};
+
+/// Errors: a sentence for -32020 when a field is there twice.
+std::expected<void, std::string> check_fields_once(const PostFields& fields);
 /// Errors: a sentence for -32020 when `Mcp-Method` is missing, malformed, or not `method` in the
 /// same case.
 std::expected<void, std::string> check_method_header(std::optional<std::string_view> header,

@@ -1,8 +1,11 @@
 #include "adapters/mcp/wire/request_headers.hpp"
 
+#include "base/ascii.hpp"
 #include "json/parser.hpp"
 
 #include <gtest/gtest.h>
+
+#include <string>
 
 namespace crab::mcp {
 namespace {
@@ -42,6 +45,38 @@ TEST(McpRequestHeaders, AnEncodedNameIsDecoded) {
     EXPECT_FALSE(check_name_header("=?base64?Y2Fmw6k*?=", "tools/call", params)) << "bad alphabet";
     EXPECT_FALSE(check_name_header("=?base64?Y2Fmw6k=", "tools/call", params)) << "literal";
     EXPECT_FALSE(check_name_header("caf\xc3\xa9", "tools/call", params)) << "no bytes of a value";
+}
+
+PostFields fields_of(std::string_view fields) {
+    static std::string head;  // what they view
+    static net::RequestHead parsed;
+    head = "POST /mcp HTTP/1.1\r\nHost: here\r\n" + std::string(fields) + "\r\n";
+    EXPECT_EQ(net::parse_request_head(head, parsed, {}).kind, net::HeadOutcome::Kind::kComplete);
+    return PostFields::read(parsed.headers);
+}
+
+TEST(McpRequestHeaders, TheFieldsAreFoundWhateverTheirCase) {
+    const PostFields found = fields_of(
+        "ACCEPT: a\r\nContent-type: b\r\nmcp-session-id: c\r\nMCP-Protocol-Version: d\r\n"
+        "Mcp-Method: e\r\nMCP-NAME: f\r\nMcp-Param-Room: g\r\nAccept: h\r\n");
+    EXPECT_EQ(found.accept, "a") << "the first";
+    EXPECT_EQ(found.content_type, "b");
+    EXPECT_EQ(found.session, "c");
+    EXPECT_EQ(found.version, "d");
+    EXPECT_EQ(found.method, "e");
+    EXPECT_EQ(found.name, "f");
+    EXPECT_EQ(found.twice, "") << "other fields may be there as often as they like";
+    EXPECT_EQ(fields_of("").version, std::nullopt);
+}
+
+TEST(McpRequestHeaders, AFieldOfMcpIsThereOnce) {
+    for (const std::string_view name :
+         {"Mcp-Name", "mcp-method", "MCP-Protocol-Version", "Mcp-Param-Room", "mcp-other"}) {
+        const std::string once = std::string(name) + ": a\r\n";
+        EXPECT_TRUE(check_fields_once(fields_of(once))) << name;
+        EXPECT_FALSE(check_fields_once(fields_of(once + "Date: b\r\n" + lower_case(once)))) << name;
+    }
+    EXPECT_TRUE(check_fields_once(fields_of("Mcp-Session-Id: a\r\nMcp-Session-Id: b\r\n")));
 }
 
 }  // namespace

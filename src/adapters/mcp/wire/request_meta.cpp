@@ -5,6 +5,7 @@
 #include "net/codec/http_text.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -58,13 +59,30 @@ void read_member(RequestMeta& meta, std::string_view name, std::string_view raw)
 }
 
 /// Where the bytes of a member of the params belong; null: they are not kept.
-std::string_view* slot_of(RequestMeta& meta, std::string_view& members, std::string_view name) {
-    if (name == "_meta") return &members;
+std::string_view* slot_of(RequestMeta& meta, std::string_view name) {
     if (name == "name") return &meta.beside.name;
     if (name == "arguments") return &meta.beside.arguments;
     if (name == "requestState") return &meta.beside.request_state;
     if (name == "inputResponses") return &meta.beside.input_responses;
     return nullptr;
+}
+
+/// Of members with one name the first counts.
+template <class Parts>
+RequestMeta read_params(Parts params) {
+    RequestMeta meta;
+    bool has_meta = false;
+    while (params.next()) {
+        const std::string_view name = params.name();
+        if (name == "_meta" && !std::exchange(has_meta, true)) {
+            for (Parts members = params.inside(); members.next();)
+                read_member(meta, members.name(), members.value());
+        } else if (std::string_view* const slot = slot_of(meta, name);
+                   slot != nullptr && slot->empty()) {
+            *slot = params.value();
+        }
+    }
+    return meta;
 }
 
 RpcError unsupported(std::string_view requested, const RevisionSet& enabled) {
@@ -82,16 +100,10 @@ RpcError unsupported(std::string_view requested, const RevisionSet& enabled) {
 }  // namespace
 
 RequestMeta read_request_meta(std::string_view params) {
-    RequestMeta meta;
-    std::string_view members;
-    for (json::RawParts parts(params); parts.next();) {
-        std::string_view* const slot = slot_of(meta, members, parts.name());
-        if (slot != nullptr && slot->empty()) *slot = parts.value();  // the first, as find_raw()
-    }
-    for (json::RawParts parts(members); parts.next();)
-        read_member(meta, parts.name(), parts.value());
-    return meta;
+    return read_params(json::RawParts(params));
 }
+
+RequestMeta read_request_meta(json::TokenParts params) { return read_params(std::move(params)); }
 
 std::expected<Revision, RpcError> check_modern_request(
     const RequestMeta& meta, Carrier carrier, std::optional<std::string_view> version_header,

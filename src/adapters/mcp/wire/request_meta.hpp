@@ -3,6 +3,7 @@
 #include "adapters/mcp/wire/request_id.hpp"
 #include "adapters/mcp/wire/revision.hpp"
 #include "adapters/mcp/wire/rpc_error.hpp"
+#include "json/token_parts.hpp"
 
 #include <cstdint>
 #include <expected>
@@ -43,6 +44,8 @@ struct RequestMeta {
 
 /// `params`: an object that a parser has accepted, or empty.
 RequestMeta read_request_meta(std::string_view params);
+/// The same while the parser has not gone on.
+RequestMeta read_request_meta(json::TokenParts params);
 
 /// Where a request came in decides whether its headers are looked at.
 enum class Carrier : std::uint8_t { kHttp, kStdio };
