@@ -59,7 +59,7 @@ std::string result_object(const core::ToolResult& result, std::string_view call_
 bool is_text(const core::ToolResult& result) {
     if (result.kind == core::ContentKind::kText) return true;
     return result.kind == core::ContentKind::kJson && result.content_type != kMcpResultType &&
-           !core::is_reference(result) && !result.content.contains("\"data_base64\"");
+           !core::is_reference(result) && !may_hold_media(result.content);
 }
 
 /// The same as result_object() in its form, without reading what was just written.

@@ -11,8 +11,8 @@ namespace {
 bool is_plain(char c) { return c >= ' ' && c <= '~'; }
 
 /// One line of text.
-std::string kept(std::string_view object, std::string_view member) {
-    std::string text = json::find_raw_string(object, member).value_or("");
+std::string kept(std::string_view raw) {
+    std::string text = json::read_raw_string(raw).value_or("");
     if (text.size() > ClientIdentity::kMostBytes) return {};
     if (std::ranges::all_of(text, is_plain)) return text;
     text = clean_text(text).text;
@@ -23,7 +23,12 @@ std::string kept(std::string_view object, std::string_view member) {
 }  // namespace
 
 ClientIdentity ClientIdentity::read(std::string_view client_info) {
-    return {.name = kept(client_info, "name"), .version = kept(client_info, "version")};
+    std::string_view name, version;
+    for (json::RawParts parts(client_info); parts.next();) {
+        if (name.empty() && parts.name() == "name") name = parts.value();
+        if (version.empty() && parts.name() == "version") version = parts.value();
+    }
+    return {.name = kept(name), .version = kept(version)};
 }
 
 }  // namespace crab::mcp

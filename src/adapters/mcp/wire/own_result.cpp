@@ -5,6 +5,8 @@
 #include "json/raw_parts.hpp"
 #include "json/writer.hpp"
 
+#include <cstring>
+
 #include <fmt/format.h>
 
 namespace crab::mcp {
@@ -29,8 +31,14 @@ std::string json_result(std::string_view json) {
     return fmt::format(R"({{"content":[{}],"structuredContent":{}}})", block, json);
 }
 
+bool may_hold_media(std::string_view json) {
+    constexpr std::string_view kMember = "\"data_base64\"";
+    // memmem instead of contains(): every JSON text is full of the quote that the name begins with
+    return ::memmem(json.data(), json.size(), kMember.data(), kMember.size()) != nullptr;
+}
+
 std::optional<std::string> media_result(std::string_view json) {
-    if (!json.contains("\"data_base64\"")) return std::nullopt;
+    if (!may_hold_media(json)) return std::nullopt;
     const auto type = json::find_raw_string(json, "mime_type").value_or("");
     const auto data = json::find_raw(json, "data_base64").value_or("");
     const bool is_image = type.starts_with("image/");

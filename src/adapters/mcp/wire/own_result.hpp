@@ -17,6 +17,8 @@ std::string json_result(std::string_view json);
 /// JSON with `mime_type` of an image or sound and its `data_base64`, as devices give photos: that
 /// block, and the other members as in json_result(). Nothing for other JSON.
 std::optional<std::string> media_result(std::string_view json);
+/// Whether JSON may be of that kind; cheap.
+bool may_hold_media(std::string_view json);
 /// Bytes, by their media type: `image/*` and `audio/*` as such a block, all others as a resource
 /// `crab://call/<id>/result`.
 std::string bytes_result(std::string_view bytes, std::string_view media_type,
