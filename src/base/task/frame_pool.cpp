@@ -13,7 +13,7 @@ namespace crab {
 namespace {
 
 constexpr std::size_t kGrain = 64;
-constexpr std::size_t kLargest = 4096;
+constexpr std::size_t kLargest = 8192;  // that of an MCP client's call is above 4096
 constexpr std::size_t kMostKept = std::size_t{8} << 20;
 
 struct Unused {
