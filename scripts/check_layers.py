@@ -71,6 +71,7 @@ LAYERS = {
     },
     "trust/pairing": VALUES | {"crypto"},
     "trust": TASKS | VALUES | CORE | {"trust/pairing", "crypto"},
+    "console": {"base", "crypto"},
     "adapters/cetp": SCHEMAS | {"crypto"},
     "adapters/clawseed": TASKS | VALUES | NET | CORE | {"trust", "crypto"},
     "adapters/sw4rm": TASKS | VALUES | NET | CORE | {"trust", "crypto"},
