@@ -210,7 +210,7 @@ Task<cetp::Envelope> Bridge::call(cetp::Route route, cetp::MethodCall call, Dead
         co_return cetp::Envelope::error(cetp::code::kToolNotFound, "Unknown tool: " + route.name);
     auto provider = found->second.record;
     co_return co_await caller_.call(std::move(provider), std::move(call),
-                                    cetp::Ladder::Purpose::kExecution, deadline);
+                                    cetp::RetrySequence::Purpose::kExecution, deadline);
 }
 
 /// On the device's thread.

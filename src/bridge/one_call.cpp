@@ -20,7 +20,7 @@ cetp::Envelope call_provider(const cetp::ProviderRecord& provider, const cetp::M
         loop.post(stop);
     };
     auto task = caller.call(std::make_shared<cetp::ProviderRecord>(provider), call,
-                            cetp::Ladder::Purpose::kExecution, clock.steady_now() + timeout);
+                            cetp::RetrySequence::Purpose::kExecution, clock.steady_now() + timeout);
     loop.post([link = bus] { link->start(); });
     spawn(loop.executor(), std::move(task), on_end);
     loop.run();

@@ -8,10 +8,10 @@
 namespace crab::bridge {
 
 using cetp::Envelope;
-using cetp::Ladder;
+using cetp::RetrySequence;
 
 Task<Envelope> ProviderCaller::call(std::shared_ptr<const cetp::ProviderRecord> provider,
-                                    cetp::MethodCall call, Ladder::Purpose purpose,
+                                    cetp::MethodCall call, RetrySequence::Purpose purpose,
                                     Deadline deadline) {
     const auto transport = transports_.find(provider->transport);
     if (transport == transports_.end())
@@ -23,30 +23,31 @@ Task<Envelope> ProviderCaller::call(std::shared_ptr<const cetp::ProviderRecord> 
                                   "the provider is busy with other calls; try again in a moment");
     ++running;
     const ScopeExit ended([&running] { --running; });
-    co_return co_await climb(*transport->second, *provider, call, purpose, deadline);
+    co_return co_await call_with_retries(*transport->second, *provider, call, purpose, deadline);
 }
 
-Task<Envelope> ProviderCaller::climb(ProviderTransport& transport,
-                                     const cetp::ProviderRecord& provider,
-                                     const cetp::MethodCall& call, Ladder::Purpose purpose,
-                                     Deadline deadline) {
+Task<Envelope> ProviderCaller::call_with_retries(ProviderTransport& transport,
+                                                 const cetp::ProviderRecord& provider,
+                                                 const cetp::MethodCall& call,
+                                                 RetrySequence::Purpose purpose,
+                                                 Deadline deadline) {
     TaskChain& chain = co_await this_chain();
     const SteadyTime began = loop_.clock().steady_now();
-    Ladder ladder({.purpose = purpose, .silent_wait = kSilentWait, .end = deadline});
-    while (const auto step = ladder.next(loop_.clock().steady_now())) {
+    RetrySequence sequence({.purpose = purpose, .silent_wait = kSilentWait, .end = deadline});
+    while (const auto step = sequence.next(loop_.clock().steady_now())) {
         if (chain.cancelled()) break;
         switch (step->action) {
-            case Ladder::Action::kSend: {
+            case RetrySequence::Action::kSend: {
                 Delivery delivery = co_await transport.send(provider, call, deadline);
                 if (delivery) co_return std::move(*delivery);
                 break;
             }
-            case Ladder::Action::kStartSilently:
+            case RetrySequence::Action::kStartSilently:
                 co_await transport.start_silently(provider, deadline);
                 break;
-            // no transport can bring an app to the foreground, so the ladder is never asked to
-            case Ladder::Action::kWake: break;
-            case Ladder::Action::kWait: {
+            // no transport can bring an app to the foreground: may_wake is false
+            case RetrySequence::Action::kWake: break;
+            case RetrySequence::Action::kWait: {
                 Waiter pause(loop_.timers());
                 co_await pause.wait(loop_.clock().steady_now() + step->wait);
                 break;

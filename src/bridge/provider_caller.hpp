@@ -1,6 +1,6 @@
 #pragma once
 
-#include "adapters/cetp/ladder.hpp"
+#include "adapters/cetp/retry_sequence.hpp"
 #include "bridge/provider_transport.hpp"
 #include "net/loop/event_loop.hpp"
 
@@ -9,7 +9,7 @@
 
 namespace crab::bridge {
 
-/// Calls providers over the transport that their record names, with the retries of the ladder and
+/// Calls providers over the transport that their record names, with the sequence of retries and
 /// at most eight concurrent calls per provider. Used on its loop's thread. Source:
 /// docs/protocols/cetp.md, rules 28 and 43 to 48.
 class ProviderCaller {
@@ -31,13 +31,14 @@ public:
     /// The provider's answer; failures are envelopes too. `provider` and `call` are kept until the
     /// end.
     Task<cetp::Envelope> call(std::shared_ptr<const cetp::ProviderRecord> provider,
-                              cetp::MethodCall call, cetp::Ladder::Purpose purpose,
+                              cetp::MethodCall call, cetp::RetrySequence::Purpose purpose,
                               Deadline deadline);
 
 private:
-    Task<cetp::Envelope> climb(ProviderTransport& transport, const cetp::ProviderRecord& provider,
-                               const cetp::MethodCall& call, cetp::Ladder::Purpose purpose,
-                               Deadline deadline);
+    Task<cetp::Envelope> call_with_retries(ProviderTransport& transport,
+                                           const cetp::ProviderRecord& provider,
+                                           const cetp::MethodCall& call,
+                                           cetp::RetrySequence::Purpose purpose, Deadline deadline);
 
     net::EventLoop& loop_;
     Transports transports_;

@@ -171,8 +171,8 @@ void ProviderDirectory::ask_next() {
 Task<void> ProviderDirectory::list(std::string id) {
     const auto record = providers_.at(id).record;
     const Deadline deadline = services_.loop.clock().steady_now() + kListTimeout;
-    Envelope answer = co_await services_.caller.call(record, cetp::MethodCall::list_tools(),
-                                                     cetp::Ladder::Purpose::kDiscovery, deadline);
+    Envelope answer = co_await services_.caller.call(
+        record, cetp::MethodCall::list_tools(), cetp::RetrySequence::Purpose::kDiscovery, deadline);
     const bool not_spoken = answer.not_spoken;
     auto tools = co_await read(id, std::move(answer));
     if ((co_await this_chain()).cancelled()) co_return;

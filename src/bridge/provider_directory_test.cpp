@@ -105,7 +105,7 @@ TEST_F(ProviderDirectoryTest, CallsAreAnsweredWhileAListWaitsToBeRead) {
         auto execute = cetp::MethodCall::execute_tool("x", "{}", "c-1");
         const Deadline deadline = clock.steady_now() + 5s;
         auto call = caller.call(std::move(other), std::move(execute),
-                                cetp::Ladder::Purpose::kExecution, deadline);
+                                cetp::RetrySequence::Purpose::kExecution, deadline);
         spawn(thread.loop.executor(), std::move(call), on_end);
         return true;
     });

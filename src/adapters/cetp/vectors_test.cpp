@@ -1,10 +1,10 @@
 // Replays spec/transcripts/cetp; each file says what its cases mean.
 
 #include "adapters/cetp/envelope.hpp"
-#include "adapters/cetp/ladder.hpp"
 #include "adapters/cetp/manifest.hpp"
 #include "adapters/cetp/names.hpp"
 #include "adapters/cetp/refresh_timer.hpp"
+#include "adapters/cetp/retry_sequence.hpp"
 #include "adapters/cetp/test_support.hpp"
 #include "adapters/cetp/tool_set.hpp"
 #include "base/test_clock.hpp"
@@ -102,12 +102,12 @@ TEST(CetpVectors, ToolListsKeepWhatIsUsable) {
     }
 }
 
-std::string text_of(const Ladder::Step& step) {
+std::string text_of(const RetrySequence::Step& step) {
     switch (step.action) {
-        case Ladder::Action::kSend: return "send";
-        case Ladder::Action::kStartSilently: return "start";
-        case Ladder::Action::kWake: return "wake";
-        case Ladder::Action::kWait: return fmt::format("wait {}", step.wait.count());
+        case RetrySequence::Action::kSend: return "send";
+        case RetrySequence::Action::kStartSilently: return "start";
+        case RetrySequence::Action::kWake: return "wake";
+        case RetrySequence::Action::kWait: return fmt::format("wait {}", step.wait.count());
     }
     return "";
 }
@@ -116,18 +116,18 @@ TEST(CetpVectors, LaddersEndWhenTheirStepsOrTheirTimeAreUsedUp) {
     const Value cases = read_cases("ladders.json");
     for (const Value& c : *cases.as_array()) {
         FakeClock clock;
-        Ladder ladder({.purpose = text_of(c, "purpose") == "discovery"
-                                      ? Ladder::Purpose::kDiscovery
-                                      : Ladder::Purpose::kExecution,
-                       .may_wake = *c.find("wake")->as_bool(),
-                       .silent_wait = Milliseconds(integer_of(c, "silent_ms")),
-                       .wake_wait = Milliseconds(integer_of(c, "wake_ms")),
-                       .end = clock.steady_now() + Milliseconds(integer_of(c, "left_ms"))});
+        RetrySequence sequence(
+            {.purpose = text_of(c, "purpose") == "discovery" ? RetrySequence::Purpose::kDiscovery
+                                                             : RetrySequence::Purpose::kExecution,
+             .may_wake = *c.find("wake")->as_bool(),
+             .silent_wait = Milliseconds(integer_of(c, "silent_ms")),
+             .wake_wait = Milliseconds(integer_of(c, "wake_ms")),
+             .end = clock.steady_now() + Milliseconds(integer_of(c, "left_ms"))});
         Value steps = Value::array();
         int sends = 0;
-        while (const auto step = ladder.next(clock.steady_now())) {
+        while (const auto step = sequence.next(clock.steady_now())) {
             steps.push_back(text_of(*step));
-            sends += step->action == Ladder::Action::kSend;
+            sends += step->action == RetrySequence::Action::kSend;
             clock.advance(step->wait + Milliseconds(integer_of(c, "step_ms")));
         }
         EXPECT_EQ(steps, *c.find("steps")) << steps.dump();

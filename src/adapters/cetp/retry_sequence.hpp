@@ -12,7 +12,7 @@ namespace crab::cetp {
 /// sends, until the steps or the time are used up. Does no I/O: the caller performs each step and
 /// asks for the next one while an envelope is missing. Source: docs/protocols/cetp.md, rules 28 and
 /// 43 to 48, section 2.
-class Ladder {
+class RetrySequence {
 public:
     enum class Purpose : std::uint8_t { kDiscovery, kExecution };
     enum class Action : std::uint8_t {
@@ -34,7 +34,7 @@ public:
         Deadline end = kNoDeadline;  ///< no step begins, and no wait ends, after it
     };
 
-    explicit Ladder(const Terms& terms);
+    explicit RetrySequence(const Terms& terms);
 
     /// The next step, the first send included; nothing when there is nothing left to try.
     std::optional<Step> next(SteadyTime now);

@@ -1,8 +1,8 @@
-#include "adapters/cetp/ladder.hpp"
+#include "adapters/cetp/retry_sequence.hpp"
 
 namespace crab::cetp {
 
-Ladder::Ladder(const Terms& terms) : end_(terms.end) {
+RetrySequence::RetrySequence(const Terms& terms) : end_(terms.end) {
     const auto repeat = [&](Action start, Milliseconds wait) {
         steps_.push_back({start});
         if (wait.count() > 0) steps_.push_back({Action::kWait, wait});
@@ -24,7 +24,7 @@ Ladder::Ladder(const Terms& terms) : end_(terms.end) {
     }
 }
 
-std::optional<Ladder::Step> Ladder::next(SteadyTime now) {
+std::optional<RetrySequence::Step> RetrySequence::next(SteadyTime now) {
     if (at_ == steps_.size() || now >= end_) return std::nullopt;
     const Step step = steps_[at_];
     if (step.action == Action::kWait && end_ - now <= step.wait) {
