@@ -33,7 +33,8 @@ public:
                                   const ActionScope& scope, std::string_view lease_id) const = 0;
     /// Whether this lease is good now and of this principal. A stream that named one asks now and
     /// then, and ends with it.
-    virtual bool lease_lives(const core::Principal& principal, std::string_view lease_id) const = 0;
+    virtual bool is_lease_active(const core::Principal& principal,
+                                 std::string_view lease_id) const = 0;
     /// A stream that named this lease has begun or ended: a disconnect-bound lease ends with it.
     virtual void stream_began(std::string_view lease_id) = 0;
     virtual void stream_ended(std::string_view lease_id) = 0;

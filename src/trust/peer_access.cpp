@@ -15,7 +15,8 @@ ActionDecision PeerAccess::decide(const core::Principal& principal, std::string_
     return {decision.verdict, std::string(decision.rule)};
 }
 
-bool PeerAccess::lease_lives(const core::Principal& principal, std::string_view lease_id) const {
+bool PeerAccess::is_lease_active(const core::Principal& principal,
+                                 std::string_view lease_id) const {
     const auto lease = leases_.find(lease_id);
     return lease && lease->owner == principal.id;
 }

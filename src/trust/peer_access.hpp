@@ -19,7 +19,8 @@ public:
 
     ActionDecision decide(const core::Principal& principal, std::string_view action,
                           const ActionScope& scope, std::string_view lease_id) const override;
-    bool lease_lives(const core::Principal& principal, std::string_view lease_id) const override;
+    bool is_lease_active(const core::Principal& principal,
+                         std::string_view lease_id) const override;
     void stream_began(std::string_view lease_id) override { leases_.stream_began(lease_id); }
     void stream_ended(std::string_view lease_id) override { leases_.stream_ended(lease_id); }
 

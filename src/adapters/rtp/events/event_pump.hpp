@@ -70,7 +70,7 @@ private:
     bool wants(const core::Event& event) const;
     bool lease_has_ended() const {
         return !request_.lease.empty() &&
-               !services_.access.lease_lives(*principal_, request_.lease);
+               !services_.access.is_lease_active(*principal_, request_.lease);
     }
     Deadline wait_until(SteadyTime end) const;
 

@@ -25,7 +25,7 @@ public:
             return {core::Verdict::kDeny, "test"};
         return {core::Verdict::kAllow, "test"};
     }
-    bool lease_lives(const core::Principal&, std::string_view) const override {
+    bool is_lease_active(const core::Principal&, std::string_view) const override {
         return !lease_ended;
     }
     void stream_began(std::string_view lease_id) override { streams.insert(std::string(lease_id)); }

@@ -36,7 +36,7 @@ public:
                     : core::Verdict::kDeny,
                 "a rule"};
     }
-    bool lease_lives(const core::Principal&, std::string_view lease) const override {
+    bool is_lease_active(const core::Principal&, std::string_view lease) const override {
         return lease == "may-fire";
     }
     void stream_began(std::string_view) override {}
