@@ -2,8 +2,8 @@
 
 #include "adapters/rtp/hosts/leases_api.hpp"
 #include "admin/policy_api.hpp"
+#include "gateway/current_rules.hpp"
 #include "gateway/gateway_context.hpp"
-#include "gateway/rules_in_force.hpp"
 #include "net/loop/periodic.hpp"
 #include "runtime/audit_trail.hpp"
 #include "runtime/workers.hpp"
@@ -23,7 +23,7 @@ namespace crab::gateway {
 class AccessRights final : public Component {
 public:
     AccessRights(const GatewayContext& context, Workers& workers, AuditTrail& audit,
-                 RulesInForce& rules)
+                 CurrentRules& rules)
         : context_(context), workers_(workers), audit_(audit), rules_(rules) {}
 
     std::string_view name() const override { return "rights and leases"; }
@@ -52,7 +52,7 @@ private:
     const GatewayContext& context_;
     Workers& workers_;
     AuditTrail& audit_;
-    RulesInForce& rules_;
+    CurrentRules& rules_;
     std::unique_ptr<store::sqlite::LeaseStoreSqlite> store_;
     std::unique_ptr<trust::Leases> leases_;
     std::optional<trust::PeerAccess> access_;

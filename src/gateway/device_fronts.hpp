@@ -7,9 +7,9 @@
 #include "gateway/call_approvals.hpp"
 #include "gateway/chat_sessions.hpp"
 #include "gateway/credentials.hpp"
+#include "gateway/current_rules.hpp"
 #include "gateway/event_log.hpp"
 #include "gateway/gateway_context.hpp"
-#include "gateway/rules_in_force.hpp"
 #include "gateway/session_workers.hpp"
 #include "gateway/turns.hpp"
 #include "runtime/audit_trail.hpp"
@@ -35,7 +35,7 @@ public:
         CallLedger& ledger;
         AuditTrail& audit;
         EventLog& events;
-        RulesInForce& rules;
+        CurrentRules& rules;
         AccessRights& access;
         CallApprovals& approvals;
         Artifacts& artifacts;

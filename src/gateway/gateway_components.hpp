@@ -8,6 +8,7 @@
 #include "gateway/chat_sessions.hpp"
 #include "gateway/command_providers.hpp"
 #include "gateway/credentials.hpp"
+#include "gateway/current_rules.hpp"
 #include "gateway/device_fronts.hpp"
 #include "gateway/event_agents.hpp"
 #include "gateway/event_delivery.hpp"
@@ -27,7 +28,6 @@
 #include "gateway/peer_listener.hpp"
 #include "gateway/peer_records.hpp"
 #include "gateway/public_listener.hpp"
-#include "gateway/rules_in_force.hpp"
 #include "gateway/running_work.hpp"
 #include "gateway/session_workers.hpp"
 #include "gateway/shared_components.hpp"
@@ -81,7 +81,7 @@ public:
         clock, audit, CallLedger::Options{.file = paths.state_dir / "ledger.db"});
     PeerRecords& peer_records = all.add<PeerRecords>(context, workers, audit);
     EventLog& events = all.add<EventLog>(context, workers, chats, ledger, peer_records);
-    RulesInForce& rules = all.add<RulesInForce>(context);
+    CurrentRules& rules = all.add<CurrentRules>(context);
     AccessRights& access = all.add<AccessRights>(context, workers, audit, rules);
     CallApprovals& approvals =
         all.add<CallApprovals>(context, workers, audit, events, peer_records);

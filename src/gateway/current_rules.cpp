@@ -1,11 +1,11 @@
-#include "gateway/rules_in_force.hpp"
+#include "gateway/current_rules.hpp"
 
 #include "gateway/call_rules.hpp"
 #include "gateway/hooks.hpp"
 
 namespace crab::gateway {
 
-std::span<const ConfigKey> RulesInForce::keys() const {
+std::span<const ConfigKey> CurrentRules::keys() const {
     using Config = const config::GatewayConfig&;
     static constexpr ConfigKey kKeys[] = {
         reload_key("calls.max_retries", [](Config c) { return c.calls.max_retries; }),
@@ -17,7 +17,7 @@ std::span<const ConfigKey> RulesInForce::keys() const {
     return kKeys;
 }
 
-Result<void> RulesInForce::start() {
+Result<void> CurrentRules::start() {
     hook_pool_ = std::make_unique<BlockingPool>(threads_of(context_.config.hooks));
     auto made = make_call_rules(context_.config, *hook_pool_);
     if (!made) return fail(std::move(made.error()));
@@ -26,7 +26,7 @@ Result<void> RulesInForce::start() {
     return {};
 }
 
-Result<Component::Change> RulesInForce::prepare(const config::GatewayConfig& next) {
+Result<Component::Change> CurrentRules::prepare(const config::GatewayConfig& next) {
     auto made = make_call_rules(next, *hook_pool_, rules_->get().get());
     if (!made) return fail(std::move(made.error()));
     return [this, rules = std::move(*made)] {
@@ -35,7 +35,7 @@ Result<Component::Change> RulesInForce::prepare(const config::GatewayConfig& nex
     };
 }
 
-void RulesInForce::add_metrics(core::MetricsPage& page) {
+void CurrentRules::add_metrics(core::MetricsPage& page) {
     page.add([this](std::string& out) {
         core::append_metric(out, "crab_calls_waiting_for_devices", "gauge",
                             "Calls that wait for a device that is away.",

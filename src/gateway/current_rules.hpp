@@ -11,9 +11,9 @@ namespace crab::gateway {
 
 /// The current rules of calls: policy, rates and hooks, and calls that wait for disconnected
 /// devices. A reload publishes new rules; running calls keep theirs.
-class RulesInForce final : public Component {
+class CurrentRules final : public Component {
 public:
-    explicit RulesInForce(const GatewayContext& context) : context_(context) {}
+    explicit CurrentRules(const GatewayContext& context) : context_(context) {}
 
     std::string_view name() const override { return "rules of calls"; }
     std::span<const ConfigKey> keys() const override;
