@@ -138,7 +138,7 @@ Task<void> AgentsApi::show(net::HttpExchange& exchange, std::string turn_id) {
 
 void AgentsApi::price(net::HttpExchange& exchange, const core::Principal& principal) {
     const std::string name = net::find_query(exchange.request().query(), "agent").value_or("");
-    const std::shared_ptr<const agent::AgentCatalog> agents = services_.book();
+    const std::shared_ptr<const agent::AgentCatalog> agents = services_.agents();
     const auto agent = agents->find(name == agents->standard.name ? std::string() : name);
     if (!agent) {
         exchange.respond_error(

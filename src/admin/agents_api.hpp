@@ -32,7 +32,7 @@ class AgentsApi {
 public:
     struct Services {
         std::function<std::vector<ShownAgent>()> configured;
-        std::function<std::shared_ptr<const agent::AgentCatalog>()> book;
+        std::function<std::shared_ptr<const agent::AgentCatalog>()> agents;
         core::Pipeline& pipeline;
         core::EventTurnStore& turns;
         core::ChatSessionStore& chats;

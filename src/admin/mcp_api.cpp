@@ -106,7 +106,7 @@ void McpApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
                 .answers = {{200, "mcp_server_changed"}},
                 .refusals = {400, 409, 503}},
                [this](const Request& request) {
-                   return put(request.exchange, {}, McpServersBook::Put::kNew);
+                   return put(request.exchange, {}, McpServerConfigs::Put::kNew);
                });
     routes.add({.method = net::Method::kPut,
                 .path = "/v1/mcp/servers/{name}",
@@ -116,7 +116,7 @@ void McpApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
                 .refusals = {400, 404, 409, 503}},
                [this](const Request& request) {
                    return put(request.exchange, std::string(request.arguments["name"]),
-                              McpServersBook::Put::kReplace);
+                              McpServerConfigs::Put::kReplace);
                });
     routes.add({.method = net::Method::kDelete,
                 .path = "/v1/mcp/servers/{name}",
@@ -177,7 +177,7 @@ void McpApi::add_login_routes(net::Routes<core::PrincipalRef>& routes) {
 }
 
 bool McpApi::knows(std::string_view name) {
-    return std::ranges::any_of(services_.book.known(),
+    return std::ranges::any_of(services_.configs.known(),
                                [&](const KnownMcpServer& server) { return server.name == name; });
 }
 
@@ -231,7 +231,7 @@ Task<void> McpApi::logout(net::HttpExchange& exchange, std::string name) {
 Task<void> McpApi::list(net::HttpExchange& exchange) {
     auto collect = [this] {
         McpServersControl* const control = services_.control();
-        return std::pair(services_.book.known(),
+        return std::pair(services_.configs.known(),
                          control != nullptr ? control->states() : std::vector<McpServerState>());
     };
     const auto [known, states] = co_await services_.pool.run(std::move(collect));
@@ -243,17 +243,17 @@ Task<void> McpApi::list(net::HttpExchange& exchange) {
     respond(exchange, json::Value::object({{"servers", std::move(servers)}}));
 }
 
-Task<void> McpApi::put(net::HttpExchange& exchange, std::string name, McpServersBook::Put how) {
+Task<void> McpApi::put(net::HttpExchange& exchange, std::string name, McpServerConfigs::Put how) {
     auto body = body_of(exchange);
     if (!body) co_return;
-    if (how == McpServersBook::Put::kNew) name = body->text("name");
+    if (how == McpServerConfigs::Put::kNew) name = body->text("name");
     json::Value* const server = body->find("server");
     if (name.empty() || server == nullptr || !server->is_object())
         co_return exchange.respond_error(400, "INVALID_ARGS",
                                          "name the server, and say in `server` what it is");
     auto work = [this, name, how, server = std::move(*server),
                  origin = body->text("origin")]() mutable {
-        return services_.book.put(name, std::move(server), origin, how);
+        return services_.configs.put(name, std::move(server), origin, how);
     };
     const Result<void> done = co_await services_.pool.run(std::move(work));
     if (!done) co_return exchange.respond_error(done.error());
@@ -261,7 +261,7 @@ Task<void> McpApi::put(net::HttpExchange& exchange, std::string name, McpServers
 }
 
 Task<void> McpApi::remove(net::HttpExchange& exchange, std::string name) {
-    auto work = [this, name] { return services_.book.remove(name); };
+    auto work = [this, name] { return services_.configs.remove(name); };
     const Result<void> done = co_await services_.pool.run(std::move(work));
     if (!done) co_return exchange.respond_error(done.error());
     respond(exchange, json::Value::object({{"name", name}}));

@@ -16,7 +16,7 @@ namespace crab::admin {
 class McpApi {
 public:
     struct Services {
-        McpServersBook& book;
+        McpServerConfigs& configs;
         /// Null while no servers run.
         std::function<McpServersControl*()> control;
         BlockingPool& pool;
@@ -26,7 +26,7 @@ public:
 
 private:
     Task<void> list(net::HttpExchange& exchange);
-    Task<void> put(net::HttpExchange& exchange, std::string name, McpServersBook::Put how);
+    Task<void> put(net::HttpExchange& exchange, std::string name, McpServerConfigs::Put how);
     Task<void> remove(net::HttpExchange& exchange, std::string name);
     Task<void> diff(net::HttpExchange& exchange, std::string name);
     Task<void> approve(net::HttpExchange& exchange, std::string name);

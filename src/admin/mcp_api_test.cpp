@@ -28,7 +28,7 @@ public:
     }
 };
 
-class FakeBook final : public McpServersBook {
+class FakeConfigs final : public McpServerConfigs {
 public:
     std::vector<KnownMcpServer> known() override {
         const std::scoped_lock lock(mutex);
@@ -116,17 +116,17 @@ private:
 struct McpApiTest : testing::Test {
     RealClock clock;
     BlockingPool pool{1};
-    FakeBook book;
+    FakeConfigs configs;
     FakeControl control{pool};
     std::atomic<McpServersControl*> running = &control;
-    McpApi api{{.book = book, .control = [this] { return running.load(); }, .pool = pool}};
+    McpApi api{{.configs = configs, .control = [this] { return running.load(); }, .pool = pool}};
     Listener listener;
     std::unique_ptr<net::test::ServerThread> server;
 
     McpApiTest() {
         api.add_routes(listener.routes());
         server = std::make_unique<net::test::ServerThread>(clock, listener);
-        book.servers["files"] = {.name = "files", .argv = {"npx", "-y", "files"}};
+        configs.servers["files"] = {.name = "files", .argv = {"npx", "-y", "files"}};
     }
     std::string send(std::string_view method, std::string_view path, std::string_view body = {}) {
         net::test::RawClient client(server->endpoint());
@@ -143,8 +143,8 @@ struct McpApiTest : testing::Test {
 };
 
 TEST_F(McpApiTest, ServersAreListedWithHowTheyDo) {
-    book.servers["off"] = {.name = "off", .url = "https://x", .enabled = false};
-    book.servers["bad"] = {.name = "bad", .url = "https://x", .problem = "no key"};
+    configs.servers["off"] = {.name = "off", .url = "https://x", .enabled = false};
+    configs.servers["bad"] = {.name = "bad", .url = "https://x", .problem = "no key"};
     const std::string all = send("GET", "");
     EXPECT_THAT(all, AllOf(HasSubstr(R"("argv":["npx","-y","files"])"),
                            HasSubstr(R"("state":"ready","version":"2025-11-25")"),
@@ -164,7 +164,7 @@ TEST_F(McpApiTest, ServersAreAddedReplacedAndRemoved) {
     EXPECT_THAT(send("POST", "", body("hub", "https://a")), is(200, R"({"name":"hub"})"));
     EXPECT_THAT(send("POST", "", body("hub", "https://b")), is(409, "it is there"));
     EXPECT_THAT(send("PUT", "/hub", body("", "https://b")), is(200, "hub"));
-    EXPECT_EQ(book.servers["hub"].url, "https://b");
+    EXPECT_EQ(configs.servers["hub"].url, "https://b");
     EXPECT_THAT(send("PUT", "/none", body("", "https://b")), is(404, "not there"));
     for (const char* wrong : {"", "[]", "{", R"({"name":"x"})", R"({"name":"x","server":1})"})
         EXPECT_THAT(send("POST", "", wrong), is(400, "INVALID_ARGS")) << wrong;

@@ -89,11 +89,11 @@ struct KnownMcpServer {
 
 /// Which servers there are, and the change of those that were not configured. From any thread of
 /// the pool, and may block.
-class McpServersBook {
+class McpServerConfigs {
 public:
     enum class Put : bool { kNew, kReplace };
 
-    virtual ~McpServersBook() = default;
+    virtual ~McpServerConfigs() = default;
     virtual std::vector<KnownMcpServer> known() = 0;
     /// Adds a server as under `mcp.servers`. Errors: kInvalidArgs, kConflict for a name that is
     /// configured or, with kNew, taken; kNotFound with kReplace; kUnavailable.

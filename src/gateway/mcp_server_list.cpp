@@ -71,7 +71,7 @@ Result<void> McpServerList::start() {
     }
     publish();
     api_ = std::make_unique<admin::McpApi>(admin::McpApi::Services{
-        .book = *this, .control = [this] { return control_.load(); }, .pool = workers_.pool()});
+        .configs = *this, .control = [this] { return control_.load(); }, .pool = workers_.pool()});
     return {};
 }
 

@@ -17,7 +17,7 @@ namespace crab::gateway {
 
 /// Which MCP servers there are: those of the configuration, and those that were added while the
 /// gateway runs, with the operator's API over both. Who runs them follows servers().
-class McpServerList final : public Component, public admin::McpServersBook {
+class McpServerList final : public Component, public admin::McpServerConfigs {
 public:
     McpServerList(const GatewayContext& context, Workers& workers);
 

@@ -119,9 +119,9 @@ std::vector<std::size_t> places_of(const std::vector<config::ModelOptions>& mode
 }
 
 std::shared_ptr<const agent::AgentCatalog> make_agents(const config::GatewayConfig& config) {
-    auto book = std::make_shared<agent::AgentCatalog>();
+    auto catalog = std::make_shared<agent::AgentCatalog>();
     const config::AgentOptions& base = config.agent;
-    agent::AgentOptions& standard = book->standard;
+    agent::AgentOptions& standard = catalog->standard;
     standard.instructions = base.instructions;
     standard.models = places_of(config.models, {});
     standard.tools = {globs_of(base.tools_allow), globs_of(base.tools_deny)};
@@ -151,9 +151,9 @@ std::shared_ptr<const agent::AgentCatalog> make_agents(const config::GatewayConf
         made.output_bytes = named.output_bytes.value_or(standard.output_bytes);
         made.max_tools = named.max_tools.value_or(standard.max_tools);
         made.tool_tokens = named.tool_tokens.value_or(standard.tool_tokens);
-        book->named.emplace(made.name, std::move(made));
+        catalog->named.emplace(made.name, std::move(made));
     }
-    return book;
+    return catalog;
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ Result<void> Turns::start() {
 void Turns::make_api() {
     api_ = std::make_unique<admin::AgentsApi>(
         admin::AgentsApi::Services{.configured = [this] { return shown_agents(*setup_->get()); },
-                                   .book = [this] { return setup_->get()->agents; },
+                                   .agents = [this] { return setup_->get()->agents; },
                                    .pipeline = uses_.calls.first().pipeline,
                                    .turns = uses_.chats.event_turns(),
                                    .chats = uses_.chats.chats(),

@@ -314,7 +314,7 @@ void write_image_context(std::string& out, std::span<const std::string> left_out
     writer.end_array().end_object();
 }
 
-void write_ask_user_request(std::string& out, const QuestionPlace& place,
+void write_ask_user_request(std::string& out, const QuestionRef& place,
                             const core::AskedQuestion& question) {
     Writer writer(out);
     writer.begin_object()

@@ -127,10 +127,10 @@ std::string answer_display(std::span<const std::string> presentations,
 void write_image_context(std::string& out, std::span<const std::string> left_out);
 /// An agent's question, and the verdict on its answer: `accepted`, `not_pending`, or `rejected`
 /// with the reason.
-struct QuestionPlace {
+struct QuestionRef {
     std::string_view request_id, session_id, turn_id;
 };
-void write_ask_user_request(std::string& out, const QuestionPlace& place,
+void write_ask_user_request(std::string& out, const QuestionRef& place,
                             const core::AskedQuestion& question);
 void write_ask_user_ack(std::string& out, std::string_view request_id, std::string_view status,
                         std::string_view error);
