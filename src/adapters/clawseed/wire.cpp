@@ -314,18 +314,18 @@ void write_image_context(std::string& out, std::span<const std::string> left_out
     writer.end_array().end_object();
 }
 
-void write_ask_user_request(std::string& out, const QuestionRef& place,
+void write_ask_user_request(std::string& out, const QuestionRef& about,
                             const core::AskedQuestion& question) {
     Writer writer(out);
     writer.begin_object()
         .key("type")
         .string("ask_user_request")
         .key("request_id")
-        .string(place.request_id)
+        .string(about.request_id)
         .key("session_id")
-        .string(place.session_id);
+        .string(about.session_id);
     writer.key("turn_id")
-        .string(place.turn_id)
+        .string(about.turn_id)
         .key("tool_call_id")
         .string_lossy(question.tool_call_id)
         .key("kind")

@@ -130,7 +130,7 @@ void write_image_context(std::string& out, std::span<const std::string> left_out
 struct QuestionRef {
     std::string_view request_id, session_id, turn_id;
 };
-void write_ask_user_request(std::string& out, const QuestionRef& place,
+void write_ask_user_request(std::string& out, const QuestionRef& about,
                             const core::AskedQuestion& question);
 void write_ask_user_ack(std::string& out, std::string_view request_id, std::string_view status,
                         std::string_view error);
