@@ -98,9 +98,9 @@ public:
                        .loops = loops,
                        .ledger = ledger,
                        .audit = audit,
-                       .deciders =
+                       .controls =
                            [this] {
-                               return CallPath::Deciders{.rules = rules.rules(),
+                               return CallPath::Controls{.rules = rules.rules(),
                                                          .away = &rules.away(),
                                                          .events = &events.calls(),
                                                          .approvals = &approvals.approvals()};

@@ -7,16 +7,16 @@
 namespace crab::runtime {
 
 Result<void> CallPath::start() {
-    deciders_.emplace(uses_.deciders());
+    controls_.emplace(uses_.controls());
     const core::CallServices services{.clock = uses_.clock,
                                       .registry = uses_.registry,
-                                      .rules = deciders_->rules,
+                                      .rules = controls_->rules,
                                       .ledger = uses_.ledger.ledger(),
                                       .early_cancels = uses_.ledger.early_cancels(),
                                       .audit = uses_.audit.log(),
                                       .journal = uses_.ledger.journal(),
-                                      .events = deciders_->events,
-                                      .approvals = deciders_->approvals};
+                                      .events = controls_->events,
+                                      .approvals = controls_->approvals};
     for (net::EventLoop* loop : uses_.loops.all())
         parts_.push_back(std::make_unique<LoopPart>(parts_.size(), *loop, services));
     return {};
@@ -51,7 +51,7 @@ std::size_t CallPath::cancel(const core::Principal& asker, std::string_view tena
         if (any) return true;
         return owner.id == id && ((all && wanted.empty()) || of_tenant == wanted);
     };
-    std::size_t found = deciders_->away != nullptr ? deciders_->away->cancel(call_id, allowed) : 0;
+    std::size_t found = controls_->away != nullptr ? controls_->away->cancel(call_id, allowed) : 0;
     for (const auto& part : parts_)
         found += part->pipeline.running().cancel(call_id, allowed, asker.id);
     return found;
@@ -72,7 +72,7 @@ bool CallPath::has_finished(const core::Principal& asker, std::string_view tenan
 }
 
 std::string CallPath::home_tenant(const core::Principal& principal) const {
-    return std::string(deciders_->rules.get()->policy->home_tenant(principal));
+    return std::string(controls_->rules.get()->policy->home_tenant(principal));
 }
 
 void CallPath::wait_for_end(Deadline deadline, std::string_view front) const {

@@ -25,7 +25,7 @@ public:
         kOperatorsCancelAll,  ///< the same, and operators those of everybody
     };
     /// What decides about calls, and is told of them.
-    struct Deciders {
+    struct Controls {
         Published<core::CallRules>& rules;
         core::AwayCalls* away = nullptr;  ///< null: no call waits for a device
         core::CallEvents* events = nullptr;
@@ -37,7 +37,7 @@ public:
         EventLoops& loops;
         CallLedger& ledger;
         AuditTrail& audit;
-        std::function<Deciders()> deciders;  ///< asked for once, by start()
+        std::function<Controls()> controls;  ///< asked for once, by start()
         CancelScope cancels = CancelScope::kOwn;
     };
     /// The part of one event loop.
@@ -61,7 +61,7 @@ public:
     const std::vector<std::unique_ptr<LoopPart>>& parts() const { return parts_; }
     LoopPart& first() { return *parts_.front(); }
     /// Calls that wait for devices; null where none does.
-    core::AwayCalls* away() { return deciders_->away; }
+    core::AwayCalls* away() { return controls_->away; }
     /// Thread-safe.
     std::vector<core::RunningCallInfo> running() const;
     /// Thread-safe. Returns how many calls it cancelled. With kOperatorsCancelAll an empty tenant
@@ -79,7 +79,7 @@ public:
 
 private:
     const Uses uses_;
-    std::optional<Deciders> deciders_;  ///< from start() on
+    std::optional<Controls> controls_;  ///< from start() on
     std::vector<std::unique_ptr<LoopPart>> parts_;
 };
 

@@ -69,7 +69,7 @@ struct HostEngine::Running {
         .loops = loops,
         .ledger = ledger,
         .audit = audit,
-        .deciders = [this] { return runtime::CallPath::Deciders{.rules = rules}; }});
+        .controls = [this] { return runtime::CallPath::Controls{.rules = rules}; }});
     runtime::ToolCalls& tool_calls = all.add<runtime::ToolCalls>(calls, options.service);
     runtime::PeriodicJobs& jobs = all.add<runtime::PeriodicJobs>(loops, workers, periodic_jobs());
     HostListener& listener = all.add<HostListener>(
