@@ -50,8 +50,8 @@ std::optional<HeldBack::Why> Pins::holds_all() const {
     return std::nullopt;
 }
 
-bool Pins::has_room(const trust::Pin& pin, const PinDecision& judgement, std::size_t bytes) const {
-    return known_.size() + judgement.first_seen.size() < limits_.most &&
+bool Pins::has_room(const trust::Pin& pin, const PinDecision& decision, std::size_t bytes) const {
+    return known_.size() + decision.first_seen.size() < limits_.most &&
            bytes_ + bytes + pin.key.size() + pin.text.size() <= limits_.bytes;
 }
 
@@ -64,17 +64,17 @@ trust::Pin Pins::pin_of(const PinnedText& entry) const {
 }
 
 Pins::PinDecision Pins::judge(const std::vector<PinnedText>& entries) const {
-    PinDecision judgement;
-    if (mode_ == PinMode::kOff) return judgement;
+    PinDecision decision;
+    if (mode_ == PinMode::kOff) return decision;
     std::size_t bytes = 0;  // of what is first seen
     for (const PinnedText& entry : entries) {
         const auto hold = [&](HeldBack::Why why, std::string was) {
-            judgement.held.push_back({.kind = entry.kind,
-                                      .key = entry.key,
-                                      .why = why,
-                                      .was = std::move(was),
-                                      .now = entry.text,
-                                      .digest = digest_of(entry)});
+            decision.held.push_back({.kind = entry.kind,
+                                     .key = entry.key,
+                                     .why = why,
+                                     .was = std::move(was),
+                                     .now = entry.text,
+                                     .digest = digest_of(entry)});
         };
         if (!readable_) {
             hold(HeldBack::Why::kUnreadable, {});
@@ -88,16 +88,16 @@ Pins::PinDecision Pins::judge(const std::vector<PinnedText>& entries) const {
             hold(HeldBack::Why::kNew, {});
         } else {
             trust::Pin pin = pin_of(entry);
-            if (!has_room(pin, judgement, bytes)) pin.text.clear();
-            if (has_room(pin, judgement, bytes)) {
+            if (!has_room(pin, decision, bytes)) pin.text.clear();
+            if (has_room(pin, decision, bytes)) {
                 bytes += pin.key.size() + pin.text.size();
-                judgement.first_seen.push_back(std::move(pin));
+                decision.first_seen.push_back(std::move(pin));
             } else {
                 hold(HeldBack::Why::kTooMany, {});
             }
         }
     }
-    return judgement;
+    return decision;
 }
 
 bool Pins::accepts_name(const std::string& key, std::string_view other) const {

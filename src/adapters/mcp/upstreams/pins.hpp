@@ -98,7 +98,7 @@ private:
     struct Known {
         std::string digest, text;
     };
-    bool has_room(const trust::Pin& pin, const PinDecision& judgement, std::size_t bytes) const;
+    bool has_room(const trust::Pin& pin, const PinDecision& decision, std::size_t bytes) const;
 
     std::string source_;
     PinMode mode_;

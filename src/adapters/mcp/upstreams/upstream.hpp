@@ -88,7 +88,7 @@ private:
     Task<std::vector<HeldBack>> find_alike(std::shared_ptr<const ReadLists> lists);
     Task<void> compare_names();
     Task<void> publish();
-    Task<void> remember(Pins::PinDecision& judgement);
+    Task<void> remember(Pins::PinDecision& decision);
     void show(Offer offer);
     void note_lists(const Offer& offer);
     Result<trust::Pin> pin_of(const SeenEntry& seen) const;

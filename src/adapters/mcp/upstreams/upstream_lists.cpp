@@ -231,10 +231,10 @@ Task<void> Upstream::publish() {
     if (pins_.mode() != PinMode::kOff && !pins_.readable()) co_await load_pins();
     std::vector<HeldBack> alike = co_await find_alike(lists);
     if (is_late()) co_return;
-    Pins::PinDecision judgement = pins_.judge(lists->pinned);
-    if (!judgement.first_seen.empty()) co_await remember(judgement);
+    Pins::PinDecision decision = pins_.judge(lists->pinned);
+    if (!decision.first_seen.empty()) co_await remember(decision);
     if (is_late()) co_return;
-    const auto held = std::make_shared<std::vector<HeldBack>>(std::move(judgement.held));
+    const auto held = std::make_shared<std::vector<HeldBack>>(std::move(decision.held));
     for (const HeldBack& each : alike) {
         if (!pins_.accepts_name(each.key, each.was)) held->push_back(each);
     }
@@ -258,21 +258,21 @@ Task<void> Upstream::publish() {
 }
 
 /// Stores what is accepted because it is new.
-Task<void> Upstream::remember(Pins::PinDecision& judgement) {
+Task<void> Upstream::remember(Pins::PinDecision& decision) {
     const auto stored = co_await uses_.files.run(
-        [&store = uses_.pins, pins = judgement.first_seen] { return store.put(pins); });
+        [&store = uses_.pins, pins = decision.first_seen] { return store.put(pins); });
     if (stored) {
-        pins_.accept(judgement.first_seen);
+        pins_.accept(decision.first_seen);
         co_return;
     }
     // what cannot be remembered could change unseen
-    for (const trust::Pin& pin : judgement.first_seen)
-        judgement.held.push_back({.kind = pin.kind,
-                                  .key = pin.key,
-                                  .why = HeldBack::Why::kUnreadable,
-                                  .was = {},
-                                  .now = pin.text,
-                                  .digest = pin.digest});
+    for (const trust::Pin& pin : decision.first_seen)
+        decision.held.push_back({.kind = pin.kind,
+                                 .key = pin.key,
+                                 .why = HeldBack::Why::kUnreadable,
+                                 .was = {},
+                                 .now = pin.text,
+                                 .digest = pin.digest});
 }
 
 void Upstream::show(Offer offer) {
