@@ -22,11 +22,6 @@ struct HttpRequest {
     RouteMatch match{};  ///< HttpService::match(): which route it means
 
     std::string_view method() const { return head.method; }
-    /// The method, with HEAD read as GET: for routes that answer HEAD as they answer GET. The
-    /// exchange leaves the body out.
-    std::string_view method_or_get_for_head() const {
-        return head.method == "HEAD" ? std::string_view("GET") : head.method;
-    }
     std::string_view target() const { return head.target; }
     std::string_view path() const { return head.path; }    ///< percent-encoded
     std::string_view query() const { return head.query; }  ///< without `?`, encoded
