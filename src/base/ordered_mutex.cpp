@@ -42,7 +42,7 @@ std::string_view name_of(LockRank rank) {
         case LockRank::kEventOutbox: return "EventOutbox";
         case LockRank::kGatewayTls: return "GatewayTls";
         case LockRank::kCatalogs: return "Catalogs";
-        case LockRank::kTaskWatches: return "TaskBook, watches";
+        case LockRank::kTaskWatches: return "TaskTable, watches";
         case LockRank::kParkedCalls: return "ParkedCalls";
         case LockRank::kOAuthCredentials: return "OAuthCredentials";
         case LockRank::kTimeZones: return "TimeZones";

@@ -142,12 +142,12 @@ Result<void> McpFront::start() {
     if (!tasks) return fail(std::move(tasks.error()));
     tasks_ = std::move(*tasks);
     pool_ = std::make_unique<BlockingPool>(1);
-    const mcp::TaskBook::Uses book{
+    const mcp::TaskTable::Uses for_tasks{
         .store = *tasks_, .pool = *pool_, .clock = uses_.context.clock, .random = random_};
     mcp::ServerOptions options = options_of(uses_.context.config.mcp);
     if (uses_.context.config.approvals.in_mcp == config::ChatApprover::kOwner)
         options.owners_approve = &uses_.approvals.approvals();
-    state_.emplace(std::move(options), book, std::move(*key));
+    state_.emplace(std::move(options), for_tasks, std::move(*key));
     for (const auto& part : uses_.calls.parts()) {
         const mcp::Endpoint::Uses uses{
             .loop = part->loop,

@@ -5,7 +5,7 @@
 #include "adapters/mcp/server/parked_call.hpp"
 #include "adapters/mcp/server/post_answer.hpp"
 #include "adapters/mcp/server/server_state.hpp"
-#include "adapters/mcp/tasks/task_book.hpp"
+#include "adapters/mcp/tasks/task_table.hpp"
 #include "base/task/task_group.hpp"
 #include "core/pipeline/away_calls.hpp"
 

@@ -102,7 +102,7 @@ struct ChangeStreams::Listening {
     std::vector<std::string> uris{};
     std::vector<Session::Watched> resources{};
     std::vector<std::string> task_ids{};
-    std::vector<TaskBook::Watch> tasks{};
+    std::vector<TaskTable::Watch> tasks{};
     std::shared_ptr<Updates> updates = std::make_shared<Updates>();
 
     /// The first message: of what was asked for what will be told.

@@ -131,7 +131,7 @@ ParkedCall::News ParkedCall::take() {
               .ended = ended_,
               .round = round_,
               .takes_long = takes_long_ || !approval_.empty()};
-    // that of a task is its book's, once it is stored
+    // that of a task is its table's, once it is stored
     if (!task_ && std::exchange(passing_, false)) ended_ = outcome_not_kept();
     if (task_) news.task = state_now();
     if (ended_ || !in_round_) return news;

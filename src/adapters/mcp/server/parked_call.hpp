@@ -1,7 +1,7 @@
 #pragma once
 
 #include "adapters/mcp/server/call_answer.hpp"
-#include "adapters/mcp/tasks/task_book.hpp"
+#include "adapters/mcp/tasks/task_table.hpp"
 #include "base/byte_budget.hpp"
 #include "base/task/waiter.hpp"
 #include "core/call/inquirer.hpp"
@@ -40,7 +40,7 @@ public:
         Answers answers;
         Milliseconds patience;  ///< with one question
         std::size_t request_bytes = 0;  ///< of the request, which lives as long as the call
-        TaskBook* tasks = nullptr;  ///< told of changes once it is a task
+        TaskTable* tasks = nullptr;  ///< told of changes once it is a task
         bool takes_tasks = false;  ///< its client does
         core::CallTask draft{};  ///< of the task that it may become; its request is made then
         std::shared_ptr<const std::string> params{};  ///< of the first request

@@ -29,7 +29,7 @@ std::shared_ptr<void> ListenLimits::take(const std::string& principal) {
             }};
 }
 
-ServerState::ServerState(ServerOptions chosen, const TaskBook::Uses& uses, crypto::AesKey key)
+ServerState::ServerState(ServerOptions chosen, const TaskTable::Uses& uses, crypto::AesKey key)
     : options(std::move(chosen)),
       server_info(info_of(options)),
       sessions(uses.clock, uses.random, options.sessions),

@@ -4,7 +4,7 @@
 #include "adapters/mcp/server/resource_links.hpp"
 #include "adapters/mcp/server/scope.hpp"
 #include "adapters/mcp/server/sessions.hpp"
-#include "adapters/mcp/tasks/task_book.hpp"
+#include "adapters/mcp/tasks/task_table.hpp"
 #include "adapters/mcp/wire/message_reader.hpp"
 #include "adapters/mcp/wire/revision.hpp"
 #include "adapters/mcp/wire/sealed.hpp"
@@ -65,7 +65,7 @@ class ServerState {
 public:
     /// `key` seals cursors and states of requests; it is used for nothing else. The references
     /// outlive the state.
-    ServerState(ServerOptions options, const TaskBook::Uses& uses, crypto::AesKey key);
+    ServerState(ServerOptions options, const TaskTable::Uses& uses, crypto::AesKey key);
 
     const ServerOptions options;
     const std::string server_info;  ///< `serverInfo`, an object
@@ -74,7 +74,7 @@ public:
     ByteBudgets watched{std::size_t{4} << 20, std::size_t{64} << 20};  ///< of principals' watches
     ResourceLinks links;
     ParkedCalls parked;
-    TaskBook tasks;
+    TaskTable tasks;
     const Sealer sealer;
     /// Drops what was kept for long enough; false when nothing is kept.
     bool sweep();

@@ -3,7 +3,7 @@
 #include "adapters/mcp/server/askable_calls.hpp"
 #include "adapters/mcp/server/client_request.hpp"
 #include "adapters/mcp/server/server_state.hpp"
-#include "adapters/mcp/tasks/task_book.hpp"
+#include "adapters/mcp/tasks/task_table.hpp"
 
 #include <expected>
 #include <memory>

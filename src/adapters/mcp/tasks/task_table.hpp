@@ -35,20 +35,20 @@ public:
 };
 
 /// All tasks of a gateway. Any number of threads.
-class TaskBook {
+class TaskTable {
 public:
     struct Options {
         TaskTimes times{};
         core::CallTaskStore::Limits limits{};
     };
-    /// All of it outlives the book.
+    /// All of it outlives the table.
     struct Uses {
         core::CallTaskStore& store;
         BlockingPool& pool;
         const Clock& clock;
         crypto::RandomSource& random;
     };
-    TaskBook(const Uses& uses, Options options) : options_(options), uses_(uses) {}
+    TaskTable(const Uses& uses, Options options) : options_(options), uses_(uses) {}
 
     const TaskTimes& times() const { return options_.times; }
 
@@ -61,7 +61,7 @@ public:
     /// It runs here from now on; false when it does already.
     bool enter(const core::CallTask& row, std::shared_ptr<LiveTask> live);
     /// Of one that was entered and has not begun: whether its row still has no end. If not it
-    /// leaves the book again: it ran here, and ended before it was entered.
+    /// leaves the table again: it ran here, and ended before it was entered.
     Task<bool> is_open(std::string id);
 
     /// A task of this principal: the one that runs here, else its row, which may have no end.
@@ -81,7 +81,7 @@ public:
     /// runs.
     Task<void> end(TaskState state);
 
-    /// Called with each change while it lives; `changed` must not block and not use the book.
+    /// Called with each change while it lives; `changed` must not block and not use the table.
     class Watch;
     using Changed = std::function<void(const TaskState&)>;
     [[nodiscard]] Watch watch(std::string id, Changed changed);
@@ -114,7 +114,7 @@ private:
     std::atomic<bool> stopping_ = false;
 };
 
-class TaskBook::Watch {
+class TaskTable::Watch {
 public:
     Watch(Watch&& other) noexcept
         : watches_(std::exchange(other.watches_, nullptr)), key_(std::move(other.key_)) {}
@@ -122,7 +122,7 @@ public:
     ~Watch();
 
 private:
-    friend class TaskBook;
+    friend class TaskTable;
     Watch(std::shared_ptr<Watches> watches, std::pair<std::string, std::uint64_t> key)
         : watches_(std::move(watches)), key_(std::move(key)) {}
     std::shared_ptr<Watches> watches_;

@@ -1,4 +1,4 @@
-#include "adapters/mcp/tasks/task_book.hpp"
+#include "adapters/mcp/tasks/task_table.hpp"
 
 #include "base/encoding.hpp"
 #include "base/log.hpp"
@@ -25,7 +25,7 @@ void log_refused(const char* what, const Error& error) {
 
 }  // namespace
 
-Task<std::optional<core::CallTask>> TaskBook::add(core::CallTask draft) {
+Task<std::optional<core::CallTask>> TaskTable::add(core::CallTask draft) {
     draft.id = to_hex(uses_.random.bytes<kIdBytes>());
     draft.created = draft.updated = uses_.clock.system_now();
     const auto work = [&store = uses_.store, row = draft, limits = options_.limits,
@@ -39,7 +39,7 @@ Task<std::optional<core::CallTask>> TaskBook::add(core::CallTask draft) {
     co_return draft;
 }
 
-void TaskBook::remove(std::string_view id) {
+void TaskTable::remove(std::string_view id) {
     decltype(live_)::node_type gone;
     {
         const std::scoped_lock lock(mutex_);
@@ -49,12 +49,12 @@ void TaskBook::remove(std::string_view id) {
         [&store = uses_.store, id = std::string(id)] { static_cast<void>(store.remove(id)); });
 }
 
-bool TaskBook::enter(const core::CallTask& row, std::shared_ptr<LiveTask> live) {
+bool TaskTable::enter(const core::CallTask& row, std::shared_ptr<LiveTask> live) {
     const std::scoped_lock lock(mutex_);
     return live_.try_emplace(row.id, Entry{row.principal, row.tenant, std::move(live)}).second;
 }
 
-Task<bool> TaskBook::is_open(std::string id) {
+Task<bool> TaskTable::is_open(std::string id) {
     const auto work = [&store = uses_.store, id] { return store.find(id); };
     const auto row = co_await uses_.pool.run(work);
     if (row && *row && !(*row)->ended) co_return true;
@@ -64,8 +64,8 @@ Task<bool> TaskBook::is_open(std::string id) {
     co_return false;
 }
 
-std::shared_ptr<LiveTask> TaskBook::live_of(const std::string& id,
-                                            const core::Principal& principal) {
+std::shared_ptr<LiveTask> TaskTable::live_of(const std::string& id,
+                                             const core::Principal& principal) {
     const std::scoped_lock lock(mutex_);
     const auto found = live_.find(id);
     const bool is_its = found != live_.end() && found->second.principal == principal.id &&
@@ -73,7 +73,7 @@ std::shared_ptr<LiveTask> TaskBook::live_of(const std::string& id,
     return is_its ? found->second.live : nullptr;
 }
 
-Task<Result<TaskBook::Found>> TaskBook::find(std::string id, core::PrincipalRef principal) {
+Task<Result<TaskTable::Found>> TaskTable::find(std::string id, core::PrincipalRef principal) {
     if (!is_task_id(id)) co_return unknown();
     if (auto live = live_of(id, *principal)) co_return Found{.live = std::move(live), .row = {}};
     const auto work = [&store = uses_.store, id] { return store.find(id); };
@@ -89,20 +89,20 @@ Task<Result<TaskBook::Found>> TaskBook::find(std::string id, core::PrincipalRef 
     co_return found;
 }
 
-void TaskBook::set_resume(std::string_view id, std::string_view resume) {
+void TaskTable::set_resume(std::string_view id, std::string_view resume) {
     uses_.pool.post([&store = uses_.store, id = std::string(id), resume = std::string(resume)] {
         if (const auto done = store.set_resume(id, resume); !done)
             log_refused("a restart will not find what a task waits for", done.error());
     });
 }
 
-Task<void> TaskBook::cancel(std::string id) {
+Task<void> TaskTable::cancel(std::string id) {
     const auto work = [&store = uses_.store, id] { return store.cancel(id); };
     if (const auto done = co_await uses_.pool.run(work); !done)
         log_refused("that a task was cancelled is not stored", done.error());
 }
 
-Task<void> TaskBook::end(TaskState state) {
+Task<void> TaskTable::end(TaskState state) {
     const auto work = [&store = uses_.store, &state, &limits = options_.limits] {
         const auto end = [&] {
             return store.end(state.id, name_of(state.status), state.outcome, state.updated, limits);
@@ -125,27 +125,27 @@ Task<void> TaskBook::end(TaskState state) {
     tell(state);
 }
 
-TaskBook::Watch TaskBook::watch(std::string id, Changed changed) {
+TaskTable::Watch TaskTable::watch(std::string id, Changed changed) {
     const std::scoped_lock lock(watches_->mutex);
     std::pair key(std::move(id), ++watches_->last);
     watches_->all.emplace(key, std::move(changed));
     return {watches_, std::move(key)};
 }
 
-TaskBook::Watch::~Watch() {
+TaskTable::Watch::~Watch() {
     if (!watches_) return;
     const std::scoped_lock lock(watches_->mutex);
     watches_->all.erase(key_);
 }
 
-void TaskBook::tell(const TaskState& state) {
+void TaskTable::tell(const TaskState& state) {
     const std::scoped_lock lock(watches_->mutex);
     for (auto each = watches_->all.lower_bound({state.id, 0});
          each != watches_->all.end() && each->first.first == state.id; ++each)
         each->second(state);
 }
 
-void TaskBook::end_credential(std::string_view credential) {
+void TaskTable::end_credential(std::string_view credential) {
     std::vector<std::shared_ptr<LiveTask>> theirs;
     {
         const std::scoped_lock lock(mutex_);
