@@ -33,7 +33,9 @@ set(modules ${CMAKE_SOURCE_DIR}/node_modules/.package-lock.json)
 set(manifests
     ${CMAKE_SOURCE_DIR}/package.json ${CMAKE_SOURCE_DIR}/package-lock.json
     ${CMAKE_SOURCE_DIR}/clients/typescript/package.json
-    ${CMAKE_SOURCE_DIR}/web/device/package.json)
+    ${CMAKE_SOURCE_DIR}/web/console/package.json
+    ${CMAKE_SOURCE_DIR}/web/device/package.json
+    ${CMAKE_SOURCE_DIR}/web/shared/package.json)
 add_custom_command(
   OUTPUT ${modules}
   COMMAND ${CMAKE_COMMAND} -DNPM=${CRAB_NPM} -DFOLDER=${CMAKE_SOURCE_DIR}
@@ -73,7 +75,7 @@ add_custom_command(
   COMMENT "Compiling the TypeScript package" VERBATIM)
 add_custom_target(typescript_package ALL DEPENDS ${CRAB_DEVICE_PACKAGE}/index.js)
 
-foreach(part clients/typescript web/device)
+foreach(part clients/typescript web/console web/device web/shared)
   string(REPLACE "/" "_" name ${part})
   add_test(NAME web.types.${name}
            COMMAND ${CRAB_NODE} node_modules/typescript/bin/tsc --noEmit -p ${part}

@@ -1,0 +1,99 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+
+import type { Plugin } from "vite";
+
+const KEY = "mock-key";
+const identity = {
+  principal: "local/1000",
+  roles: ["operator"],
+  may: ["operate", "approve", "chat"],
+  expires_at: "2100-01-01T00:00:00Z",
+  version: "mock",
+};
+
+const status = {
+  version: "mock",
+  pid: 1,
+  uptime_seconds: 93_784,
+  public: "127.0.0.1:42617",
+  admin: "/run/crab/admin.sock",
+  state_dir: "/var/lib/crab",
+  devices: 3,
+  tools: 42,
+  running_calls: 2,
+  audit: { backlog_bytes: 0, lost_records: 0 },
+  storage: "ok",
+};
+
+const ended = (index: number, more: object) => ({
+  call_id: `c${index}`,
+  time: "2026-01-01T12:01:07Z",
+  front: "http",
+  proof: "token",
+  principal: "caller/ci",
+  args_bytes: 31,
+  ...more,
+});
+
+const running = (index: number, more: object) => ({
+  call_id: `r${index}`,
+  principal: "caller/ci",
+  front: "http",
+  started_at: "2026-01-01T12:00:00Z",
+  running: true,
+  ...more,
+});
+
+const calls = {
+  running: [
+    running(1, { tool: "sms.send", stage: "asked", elapsed_ms: 12_400 }),
+    running(2, { tool: "render_video", stage: "dispatched", elapsed_ms: 184_000 }),
+  ],
+  recent: [
+    ended(1, { tool: "disk_usage", agent: "butler", status: "ok", duration_us: 485 }),
+    ended(2, {
+      tool: "take_photo",
+      status: "timeout",
+      code: "TIMEOUT",
+      message: "no answer in 30 s",
+      duration_us: 30_000_112,
+    }),
+    ended(3, {
+      tool: "photo\u202egpj.exe<img src=x onerror=alert(1)>",
+      agent: "a\u200bb",
+      status: "error",
+      code: "FORBIDDEN",
+      message: "line\nbreak \u001b[31m" + "long ".repeat(60),
+      duration_us: 81_000,
+    }),
+  ],
+};
+
+const routes: Record<string, unknown> = {
+  "GET /api/v1/admin/status": status,
+  "GET /api/v1/admin/calls": calls,
+  "GET /session": identity,
+  "POST /session": { ...identity, key: KEY },
+  "DELETE /session": {},
+};
+
+function answer(request: IncomingMessage, response: ServerResponse, next: () => void): void {
+  const path = (request.url ?? "").split("?")[0] ?? "";
+  const signing = path === "/session" && request.method === "POST";
+  if (!path.startsWith("/api/") && path !== "/session") return next();
+  const known = routes[`${request.method} ${path}`];
+  const signedIn = signing || request.headers["crab-console-key"] === KEY;
+  response.statusCode = !signedIn ? 401 : known === undefined ? 404 : 200;
+  response.setHeader("content-type", "application/json");
+  const refused = signedIn
+    ? { error: "the mock has no such route", code: "NOT_FOUND" }
+    : { error: "sign in again", code: "UNAUTHENTICATED" };
+  response.end(JSON.stringify(response.statusCode === 200 ? known : refused));
+}
+
+/** A gateway for `npx vite` and `npx vite preview` with one of everything; any code signs in. */
+export const mockGateway = (): Plugin => ({
+  name: "crab-mock-gateway",
+  configureServer: (server) => void server.middlewares.use(answer),
+  configurePreviewServer: (server) => void server.middlewares.use(answer),
+});

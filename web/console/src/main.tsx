@@ -1,0 +1,24 @@
+import { render } from "preact";
+
+import { App } from "./app";
+import { codeOf, KEY } from "./api";
+import { enter, who } from "./store";
+
+const code = codeOf(location.hash);
+if (code !== undefined) history.replaceState(null, "", location.pathname + location.search);
+
+const root = document.getElementById("app");
+if (root) render(<App />, root);
+void enter(code);
+// A link pasted into an open page signs in too.
+addEventListener("hashchange", () => {
+  const late = codeOf(location.hash);
+  if (late === undefined) return;
+  history.replaceState(null, "", location.pathname + location.search);
+  void enter(late);
+});
+// So does another tab of this browser.
+addEventListener("storage", (event) => {
+  if (event.key === KEY && event.newValue !== null && who.value.state === "out")
+    void enter(undefined);
+});

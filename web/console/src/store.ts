@@ -1,0 +1,75 @@
+import { signal } from "@preact/signals";
+
+import { Api, type ApiError, type Identity } from "./api";
+
+export interface GatewayStatus {
+  readonly version: string;
+  readonly uptime_seconds: number;
+  readonly public: string;
+  readonly state_dir: string;
+  readonly devices: number;
+  readonly tools: number;
+  readonly running_calls: number;
+  readonly audit: { readonly backlog_bytes: number; readonly lost_records: number };
+  readonly storage: "ok" | "failing";
+}
+
+export interface RunningCall {
+  readonly call_id: string;
+  readonly tool: string;
+  readonly principal: string;
+  readonly stage: string;
+  readonly elapsed_ms: number;
+}
+
+export interface CallRecord {
+  readonly call_id: string;
+  readonly time: string;
+  readonly tool: string;
+  readonly principal: string;
+  readonly agent?: string;
+  readonly status: string;
+  readonly code?: string;
+  readonly message?: string;
+  readonly duration_us?: number;
+}
+
+export interface CallList {
+  readonly running: readonly RunningCall[];
+  readonly recent: readonly CallRecord[];
+}
+
+/** Who uses the page: not known yet, somebody, or nobody (why, if it is worth a sentence). */
+export type Who =
+  | { readonly state: "asking" }
+  | { readonly state: "in"; readonly identity: Identity }
+  | { readonly state: "out"; readonly error?: ApiError; readonly ended?: boolean };
+
+export const api = new Api(localStorage);
+export const who = signal<Who>({ state: "asking" });
+
+api.onSignedOut = () => {
+  who.value = { state: "out", ended: true };
+};
+
+/**
+ * By the link's code if there is one, else by the session that this browser has. A page whose
+ * session has ended stays as it is below the sign-in card until somebody is in again.
+ */
+export async function enter(code: string | undefined): Promise<void> {
+  const before = who.value;
+  const ended = before.state === "in" || (before.state === "out" && before.ended === true);
+  if (code === undefined && !api.hasKey) {
+    who.value = { state: "out", ended };
+    return;
+  }
+  if (!ended) who.value = { state: "asking" };
+  try {
+    who.value = {
+      state: "in",
+      identity: await (code === undefined ? api.identity() : api.signIn(code)),
+    };
+  } catch (error) {
+    who.value = { state: "out", error: error as ApiError, ended };
+  }
+}
