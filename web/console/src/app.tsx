@@ -1,5 +1,7 @@
+import { Calls } from "./pages/calls";
 import { Overview } from "./pages/overview";
 import { SignIn } from "./pages/sign-in";
+import { place } from "./place";
 import { Shell } from "./shell";
 import { who } from "./store";
 
@@ -11,7 +13,7 @@ export function App() {
   return (
     <>
       <Shell>
-        <Overview />
+        {place.value.get("page") === "calls" ? <Calls /> : <Overview />}
       </Shell>
       {now.state === "out" && <SignIn error={now.error} over />}
     </>

@@ -2,7 +2,14 @@ import type { ComponentChildren } from "preact";
 
 import { SafeText } from "@crab/web-shared/safe-text";
 
+import { Link } from "./link";
+import { place } from "./place";
 import { api, who } from "./store";
+
+const PAGES = [
+  { page: "", name: "Overview" },
+  { page: "calls", name: "Calls" },
+];
 
 const leave = () =>
   api.signOut().then(
@@ -21,6 +28,17 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
       <header class="top">
         <img src="./icon.svg" alt="" width="28" height="28" />
         <span class="top-name">crab console</span>
+        <nav aria-label="Pages">
+          {PAGES.map(({ page, name }) => (
+            <Link
+              key={page}
+              to={{ page, filter: "", call: "" }}
+              current={(place.value.get("page") ?? "") === page}
+            >
+              {name}
+            </Link>
+          ))}
+        </nav>
         <span class="top-who">
           {now.state === "in" && <SafeText text={now.identity.principal} most={60} />}
         </span>

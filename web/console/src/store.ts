@@ -32,6 +32,17 @@ export interface CallRecord {
   readonly code?: string;
   readonly message?: string;
   readonly duration_us?: number;
+  readonly front?: string;
+  readonly session?: string;
+  readonly source?: string;
+  readonly decision?: string;
+  readonly rule?: string;
+  readonly trace_id?: string;
+  readonly args_bytes?: number;
+  readonly result_bytes?: number;
+  readonly approval?: { readonly state: string; readonly us: number; readonly by?: string };
+  readonly attempts?: readonly { readonly us: number; readonly status: string }[];
+  readonly timeline?: Readonly<Record<string, number>>;
 }
 
 export interface CallList {

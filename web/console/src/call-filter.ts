@@ -1,0 +1,74 @@
+import type { CallRecord } from "./store";
+
+/** One condition of a filter, as it is written: `status:error,timeout`, or a word of a text. */
+export interface Term {
+  readonly field: string;
+  readonly values: readonly string[];
+  readonly written: string;
+}
+
+const FIELDS = ["tool", "status", "principal", "agent", "session", "source", "min"] as const;
+const UNITS: Record<string, number> = { us: 1, ms: 1_000, s: 1_000_000, m: 60_000_000 };
+const MOST = 1_000; // characters: a filter comes with an address, which anybody may have written
+
+/** The terms of a written filter; what is no known field is a word to look for. */
+export function parseFilter(text: string): Term[] {
+  return [...text.slice(0, MOST).matchAll(/(?:\w+:)?"[^"]*"?|\S+/g)].map(([written]) => {
+    const colon = written.indexOf(":");
+    const field = colon > 0 ? written.slice(0, colon).toLowerCase() : "";
+    const known = (FIELDS as readonly string[]).includes(field);
+    const value = (known ? written.slice(colon + 1) : written).replace(/"/g, "");
+    const values = (known ? value.split(",") : [value]).filter((one) => one !== "");
+    return { field: known ? field : "text", values, written };
+  });
+}
+
+/** Whether `text` is `pattern`, in which `*` stands for anything; time linear in both. */
+export function matchesGlob(pattern: string, text: string): boolean {
+  const [first = "", ...rest] = pattern.toLowerCase().split("*");
+  const low = text.toLowerCase();
+  if (rest.length === 0) return low === first;
+  const last = rest.pop() ?? "";
+  if (!low.startsWith(first)) return false;
+  let at = first.length;
+  for (const part of rest) {
+    const found = low.indexOf(part, at);
+    if (found < 0) return false;
+    at = found + part.length;
+  }
+  return low.length - last.length >= at && low.endsWith(last);
+}
+
+/** Microseconds of `500ms`, `2s`; undefined if it is no duration. */
+export function microseconds(text: string): number | undefined {
+  const found = /^(\d{1,9}(?:\.\d{1,3})?)(us|ms|s|m)$/.exec(text);
+  return found ? Number(found[1]) * (UNITS[found[2] ?? ""] ?? 1) : undefined;
+}
+
+function fits(call: CallRecord, { field, values }: Term): boolean {
+  if (values.length === 0) return true; // still being written
+  if (field === "text") {
+    const all = [call.tool, call.principal, call.agent, call.code, call.message, call.call_id];
+    const word = values[0]?.toLowerCase() ?? "";
+    return all.some((one) => one?.toLowerCase().includes(word));
+  }
+  if (field === "min") {
+    const least = microseconds(values[0] ?? "");
+    return least === undefined || (call.duration_us ?? 0) >= least;
+  }
+  const has =
+    field === "status"
+      ? [call.status, call.code]
+      : [call[field as "tool" | "principal" | "agent" | "session" | "source"]];
+  return values.some((value) => has.some((one) => one !== undefined && matchesGlob(value, one)));
+}
+
+export const filtered = (calls: readonly CallRecord[], terms: readonly Term[]): CallRecord[] =>
+  calls.filter((call) => terms.every((term) => fits(call, term)));
+
+/** The filter without one of its terms. */
+export const without = (terms: readonly Term[], gone: Term): string =>
+  terms
+    .filter((term) => term !== gone)
+    .map((term) => term.written)
+    .join(" ");
