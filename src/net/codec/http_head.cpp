@@ -211,13 +211,14 @@ private:
         return difference == 0;
     }
 
-    // The fields that decide where the message ends and what becomes of the connection; most fields
-    // fall through at once.
+    // The fields that decide where the message ends, what becomes of the connection and who asks;
+    // most fields fall through at once.
     bool understand(std::string_view name, std::string_view value, RequestHead* request) {
         switch (name.size()) {
             case 4: return !request || !is(name, "host") || host(value, *request);
             case 6: return !request || !is(name, "expect") || expect(value, *request);
             case 10: return !is(name, "connection") || connection(value);
+            case 13: return !request || !is(name, "authorization") || authorization();
             case 14: return !is(name, "content-length") || content_length(value);
             case 17: return !is(name, "transfer-encoding") || transfer_encoding(value);
             default: return true;
@@ -235,6 +236,12 @@ private:
             return refuse(400, "Host differs from the authority of the request target");
         }
         return true;
+    }
+
+    // Who stands before this could have checked the other one.
+    bool authorization() {
+        if (has_authorization_) return refuse(400, "there is more than one Authorization");
+        return has_authorization_ = true;
     }
 
     bool expect(std::string_view value, RequestHead& request) {
@@ -300,6 +307,7 @@ private:
     const char* end_;
     bool full_;  // no more bytes would be looked at
     bool has_host_ = false;
+    bool has_authorization_ = false;
     bool has_transfer_encoding_ = false;
     bool says_close_ = false;
     bool says_keep_alive_ = false;

@@ -245,6 +245,16 @@ TEST(HttpHead, TransferEncodingIsChunkedOrRefused) {
     });
 }
 
+TEST(HttpHead, OneAuthorizationIsTheMost) {
+    check({
+        {"one", request("Authorization: Bearer a\r\n"), 200},
+        {"two", request("Authorization: Bearer a\r\nauthorization: Bearer b\r\n"), 400},
+        {"the same twice", request("Authorization: a\r\nX: y\r\nAUTHORIZATION: a\r\n"), 400},
+        {"an empty one", request("Authorization:\r\nAuthorization: a\r\n"), 400},
+        {"another of that length", request("Xuthorization: a\r\nXuthorization: a\r\n"), 200},
+    });
+}
+
 TEST(HttpHead, ExpectIs100ContinueOrRefused) {
     EXPECT_TRUE(parse(request("Expect: 100-Continue\r\n")).head.expect_continue);
     EXPECT_FALSE(

@@ -27,6 +27,12 @@ public:
         }
         return std::nullopt;
     }
+    bool has_more_than_one(std::string_view name) const {
+        int found = 0;
+        for (const Place& place : places_)
+            found += std::string_view(text_).substr(place.at, place.name) == name ? 1 : 0;
+        return found > 1;
+    }
     /// As RFC 9113 section 6.5.2 counts it.
     std::size_t size() const { return size_; }
     bool empty() const { return places_.empty(); }

@@ -4,6 +4,7 @@
 #include "base/log.hpp"
 #include "base/task/spawn.hpp"
 
+#include <array>
 #include <cassert>
 #include <exception>
 #include <utility>
@@ -11,6 +12,16 @@
 #include <unistd.h>
 
 namespace crab::net {
+namespace {
+
+/// Who stands before this could have checked the other one; HTTP/1.1 has the same rule.
+Task<void> refuse(std::shared_ptr<Http2Stream> stream) {
+    static constexpr std::array<HttpHeader, 1> kRefused{{{":status", "400"}}};
+    stream->send_head(kRefused, Http2Stream::Last::kYes);
+    co_return;
+}
+
+}  // namespace
 
 Http2Server::Http2Server(EventLoop& loop, Http2Service& service, Http2ServerOptions options)
     : loop_(loop),
@@ -52,7 +63,9 @@ void Http2Server::begin(const std::shared_ptr<Http2Stream>& stream) {
         if (!stream->finished()) stream->reset(Http2Error::kInternal);
         connections_.serving_ended();
     };
-    spawn(loop_.executor(), service_.serve(stream), std::move(ended), &stream->canceller());
+    const bool ambiguous = stream->fields().has_more_than_one("authorization");
+    spawn(loop_.executor(), ambiguous ? refuse(stream) : service_.serve(stream), std::move(ended),
+          &stream->canceller());
 }
 
 std::vector<std::shared_ptr<Http2Session>> Http2Server::sessions() const {

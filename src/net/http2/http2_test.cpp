@@ -294,6 +294,16 @@ TEST_F(Http2Test, TooManyFieldsResetTheirStreamOnly) {
     EXPECT_EQ(ask("/echo", "hello").get().body, "hello");
 }
 
+TEST_F(Http2Test, OneAuthorizationIsTheMost) {
+    start();
+    connect();
+    EXPECT_EQ(ask("/echo", "hello", {{"authorization", "a"}}).get().body, "hello");
+    const Answer refused =
+        ask("/echo", "hello", {{"authorization", "a"}, {"authorization", "b"}}).get();
+    EXPECT_EQ(refused.status, "400");
+    EXPECT_EQ(ask("/echo", "hello").get().body, "hello") << "the connection goes on";
+}
+
 TEST_F(Http2Test, AFloodOfPingsIsTold) {
     Http2ServerOptions options;
     options.limits.control_burst = 10;
