@@ -170,5 +170,46 @@ TEST_F(GrpcCallTest, AClientPacksOnceItKnowsThatTheServerTakesIt) {
                                         std::string(50'000, 'y')}));
 }
 
+TEST_F(GrpcCallTest, ACallWithLittleTimeForTheConnectionDoesNotFailOthers) {
+    int dialled = 0;
+    Wakeup goes_on;
+    GrpcChannel channel(thread.loop,
+                        {.find_server = [&](Deadline until) -> Task<Result<DialTarget>> {
+                            DialTarget target;
+                            target.addresses = {*to_socket_address(listener->endpoint())};
+                            if (++dialled > 1) co_return target;
+                            Waiter never(thread.loop.timers());
+                            goes_on.wake();  // the other may begin to wait
+                            co_await never.wait(until);
+                            co_return fail(ErrorCode::kTimeout, "late");
+                        }});
+    std::promise<ErrorCode> hurried;
+    std::promise<bool> patient;
+    const auto hurry = [&]() -> Task<ErrorCode> {
+        const auto begun =
+            co_await channel.begin("/echo", {}, kNoDeadline, thread.loop.now() + 50ms);
+        co_return begun ? ErrorCode::kInternal : begun.error().code;
+    };
+    const auto wait = [&]() -> Task<bool> {
+        co_await goes_on.wait();
+        const auto begun = co_await channel.begin("/echo", {}, kNoDeadline, kNoDeadline);
+        channel.close();
+        co_return begun.has_value();
+    };
+    thread.run([&] {
+        spawn(thread.loop.executor(), wait(),
+              [&](const std::exception_ptr&, std::optional<bool> value) {
+                  patient.set_value(value == true);
+              });
+        spawn(thread.loop.executor(), hurry(),
+              [&](const std::exception_ptr&, std::optional<ErrorCode> value) {
+                  hurried.set_value(value.value_or(ErrorCode::kInternal));
+              });
+    });
+    EXPECT_EQ(hurried.get_future().get(), ErrorCode::kTimeout);
+    EXPECT_TRUE(patient.get_future().get());
+    EXPECT_EQ(dialled, 2);
+}
+
 }  // namespace
 }  // namespace crab::net

@@ -58,16 +58,19 @@ Task<Result<GrpcChannel::SessionRef>> GrpcChannel::session(Deadline patience) {
         if (failure_ && !dialling_) co_return fail(*failure_);
     }
     dialling_ = true;
+    const Deadline full = loop_.clock().steady_now() + options_.connect;
     Result<SessionRef> made = fail(ErrorCode::kCancelled, "connecting was cancelled");
     {
         const ScopeExit over([&] {
             dialling_ = false;
-            // A cancellation affects this call only: the next waiting one makes its own attempt.
-            failure_ = !made && made.error().code != ErrorCode::kCancelled
-                           ? std::optional(made.error())
-                           : std::nullopt;
+            // A cancellation, or too little time, affects this call only: the next waiting one
+            // makes its own attempt.
+            const bool own =
+                !made && (made.error().code == ErrorCode::kCancelled ||
+                          (made.error().code == ErrorCode::kTimeout && patience < full));
+            failure_ = !made && !own ? std::optional(made.error()) : std::nullopt;
         });
-        made = co_await connect(std::min(patience, loop_.clock().steady_now() + options_.connect));
+        made = co_await connect(std::min(patience, full));
         if ((co_await this_chain()).cancelled() && !made)
             made = fail(ErrorCode::kCancelled, "connecting was cancelled");
     }
