@@ -29,7 +29,7 @@ class Server:
         self.core, self.process, self.folder = core, None, None
 
     def __enter__(self):
-        self.folder = Path(tempfile.mkdtemp(prefix=f"crab-bench-{self.name}-"))
+        self.folder = Path(tempfile.mkdtemp(prefix=f"crab-bench-{self.name.replace(' ', '-')}-"))
         try:
             self.start()
         except BaseException:

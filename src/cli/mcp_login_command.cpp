@@ -2,6 +2,7 @@
 #include "cli/commands.hpp"
 #include "cli/login_redirect.hpp"
 #include "cli/output/exit_codes.hpp"
+#include "cli/output/pretty_json.hpp"
 #include "cli/output/terminal.hpp"
 #include "net/codec/url.hpp"
 
