@@ -8,6 +8,7 @@ include(CrabPrecompiled)
 # Modules that do not say SEPARATE (docs/decisions/0019).
 option(CRAB_UNITY "Compile most modules eight files at a time" ON)
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
+set(CRAB_TEST_OPTIONS "" CACHE STRING "More options for the files of unit tests, such as -O0")
 
 # For a target that has to have a source and has none.
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/no_code.cpp CONTENT "")
@@ -116,6 +117,7 @@ function(crab_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   crab_link_modules(${name} ${ARG_LINKS})
+  target_compile_options(${name} PRIVATE ${CRAB_TEST_OPTIONS})
   crab_precompile(${name} TEST MODULES ${ARG_LINKS})
   target_link_libraries(${name} PRIVATE GTest::gtest_main GTest::gmock)
   target_compile_definitions(${name} PRIVATE CRAB_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
