@@ -46,17 +46,28 @@ Error left_waiting(const TokenKey& key, WaitEnd end) {
                                    key.source)};
 }
 
+constexpr std::string_view kScheme = "Bearer ";
+
+std::string token_of(std::string_view header) {
+    return std::string(header.starts_with(kScheme) ? header.substr(kScheme.size()) : "");
+}
+
+std::optional<std::string> header_of(const OAuthTokens& tokens) {
+    return std::string(kScheme) + tokens.access.reveal();
+}
+
 }  // namespace
 
 Task<Result<std::optional<std::string>>> OAuthAuthorizer::authorization(
-    const UpstreamOptions& upstream, std::string_view challenge, Deadline deadline) {
+    const UpstreamOptions& upstream, std::optional<RefusedCredential> refused, Deadline deadline) {
     Asked asked{.key = {.source = upstream.source, .owner = upstream.owner},
                 .auth = find_auth_(upstream.source),
                 .url = upstream.url,
-                .challenge = std::string(challenge),
+                .challenge = refused ? refused->challenge : "",
+                .refused = refused ? token_of(refused->value) : "",
                 .place = nullptr};
     if (asked.auth.kind == Kind::kNone) {
-        if (challenge.empty()) co_return std::optional<std::string>();
+        if (!refused) co_return std::optional<std::string>();
         co_return fail(ErrorCode::kAuthRequired,
                        fmt::format("{} refuses this gateway's credential; see `auth` in its "
                                    "configuration",
@@ -67,15 +78,14 @@ Task<Result<std::optional<std::string>>> OAuthAuthorizer::authorization(
     auto& place = places_[asked.key];
     if (!place) place = std::make_shared<Place>();
     asked.place = place;
-    if (!challenge.empty()) place->asked = read_challenge(challenge);
-    if (challenge.empty()) {
+    if (refused) place->asked = read_challenge(asked.challenge);
+    if (!refused) {
         // who has not logged in is told by the server how, or need not
         if (asked.auth.kind == Kind::kUser && !credentials_.find_tokens(asked.key))
             co_return std::optional<std::string>();
         if (auto tokens = usable(asked)) {
-            asked.place->given = tokens->access.reveal();
-            asked.place->renewed_for_nothing = false;  // a new request, with its own renewal
-            co_return std::optional("Bearer " + asked.place->given);
+            asked.place->replacement.clear();  // a new request, with its own renewal
+            co_return header_of(*tokens);
         }
     }
     co_return co_await answer(std::move(asked), deadline);
@@ -124,6 +134,18 @@ std::optional<OAuthTokens> OAuthAuthorizer::usable(const Asked& asked) const {
     return tokens;
 }
 
+/// The same, unless it is what the upstream has just refused: this request, or another one, for
+/// which it is being replaced.
+std::optional<OAuthTokens> OAuthAuthorizer::unrefused(const Asked& asked) const {
+    auto tokens = usable(asked);
+    if (!tokens) return std::nullopt;
+    const std::string& token = tokens->access.reveal();
+    const Renewal* const running = asked.place->renewal.get();
+    if (token == asked.refused || (running != nullptr && token == running->refused))
+        return std::nullopt;
+    return tokens;
+}
+
 Error OAuthAuthorizer::needs_more(const Asked& asked, std::string_view scope) {
     auto tokens = credentials_.find_tokens(asked.key);
     if (tokens && asked.auth.kind == Kind::kUser) {
@@ -143,11 +165,10 @@ Task<Result<std::optional<std::string>>> OAuthAuthorizer::answer(Asked asked, De
     const BearerChallenge challenge = read_challenge(asked.challenge);
     if (challenge.needs_more_scopes()) co_return fail(needs_more(asked, challenge.scope));
     Place& place = *asked.place;
-    const std::string refused_one = asked.challenge.empty() ? std::string() : place.given;
-    std::optional<OAuthTokens> tokens = usable(asked);
-    if (!tokens || tokens->access.reveal() == refused_one) {
-        if (place.renewed_for_nothing && !refused_one.empty()) {
-            place.renewed_for_nothing = false;  // the next request may try again
+    std::optional<OAuthTokens> tokens = unrefused(asked);
+    if (!tokens) {
+        if (!asked.refused.empty() && place.replacement == asked.refused) {
+            place.replacement.clear();  // the next request may try again
             co_return fail(still_refused(asked.key, asked.auth.kind));
         }
         if (!place.renewal && stopping_)
@@ -158,16 +179,16 @@ Task<Result<std::optional<std::string>>> OAuthAuthorizer::answer(Asked asked, De
         if (!renewal->outcome) co_return fail(left_waiting(asked.key, end));
         // who waited for a renewal that failed does not try it again
         if (!*renewal->outcome) co_return fail(renewal->outcome->error());
-        place.renewed_for_nothing = !refused_one.empty();
         tokens = **renewal->outcome;
+        if (!asked.refused.empty()) place.replacement = tokens->access.reveal();
     }
-    place.given = tokens->access.reveal();
-    co_return std::optional("Bearer " + place.given);
+    co_return header_of(*tokens);
 }
 
 std::shared_ptr<OAuthAuthorizer::Renewal> OAuthAuthorizer::begin_renewal(const Asked& asked) {
     auto renewal = std::make_shared<Renewal>();
     renewal->of_login = asked.auth.kind == Kind::kUser;
+    renewal->refused = asked.refused;
     asked.place->renewal = renewal;
     renewals_.spawn("renewal of an OAuth token", run_renewal(asked, renewal));
     return renewal;

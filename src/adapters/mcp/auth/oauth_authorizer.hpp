@@ -52,7 +52,7 @@ public:
           renewals_(home) {}
 
     Task<Result<std::optional<std::string>>> authorization(const UpstreamOptions& upstream,
-                                                           std::string_view challenge,
+                                                           std::optional<RefusedCredential> refused,
                                                            Deadline deadline) override;
     /// Begins no renewal any more, and waits for those of logins until `deadline`.
     Task<Result<void>> finish(Deadline deadline);
@@ -73,21 +73,24 @@ private:
     struct Renewal {
         std::optional<Result<OAuthTokens>> outcome;
         std::list<Waiting*> waiting;
+        std::string refused;  ///< the token that it replaces, if that was why
         bool of_login = false;  ///< which is lost without the answer
     };
     /// Of one upstream and owner.
     struct Place {
         std::shared_ptr<Renewal> renewal;  ///< that runs
         bool forgotten = false;
-        std::string given;  ///< the token that was given last
         std::optional<BearerChallenge> asked;  ///< the last one
-        bool renewed_for_nothing = false;  ///< that one was new, and is refused
+        /// The token that replaced a refused one, until a new request begins with it: refused as
+        /// well, another one would be, too
+        std::string replacement;
     };
     /// One request for a header.
     struct Asked {
         TokenKey key;
         UpstreamAuth auth;
         std::string url, challenge;
+        std::string refused;  ///< the token that the challenge was for, or empty
         std::shared_ptr<Place> place;
     };
     using Answer = Result<std::optional<std::string>>;
@@ -97,6 +100,7 @@ private:
     Task<void> run_renewal(Asked asked, std::shared_ptr<Renewal> renewal);
     Task<WaitEnd> wait_for(std::shared_ptr<Renewal> renewal, Deadline deadline);
     std::optional<OAuthTokens> usable(const Asked& asked) const;
+    std::optional<OAuthTokens> unrefused(const Asked& asked) const;
     Task<Result<OAuthTokens>> renew(Asked asked);
     Task<Result<OAuthTokens>> refresh(Asked asked, OAuthTokens old);
     Result<OAuthTokens> keep_refreshed(const Asked& asked, const OAuthTokens& old,

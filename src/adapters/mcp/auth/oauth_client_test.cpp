@@ -235,6 +235,8 @@ TEST_F(McpLoginFlow, StepUpsAskForAllScopesAndEnd) {
     EXPECT_NE(log_in(), "");
 }
 
+constexpr const char* kRefused = "Bearer error=\"invalid_token\"";
+
 class McpOAuthAuthorizer : public OAuthWorld {
 protected:
     using Answer = Result<std::optional<std::string>>;
@@ -242,11 +244,15 @@ protected:
         upstream_.source = "files";
         upstream_.url = kServer;
         upstream_.owner = std::move(owner);
-        return loop_.run(authorizer_.authorization(upstream_, challenge, kNoDeadline));
+        std::optional<RefusedCredential> refused;
+        if (!challenge.empty()) refused.emplace(std::string(challenge), given_);
+        auto answer = loop_.run(authorizer_.authorization(upstream_, refused, kNoDeadline));
+        if (answer) given_ = answer->value_or("");
+        return answer;
     }
     auto start_refused(Deadline deadline) {
         return loop_.start(
-            authorizer_.authorization(upstream_, "Bearer error=\"invalid_token\"", deadline));
+            authorizer_.authorization(upstream_, RefusedCredential{kRefused, given_}, deadline));
     }
     std::string stored_refresh() const {
         return credentials_.find_tokens({.source = "files", .owner = "caller/ann"})
@@ -274,13 +280,12 @@ protected:
     }
 
     UpstreamAuth auth_;
+    std::string given_;  ///< the header that was given last
     UpstreamOptions upstream_;
     OAuthAuthorizer authorizer_{servers_,         credentials_,
                                 loop_.executor(), loop_.timers,
                                 loop_.clock,      [this](const std::string&) { return auth_; }};
 };
-
-constexpr const char* kRefused = "Bearer error=\"invalid_token\"";
 
 TEST_F(McpOAuthAuthorizer, WithoutAuthNothingIsSent) {
     EXPECT_EQ(header(), "nothing");
@@ -374,6 +379,29 @@ TEST_F(McpOAuthAuthorizer, ARefusedTokenIsRefreshedOnce) {
     EXPECT_EQ(header(kRefused), "Bearer a2") << "another request has its own";
 }
 
+TEST_F(McpOAuthAuthorizer, ARefusalOfAReplacedTokenCountsForNothing) {
+    use_login();
+    EXPECT_EQ(header(), "Bearer a0");
+    const std::string old = given_;
+    EXPECT_EQ(header(kRefused), "Bearer a1");
+    given_ = old;  // of a request that was slower
+    EXPECT_EQ(header(kRefused), "Bearer a1");
+    EXPECT_EQ(forms_.size(), 1U);
+    Waiter gate(loop_.timers);
+    servers_.gate = &gate;
+    EXPECT_EQ(header(), "Bearer a1");
+    const auto first = start_refused(kNoDeadline);
+    given_ = old;
+    const auto slower = start_refused(kNoDeadline);
+    EXPECT_FALSE(slower->ended()) << "it is not given the one that is being replaced";
+    servers_.gate = nullptr;
+    gate.wake();
+    loop_.settle();
+    EXPECT_EQ(first->get()->value(), "Bearer a2");
+    EXPECT_EQ(slower->get()->value(), "Bearer a2");
+    EXPECT_EQ(forms_.size(), 2U);
+}
+
 TEST_F(McpOAuthAuthorizer, ARefusedRefreshNeedsALogin) {
     use_login();
     EXPECT_EQ(header(), "Bearer a0");
@@ -388,8 +416,8 @@ TEST_F(McpOAuthAuthorizer, TwoRequestsShareOneRefresh) {
     EXPECT_EQ(header(), "Bearer a0");
     Waiter gate(loop_.timers);
     servers_.gate = &gate;
-    const auto first = loop_.start(authorizer_.authorization(upstream_, kRefused, kNoDeadline));
-    const auto second = loop_.start(authorizer_.authorization(upstream_, kRefused, kNoDeadline));
+    const auto first = start_refused(kNoDeadline);
+    const auto second = start_refused(kNoDeadline);
     servers_.gate = nullptr;
     gate.wake();
     loop_.settle();
@@ -404,8 +432,8 @@ TEST_F(McpOAuthAuthorizer, WhoWaitsForARefreshThatFailsDoesNotTryItAgain) {
     refuses_ = true;
     Waiter gate(loop_.timers);
     servers_.gate = &gate;
-    const auto first = loop_.start(authorizer_.authorization(upstream_, kRefused, kNoDeadline));
-    const auto second = loop_.start(authorizer_.authorization(upstream_, kRefused, kNoDeadline));
+    const auto first = start_refused(kNoDeadline);
+    const auto second = start_refused(kNoDeadline);
     servers_.gate = nullptr;
     gate.wake();
     loop_.settle();
@@ -472,7 +500,7 @@ TEST_F(McpOAuthAuthorizer, WhatWasObtainedForAnUpstreamThatIsGoneIsNotKept) {
     upstream_.url = kServer;
     Waiter gate(loop_.timers);
     servers_.gate = &gate;
-    const auto only = loop_.start(authorizer_.authorization(upstream_, "", kNoDeadline));
+    const auto only = loop_.start(authorizer_.authorization(upstream_, {}, kNoDeadline));
     authorizer_.forget("files");
     servers_.gate = nullptr;
     gate.wake();
@@ -506,7 +534,7 @@ TEST_F(McpOAuthAuthorizer, TokensOfAnotherResourceAreNotSent) {
     upstream_.source = "files";
     upstream_.url = "https://elsewhere.example/mcp";
     upstream_.owner = "caller/ann";
-    EXPECT_EQ(loop_.run(authorizer_.authorization(upstream_, "", kNoDeadline)).error().code,
+    EXPECT_EQ(loop_.run(authorizer_.authorization(upstream_, {}, kNoDeadline)).error().code,
               ErrorCode::kAuthRequired);
     EXPECT_TRUE(forms_.empty());
 }

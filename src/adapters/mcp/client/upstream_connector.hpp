@@ -55,18 +55,25 @@ struct UpstreamOptions {
     std::shared_ptr<std::string> last_words;
 };
 
+/// A 401 or 403 of an upstream.
+struct RefusedCredential {
+    std::string challenge;  ///< its `WWW-Authenticate`
+    std::string value;  ///< the `Authorization` that it was for; empty: none was sent
+};
+
 /// Gives the `Authorization` header of requests to an upstream. Thread-safe.
 class Authorizer {
 public:
     virtual ~Authorizer() = default;
-    /// `challenge`: the `WWW-Authenticate` of the 401 or 403 that the last value got, empty before
-    /// any. Nothing: send none. Asked before each request, so it answers from memory if it can.
+    /// `refused`: what this request was refused with before; a value that others have replaced
+    /// since counts for nothing. Nothing: send none. Asked before each request, so it answers from
+    /// memory if it can.
     /// Errors: kAuthRequired with what a person has to do; kTimeout and kCancelled, of a caller
     /// whose `deadline` passed or who left while a token was obtained; others end the request as
     /// they are.
-    virtual Task<Result<std::optional<std::string>>> authorization(const UpstreamOptions& upstream,
-                                                                   std::string_view challenge,
-                                                                   Deadline deadline) = 0;
+    virtual Task<Result<std::optional<std::string>>> authorization(
+        const UpstreamOptions& upstream, std::optional<RefusedCredential> refused,
+        Deadline deadline) = 0;
 };
 
 /// Opens sessions with upstreams, on one event loop.

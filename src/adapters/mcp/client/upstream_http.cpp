@@ -81,18 +81,19 @@ UpstreamHttp::UpstreamHttp(Services services, UpstreamOptions options, net::Http
       client_(services_.loop, authority_of(services_, options_, url_)) {}
 
 Task<net::HttpResult> UpstreamHttp::send(Request request, UpstreamBody& body, Deadline deadline) {
-    std::string challenge;
+    std::optional<RefusedCredential> refused;
     for (int attempt = 0;; ++attempt) {
+        std::string sent;
         net::OwnedHeaders owned = options_.headers;
         owned.insert(owned.end(), request.headers.begin(), request.headers.end());
         if (services_.authorizer != nullptr) {
-            auto given =
-                co_await services_.authorizer->authorization(options_, challenge, deadline);
+            auto given = co_await services_.authorizer->authorization(options_, refused, deadline);
             if (!given) {
                 body.forget();  // what a person has to do says more than a 401
                 co_return std::unexpected(net::HttpFailure{.error = std::move(given.error())});
             }
-            if (*given) owned.emplace_back("Authorization", std::move(**given));
+            sent = std::move(*given).value_or("");
+            if (!sent.empty()) owned.emplace_back("Authorization", sent);
         }
         std::vector<net::HttpHeader> headers;
         for (const auto& [name, value] : owned) headers.push_back({name, value});
@@ -108,8 +109,8 @@ Task<net::HttpResult> UpstreamHttp::send(Request request, UpstreamBody& body, De
         if (!answer || attempt > 0 || services_.authorizer == nullptr ||
             !wants_another_credential(body))
             co_return answer;
-        challenge = body.header("www-authenticate");
-        if (challenge.empty()) challenge = "Bearer";
+        refused.emplace(body.header("www-authenticate"), std::move(sent));
+        if (refused->challenge.empty()) refused->challenge = "Bearer";
     }
 }
 

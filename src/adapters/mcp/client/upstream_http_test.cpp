@@ -450,11 +450,11 @@ TEST_F(McpUpstreamHttp, AnAnswerAboveTheLimitIsOversize) {
 class Tokens final : public Authorizer {
 public:
     Task<Result<std::optional<std::string>>> authorization(const UpstreamOptions&,
-                                                           std::string_view challenge,
+                                                           std::optional<RefusedCredential> refused,
                                                            Deadline deadline) override {
         deadlines.push_back(deadline);
-        if (!challenge.empty()) {
-            challenges.emplace_back(challenge);
+        if (refused) {
+            challenges.push_back(refused->challenge + " for " + refused->value);
             value = second;
         }
         co_return value;
@@ -482,8 +482,8 @@ TEST_F(McpUpstreamHttp, ARefusedCredentialIsReplacedOnce) {
     EXPECT_EQ(outcome(call("x")), "{}");
     tokens.second = tokens.value = "Bearer bad";
     EXPECT_EQ(outcome(call("x")), "error AUTH_REQUIRED");
-    EXPECT_EQ(tokens.challenges,
-              (std::vector<std::string>{"Bearer scope=\"a\"", "Bearer scope=\"a\""}));
+    EXPECT_EQ(tokens.challenges, (std::vector<std::string>{"Bearer scope=\"a\" for Bearer first",
+                                                           "Bearer scope=\"a\" for Bearer bad"}));
 }
 
 TEST_F(McpUpstreamHttp, TheProbeConcludesNothingFromFailures) {
