@@ -143,7 +143,11 @@ Result<void> McpFront::start() {
     tasks_ = std::move(*tasks);
     pool_ = std::make_unique<BlockingPool>(1);
     const mcp::TaskTable::Uses for_tasks{
-        .store = *tasks_, .pool = *pool_, .clock = uses_.context.clock, .random = random_};
+        .store = *tasks_,
+        .pool = *pool_,
+        .clock = uses_.context.clock,
+        .random = random_,
+        .timers_here = []() -> TimerWheel& { return net::EventLoop::current()->timers(); }};
     mcp::ServerOptions options = options_of(uses_.context.config.mcp);
     if (uses_.context.config.approvals.in_mcp == config::ChatApprover::kOwner)
         options.owners_approve = &uses_.approvals.approvals();

@@ -9,10 +9,11 @@
 
 namespace crab::core {
 
-/// For tests: keeps tasks in memory, and fails on demand.
+/// For tests: keeps tasks in memory, and fails or hangs on demand.
 class CallTaskStoreMemory final : public CallTaskStore {
 public:
     Result<bool> add(const CallTask& task, const Limits& limits) override {
+        hangs_.wait(true);
         if (refuses) return fail(ErrorCode::kUnavailable, "the disk is full");
         const std::scoped_lock lock(mutex_);
         const auto theirs = std::ranges::count_if(
@@ -21,6 +22,7 @@ public:
         return tasks_.emplace(task.id, task).second;
     }
     Result<std::optional<CallTask>> find(std::string_view id) override {
+        hangs_.wait(true);
         const std::scoped_lock lock(mutex_);
         const auto found = tasks_.find(id);
         return found == tasks_.end() ? std::nullopt : std::optional(found->second);
@@ -46,6 +48,7 @@ public:
         return true;
     }
     Result<void> remove(std::string_view id) override {
+        hangs_.wait(true);
         const std::scoped_lock lock(mutex_);
         if (const auto found = tasks_.find(id); found != tasks_.end()) tasks_.erase(found);
         return {};
@@ -56,17 +59,28 @@ public:
                              [&](const auto& each) { return each.second.created < before; });
     }
 
+    void hang() { hangs_ = true; }
+    void go_on() {
+        hangs_ = false;
+        hangs_.notify_all();
+    }
+    std::size_t size() {
+        const std::scoped_lock lock(mutex_);
+        return tasks_.size();
+    }
     std::atomic<bool> refuses = false;
 
 private:
     template <class F>
     Result<void> change(std::string_view id, F work) {
+        hangs_.wait(true);
         if (refuses) return fail(ErrorCode::kUnavailable, "the disk is full");
         const std::scoped_lock lock(mutex_);
         if (const auto found = tasks_.find(id); found != tasks_.end()) work(found->second);
         return {};
     }
 
+    std::atomic<bool> hangs_ = false;
     std::mutex mutex_;
     std::map<std::string, CallTask, std::less<>> tasks_;
 };

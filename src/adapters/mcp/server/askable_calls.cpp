@@ -163,7 +163,8 @@ Task<Reply> AskableCalls::follow(std::shared_ptr<ParkedCall> parked, const Clien
         }
         if (now || loop_.now() >= due) {
             due = kNoDeadline;
-            if (parked->claim_task()) co_await make_task(parked);
+            // beside this: the call may end, or its client leave, while the disk is slow
+            if (parked->claim_task()) tasks_.spawn("making of an mcp task", make_task(parked));
             continue;
         }
         if (co_await reader->wait(due) != WaitEnd::kCancelled) continue;

@@ -39,7 +39,8 @@ public:
     Task<Reply> go_on(const ClientRequest& request, PostAnswer& answer);
     /// Runs again what ran when an earlier gateway ended, with the rights of who asks for it now.
     /// Null when it runs already, or has been ended instead.
-    Task<std::shared_ptr<LiveTask>> take_up(core::CallTask row, const ClientRequest& by);
+    Task<std::shared_ptr<LiveTask>> take_up(core::CallTask row, const ClientRequest& by,
+                                            Deadline deadline);
     /// The gateway stops: tasks that the next one can take up are left to it.
     void suspend();
     /// Cancels what runs; `done` is called when it has ended.
@@ -50,7 +51,7 @@ private:
 
     Task<Reply> follow(std::shared_ptr<ParkedCall> parked, const ClientRequest& request,
                        PostAnswer& answer);
-    Task<void> make_task(const std::shared_ptr<ParkedCall>& parked);
+    Task<void> make_task(std::shared_ptr<ParkedCall> parked);
     Task<void> host(std::shared_ptr<ParkedCall> parked, std::shared_ptr<Owned> owned);
     Task<void> run(ParkedCall& parked, Owned& owned);
     struct Ended {

@@ -27,7 +27,7 @@ Reply AskableCalls::task_created(const ClientRequest& request, const TaskState& 
 }
 
 /// It is durable before anybody is told its id.
-Task<void> AskableCalls::make_task(const std::shared_ptr<ParkedCall>& parked) {
+Task<void> AskableCalls::make_task(std::shared_ptr<ParkedCall> parked) {
     core::CallTask draft = parked->facts().draft;
     draft.request = stored_request(parked->facts());
     draft.resume = parked->resume();
@@ -37,7 +37,8 @@ Task<void> AskableCalls::make_task(const std::shared_ptr<ParkedCall>& parked) {
     if (!parked->become_task(*row)) state_.tasks.remove(row->id);
 }
 
-Task<std::shared_ptr<LiveTask>> AskableCalls::take_up(core::CallTask row, const ClientRequest& by) {
+Task<std::shared_ptr<LiveTask>> AskableCalls::take_up(core::CallTask row, const ClientRequest& by,
+                                                      Deadline deadline) {
     const auto params = json::find_raw(row.request, "params");
     const auto revision =
         find_revision(json::find_raw_string(row.request, "revision").value_or(""));
@@ -49,7 +50,7 @@ Task<std::shared_ptr<LiveTask>> AskableCalls::take_up(core::CallTask row, const 
                    .input_requests = {},
                    .outcome = {}};
     if (!params || !revision) {  // its client had cancelled it
-        co_await state_.tasks.end(std::move(over));
+        co_await state_.tasks.end(std::move(over), deadline);
         co_return nullptr;
     }
     ClientRequest request{.id = RequestId(0),
@@ -65,7 +66,7 @@ Task<std::shared_ptr<LiveTask>> AskableCalls::take_up(core::CallTask row, const 
     if (!planned) {
         over.status = TaskStatus::kFailed;
         over.outcome = error_object({.message = "the call cannot be taken up", .data = {}});
-        co_await state_.tasks.end(std::move(over));
+        co_await state_.tasks.end(std::move(over), deadline);
         co_return nullptr;
     }
     owned->plan = std::move(*planned);
@@ -74,7 +75,7 @@ Task<std::shared_ptr<LiveTask>> AskableCalls::take_up(core::CallTask row, const 
     const auto parked = make_parked(owned, row.call_id);
     parked->take_up(row.resume);
     parked->become_task(row);
-    if (!state_.tasks.enter(row, parked) || !co_await state_.tasks.is_open(row.id))
+    if (!state_.tasks.enter(row, parked) || !co_await state_.tasks.is_open(row.id, deadline))
         co_return nullptr;
     tasks_.spawn("mcp task", host(parked, owned));
     co_return parked;
@@ -83,7 +84,7 @@ Task<std::shared_ptr<LiveTask>> AskableCalls::take_up(core::CallTask row, const 
 /// A task that has ended keeps its outcome, unless the end is the gateway's.
 Task<void> AskableCalls::settle(ParkedCall& parked) {
     if (!parked.is_task() || parked.ends_with_gateway()) co_return;
-    co_await state_.tasks.end(parked.task_state());
+    co_await state_.tasks.end(parked.task_state(), state_.tasks.patience());
 }
 
 /// For clients that take tasks: a tool that only reads is waited for while its device is away, and

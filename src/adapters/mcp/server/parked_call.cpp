@@ -134,7 +134,8 @@ ParkedCall::News ParkedCall::take() {
     // that of a task is its table's, once it is stored
     if (!task_ && std::exchange(passing_, false)) ended_ = outcome_not_kept();
     if (task_) news.task = state_now();
-    if (ended_ || !in_round_) return news;
+    const bool is_becoming_task = claimed_ && !task_;
+    if (ended_ || !in_round_ || is_becoming_task) return news;
     delivered_ = round_;
     news.questions = open_questions();
     return news;

@@ -93,7 +93,8 @@ public:
     bool refuses_deferred() const override { return !facts_.takes_tasks; }
     /// What it is doing, for its client; empty: nothing to be said.
     void say(std::string_view message);
-    /// Whether the one who asks has to make it a task: nobody does yet.
+    /// Whether the one who asks has to make it a task: nobody does yet. Until that has come to
+    /// something no client is given its questions.
     bool claim_task();
     /// It was not made one; what runs is waited for.
     void unclaim_task();

@@ -59,6 +59,7 @@ bool ParkedCall::claim_task() {
 void ParkedCall::unclaim_task() {
     const std::scoped_lock lock(mutex_);
     claimed_ = false;
+    wake_readers();
 }
 
 bool ParkedCall::become_task(const core::CallTask& row) {

@@ -36,7 +36,7 @@ ServerState::ServerState(ServerOptions chosen, const TaskTable::Uses& uses, cryp
       listens(options.listens_per_principal),
       links(uses.clock),
       parked(uses.clock, options.input_wait),
-      tasks(uses, {}),
+      tasks(uses, {.patience = options.task_patience}),
       sealer(std::move(key), uses.random, uses.clock),
       random_(uses.random) {}
 

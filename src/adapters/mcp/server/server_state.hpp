@@ -33,6 +33,7 @@ struct ServerOptions {
         0};  ///< when a stream of the newest legacy revision is closed; 0: never
     Milliseconds list_ttl{10'000};
     Milliseconds input_wait{10 * 60 * 1000};  ///< with a question to a client
+    Milliseconds task_patience{10'000};  ///< with the store of tasks
     Milliseconds task_after{10'000};  ///< that a call runs, for clients that take tasks
     std::size_t page = 500;
     std::size_t listens_per_principal = 16;

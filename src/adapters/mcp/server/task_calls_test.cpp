@@ -1,5 +1,6 @@
 #include "adapters/mcp/server/test_support.hpp"
 
+#include "base/scope_exit.hpp"
 #include "base/task/task_group.hpp"
 #include "core/call/long_call.hpp"
 #include "json/raw_parts.hpp"
@@ -81,10 +82,12 @@ public:
 };
 
 struct McpTaskCalls : test::ServerTest {
-    explicit McpTaskCalls(Milliseconds after = Milliseconds(20))
+    explicit McpTaskCalls(Milliseconds after = Milliseconds(20),
+                          Milliseconds patience = Milliseconds(10'000))
         : ServerTest([&] {
               ServerOptions options = quiet();
               options.task_after = after;
+              options.task_patience = patience;
               return options;
           }()) {
         offer("long", longer);
@@ -270,6 +273,41 @@ TEST_F(McpTaskCalls, WithoutRoomForATaskTheCallIsWaitedFor) {
     std::this_thread::sleep_for(std::chrono::milliseconds(60));
     gate->open = true;
     EXPECT_THAT(client->read_response(), HasSubstr("through the gate"));
+}
+
+TEST_F(McpTaskCalls, ACallEndsThoughTheDiskHangsWhileItIsMadeATask) {
+    task_rows.hang();
+    const ScopeExit end([&] { task_rows.go_on(); });
+    auto client = begin("POST", fields_of({}), body_of({}));
+    ASSERT_TRUE(until([&] { return gate->started == 1; }));
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+    gate->open = true;
+    EXPECT_THAT(client->read_response(), HasSubstr("through the gate"));
+    task_rows.go_on();
+    EXPECT_TRUE(until([&] {
+        task_pool.settle();
+        return task_rows.size() == 0;
+    })) << "nobody was told its id";
+}
+
+struct McpTasksOnADiskThatHangs : McpTaskCalls {
+    McpTasksOnADiskThatHangs() : McpTaskCalls(Milliseconds(20), Milliseconds(100)) {}
+};
+
+TEST_F(McpTasksOnADiskThatHangs, RequestsAndEndsWaitForItForAWhileOnly) {
+    const std::string id = id_of(send({}));
+    ASSERT_EQ(id.size(), 32u);
+    task_rows.hang();
+    const ScopeExit end([&] { task_rows.go_on(); });
+    const std::string other(32, 'c');
+    EXPECT_THAT(get(other), HasSubstr(R"("code":-32603)"));
+    EXPECT_THAT(about("tasks/cancel", other), HasSubstr(R"("code":-32603)"));
+    EXPECT_EQ(status_of(get(id)), "working") << "what runs here is known here";
+    gate->open = true;
+    ASSERT_TRUE(comes_to(id, "completed")) << "so is its end";
+    task_rows.go_on();
+    EXPECT_TRUE(until([&] { return task_rows.find(id).value()->ended; }))
+        << "it is stored as soon as that can be";
 }
 
 TEST_F(McpTaskCalls, WhatRanInAnEarlierGatewayIsTakenUpByItsOwner) {

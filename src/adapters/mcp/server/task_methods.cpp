@@ -39,41 +39,45 @@ Reply task_reply(const ClientRequest& request, std::string object, std::string_v
 
 /// One that nobody runs, and that has no end, is taken up first. An end counts once it is durable,
 /// or when that takes too long: the disk may be full.
-Task<Result<TaskMethods::Known>> TaskMethods::find(std::string id, const ClientRequest& request) {
+Task<Result<TaskMethods::Known>> TaskMethods::find(std::string id, const ClientRequest& request,
+                                                   Deadline deadline) {
     constexpr int kTries = 400;
     Waiter pause(net::EventLoop::current()->timers());
     for (int tries = 0; tries < kTries; ++tries) {
-        auto found = co_await state_.tasks.find(id, request.principal);
+        auto found = co_await state_.tasks.find(id, request.principal, deadline);
         if (!found) co_return fail(std::move(found.error()));
         if (!found->live && found->row->ended)
             co_return Known{.live = nullptr, .state = state_of(*found->row)};
-        auto live = found->live ? std::move(found->live)
-                                : co_await calls_.take_up(std::move(*found->row), request);
+        auto live = found->live
+                        ? std::move(found->live)
+                        : co_await calls_.take_up(std::move(*found->row), request, deadline);
+        const SteadyTime now = net::EventLoop::current()->now();
         if (live) {
             TaskState state = live->task_state();
-            if (!has_ended(state.status) || tries == kTries - 1)
+            if (!has_ended(state.status) || tries == kTries - 1 || now >= deadline)
                 co_return Known{.live = std::move(live), .state = std::move(state)};
         }
-        const Deadline soon = net::EventLoop::current()->now() + Milliseconds(5);
-        if (co_await pause.wait(soon) == WaitEnd::kCancelled) break;
+        if (now >= deadline || co_await pause.wait(now + Milliseconds(5)) == WaitEnd::kCancelled)
+            break;
     }
     co_return fail(ErrorCode::kUnavailable, "the task cannot be found out about now; ask again");
 }
 
 /// What nobody runs and nobody has promised is not taken up for that.
-Task<Result<void>> TaskMethods::cancel(const std::string& id, const ClientRequest& request) {
-    auto found = co_await state_.tasks.find(id, request.principal);
+Task<Result<void>> TaskMethods::cancel(const std::string& id, const ClientRequest& request,
+                                       Deadline deadline) {
+    auto found = co_await state_.tasks.find(id, request.principal, deadline);
     if (!found) co_return fail(std::move(found.error()));
     if (found->row && found->row->ended) co_return Result<void>();
     if (found->row && found->row->resume.empty()) {
-        co_await state_.tasks.cancel(id);
+        co_await state_.tasks.cancel(id, deadline);
         co_return Result<void>();
     }
-    auto known = co_await find(id, request);
+    auto known = co_await find(id, request, deadline);
     if (!known) co_return fail(std::move(known.error()));
     if (!known->live) co_return Result<void>();
-    co_await state_.tasks.cancel(id);
     known->live->cancel_task();
+    co_await state_.tasks.cancel(id, deadline);
     co_return Result<void>();
 }
 
@@ -81,8 +85,9 @@ Task<Reply> TaskMethods::answer(const ClientRequest& request) {
     if (!has_tasks_extension(request)) co_return missing_extension(request);
     const auto id = read_name(request.params, "taskId", kMaxIdBytes);
     if (!id) co_return Reply::invalid_params(request, id.error());
+    const Deadline deadline = state_.tasks.patience();
     if (request.method == "tasks/cancel") {
-        const auto cancelled = co_await cancel(*id, request);
+        const auto cancelled = co_await cancel(*id, request, deadline);
         if (!cancelled) co_return refusal(request, cancelled.error());
         co_return Reply::of_plain(request, "{}");
     }
@@ -90,7 +95,7 @@ Task<Reply> TaskMethods::answer(const ClientRequest& request) {
     const bool updates = request.method == "tasks/update";
     if (updates && !responses.starts_with('{'))
         co_return Reply::invalid_params(request, "inputResponses: an object");
-    const auto known = co_await find(*id, request);
+    const auto known = co_await find(*id, request, deadline);
     if (!known) co_return refusal(request, known.error());
     if (!updates)
         co_return task_reply(request, detailed_object(known->state, state_.tasks.times()),
@@ -112,12 +117,13 @@ Task<std::expected<std::vector<TaskState>, Reply>> TaskMethods::watched(
     if (!ids->starts_with('[') || named > kMostWatched)
         co_return std::unexpected(Reply::invalid_params(
             request, fmt::format("taskIds: an array of at most {} ids", kMostWatched)));
+    const Deadline deadline = state_.tasks.patience();  // of all together
     for (json::RawParts parts(*ids); parts.next();) {
         auto id = json::read_raw_string(parts.value());
         if (!id || id->size() > kMaxIdBytes ||
             std::ranges::find(states, *id, &TaskState::id) != states.end())
             continue;
-        auto known = co_await find(std::move(*id), request);
+        auto known = co_await find(std::move(*id), request, deadline);
         if (known) states.push_back(std::move(known->state));
     }
     co_return Watched(std::move(states));

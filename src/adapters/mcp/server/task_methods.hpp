@@ -36,8 +36,9 @@ private:
         std::shared_ptr<LiveTask> live;
         TaskState state;
     };
-    Task<Result<Known>> find(std::string id, const ClientRequest& request);
-    Task<Result<void>> cancel(const std::string& id, const ClientRequest& request);
+    Task<Result<Known>> find(std::string id, const ClientRequest& request, Deadline deadline);
+    Task<Result<void>> cancel(const std::string& id, const ClientRequest& request,
+                              Deadline deadline);
 
     ServerState& state_;
     AskableCalls& calls_;

@@ -144,7 +144,9 @@ protected:
                   if (owners) chosen.owners_approve = approvals.get();
                   return chosen;
               }(),
-              {task_rows, pool, clock, random}, key()) {
+              {task_rows, task_pool, clock, random,
+               []() -> TimerWheel& { return net::EventLoop::current()->timers(); }},
+              key()) {
         core::CallRules set;
         set.policy = core::policy_of();
         set.rates = std::make_shared<core::RateLimits>(std::vector<core::RateRule>{});
@@ -331,7 +333,7 @@ protected:
     std::unique_ptr<core::Approvals> approvals =
         core::Approvals::load(decisions, clock, {}).value();
     core::CallTaskStoreMemory task_rows;
-    BlockingPool pool{1};
+    BlockingPool pool{1}, task_pool{1};
     ServerState state;
     WordIndex index;
     core::Registry registry;

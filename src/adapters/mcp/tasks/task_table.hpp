@@ -1,8 +1,9 @@
 #pragma once
 
 #include "adapters/mcp/tasks/task_state.hpp"
+#include "base/byte_budget.hpp"
 #include "base/ordered_mutex.hpp"
-#include "base/task/blocking_pool.hpp"
+#include "base/task/run_within.hpp"
 #include "base/task/task.hpp"
 #include "core/call/principal.hpp"
 #include "core/ledger/call_task_store.hpp"
@@ -34,12 +35,17 @@ public:
     virtual const std::string& credential() const = 0;
 };
 
-/// All tasks of a gateway. Any number of threads.
+/// All tasks of a gateway. Any number of threads. The disk may be slow, or hang: nobody waits for
+/// the store beyond a deadline, the call's or request's or `patience`.
 class TaskTable {
 public:
     struct Options {
         TaskTimes times{};
         core::CallTaskStore::Limits limits{};
+        /// Of who has no deadline: a task that is made, one that ends, a request about one
+        Milliseconds patience{10'000};
+        /// Of all requests of new tasks that the store has not taken yet
+        std::size_t most_unstored = std::size_t{64} << 20;
     };
     /// All of it outlives the table.
     struct Uses {
@@ -47,39 +53,46 @@ public:
         BlockingPool& pool;
         const Clock& clock;
         crypto::RandomSource& random;
+        TimersHere timers_here;
     };
-    TaskTable(const Uses& uses, Options options) : options_(options), uses_(uses) {}
+    TaskTable(const Uses& uses, Options options)
+        : options_(options),
+          uses_(uses),
+          unstored_(std::make_shared<ByteBudget>(options.most_unstored)) {}
 
     const TaskTimes& times() const { return options_.times; }
+    /// Until when a request that begins now waits for the store.
+    Deadline patience() const { return uses_.clock.steady_now() + options_.patience; }
 
     /// Makes a task: `draft` with a new id and the time of now. It is durable when this returns.
-    /// Nothing when its principal has as many as it may, or the store refuses it: then the call has
-    /// to be waited for.
+    /// Nothing when its principal has as many as it may, or the store refuses it or does not answer
+    /// in time: then the call has to be waited for.
     Task<std::optional<core::CallTask>> add(core::CallTask draft);
     /// Takes a task back whose client has not been told of it.
     void remove(std::string_view id);
     /// It runs here from now on; false when it does already.
     bool enter(const core::CallTask& row, std::shared_ptr<LiveTask> live);
-    /// Of one that was entered and has not begun: whether its row still has no end. If not it
-    /// leaves the table again: it ran here, and ended before it was entered.
-    Task<bool> is_open(std::string id);
+    /// Of one that was entered and has not begun: whether its row still has no end. If not, or if
+    /// that cannot be found out, it leaves the table again: it ran here, and ended before it was
+    /// entered.
+    Task<bool> is_open(std::string id, Deadline deadline);
 
     /// A task of this principal: the one that runs here, else its row, which may have no end.
     struct Found {
         std::shared_ptr<LiveTask> live;
         std::optional<core::CallTask> row;
     };
-    /// Errors: kNotFound, for those of others too; those of the store.
-    Task<Result<Found>> find(std::string id, core::PrincipalRef principal);
+    /// Errors: kNotFound, for those of others too; kTimeout, kCancelled; those of the store.
+    Task<Result<Found>> find(std::string id, core::PrincipalRef principal, Deadline deadline);
 
     /// The host of its call has promised this work.
     void set_resume(std::string_view id, std::string_view resume);
     /// Its client has cancelled it: no later gateway runs it again. Durable when this returns, if
-    /// the store does not fail.
-    Task<void> cancel(std::string id);
-    /// Its end, durable when this returns. If the store fails it is known as long as the gateway
-    /// runs.
-    Task<void> end(TaskState state);
+    /// the store does not fail; at the deadline, when it can.
+    Task<void> cancel(std::string id, Deadline deadline);
+    /// Its end, durable when this returns; at the deadline, when the store can. Until then, and if
+    /// it fails as long as the gateway runs, the end is known here.
+    Task<void> end(TaskState state, Deadline deadline);
 
     /// Called with each change while it lives; `changed` must not block and not use the table.
     class Watch;
@@ -98,6 +111,12 @@ private:
         std::string principal, tenant;
         std::shared_ptr<LiveTask> live;
     };
+    /// Those that run here, shared with work that the pool has still to do.
+    struct Running {
+        std::mutex mutex;
+        std::map<std::string, Entry> all;
+        void remove(const std::string& id);
+    };
     struct Watches {
         OrderedMutex<LockRank::kTaskWatches> mutex;
         std::map<std::pair<std::string, std::uint64_t>, Changed> all;  // by task and number
@@ -105,11 +124,13 @@ private:
     };
 
     std::shared_ptr<LiveTask> live_of(const std::string& id, const core::Principal& principal);
+    template <class F>
+    Task<bool> settle(F work, Deadline deadline);
 
     const Options options_;
     const Uses uses_;
-    std::mutex mutex_;
-    std::map<std::string, Entry> live_;
+    const std::shared_ptr<ByteBudget> unstored_;
+    const std::shared_ptr<Running> running_ = std::make_shared<Running>();
     std::shared_ptr<Watches> watches_ = std::make_shared<Watches>();
     std::atomic<bool> stopping_ = false;
 };
