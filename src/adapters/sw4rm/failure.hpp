@@ -16,6 +16,7 @@ struct CallFailure {
     bool answered = false;            ///< the server reported it
     std::optional<bool> retry_able;   ///< its trailer
     std::uint64_t frames = 0;         ///< received before it failed
+    bool impatient = false;           ///< not begun in the caller's time: no fault of the server
 };
 
 /// Reads the end of a call that has no status OK: token, trailer, status, in this order

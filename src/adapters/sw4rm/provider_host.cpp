@@ -143,7 +143,8 @@ Task<core::Outcome> ProviderHost::run(core::AdmittedCall call, core::FrameSink& 
     std::vector<std::string> unenforced;
     const auto policy = policy_of(call, now, until, unenforced);
     if (!policy) co_return fail(policy.error());
-    if (!breaker_.admits(now)) {
+    auto pass = breaker_.admit(now);
+    if (!pass) {
         co_return fail(
             ErrorCode::kUnavailable,
             fmt::format(
@@ -171,9 +172,9 @@ Task<core::Outcome> ProviderHost::run(core::AdmittedCall call, core::FrameSink& 
     if (call.call().wants_stream) {
         Relay relay(sink);
         outcome =
-            outcome_of(co_await here.client.call_stream(order, relay), call, here, wall_ended);
+            outcome_of(co_await here.client.call_stream(order, relay), call, *pass, wall_ended);
     } else {
-        outcome = outcome_of(co_await here.client.call(order), call, here, wall_ended);
+        outcome = outcome_of(co_await here.client.call(order), call, *pass, wall_ended);
     }
     if (outcome && !unenforced.empty()) {
         outcome->extras = std::make_shared<const core::ResultExtras>(core::ResultExtras{
@@ -183,25 +184,26 @@ Task<core::Outcome> ProviderHost::run(core::AdmittedCall call, core::FrameSink& 
 }
 
 core::Outcome ProviderHost::outcome_of(ToolServiceClient::Ended ended,
-                                       const core::AdmittedCall& call, LoopPart& here,
-                                       bool wall_ended) {
+                                       const core::AdmittedCall& call,
+                                       core::CircuitBreaker::Pass& pass, bool wall_ended) {
+    LoopPart& here = part_here();
     if (ended) {
-        breaker_.on_success();
+        pass.succeeded();
         if (call.call().wants_stream && ended->bytes > kMostKept) ended->data.clear();
         return result_of(std::move(*ended), here.parser);
     }
     CallFailure& failure = ended.error();
     Error& error = failure.error;
-    const SteadyTime now = here.loop.clock().steady_now();
     if (failure.answered) {
-        breaker_.on_success();
+        pass.succeeded();
         if (error.code == ErrorCode::kToolNotFound && told_of_unknown_tool_)
             told_of_unknown_tool_();
         return fail(std::move(error));
     }
     // Short caller deadlines say nothing about the provider.
-    if (error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kOutcomeUnknown)
-        breaker_.on_failure(now);
+    if (!failure.impatient &&
+        (error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kOutcomeUnknown))
+        pass.failed(here.loop.clock().steady_now());
     if (error.code == ErrorCode::kUnavailable) {
         error.message =
             fmt::format("the provider {} could not be reached, the call was not started: {}", id(),

@@ -56,7 +56,7 @@ private:
     Result<ExecutionPolicy> policy_of(const core::AdmittedCall& call, SteadyTime now,
                                       Deadline until, std::vector<std::string>& unenforced) const;
     core::Outcome outcome_of(ToolServiceClient::Ended ended, const core::AdmittedCall& call,
-                             LoopPart& here, bool wall_ended);
+                             core::CircuitBreaker::Pass& pass, bool wall_ended);
 
     const Options options_;
     core::CircuitBreaker breaker_;

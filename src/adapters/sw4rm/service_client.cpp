@@ -34,7 +34,8 @@ CallFailure local_failure(ErrorCode code, std::string message, std::uint64_t fra
 }
 
 ServiceClient::ServiceClient(net::EventLoop& loop, Options options)
-    : authorization_(options.token.empty() ? std::string() : "Bearer " + options.token),
+    : loop_(loop),
+      authorization_(options.token.empty() ? std::string() : "Bearer " + options.token),
       channel_(loop, std::move(options.channel)) {}
 
 Task<ServiceClient::Begun> ServiceClient::begin(std::string_view path, std::string request,
@@ -46,7 +47,13 @@ Task<ServiceClient::Begun> ServiceClient::begin(std::string_view path, std::stri
         if (!field.value.empty() && is_plain(field.value)) fields.push_back(field);
     }
     auto begun = co_await channel_.begin(path, fields, deadline, patience);
-    if (!begun) co_return std::unexpected(not_begun(std::move(begun.error())));
+    if (!begun) {
+        const bool impatient =
+            begun.error().code == ErrorCode::kTimeout && loop_.clock().steady_now() >= patience;
+        CallFailure failure = not_begun(std::move(begun.error()));
+        failure.impatient = impatient;
+        co_return std::unexpected(std::move(failure));
+    }
     begun->send(request);
     co_return std::move(*begun);
 }

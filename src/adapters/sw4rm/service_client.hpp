@@ -39,6 +39,7 @@ public:
     void close() { channel_.close(); }
 
 private:
+    net::EventLoop& loop_;
     const std::string authorization_;
     net::GrpcChannel channel_;
 };

@@ -98,9 +98,7 @@ Task<void> ChildTransport::run(UpstreamExchange& exchange, Deadline deadline) {
         if (!exchange.written) take_back(place->line);  // or it would run though nobody waits
         running_.erase(place);
     });
-    if (!queue_line(exchange.message))
-        exchange.fail(connection_lost(ended_ ? "the MCP server has ended"
-                                             : "the MCP server does not read what it is sent"));
+    if (!queue_line(exchange.message)) exchange.fail(why_not_queued());
     if (!exchange.over()) co_await exchange.waiter.wait(deadline);
 }
 
@@ -113,6 +111,14 @@ bool ChildTransport::queue_line(std::string_view message) {
     queued_ += line.text.size();
     write_queued();
     return true;
+}
+
+/// A full queue is one of calls: it says nothing about the server, whose breaker others share.
+Error ChildTransport::why_not_queued() const {
+    if (ended_) return connection_lost("the MCP server has ended");
+    if (closing_) return connection_lost("the connection to the MCP server was closed");
+    return {.code = ErrorCode::kRateLimited,
+            .message = "too much waits for the MCP server to read it; the call was not started"};
 }
 
 /// A line of which the child has nothing yet.

@@ -57,6 +57,7 @@ private:
         std::string text;
     };
     bool queue_line(std::string_view message);
+    Error why_not_queued() const;
     bool was_written(const Running& one) const { return begun_ >= one.line; }
     void take_back(std::uint64_t number);
     void note_noise(std::string_view line);

@@ -204,6 +204,21 @@ TEST_F(McpUpstreamChild, ACallThatIsCancelledBeforeItsLineIsWrittenNeverRuns) {
     EXPECT_EQ(outcome(call("what")), R"({"seen":""})");
 }
 
+TEST_F(McpUpstreamChild, WhatDoesNotFitIntoTheQueueSaysNothingAboutTheServer) {
+    connect(shell(modern(R"(*stall*) exec sleep 600;;)")));
+    const auto with_bytes = [&](std::size_t count) {
+        UpstreamRequest made = call("big");
+        made.params = R"({"name":"big","arguments":{"x":")" + std::string(count, 'x') + R"("}})";
+        return made;
+    };
+    auto stalling = begin(session->request(call("stall")));
+    auto queued = begin(session->request(with_bytes(std::size_t{9} << 20)));
+    EXPECT_EQ(outcome(with_bytes(std::size_t{9} << 20)), "error RATE_LIMITED");
+    wait(session->close());
+    EXPECT_FALSE(queued.get());
+    EXPECT_FALSE(stalling.get());
+}
+
 TEST_F(McpUpstreamChild, AResultWithTwoMembersOfANameIsRefused) {
     connect(shell(modern(R"(*top*) say '{"isError":false,"content":[],"isError":true}';;
 *deep*) say '{"content":[{"type":"text","text":"a","text":"b"}]}';;

@@ -384,31 +384,32 @@ Task<Result<CallReply>> Upstream::send(UpstreamCall call) {
         if (calls_ == 0 && (ending_ || may_idle))
             wake_live();  // nobody else waits for ends of calls
     });
-    if (!breaker_.admits(now()))
+    auto pass = breaker_.admit(now());
+    if (!pass)
         co_return fail(ErrorCode::kUnavailable,
                        fmt::format("the MCP server {} fails again and again; the call was not "
                                    "started, call again later",
                                    source()));
-    bool is_gone = false;
-    auto reply = co_await send_once(call, is_gone);
+    Attempt attempt{.pass = std::move(*pass)};
+    auto reply = co_await send_once(call, attempt);
     // forgotten by the server, which then has not run it: once more, on a new session
-    if (is_gone) reply = co_await send_once(call, is_gone);
+    if (attempt.is_gone) reply = co_await send_once(call, attempt);
     co_return reply;
 }
 
-/// `is_gone`: its session has ended, and it has certainly not run or may run twice.
-Task<Result<CallReply>> Upstream::send_once(UpstreamCall& call, bool& is_gone) {
+Task<Result<CallReply>> Upstream::send_once(UpstreamCall& call, Attempt& attempt) {
     const Deadline deadline = call.request.deadline;
-    const auto note = [&is_gone](const Result<CallReply>& reply, const UpstreamSession& session) {
-        is_gone = !reply && reply.error().code == ErrorCode::kUnavailable && !session.is_open();
+    const auto note = [&attempt](const Result<CallReply>& reply, const UpstreamSession& session) {
+        attempt.is_gone =
+            !reply && reply.error().code == ErrorCode::kUnavailable && !session.is_open();
     };
-    is_gone = false;
+    attempt.is_gone = false;
     auto arrived = co_await arrive(deadline);
     if (!arrived) co_return fail(std::move(arrived.error()));
     const std::string login = login_of(call.principal);
     if (!needs_own_session(call.principal, login)) {
         const auto session = session_;
-        auto reply = co_await send_on(*session, call);
+        auto reply = co_await send_on(*session, call, attempt.pass);
         note(reply, *session);
         co_return reply;
     }
@@ -423,7 +424,7 @@ Task<Result<CallReply>> Upstream::send_once(UpstreamCall& call, bool& is_gone) {
                    .login = login};
     auto lease = co_await pool_.get(std::move(opening), std::move(key), deadline);
     if (!lease) {
-        if (is_trouble(lease.error())) breaker_.on_failure(now());
+        if (is_trouble(lease.error())) attempt.pass.failed(now());
         co_return fail(std::move(lease.error()));
     }
     change_status([&](UpstreamStatus& status) { status.sessions = pool_.size(); });
@@ -432,12 +433,13 @@ Task<Result<CallReply>> Upstream::send_once(UpstreamCall& call, bool& is_gone) {
         other_era_ = true;  // the lists are those of a server that is no longer there
         wake_live();
     }
-    auto reply = co_await send_on(lease->session(), call);
+    auto reply = co_await send_on(lease->session(), call, attempt.pass);
     note(reply, lease->session());
     co_return reply;
 }
 
-Task<Result<CallReply>> Upstream::send_on(UpstreamSession& session, UpstreamCall& call) {
+Task<Result<CallReply>> Upstream::send_on(UpstreamSession& session, UpstreamCall& call,
+                                          core::CircuitBreaker::Pass& pass) {
     if (call.spoken != nullptr) *call.spoken = session.revision();
     if (headers() == ParamHeaders::kSent && lists_ && !call.arguments.empty()) {
         const auto& tools = lists_->tools.tools;
@@ -465,10 +467,10 @@ Task<Result<CallReply>> Upstream::send_on(UpstreamSession& session, UpstreamCall
         call.request.method == "tools/call")
         reply = co_await send_again(session, call);
     if (!reply) {
-        if (is_trouble(reply.error())) breaker_.on_failure(now());
+        if (is_trouble(reply.error())) pass.failed(now());
         co_return fail(std::move(reply.error()));
     }
-    breaker_.on_success();
+    pass.succeeded();
     co_return CallReply{.reply = std::move(*reply), .era = session.era()};
 }
 

@@ -96,8 +96,14 @@ private:
     std::string last_error() const;
 
     Task<Result<void>> arrive(Deadline deadline);
-    Task<Result<CallReply>> send_once(UpstreamCall& call, bool& is_gone);
-    Task<Result<CallReply>> send_on(UpstreamSession& session, UpstreamCall& call);
+    struct Attempt {
+        core::CircuitBreaker::Pass pass;
+        /// Its session has ended, and it has certainly not run or may run twice.
+        bool is_gone = false;
+    };
+    Task<Result<CallReply>> send_once(UpstreamCall& call, Attempt& attempt);
+    Task<Result<CallReply>> send_on(UpstreamSession& session, UpstreamCall& call,
+                                    core::CircuitBreaker::Pass& pass);
     Task<Result<UpstreamReply>> send_again(UpstreamSession& session, UpstreamCall& call);
     bool needs_own_session(const std::string& principal, std::string_view login);
     std::string login_of(std::string_view principal) const;

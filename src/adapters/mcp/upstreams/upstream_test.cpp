@@ -891,6 +891,26 @@ TEST_F(McpUpstream, FiveFailuresInARowStopCallsForHalfAMinute) {
     EXPECT_TRUE(send(call()));
 }
 
+TEST_F(McpUpstream, WhatACallHadNoTimeOrRoomForNeverKeepsOthersAway) {
+    settings.connection.child.emplace();
+    ready();
+    FakeSession& session = *connector.made.at(0);
+    const auto send_often = [&](ErrorCode code) {
+        session.fail_with("tools/call", Error{.code = code, .message = "no"});
+        for (int i = 0; i < 6; ++i) EXPECT_EQ(send(call()).error().code, code) << i;
+    };
+    send_often(ErrorCode::kRateLimited);
+    send_often(ErrorCode::kTimeout);
+    session.fail_with("tools/call", Error{.code = ErrorCode::kUnavailable, .message = "it broke"});
+    for (int i = 0; i < 6; ++i) EXPECT_EQ(send(call()).error().code, ErrorCode::kUnavailable);
+    loop.advance(30s);
+    send_often(ErrorCode::kTimeout);
+    send_often(ErrorCode::kRateLimited);
+    session.answer("tools/call", R"({"content":[]})");
+    EXPECT_TRUE(send(call())) << "the first that has the time for it";
+    EXPECT_TRUE(send(call()));
+}
+
 TEST_F(McpUpstream, OneThatNobodyUsesIsStoppedAndStartedForTheNextCall) {
     settings.connection.child.emplace();
     settings.idle_stop = 90s;

@@ -63,7 +63,8 @@ RtpHost::LoopPart& RtpHost::part_here() const {
 Task<core::Outcome> RtpHost::run(core::AdmittedCall call, core::FrameSink&) {
     LoopPart& here = part_here();
     const SteadyTime now = here.loop.clock().steady_now();
-    if (!breaker_.admits(now)) {
+    auto pass = breaker_.admit(now);
+    if (!pass) {
         co_return fail(
             ErrorCode::kUnavailable,
             fmt::format("the host {} does not answer; the call was not started, call again later",
@@ -79,8 +80,8 @@ Task<core::Outcome> RtpHost::run(core::AdmittedCall call, core::FrameSink&) {
                                 .body = body,
                                 .headers = std::span(&trace, trace.value.empty() ? 0 : 1)};
     net::HttpResult answer = co_await here.calls.send(request, call.deadline());
-    if (!answer) co_return on_failure(here, call, std::move(answer.error()));
-    breaker_.on_success();
+    if (!answer) co_return on_failure(here, call, *pass, std::move(answer.error()));
+    pass->succeeded();
     const CallReply reply{.http_status = answer->status,
                           .body = answer->body,
                           .retry_after = answer->retry_after(here.loop.clock().system_now())};
@@ -93,12 +94,12 @@ Task<core::Outcome> RtpHost::run(core::AdmittedCall call, core::FrameSink&) {
 }
 
 core::Outcome RtpHost::on_failure(LoopPart& here, const core::AdmittedCall& call,
-                                  net::HttpFailure failure) {
+                                  core::CircuitBreaker::Pass& pass, net::HttpFailure failure) {
     const ErrorCode code = failure.error.code;
     const SteadyTime now = here.loop.clock().steady_now();
     // Short caller deadlines say nothing about the host: only connect timeouts count.
     if (code == ErrorCode::kUnavailable || (code == ErrorCode::kTimeout && now < call.deadline()))
-        breaker_.on_failure(now);
+        pass.failed(now);
     if (failure.written && code == ErrorCode::kTimeout)
         send_cancel(here, call.call(), CancelReason::kTimeout);
     if (failure.written && code == ErrorCode::kCancelled)
@@ -157,7 +158,9 @@ Task<Result<std::string>> RtpHost::fetch_tools(Deadline deadline) {
         .method = "GET", .target = list_target_, .content_type = {}, .body = {}, .headers = {}};
     net::HttpResult answer = co_await here.control.send(request, deadline);
     if (!answer) {
-        if (answer.error().error.code != ErrorCode::kCancelled)
+        // kRateLimited: what callers have cancelled takes all of the connections
+        const ErrorCode code = answer.error().error.code;
+        if (code != ErrorCode::kCancelled && code != ErrorCode::kRateLimited)
             breaker_.on_failure(here.loop.clock().steady_now());
         co_return fail(std::move(answer.error().error));
     }

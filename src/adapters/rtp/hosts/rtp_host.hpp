@@ -56,7 +56,7 @@ private:
     struct LoopPart;
     LoopPart& part_here() const;
     core::Outcome on_failure(LoopPart& part, const core::AdmittedCall& call,
-                             net::HttpFailure failure);
+                             core::CircuitBreaker::Pass& pass, net::HttpFailure failure);
     void send_cancel(LoopPart& part, const core::Call& call, CancelReason reason);
     static Task<void> post_cancel(LoopPart& part, std::string target, std::string body);
 
