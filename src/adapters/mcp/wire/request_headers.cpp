@@ -14,19 +14,13 @@ namespace {
 
 std::expected<void, std::string> check(std::string_view name,
                                        std::optional<std::string_view> header,
-                                       std::string_view wanted) {
+                                       std::optional<std::string_view> wanted) {
     if (!header) return std::unexpected(fmt::format("header {} is missing", name));
     const auto decoded = decode_header_value(*header);
     if (!decoded) return std::unexpected(fmt::format("header {} is malformed", name));
     if (*decoded != wanted)
         return std::unexpected(fmt::format("header {} is not what the body says", name));
     return {};
-}
-
-std::optional<std::string_view> name_in(std::string_view method,
-                                        std::optional<json::Element> params) {
-    const std::string_view member = named_param(method);
-    return member.empty() || !params ? std::nullopt : json::get_string(*params, member);
 }
 
 /// Of MCP's fields but one.
@@ -79,8 +73,9 @@ std::expected<void, std::string> check_method_header(std::optional<std::string_v
 std::expected<void, std::string> check_name_header(std::optional<std::string_view> header,
                                                    std::string_view method,
                                                    std::optional<json::Element> params) {
-    const auto name = name_in(method, params);
-    return name ? check(kNameHeader, header, *name) : std::expected<void, std::string>{};
+    const std::string_view member = named_param(method);
+    if (member.empty()) return {};
+    return check(kNameHeader, header, params ? json::get_string(*params, member) : std::nullopt);
 }
 
 }  // namespace crab::mcp

@@ -41,8 +41,7 @@ std::expected<void, std::string> check_fields_once(const PostFields& fields);
 /// same case.
 std::expected<void, std::string> check_method_header(std::optional<std::string_view> header,
                                                      std::string_view method);
-/// The same for `Mcp-Name`; methods without one ignore it, and so it is when `params` have no such
-/// string, which the method itself refuses.
+/// The same for `Mcp-Name`, which comes before what `params` lack; methods without one ignore it.
 std::expected<void, std::string> check_name_header(std::optional<std::string_view> header,
                                                    std::string_view method,
                                                    std::optional<json::Element> params);

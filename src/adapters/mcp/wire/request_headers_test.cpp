@@ -34,7 +34,11 @@ TEST(McpRequestHeaders, TheNameIsNeededWhereTheMethodHasOne) {
     EXPECT_FALSE(check("a:b", "resources/read", R"({"uri":"a:c"})"));
     EXPECT_FALSE(check("t1", "tasks/update", R"({"taskId":"t2"})"));
     EXPECT_TRUE(check(std::nullopt, "tools/list", "{}"));
-    EXPECT_TRUE(check(std::nullopt, "tools/call", "{}")) << "the method refuses its params itself";
+    EXPECT_FALSE(check(std::nullopt, "tools/call", "{}")) << "before what the params lack";
+    EXPECT_FALSE(check(std::nullopt, "tools/call", R"({"name":7})"));
+    EXPECT_FALSE(check("get_weather", "tools/call", "{}")) << "not what the body says";
+    EXPECT_FALSE(check_name_header(std::nullopt, "resources/read", std::nullopt));
+    EXPECT_TRUE(check_name_header(std::nullopt, "tools/list", std::nullopt));
 }
 
 TEST(McpRequestHeaders, AnEncodedNameIsDecoded) {
