@@ -3,6 +3,7 @@
 #include "base/task/on_cancel.hpp"
 #include "base/task/spawn.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -40,6 +41,11 @@ void PausableDeadline::go_on() {
     if (--open_ > 0) return;
     if (deadline_ != kNoDeadline) deadline_ += clock_.steady_now() - paused_at_;
     if (cut_ != nullptr) timers_.arm(*this, deadline_);
+}
+
+void PausableDeadline::end_by(Deadline deadline) {
+    deadline_ = std::min(deadline_, deadline);
+    if (cut_ != nullptr && open_ == 0) timers_.arm(*this, deadline_);
 }
 
 void PausableDeadline::on_expired() {

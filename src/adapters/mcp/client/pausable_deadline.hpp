@@ -22,6 +22,8 @@ public:
     Task<void> keep(Task<void> work);
     /// A question was asked; go_on() when it is answered. Several may be open.
     void pause();
+    /// It ends then, if not earlier.
+    void end_by(Deadline deadline);
     void go_on();
 
 private:

@@ -52,6 +52,18 @@ TEST_F(McpPausableDeadline, ItStandsStillWhileAnyQuestionIsOpen) {
     loop.advance(1h);
 }
 
+TEST_F(McpPausableDeadline, ItCanOnlyBeBroughtForward) {
+    const auto kept = loop.start(limit.keep(work()));
+    limit.end_by(loop.in(1h));
+    limit.end_by(loop.in(3s));
+    loop.advance(2s);
+    EXPECT_FALSE(kept->ended());
+    loop.advance(2s);
+    EXPECT_TRUE(kept->ended());
+    limit.end_by(loop.in(1s));  // too late, and harmless
+    loop.advance(1h);
+}
+
 TEST_F(McpPausableDeadline, ACancellationOfTheCallerIsPassedOn) {
     const auto kept = loop.start(limit.keep(work()));
     loop.cancel(*kept);

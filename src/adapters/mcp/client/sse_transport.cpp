@@ -10,7 +10,11 @@
 #include <fmt/format.h>
 
 namespace crab::mcp {
-namespace {}  // namespace
+namespace {
+
+constexpr Milliseconds kPostGrace{1'000};  // for a POST whose answer has come on the stream
+
+}  // namespace
 
 SseTransport::SseTransport(UpstreamHttp::Services services, UpstreamOptions options,
                            net::HttpUrl url)
@@ -71,16 +75,39 @@ void SseTransport::end(Error why) {
     }
 }
 
+/// The answer comes on the stream, and may come before the server has answered the POST.
 Task<void> SseTransport::run(UpstreamExchange& exchange, Deadline deadline) {
     if (end_) co_return exchange.fail(*end_);
     const auto place = running_.insert(running_.end(), &exchange);
-    const ScopeExit leave([&] { running_.erase(place); });
+    const auto post = std::make_shared<Post>(http_.loop(), exchange, deadline);
+    const ScopeExit leave([&] {
+        running_.erase(place);
+        post->exchange = nullptr;
+    });
+    tasks_.spawn("request to an MCP server", keep_post(post, deadline));
+    if (!exchange.over()) co_await exchange.waiter.wait(deadline);
+    const SteadyTime now = http_.loop().clock().steady_now();
+    // Most end it in a moment, and the connection is of use again.
+    if (exchange.reply) co_return post->limit.end_by(now + kPostGrace);
+    post->limit.end_by(now);
+    // whether the server has the request decides what its caller is told
+    co_await uninterrupted([](Wakeup& ended) -> Task<void> { co_await ended.wait(); }(post->ended));
+}
+
+Task<void> SseTransport::keep_post(std::shared_ptr<Post> post, Deadline deadline) {
+    const ScopeExit ended([&] { post->ended.wake(); });
+    co_await post->limit.keep(send_post(*post, deadline));
+}
+
+Task<void> SseTransport::send_post(Post& post, Deadline deadline) {
     UpstreamBody body(http_.options().max_reply, [](const StreamPart&) { return false; });
     UpstreamHttp::Request request{.method = "POST",
                                   .target = target_,
-                                  .body = exchange.message,
+                                  .body = post.message,
                                   .headers = {{"Accept", "application/json"}}};
     const net::HttpResult answer = co_await http_.send(std::move(request), body, deadline);
+    if (post.exchange == nullptr) co_return;
+    UpstreamExchange& exchange = *post.exchange;
     exchange.written = exchange.written || answer || answer.error().written;
     exchange.http_status = body.status();
     if (exchange.over()) co_return;
@@ -91,8 +118,7 @@ Task<void> SseTransport::run(UpstreamExchange& exchange, Deadline deadline) {
     }
     const bool timed_out = http_.loop().clock().steady_now() >= deadline;
     if (body.status() == 0 && !timed_out && answer.error().error.code != ErrorCode::kCancelled)
-        co_return exchange.fail(answer.error().error);
-    if (!exchange.over()) co_await exchange.waiter.wait(deadline);
+        exchange.fail(answer.error().error);
 }
 
 void SseTransport::send(std::string message) {

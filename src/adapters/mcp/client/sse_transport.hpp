@@ -3,11 +3,14 @@
 #include "adapters/mcp/client/upstream_http.hpp"
 #include "adapters/mcp/client/upstream_transport.hpp"
 #include "base/task/task_group.hpp"
+#include "base/task/wakeup.hpp"
 
 #include <list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace crab::mcp {
 
@@ -24,7 +27,20 @@ public:
     Task<void> close() override;
 
 private:
+    /// A request on its way, which may outlive who waits for its answer.
+    struct Post {
+        Post(net::EventLoop& loop, UpstreamExchange& whose, Deadline deadline)
+            : limit(loop.timers(), loop.clock(), deadline),
+              exchange(&whose),
+              message(std::move(whose.message)) {}
+        PausableDeadline limit;
+        UpstreamExchange* exchange;  ///< null: nobody waits any more
+        const std::string message;
+        Wakeup ended;
+    };
     Task<void> read_stream();
+    Task<void> keep_post(std::shared_ptr<Post> post, Deadline deadline);
+    Task<void> send_post(Post& post, Deadline deadline);
     bool on_part(const StreamPart& part);
     void end(Error why);
 

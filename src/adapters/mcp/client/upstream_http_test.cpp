@@ -534,6 +534,69 @@ TEST_F(McpUpstreamHttp, AServerOfTheOldestRevisionIsFoundByItsEndpoint) {
     wait((*again)->close());
 }
 
+/// Of the oldest revision; it takes a call's POST and does not answer it.
+class McpHeldPost : public McpUpstreamHttp {
+protected:
+    /// On its loop: what comes of a call on the stream, or nothing, and the stream is ended.
+    void serve(std::string result) {
+        server.answers["GET"] = [this](HttpExchange& exchange, std::string_view) -> Task<void> {
+            exchange.start_stream(200, kSse);
+            exchange.write_chunk("event: endpoint\ndata: messages\n\n");
+            Waiter end(exchange.loop().timers());
+            stream_ = &exchange;
+            end_ = &end;
+            const bool ended = co_await end.wait(kNoDeadline) == WaitEnd::kWoken;
+            stream_ = nullptr;
+            if (ended) exchange.end_stream();
+        };
+        server.answers["initialize"] = [this](HttpExchange& exchange,
+                                              std::string_view id) -> Task<void> {
+            exchange.respond(202, "text/plain", "");
+            stream_->write_chunk(
+                event_of(result_of(id, R"({"protocolVersion":"2024-11-05","capabilities":{}})")));
+            co_return;
+        };
+        server.answers["tools/call"] = [this, result](HttpExchange& exchange,
+                                                      std::string_view id) -> Task<void> {
+            if (result.empty())
+                end_->wake();
+            else
+                stream_->write_chunk(event_of(result_of(id, result)));
+            Waiter for_ever(exchange.loop().timers());
+            co_await for_ever.wait(kNoDeadline);
+        };
+        UpstreamOptions sse = options();
+        sse.era = UpstreamOptions::EraChoice::kSse;
+        connect(std::move(sse));
+    }
+    /// Of a call without a deadline.
+    std::string outcome_in_time() {
+        UpstreamRequest request = call("x");
+        request.deadline = kNoDeadline;
+        auto reply = begin(session->request(std::move(request)));
+        if (reply.wait_for(std::chrono::milliseconds(net::test::kPatienceMs)) !=
+            std::future_status::ready)
+            return "it waits for the POST";
+        const auto ended = reply.get();
+        return ended ? ended->value_or("rpc") : std::string(token_of(ended.error().code));
+    }
+
+private:
+    HttpExchange* stream_ = nullptr;
+    Waiter* end_ = nullptr;
+};
+
+TEST_F(McpHeldPost, DoesNotHoldTheCallNorTheConnections) {
+    serve(R"({"sse":1})");
+    for (int i = 0; i < 70; ++i)  // more than there are connections
+        ASSERT_EQ(outcome_in_time(), R"({"sse":1})") << i;
+}
+
+TEST_F(McpHeldPost, EndsWithTheStreamAndMayHaveRun) {
+    serve("");
+    EXPECT_EQ(outcome_in_time(), "OUTCOME_UNKNOWN");
+}
+
 TEST_F(McpUpstreamHttp, AnEndpointOnAnotherServerIsRefused) {
     server.answers["GET"] = stream_answer(
         [](std::string_view) { return "event: endpoint\ndata: http://127.0.0.2:1/m\n\n"; }, false);
