@@ -1648,8 +1648,14 @@ class Mcp(CliTest):
         self.assertEqual(self.crab("mcp", "add", "hub", "https://other.example").returncode, 1)
         self.good("mcp", "add", "hub", "https://other.example", "--replace")
         self.assertIn("other.example", self.good("mcp", "list"))
+        self.good("mcp", "add", "hub", "HTTPS://Upper.example/mcp", "--replace")
+        self.assertIn("Upper.example", self.good("mcp", "list"))
         for wrong in (("A", "https://x"), ("x", "npx -y thing"), ("x", "--env", "NONE_SET", "y")):
             self.assertEqual(self.crab("mcp", "add", *wrong).returncode, 2, wrong)
+        for wrong in ("javascript:alert(1)", "FTP://h/mcp", "/bin/sh;x"):
+            refused = self.crab("mcp", "add", "x", wrong)
+            self.assertEqual(refused.returncode, 2, wrong)
+            self.assertRegex(refused.stderr, "https://|use args")
         unseen = self.crab("mcp", "approve", "hub")
         self.assertEqual(unseen.returncode, 1, unseen.stderr)
         self.assertIn("crab mcp diff hub", unseen.stderr)

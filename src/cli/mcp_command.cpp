@@ -1,3 +1,4 @@
+#include "base/ascii.hpp"
 #include "cli/admin_client.hpp"
 #include "cli/commands.hpp"
 #include "cli/mcp_shown.hpp"
@@ -86,7 +87,8 @@ Result<json::Value> headers_of(const std::vector<std::string>& given) {
 }
 
 bool is_url(std::string_view text) {
-    return text.starts_with("http://") || text.starts_with("https://");
+    return equals_lower(text.substr(0, 7), "http://") ||
+           equals_lower(text.substr(0, 8), "https://");
 }
 
 json::Value sandbox_of(const McpAdd& options) {

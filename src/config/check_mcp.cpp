@@ -107,24 +107,49 @@ void check_words(const McpServerOptions& server, const std::string& at, Rules& r
     }
 }
 
+bool starts_with_lower(std::string_view text, std::string_view lower) {
+    return equals_lower(text.substr(0, lower.size()), lower);
+}
+
+/// `javascript:` and the like, which no program is called.
+bool has_scheme(std::string_view word) {
+    const std::string_view scheme = word.substr(0, word.find(':'));
+    const auto fits = [](char c) {
+        return is_digit(c) || (to_lower(c) >= 'a' && to_lower(c) <= 'z') || c == '+' || c == '-' ||
+               c == '.';
+    };
+    return scheme.size() > 1 && scheme.size() < word.size() && !is_digit(scheme[0]) &&
+           scheme[0] != '.' && scheme[0] != '-' && std::ranges::all_of(scheme, fits);
+}
+
+void check_command(std::string_view command, const std::string& at, Rules& rules) {
+    // Whoever writes `sh -c` into one line means arguments; nothing here would take it apart.
+    // Folders have names with blanks, though.
+    const bool is_path = command.starts_with('/');
+    rules.expect(command.find_first_of("|&;<>$`\"'\t\r\n") == std::string_view::npos &&
+                     (is_path || !command.contains(' ')),
+                 at, "is the program only, which no shell reads; use args");
+    rules.expect(!has_scheme(command), at,
+                 "is a program, and this is a URL; servers have URLs that begin with https:// or "
+                 "http://, under url");
+}
+
 void check_server(const McpServerOptions& server, const std::string& at, Rules& rules) {
     rules.expect(server.command.empty() != server.url.empty(), at,
                  "needs one of the keys command and url");
-    // Whoever writes `sh -c` into one line means arguments; nothing here would take it apart.
-    rules.expect(server.command.find_first_of(" |&;<>$`\"'\n") == std::string::npos ||
-                     server.command.starts_with('/'),
-                 at + "/command", "is the program only, which no shell reads; use args");
+    check_command(server.command, at + "/command", rules);
     check_words(server, at, rules);
     const bool runs = server.url.empty();
     rules.expect(runs || (server.args.empty() && server.env.empty() && server.cwd.empty() &&
                           !server.sandbox && !server.interactive),
                  at, "args, env, cwd, sandbox and interactive are only for a command");
     rules.expect(!runs || server.auth == McpAuthOptions{}, at + "/auth", "is only for a url");
-    rules.expect(server.tls == McpTlsOptions{} || server.url.starts_with("https://"), at + "/tls",
-                 "is only for a url that begins with https://");
+    rules.expect(server.tls == McpTlsOptions{} || starts_with_lower(server.url, "https://"),
+                 at + "/tls", "is only for a url that begins with https://");
     rules.expect(server.tls.cert.empty() == server.tls.key.empty(), at + "/tls",
                  "needs cert and key together");
-    rules.expect(runs || server.url.starts_with("https://") || server.url.starts_with("http://"),
+    rules.expect(runs || starts_with_lower(server.url, "https://") ||
+                     starts_with_lower(server.url, "http://"),
                  at + "/url", "has to begin with https:// or http://");
     rules.expect(
         runs || net::HttpUrl::parse(server.url.substr(0, server.url.find('#'))), at + "/url",
