@@ -93,7 +93,25 @@ private:
     }
     const std::string* take_text(std::string_view name) {
         const Value* const member = take(name);
-        return member != nullptr ? member->as_string() : nullptr;
+        return is_form(name, member, member != nullptr && member->as_string(), "text")
+                   ? member->as_string()
+                   : nullptr;
+    }
+    const Value* take_list(std::string_view name) {
+        const Value* const member = take(name);
+        return is_form(name, member, member != nullptr && member->is_array(), "list") ? member
+                                                                                      : nullptr;
+    }
+    const Value* take_table(std::string_view name) {
+        const Value* const member = take(name);
+        return is_form(name, member, member != nullptr && member->is_object(), "object") ? member
+                                                                                         : nullptr;
+    }
+    /// Clients differ in what they make of a member in another form; here it is left out.
+    bool is_form(std::string_view name, const Value* member, bool is_it, std::string_view form) {
+        if (!is_it && member != nullptr && !member->is_null())
+            note(fmt::format("{} is not taken over: it is no {}", name, form));
+        return is_it;
     }
     void note(std::string text) { notes_.push_back(std::move(text)); }
 
@@ -217,7 +235,6 @@ private:
     }
     Value texts(const Value& list) {
         Value out = Value::array();
-        if (list.as_array() == nullptr) return out;
         for (const Value& one : *list.as_array()) {
             const std::string text = one.as_string() ? *one.as_string() : one.dump();
             if (auto value = resolved(text)) out.push_back(std::move(*value));
@@ -227,7 +244,7 @@ private:
     }
     /// Entries of a mapping of texts go to `out`.
     void add_table(const Value* table, Value& out) {
-        if (table == nullptr || table->as_object() == nullptr) return;
+        if (table == nullptr) return;
         for (const auto& [name, value] : *table->as_object()) {
             if (value.is_null()) continue;
             const std::string text = value.as_string() ? *value.as_string() : value.dump();
@@ -238,19 +255,22 @@ private:
 
     void start() {
         const Value* const command = take("command");
-        const Value* args = take("args");
+        const Value* args = take_list("args");
         if (command == nullptr) return;
         if (const auto* const argv = command->as_array(); argv != nullptr && !argv->empty()) {
             set_text("command", (*argv)[0].as_string());
             args_ = texts(Value::array({argv->begin() + 1, argv->end()}));
         } else if (command->is_object()) {
             set_text("command", command->find_string("path"));
-            if (command->find("args") != nullptr) args = command->find("args");
-            add_table(command->find("env"), env_);
+            const Value *const own = command->find("args"), *const env = command->find("env");
+            if (is_form("args", own, own != nullptr && own->is_array(), "list")) args = own;
+            if (is_form("env", env, env != nullptr && env->is_object(), "object"))
+                add_table(env, env_);
         } else {
             set_text("command", command->as_string());
+            is_form("command", command, command->as_string() != nullptr, "text");
         }
-        if (args != nullptr && args->as_array() != nullptr && args_.is_null()) args_ = texts(*args);
+        if (args != nullptr && args_.is_null()) args_ = texts(*args);
         if (args_.is_array() && !args_.as_array()->empty()) to_.set("args", std::move(args_));
         if (const std::string* const cwd = take_text("cwd")) {
             set_text("cwd", cwd);
@@ -272,9 +292,9 @@ private:
         const std::string* const type = take_text("type");
         if (type != nullptr && *type == "sse" && to_.find("url") != nullptr) to_.set("era", "sse");
         Value headers = Value::object();
-        add_table(take("headers"), headers);
-        add_table(take("http_headers"), headers);
-        if (const Value* const names = take("env_http_headers"); names && names->as_object()) {
+        add_table(take_table("headers"), headers);
+        add_table(take_table("http_headers"), headers);
+        if (const Value* const names = take_table("env_http_headers"); names != nullptr) {
             for (const auto& [header, variable] : *names->as_object()) {
                 if (variable.as_string() == nullptr) continue;
                 if (auto value = this->variable(*variable.as_string())) headers.set(header, *value);
@@ -290,15 +310,15 @@ private:
     }
     void environment() {
         if (const std::string* const file = take_text("envFile")) add_env_file(*file);
-        add_table(take("env"), env_);
-        add_table(take("environment"), env_);
-        add_variables(take("env_vars"));
+        add_table(take_table("env"), env_);
+        add_table(take_table("environment"), env_);
+        add_variables(take_list("env_vars"));
         if (!env_.as_object()->empty() && to_.find("command") != nullptr)
             to_.set("env", std::move(env_));
     }
     /// Codex's own that it hands on: names, or {name, source}.
     void add_variables(const Value* names) {
-        if (names == nullptr || names->as_array() == nullptr) return;
+        if (names == nullptr) return;
         for (const Value& one : *names->as_array()) {
             const std::string* const source = one.find_string("source");
             const std::string* const name =
@@ -358,9 +378,8 @@ private:
              {std::pair("includeTools", "allow"), std::pair("enabled_tools", "allow"),
               std::pair("excludeTools", "deny"), std::pair("disabled_tools", "deny"),
               std::pair("disabledTools", "deny")}) {
-            const Value* const list = take(from);
-            if (list != nullptr && list->as_array() != nullptr && !list->as_array()->empty())
-                tools.set(to, literals(*list));
+            const Value* const list = take_list(from);
+            if (list != nullptr && !list->as_array()->empty()) tools.set(to, literals(*list));
         }
         if (!tools.as_object()->empty()) to_.set("tools", std::move(tools));
         const Value* const disabled = take("disabled");

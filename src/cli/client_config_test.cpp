@@ -306,6 +306,28 @@ TEST_F(ClientConfig, AFileOfWindowsBeginsWithAMarkAndErrorsAreOfItsForm) {
     EXPECT_THAT(broken.error().message, HasSubstr("JSON"));
 }
 
+TEST_F(ClientConfig, WhatIsInAnotherFormIsLeftOutWithANote) {
+    const auto notes = [&](const std::string& members) {
+        const auto servers =
+            read_client_file(ClientKind::kCursor,
+                             R"({"mcpServers":{"a":{"command":"x",)" + members + "}}}", context());
+        EXPECT_TRUE(servers) << members;
+        return servers->front().notes;
+    };
+    EXPECT_THAT(notes(R"("args":"-y thing","env":["A=b"])"),
+                ElementsAre("args is not taken over: it is no list",
+                            "env is not taken over: it is no object"));
+    EXPECT_THAT(notes(R"("cwd":7,"includeTools":"one")"),
+                ElementsAre("cwd is not taken over: it is no text",
+                            "includeTools is not taken over: it is no list"));
+    EXPECT_THAT(notes(R"("args":null,"env":null)"), IsEmpty());
+    const auto zed = read_client_file(
+        ClientKind::kZed,
+        R"({"context_servers":{"a":{"command":{"path":"x","args":"y","env":[]}}}})", context());
+    EXPECT_THAT(zed->front().notes, ElementsAre("args is not taken over: it is no list",
+                                                "env is not taken over: it is no object"));
+}
+
 TEST(TomlReader, DepthAndMembersHaveALimit) {
     std::string deep = "a", wide = "[t]\n";
     for (int i = 0; i < 100'000; ++i) {
