@@ -83,6 +83,35 @@ const calls = {
   ],
 };
 
+const TOOLS = 100_214;
+
+function tool(index: number) {
+  const held = index % 7 === 3;
+  const name = index === 1 ? "photo\u202egpj.exe<img src=x onerror=alert(1)>" : `tool_${index}`;
+  return {
+    name,
+    qualified_name: `laptop.${name}`,
+    source: index % 2 ? "device/phone" : "device/laptop",
+    brief: "What a filesystem has and what of it is free. ".repeat(1 + (index % 5)),
+    effects: index % 3 ? "reads" : "writes",
+    state: held ? "held_back" : "ready",
+    tokens: 100 + (index % 900),
+    ...(held && { reason: "new: waits for an operator" }),
+  };
+}
+
+function tools(query: string) {
+  const asked = new URLSearchParams(query);
+  const offset = Number(asked.get("offset"));
+  const all = Array.from({ length: TOOLS }, (_, index) => tool(index)).filter(
+    ({ name, source, state }) =>
+      name.includes(asked.get("q") ?? "") &&
+      source.includes(asked.get("source") ?? "") &&
+      state.includes(asked.get("state") ?? ""),
+  );
+  return { generation: 1, total: all.length, tools: all.slice(offset, offset + 200) };
+}
+
 const routes: Record<string, unknown> = {
   "GET /api/v1/admin/status": status,
   "GET /api/v1/admin/calls": calls,
@@ -92,10 +121,11 @@ const routes: Record<string, unknown> = {
 };
 
 function answer(request: IncomingMessage, response: ServerResponse, next: () => void): void {
-  const path = (request.url ?? "").split("?")[0] ?? "";
+  const [path = "", query = ""] = (request.url ?? "").split("?");
   const signing = path === "/session" && request.method === "POST";
   if (!path.startsWith("/api/") && path !== "/session") return next();
-  const known = routes[`${request.method} ${path}`];
+  const known =
+    path === "/api/v1/admin/tools" ? tools(query) : routes[`${request.method} ${path}`];
   const signedIn = signing || request.headers["crab-console-key"] === KEY;
   response.statusCode = !signedIn ? 401 : known === undefined ? 404 : 200;
   response.setHeader("content-type", "application/json");

@@ -8,6 +8,7 @@ import { api, who } from "./store";
 
 const PAGES = [
   { page: "", name: "Overview" },
+  { page: "tools", name: "Tools" },
   { page: "calls", name: "Calls" },
 ];
 
@@ -32,7 +33,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
           {PAGES.map(({ page, name }) => (
             <Link
               key={page}
-              to={{ page, filter: "", call: "" }}
+              to={{ page, filter: "", call: "", q: "", source: "", state: "" }}
               current={(place.value.get("page") ?? "") === page}
             >
               {name}

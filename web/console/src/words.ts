@@ -1,3 +1,5 @@
+import { cut } from "@crab/web-shared/visible";
+
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
@@ -22,3 +24,9 @@ export const clock = (time: string): string => {
   const at = new Date(time);
   return Number.isNaN(at.getTime()) ? time : at.toLocaleTimeString("en-GB");
 };
+
+const MOST_OF_A_NAME = 120;
+
+/** A name where no second button can unfold the rest: in a button, in a row of fixed height. */
+export const shortName = (name: string): string =>
+  name.length > MOST_OF_A_NAME ? `${cut(name, MOST_OF_A_NAME)}…` : name;

@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 
 import { SafeText } from "@crab/web-shared/safe-text";
-import { cut, visible } from "@crab/web-shared/visible";
+import { visible } from "@crab/web-shared/visible";
 
 import type { ApiError } from "../api";
 import { filtered, parseFilter, without } from "../call-filter";
@@ -9,16 +9,11 @@ import { go, place } from "../place";
 import { Poll } from "../poll";
 import { api, who } from "../store";
 import type { CallList, CallRecord, RunningCall } from "../store";
-import { clock, count, duration, span } from "../words";
+import { clock, count, duration, shortName, span } from "../words";
 import { CallDetail } from "./call-detail";
 
 const CALLS_EVERY_MS = 1_000;
 const MOST_ROWS = 200;
-const MOST_OF_A_NAME = 120;
-
-/** A name inside a button, where no second button can unfold the rest. */
-const shortName = (name: string): string =>
-  name.length > MOST_OF_A_NAME ? `${cut(name, MOST_OF_A_NAME)}…` : name;
 
 /** A call that runs, and the way to end it. */
 function RunningRow({ call }: { readonly call: RunningCall }) {
