@@ -22,13 +22,16 @@ Result<void> AuthorizeStage::arrive(CallInProgress& progress) {
         return fail(ErrorCode::kUnavailable,
                     "the audit log cannot take more records now; call again in a moment");
     }
-    if (progress.rules->callers_are_gateways) call.acts_for_agent = true;
-    if (auto settled = settle_agent(call, principal, *progress.rules->policy); !settled)
-        return settled;
+    if (auto settled = settle(progress); !settled) return settled;
     if (loop_.shared.early_cancels.take(call.tenant, principal.id, call.id,
                                         call.timeline.started()))
         return fail(ErrorCode::kCancelled, "the call was cancelled before it came");
     return {};
+}
+
+Result<void> AuthorizeStage::settle(CallInProgress& progress) {
+    if (progress.rules->callers_are_gateways) progress.call().acts_for_agent = true;
+    return settle_agent(progress.call(), *progress.principal, *progress.rules->policy);
 }
 
 Result<AuthorizedCall> AuthorizeStage::pass(AuthenticatedCall authenticated,

@@ -12,6 +12,8 @@ public:
     /// Runs first: whether the gateway can accept a call now, and for which agent it is. Errors:
     /// kUnavailable, kCancelled when the cancel arrived before the call, kInvalidArgs.
     Result<void> arrive(CallInProgress& progress);
+    /// The part of arrive() that leaves no trace: for which agent it is. Errors: kInvalidArgs.
+    static Result<void> settle(CallInProgress& progress);
     /// Errors: those of the registry; kForbidden, kInvalidArgs. `facts.tool` is null when the name
     /// did not resolve.
     Result<AuthorizedCall> pass(AuthenticatedCall authenticated, CallInProgress& progress);

@@ -41,7 +41,9 @@ Error wrong_type(const Tool& tool, std::string_view type) {
         .error();
 }
 
-Result<void> check(const Tool& tool, CallInProgress& progress) {
+}  // namespace
+
+Result<void> ValidateStage::check(const Tool& tool, CallInProgress& progress) {
     const auto args = progress.args.read();
     if (!args) return fail(args.error());
     if (const std::string_view type = progress.call().body_type; !type.empty()) {
@@ -59,8 +61,6 @@ Result<void> check(const Tool& tool, CallInProgress& progress) {
     if (!decided) return fail(std::move(decided.error()));
     return {};
 }
-
-}  // namespace
 
 Reached<ValidatedCall> ValidateStage::pass(HookedCall hooked, CallInProgress& progress) {
     const Tool& tool = hooked.authorized().tool();

@@ -11,6 +11,8 @@ public:
     /// Ends with kInvalidArgs, whose details name each pointer and rule, and with the errors of
     /// bind_policy().
     static Reached<ValidatedCall> pass(HookedCall hooked, CallInProgress& progress);
+    /// The arguments only; without nulls that the tool has dropped they are authorized again.
+    static Result<void> check(const Tool& tool, CallInProgress& progress);
 };
 
 }  // namespace crab::core
