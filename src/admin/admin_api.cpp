@@ -41,49 +41,6 @@ void append_running(json::Writer& writer, const core::RunningCallInfo& call) {
         .end_object();
 }
 
-void append_claim(json::Writer& writer, std::string_view name, const std::optional<bool>& claim) {
-    if (claim) writer.key(name).boolean(*claim);
-}
-
-void append_tool(json::Writer& writer, const std::string& name, const core::Tool& tool) {
-    const core::ToolSpec& spec = tool.spec;
-    writer.begin_object().key("name").string(name).key("qualified_name").string(tool.unique_name);
-    writer.key("description").string(spec.description);
-    if (!spec.title.empty()) writer.key("title").string(spec.title);
-    writer.key("source_kind")
-        .string(core::name_of(tool.source.kind))
-        .key("source")
-        .string(tool.source.name);
-    if (!tool.source.owner.empty()) writer.key("owner").string(tool.source.owner);
-    writer.key("input_schema").raw(spec.input_schema);
-    if (!spec.output_schema.empty()) writer.key("output_schema").raw(spec.output_schema);
-    writer.key("timeout_ms_default")
-        .integer(spec.default_timeout.count())
-        .key("timeout_ms_max")
-        .integer(spec.max_timeout.count());
-    if (spec.max_concurrency) writer.key("max_concurrency").unsigned_integer(*spec.max_concurrency);
-    if (tool.gate)
-        writer.key("running")
-            .unsigned_integer(tool.gate->running())
-            .key("waiting")
-            .unsigned_integer(tool.gate->waiting());
-    writer.key("idempotent")
-        .boolean(spec.idempotent)
-        .key("side_effects")
-        .boolean(spec.may_have_effects());
-    writer.key("effects").string(core::name_of(spec.effects()));
-    const core::Annotations& claims = spec.annotations;
-    if (claims.read_only || claims.destructive || claims.idempotent || claims.open_world) {
-        writer.key("annotations").begin_object();
-        append_claim(writer, "read_only", claims.read_only);
-        append_claim(writer, "destructive", claims.destructive);
-        append_claim(writer, "idempotent", claims.idempotent);
-        append_claim(writer, "open_world", claims.open_world);
-        writer.key("trusted").boolean(claims.trusted).end_object();
-    }
-    writer.end_object();
-}
-
 void append_reach(json::Writer& writer, const Gateway::Reach& reach) {
     if (!reach.url.empty())
         writer.key("gateway").string(reach.url).key("only_here").boolean(reach.only_here);
@@ -114,10 +71,6 @@ void AdminApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
 }
 
 void AdminApi::add_call_routes(net::Routes<core::PrincipalRef>& routes) {
-    routes.add({.path = "/v1/admin/tools",
-                .summary = "All tools, with what is known of them",
-                .answers = {{200, "admin_tool_list"}}},
-               [this](const Request& request) { tools(request.exchange, *request.principal); });
     routes.add({.path = "/v1/admin/calls",
                 .summary = "Calls that run, and the latest that have ended",
                 .query = {{"limit", "how many of these; at most 1000"}},
@@ -182,16 +135,6 @@ Task<void> AdminApi::reload(net::HttpExchange& exchange) {
     } else {
         exchange.respond_error(reloaded.error());
     }
-}
-
-void AdminApi::tools(net::HttpExchange& exchange, const core::Principal& principal) {
-    std::string& out = exchange.begin_response(200, net::kJsonType);
-    json::Writer writer(out);
-    writer.begin_object().key("tools").begin_array();
-    for (const auto& [name, tool] : services_.pipeline.list(principal))
-        append_tool(writer, name, *tool);
-    writer.end_array().end_object();
-    exchange.finish_response();
 }
 
 Task<void> AdminApi::calls(net::HttpExchange& exchange) {

@@ -3,7 +3,7 @@
 #include "admin/presence.hpp"
 #include "core/audit/audit_log.hpp"
 #include "core/audit/metrics.hpp"
-#include "core/pipeline/pipeline.hpp"
+#include "core/call/running_calls.hpp"
 #include "json/parser.hpp"
 #include "net/http/routes.hpp"
 #include "trust/pairing_codes.hpp"
@@ -46,12 +46,11 @@ struct Gateway {
     SteadyTime started;
 };
 
-/// `/metrics` and the routes below `/v1/admin/` for calls, devices and the gateway itself. One, on
-/// the admin socket's event loop.
+/// `/metrics` and the routes below `/v1/admin/` for calls, devices and the gateway itself; for
+/// tools see ToolsApi. One, on the admin socket's event loop.
 class AdminApi {
 public:
     struct Services {
-        core::Pipeline& pipeline;
         core::AuditLog& audit;
         core::MetricsPage& metrics;
         trust::Tokens& tokens;
@@ -68,7 +67,6 @@ private:
 
     void add_call_routes(net::Routes<core::PrincipalRef>& routes);
     void add_device_routes(net::Routes<core::PrincipalRef>& routes);
-    void tools(net::HttpExchange& exchange, const core::Principal& principal);
     Task<void> calls(net::HttpExchange& exchange);
     Task<void> call(net::HttpExchange& exchange, std::string id);
     void cancel(net::HttpExchange& exchange, const core::Principal& principal, std::string id);

@@ -14,6 +14,20 @@ void CommandLine::tools() {
     show->add_option("tool", show_options->tool, "Name of the tool")->type_name("TOOL")->required();
     remote(show, show_options->target);
     choose_output(show, show_options->output);
+    auto [check, check_options] =
+        leaf<ToolsCheck>(parent, "check", "Tell what would become of a call, without running it",
+                         "  crab tools check sms.send '{\"to\":\"+4930123\"}'\n"
+                         "  crab tools check sms.send @args.json --as caller/ci");
+    check->add_option("tool", check_options->tool, "Name of the tool")
+        ->type_name("TOOL")
+        ->required();
+    check
+        ->add_option("arguments", check_options->args,
+                     "Arguments: a JSON object, @FILE, or - for standard input")
+        ->type_name("JSON");
+    check->add_option("--as", check_options->as, "Who would call, such as caller/ci (default: you)")
+        ->type_name("PRINCIPAL");
+    asks(check, *check_options);
     auto [cost, cost_options] = leaf<ToolsCost>(
         parent, "cost", "Show how many tokens each tool costs a model, and what it would be given",
         "  crab tools cost\n  crab tools cost --agent butler\n"

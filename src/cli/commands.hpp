@@ -61,6 +61,13 @@ struct ToolsShow {
     std::string tool;
     Output output = Output::kText;
 };
+struct ToolsCheck {
+    Target target;
+    std::string tool;
+    std::string args;  ///< JSON, `@file` or `-`; empty: none
+    std::string as;  ///< empty: who asks
+    Output output = Output::kText;
+};
 struct CallTool {
     Target target;
     std::string tool;
@@ -434,22 +441,25 @@ struct McpServe {
     std::string scope;
 };
 
-using Command = std::variant<
-    GatewayRun, GatewayCheck, RunHost, ToolsList, ToolsShow, ToolsCost, CallTool, AgentsList,
-    AgentsShow, Chat, CallsList, CallsShow, CallsCancel, EventsTail, EventsForward, Explain,
-    DevicesList, DevicesPair, DevicesApprove, DevicesRevoke, PairRemote, PairTest, PeersList,
-    PeersShow, PeersRenew, PeersRevoke, PeersSetStatus, PeersIdentity, LeasesList, LeasesRevoke,
-    ArtifactsList, ArtifactsGet, ArtifactsDelete, ApprovalsList, ApprovalsShow, ApprovalsDecide,
-    ApprovalsWatch, ApprovalsRemembered, ApprovalsForget, PolicyTest, WorktreeBind, WorktreeStatus,
-    Device, BridgeRun, BridgeList, BridgeStatusShow, BridgeEnable, BridgeCall, TlsInit, Doctor,
-    McpStatus, McpAdd, McpRemove, McpDiff, McpApprove, McpLogin, McpLogout, McpImport, McpExport,
-    McpServe, AuditVerify, AuditExport, Backup, Completion, SchemaCheck, SchemaSuite, Help>;
+using Command =
+    std::variant<GatewayRun, GatewayCheck, RunHost, ToolsList, ToolsShow, ToolsCheck, ToolsCost,
+                 CallTool, AgentsList, AgentsShow, Chat, CallsList, CallsShow, CallsCancel,
+                 EventsTail, EventsForward, Explain, DevicesList, DevicesPair, DevicesApprove,
+                 DevicesRevoke, PairRemote, PairTest, PeersList, PeersShow, PeersRenew, PeersRevoke,
+                 PeersSetStatus, PeersIdentity, LeasesList, LeasesRevoke, ArtifactsList,
+                 ArtifactsGet, ArtifactsDelete, ApprovalsList, ApprovalsShow, ApprovalsDecide,
+                 ApprovalsWatch, ApprovalsRemembered, ApprovalsForget, PolicyTest, WorktreeBind,
+                 WorktreeStatus, Device, BridgeRun, BridgeList, BridgeStatusShow, BridgeEnable,
+                 BridgeCall, TlsInit, Doctor, McpStatus, McpAdd, McpRemove, McpDiff, McpApprove,
+                 McpLogin, McpLogout, McpImport, McpExport, McpServe, AuditVerify, AuditExport,
+                 Backup, Completion, SchemaCheck, SchemaSuite, Help>;
 
 int run(const GatewayRun& options, const GatewayProgram& gateway);
 int run(const GatewayCheck& options, const GatewayProgram& gateway);
 int run(const RunHost& options);
 int run(const ToolsList& options);
 int run(const ToolsShow& options);
+int run(const ToolsCheck& options);
 int run(const ToolsCost& options);
 int run(const CallTool& options);
 int run(const AgentsList& options);

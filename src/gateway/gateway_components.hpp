@@ -176,6 +176,7 @@ public:
                                                .credentials = credentials,
                                                .ledger = ledger,
                                                .audit = audit,
+                                               .rules = rules,
                                                .approvals = approvals,
                                                .calls = calls,
                                                .devices = devices,

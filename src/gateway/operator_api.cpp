@@ -14,18 +14,40 @@ std::span<const ConfigKey> OperatorApi::keys() const {
 
 Result<void> OperatorApi::start() {
     api_ = std::make_unique<admin::AdminApi>(
-        admin::AdminApi::Services{.pipeline = uses_.calls.first().pipeline,
-                                  .audit = uses_.audit.log(),
+        admin::AdminApi::Services{.audit = uses_.audit.log(),
                                   .metrics = uses_.context.metrics,
                                   .tokens = uses_.credentials.tokens(),
                                   .codes = uses_.credentials.codes(),
                                   .pool = uses_.workers.pool()},
         view());
+    start_tools();
     return {};
 }
 
+void OperatorApi::start_tools() {
+    CallPath::LoopPart& part = uses_.calls.first();
+    checks_ = std::make_unique<core::CallCheck>(
+        core::CallServices{.clock = uses_.context.clock,
+                           .registry = uses_.context.registry,
+                           .rules = uses_.rules.rules(),
+                           .ledger = uses_.ledger.ledger(),
+                           .early_cancels = uses_.ledger.early_cancels(),
+                           .audit = uses_.audit.log()},
+        part.loop.executor(), part.loop.timers(), part.loop.ids());
+    admin::Gateway seen = view();
+    tools_ = std::make_unique<admin::ToolsApi>(
+        admin::ToolsApi::Services{.sources = {.pipeline = part.pipeline,
+                                              .presence = std::move(seen.presence),
+                                              .waiting_tools = std::move(seen.waiting_tools)},
+                                  .checks = *checks_,
+                                  .tokens = uses_.credentials.tokens(),
+                                  .clock = uses_.context.clock});
+}
+
 void OperatorApi::add_routes(const ListenerRoutes& table) {
-    if (table.kind == ListenerKind::kAdmin) api_->add_routes(table.routes);
+    if (table.kind != ListenerKind::kAdmin) return;
+    api_->add_routes(table.routes);
+    tools_->add_routes(table.routes);
 }
 
 std::vector<admin::Presence> OperatorApi::presence() {

@@ -1,8 +1,10 @@
 #pragma once
 
 #include "admin/admin_api.hpp"
+#include "admin/tools_api.hpp"
 #include "gateway/call_approvals.hpp"
 #include "gateway/credentials.hpp"
+#include "gateway/current_rules.hpp"
 #include "gateway/device_fronts.hpp"
 #include "gateway/gateway_context.hpp"
 #include "gateway/public_listener.hpp"
@@ -26,6 +28,7 @@ public:
         Credentials& credentials;
         CallLedger& ledger;
         AuditTrail& audit;
+        CurrentRules& rules;
         CallApprovals& approvals;
         CallPath& calls;
         DeviceFronts& devices;
@@ -41,11 +44,14 @@ public:
 
 private:
     admin::Gateway view();
+    void start_tools();
     void fill_addresses(admin::Gateway& view);
     std::vector<admin::Presence> presence();
 
     const Uses uses_;
     std::unique_ptr<admin::AdminApi> api_;
+    std::unique_ptr<core::CallCheck> checks_;  ///< on the first loop
+    std::unique_ptr<admin::ToolsApi> tools_;
 };
 
 }  // namespace crab::gateway

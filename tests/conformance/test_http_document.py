@@ -248,6 +248,13 @@ class HttpDocumentTest(PeerListenerCase):
         question = {"as": "caller/ci", "action": "tools.call:x"}
         self.admin.good("GET", f"/v1/admin/policy?{urlencode(question)}")
         self.admin.ask("GET", "/v1/admin/policy")
+        self.admin.good("GET", "/v1/admin/tools?view=brief&limit=2")
+        self.admin.ask("GET", "/v1/admin/tools?view=odd")
+        self.admin.good("GET", "/v1/admin/tools/list_devices")
+        self.admin.ask("GET", "/v1/admin/tools/nothing")
+        self.admin.good("POST", "/v1/admin/tools/check", {"tool": "list_devices", "args": {"x": 1}})
+        self.admin.good("POST", "/v1/admin/tools/check", {"tool": "nothing"})
+        self.admin.ask("POST", "/v1/admin/tools/check", {})
 
     def drive_devices(self) -> None:
         token = self.new_token("walker")
