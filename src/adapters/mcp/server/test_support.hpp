@@ -244,6 +244,7 @@ protected:
                 pipeline.reset();
                 return 0;
             });
+            test_.task_pool.settle();  // it wakes waiters on this loop
         }
         Listener listener;
         net::test::ServerThread server;
