@@ -1,6 +1,7 @@
 """What the pages point to exists: files behind links, and paths and modules that ARCHITECTURE.md
 names."""
 import fnmatch
+import itertools
 import json
 import re
 import subprocess
@@ -9,6 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 TOP = {"src", "include", "docs", "spec", "scripts", "tests", "bench", "examples", "deploy", "cmake"}
+NO_PATHS = {"agent/butler", "docs/protocols/P.md"}  # a principal; any page
 
 
 def pages() -> list[Path]:
@@ -16,6 +18,30 @@ def pages() -> list[Path]:
     for name in sorted(TOP):
         found += (ROOT / name).rglob("*.md")
     return found
+
+
+def known_paths() -> set[str]:
+    """Files of the tree and their folders, from the root; those of C++ without their ending too."""
+    known = set()
+    for name in sorted(TOP | {"web", "clients"}):
+        for file in (ROOT / name).rglob("*"):
+            if "node_modules" not in file.parts:
+                path = file.relative_to(ROOT).as_posix()
+                known |= {path, re.sub(r"\.(hpp|cpp)$", "", path)}
+    return known
+
+
+def choices(token: str) -> list[str]:
+    """`a/{b,c}/` as `a/b` and `a/c`."""
+    parts = [part.split(",") for part in re.split(r"[{}]", token)]
+    paths = ("".join(choice) for choice in itertools.product(*parts))
+    return [path.removesuffix("/.").removesuffix(".*").rstrip("/") for path in paths]
+
+
+def exists(path: str, known: set[str]) -> bool:
+    if "*" in path:
+        return any(fnmatch.fnmatchcase(it, p) for p in (path, f"src/{path}") for it in known)
+    return bool({path, f"src/{path}"} & known)
 
 
 def unnamed(stems: set[str], text: str) -> set[str]:
@@ -44,6 +70,39 @@ class DocsTest(unittest.TestCase):
                 if "://" not in target and not (page.parent / target).exists():
                     dead.append(f"{page.relative_to(ROOT)}: {target}")
         self.assertEqual(dead, [])
+
+    def test_paths_in_backticks_exist(self) -> None:
+        """Those from the root or from src/; `*` and `{a,b}` are patterns, endings may be absent."""
+        known = known_paths()
+        tops = TOP | {path.name for path in (ROOT / "src").iterdir()}
+        looked_at, missing = 0, []
+        for page in pages():
+            if page.name == "CHANGELOG.md":
+                continue
+            for token in re.findall(r"`([^`\n]+)`", page.read_text(encoding="utf-8")):
+                if token in NO_PATHS or not re.fullmatch(r"[\w.-]+/[\w./*{},-]+", token):
+                    continue
+                if token.split("/")[0] not in tops:
+                    continue
+                looked_at += 1
+                if not all(exists(path, known) for path in choices(token)):
+                    missing.append(f"{page.relative_to(ROOT)}: {token}")
+        self.assertEqual(missing, [])
+        self.assertGreater(looked_at, 400)
+
+    def test_a_path_in_every_form_is_looked_for(self) -> None:
+        known = {"src/base", "src/base/id.hpp", "src/base/id", "docs/a.md"}
+        for token in ("base/", "src/base/id.*", "base/id", "docs/*.md", "base/{id,id.hpp}"):
+            self.assertTrue(all(exists(path, known) for path in choices(token)), token)
+        for token in ("base/it.hpp", "docs/{a,b}.md", "docs/*.txt"):
+            self.assertFalse(all(exists(path, known) for path in choices(token)), token)
+
+    def test_every_folder_below_the_root_is_named_in_the_architecture(self) -> None:
+        text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+        named = {path for token in re.findall(r"`([^`\n]+)`", text) for path in choices(token)}
+        for folder in (path for name in ("web", "clients") for path in (ROOT / name).iterdir()):
+            if (folder / "package.json").exists():
+                self.assertIn(folder.relative_to(ROOT).as_posix(), named)
 
     def test_the_life_of_a_call_names_files_that_exist(self) -> None:
         text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")

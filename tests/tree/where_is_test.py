@@ -33,6 +33,10 @@ QUESTIONS = {
     "how the era of an MCP server is found out": "src/adapters/mcp/client/mcp_connector.cpp",
     "which resources and prompts MCP servers have listed": "src/adapters/mcp/wire/catalogs.cpp",
     "which tools an MCP client gets to see": "src/adapters/mcp/server/tool_lists.cpp",
+    "what a gateway is made of": "src/gateway/gateway_components.hpp",
+    "the order in which components start and stop": "src/runtime/lifecycle.cpp",
+    "who may use the console": "src/console/console_sessions.cpp",
+    "the operator's list of tools": "src/admin/tool_catalog.cpp",
 }
 
 
