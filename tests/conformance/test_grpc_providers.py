@@ -15,7 +15,13 @@ import grpc
 from support.certificates import self_signed
 from support.gateway import Gateway
 from support.grpc_provider import GrpcProvider, descriptor, frame, refuse
-from support.tool_service import connector_pb, summary_of, tool_call, tool_pb
+from support.tool_service import (
+    ToolServiceClient,
+    connector_pb,
+    summary_of,
+    tool_call,
+    tool_pb,
+)
 from support.wait import PATIENCE, eventually
 from test_grpc import GrpcCase, Status
 
@@ -515,3 +521,37 @@ class RegisterTest(ProviderCase):
         listed = self.gateway.tools()
         self.assertTrue({"second", "third"} <= listed.keys())
         self.assertFalse({"x", "y", "ok"} & listed.keys())
+
+    def test_a_list_that_was_asked_for_before_does_not_replace_what_is_registered(self) -> None:
+        provider = GrpcProvider([])
+        self.addCleanup(provider.stop)
+        asked, go = threading.Event(), threading.Event()
+        self.addCleanup(go.set)
+        provider.before_description = lambda: (asked.set(), go.wait(10))
+        entry = {
+            "id": "late",
+            "kind": "grpc",
+            "address": provider.address,
+            "principal": "caller/late",
+        }
+        with Gateway({**GrpcCase.CONFIG, "providers": [entry]}) as gateway:
+            self.assertTrue(asked.wait(PATIENCE))
+            client = ToolServiceClient(gateway.grpc, gateway.caller_token("late"))
+            self.addCleanup(client.close)
+            answer, _ = client.unary(
+                "/sw4rm.connector.ConnectorService/RegisterProvider",
+                connector_pb().ProviderRegisterRequest(
+                    provider_id="late", tools=[descriptor("newer")]
+                ),
+                connector_pb().ProviderRegisterResponse,
+            )
+            self.assertTrue(answer.ok, answer.reason)
+            go.set()
+            # An unknown tool makes the gateway ask for the list again; the first answer is read.
+            provider.call = lambda _, context: refuse(
+                context, Status.NOT_FOUND, "TOOL_NOT_FOUND: not yet"
+            )
+            gateway.call("newer", {"a": 1})
+            eventually(lambda: provider.described > 1, "the list is asked for again")
+            provider.call = lambda request, _: frame(request, request.args)
+            self.assertEqual(gateway.call("newer", {"a": 1}).result, {"a": 1})

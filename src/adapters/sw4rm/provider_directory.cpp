@@ -1,5 +1,6 @@
 #include "adapters/sw4rm/provider_directory.hpp"
 
+#include "base/task/run_on.hpp"
 #include "net/loop/finish_on.hpp"
 
 #include <algorithm>
@@ -38,6 +39,12 @@ public:
     const bool is_declared;
 
     void offer(const core::ToolList& made) { ToolListing::offer(made, host, is_declared); }
+    /// What the provider has registered, on the home loop.
+    Task<Result<void>> offer_registered(core::ToolList made) {
+        ++registrations_;
+        offer(made);
+        co_return Result<void>();
+    }
 
 private:
     Task<Result<void>> refresh(Deadline deadline) override;
@@ -46,10 +53,13 @@ private:
 
     FairPool& schemas_;
     std::optional<std::string> list_;  // the last one, as it came
+    std::uint64_t registrations_ = 0;  // of tools by the provider itself
 };
 
-// A provider without DescribeTools that answers so is alive, and keeps what it has registered.
+// A provider without DescribeTools that answers so is alive, and keeps what it has registered. So
+// does one that registers while it is asked: its answer may be older than the registration.
 Task<Result<void>> ProviderDirectory::Watched::refresh(Deadline deadline) {
+    const std::uint64_t registered_before = registrations_;
     auto answer = co_await host->fetch_tools(deadline);
     if (!answer) co_return fail(std::move(answer.error()));
     if (!*answer || *answer == list_) {
@@ -69,8 +79,11 @@ Task<Result<void>> ProviderDirectory::Watched::refresh(Deadline deadline) {
     };
     const auto made = co_await schemas_.run("provider/" + name(), std::move(read));
     if (!made) co_return fail(made.error());
-    offer(*made);
     list_ = *body;
+    if (registrations_ == registered_before)
+        offer(*made);
+    else
+        unchanged();
     co_return Result<void>();
 }
 
@@ -166,8 +179,8 @@ Task<Result<void>> ProviderDirectory::register_tools(std::string principal, std:
             ErrorCode::kInvalidArgs,
             fmt::format("tool {}: {}", made.dropped.front().name, made.dropped.front().reason));
     }
-    provider->offer(made);
-    co_return Result<void>();
+    auto offered = provider->offer_registered(made);
+    co_return co_await run_on(services_.home.executor(), std::move(offered));
 }
 
 }  // namespace crab::sw4rm

@@ -73,6 +73,7 @@ class GrpcProvider:
         self.timeouts: list[float | None] = []
         self.cancelled: queue.Queue[str] = queue.Queue()
         self.described = 0
+        self.before_description: Callable[[], object] = lambda: None  # called before the answer
         self._lock = threading.Lock()
         self._credentials = credentials
         self._address = address
@@ -141,7 +142,9 @@ class _Handlers(grpc.GenericRpcHandler):
 
         def describe(_: Any, __: grpc.ServicerContext) -> Any:
             provider.described += 1
-            return connector_pb().DescribeToolsResponse(tools=provider.tools)
+            answer = connector_pb().DescribeToolsResponse(tools=provider.tools)
+            provider.before_description()
+            return answer
 
         def unary(method: Any, request: Any) -> grpc.RpcMethodHandler:
             return grpc.unary_unary_rpc_method_handler(
