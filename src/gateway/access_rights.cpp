@@ -33,8 +33,8 @@ trust::Leases::Observer auditor(core::AuditLog& audit) {
 }  // namespace
 
 std::span<const ConfigKey> AccessRights::keys() const {
-    using Config = const config::GatewayConfig&;
-    static constexpr ConfigKey kKeys[] = {reload_key("leases", [](Config c) { return c.leases; })};
+    static constexpr ConfigKey kKeys[] = {
+        reload_key("leases", [](auto& c) -> auto& { return c.leases; })};
     return kKeys;
 }
 

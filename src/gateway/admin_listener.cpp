@@ -3,9 +3,8 @@
 namespace crab::gateway {
 
 std::span<const ConfigKey> AdminListener::keys() const {
-    using Config = const config::GatewayConfig&;
     static constexpr ConfigKey kKeys[] = {
-        restart_key("listen.admin", [](Config c) { return c.listen.admin_socket; })};
+        restart_key("listen.admin", [](auto& c) -> auto& { return c.listen.admin_socket; })};
     return kKeys;
 }
 

@@ -19,12 +19,13 @@ core::ArtifactStore::Limits to_limits(const config::ArtifactOptions& options) {
 }  // namespace
 
 std::span<const ConfigKey> Artifacts::keys() const {
-    using Config = const config::GatewayConfig&;
     static constexpr ConfigKey kKeys[] = {
-        reload_key("artifacts.max_bytes", [](Config c) { return c.artifacts.max_bytes; }),
-        reload_key("artifacts.tenant_bytes", [](Config c) { return c.artifacts.tenant_bytes; }),
-        reload_key("artifacts.total_bytes", [](Config c) { return c.artifacts.total_bytes; }),
-        reload_key("artifacts.ttl", [](Config c) { return c.artifacts.ttl; })};
+        reload_key("artifacts.max_bytes", [](auto& c) -> auto& { return c.artifacts.max_bytes; }),
+        reload_key("artifacts.tenant_bytes",
+                   [](auto& c) -> auto& { return c.artifacts.tenant_bytes; }),
+        reload_key("artifacts.total_bytes",
+                   [](auto& c) -> auto& { return c.artifacts.total_bytes; }),
+        reload_key("artifacts.ttl", [](auto& c) -> auto& { return c.artifacts.ttl; })};
     return kKeys;
 }
 

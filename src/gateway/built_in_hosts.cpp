@@ -7,9 +7,8 @@
 namespace crab::gateway {
 
 std::span<const ConfigKey> BuiltInHosts::keys() const {
-    using Config = const config::GatewayConfig&;
     static constexpr ConfigKey kKeys[] = {
-        restart_key("built_in_hosts", [](Config c) { return c.built_in_hosts; })};
+        restart_key("built_in_hosts", [](auto& c) -> auto& { return c.built_in_hosts; })};
     return kKeys;
 }
 

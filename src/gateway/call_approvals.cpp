@@ -23,13 +23,14 @@ core::Approvals::Options to_options(const config::ApprovalOptions& options) {
 }  // namespace
 
 std::span<const ConfigKey> CallApprovals::keys() const {
-    using Config = const config::GatewayConfig&;
     static constexpr ConfigKey kKeys[] = {
-        reload_key("approvals.wait", [](Config c) { return c.approvals.wait; }),
-        reload_key("approvals.max_waiting", [](Config c) { return c.approvals.max_waiting; }),
+        reload_key("approvals.wait", [](auto& c) -> auto& { return c.approvals.wait; }),
+        reload_key("approvals.max_waiting",
+                   [](auto& c) -> auto& { return c.approvals.max_waiting; }),
         reload_key("approvals.max_waiting_per_principal",
-                   [](Config c) { return c.approvals.max_waiting_per_principal; }),
-        reload_key("approvals.unattended", [](Config c) { return c.approvals.unattended; })};
+                   [](auto& c) -> auto& { return c.approvals.max_waiting_per_principal; }),
+        reload_key("approvals.unattended",
+                   [](auto& c) -> auto& { return c.approvals.unattended; })};
     return kKeys;
 }
 

@@ -8,12 +8,11 @@
 namespace crab::gateway {
 
 std::span<const ConfigKey> CommandProviders::keys() const {
-    using Config = const config::GatewayConfig&;
     static constexpr ConfigKey kKeys[] = {
-        restart_key("worktrees", [](Config c) { return c.worktrees; }),
-        restart_key("worktree_service", [](Config c) { return c.worktree_service; }),
-        restart_key("providers", [](Config c) { return c.providers; }),
-        restart_key("secrets", [](Config c) { return c.secrets; })};
+        restart_key("worktrees", [](auto& c) -> auto& { return c.worktrees; }),
+        restart_key("worktree_service", [](auto& c) -> auto& { return c.worktree_service; }),
+        restart_key("providers", [](auto& c) -> auto& { return c.providers; }),
+        restart_key("secrets", [](auto& c) -> auto& { return c.secrets; })};
     return kKeys;
 }
 

@@ -18,6 +18,13 @@ ConfigChanges config_changes(std::span<const ConfigKey> keys, const config::Gate
     return changes;
 }
 
+Result<void> reload_components(runtime::Lifecycle& lifecycle, std::span<const ConfigKey> keys,
+                               const config::GatewayConfig& start, config::GatewayConfig next) {
+    for (const ConfigKey& key : keys)
+        if (key.effect == KeyEffect::kRestart) key.copy(start, next);
+    return lifecycle.reload(next);
+}
+
 void log_reload(const std::filesystem::path& file, std::span<const std::string_view> changed,
                 std::span<const std::string_view> waiting) {
     if (!waiting.empty())

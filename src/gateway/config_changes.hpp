@@ -2,6 +2,7 @@
 
 #include "gateway/gateway_context.hpp"
 #include "runtime/config_key.hpp"
+#include "runtime/lifecycle.hpp"
 
 #include <filesystem>
 #include <span>
@@ -19,6 +20,11 @@ struct ConfigChanges {
 /// `keys` are declared by the components.
 ConfigChanges config_changes(std::span<const ConfigKey> keys, const config::GatewayConfig& before,
                              const config::GatewayConfig& after);
+
+/// Has the components reload `next`. They see the keys that need a restart as they were at the
+/// `start`, so none of them can apply one by mistake. Errors: those of Lifecycle::reload().
+Result<void> reload_components(runtime::Lifecycle& lifecycle, std::span<const ConfigKey> keys,
+                               const config::GatewayConfig& start, config::GatewayConfig next);
 
 /// Logs what a reload of `file` has changed, and what needs a restart.
 void log_reload(const std::filesystem::path& file, std::span<const std::string_view> changed,

@@ -6,14 +6,13 @@
 namespace crab::gateway {
 
 std::span<const ConfigKey> CurrentRules::keys() const {
-    using Config = const config::GatewayConfig&;
     static constexpr ConfigKey kKeys[] = {
-        reload_key("calls.max_retries", [](Config c) { return c.calls.max_retries; }),
-        reload_key("limits.result_bytes", [](Config c) { return c.limits.result_bytes; }),
-        reload_key("rates", [](Config c) { return c.rates; }),
-        reload_key("policy", [](Config c) { return c.policy; }),
-        reload_key("peers", [](Config c) { return c.peers; }),
-        reload_key("hooks", [](Config c) { return c.hooks; })};
+        reload_key("calls.max_retries", [](auto& c) -> auto& { return c.calls.max_retries; }),
+        reload_key("limits.result_bytes", [](auto& c) -> auto& { return c.limits.result_bytes; }),
+        reload_key("rates", [](auto& c) -> auto& { return c.rates; }),
+        reload_key("policy", [](auto& c) -> auto& { return c.policy; }),
+        reload_key("peers", [](auto& c) -> auto& { return c.peers; }),
+        reload_key("hooks", [](auto& c) -> auto& { return c.hooks; })};
     return kKeys;
 }
 

@@ -9,34 +9,38 @@
 namespace crab::gateway {
 
 std::span<const ConfigKey> DeviceFronts::keys() const {
-    using Config = const config::GatewayConfig&;
     static constexpr ConfigKey kKeys[] = {
-        reload_key("listen.allowed_origins", [](Config c) { return c.listen.allowed_origins; }),
-        reload_key("listen.host_names", [](Config c) { return c.listen.host_names; }),
+        reload_key("listen.allowed_origins",
+                   [](auto& c) -> auto& { return c.listen.allowed_origins; }),
+        reload_key("listen.host_names", [](auto& c) -> auto& { return c.listen.host_names; }),
         reload_key("listen.max_connections_per_principal",
-                   [](Config c) { return c.listen.max_connections_per_principal; }),
-        reload_key("limits.message_bytes", [](Config c) { return c.limits.message_bytes; }),
-        reload_key("limits.json_depth", [](Config c) { return c.limits.json_depth; }),
+                   [](auto& c) -> auto& { return c.listen.max_connections_per_principal; }),
+        reload_key("limits.message_bytes", [](auto& c) -> auto& { return c.limits.message_bytes; }),
+        reload_key("limits.json_depth", [](auto& c) -> auto& { return c.limits.json_depth; }),
         reload_key("limits.tools_per_connection",
-                   [](Config c) { return c.limits.tools_per_connection; }),
-        reload_key("limits.tool_name", [](Config c) { return c.limits.tool_name; }),
-        reload_key("limits.description_bytes", [](Config c) { return c.limits.description_bytes; }),
-        reload_key("limits.parameters_bytes", [](Config c) { return c.limits.parameters_bytes; }),
+                   [](auto& c) -> auto& { return c.limits.tools_per_connection; }),
+        reload_key("limits.tool_name", [](auto& c) -> auto& { return c.limits.tool_name; }),
+        reload_key("limits.description_bytes",
+                   [](auto& c) -> auto& { return c.limits.description_bytes; }),
+        reload_key("limits.parameters_bytes",
+                   [](auto& c) -> auto& { return c.limits.parameters_bytes; }),
         reload_key("limits.calls_per_connection",
-                   [](Config c) { return c.limits.calls_per_connection; }),
-        reload_key("limits.waiting_turns", [](Config c) { return c.limits.waiting_turns; }),
-        reload_key("devices.grace_ms", [](Config c) { return c.devices.grace; }),
-        reload_key("devices.ping_after_s", [](Config c) { return c.devices.ping_after; }),
+                   [](auto& c) -> auto& { return c.limits.calls_per_connection; }),
+        reload_key("limits.waiting_turns", [](auto& c) -> auto& { return c.limits.waiting_turns; }),
+        reload_key("devices.grace_ms", [](auto& c) -> auto& { return c.devices.grace; }),
+        reload_key("devices.ping_after_s", [](auto& c) -> auto& { return c.devices.ping_after; }),
         reload_key("devices.permessage_deflate",
-                   [](Config c) { return c.devices.permessage_deflate; }),
-        reload_key("devices.query_token", [](Config c) { return c.devices.query_token; }),
-        reload_key("calls.default_timeout_ms", [](Config c) { return c.calls.default_timeout; }),
-        reload_key("calls.max_timeout_ms", [](Config c) { return c.calls.max_timeout; }),
-        reload_key("approvals.in_chat", [](Config c) { return c.approvals.in_chat; }),
-        reload_key("approvals.new_tools", [](Config c) { return c.approvals.new_tools; }),
-        reload_key("artifacts.inline_bytes", [](Config c) { return c.artifacts.inline_bytes; }),
-        reload_key("artifacts.uploads", [](Config c) { return c.artifacts.uploads; }),
-        reload_key("tools", [](Config c) { return c.tools; })};
+                   [](auto& c) -> auto& { return c.devices.permessage_deflate; }),
+        reload_key("devices.query_token", [](auto& c) -> auto& { return c.devices.query_token; }),
+        reload_key("calls.default_timeout_ms",
+                   [](auto& c) -> auto& { return c.calls.default_timeout; }),
+        reload_key("calls.max_timeout_ms", [](auto& c) -> auto& { return c.calls.max_timeout; }),
+        reload_key("approvals.in_chat", [](auto& c) -> auto& { return c.approvals.in_chat; }),
+        reload_key("approvals.new_tools", [](auto& c) -> auto& { return c.approvals.new_tools; }),
+        reload_key("artifacts.inline_bytes",
+                   [](auto& c) -> auto& { return c.artifacts.inline_bytes; }),
+        reload_key("artifacts.uploads", [](auto& c) -> auto& { return c.artifacts.uploads; }),
+        reload_key("tools", [](auto& c) -> auto& { return c.tools; })};
     return kKeys;
 }
 
@@ -103,11 +107,7 @@ Result<void> DeviceFronts::start() {
 }
 
 Result<Component::Change> DeviceFronts::prepare(const config::GatewayConfig& next) {
-    config::GatewayConfig taken = next;
-    // What the public listener keeps until the next start counts for devices until then, too.
-    taken.listen.path_prefix = uses_.context.config.listen.path_prefix;
-    taken.listen.open_loopback = uses_.context.config.listen.open_loopback;
-    return [this, options = make_clawseed_options(taken)] { hub_->set_options(options); };
+    return [this, options = make_clawseed_options(next)] { hub_->set_options(options); };
 }
 
 void DeviceFronts::add_metrics(core::MetricsPage& page) {

@@ -23,8 +23,8 @@ rtp::CallEventLog::Always always_of(config::CallEventRule rule) {
 }  // namespace
 
 std::span<const ConfigKey> EventLog::keys() const {
-    using Config = const config::GatewayConfig&;
-    static constexpr ConfigKey kKeys[] = {restart_key("events", [](Config c) { return c.events; })};
+    static constexpr ConfigKey kKeys[] = {
+        restart_key("events", [](auto& c) -> auto& { return c.events; })};
     return kKeys;
 }
 

@@ -44,10 +44,11 @@ Result<void> Gateway::Running::reload() {
     const std::scoped_lock one_at_a_time(reloading);
     auto read = read_config();
     if (!read) return fail(std::move(read.error()));
-    if (auto applied = lifecycle.reload(*read); !applied) return applied;
+    const std::vector<ConfigKey> keys = components.all.keys();
+    auto applied = reload_components(lifecycle, keys, components.config, *read);
+    if (!applied) return applied;
     // Against what was read last: a change is told once, one that waits for a start until it is
     // taken back.
-    const std::vector<ConfigKey> keys = components.all.keys();
     log_reload(read->source, config_changes(keys, last_read, *read).now,
                config_changes(keys, components.config, *read).at_next_start);
     last_read = std::move(*read);

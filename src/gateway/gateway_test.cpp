@@ -2,12 +2,15 @@
 
 #include "base/process/folder_lock.hpp"
 #include "base/process/test_folder.hpp"
+#include "gateway/config_changes.hpp"
 #include "gateway/gateway_components.hpp"
 #include "runtime/lifecycle.hpp"
 
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -212,7 +215,7 @@ using Config = config::GatewayConfig&;
 using Change = void (*)(Config);
 
 /// One change of each key that a reload applies.
-constexpr Change kChanges[] = {
+constexpr Change kReloadChanges[] = {
     [](Config c) { c.gateway.log.format = log::Format::kJson; },
     [](Config c) { c.gateway.log.format = log::Format::kText; },
     [](Config c) { c.listen.allowed_origins = {"https://a.example"}; },
@@ -261,12 +264,65 @@ constexpr Change kChanges[] = {
     [](Config c) { c.mcp.client_metadata_url = "https://gw.example/client.json"; },
 };
 
+/// One change of each key that needs a restart.
+constexpr Change kRestartChanges[] = {
+    [](Config c) { c.gateway.name = "other"; },
+    [](Config c) { c.gateway.threads += 1; },
+    [](Config c) { c.gateway.state_dir = "/other"; },
+    [](Config c) { c.gateway.runtime_dir = "/other"; },
+    [](Config c) { c.listen.public_address = config::HostPort{"127.0.0.1", 9}; },
+    [](Config c) { c.listen.path_prefix = "/other"; },
+    [](Config c) { c.listen.tls = config::TlsOptions{.cert = "/no.pem", .key = "/no.key"}; },
+    [](Config c) { c.listen.open_loopback = true; },
+    [](Config c) { c.listen.device_page = false; },
+    [](Config c) { c.listen.max_connections += 1; },
+    [](Config c) { c.listen.admin_socket = "/other.sock"; },
+    [](Config c) { c.listen.peers = config::HostPort{"127.0.0.1", 9}; },
+    [](Config c) { c.grpc.max_connections += 1; },
+    [](Config c) { c.limits.request_body_bytes += 1; },
+    [](Config c) { c.limits.outgoing_queue_bytes += 1; },
+    [](Config c) { c.limits.slow_reader += std::chrono::seconds(1); },
+    [](Config c) { c.devices.token_lifetime += std::chrono::days(1); },
+    [](Config c) { c.approvals.in_mcp = config::ChatApprover::kOwner; },
+    [](Config c) { c.events.chat_answers = false; },
+    [](Config c) { c.audit.retention += std::chrono::days(1); },
+    [](Config c) { c.built_in_hosts.memory = false; },
+    [](Config c) { c.hosts.push_back({.name = "other", .unix_socket = "/other.sock"}); },
+    [](Config c) { c.worktrees.push_back({.id = "a/b", .path = "/other"}); },
+    [](Config c) { c.worktree_service = config::RemoteServiceOptions{.address = "[::1]:9"}; },
+    [](Config c) { c.hitl = config::RemoteServiceOptions{.address = "[::1]:9"}; },
+    [](Config c) { c.providers.push_back({.id = "other"}); },
+    [](Config c) { c.secrets.push_back({.name = "other", .env = "CRAB_TEST_NO_SECRET"}); },
+    [](Config c) { c.pairing.allow_insecure_loopback = false; },
+    [](Config c) { c.mcp.enabled = false; },
+    [](Config c) { c.mcp.versions = {"2025-11-25"}; },
+    [](Config c) { c.mcp.instructions = "other"; },
+    [](Config c) { c.mcp.names.max += 1; },
+    [](Config c) { c.mcp.budget.tools += 1; },
+    [](Config c) { c.mcp.pinned = {"a*"}; },
+    [](Config c) { c.mcp.scopes["other"].instructions = "other"; },
+    [](Config c) { c.mcp.oauth = config::McpOauthOptions{.issuer = "https://id.example"}; },
+    [](Config c) { c.mcp.legacy_sse = true; },
+    [](Config c) { c.mcp.page += 1; },
+    [](Config c) { c.mcp.max_request += 1; },
+    [](Config c) { c.mcp.max_reply += 1; },
+    [](Config c) { c.mcp.sessions_per_principal += 1; },
+    [](Config c) { c.mcp.streams_per_principal += 1; },
+    [](Config c) { c.mcp.stream_after += Milliseconds(1); },
+    [](Config c) { c.mcp.keepalive += Milliseconds(1); },
+    [](Config c) { c.mcp.list_ttl += Milliseconds(1); },
+    [](Config c) { c.mcp.session_idle += Milliseconds(1); },
+    [](Config c) { c.mcp.task_after += Milliseconds(1); },
+    [](Config c) { c.mcp.input_wait += Milliseconds(1); },
+    [](Config c) { c.mcp.poll_after += Milliseconds(1); },
+};
+
 /// Each key of a reload is taken over by a running gateway, one after the other.
 TEST_F(GatewayTest, EveryKeyThatAReloadAppliesCanChangeWhileItRuns) {
     auto gateway = start();
     ASSERT_TRUE(gateway) << gateway.error().message;
-    for (const Change& change : kChanges) {
-        SCOPED_TRACE(testing::Message() << "change " << &change - std::begin(kChanges));
+    for (const Change& change : kReloadChanges) {
+        SCOPED_TRACE(testing::Message() << "change " << &change - std::begin(kReloadChanges));
         change(config);
         testing::internal::CaptureStderr();
         const auto reloaded = (*gateway)->reload();
@@ -279,6 +335,66 @@ TEST_F(GatewayTest, EveryKeyThatAReloadAppliesCanChangeWhileItRuns) {
     for (const ConfigKey& key : Gateway::config_keys()) {
         if (key.effect == KeyEffect::kRestart || key.name == "gateway.log") continue;
         EXPECT_TRUE(key.differs(defaults, config)) << key.name << " was not changed above";
+    }
+}
+
+/// A key that a reload applies is prepared by the component that declares it, and not only told.
+TEST_F(GatewayTest, WhoDeclaresAKeyOfAReloadHasAChangeForIt) {
+    GatewayComponents components(config, paths(), no_reload);
+    runtime::Lifecycle lifecycle(components.clock, components.all.in_order());
+    ASSERT_TRUE(lifecycle.start());
+    std::size_t declared = 0;
+    for (const Change& change : kReloadChanges) {
+        const config::GatewayConfig before = config;
+        change(config);
+        for (Component* const component : components.all.in_order()) {
+            for (const ConfigKey& key : component->keys()) {
+                if (!key.differs(before, config)) continue;
+                SCOPED_TRACE(key.name);
+                EXPECT_EQ(key.effect, KeyEffect::kReload);
+                const auto prepared = component->prepare(config);
+                ASSERT_TRUE(prepared) << prepared.error().message;
+                EXPECT_TRUE(*prepared) << component->name() << " has nothing to apply";
+                declared += 1;
+            }
+        }
+    }
+    EXPECT_EQ(declared, std::size(kReloadChanges)) << "each change is of one key";
+}
+
+/// Notes what the components are given to reload.
+class ReloadRecorder final : public Component {
+public:
+    std::string_view name() const override { return "recorder"; }
+    Result<void> start() override { return {}; }
+    Result<Change> prepare(const config::GatewayConfig& next) override {
+        seen = next;
+        return Change();
+    }
+    std::optional<config::GatewayConfig> seen;
+};
+
+TEST_F(GatewayTest, NoComponentSeesAKeyThatWaitsForARestart) {
+    GatewayComponents components(config, paths(), no_reload);
+    ReloadRecorder& recorder = components.all.add<ReloadRecorder>();
+    runtime::Lifecycle lifecycle(components.clock, components.all.in_order());
+    ASSERT_TRUE(lifecycle.start());
+    const std::vector<ConfigKey> keys = components.all.keys();
+    for (const Change& change : kRestartChanges) {
+        config::GatewayConfig next = config;
+        change(next);
+        const ConfigChanges told = config_changes(keys, config, next);
+        EXPECT_TRUE(told.now.empty());
+        ASSERT_EQ(told.at_next_start.size(), 1U) << &change - std::begin(kRestartChanges);
+        SCOPED_TRACE(told.at_next_start.front());
+        ASSERT_TRUE(reload_components(lifecycle, keys, config, next));
+        EXPECT_TRUE(recorder.seen == config);
+    }
+    config::GatewayConfig all = config;
+    for (const Change& change : kRestartChanges) change(all);
+    for (const ConfigKey& key : keys) {
+        EXPECT_EQ(key.differs(config, all), key.effect == KeyEffect::kRestart)
+            << key.name << " is not in the table above";
     }
 }
 

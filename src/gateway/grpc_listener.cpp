@@ -88,8 +88,8 @@ GrpcListener::GrpcListener(const GatewayContext& context, EventLoops& loops, Cal
 GrpcListener::~GrpcListener() = default;
 
 std::span<const ConfigKey> GrpcListener::keys() const {
-    using Config = const config::GatewayConfig&;
-    static constexpr ConfigKey kKeys[] = {restart_key("grpc", [](Config c) { return c.grpc; })};
+    static constexpr ConfigKey kKeys[] = {
+        restart_key("grpc", [](auto& c) -> auto& { return c.grpc; })};
     return kKeys;
 }
 

@@ -7,8 +7,8 @@
 namespace crab::gateway {
 
 std::span<const ConfigKey> HitlService::keys() const {
-    using Config = const config::GatewayConfig&;
-    static constexpr ConfigKey kKeys[] = {restart_key("hitl", [](Config c) { return c.hitl; })};
+    static constexpr ConfigKey kKeys[] = {
+        restart_key("hitl", [](auto& c) -> auto& { return c.hitl; })};
     return kKeys;
 }
 

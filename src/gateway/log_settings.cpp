@@ -5,9 +5,8 @@
 namespace crab::gateway {
 
 std::span<const ConfigKey> LogSettings::keys() const {
-    using Config = const config::GatewayConfig&;
     static constexpr ConfigKey kKeys[] = {
-        reload_key("gateway.log", [](Config c) { return c.gateway.log; })};
+        reload_key("gateway.log", [](auto& c) -> auto& { return c.gateway.log; })};
     return kKeys;
 }
 

@@ -107,30 +107,29 @@ Result<crypto::AesKey> sealing_key(const std::filesystem::path& path,
 
 /// All but the servers, which the other half has.
 std::span<const ConfigKey> McpFront::keys() const {
-    using Config = const config::GatewayConfig&;
     static constexpr ConfigKey kKeys[] = {
-        restart_key("approvals.in_mcp", [](Config c) { return c.approvals.in_mcp; }),
-        restart_key("mcp.enabled", [](Config c) { return c.mcp.enabled; }),
-        restart_key("mcp.versions", [](Config c) { return c.mcp.versions; }),
-        restart_key("mcp.instructions", [](Config c) { return c.mcp.instructions; }),
-        restart_key("mcp.names", [](Config c) { return c.mcp.names; }),
-        restart_key("mcp.budget", [](Config c) { return c.mcp.budget; }),
-        restart_key("mcp.pinned", [](Config c) { return c.mcp.pinned; }),
-        restart_key("mcp.scopes", [](Config c) { return c.mcp.scopes; }),
-        restart_key("mcp.page", [](Config c) { return c.mcp.page; }),
-        restart_key("mcp.max_request", [](Config c) { return c.mcp.max_request; }),
+        restart_key("approvals.in_mcp", [](auto& c) -> auto& { return c.approvals.in_mcp; }),
+        restart_key("mcp.enabled", [](auto& c) -> auto& { return c.mcp.enabled; }),
+        restart_key("mcp.versions", [](auto& c) -> auto& { return c.mcp.versions; }),
+        restart_key("mcp.instructions", [](auto& c) -> auto& { return c.mcp.instructions; }),
+        restart_key("mcp.names", [](auto& c) -> auto& { return c.mcp.names; }),
+        restart_key("mcp.budget", [](auto& c) -> auto& { return c.mcp.budget; }),
+        restart_key("mcp.pinned", [](auto& c) -> auto& { return c.mcp.pinned; }),
+        restart_key("mcp.scopes", [](auto& c) -> auto& { return c.mcp.scopes; }),
+        restart_key("mcp.page", [](auto& c) -> auto& { return c.mcp.page; }),
+        restart_key("mcp.max_request", [](auto& c) -> auto& { return c.mcp.max_request; }),
         restart_key("mcp.sessions_per_principal",
-                    [](Config c) { return c.mcp.sessions_per_principal; }),
+                    [](auto& c) -> auto& { return c.mcp.sessions_per_principal; }),
         restart_key("mcp.streams_per_principal",
-                    [](Config c) { return c.mcp.streams_per_principal; }),
-        restart_key("mcp.stream_after", [](Config c) { return c.mcp.stream_after; }),
-        restart_key("mcp.keepalive", [](Config c) { return c.mcp.keepalive; }),
-        restart_key("mcp.poll_after", [](Config c) { return c.mcp.poll_after; }),
-        restart_key("mcp.legacy_sse", [](Config c) { return c.mcp.legacy_sse; }),
-        restart_key("mcp.input_wait", [](Config c) { return c.mcp.input_wait; }),
-        restart_key("mcp.list_ttl", [](Config c) { return c.mcp.list_ttl; }),
-        restart_key("mcp.session_idle", [](Config c) { return c.mcp.session_idle; }),
-        restart_key("mcp.task_after", [](Config c) { return c.mcp.task_after; })};
+                    [](auto& c) -> auto& { return c.mcp.streams_per_principal; }),
+        restart_key("mcp.stream_after", [](auto& c) -> auto& { return c.mcp.stream_after; }),
+        restart_key("mcp.keepalive", [](auto& c) -> auto& { return c.mcp.keepalive; }),
+        restart_key("mcp.poll_after", [](auto& c) -> auto& { return c.mcp.poll_after; }),
+        restart_key("mcp.legacy_sse", [](auto& c) -> auto& { return c.mcp.legacy_sse; }),
+        restart_key("mcp.input_wait", [](auto& c) -> auto& { return c.mcp.input_wait; }),
+        restart_key("mcp.list_ttl", [](auto& c) -> auto& { return c.mcp.list_ttl; }),
+        restart_key("mcp.session_idle", [](auto& c) -> auto& { return c.mcp.session_idle; }),
+        restart_key("mcp.task_after", [](auto& c) -> auto& { return c.mcp.task_after; })};
     return kKeys;
 }
 

@@ -21,9 +21,8 @@ mcp::ResourceOptions options_of(const config::GatewayConfig& config) {
 }  // namespace
 
 std::span<const ConfigKey> McpOauth::keys() const {
-    using Config = const config::GatewayConfig&;
     static constexpr ConfigKey kKeys[] = {
-        restart_key("mcp.oauth", [](Config c) { return c.mcp.oauth; })};
+        restart_key("mcp.oauth", [](auto& c) -> auto& { return c.mcp.oauth; })};
     return kKeys;
 }
 
@@ -39,14 +38,6 @@ Result<void> McpOauth::start() {
     for (net::EventLoop* loop : uses_.loops.all())
         parts_.push_back(std::make_unique<Part>(*loop, uses_.workers.names(), *tls, options));
     return {};
-}
-
-Result<Component::Change> McpOauth::prepare(const config::GatewayConfig& next) {
-    if (next.mcp.oauth) {
-        if (auto good = mcp::check_resource_options(options_of(next)); !good)
-            return fail(std::move(good.error()));
-    }
-    return Change();
 }
 
 void McpOauth::add_routes(const ListenerRoutes& table) {

@@ -25,7 +25,6 @@ public:
     std::span<const ConfigKey> keys() const override;
     /// Errors: kInvalidArgs for an issuer or a resource that cannot be one; those of TLS.
     Result<void> start() override;
-    Result<Change> prepare(const config::GatewayConfig& next) override;
     void add_routes(const ListenerRoutes& table) override;
 
     /// What checks tokens on that event loop; null without `mcp.oauth`. Once it has started.

@@ -51,9 +51,8 @@ McpServerList::McpServerList(const GatewayContext& context, Workers& workers)
                 [] { return command::CgroupPaths::find(); }) {}
 
 std::span<const ConfigKey> McpServerList::keys() const {
-    using Config = const config::GatewayConfig&;
     static constexpr ConfigKey kKeys[] = {
-        reload_key("mcp.servers", [](Config c) { return c.mcp.servers; })};
+        reload_key("mcp.servers", [](auto& c) -> auto& { return c.mcp.servers; })};
     return kKeys;
 }
 

@@ -257,10 +257,10 @@ Result<mcp::UpstreamAuth> upstream_auth(const std::string& source,
 }
 
 std::span<const ConfigKey> McpServers::keys() const {
-    using Config = const config::GatewayConfig&;
     static constexpr ConfigKey kKeys[] = {
-        reload_key("mcp.client_metadata_url", [](Config c) { return c.mcp.client_metadata_url; }),
-        restart_key("mcp.max_reply", [](Config c) { return c.mcp.max_reply; })};
+        reload_key("mcp.client_metadata_url",
+                   [](auto& c) -> auto& { return c.mcp.client_metadata_url; }),
+        restart_key("mcp.max_reply", [](auto& c) -> auto& { return c.mcp.max_reply; })};
     return kKeys;
 }
 
@@ -325,7 +325,6 @@ Result<Component::Change> McpServers::prepare(const config::GatewayConfig& next)
     return Change([this, options = next.mcp] {
         {
             const std::scoped_lock lock(mutex_);
-            all_differ_ = all_differ_ || options.versions != options_.versions;
             options_ = options;
         }
         apply();
@@ -344,11 +343,10 @@ void McpServers::apply() {
             upstreams_->remove(source);
         }
     }
-    const bool all = std::exchange(all_differ_, false);
     for (const auto& [source, server] : *wanted) {
         const auto before = running_.find(source);
         const bool same = before != running_.end() && before->second == server;
-        if (server.enabled && (all || !same)) put(source, server);
+        if (server.enabled && !same) put(source, server);
     }
     running_ = *wanted;
 }

@@ -95,7 +95,6 @@ private:
     OrderedMutex<LockRank::kMcpServers> mutex_;
     config::McpOptions options_;  ///< beside the servers, of which `known` has more
     config::McpServers running_;  ///< what the upstreams were made from
-    bool all_differ_ = false;  ///< whatever is configured of them
     /// Runs until all components have stopped: calls that end late come back to it.
     std::unique_ptr<net::LoopGroup> loop_;
     bool loop_runs_ = false;

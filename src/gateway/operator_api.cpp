@@ -6,9 +6,8 @@
 namespace crab::gateway {
 
 std::span<const ConfigKey> OperatorApi::keys() const {
-    using Config = const config::GatewayConfig&;
-    static constexpr ConfigKey kKeys[] = {
-        restart_key("devices.token_days", [](Config c) { return c.devices.token_lifetime; })};
+    static constexpr ConfigKey kKeys[] = {restart_key(
+        "devices.token_days", [](auto& c) -> auto& { return c.devices.token_lifetime; })};
     return kKeys;
 }
 

@@ -28,9 +28,8 @@ std::string_view word_for(trust::PeerChange::Kind kind) {
 }  // namespace
 
 std::span<const ConfigKey> PeerListener::keys() const {
-    using Config = const config::GatewayConfig&;
     static constexpr ConfigKey kKeys[] = {
-        restart_key("listen.peers", [](Config c) { return c.listen.peers; })};
+        restart_key("listen.peers", [](auto& c) -> auto& { return c.listen.peers; })};
     return kKeys;
 }
 

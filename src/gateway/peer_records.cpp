@@ -28,10 +28,9 @@ Result<std::shared_ptr<net::TlsContext>> make_operator_tls(const config::Pairing
 }  // namespace
 
 std::span<const ConfigKey> PeerRecords::keys() const {
-    using Config = const config::GatewayConfig&;
     static constexpr ConfigKey kKeys[] = {
-        restart_key("gateway.name", [](Config c) { return c.gateway.name; }),
-        restart_key("pairing", [](Config c) { return c.pairing; })};
+        restart_key("gateway.name", [](auto& c) -> auto& { return c.gateway.name; }),
+        restart_key("pairing", [](auto& c) -> auto& { return c.pairing; })};
     return kKeys;
 }
 

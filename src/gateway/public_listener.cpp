@@ -19,19 +19,20 @@ std::size_t connections_that_fit(std::size_t wanted) {
 }  // namespace
 
 std::span<const ConfigKey> PublicListener::keys() const {
-    using Config = const config::GatewayConfig&;
     static constexpr ConfigKey kKeys[] = {
-        restart_key("listen.public", [](Config c) { return c.listen.public_address; }),
-        restart_key("listen.path_prefix", [](Config c) { return c.listen.path_prefix; }),
-        restart_key("listen.tls", [](Config c) { return c.listen.tls; }),
-        restart_key("listen.open_loopback", [](Config c) { return c.listen.open_loopback; }),
-        restart_key("listen.device_page", [](Config c) { return c.listen.device_page; }),
-        restart_key("listen.max_connections", [](Config c) { return c.listen.max_connections; }),
+        restart_key("listen.public", [](auto& c) -> auto& { return c.listen.public_address; }),
+        restart_key("listen.path_prefix", [](auto& c) -> auto& { return c.listen.path_prefix; }),
+        restart_key("listen.tls", [](auto& c) -> auto& { return c.listen.tls; }),
+        restart_key("listen.open_loopback",
+                    [](auto& c) -> auto& { return c.listen.open_loopback; }),
+        restart_key("listen.device_page", [](auto& c) -> auto& { return c.listen.device_page; }),
+        restart_key("listen.max_connections",
+                    [](auto& c) -> auto& { return c.listen.max_connections; }),
         restart_key("limits.request_body_bytes",
-                    [](Config c) { return c.limits.request_body_bytes; }),
+                    [](auto& c) -> auto& { return c.limits.request_body_bytes; }),
         restart_key("limits.outgoing_queue_bytes",
-                    [](Config c) { return c.limits.outgoing_queue_bytes; }),
-        restart_key("limits.slow_reader_s", [](Config c) { return c.limits.slow_reader; })};
+                    [](auto& c) -> auto& { return c.limits.outgoing_queue_bytes; }),
+        restart_key("limits.slow_reader_s", [](auto& c) -> auto& { return c.limits.slow_reader; })};
     return kKeys;
 }
 

@@ -5,10 +5,9 @@
 namespace crab::gateway {
 
 std::span<const ConfigKey> ConfiguredStateFolder::keys() const {
-    using Config = const config::GatewayConfig&;
     static constexpr ConfigKey kKeys[] = {
-        restart_key("gateway.state_dir", [](Config c) { return c.gateway.state_dir; }),
-        restart_key("gateway.runtime_dir", [](Config c) { return c.gateway.runtime_dir; })};
+        restart_key("gateway.state_dir", [](auto& c) -> auto& { return c.gateway.state_dir; }),
+        restart_key("gateway.runtime_dir", [](auto& c) -> auto& { return c.gateway.runtime_dir; })};
     return kKeys;
 }
 
@@ -17,15 +16,14 @@ ConfiguredAuditTrail::ConfiguredAuditTrail(const GatewayContext& context)
                                  .kept = context.config.audit.retention}) {}
 
 std::span<const ConfigKey> ConfiguredAuditTrail::keys() const {
-    using Config = const config::GatewayConfig&;
-    static constexpr ConfigKey kKeys[] = {restart_key("audit", [](Config c) { return c.audit; })};
+    static constexpr ConfigKey kKeys[] = {
+        restart_key("audit", [](auto& c) -> auto& { return c.audit; })};
     return kKeys;
 }
 
 std::span<const ConfigKey> ConfiguredEventLoops::keys() const {
-    using Config = const config::GatewayConfig&;
     static constexpr ConfigKey kKeys[] = {
-        restart_key("gateway.threads", [](Config c) { return c.gateway.threads; })};
+        restart_key("gateway.threads", [](auto& c) -> auto& { return c.gateway.threads; })};
     return kKeys;
 }
 

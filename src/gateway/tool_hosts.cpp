@@ -31,8 +31,8 @@ Result<std::vector<rtp::RtpHost::Options>> make_tool_host_options(
 }
 
 std::span<const ConfigKey> ToolHosts::keys() const {
-    using Config = const config::GatewayConfig&;
-    static constexpr ConfigKey kKeys[] = {restart_key("hosts", [](Config c) { return c.hosts; })};
+    static constexpr ConfigKey kKeys[] = {
+        restart_key("hosts", [](auto& c) -> auto& { return c.hosts; })};
     return kKeys;
 }
 

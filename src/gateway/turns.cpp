@@ -33,10 +33,10 @@ std::vector<admin::ShownAgent> shown_agents(const TurnSetup& setup) {
 }  // namespace
 
 std::span<const ConfigKey> Turns::keys() const {
-    using Config = const config::GatewayConfig&;
-    static constexpr ConfigKey kKeys[] = {reload_key("models", [](Config c) { return c.models; }),
-                                          reload_key("agent", [](Config c) { return c.agent; }),
-                                          reload_key("agents", [](Config c) { return c.agents; })};
+    static constexpr ConfigKey kKeys[] = {
+        reload_key("models", [](auto& c) -> auto& { return c.models; }),
+        reload_key("agent", [](auto& c) -> auto& { return c.agent; }),
+        reload_key("agents", [](auto& c) -> auto& { return c.agents; })};
     return kKeys;
 }
 

@@ -47,7 +47,8 @@ public:
     /// Applies a new configuration; empty when there is nothing to do. Must not fail.
     using Change = std::function<void()>;
     /// First phase of a reload: validates `next`, which outlives the change, and changes nothing.
-    /// Errors: kInvalidArgs, and then no component changes anything.
+    /// In `next`, keys that need a restart are as they were at the start. Errors: kInvalidArgs, and
+    /// then no component changes anything.
     virtual Result<Change> prepare(const config::GatewayConfig& next) {
         (void)next;
         return Change();

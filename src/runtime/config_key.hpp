@@ -20,16 +20,20 @@ struct ConfigKey {
     std::string_view name;  ///< as in the file: `listen.tls`
     KeyEffect effect;
     bool (*differs)(const config::GatewayConfig&, const config::GatewayConfig&);
+    void (*copy)(const config::GatewayConfig& from, config::GatewayConfig& to);
 };
 
-/// `Get` is a captureless lambda that returns the key's value in a configuration.
+/// `Get` is a captureless lambda that returns a reference to the key's value in a configuration,
+/// constant or not: `[](auto& c) -> auto& { return c.listen.tls; }`.
 template <class Get>
 constexpr ConfigKey config_key(std::string_view name, KeyEffect effect, Get) {
-    return {.name = name,
-            .effect = effect,
-            .differs = [](const config::GatewayConfig& one, const config::GatewayConfig& other) {
-                return !(Get{}(one) == Get{}(other));
-            }};
+    return {
+        .name = name,
+        .effect = effect,
+        .differs = [](const config::GatewayConfig& one,
+                      const config::GatewayConfig& other) { return !(Get{}(one) == Get{}(other)); },
+        .copy = [](const config::GatewayConfig& from,
+                   config::GatewayConfig& to) { Get{}(to) = Get{}(from); }};
 }
 
 template <class Get>
