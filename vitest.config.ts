@@ -1,6 +1,11 @@
+import { fileURLToPath } from "node:url";
+
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
+  resolve: {
+    alias: { "@crab/web-shared": fileURLToPath(new URL("web/shared/src", import.meta.url)) },
+  },
   test: {
     include: ["clients/typescript/test/**/*.test.ts", "web/*/test/**/*.test.ts"],
     environment: "node",

@@ -135,9 +135,21 @@ function answer(request: IncomingMessage, response: ServerResponse, next: () => 
   response.end(JSON.stringify(response.statusCode === 200 ? known : refused));
 }
 
+/** What the gateway sends with the page; under `npx vite` Vite's own scripts would break it. */
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; " +
+  "media-src blob:; connect-src 'self'; manifest-src 'self'; worker-src 'self'; " +
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
+  "require-trusted-types-for 'script'; trusted-types crab-worker";
+
+function guarded(request: IncomingMessage, response: ServerResponse, next: () => void): void {
+  response.setHeader("content-security-policy", POLICY);
+  answer(request, response, next);
+}
+
 /** A gateway for `npx vite` and `npx vite preview` with one of everything; any code signs in. */
 export const mockGateway = (): Plugin => ({
   name: "crab-mock-gateway",
   configureServer: (server) => void server.middlewares.use(answer),
-  configurePreviewServer: (server) => void server.middlewares.use(answer),
+  configurePreviewServer: (server) => void server.middlewares.use(guarded),
 });

@@ -7,16 +7,17 @@ export interface Term {
   readonly written: string;
 }
 
-const FIELDS = ["tool", "status", "principal", "agent", "session", "source", "min"] as const;
+const CALL_FIELDS = ["tool", "status", "principal", "agent", "session", "source", "min"] as const;
 const UNITS: Record<string, number> = { us: 1, ms: 1_000, s: 1_000_000, m: 60_000_000 };
-const MOST = 1_000; // characters: a filter comes with an address, which anybody may have written
+/** Characters: a filter comes with an address, which anybody may have written. */
+export const MOST_FILTER = 1_000;
 
 /** The terms of a written filter; what is no known field is a word to look for. */
-export function parseFilter(text: string): Term[] {
-  return [...text.slice(0, MOST).matchAll(/(?:\w+:)?"[^"]*"?|\S+/g)].map(([written]) => {
+export function parseFilter(text: string, fields: readonly string[] = CALL_FIELDS): Term[] {
+  return [...text.slice(0, MOST_FILTER).matchAll(/(?:\w+:)?"[^"]*"?|\S+/g)].map(([written]) => {
     const colon = written.indexOf(":");
     const field = colon > 0 ? written.slice(0, colon).toLowerCase() : "";
-    const known = (FIELDS as readonly string[]).includes(field);
+    const known = fields.includes(field);
     const value = (known ? written.slice(colon + 1) : written).replace(/"/g, "");
     const values = (known ? value.split(",") : [value]).filter((one) => one !== "");
     return { field: known ? field : "text", values, written };

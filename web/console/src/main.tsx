@@ -1,3 +1,5 @@
+import "@crab/web-shared/tokens.css";
+import "@crab/web-shared/base.css";
 import { render } from "preact";
 
 import { App } from "./app";

@@ -1,16 +1,20 @@
 import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
 
+import { Button } from "@crab/web-shared/button";
+import { Dialog } from "@crab/web-shared/dialog";
+import { Icon } from "@crab/web-shared/icons";
 import { SafeText } from "@crab/web-shared/safe-text";
 
 import { Link } from "./link";
-import { place } from "./place";
+import { waiting } from "./page-title";
+import { FIRST_PAGE, place } from "./place";
+import { type Route, ROUTES } from "./routes";
+import "./shell.css";
 import { api, who } from "./store";
+import { t } from "./strings/shell";
 
-const PAGES = [
-  { page: "", name: "Overview" },
-  { page: "tools", name: "Tools" },
-  { page: "calls", name: "Calls" },
-];
+const GROUPS = ["now", "look", "rules", "self"] as const;
 
 const leave = () =>
   api.signOut().then(
@@ -18,38 +22,89 @@ const leave = () =>
     () => undefined, // not reached: the session stays, and the page says so by its state
   );
 
-/** Everything around a page: who is signed in, and the way out. */
+const current = () => place.value.get("page") ?? FIRST_PAGE;
+
+function PageLink({ route, onGo }: { readonly route: Route; readonly onGo?: () => void }) {
+  const count = route.page === "approvals" ? waiting.value : 0;
+  return (
+    <Link page={route.page} current={current() === route.page} onGo={onGo}>
+      <Icon name={route.page} />
+      <span class="nav-name">{t(`page.${route.page}`)}</span>
+      {count > 0 && <span class="nav-count">{count}</span>}
+    </Link>
+  );
+}
+
+/** All pages by groups. */
+function Pages({ onGo }: { readonly onGo?: () => void }) {
+  return (
+    <>
+      {GROUPS.map((group) => {
+        const routes = ROUTES.filter((route) => route.group === group && !route.hidden);
+        return (
+          routes.length > 0 && (
+            <ul key={group} aria-label={t(`group.${group}`)}>
+              {routes.map((route) => (
+                <li key={route.page}>
+                  <PageLink route={route} {...(onGo && { onGo })} />
+                </li>
+              ))}
+            </ul>
+          )
+        );
+      })}
+    </>
+  );
+}
+
+/** The phone's bar: what is needed away from a desk, the rest behind *More*. */
+function Bar() {
+  const [open, setOpen] = useState(false);
+  return (
+    <nav class="bar" aria-label={t("nav.pages")}>
+      {ROUTES.filter((route) => route.bar).map((route) => (
+        <PageLink key={route.page} route={route} />
+      ))}
+      <button type="button" class="bar-more" onClick={() => setOpen(true)}>
+        <Icon name="more" />
+        <span class="nav-name">{t("nav.more")}</span>
+      </button>
+      {open && (
+        <Dialog title={t("nav.pages")} onClose={() => setOpen(false)}>
+          <div class="all-pages">
+            <Pages onGo={() => setOpen(false)} />
+          </div>
+        </Dialog>
+      )}
+    </nav>
+  );
+}
+
+/** Everything around a page: the other pages, who is signed in, and the way out. */
 export function Shell({ children }: { readonly children: ComponentChildren }) {
   const now = who.value;
   return (
     <div class="shell">
       <a class="skip" href="#main" onClick={toMain}>
-        Skip to the page
+        {t("nav.skip")}
       </a>
       <header class="top">
         <img src="./icon.svg" alt="" width="28" height="28" />
-        <span class="top-name">crab console</span>
-        <nav aria-label="Pages">
-          {PAGES.map(({ page, name }) => (
-            <Link
-              key={page}
-              to={{ page, filter: "", call: "", q: "", source: "", state: "" }}
-              current={(place.value.get("page") ?? "") === page}
-            >
-              {name}
-            </Link>
-          ))}
-        </nav>
+        <span class="top-name">crab</span>
         <span class="top-who">
           {now.state === "in" && <SafeText text={now.identity.principal} most={60} />}
         </span>
-        <button type="button" class="button small" onClick={leave}>
-          Sign out
-        </button>
+        <Button small onPress={leave}>
+          {t("nav.signOut")}
+        </Button>
       </header>
+      <nav class="rail" aria-label={t("nav.pages")}>
+        <Pages />
+      </nav>
       <main id="main" tabIndex={-1}>
         {children}
       </main>
+      <Bar />
     </div>
   );
 }

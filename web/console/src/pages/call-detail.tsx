@@ -2,7 +2,7 @@ import { SafeText } from "@crab/web-shared/safe-text";
 
 import type { CallRecord } from "../store";
 import { bars } from "../waterfall";
-import { count, duration } from "../words";
+import { count, duration } from "@crab/web-shared/words";
 
 const LEAST_WIDTH = 0.5; // percent: a stage that took no time is still seen
 

@@ -1,15 +1,21 @@
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 
+import { Button } from "@crab/web-shared/button";
+import { Card } from "@crab/web-shared/card";
+import { Pill } from "@crab/web-shared/pill";
 import { SafeText } from "@crab/web-shared/safe-text";
-import { visible } from "@crab/web-shared/visible";
 
 import type { ApiError } from "../api";
-import { filtered, parseFilter, without } from "../call-filter";
+import { filtered, parseFilter } from "../call-filter";
+import { FilterBar } from "../filter-bar";
+import { Loaded, usePoll } from "../loaded";
+import { PageTitle } from "../page-title";
 import { go, place } from "../place";
-import { Poll } from "../poll";
-import { api, who } from "../store";
+import { api } from "../store";
+import { t } from "../strings/shell";
+import "./calls.css";
 import type { CallList, CallRecord, RunningCall } from "../store";
-import { clock, count, duration, shortName, span } from "../words";
+import { clock, count, duration, shortName, span } from "@crab/web-shared/words";
 import { CallDetail } from "./call-detail";
 
 const CALLS_EVERY_MS = 1_000;
@@ -35,9 +41,9 @@ function RunningRow({ call }: { readonly call: RunningCall }) {
       <td>{said ? <SafeText text={said} most={80} /> : call.stage}</td>
       <td class="number">{span(call.elapsed_ms / 1000)}</td>
       <td class="number">
-        <button type="button" class="button small" disabled={said === "cancelling"} onClick={cancel}>
+        <Button small off={said === "cancelling"} onPress={cancel}>
           Cancel
-        </button>
+        </Button>
       </td>
     </tr>
   );
@@ -63,9 +69,9 @@ function EndedRow({ call, open }: { readonly call: CallRecord; readonly open: bo
           <SafeText text={call.agent || call.principal} most={60} />
         </td>
         <td>
-          <span class={ok ? "pill good" : "pill bad"}>
+          <Pill tone={ok ? "good" : "bad"}>
             {ok ? "ok" : <SafeText text={call.code || call.status} most={24} />}
-          </span>
+          </Pill>
         </td>
         <td class="number">{call.duration_us === undefined ? "" : duration(call.duration_us)}</td>
       </tr>
@@ -80,37 +86,6 @@ function EndedRow({ call, open }: { readonly call: CallRecord; readonly open: bo
   );
 }
 
-/** The filter as text, and each of its terms as a chip that a press drops. */
-function FilterBar() {
-  const filter = place.value.get("filter") ?? "";
-  const terms = parseFilter(filter);
-  return (
-    <div class="filter">
-      <label>
-        <span class="unseen-caption">Filter calls</span>
-        <input
-          type="search"
-          value={filter}
-          maxLength={1_000}
-          placeholder="tool:disk* status:error,timeout min:500ms"
-          onInput={(event) => go({ filter: event.currentTarget.value }, true)}
-        />
-      </label>
-      {terms.map((term, index) => (
-        <button
-          key={index}
-          type="button"
-          class="chip"
-          aria-label={`Drop ${visible(term.written)}`}
-          onClick={() => go({ filter: without(terms, term) })}
-        >
-          <SafeText text={shortName(term.written)} /> ×
-        </button>
-      ))}
-    </div>
-  );
-}
-
 function Lists({ calls }: { readonly calls: CallList }) {
   const rows = filtered(calls.recent, parseFilter(place.value.get("filter") ?? ""));
   const open = place.value.get("call");
@@ -118,8 +93,7 @@ function Lists({ calls }: { readonly calls: CallList }) {
   return (
     <>
       {calls.running.length > 0 && (
-        <section class="card" aria-labelledby="running">
-          <h2 id="running">Running {count(calls.running.length)}</h2>
+        <Card title={`Running ${count(calls.running.length)}`}>
           <table>
             <tbody>
               {[...calls.running]
@@ -130,10 +104,9 @@ function Lists({ calls }: { readonly calls: CallList }) {
                 ))}
             </tbody>
           </table>
-        </section>
+        </Card>
       )}
-      <section class="card" aria-labelledby="ended">
-        <h2 id="ended">Ended lately</h2>
+      <Card title={"Ended lately"}>
         <p class="quiet">
           showing {count(shown.length)} of the latest {count(calls.recent.length)}
         </p>
@@ -147,32 +120,24 @@ function Lists({ calls }: { readonly calls: CallList }) {
             ))}
           </tbody>
         </table>
-      </section>
+      </Card>
     </>
   );
 }
 
-export function Calls() {
-  const poll = useMemo(
-    () => new Poll<CallList>(() => api.get<CallList>("/v1/admin/calls"), CALLS_EVERY_MS),
-    [],
-  );
-  const signedIn = who.value.state === "in";
-  useEffect(() => (signedIn ? poll.start() : undefined), [poll, signedIn]);
-  const { data, error } = poll.state.value;
+export default function Calls() {
+  const poll = usePoll(() => api.get<CallList>("/v1/admin/calls"), CALLS_EVERY_MS);
   return (
     <>
-      <h1>Calls</h1>
-      <FilterBar />
-      {error && error.status !== 401 && (
-        <p class="notice bad" role="status">
-          <SafeText text={error.message} /> <code>{error.code}</code>
-        </p>
-      )}
-      {!data && !error && <div class="skeleton" aria-busy="true" />}
-      {data && <div class={error ? "stack old" : "stack"}>
-          <Lists calls={data} />
-        </div>}
+      <PageTitle name={t("page.calls")} />
+      <FilterBar label="Filter calls" hint="tool:disk* status:error,timeout min:500ms" />
+      <Loaded poll={poll}>
+        {(calls) => (
+          <div class="stack">
+            <Lists calls={calls} />
+          </div>
+        )}
+      </Loaded>
     </>
   );
 }

@@ -1,11 +1,14 @@
-import { useEffect, useMemo } from "preact/hooks";
-
+import { Card } from "@crab/web-shared/card";
+import { Pill } from "@crab/web-shared/pill";
 import { SafeText } from "@crab/web-shared/safe-text";
 
-import { Poll } from "../poll";
-import { api, who } from "../store";
+import { Loaded, usePoll } from "../loaded";
+import { PageTitle } from "../page-title";
+import { api } from "../store";
 import type { CallList, CallRecord, GatewayStatus, RunningCall } from "../store";
-import { clock, count, duration, span } from "../words";
+import { t } from "../strings/shell";
+import { clock, count, duration, span } from "@crab/web-shared/words";
+import "./overview.css";
 
 const STATUS_EVERY_MS = 2_000;
 const ROWS = 12;
@@ -65,7 +68,7 @@ function Recent({ call }: { readonly call: CallRecord }) {
         <SafeText text={call.agent || call.principal} most={60} />
       </td>
       <td>
-        <span class={ok ? "pill good" : "pill bad"}>{ok ? "ok" : call.code || call.status}</span>
+        <Pill tone={ok ? "good" : "bad"}>{ok ? "ok" : call.code || call.status}</Pill>
       </td>
       <td class="number">
         {call.duration_us === undefined ? clock(call.time) : duration(call.duration_us)}
@@ -77,8 +80,7 @@ function Recent({ call }: { readonly call: CallRecord }) {
 function Calls({ calls }: { readonly calls: CallList }) {
   return (
     <div class="columns">
-      <section class="card" aria-labelledby="running">
-        <h2 id="running">Running {count(calls.running.length)}</h2>
+      <Card title={`Running ${count(calls.running.length)}`}>
         {calls.running.length === 0 && <p class="quiet">No call runs now.</p>}
         <table>
           <caption class="unseen-caption">Calls that run, oldest first</caption>
@@ -91,9 +93,8 @@ function Calls({ calls }: { readonly calls: CallList }) {
               ))}
           </tbody>
         </table>
-      </section>
-      <section class="card" aria-labelledby="recent">
-        <h2 id="recent">Ended lately</h2>
+      </Card>
+      <Card title={"Ended lately"}>
         {calls.recent.length === 0 && (
           <p class="quiet">
             Nothing was called since the gateway started. <kbd>crab call</kbd> makes a first call.
@@ -107,14 +108,14 @@ function Calls({ calls }: { readonly calls: CallList }) {
             ))}
           </tbody>
         </table>
-      </section>
+      </Card>
     </div>
   );
 }
 
 function Figures({ status }: { readonly status: GatewayStatus }) {
   return (
-    <dl class="figures card">
+    <dl class="figures">
       <Figure name="Devices" value={count(status.devices)} />
       <Figure name="Their tools" value={count(status.tools)} />
       <Figure name="Calls now" value={count(status.running_calls)} />
@@ -126,44 +127,29 @@ function Figures({ status }: { readonly status: GatewayStatus }) {
 }
 
 export function Overview() {
-  const poll = useMemo(
-    () =>
-      new Poll<Now>(async () => {
-        const [status, calls] = await Promise.all([
-          api.get<GatewayStatus>("/v1/admin/status"),
-          api.get<CallList>("/v1/admin/calls"),
-        ]);
-        return { status, calls };
-      }, STATUS_EVERY_MS),
-    [],
-  );
-  const signedIn = who.value.state === "in";
-  useEffect(() => (signedIn ? poll.start() : undefined), [poll, signedIn]);
-  const { data, error, at } = poll.state.value;
+  const poll = usePoll<Now>(async () => {
+    const [status, calls] = await Promise.all([
+      api.get<GatewayStatus>("/v1/admin/status"),
+      api.get<CallList>("/v1/admin/calls"),
+    ]);
+    return { status, calls };
+  }, STATUS_EVERY_MS);
   return (
     <>
-      <h1>Overview</h1>
-      {error && error.status !== 401 && (
-        <p class="notice bad" role="status">
-          <SafeText text={error.message} /> <code>{error.code}</code>
-          {at !== undefined && ` Shown: ${clock(new Date(at).toISOString())}.`}{" "}
-          <button type="button" class="button small" onClick={() => void poll.again()}>
-            Try now
-          </button>
-        </p>
-      )}
-      {!data && !error && <div class="skeleton" aria-busy="true" />}
-      {data && (
-        <div class={error ? "old" : ""}>
-          {needs(data.status).map((need) => (
-            <p key={need} class="notice bad">
-              {need}
-            </p>
-          ))}
-          <Figures status={data.status} />
-          <Calls calls={data.calls} />
-        </div>
-      )}
+      <PageTitle name={t("page.overview")} />
+      <Loaded poll={poll}>
+        {({ status, calls }) => (
+          <>
+            {needs(status).map((need) => (
+              <p key={need} class="notice bad">
+                {need}
+              </p>
+            ))}
+            <Figures status={status} />
+            <Calls calls={calls} />
+          </>
+        )}
+      </Loaded>
     </>
   );
 }

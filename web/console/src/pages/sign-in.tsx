@@ -1,9 +1,11 @@
 import { useEffect, useRef } from "preact/hooks";
 
+import { Button } from "@crab/web-shared/button";
 import { SafeText } from "@crab/web-shared/safe-text";
 
 import type { ApiError } from "../api";
 import { enter } from "../store";
+import "./sign-in.css";
 
 interface Props {
   readonly error?: ApiError | undefined;
@@ -34,9 +36,9 @@ export function SignIn({ error, over = false }: Props) {
       <pre>crab console</pre>
       {over && <p class="quiet">What you see behind this card stays until then.</p>}
       {error?.status === 0 && (
-        <button type="button" class="button primary" onClick={() => void enter(undefined)}>
+        <Button kind="primary" onPress={() => void enter(undefined)}>
           Try again
-        </button>
+        </Button>
       )}
     </div>
   );

@@ -1,12 +1,18 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
+import { Card } from "@crab/web-shared/card";
+import { Pill } from "@crab/web-shared/pill";
 import { SafeText } from "@crab/web-shared/safe-text";
 
+import { PageTitle } from "../page-title";
 import { go, place } from "../place";
 import { api, who } from "../store";
+import { t } from "../strings/shell";
 import { rowsAt, ToolPages } from "../tool-pages";
 import type { ToolPage, ToolRow } from "../tool-pages";
-import { count, shortName } from "../words";
+import { count, shortName } from "@crab/web-shared/words";
+import "@crab/web-shared/field.css";
+import "./tools.css";
 
 /** The height of `.tools tr` in the style sheet. */
 const ROW_PX = 56;
@@ -21,6 +27,7 @@ function Field({ name, hint }: { readonly name: string; readonly hint: string })
     <label>
       <span class="unseen-caption">{hint}</span>
       <input
+        class="input"
         type="search"
         value={member(name)}
         maxLength={200}
@@ -55,9 +62,9 @@ function Row({ tool, index }: { readonly tool: ToolRow | undefined; readonly ind
         {OPEN.has(tool.state) ? (
           <SafeText text={shortName(tool.effects ?? "")} />
         ) : (
-          <span class="pill bad">
+          <Pill tone="bad">
             <SafeText text={shortName(tool.state)} />
-          </span>
+          </Pill>
         )}
       </td>
       <td class="number quiet tokens">
@@ -129,12 +136,12 @@ function usePages(): ToolPages | undefined {
   return pages;
 }
 
-export function Tools() {
+export default function Tools() {
   const pages = usePages();
   const { total, error } = pages?.state.value ?? {};
   return (
     <>
-      <h1>Tools</h1>
+      <PageTitle name={t("page.tools")} />
       <div class="filter tool-filter">
         <Field name="q" hint="Search tools" />
         <Field name="source" hint="Source" />
@@ -143,19 +150,19 @@ export function Tools() {
       {error && error.status !== 401 && (
         <p class="notice bad" role="status">
           <SafeText text={error.message} /> <code>{error.code}</code>{" "}
-          <button type="button" class="button small" onClick={() => void pages?.retry()}>
+          <button type="button" class="button plain small" onClick={() => void pages?.retry()}>
             Try again
           </button>
         </p>
       )}
       {total === undefined && !error && <div class="skeleton" aria-busy="true" />}
       {pages && total !== undefined && (
-        <section class={error ? "card old" : "card"}>
+        <Card old={error !== undefined}>
           <p class="quiet" role="status">
             {total === 0 ? "No tool fits." : `${count(total)} tools`}
           </p>
           <Table pages={pages} total={total} />
-        </section>
+        </Card>
       )}
     </>
   );

@@ -1,4 +1,5 @@
-import { cut } from "@crab/web-shared/visible";
+import { locale } from "./t";
+import { cut } from "./visible";
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
@@ -18,11 +19,11 @@ export function duration(us: number): string {
   return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${unit}`;
 }
 
-export const count = (value: number): string => new Intl.NumberFormat("en").format(value);
+export const count = (value: number): string => new Intl.NumberFormat(locale()).format(value);
 
 export const clock = (time: string): string => {
   const at = new Date(time);
-  return Number.isNaN(at.getTime()) ? time : at.toLocaleTimeString("en-GB");
+  return Number.isNaN(at.getTime()) ? time : at.toLocaleTimeString(locale());
 };
 
 const MOST_OF_A_NAME = 120;

@@ -1,0 +1,30 @@
+import type { ComponentType } from "preact";
+
+import { lazy } from "./lazy";
+import { Overview } from "./pages/overview";
+import { FIRST_PAGE } from "./place";
+import type { PageName } from "./strings/shell";
+
+export interface Route {
+  /** Its value of `?page=`, its icon and, with `page.` before it, its name. */
+  readonly page: PageName;
+  /** Where it stands in the rail. */
+  readonly group: "now" | "look" | "rules" | "self";
+  /** After `g`. */
+  readonly key?: string;
+  /** Has a place in a phone's bar; all others are behind *More*. */
+  readonly bar?: boolean;
+  /** Reached from another page, not from the rail. */
+  readonly hidden?: boolean;
+  readonly view: ComponentType;
+}
+
+/** All pages, in the order of the rail. A page is its own file and its own line here. */
+export const ROUTES: readonly Route[] = [
+  { page: "overview", group: "now", key: "o", bar: true, view: Overview },
+  { page: "tools", group: "look", key: "t", view: lazy(() => import("./pages/tools")) },
+  { page: "calls", group: "look", key: "l", view: lazy(() => import("./pages/calls")) },
+];
+
+export const routeOf = (page: string | null): Route | undefined =>
+  ROUTES.find((route) => route.page === (page ?? FIRST_PAGE));
