@@ -41,7 +41,7 @@ void append_running(json::Writer& writer, const core::RunningCallInfo& call) {
         .end_object();
 }
 
-void append_reach(json::Writer& writer, const Gateway::Reach& reach) {
+void append_reach(json::Writer& writer, const Gateway::ClientAddresses& reach) {
     if (!reach.url.empty())
         writer.key("gateway").string(reach.url).key("only_here").boolean(reach.only_here);
     if (!reach.ca_file.empty()) writer.key("ca_file").string_lossy(reach.ca_file);

@@ -34,7 +34,7 @@ struct Gateway {
     std::function<bool()> ledger_failing;  ///< calls with side effects or a key are refused
     std::string version, public_endpoint, admin_socket, state_dir;
     /// The gateway's addresses and CA as clients need them; used in lines that people paste.
-    struct Reach {
+    struct ClientAddresses {
         std::string url;  ///< `wss://host:port/prefix`; empty: the public listener is off
         std::string ca_file;  ///< on this machine; empty: none has to be named
         bool only_here = false;  ///< a loopback address

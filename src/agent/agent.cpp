@@ -31,9 +31,10 @@ constexpr std::string_view kInstructions =
     "Never make up what a tool would say.";
 
 /// Passes an answer on while it is being made.
-class Speech final : public AnswerSink {
+class AnswerForwarder final : public AnswerSink {
 public:
-    Speech(core::TurnEvents& events, const Clock& clock) : events_(events), clock_(clock) {}
+    AnswerForwarder(core::TurnEvents& events, const Clock& clock)
+        : events_(events), clock_(clock) {}
     void on_text(std::string_view piece) override {
         hear();
         events_.on_chunk(piece);
@@ -98,7 +99,7 @@ std::unexpected<Error> cancelled() { return fail(ErrorCode::kCancelled, "the tur
 /// State of a running turn.
 struct Agent::Turn {
     /// A call that the model wants, and why it is not made, if it is not.
-    struct Wanted {
+    struct PlannedCall {
         ToolRequest request;
         std::string refusal;
         bool finds = false;   ///< it is find_tools, which the turn answers itself
@@ -121,7 +122,7 @@ struct Agent::Turn {
     Conversation conversation{};
     std::unordered_set<std::string> ids{};   ///< of all requests in the conversation
     RepeatGuard guard{};
-    std::vector<Wanted> wanted{};
+    std::vector<PlannedCall> wanted{};
     ToolOffer offer{};
     /// Of what can be found; null while all tools are offered
     std::shared_ptr<const core::ToolCatalog> catalog{};
@@ -337,7 +338,7 @@ Task<std::string> Agent::find_tools(Turn& turn, std::string_view args) {
 void Agent::take_requests(Turn& turn, ModelAnswer& answer) {
     turn.wanted.clear();
     for (ToolRequest& request : answer.requests) {
-        Turn::Wanted wanted{.request = std::move(request), .refusal = {}};
+        Turn::PlannedCall wanted{.request = std::move(request), .refusal = {}};
         if (wanted.request.id.empty() || wanted.request.id.size() > kMostId ||
             turn.ids.contains(wanted.request.id)) {
             wanted.request.id = fmt::format("call_{}", services_.loop.ids().uuid_v7().view());
@@ -371,7 +372,7 @@ void Agent::take_requests(Turn& turn, ModelAnswer& answer) {
 /// cancelled.
 Task<bool> Agent::run_tools(Turn& turn) {
     std::vector<const ToolRequest*> to_make;
-    for (const Turn::Wanted& wanted : turn.wanted) {
+    for (const Turn::PlannedCall& wanted : turn.wanted) {
         turn.events.on_tool_call(wanted.request.id, wanted.request.tool, wanted.request.args);
         if (wanted.refusal.empty() && !wanted.finds && !wanted.asks)
             to_make.push_back(&wanted.request);
@@ -381,7 +382,7 @@ Task<bool> Agent::run_tools(Turn& turn) {
     const std::vector<core::Outcome> outcomes = co_await batch.run(to_make);
     const TaskChain& chain = co_await this_chain();
     auto outcome = outcomes.begin();
-    for (Turn::Wanted& wanted : turn.wanted) {
+    for (Turn::PlannedCall& wanted : turn.wanted) {
         std::string output = std::move(wanted.refusal);
         std::vector<Picture> pictures;
         if (output.empty() && wanted.finds) {
@@ -456,17 +457,17 @@ Task<Result<std::string>> Agent::run_rounds(Turn& turn) {
                                .messages = turn.conversation,
                                .tools = turn.offer.tools,
                                .may_call = round < options.max_rounds};
-        Speech speech(turn.events, services_.loop.clock());
+        AnswerForwarder forwarder(turn.events, services_.loop.clock());
         const std::vector<std::size_t> order = order_of(turn);
         services_.metrics.model_requests.add();
-        auto answer = co_await models_.ask(order, ask, speech, turn.deadline);
+        auto answer = co_await models_.ask(order, ask, forwarder, turn.deadline);
         if (chain.cancelled()) co_return cancelled();
         if (!answer && services_.loop.clock().steady_now() >= turn.deadline)
             co_return fail(too_late());
         if (!answer) co_return fail(std::move(answer.error()));
         turn.usage.input += answer->usage.input;
         turn.usage.output += answer->usage.output;
-        count(turn, answer->usage, speech.generating());
+        count(turn, answer->usage, forwarder.generating());
         turn.rounds = round;
         said += answer->text;
         if (answer->requests.empty()) {
@@ -475,7 +476,7 @@ Task<Result<std::string>> Agent::run_rounds(Turn& turn) {
         }
         take_requests(turn, *answer);
         std::vector<ToolRequest> requests;
-        for (const Turn::Wanted& wanted : turn.wanted) requests.push_back(wanted.request);
+        for (const Turn::PlannedCall& wanted : turn.wanted) requests.push_back(wanted.request);
         turn.events.on_message("assistant", answer->text, requests_extra(requests));
         turn.conversation.push_back({.role = MessageRole::kAssistant,
                                      .text = std::move(answer->text),

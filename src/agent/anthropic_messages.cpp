@@ -185,12 +185,12 @@ private:
     }
 
     json::Parser parser_{json::Limits{.max_bytes = std::size_t{2} << 20, .max_depth = 64}};
-    struct Thought {
+    struct ThinkingBlock {
         std::int64_t place = 0;
         std::string text, signature;
     };
     /// The block that is being made; its text is bounded by the builder
-    std::optional<Thought> thought_;
+    std::optional<ThinkingBlock> thought_;
     bool ended_ = false;  ///< a stop_reason was given
     bool stopped_ = false;  ///< message_stop
 };

@@ -79,9 +79,9 @@ private:
 };
 
 /// A person's conversation, or one question of a script.
-class Talk {
+class ChatClient {
 public:
-    Talk(const Chat& options, GatewayEndpoint place)
+    ChatClient(const Chat& options, GatewayEndpoint place)
         : options_(options), place_(std::move(place)), places_(options.target) {}
 
     Result<void> open(const std::string& session) {
@@ -124,8 +124,9 @@ public:
             if (!told) return std::nullopt;
             const auto taken =
                 prompts.take(*told, [&](const json::Value& other) { return view.show(other); });
-            if (taken == ChatPrompts::Taken::kYes) continue;
-            if (taken == ChatPrompts::Taken::kTurnOver || !view.show(*told)) return view.finish();
+            if (taken == ChatPrompts::FrameUse::kYes) continue;
+            if (taken == ChatPrompts::FrameUse::kTurnOver || !view.show(*told))
+                return view.finish();
         }
     }
 
@@ -228,9 +229,9 @@ private:
 int run(const Chat& options) {
     auto place = find_gateway(options.target);
     if (!place) return report(place.error());
-    Talk talk(options, std::move(*place));
-    if (auto opened = talk.open(options.session); !opened) return report(opened.error());
-    return options.once.empty() ? talk.converse() : talk.once();
+    ChatClient client(options, std::move(*place));
+    if (auto opened = client.open(options.session); !opened) return report(opened.error());
+    return options.once.empty() ? client.converse() : client.once();
 }
 
 }  // namespace crab::cli

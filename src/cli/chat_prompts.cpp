@@ -79,14 +79,14 @@ void ChatPrompts::end_if_answered(const json::Value& frame) {
     note("the agent waits for this answer no longer");
 }
 
-ChatPrompts::Taken ChatPrompts::take(const json::Value& frame, const Show& show) {
-    if (!is_about_questions(frame)) return Taken::kNo;
+ChatPrompts::FrameUse ChatPrompts::take(const json::Value& frame, const Show& show) {
+    if (!is_about_questions(frame)) return FrameUse::kNo;
     while (answers_ && !questions_.empty()) {
         const json::Value question = std::move(questions_.front());
         questions_.pop_front();
-        if (!ask(question, show)) return Taken::kTurnOver;
+        if (!ask(question, show)) return FrameUse::kTurnOver;
     }
-    return Taken::kYes;
+    return FrameUse::kYes;
 }
 
 /// Shows what is asked.

@@ -21,10 +21,10 @@ public:
     /// Announces to the gateway that questions can be answered here; before anything else is sent.
     static void announce(ChatLink& link);
 
-    enum class Taken : std::uint8_t { kNo, kYes, kTurnOver };
+    enum class FrameUse : std::uint8_t { kNo, kYes, kTurnOver };
     /// Handles a frame that is or concerns a question, and waits for the person's answer if needed,
     /// while other frames go to `show`.
-    Taken take(const json::Value& frame, const Show& show);
+    FrameUse take(const json::Value& frame, const Show& show);
 
 private:
     bool ask(const json::Value& question, const Show& show);

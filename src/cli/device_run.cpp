@@ -77,9 +77,9 @@ std::string name_of(const DeviceOptions& options) {
 }
 
 /// Tells the person at the terminal how the link fares, and keeps the chat session's id.
-class Narrator {
+class StatusPrinter {
 public:
-    Narrator(std::string name, std::filesystem::path state_file, DeviceState state)
+    StatusPrinter(std::string name, std::filesystem::path state_file, DeviceState state)
         : name_(std::move(name)), state_file_(std::move(state_file)), state_(std::move(state)) {}
 
     void on_event(const DeviceEvent& event) {
@@ -152,7 +152,7 @@ int run_device(const DeviceOptions& options) {
     const bool given = options.pair_code.empty() && !options.token.reveal().empty();
     if (!options.session_id.empty()) state->session_id = options.session_id;
     const std::string name = name_of(options);
-    Narrator narrator(name, file, *state);
+    StatusPrinter printer(name, file, *state);
 
     crab::Device device(
         {.gateway = state->gateway,
@@ -163,7 +163,7 @@ int run_device(const DeviceOptions& options) {
          .pair_code = options.pair_code,
          .before_pairing = options.before_pairing,
          .token_file = state->key_file,
-         .on_event = [&narrator](const DeviceEvent& event) { narrator.on_event(event); },
+         .on_event = [&printer](const DeviceEvent& event) { printer.on_event(event); },
          .reconnect = !options.once});
     sdk::add_machine_tools(device);
     for (const sdk::CommandTool& exec : options.exec_tools) {

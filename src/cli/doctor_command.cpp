@@ -34,14 +34,13 @@ std::string_view word(Finding finding) {
     return "";
 }
 
-/// Looks at one thing after the other; each look ends in one line that says what to do, if
-/// anything.
-class Examination {
+/// Runs the checks one after the other; each ends in one line that says what to do, if anything.
+class DoctorChecks {
 public:
-    explicit Examination(const Doctor& options)
+    explicit DoctorChecks(const Doctor& options)
         : options_(options), paths_(config::Paths::find(options.system, ::getuid())) {}
 
-    void look() {
+    void run() {
         configuration();
         directory("state directory", paths_.state_dir_of(config_));
         directory("runtime directory", paths_.runtime_dir_of(config_));
@@ -258,9 +257,9 @@ int run(const Doctor& options) {
         return report(config::load_first(options.target.config,
                                          config::Paths::find(options.system, ::getuid()))
                           .error());
-    Examination examination(options);
-    examination.look();
-    return examination.show();
+    DoctorChecks checks(options);
+    checks.run();
+    return checks.show();
 }
 
 }  // namespace crab::cli

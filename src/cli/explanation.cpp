@@ -19,9 +19,9 @@ std::string milliseconds_of(const json::Value& object, std::string_view key) {
         static_cast<std::int64_t>(1e3 * (member ? member->as_double().value_or(0) : 0))));
 }
 
-class Story {
+class ExplanationText {
 public:
-    explicit Story(const Terminal& terminal) : terminal_(terminal) {}
+    explicit ExplanationText(const Terminal& terminal) : terminal_(terminal) {}
 
     void line(std::string_view label, const std::string& text) {
         if (text.empty()) return;
@@ -55,51 +55,51 @@ std::string revision_of(const json::Value& end) {
 }
 
 /// Who is at the two ends, beyond the gateway's own names for them.
-void tell_ends(const json::Value& record, Story& story) {
+void tell_ends(const json::Value& record, ExplanationText& text) {
     if (const json::Value* const client = record.find("client")) {
         const std::string name = text_of(*client, "name"), version = text_of(*client, "version");
-        story.line("client", joined({{"", name.empty() ? "without a name" : name},
-                                     {"version ", version},
-                                     {"protocol ", revision_of(*client)},
-                                     {"", "by its own account"}}));
+        text.line("client", joined({{"", name.empty() ? "without a name" : name},
+                                    {"version ", version},
+                                    {"protocol ", revision_of(*client)},
+                                    {"", "by its own account"}}));
     }
     if (const json::Value* const upstream = record.find("upstream")) {
         const std::string revision = revision_of(*upstream);
-        story.line("upstream", joined({{"", text_of(*upstream, "tool")},
-                                       {"protocol ", revision},
-                                       {"", revision.empty() ? "not reached" : ""}}));
+        text.line("upstream", joined({{"", text_of(*upstream, "tool")},
+                                      {"protocol ", revision},
+                                      {"", revision.empty() ? "not reached" : ""}}));
     }
     if (const std::int64_t rounds = number_of(record, "input_rounds"); rounds > 0)
-        story.line("asked", fmt::format("its caller, {} time{}", rounds, rounds == 1 ? "" : "s"));
+        text.line("asked", fmt::format("its caller, {} time{}", rounds, rounds == 1 ? "" : "s"));
 }
 
-void tell_outcome(const json::Value& record, Story& story) {
+void tell_outcome(const json::Value& record, ExplanationText& text) {
     if (flag_of(record, "running")) {
-        story.line("outcome",
-                   fmt::format("still running, in stage {}, for {}", text_of(record, "stage"),
-                               milliseconds_of(record, "elapsed_ms")));
+        text.line("outcome",
+                  fmt::format("still running, in stage {}, for {}", text_of(record, "stage"),
+                              milliseconds_of(record, "elapsed_ms")));
         return;
     }
     const std::string code = text_of(record, "code"), message = text_of(record, "message");
     const bool ok = text_of(record, "status") == "ok";
-    story.out() += story.terminal().paint(Colour::kDim, fmt::format("{:<12}", "outcome"));
-    story.out() += story.terminal().paint(ok ? Colour::kGreen : Colour::kRed,
-                                          printable(text_of(record, "status")));
+    text.out() += text.terminal().paint(Colour::kDim, fmt::format("{:<12}", "outcome"));
+    text.out() += text.terminal().paint(ok ? Colour::kGreen : Colour::kRed,
+                                        printable(text_of(record, "status")));
     const std::string why = coded_text(code, message);
-    story.out() += printable(why.empty() ? "" : " " + why) + "\n";
+    text.out() += printable(why.empty() ? "" : " " + why) + "\n";
     if (flag_of(record, "replayed"))
-        story.line("",
-                   "replayed: the stored outcome of an earlier call with the same key; the tool "
-                   "did not run again");
+        text.line("",
+                  "replayed: the stored outcome of an earlier call with the same key; the tool "
+                  "did not run again");
     const json::Value none = json::Value::object(), *const details = record.find("details");
     if (const auto known = find_error_code(code)) {
         if (const std::string_view next = advice_of(*known, details ? *details : none);
             !next.empty())
-            story.line("next", std::string(next));
+            text.line("next", std::string(next));
     }
 }
 
-void tell_timeline(const json::Value& record, Story& story) {
+void tell_timeline(const json::Value& record, ExplanationText& text) {
     const json::Value* timeline = record.find("timeline");
     if (!timeline || !timeline->as_object()) return;
     std::vector<std::pair<std::int64_t, std::string>> reached;
@@ -111,10 +111,10 @@ void tell_timeline(const json::Value& record, Story& story) {
     }
     std::ranges::sort(reached);
     if (reached.empty()) return;
-    story.blank();
+    text.blank();
     std::int64_t before = 0;
     for (const auto& [offset, name] : reached) {
-        story.line(
+        text.line(
             fmt::format("{:>10}", to_words(std::chrono::microseconds(offset))),
             fmt::format(
                 "  {:<12}{}", name,
@@ -126,61 +126,61 @@ void tell_timeline(const json::Value& record, Story& story) {
 }  // namespace
 
 std::string explanation_of(const json::Value& record, const Terminal& terminal) {
-    Story story(terminal);
-    story.line("call", text_of(record, "call_id"));
-    story.line("when", text_of(record, "time") + text_of(record, "started_at"));
-    story.line("tool", joined({{"", text_of(record, "tool")}, {"at ", text_of(record, "source")}}));
-    story.line("who", joined({{"", text_of(record, "principal")},
-                              {"proven by ", text_of(record, "proof")},
-                              {"through ", text_of(record, "front")},
-                              {"tenant ", text_of(record, "tenant")}}));
-    tell_ends(record, story);
+    ExplanationText text(terminal);
+    text.line("call", text_of(record, "call_id"));
+    text.line("when", text_of(record, "time") + text_of(record, "started_at"));
+    text.line("tool", joined({{"", text_of(record, "tool")}, {"at ", text_of(record, "source")}}));
+    text.line("who", joined({{"", text_of(record, "principal")},
+                             {"proven by ", text_of(record, "proof")},
+                             {"through ", text_of(record, "front")},
+                             {"tenant ", text_of(record, "tenant")}}));
+    tell_ends(record, text);
     const std::string decision = text_of(record, "decision"), rule = text_of(record, "rule");
-    story.line("allowed", joined({{"", decision}, {"by rule ", rule}}));
+    text.line("allowed", joined({{"", decision}, {"by rule ", rule}}));
     if (const json::Value* const approval = record.find("approval")) {
         const std::string by = text_of(*approval, "by");
         const std::string how =
             flag_of(*approval, "remembered")
                 ? "remembered"
                 : "after " + to_words(std::chrono::microseconds(number_of(*approval, "us")));
-        story.line("approval", joined({{"", text_of(*approval, "state")},
-                                       {"by ", by},
-                                       {"", text_of(*approval, "scope")},
-                                       {"", how},
-                                       {"id ", text_of(*approval, "id")}}));
+        text.line("approval", joined({{"", text_of(*approval, "state")},
+                                      {"by ", by},
+                                      {"", text_of(*approval, "scope")},
+                                      {"", how},
+                                      {"id ", text_of(*approval, "id")}}));
     }
     for (const json::Value& hook : items_of(record, "hooks")) {
-        story.line("hook", fmt::format("{} answered {} after {}", text_of(hook, "hook"),
-                                       text_of(hook, "answer"),
-                                       to_words(std::chrono::microseconds(number_of(hook, "us")))));
+        text.line("hook", fmt::format("{} answered {} after {}", text_of(hook, "hook"),
+                                      text_of(hook, "answer"),
+                                      to_words(std::chrono::microseconds(number_of(hook, "us")))));
     }
     std::size_t number = 0;
     for (const json::Value& attempt : items_of(record, "attempts")) {
         const std::string code = text_of(attempt, "code");
-        story.line("attempt",
-                   fmt::format("{}: {}{} after {}", ++number, text_of(attempt, "status"),
-                               code.empty() ? "" : " " + code,
-                               to_words(std::chrono::microseconds(number_of(attempt, "us")))));
+        text.line("attempt",
+                  fmt::format("{}: {}{} after {}", ++number, text_of(attempt, "status"),
+                              code.empty() ? "" : " " + code,
+                              to_words(std::chrono::microseconds(number_of(attempt, "us")))));
     }
     if (number == 0 && !flag_of(record, "running") && record.find("attempts"))
-        story.line("attempt", "none: the tool was not asked");
-    tell_outcome(record, story);
+        text.line("attempt", "none: the tool was not asked");
+    tell_outcome(record, text);
     if (const json::Value* const policy = record.find("policy")) {
-        story.line("policy", joined({{"", text_of(*policy, "network_policy")},
-                                     {"", text_of(*policy, "privilege_level")},
-                                     {"timeout ", milliseconds_of(*policy, "timeout_ms")}}));
+        text.line("policy", joined({{"", text_of(*policy, "network_policy")},
+                                    {"", text_of(*policy, "privilege_level")},
+                                    {"timeout ", milliseconds_of(*policy, "timeout_ms")}}));
     }
-    story.line("ended by",
-               joined({{"", text_of(record, "cancelled_by")}, {"", text_of(record, "cause")}}));
+    text.line("ended by",
+              joined({{"", text_of(record, "cancelled_by")}, {"", text_of(record, "cause")}}));
     if (record.find("duration_us"))
-        story.line("took", to_words(std::chrono::microseconds(number_of(record, "duration_us"))));
+        text.line("took", to_words(std::chrono::microseconds(number_of(record, "duration_us"))));
     if (record.find("args_bytes")) {
-        story.line("size", fmt::format("arguments {}, result {}",
-                                       bytes_in_words(number_of(record, "args_bytes")),
-                                       bytes_in_words(number_of(record, "result_bytes"))));
+        text.line("size", fmt::format("arguments {}, result {}",
+                                      bytes_in_words(number_of(record, "args_bytes")),
+                                      bytes_in_words(number_of(record, "result_bytes"))));
     }
-    tell_timeline(record, story);
-    return std::move(story.out());
+    tell_timeline(record, text);
+    return std::move(text.out());
 }
 
 }  // namespace crab::cli

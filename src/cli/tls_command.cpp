@@ -18,7 +18,7 @@ namespace crab::cli {
 namespace {
 
 /// Where the files lie, and what is said of them.
-struct Made {
+struct IssuedFiles {
     std::filesystem::path certificate, key;
     std::filesystem::path authority;  ///< empty: somebody else's
     std::string authority_fingerprint;
@@ -26,20 +26,20 @@ struct Made {
     crypto::Certificate leaf;
 };
 
-Result<Made> use_files(const TlsInit& options) {
+Result<IssuedFiles> use_files(const TlsInit& options) {
     const auto certificate = std::filesystem::absolute(options.cert),
                key = std::filesystem::absolute(options.key);
     auto leaf = setup::check_tls_files(certificate, key, std::chrono::system_clock::now());
     if (!leaf) return fail(std::move(leaf.error()));
-    return Made{.certificate = certificate,
-                .key = key,
-                .authority = {},
-                .authority_fingerprint = {},
-                .authority_is_new = false,
-                .leaf = std::move(*leaf)};
+    return IssuedFiles{.certificate = certificate,
+                       .key = key,
+                       .authority = {},
+                       .authority_fingerprint = {},
+                       .authority_is_new = false,
+                       .leaf = std::move(*leaf)};
 }
 
-Result<Made> make_files(const TlsInit& options) {
+Result<IssuedFiles> make_files(const TlsInit& options) {
     std::filesystem::path folder = options.directory;
     if (folder.empty()) {
         const config::Paths paths = config::Paths::find(options.system, ::getuid());
@@ -55,12 +55,12 @@ Result<Made> make_files(const TlsInit& options) {
         folder, options.names.empty() ? setup::names_of_this_machine() : options.names,
         std::chrono::system_clock::now());
     if (!made) return fail(std::move(made.error()));
-    return Made{.certificate = folder / setup::TlsFiles::kCertificate,
-                .key = folder / setup::TlsFiles::kKey,
-                .authority = folder / setup::TlsFiles::kCa,
-                .authority_fingerprint = made->authority.fingerprint(),
-                .authority_is_new = made->authority_is_new,
-                .leaf = std::move(made->leaf)};
+    return IssuedFiles{.certificate = folder / setup::TlsFiles::kCertificate,
+                       .key = folder / setup::TlsFiles::kKey,
+                       .authority = folder / setup::TlsFiles::kCa,
+                       .authority_fingerprint = made->authority.fingerprint(),
+                       .authority_is_new = made->authority_is_new,
+                       .leaf = std::move(made->leaf)};
 }
 
 std::vector<std::string> names_of(const crypto::Certificate& leaf) {
@@ -80,7 +80,7 @@ std::string host_names_of(std::vector<std::string> names) {
 
 /// The listener as it will be with this certificate: the port and prefix that the configuration
 /// has, on every address of the machine.
-config::ListenOptions listener_with(const TlsInit& options, const Made& made) {
+config::ListenOptions listener_with(const TlsInit& options, const IssuedFiles& made) {
     const config::Paths paths = config::Paths::find(options.system, ::getuid());
     config::ListenOptions listen =
         config::load_first(options.config, paths).value_or(config::GatewayConfig{}).listen;
@@ -97,7 +97,7 @@ config::ListenOptions listener_with(const TlsInit& options, const Made& made) {
 
 std::string day_of(std::chrono::sys_seconds when) { return to_rfc3339(when).substr(0, 10); }
 
-json::Value as_json(const Made& made, const std::vector<std::string>& names,
+json::Value as_json(const IssuedFiles& made, const std::vector<std::string>& names,
                     const std::string& gateway) {
     json::Value answer = json::Value::object({{"cert", made.certificate.string()},
                                               {"key", made.key.string()},
@@ -113,7 +113,7 @@ json::Value as_json(const Made& made, const std::vector<std::string>& names,
     return answer;
 }
 
-void print_made(const Made& made, const std::vector<std::string>& names) {
+void print_made(const IssuedFiles& made, const std::vector<std::string>& names) {
     print_line(fmt::format("certificate  {}", printable(made.certificate.string())));
     print_line(
         fmt::format("for          {}", printable(fmt::format("{}", fmt::join(names, ", ")))));
@@ -124,7 +124,7 @@ void print_made(const Made& made, const std::vector<std::string>& names) {
     print_line(fmt::format("fingerprint  {}", made.authority_fingerprint));
 }
 
-void print_configuration(const Made& made, const std::vector<std::string>& names,
+void print_configuration(const IssuedFiles& made, const std::vector<std::string>& names,
                          const config::HostPort& address) {
     print_line("");
     print_line("In the gateway's configuration, so that other machines reach it:");

@@ -44,7 +44,7 @@ bool is_number(std::string_view text) {
 }
 
 /// Thrown through yaml-cpp, which has no other way to be stopped, and caught in read_yaml().
-struct TooMuch {
+struct LimitExceeded {
     int line;
     std::string message;
 };
@@ -65,7 +65,7 @@ public:
     void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
         const auto known = anchors_.find(anchor);
         if (known == anchors_.end())
-            throw TooMuch{mark.line + 1, "an alias may not stand inside what it names"};
+            throw LimitExceeded{mark.line + 1, "an alias may not stand inside what it names"};
         values_ += known->second.values - 1;  // add() counts one
         add(mark, 0, known->second.value);
     }
@@ -139,13 +139,15 @@ private:
 
     void count(const YAML::Mark& mark) {
         if (++values_ > limits_.max_values)
-            throw TooMuch{mark.line + 1, fmt::format("more than {} values", limits_.max_values)};
+            throw LimitExceeded{mark.line + 1,
+                                fmt::format("more than {} values", limits_.max_values)};
     }
 
     void open(const YAML::Mark& mark, YAML::anchor_t anchor, json::Value container) {
-        if (expects_key()) throw TooMuch{mark.line + 1, "keys have to be strings"};
+        if (expects_key()) throw LimitExceeded{mark.line + 1, "keys have to be strings"};
         if (stack_.size() >= limits_.max_depth)
-            throw TooMuch{mark.line + 1, fmt::format("nested deeper than {}", limits_.max_depth)};
+            throw LimitExceeded{mark.line + 1,
+                                fmt::format("nested deeper than {}", limits_.max_depth)};
         count(mark);
         std::string pointer = next_pointer();
         document_.lines.try_emplace(pointer, mark.line + 1);
@@ -161,7 +163,7 @@ private:
     }
 
     void add(const YAML::Mark& mark, YAML::anchor_t anchor, json::Value value) {
-        if (expects_key()) throw TooMuch{mark.line + 1, "keys have to be strings"};
+        if (expects_key()) throw LimitExceeded{mark.line + 1, "keys have to be strings"};
         count(mark);
         document_.lines.try_emplace(next_pointer(), mark.line + 1);
         if (anchor != 0) anchors_[anchor] = {value, 1};
@@ -247,7 +249,7 @@ YamlDocument read_yaml(std::string_view text, Problems& problems, const YamlLimi
             if (parser.HandleNextDocument(rest))
                 problems.push_back({0, "", "holds more than one document; keep one"});
         }
-    } catch (const TooMuch& stop) {
+    } catch (const LimitExceeded& stop) {
         problems.push_back({stop.line, "", stop.message});
     } catch (const YAML::Exception& error) {
         problems.push_back(

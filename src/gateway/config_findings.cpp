@@ -27,9 +27,9 @@ const std::vector<std::string> kPrincipalKinds{"caller",     "oauth",    "device
                                                "local",      "agent",    "tool_host",
                                                "subscriber", "listener", "operator"};
 
-class Look {
+class ConfigChecks {
 public:
-    Look(const config::GatewayConfig& config, const config::Paths& paths, unsigned uid)
+    ConfigChecks(const config::GatewayConfig& config, const config::Paths& paths, unsigned uid)
         : config_(config), paths_(paths), uid_(uid) {}
 
     config::Findings all() {
@@ -213,7 +213,7 @@ std::string why_nobody(std::string_view pattern) {
 
 config::Findings look_around(const config::GatewayConfig& config, const config::Paths& paths,
                              unsigned uid) {
-    return Look(config, paths, uid).all();
+    return ConfigChecks(config, paths, uid).all();
 }
 
 }  // namespace crab::gateway

@@ -202,8 +202,8 @@ Paths relied_on(const config::GatewayConfig& config) {
 
 command::GuardedFiles guarded_files(const config::GatewayConfig& config,
                                     const std::vector<std::filesystem::path>& own_folders) {
-    return {.own = command::OwnFiles(own_files(config, own_folders)),
-            .relied_on = command::OwnFiles(relied_on(config))};
+    return {.own = command::ProtectedFiles(own_files(config, own_folders)),
+            .relied_on = command::ProtectedFiles(relied_on(config))};
 }
 
 Result<std::shared_ptr<command::Worktrees>> make_worktrees(
@@ -218,8 +218,8 @@ Result<std::shared_ptr<command::Worktrees>> make_worktrees(
     }
     if (worktrees.empty()) return std::make_shared<command::Worktrees>(std::move(worktrees));
     auto held = command::hold_worktrees(std::move(worktrees),
-                                        command::OwnFiles(own_files(config, own_folders)),
-                                        command::OwnFiles(relied_on(config)));
+                                        command::ProtectedFiles(own_files(config, own_folders)),
+                                        command::ProtectedFiles(relied_on(config)));
     if (!held) return fail(std::move(held.error()));
     return std::make_shared<command::Worktrees>(std::move(*held));
 }
@@ -247,8 +247,8 @@ Result<std::unique_ptr<HostedCommands>> HostedCommands::open(
         .worktrees = std::move(worktrees),
         .bound_worktree = std::move(bound_worktree),
         .secrets = std::move(*secrets),
-        .own = std::make_shared<const command::OwnFiles>(own_files(config, own_folders)),
-        .relied_on = std::make_shared<const command::OwnFiles>(relied_on(config))};
+        .own = std::make_shared<const command::ProtectedFiles>(own_files(config, own_folders)),
+        .relied_on = std::make_shared<const command::ProtectedFiles>(relied_on(config))};
     services.abilities.cgroups = command::CgroupPaths::find();
     command::ScratchFolder::remove_leftovers();
     command::end_orphaned_sandboxes();
@@ -280,8 +280,8 @@ Result<void> check_commands(const config::GatewayConfig& config,
          .abilities = {},
          .worktrees = std::move(*worktrees),
          .secrets = std::move(*secrets),
-         .own = std::make_shared<const command::OwnFiles>(own_files(config, own_folders)),
-         .relied_on = std::make_shared<const command::OwnFiles>(relied_on(config))},
+         .own = std::make_shared<const command::ProtectedFiles>(own_files(config, own_folders)),
+         .relied_on = std::make_shared<const command::ProtectedFiles>(relied_on(config))},
         nullptr);
     if (!hosts) return fail(hosts.error());
     core::Registry registry;

@@ -76,7 +76,7 @@ Result<KeySession> DeviceKeys::exchange(std::string_view key_id, std::string_vie
     if (!session) {
         const std::scoped_lock lock(mutex_);
         if (wrong_.contains(address) || wrong_.size() < kMostAddresses) {
-            Wrong& wrong = wrong_[address];
+            FailedAttempts& wrong = wrong_[address];
             if (wrong.count++ == 0) wrong.since = now;
         }
     }

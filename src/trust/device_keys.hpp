@@ -40,7 +40,7 @@ private:
         std::string nonce;
         SteadyTime forget_at;
     };
-    struct Wrong {
+    struct FailedAttempts {
         SteadyTime since{};
         int count = 0;
     };
@@ -55,7 +55,7 @@ private:
     std::mutex mutex_;
     std::unordered_set<std::string> used_;
     std::deque<Used> used_order_;
-    std::unordered_map<std::string, Wrong> wrong_;         ///< by address
+    std::unordered_map<std::string, FailedAttempts> wrong_;         ///< by address
 };
 
 }  // namespace crab::trust

@@ -174,8 +174,8 @@ public:
 
     // Asker: the person in this chat.
     Task<std::string> ask(core::AskedQuestion asked, Deadline deadline) override {
-        wanted_ = Wanted{.request_id = std::string(chat_.loop_.ids().uuid_v7().view()),
-                         .question = std::move(asked)};
+        wanted_ = PendingQuestion{.request_id = std::string(chat_.loop_.ids().uuid_v7().view()),
+                                  .question = std::move(asked)};
         tell_question();
         WaitEnd end = WaitEnd::kWoken;
         while (wanted_->outcome.empty() && end == WaitEnd::kWoken)
@@ -226,7 +226,7 @@ public:
     std::optional<core::TurnMetrics> metrics;
 
 private:
-    struct Wanted {
+    struct PendingQuestion {
         std::string request_id;
         core::AskedQuestion question;
         std::string outcome{};  ///< what the model reads; empty: none yet
@@ -259,7 +259,7 @@ private:
     std::string presentation_of_, presentation_;  ///< of the result that is told next
     std::vector<std::string> presentations_;  ///< that are kept with the answer
     std::size_t kept_bytes_ = 0;  ///< of them
-    std::optional<Wanted> wanted_;  ///< what the agent asks
+    std::optional<PendingQuestion> wanted_;  ///< what the agent asks
     Waiter answered_{chat_.loop_.timers()};
     std::vector<core::ApprovalQuestion> asked_;  ///< open, for a connection that returns
 };

@@ -108,7 +108,7 @@ void DeviceHost::send_cancel(std::string_view id, std::string_view reason) {
 void DeviceHost::resume(std::string instance) {
     instance_ = std::move(instance);
     const SteadyTime now = loop_.clock().steady_now();
-    for (const PendingReplies::Unanswered& call :
+    for (const PendingReplies::UnansweredCall& call :
          replies_->resume(instance_, connection_, shared_from_this())) {
         std::string frame;
         write_tool_call_request(frame, call.id.view(), call.tool, call.args,

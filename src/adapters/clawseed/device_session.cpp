@@ -531,7 +531,7 @@ void DeviceSession::on_reply(const json::Root& root, bool is_error) {
 /// frame's id is known, and the rest of the frame is discarded. Any other oversized frame, and
 /// invalid data, closes the connection.
 bool DeviceSession::on_excess(net::WebSocketSession&, std::string_view piece, bool last) {
-    if (!excess_) excess_ = std::make_unique<Excess>();
+    if (!excess_) excess_ = std::make_unique<OversizedFrame>();
     excess_->scan.feed(piece);
     excess_->bytes += piece.size();
     const std::string& type = excess_->scan.type();

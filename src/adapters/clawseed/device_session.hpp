@@ -123,12 +123,12 @@ private:
     std::size_t waiting_bytes_ = 0;
     std::size_t waiting_questions_ = 0;
     /// An oversized frame while it is being received.
-    struct Excess {
+    struct OversizedFrame {
         FrameScan scan;
         std::size_t bytes = 0;
         bool told = false;  ///< the call that it answers has been failed
     };
-    std::unique_ptr<Excess> excess_;
+    std::unique_ptr<OversizedFrame> excess_;
     std::atomic<bool> takes_approvals_{false};
     std::atomic<bool> takes_questions_{true};  ///< default for clients that list no capabilities
     bool seen_text_ = false;

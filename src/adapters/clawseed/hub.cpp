@@ -231,7 +231,7 @@ void Hub::release_slug(const std::string& slug) {
 void Hub::add(const std::shared_ptr<DeviceSession>& session, ConnectedDevice device) {
     const std::scoped_lock lock(mutex_);
     const ConnectionId id = device.connection;
-    live_[id] = Live{.session = session, .device = std::move(device)};
+    live_[id] = LiveConnection{.session = session, .device = std::move(device)};
 }
 
 void Hub::update(ConnectionId connection, std::size_t tools, std::string slug,
@@ -259,7 +259,7 @@ void Hub::set_refused(ConnectionId connection, std::vector<Rejected> refused) {
         it->second.device.refused = std::move(refused);
 }
 
-void Hub::count_schema_bytes(Live& live, std::size_t bytes) {  // with mutex_ held
+void Hub::count_schema_bytes(LiveConnection& live, std::size_t bytes) {  // with mutex_ held
     std::size_t& all = schema_bytes_[live.device.principal];
     all = all - live.schema_bytes + bytes;
     live.schema_bytes = bytes;

@@ -185,12 +185,12 @@ private:
         std::string identity;
         std::size_t users = 0;
     };
-    struct Live {
+    struct LiveConnection {
         std::weak_ptr<DeviceSession> session;
         ConnectedDevice device;
         std::size_t schema_bytes = 0;
     };
-    void count_schema_bytes(Live& live, std::size_t bytes);
+    void count_schema_bytes(LiveConnection& live, std::size_t bytes);
 
     static constexpr std::size_t kFirstSweep = 64;
     PendingReplies::Discard discard_artifacts() const;
@@ -210,7 +210,7 @@ private:
     std::size_t sweep_links_at_ = kFirstSweep;
     std::map<std::string, std::shared_ptr<Chat>, std::less<>> chats_;  ///< live ones by session id
     std::map<std::string, SlugUse> slugs_;
-    std::map<ConnectionId, Live> live_;
+    std::map<ConnectionId, LiveConnection> live_;
     /// Of live connections, by principal
     std::map<std::string, std::size_t, std::less<>> schema_bytes_;
 };

@@ -169,10 +169,10 @@ void PendingReplies::sent(std::uint64_t tag, ConnectionId connection, std::uint6
     }
 }
 
-std::vector<PendingReplies::Unanswered> PendingReplies::resume(
+std::vector<PendingReplies::UnansweredCall> PendingReplies::resume(
     std::string_view instance, ConnectionId connection,
     const std::shared_ptr<DeviceHost>& carrier) {
-    std::vector<Unanswered> unanswered;
+    std::vector<UnansweredCall> unanswered;
     std::vector<net::EventLoop*> homes;
     {
         const std::scoped_lock lock(mutex_);

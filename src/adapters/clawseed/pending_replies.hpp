@@ -76,14 +76,14 @@ public:
     /// The device process `instance` has reconnected on `connection`: moves its unanswered calls
     /// there and returns them, to be sent again under the same ids. `carrier` sends their cancels
     /// from now on.
-    struct Unanswered {
+    struct UnansweredCall {
         std::uint64_t tag = 0;
         UuidText id;
         std::string tool, args, principal, agent;
         Deadline deadline = kNoDeadline;
     };
-    std::vector<Unanswered> resume(std::string_view instance, ConnectionId connection,
-                                   const std::shared_ptr<DeviceHost>& carrier);
+    std::vector<UnansweredCall> resume(std::string_view instance, ConnectionId connection,
+                                       const std::shared_ptr<DeviceHost>& carrier);
     /// `connection` is closed after `written` bytes were handed to the kernel. Requests beyond that
     /// were never delivered.
     void connection_ended(ConnectionId connection, std::uint64_t written, LinkEnd end,

@@ -108,7 +108,7 @@ void RegistrationReader::begin() {
          element != list_->end() && looked_at < context_.limits.elements; ++element, ++looked_at) {
         if (const auto name = json::get_string(*element, "name")) named.insert(*name);
     }
-    for (const HeldTool& tool : context_.held) {
+    for (const RegisteredTool& tool : context_.held) {
         if (!registration_.replace && !named.contains(tool.name)) kept_bytes_ += tool.schema_bytes;
     }
     const std::size_t gone =
@@ -148,7 +148,7 @@ void RegistrationReader::read(Element element, std::size_t index) {
     const auto same = taken_.find(name);
     const bool holds =
         !registration_.replace &&
-        std::ranges::binary_search(context_.held, name, std::less<>(), &HeldTool::name);
+        std::ranges::binary_search(context_.held, name, std::less<>(), &RegisteredTool::name);
     const bool is_known = same != taken_.end() || holds;
     auto tool = make(element, is_known);
     if (!tool) {

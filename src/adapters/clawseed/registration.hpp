@@ -58,7 +58,7 @@ struct Registration {
 };
 
 /// A tool that the connection has registered before.
-struct HeldTool {
+struct RegisteredTool {
     std::string name;
     std::size_t schema_bytes = 0;
 };
@@ -69,7 +69,7 @@ struct RegistrationContext {
     core::PrincipalRef principal;
     RegistrationLimits limits;
     std::vector<ToolOverride> overrides;
-    std::vector<HeldTool> held;  ///< sorted by name; empty when the list replaces them
+    std::vector<RegisteredTool> held;  ///< sorted by name; empty when the list replaces them
     /// What other connections of the principal hold; empty: nothing
     std::function<std::size_t()> schema_bytes_of_others{};
     bool believes_claims = false;  ///< whether the device's read_only and idempotent claims count

@@ -71,7 +71,7 @@ protected:
                               .credential_id = "c"};
     RegistrationLimits limits;
     std::vector<ToolOverride> overrides;
-    std::vector<HeldTool> held;
+    std::vector<RegisteredTool> held;
     std::size_t bytes_of_others = 0;
     bool believed = false;
     std::chrono::steady_clock::duration slice = std::chrono::hours(1);

@@ -22,10 +22,10 @@ bool is_token(std::string_view text) {
 }
 
 /// `TOKEN: text` taken apart; an empty token when there is none.
-struct Said {
+struct CodedMessage {
     std::string_view token, text;
 };
-Said take_apart(std::string_view message) {
+CodedMessage split_message(std::string_view message) {
     const std::size_t colon = message.find(": ");
     if (colon == message.npos || !is_token(message.substr(0, colon)))
         return {.token = {}, .text = message};
@@ -90,7 +90,7 @@ CallFailure read_failure(const net::GrpcClientCall& call) {
                         .status = end.status,
                         .answered = end.answered,
                         .retry_able = read_flag(call.trailer("retry-able"))};
-    const Said said = take_apart(end.message);
+    const CodedMessage said = split_message(end.message);
     auto code = code_of_token(said.token);
     if (!code) code = code_of_token(call.trailer("error-code").value_or(""));
     failure.error.code = code.value_or(code_of_status(end.status));

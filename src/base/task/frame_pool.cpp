@@ -20,7 +20,7 @@ struct Unused {
     Unused* next;
 };
 
-/// Trivially constructible, so that access needs no initialization guard; Emptier cleans up.
+/// Trivially constructible, so that access needs no initialization guard; FrameReleaser cleans up.
 struct Kept {
     std::array<Unused*, kLargest / kGrain> frames;
     std::size_t bytes;
@@ -28,8 +28,8 @@ struct Kept {
 };
 constinit thread_local Kept kept{};
 
-struct Emptier {
-    ~Emptier() {
+struct FrameReleaser {
+    ~FrameReleaser() {
         kept.over = true;
         for (Unused*& first : kept.frames) {
             while (first != nullptr) {
@@ -41,7 +41,7 @@ struct Emptier {
     }
     void touch() const {}
 };
-thread_local const Emptier emptier;
+thread_local const FrameReleaser releaser;
 
 constexpr std::size_t class_of(std::size_t size) { return (size - 1) / kGrain; }
 
@@ -58,7 +58,7 @@ void* FramePool::take(std::size_t size) {
     if (size > kLargest) return ::operator new(size);
     Unused*& first = kept.frames[class_of(size)];
     if (first == nullptr) {
-        emptier.touch();
+        releaser.touch();
         return ::operator new((class_of(size) + 1) * kGrain);
     }
     Unused* const frame = first;

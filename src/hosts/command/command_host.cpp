@@ -349,7 +349,7 @@ Result<void> CommandHost::grant(const core::EffectivePolicy& policy, const Comma
     request.whole_host = policy.privilege == core::Privilege::kPrivileged;
     if (policy.privilege != core::Privilege::kElevated) return {};
     for (const std::string& path : tool.elevated_paths) {
-        auto file = HeldFile::open_exactly(elevated_.at(path));
+        auto file = FileHandle::open_exactly(elevated_.at(path));
         if (!file && file.error().code == ErrorCode::kNotFound) continue;  // it may come later
         if (!file)
             return fail(ErrorCode::kUnavailable,
@@ -363,9 +363,9 @@ Result<void> CommandHost::grant(const core::EffectivePolicy& policy, const Comma
 /// Why not all of its elevated_paths may be written: what a command can change must not be what
 /// crab, or another call, relies on.
 std::optional<std::string> CommandHost::wrong_path(const CommandTool& tool) const {
-    std::vector<std::pair<std::string, HeldFile>> before;
+    std::vector<std::pair<std::string, FileHandle>> before;
     for (const std::string& path : tool.elevated_paths) {
-        const auto file = HeldFile::open(path);
+        const auto file = FileHandle::open(path);
         if (!file) continue;
         if (const auto met = services_.own->met_by(*file))
             return fmt::format(

@@ -37,9 +37,9 @@ struct CommandServices {
     /// For `env: {NAME: {secret: name}}`
     std::map<std::string, Secret<std::string>, std::less<>> secrets{};
     /// Hidden from commands
-    std::shared_ptr<const OwnFiles> own = std::make_shared<const OwnFiles>();
+    std::shared_ptr<const ProtectedFiles> own = std::make_shared<const ProtectedFiles>();
     /// Read-only for commands
-    std::shared_ptr<const OwnFiles> relied_on = std::make_shared<const OwnFiles>();
+    std::shared_ptr<const ProtectedFiles> relied_on = std::make_shared<const ProtectedFiles>();
 };
 
 /// Runs the tools of one command provider under bubblewrap within the call's effective policy, or

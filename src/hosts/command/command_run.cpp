@@ -133,11 +133,11 @@ private:
             request_.hidden = order_.own->places();
             return true;
         }
-        std::vector<const HeldFile*> shown;
+        std::vector<const FileHandle*> shown;
         if (request_.worktree) shown.push_back(&*request_.worktree);
         for (const Bind& bind : request_.writable) shown.push_back(&bind.file);
         const bool meets = std::ranges::any_of(
-            shown, [&](const HeldFile* file) { return order_.own->met_by(*file).has_value(); });
+            shown, [&](const FileHandle* file) { return order_.own->met_by(*file).has_value(); });
         if (meets)
             end_.failure =
                 "files of crab itself lie in what it would be shown; an operator has to move them "

@@ -4,7 +4,7 @@
 #include "hosts/command/command_tool.hpp"
 #include "hosts/command/disk_quota.hpp"
 #include "hosts/command/egress.hpp"
-#include "hosts/command/own_files.hpp"
+#include "hosts/command/protected_files.hpp"
 #include "hosts/command/sandbox.hpp"
 
 namespace crab::command {
@@ -22,7 +22,7 @@ struct CommandRequest {
     EgressUser user;                     ///< whose command it is
     std::shared_ptr<DiskQuota> quota;    ///< of a writable worktree; null: none
     /// Hidden when the whole host is visible; other bound files must not overlap them. Null: none
-    std::shared_ptr<const OwnFiles> own;
+    std::shared_ptr<const ProtectedFiles> own;
 };
 
 /// Runs a command in its sandbox until all its processes have ended; blocks the calling thread.

@@ -150,7 +150,7 @@ TEST_F(CommandRunTest, ABudgetIsOverdrawnByATenthAtMostWhateverIgnoresTheSignal)
 
 TEST_F(CommandRunTest, AWorktreeThatIsFullEndsWhoWritesAndLetsNobodyWriteAfterwards) {
     const TestFolder tree;
-    order.request.worktree = HeldFile::open_folder(tree.path()).value();
+    order.request.worktree = FileHandle::open_folder(tree.path()).value();
     order.request.worktree_writable = true;
     order.quota = std::make_shared<DiskQuota>(order.request.worktree->fd(), std::uint64_t{8} << 20);
     EXPECT_EQ(run("echo fits > small").reason, EndReason::kExited);
@@ -266,7 +266,7 @@ public:
         std::ofstream(root / "tree/said") << "inside\n";
         std::ofstream(root / "secret/said") << "SECRET\n";
     }
-    HeldFile hold(const char* name) const { return HeldFile::open_folder(root / name).value(); }
+    FileHandle hold(const char* name) const { return FileHandle::open_folder(root / name).value(); }
 
 private:
     const TestFolder made_;
@@ -333,7 +333,7 @@ TEST_F(CommandRunTest, AnotherFileThanTheExpectedOneStartsNothing) {
 TEST_F(CommandRunTest, AWorktreeThatIsGoneOrHoldsCrabsOwnStartsNothing) {
     const Folders folders;
     std::filesystem::create_directory(folders.root / "state");
-    order.own = std::make_shared<const OwnFiles>(
+    order.own = std::make_shared<const ProtectedFiles>(
         std::vector<std::filesystem::path>{folders.root / "state"});
     order.request.worktree = folders.hold("tree");
     EXPECT_EQ(run("cat said").status, 0);
@@ -349,7 +349,7 @@ TEST_F(CommandRunTest, TheWholeHostIsSeenWithoutCrabsOwnWhichNobodyMoves) {
     std::filesystem::create_directories(folders.root / "parent/state");
     std::ofstream(folders.root / "parent/state/said") << "SECRET\n";
     std::ofstream(folders.root / "parent/key") << "SECRET\n";
-    order.own = std::make_shared<const OwnFiles>(std::vector<std::filesystem::path>{
+    order.own = std::make_shared<const ProtectedFiles>(std::vector<std::filesystem::path>{
         folders.root / "parent/state", folders.root / "parent/key"});
     order.request.whole_host = true;
     const std::string at = folders.root.string();
@@ -480,7 +480,7 @@ TEST_F(BareCommandTest, MinimalStartsNoProcess) {
 }
 
 TEST(SandboxTest, OptionsHideTheHostAndNeverStandOnACommandLine) {
-    const HeldFile folder = HeldFile::open_folder("/var").value();
+    const FileHandle folder = FileHandle::open_folder("/var").value();
     SandboxRequest request{.argv = {"true"},
                            .environment = {{"TOKEN", "abc"}},
                            .worktree = folder,

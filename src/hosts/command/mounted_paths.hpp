@@ -1,6 +1,6 @@
 #pragma once
 
-#include "hosts/command/held_file.hpp"
+#include "hosts/command/file_handle.hpp"
 
 #include <filesystem>
 #include <string>

@@ -343,7 +343,7 @@ std::vector<std::string> sandbox_command(const SandboxAbilities& abilities,
     const auto add = [&](std::initializer_list<std::string_view> more) {
         words.insert(words.end(), more.begin(), more.end());
     };
-    const auto expect = [&](const HeldFile& file, std::string_view at) {
+    const auto expect = [&](const FileHandle& file, std::string_view at) {
         add({"--expect", std::to_string(file.identity().device),
              std::to_string(file.identity().number), at});
     };

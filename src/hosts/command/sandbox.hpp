@@ -2,7 +2,7 @@
 
 #include "core/call/effective_policy.hpp"
 #include "hosts/command/command_cgroup.hpp"
-#include "hosts/command/held_file.hpp"
+#include "hosts/command/file_handle.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -62,7 +62,7 @@ private:
 
 /// A host file that is bound at `at` in the sandbox.
 struct Bind {
-    HeldFile file;
+    FileHandle file;
     std::filesystem::path at;
 };
 
@@ -70,7 +70,7 @@ struct Bind {
 struct SandboxRequest {
     std::vector<std::string> argv;
     std::vector<std::pair<std::string, std::string>> environment;
-    std::optional<HeldFile> worktree;  ///< becomes /wt, the current directory
+    std::optional<FileHandle> worktree;  ///< becomes /wt, the current directory
     bool worktree_writable = false;
     std::uint64_t memory_bytes = 0;
     std::uint32_t processes = 0;

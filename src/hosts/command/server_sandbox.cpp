@@ -85,7 +85,7 @@ Result<std::vector<Bind>> ServerSandbox::hold(const std::vector<fs::path>& paths
         if (!path.is_absolute()) return refused("has to begin with /");
         if (std::ranges::any_of(kNeverShown, [&](const char* own) { return is_within(own, path); }))
             return refused("is shown to no sandbox");
-        auto file = HeldFile::open(path);
+        auto file = FileHandle::open(path);
         if (!file) return refused(file.error().message);
         binds.push_back({std::move(*file), path});
         if (auto good = check_guarded(binds.back(), changes); !good)

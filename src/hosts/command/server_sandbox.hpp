@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/process/child_supervisor.hpp"
-#include "hosts/command/own_files.hpp"
+#include "hosts/command/protected_files.hpp"
 #include "hosts/command/sandbox.hpp"
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct ServerSandboxRules {
 
 /// The files that no sandbox shows, and those that none may change.
 struct GuardedFiles {
-    OwnFiles own, relied_on;
+    ProtectedFiles own, relied_on;
 };
 
 /// The sandbox of such a program: that of command tools (hosts/command/sandbox.hpp), around

@@ -41,8 +41,8 @@ protected:
         return found;
     }
     static Result<std::shared_ptr<const ServerSandbox>> make(ServerSandboxRules rules,
-                                                             OwnFiles own = {},
-                                                             OwnFiles relied_on = {}) {
+                                                             ProtectedFiles own = {},
+                                                             ProtectedFiles relied_on = {}) {
         return ServerSandbox::make(abilities(), std::move(rules),
                                    std::make_shared<const GuardedFiles>(
                                        GuardedFiles{std::move(own), std::move(relied_on)}));
@@ -178,7 +178,7 @@ TEST_F(ServerSandboxTest, WhatIsCrabsOwnOrMissingIsRefused) {
     const auto why = [](const auto& sandbox) {
         return sandbox ? std::string() : sandbox.error().message;
     };
-    const OwnFiles own({folder.path() / "hidden"});
+    const ProtectedFiles own({folder.path() / "hidden"});
     EXPECT_THAT(why(make({.read = {folder.path()}}, own)), HasSubstr("crab's own"));
     EXPECT_THAT(why(make({.read = {folder.path() / "hidden" / "file"}}, own)),
                 HasSubstr("crab's own"));
@@ -192,7 +192,7 @@ TEST_F(ServerSandboxTest, WhatIsCrabsOwnOrMissingIsRefused) {
     std::filesystem::create_hard_link(folder.path() / "hidden" / "file",
                                       folder.path() / "shown" / "link");
     EXPECT_THAT(why(make({.read = {folder.path() / "shown"}},
-                         OwnFiles({folder.path() / "hidden" / "file"}))),
+                         ProtectedFiles({folder.path() / "hidden" / "file"}))),
                 HasSubstr("hard link"));
 }
 

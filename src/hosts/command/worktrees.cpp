@@ -6,13 +6,14 @@
 
 namespace crab::command {
 
-Result<std::vector<Worktree>> hold_worktrees(std::vector<Worktree> configured, const OwnFiles& own,
-                                             const OwnFiles& relied_on) {
+Result<std::vector<Worktree>> hold_worktrees(std::vector<Worktree> configured,
+                                             const ProtectedFiles& own,
+                                             const ProtectedFiles& relied_on) {
     const auto refused = [](const Worktree& worktree, std::string_view why) {
         return fail(ErrorCode::kInvalidArgs, fmt::format("worktrees: {}: {}", worktree.id, why));
     };
     for (Worktree& worktree : configured) {
-        auto folder = HeldFile::open_folder(worktree.path);
+        auto folder = FileHandle::open_folder(worktree.path);
         if (!folder)
             return refused(
                 worktree, fmt::format("{} is not a folder; make it first", worktree.path.string()));

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "hosts/command/disk_quota.hpp"
-#include "hosts/command/own_files.hpp"
+#include "hosts/command/protected_files.hpp"
 
 #include <filesystem>
 #include <map>
@@ -19,7 +19,7 @@ struct Worktree {
     std::string id;
     std::filesystem::path path;   ///< absolute
     bool read_only = false;
-    HeldFile folder{};  ///< the folder at `path`, held open; set by hold_worktrees()
+    FileHandle folder{};  ///< the folder at `path`, held open; set by hold_worktrees()
     std::uint64_t max_bytes = 0;  ///< size limit; 0: none
     std::shared_ptr<DiskQuota> quota{};  ///< of `max_bytes`; set by hold_worktrees()
 };
@@ -28,8 +28,9 @@ struct Worktree {
 /// folders, so worktrees must not overlap each other or crab's own files; writable ones must not
 /// contain files that crab relies on, such as programs that it starts and certificates. Errors:
 /// kInvalidArgs naming the worktree, or both. Blocks. Source: docs/protocols/sw4rm.md, section 8.
-Result<std::vector<Worktree>> hold_worktrees(std::vector<Worktree> configured, const OwnFiles& own,
-                                             const OwnFiles& relied_on = {});
+Result<std::vector<Worktree>> hold_worktrees(std::vector<Worktree> configured,
+                                             const ProtectedFiles& own,
+                                             const ProtectedFiles& relied_on = {});
 
 /// The configured worktrees and their bindings. Thread-safe. Source: docs/protocols/sw4rm.md,
 /// section 8.

@@ -13,18 +13,18 @@ constexpr DoublingDelay kPause{.first = Milliseconds(1'000), .longest = Millisec
 /// Of an event that the sink refused.
 constexpr DoublingDelay kDelay{.first = Milliseconds(1'000), .longest = Milliseconds(3'600'000)};
 
-enum class Verdict : std::uint8_t { kAccepted, kRefused, kSinkIsAway };
+enum class SinkAnswer : std::uint8_t { kAccepted, kRefused, kSinkIsAway };
 
 /// What an answer of the sink means. Under a key there is only ever one firing, so a conflict says
 /// that it has come already: from this job's minute before the clock was set back.
-Verdict verdict_of(const Result<void>& answer) {
-    if (answer) return Verdict::kAccepted;
+SinkAnswer sink_answer(const Result<void>& answer) {
+    if (answer) return SinkAnswer::kAccepted;
     switch (answer.error().code) {
-        case ErrorCode::kConflict: return Verdict::kAccepted;
+        case ErrorCode::kConflict: return SinkAnswer::kAccepted;
         case ErrorCode::kInvalidArgs:
         case ErrorCode::kForbidden:
         case ErrorCode::kOversize:
-        case ErrorCode::kNotFound: return Verdict::kRefused;
+        case ErrorCode::kNotFound: return SinkAnswer::kRefused;
         case ErrorCode::kToolNotFound:
         case ErrorCode::kUnauthenticated:
         case ErrorCode::kAuthRequired:
@@ -43,9 +43,9 @@ Verdict verdict_of(const Result<void>& answer) {
         case ErrorCode::kWallTimeout:
         case ErrorCode::kCpuBudgetExceeded:
         case ErrorCode::kToolFailed:
-        case ErrorCode::kInternal: return Verdict::kSinkIsAway;
+        case ErrorCode::kInternal: return SinkAnswer::kSinkIsAway;
     }
-    return Verdict::kSinkIsAway;
+    return SinkAnswer::kSinkIsAway;
 }
 
 }  // namespace
@@ -108,9 +108,9 @@ Task<CronPublisher::Round> CronPublisher::offer(std::vector<UnpublishedEvent> ev
     Round round;
     for (UnpublishedEvent& event : events) {
         const auto answer = co_await sink_.publish(std::move(event.envelope));
-        switch (verdict_of(answer)) {
-            case Verdict::kAccepted: round.accepted.push_back(event.number); break;
-            case Verdict::kRefused: {
+        switch (sink_answer(answer)) {
+            case SinkAnswer::kAccepted: round.accepted.push_back(event.number); break;
+            case SinkAnswer::kRefused: {
                 const Milliseconds delay = kDelay.after(std::uint64_t{event.refusals} + 1);
                 log::warn("cron event refused", {{"code", token_of(answer.error().code)},
                                                  {"reason", answer.error().message},
@@ -120,7 +120,7 @@ Task<CronPublisher::Round> CronPublisher::offer(std::vector<UnpublishedEvent> ev
                     {.number = event.number, .until = clock_.system_now() + delay});
                 break;
             }
-            case Verdict::kSinkIsAway:
+            case SinkAnswer::kSinkIsAway:
                 asked_ = answer.error().retry_after.value_or(Milliseconds(0));
                 round.sink_is_away = true;
                 co_return round;

@@ -121,13 +121,14 @@ void GrpcCall::end_message() {
 std::size_t GrpcCall::queued_for(std::size_t most) {
     const std::size_t queued = stream_->queued_bytes();
     const auto waits = std::ranges::find_if(
-        packed_, [sent = written_ - queued](const Packed& message) { return message.end > sent; });
-    for (const Packed& message : std::ranges::subrange(packed_.begin(), waits))
+        packed_,
+        [sent = written_ - queued](const QueuedMessage& message) { return message.end > sent; });
+    for (const QueuedMessage& message : std::ranges::subrange(packed_.begin(), waits))
         saved_ -= message.saved;
     packed_.erase(packed_.begin(), waits);
     if (queued + saved_ < most) return most;
     std::size_t saved = saved_;
-    for (const Packed& message : packed_) {
+    for (const QueuedMessage& message : packed_) {
         saved -= message.saved;
         const std::size_t behind = written_ - message.end;
         if (behind + saved < most) return behind + 1;  // once it has left

@@ -70,7 +70,7 @@ public:
 
 private:
     /// A packed message that may wait.
-    struct Packed {
+    struct QueuedMessage {
         std::uint64_t end;  // where it ends in all that was written
         std::size_t saved;
     };
@@ -85,7 +85,7 @@ private:
     bool packs_ = false;  // the answer's head names gzip
     std::size_t begun_ = 0;  // where the message that is being written began
     std::uint64_t written_ = 0;
-    std::vector<Packed> packed_;
+    std::vector<QueuedMessage> packed_;
     std::size_t saved_ = 0;  // by all of them
 };
 

@@ -121,17 +121,17 @@ const sd_bus_vtable kProviderTable[] = {
     SD_BUS_PROPERTY("Version", "u", get_version, 0, SD_BUS_VTABLE_PROPERTY_CONST),
     SD_BUS_VTABLE_END};
 
-enum class Woken { kBus, kChange, kIdle };
+enum class WakeReason { kBus, kChange, kIdle };
 
 /// Waits for the bus, for a change of tools, or until nothing has come for `idle`.
-Woken wait_for(sd_bus* bus, int changes, std::chrono::seconds idle) {
+WakeReason wait_for(sd_bus* bus, int changes, std::chrono::seconds idle) {
     std::array<pollfd, 2> watched{
         pollfd{sd_bus_get_fd(bus), static_cast<short>(sd_bus_get_events(bus)), 0},
         pollfd{changes, POLLIN, 0}};
     const int ready = ::poll(watched.data(), watched.size(),
                              static_cast<int>(std::chrono::milliseconds(idle).count()));
-    if (ready == 0) return Woken::kIdle;
-    return watched[1].revents != 0 ? Woken::kChange : Woken::kBus;
+    if (ready == 0) return WakeReason::kIdle;
+    return watched[1].revents != 0 ? WakeReason::kChange : WakeReason::kBus;
 }
 
 }  // namespace
@@ -154,15 +154,15 @@ int serve_bus(ProviderTools& tools, std::chrono::seconds idle) {
         done = sd_bus_process(bus, nullptr);
         if (done != 0) continue;
         switch (wait_for(bus, changes.get(), idle)) {
-            case Woken::kBus: break;
-            case Woken::kChange: {
+            case WakeReason::kBus: break;
+            case WakeReason::kChange: {
                 eventfd_t count = 0;
                 (void)::eventfd_read(changes.get(), &count);
                 done = sd_bus_emit_signal(bus, path.c_str(), kInterface, "ToolsChanged", "");
                 break;
             }
             // activation brings it back
-            case Woken::kIdle: sd_bus_release_name(bus, tools.id().c_str()); return 0;
+            case WakeReason::kIdle: sd_bus_release_name(bus, tools.id().c_str()); return 0;
         }
     }
     fmt::print(stderr, "{}: {}\n", tools.id(), std::strerror(-done));

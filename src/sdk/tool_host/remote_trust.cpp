@@ -54,12 +54,12 @@ Result<std::string> text_of(const std::filesystem::path& file) {
     return text;
 }
 
-struct OperatorMade {
+struct OperatorCertificates {
     trust::KeyedCertificate own;
     crypto::Certificate ca;
 };
 
-Result<OperatorMade> read(const OperatorFiles& files, SystemTime now) {
+Result<OperatorCertificates> read(const OperatorFiles& files, SystemTime now) {
     auto ca_text = text_of(files.ca), cert_text = text_of(files.cert),
          key_text = text_of(files.key);
     for (const auto* text : {&ca_text, &cert_text, &key_text}) {
@@ -76,8 +76,9 @@ Result<OperatorMade> read(const OperatorFiles& files, SystemTime now) {
     if (!key) return unusable(files.key, key.error());
     if (const auto chained = crypto::check_chain(*certificate, *ca, now); !chained)
         return unusable(files.cert, chained.error());
-    return OperatorMade{.own = {.key = std::move(*key), .certificate = std::move(*certificate)},
-                        .ca = std::move(*ca)};
+    return OperatorCertificates{
+        .own = {.key = std::move(*key), .certificate = std::move(*certificate)},
+        .ca = std::move(*ca)};
 }
 
 }  // namespace
@@ -207,9 +208,9 @@ Result<core::PrincipalRef> RemoteTrust::caller_of(const std::string& certificate
     return good_callers_.emplace(certificate_der, std::move(*judged)).first->second.principal;
 }
 
-Result<RemoteTrust::GoodCaller> RemoteTrust::judge(const trust::RemoteCertificates& known,
-                                                   std::string_view certificate_der,
-                                                   SystemTime now) const {
+Result<RemoteTrust::TrustedCaller> RemoteTrust::judge(const trust::RemoteCertificates& known,
+                                                      std::string_view certificate_der,
+                                                      SystemTime now) const {
     const auto not_paired = [] {
         return fail(ErrorCode::kPairingRequired,
                     "this host is not paired with a gateway; run crab pair tool there");
@@ -221,10 +222,10 @@ Result<RemoteTrust::GoodCaller> RemoteTrust::judge(const trust::RemoteCertificat
     const auto good = [&](const trust::InstalledCertificate& pairing, bool of_installed) {
         // readable: it was checked with
         const auto ca = crypto::Certificate::from_pem(pairing.ca_pem);
-        return GoodCaller{.principal = gateway_principal(pairing, *certificate),
-                          .from = std::max(certificate->not_before(), ca->not_before()),
-                          .until = std::min(certificate->not_after(), ca->not_after()),
-                          .of_installed = of_installed};
+        return TrustedCaller{.principal = gateway_principal(pairing, *certificate),
+                             .from = std::max(certificate->not_before(), ca->not_before()),
+                             .until = std::min(certificate->not_after(), ca->not_after()),
+                             .of_installed = of_installed};
     };
     if (known.installed && certificate &&
         trust::check_gateway_certificate(*known.installed, *certificate, now))

@@ -74,7 +74,7 @@ public:
 
 private:
     class WatchedStore;
-    struct GoodCaller {
+    struct TrustedCaller {
         core::PrincipalRef principal;
         SystemTime from, until;
         bool of_installed = false;  ///< good for the pairing whose end was not seen
@@ -84,8 +84,8 @@ private:
                 trust::RemoteCertificates certificates,
                 std::optional<crypto::Certificate> operator_ca);
     Result<void> show(const trust::RemoteCertificates& certificates);
-    Result<GoodCaller> judge(const trust::RemoteCertificates& known,
-                             std::string_view certificate_der, SystemTime now) const;
+    Result<TrustedCaller> judge(const trust::RemoteCertificates& known,
+                                std::string_view certificate_der, SystemTime now) const;
 
     const Options options_;
     const Clock& clock_;
@@ -96,7 +96,7 @@ private:
     Published<trust::RemoteCertificates> certificates_;
     std::shared_ptr<net::TlsContext> tls_, client_tls_;
     /// By certificate, for one version of certificates_
-    std::unordered_map<std::string, GoodCaller> good_callers_;
+    std::unordered_map<std::string, TrustedCaller> good_callers_;
     std::uint64_t good_for_ = 0;
 };
 

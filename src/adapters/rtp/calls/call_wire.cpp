@@ -86,7 +86,7 @@ bool is_whole_number(Element value) {
 bool is_missing(std::string_view text) { return text.data() == nullptr || is_blank(text); }
 
 /// What a request said beside what is in its `Call` already.
-struct Said {
+struct RequestMembers {
     std::string_view version;
     std::optional<std::int64_t> timeout_ms;
     bool has_context = false;
@@ -96,7 +96,7 @@ struct Said {
 /// The form of each member; whether all are there is looked at later, for a request with broken
 /// members is answered otherwise than one with bad values.
 std::expected<void, CallRefusal> read_members(Element request, std::string& texts, core::Call& call,
-                                              Said& said) {
+                                              RequestMembers& said) {
     for (const auto member : request.get_object().value_unsafe()) {
         const std::string_view key = member.key;
         bool fits = true;
@@ -130,7 +130,8 @@ std::expected<void, CallRefusal> read_members(Element request, std::string& text
     return {};
 }
 
-std::expected<void, CallRefusal> check_required(const core::Call& call, const Said& said) {
+std::expected<void, CallRefusal> check_required(const core::Call& call,
+                                                const RequestMembers& said) {
     if (is_missing(said.version)) return bad_value("/version: required, must be \"v1\"");
     if (said.version != "v1") return bad_value("/version: must be \"v1\"");
     if (is_missing(call.id)) return bad_value("/call_id: required and not blank");
@@ -145,7 +146,7 @@ std::expected<void, CallRefusal> check_required(const core::Call& call, const Sa
     return {};
 }
 
-std::expected<void, CallRefusal> check_bounds(const core::Call& call, const Said& said) {
+std::expected<void, CallRefusal> check_bounds(const core::Call& call, const RequestMembers& said) {
     for (const std::string_view text :
          {call.id, call.tool, call.tenant, call.idempotency_key, call.context.agent_id,
           call.context.session_id, call.context.platform, call.context.channel_id,
@@ -177,7 +178,7 @@ std::expected<void, CallRefusal> parse_call_request(std::string_view body, json:
         call.tool = keep(texts, *tool);
     if (json::has_duplicate_members(root->element()))
         return bad_form("the request has two members of one name");
-    Said said;
+    RequestMembers said;
     if (auto good = read_members(root->element(), texts, call, said); !good) return good;
     if (auto good = check_required(call, said); !good) return good;
     if (auto good = check_bounds(call, said); !good) return good;

@@ -1,4 +1,4 @@
-#include "hosts/command/held_file.hpp"
+#include "hosts/command/file_handle.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -40,33 +40,33 @@ FileIdentity FileIdentity::of(const fs::path& path) {
     return {.device = about.st_dev, .number = about.st_ino};
 }
 
-Result<HeldFile> HeldFile::open(const fs::path& path) {
+Result<FileHandle> FileHandle::open(const fs::path& path) {
     std::error_code error;
     const fs::path real = fs::canonical(path, error);
     if (error) return refused(error.value());
     return open_exactly(real);
 }
 
-Result<HeldFile> HeldFile::open_exactly(const fs::path& path) {
+Result<FileHandle> FileHandle::open_exactly(const fs::path& path) {
     Descriptor opened = open_without_links(path);
     struct stat about{};
     if (!opened.is_open() || ::fstat(opened.get(), &about) != 0) return refused(errno);
-    HeldFile held;
+    FileHandle held;
     held.identity_ = {.device = about.st_dev, .number = about.st_ino};
     held.folder_ = S_ISDIR(about.st_mode);
     held.file_ = std::make_shared<const Descriptor>(std::move(opened));
     return held;
 }
 
-Result<HeldFile> HeldFile::open_folder(const fs::path& path) {
+Result<FileHandle> FileHandle::open_folder(const fs::path& path) {
     auto held = open(path);
     if (held && !held->is_folder()) return fail(ErrorCode::kInvalidArgs, std::strerror(ENOTDIR));
     return held;
 }
 
-std::string HeldFile::link() const { return fmt::format("/proc/self/fd/{}", fd()); }
+std::string FileHandle::link() const { return fmt::format("/proc/self/fd/{}", fd()); }
 
-fs::path HeldFile::place() const {
+fs::path FileHandle::place() const {
     if (!is_open()) return {};
     std::error_code error;
     const fs::path path = fs::read_symlink(link(), error);

@@ -1,4 +1,4 @@
-#include "hosts/command/own_files.hpp"
+#include "hosts/command/protected_files.hpp"
 
 #include "hosts/command/mounted_paths.hpp"
 
@@ -24,14 +24,15 @@ bool contains(const MountedPaths& visible, const FileIdentity& outer, const fs::
 
 }  // namespace
 
-OwnFiles::OwnFiles(const std::vector<fs::path>& paths) {
+ProtectedFiles::ProtectedFiles(const std::vector<fs::path>& paths) {
     for (const fs::path& path : paths) {
-        auto held = HeldFile::open(path);
-        all_.push_back({.path = fs::absolute(path), .held = held ? std::move(*held) : HeldFile()});
+        auto held = FileHandle::open(path);
+        all_.push_back(
+            {.path = fs::absolute(path), .held = held ? std::move(*held) : FileHandle()});
     }
 }
 
-std::vector<fs::path> OwnFiles::Own::names() const {
+std::vector<fs::path> ProtectedFiles::Own::names() const {
     std::vector<fs::path> names;
     std::error_code error;
     // A link among its names counts itself, and so does where it leads: whoever changes the link
@@ -44,7 +45,7 @@ std::vector<fs::path> OwnFiles::Own::names() const {
     return names;
 }
 
-std::vector<fs::path> OwnFiles::places() const {
+std::vector<fs::path> ProtectedFiles::places() const {
     const MountedPaths visible;
     std::vector<fs::path> all;
     for (const Own& own : all_) {
@@ -55,7 +56,7 @@ std::vector<fs::path> OwnFiles::places() const {
     return all;
 }
 
-std::optional<fs::path> OwnFiles::met_by(const HeldFile& folder) const {
+std::optional<fs::path> ProtectedFiles::met_by(const FileHandle& folder) const {
     const MountedPaths visible;
     const fs::path place = folder.place();
     for (const Own& own : all_) {
@@ -70,7 +71,7 @@ std::optional<fs::path> OwnFiles::met_by(const HeldFile& folder) const {
     return std::nullopt;
 }
 
-std::optional<fs::path> OwnFiles::linked_in(const HeldFile& folder) const {
+std::optional<fs::path> ProtectedFiles::linked_in(const FileHandle& folder) const {
     std::vector<const Own*> linked;
     for (const Own& own : all_) {
         struct stat about{};
@@ -92,7 +93,7 @@ std::optional<fs::path> OwnFiles::linked_in(const HeldFile& folder) const {
     return std::nullopt;
 }
 
-bool overlap(const HeldFile& one, const HeldFile& other) {
+bool overlap(const FileHandle& one, const FileHandle& other) {
     const MountedPaths visible;
     return contains(visible, one.identity(), other.place()) ||
            contains(visible, other.identity(), one.place());

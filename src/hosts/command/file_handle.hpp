@@ -25,17 +25,17 @@ struct FileIdentity {
 
 /// A file or folder held by descriptor (O_PATH): it stays the one that was checked, even if it is
 /// renamed or replaced by a link. Copies share the descriptor.
-class HeldFile {
+class FileHandle {
 public:
-    HeldFile() = default;  ///< nothing
+    FileHandle() = default;  ///< nothing
 
     /// Follows links in `path` now and never again. Errors: kNotFound, kUnavailable, both with the
     /// reason only.
-    static Result<HeldFile> open(const std::filesystem::path& path);
+    static Result<FileHandle> open(const std::filesystem::path& path);
     /// Follows no links: a previously resolved path must not have changed. Errors: the same.
-    static Result<HeldFile> open_exactly(const std::filesystem::path& path);
+    static Result<FileHandle> open_exactly(const std::filesystem::path& path);
     /// As open(), for a folder. Errors: also kInvalidArgs for anything else.
-    static Result<HeldFile> open_folder(const std::filesystem::path& path);
+    static Result<FileHandle> open_folder(const std::filesystem::path& path);
 
     bool is_open() const { return file_ != nullptr; }
     int fd() const { return file_ ? file_->get() : -1; }
