@@ -310,7 +310,7 @@ CALL = r"(?<![\w:>])::({})\s*\("
 BARE_CALL = r"(?:^|[=(,!;{{}}&|?]|\breturn)\s*({})\s*\("
 FILES = re.compile(
     r"<(fstream|filesystem|fcntl\.h|dirent\.h|sys/(file|stat|mman|statvfs|inotify)\.h)>"
-    r"|\bstd\s*::\s*(experimental::)?(filesystem|(basic_|w)?([io]?fstream|filebuf))\b"
+    r"|\bstd\s*::\s*(experimental::)?filesystem\b|\b(basic_|w)?([io]?fstream|filebuf)\b"
     r"|\b(::)?(fopen|freopen|tmpfile)\s*\(|\bstd\s*::\s*(fopen|freopen|tmpfile|rename)\b"
     r"|\bstd\s*::\s*remove\s*\([^,()]*\)|\b(remove\s*\(\s+\)|rename\s*\(\s+,)"
     r"|\bO_(RDONLY|WRONLY|RDWR|CREAT)\b|"

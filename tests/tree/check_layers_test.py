@@ -176,6 +176,8 @@ class CheckLayersTest(unittest.TestCase):
                 'rename("x", "y");',
                 "using std::fopen;",
                 "std :: ifstream in(name);",
+                "using namespace std; ifstream in(name);",
+                "namespace s = std; s::ofstream out;",
                 "::fsync(3);",
                 '::chmod("x", 0);',
             ):

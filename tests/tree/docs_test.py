@@ -107,7 +107,7 @@ class DocsTest(unittest.TestCase):
     def test_the_life_of_a_call_names_files_that_exist(self) -> None:
         text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
         missing = []
-        for row in re.findall(r"^\| \d+ \|.*\| (.+) \|$", text, re.MULTILINE):
+        for row in re.findall(r"^\| [\d½]+ \|.*\| (.+) \|$", text, re.MULTILINE):
             folder = ""
             for name in re.findall(r"`([\w./]+)`", row):
                 folder = (
@@ -118,6 +118,18 @@ class DocsTest(unittest.TestCase):
                 if not any(Path(f"{base}{ending}").exists() for ending in ("", ".hpp", ".cpp")):
                     missing.append(name)
         self.assertEqual(missing, [])
+
+    def test_the_life_of_a_call_has_the_stages_of_the_pipeline_in_their_order(self) -> None:
+        source = (ROOT / "src/core/pipeline/pipeline.cpp").read_text(encoding="utf-8")
+        body = source.partition("::pass_stages(")[2].partition("\n}\n")[0]
+        calls = re.findall(r"(?:stage\.(\w+)\.|(\w+)Stage::)pass\(", body)
+        stages = [f"{(name or kind).lower()}_stage" for name, kind in calls]
+        self.assertEqual(len(stages), 9)
+        text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+        rows = re.findall(r"^\| [\d½]+ \|.*$", text, re.MULTILINE)
+        named = [next((i for i, row in enumerate(rows) if it in row), None) for it in stages]
+        self.assertNotIn(None, named, f"{stages}, found in rows {named}")
+        self.assertEqual(named, sorted(named))
 
     def test_every_folder_of_code_has_a_short_readme(self) -> None:
         without = []
