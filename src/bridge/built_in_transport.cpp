@@ -1,6 +1,6 @@
 #include "bridge/built_in_transport.hpp"
 
-#include "bridge/built_in/cards.hpp"
+#include "bridge/built_in/adapter_list.hpp"
 
 #include <algorithm>
 
@@ -21,11 +21,11 @@ Task<Delivery> BuiltInTransport::send(const cetp::ProviderRecord& provider,
                                       const cetp::MethodCall& call, Deadline deadline) {
     auto found = providers_.find(provider.id);
     if (found == providers_.end()) {
-        const auto card = std::ranges::find(adapter_cards(), provider.id, built_in_id);
-        if (card == adapter_cards().end())
+        const auto info = std::ranges::find(all_adapters(), provider.id, built_in_id);
+        if (info == all_adapters().end())
             co_return cetp::Envelope::error(cetp::code::kInternalError,
                                             "there is no such provider");
-        found = providers_.try_emplace(provider.id, *card, sources_).first;
+        found = providers_.try_emplace(provider.id, *info, sources_).first;
     }
     co_return co_await found->second.answer(call, deadline);
 }

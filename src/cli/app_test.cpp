@@ -17,8 +17,8 @@ using namespace std::chrono_literals;
 
 template <class T>
 T parsed(std::vector<const char*> arguments) {
-    const std::variant<Command, Printed> result = parse_command_line(arguments);
-    if (const auto* printed = std::get_if<Printed>(&result)) ADD_FAILURE() << printed->text;
+    const std::variant<Command, ParserOutput> result = parse_command_line(arguments);
+    if (const auto* printed = std::get_if<ParserOutput>(&result)) ADD_FAILURE() << printed->text;
     const Command* command = std::get_if<Command>(&result);
     return command && std::holds_alternative<T>(*command) ? std::get<T>(*command) : T{};
 }
@@ -48,11 +48,11 @@ TEST(CommandLine, ARepeatableOptionTakesOneValueAndLeavesThePositionalsAlone) {
 
 TEST(CommandLine, AnEmptyOneIsAUsageError) {
     const auto result = parse_command_line({});
-    ASSERT_TRUE(std::holds_alternative<Printed>(result));
-    EXPECT_EQ(std::get<Printed>(result).exit_code, kExitUsage);
-    EXPECT_NE(std::get<Printed>(result).text.find("Call and chat:"), std::string::npos)
+    ASSERT_TRUE(std::holds_alternative<ParserOutput>(result));
+    EXPECT_EQ(std::get<ParserOutput>(result).exit_code, kExitUsage);
+    EXPECT_NE(std::get<ParserOutput>(result).text.find("Call and chat:"), std::string::npos)
         << "and shows the commands under what they are for";
-    EXPECT_TRUE(std::get<Printed>(result).is_help);
+    EXPECT_TRUE(std::get<ParserOutput>(result).is_help);
 }
 
 TEST(CommandLine, OptionsThatMostCommandsTakeStandAnywhere) {
@@ -82,10 +82,11 @@ TEST(CommandLine, OptionsThatMostCommandsTakeStandAnywhere) {
 
 TEST(CommandLine, AnOptionInFrontDoesNotHideTheWordThatIsWrong) {
     const auto result = parse_command_line(std::vector<const char*>{"--socket", "/s", "gatway"});
-    ASSERT_TRUE(std::holds_alternative<Printed>(result));
-    EXPECT_NE(std::get<Printed>(result).text.find("unknown command gatway; did you mean gateway?"),
-              std::string::npos)
-        << std::get<Printed>(result).text;
+    ASSERT_TRUE(std::holds_alternative<ParserOutput>(result));
+    EXPECT_NE(
+        std::get<ParserOutput>(result).text.find("unknown command gatway; did you mean gateway?"),
+        std::string::npos)
+        << std::get<ParserOutput>(result).text;
 }
 
 TEST(Durations, HaveUnitsAndSecondsWithoutOne) {

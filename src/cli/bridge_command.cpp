@@ -1,5 +1,5 @@
 #include "bridge/bridge_lock.hpp"
-#include "bridge/one_call.hpp"
+#include "bridge/call_provider.hpp"
 #include "bridge/record_folders.hpp"
 #include "bridge/user_choices.hpp"
 #include "cli/admin_client.hpp"

@@ -119,8 +119,8 @@ std::string meant(CLI::App& app, const std::string& word) {
     return std::string(closest_name(word.substr(0, word.find('=')), known));
 }
 
-Printed usage_error(CommandLine& line, const CLI::ParseError& error,
-                    const std::vector<std::string>& arguments) {
+ParserOutput usage_error(CommandLine& line, const CLI::ParseError& error,
+                         const std::vector<std::string>& arguments) {
     CLI::App& app = deepest(line.app());
     std::vector<std::string> unknown = app.remaining(false);
     if (unknown.empty()) unknown = line.app().remaining(true);
@@ -239,10 +239,11 @@ std::vector<std::string> with_common_options_behind(CLI::App& app,
 
 }  // namespace
 
-std::variant<Command, Printed> parse_command_line(std::span<const char* const> arguments) {
+std::variant<Command, ParserOutput> parse_command_line(std::span<const char* const> arguments) {
     CommandLine line;
     if (arguments.empty())
-        return Printed{.text = help_text(line.app()), .exit_code = kExitUsage, .is_help = true};
+        return ParserOutput{
+            .text = help_text(line.app()), .exit_code = kExitUsage, .is_help = true};
     const std::vector<std::string> arranged = with_common_options_behind(line.app(), arguments);
     std::vector<const char*> pointers;
     for (const std::string& word : arranged) pointers.push_back(word.c_str());
@@ -251,17 +252,17 @@ std::variant<Command, Printed> parse_command_line(std::span<const char* const> a
     try {
         line.app().parse(reversed);
     } catch (const CLI::CallForHelp&) {
-        return Printed{
+        return ParserOutput{
             .text = help_text(deepest(line.app())), .exit_code = kExitOk, .is_help = true};
     } catch (const CLI::CallForVersion& version) {
-        return Printed{.text = std::string(version.what()) + "\n", .exit_code = kExitOk};
+        return ParserOutput{.text = std::string(version.what()) + "\n", .exit_code = kExitOk};
     } catch (const CLI::ParseError& error) {
         return usage_error(line, error, words);
     }
     return std::move(*line.chosen);
 }
 
-Printed help_of(const std::vector<std::string>& path) {
+ParserOutput help_of(const std::vector<std::string>& path) {
     CommandLine line;
     CLI::App* app = &line.app();
     for (const std::string& name : path) {

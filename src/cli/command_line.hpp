@@ -9,7 +9,7 @@
 namespace crab::cli {
 
 /// Output and exit code of a command line that runs no command.
-struct Printed {
+struct ParserOutput {
     std::string text;
     int exit_code = 0;
     /// Requested help, or help for an empty command line: printed to standard output whatever the
@@ -19,10 +19,10 @@ struct Printed {
 
 /// Reads the arguments (without the program's name). Errors for unknown commands and options
 /// suggest the closest name.
-std::variant<Command, Printed> parse_command_line(std::span<const char* const> arguments);
+std::variant<Command, ParserOutput> parse_command_line(std::span<const char* const> arguments);
 
 /// The help of the command with that path (`{"gateway", "run"}`), the program's own for an empty
 /// one.
-Printed help_of(const std::vector<std::string>& path);
+ParserOutput help_of(const std::vector<std::string>& path);
 
 }  // namespace crab::cli

@@ -65,7 +65,7 @@ int run(const Help& options) {
     if (options.markdown) return print(markdown()), kExitOk;
     if (options.topic == std::vector<std::string>{"exit-codes"})
         return print(exit_codes_page()), kExitOk;
-    const Printed help = help_of(options.topic);
+    const ParserOutput help = help_of(options.topic);
     std::fputs(help.text.c_str(), help.exit_code == kExitOk ? stdout : stderr);
     return help.exit_code;
 }

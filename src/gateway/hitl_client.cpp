@@ -1,6 +1,6 @@
 #include "gateway/hitl_client.hpp"
 
-#include "adapters/sw4rm/asked_services.hpp"
+#include "adapters/sw4rm/configured_services.hpp"
 #include "admin/approvals_wire.hpp"
 #include "base/log.hpp"
 #include "net/loop/finish_on.hpp"

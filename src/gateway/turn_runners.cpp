@@ -3,7 +3,7 @@
 #include "agent/anthropic_messages.hpp"
 #include "agent/base_url.hpp"
 #include "agent/chat_completions.hpp"
-#include "agent/offline.hpp"
+#include "agent/no_model_runner.hpp"
 #include "base/process/file.hpp"
 #include "core/approvals/asked_question.hpp"
 
@@ -175,8 +175,8 @@ std::shared_ptr<core::TurnRunner> CurrentRunner::current() {
     if (setup == made_of_) return runner_;
     made_of_ = setup;
     if (setup->models.empty()) {
-        runner_ =
-            std::make_shared<agent::Offline>(services_.loop, services_.pipeline, setup->agents);
+        runner_ = std::make_shared<agent::NoModelRunner>(services_.loop, services_.pipeline,
+                                                         setup->agents);
     } else {
         std::vector<std::unique_ptr<agent::ModelClient>> clients;
         for (const auto& model : setup->models)

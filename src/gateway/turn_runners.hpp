@@ -26,8 +26,8 @@ struct TurnSetup {
 /// an unreadable file.
 Result<std::shared_ptr<const TurnSetup>> make_turn_setup(const config::GatewayConfig& config);
 
-/// The turn runner of one event loop: the agent, or Offline without a model, according to the setup
-/// when a turn starts. Running turns keep theirs.
+/// The turn runner of one event loop: the agent, or NoModelRunner without a model, according to the
+/// setup when a turn starts. Running turns keep theirs.
 class CurrentRunner final : public core::TurnRunner {
 public:
     struct Services {

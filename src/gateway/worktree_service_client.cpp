@@ -1,6 +1,6 @@
 #include "gateway/worktree_service_client.hpp"
 
-#include "adapters/sw4rm/asked_services.hpp"
+#include "adapters/sw4rm/configured_services.hpp"
 #include "net/loop/finish_on.hpp"
 
 #include <algorithm>

@@ -317,7 +317,7 @@ class NameTest(WhoCase):
         self.assertEqual(self.gateway.fetch("GET", "/v1/tools", two).status, 200)
 
 
-def id_at_host(text: str, caller: str, kind: str) -> str:
+def host_idempotency_key(text: str, caller: str, kind: str) -> str:
     """What an MCP server sees of a caller's call id or, with `kind` `key`, of its idempotency
     key."""
     whole = f"default\ncaller/{caller}\n{kind}\n{text}"
@@ -379,7 +379,7 @@ class McpServerTest(WhoCase):
             for caller in ("eve", "ann"):
                 self.assertEqual(
                     self.key(caller, **members),
-                    id_at_host(list(members.values())[0], caller, kind),
+                    host_idempotency_key(list(members.values())[0], caller, kind),
                     "the same after a crash, too: it is made of nothing else",
                 )
 

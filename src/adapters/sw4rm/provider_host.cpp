@@ -1,7 +1,7 @@
 #include "adapters/sw4rm/provider_host.hpp"
 
 #include "base/scope_exit.hpp"
-#include "core/call/id_at_host.hpp"
+#include "core/call/host_idempotency_key.hpp"
 #include "json/parser.hpp"
 #include "net/codec/http_text.hpp"
 
@@ -152,7 +152,7 @@ Task<core::Outcome> ProviderHost::run(core::AdmittedCall call, core::FrameSink& 
                 id()));
     }
     // one id for all attempts and repeats: it is the key as well
-    const std::string call_id = core::key_at_host(call.call(), *call.principal());
+    const std::string call_id = core::host_idempotency_key(call.call(), *call.principal());
     const std::array<net::HttpHeader, 2> metadata{
         {{"x-correlation-id",
           call.call().context.trace_id.empty() ? call.call().id : call.call().context.trace_id},

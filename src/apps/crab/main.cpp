@@ -16,8 +16,8 @@ int main(int argc, char** argv) {
     std::signal(SIGPIPE, SIG_IGN);
     const std::span<const char* const> arguments(argv + 1,
                                                  static_cast<std::size_t>(argc > 0 ? argc - 1 : 0));
-    const std::variant<Command, Printed> parsed = parse_command_line(arguments);
-    if (const auto* printed = std::get_if<Printed>(&parsed)) {
+    const std::variant<Command, ParserOutput> parsed = parse_command_line(arguments);
+    if (const auto* printed = std::get_if<ParserOutput>(&parsed)) {
         std::fputs(printed->text.c_str(),
                    printed->exit_code == 0 || printed->is_help ? stdout : stderr);
         return printed->exit_code;

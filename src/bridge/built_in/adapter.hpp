@@ -31,14 +31,14 @@ public:
     /// Whether its data source is available; called whenever tools are listed. Errors: why it is
     /// not.
     virtual Task<Result<void>> check(Deadline deadline) = 0;
-    /// Runs one of its card's tools with arguments that fit the schema. `tool` and `args` are kept
+    /// Runs one of its tools with arguments that fit the schema. `tool` and `args` are kept
     /// by the caller.
     virtual Task<Result<json::Value>> run(const std::string& tool, const json::Value& args,
                                           Deadline deadline) = 0;
 };
 
 /// Static description of an adapter.
-struct AdapterCard {
+struct AdapterInfo {
     std::string_view label;
     std::string_view name;  ///< for people
     std::string_view reads;  ///< for people: the service behind it

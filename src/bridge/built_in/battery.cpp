@@ -1,6 +1,6 @@
 #include "base/task/gather.hpp"
-#include "bridge/built_in/cards.hpp"
-#include "bridge/built_in/shaping.hpp"
+#include "bridge/built_in/adapter_list.hpp"
+#include "bridge/built_in/json_members.hpp"
 
 namespace crab::bridge {
 namespace {
@@ -72,7 +72,7 @@ private:
 
 }  // namespace
 
-AdapterCard battery_card() {
+AdapterInfo battery_adapter() {
     return {.label = "battery",
             .name = "Battery",
             .reads = kService,

@@ -1,5 +1,5 @@
-#include "bridge/built_in/cards.hpp"
-#include "bridge/built_in/shaping.hpp"
+#include "bridge/built_in/adapter_list.hpp"
+#include "bridge/built_in/json_members.hpp"
 
 namespace crab::bridge {
 namespace {
@@ -62,7 +62,7 @@ private:
 
 }  // namespace
 
-AdapterCard bluetooth_card() {
+AdapterInfo bluetooth_adapter() {
     return {.label = "bluetooth",
             .name = "Bluetooth",
             .reads = kService,

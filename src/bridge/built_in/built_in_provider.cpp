@@ -1,6 +1,6 @@
 #include "bridge/built_in/built_in_provider.hpp"
 
-#include "bridge/built_in/cards.hpp"
+#include "bridge/built_in/adapter_list.hpp"
 
 #include <stdexcept>
 
@@ -20,9 +20,9 @@ Envelope failed(const Error& error, std::chrono::nanoseconds waited) {
 
 }  // namespace
 
-BuiltInProvider::BuiltInProvider(const AdapterCard& card, const Sources& sources)
-    : card_(card), clock_(sources.loop.clock()), adapter_(card.make(sources)) {
-    for (const cetp::DeclaredTool& tool : card.tools) {
+BuiltInProvider::BuiltInProvider(const AdapterInfo& info, const Sources& sources)
+    : info_(info), clock_(sources.loop.clock()), adapter_(info.make(sources)) {
+    for (const cetp::DeclaredTool& tool : info.tools) {
         auto schema = json::Schema::compile(tool.parameters);
         if (!schema)
             throw std::logic_error(fmt::format("{}: {}", tool.name, schema.error().message));
@@ -37,8 +37,8 @@ Task<Envelope> BuiltInProvider::answer(const cetp::MethodCall& call, Deadline de
         co_return Envelope::error(cetp::code::kToolNotFound,
                                   "Unknown method: " + cetp::clean_text(call.method));
     co_return Envelope::ok(
-        json::Value::object({{"provider_name", card_.name},
-                             {"description", fmt::format("Reads {}", card_.reads)},
+        json::Value::object({{"provider_name", info_.name},
+                             {"description", fmt::format("Reads {}", info_.reads)},
                              {"scopes", json::Value::array()}})
             .dump());
 }
@@ -47,7 +47,7 @@ Task<Envelope> BuiltInProvider::list(Deadline deadline) {
     const SteadyTime began = clock_.steady_now();
     const auto there = co_await adapter_->check(deadline);
     if (!there) co_return failed(there.error(), deadline - began);
-    co_return Envelope::ok(cetp::to_wire(card_.tools));
+    co_return Envelope::ok(cetp::to_wire(info_.tools));
 }
 
 Task<Envelope> BuiltInProvider::execute(const cetp::MethodCall& call, Deadline deadline) {
@@ -69,18 +69,18 @@ Task<Envelope> BuiltInProvider::execute(const cetp::MethodCall& call, Deadline d
                                            : Envelope::ok(std::move(data));
 }
 
-std::string built_in_id(const AdapterCard& card) { return fmt::format("crab.{}", card.label); }
+std::string built_in_id(const AdapterInfo& info) { return fmt::format("crab.{}", info.label); }
 
 std::vector<cetp::Candidate> built_in_candidates() {
     std::vector<cetp::Candidate> candidates;
-    for (const AdapterCard& card : adapter_cards()) {
-        cetp::ProviderRecord record{.id = built_in_id(card),
+    for (const AdapterInfo& info : all_adapters()) {
+        cetp::ProviderRecord record{.id = built_in_id(info),
                                     .found_by = cetp::FoundBy::kBuiltIn,
                                     .transport = cetp::Transport::kBuiltIn,
-                                    .bus_name = std::string(card.reads),
-                                    .name = std::string(card.name),
-                                    .label = std::string(card.label),
-                                    .off_until_allowed = !card.on};
+                                    .bus_name = std::string(info.reads),
+                                    .name = std::string(info.name),
+                                    .label = std::string(info.label),
+                                    .off_until_allowed = !info.on};
         candidates.push_back({record.id, "built-in", std::optional(std::move(record))});
     }
     return candidates;
@@ -88,7 +88,7 @@ std::vector<cetp::Candidate> built_in_candidates() {
 
 cetp::LabelTable::Entries built_in_labels() {
     cetp::LabelTable::Entries labels;
-    for (const AdapterCard& card : adapter_cards()) labels.emplace(built_in_id(card), card.label);
+    for (const AdapterInfo& info : all_adapters()) labels.emplace(built_in_id(info), info.label);
     return labels;
 }
 

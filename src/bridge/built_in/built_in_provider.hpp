@@ -15,7 +15,7 @@ namespace crab::bridge {
 /// docs/protocols/cetp.md, sections 1 and 5.
 class BuiltInProvider {
 public:
-    BuiltInProvider(const AdapterCard& card, const Sources& sources);
+    BuiltInProvider(const AdapterInfo& info, const Sources& sources);
 
     /// Always returns an envelope. `call` must stay valid until the end.
     Task<cetp::Envelope> answer(const cetp::MethodCall& call, Deadline deadline);
@@ -24,14 +24,14 @@ private:
     Task<cetp::Envelope> list(Deadline deadline);
     Task<cetp::Envelope> execute(const cetp::MethodCall& call, Deadline deadline);
 
-    const AdapterCard& card_;
+    const AdapterInfo& info_;
     const Clock& clock_;
     const std::unique_ptr<Adapter> adapter_;
     std::map<std::string, std::shared_ptr<const json::Schema>> schemas_;  // by tool
 };
 
 /// The provider id of a built-in adapter: `crab.` and its label.
-std::string built_in_id(const AdapterCard& card);
+std::string built_in_id(const AdapterInfo& info);
 /// The built-in providers as discovery sees them, before all others.
 std::vector<cetp::Candidate> built_in_candidates();
 /// Their labels.

@@ -1,7 +1,7 @@
-#include "bridge/built_in/cards.hpp"
+#include "bridge/built_in/adapter_list.hpp"
 #include "bridge/built_in/content_lines.hpp"
 #include "bridge/built_in/evolution_data.hpp"
-#include "bridge/built_in/shaping.hpp"
+#include "bridge/built_in/json_members.hpp"
 
 #include <algorithm>
 #include <ctime>
@@ -122,7 +122,7 @@ constexpr std::string_view kEventsSchema =
 
 }  // namespace
 
-AdapterCard calendar_card() {
+AdapterInfo calendar_adapter() {
     return {.label = "calendar",
             .name = "Calendar",
             .reads = "Evolution Data Server",

@@ -1,5 +1,5 @@
 #include "base/process/subprocess.hpp"
-#include "bridge/built_in/cards.hpp"
+#include "bridge/built_in/adapter_list.hpp"
 
 #include <array>
 #include <cstdlib>
@@ -87,7 +87,7 @@ private:
 
 }  // namespace
 
-AdapterCard clipboard_card() {
+AdapterInfo clipboard_adapter() {
     return {
         .label = "clipboard",
         .name = "Clipboard",

@@ -1,7 +1,7 @@
-#include "bridge/built_in/cards.hpp"
+#include "bridge/built_in/adapter_list.hpp"
 #include "bridge/built_in/content_lines.hpp"
 #include "bridge/built_in/evolution_data.hpp"
-#include "bridge/built_in/shaping.hpp"
+#include "bridge/built_in/json_members.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -73,7 +73,7 @@ constexpr std::string_view kSearch =
 
 }  // namespace
 
-AdapterCard contacts_card() {
+AdapterInfo contacts_adapter() {
     return {.label = "contacts",
             .name = "Contacts",
             .reads = "Evolution Data Server",

@@ -2,7 +2,7 @@
 
 #include "adapters/cetp/key_file.hpp"
 #include "base/task/gather.hpp"
-#include "bridge/built_in/shaping.hpp"
+#include "bridge/built_in/json_members.hpp"
 
 namespace crab::bridge {
 namespace {

@@ -1,6 +1,6 @@
-#include "bridge/built_in/cards.hpp"
+#include "bridge/built_in/adapter_list.hpp"
 #include "bridge/built_in/journal_reader.hpp"
-#include "bridge/built_in/shaping.hpp"
+#include "bridge/built_in/json_members.hpp"
 
 #include <cstdlib>
 
@@ -99,7 +99,7 @@ constexpr std::string_view kEntries =
 
 }  // namespace
 
-AdapterCard journal_card() {
+AdapterInfo journal_adapter() {
     return {.label = "journal",
             .name = "Logs",
             .reads = "systemd journal",

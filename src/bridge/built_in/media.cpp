@@ -1,6 +1,6 @@
 #include "base/task/gather.hpp"
-#include "bridge/built_in/cards.hpp"
-#include "bridge/built_in/shaping.hpp"
+#include "bridge/built_in/adapter_list.hpp"
+#include "bridge/built_in/json_members.hpp"
 
 #include <algorithm>
 
@@ -73,7 +73,7 @@ private:
 
 }  // namespace
 
-AdapterCard media_card() {
+AdapterInfo media_adapter() {
     return {.label = "media",
             .name = "Now playing",
             .reads = "MPRIS players",

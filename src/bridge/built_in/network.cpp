@@ -1,6 +1,6 @@
 #include "base/task/gather.hpp"
-#include "bridge/built_in/cards.hpp"
-#include "bridge/built_in/shaping.hpp"
+#include "bridge/built_in/adapter_list.hpp"
+#include "bridge/built_in/json_members.hpp"
 
 namespace crab::bridge {
 namespace {
@@ -109,7 +109,7 @@ private:
 
 }  // namespace
 
-AdapterCard network_card() {
+AdapterInfo network_adapter() {
     return {.label = "network",
             .name = "Network",
             .reads = kService,

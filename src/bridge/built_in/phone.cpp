@@ -1,6 +1,6 @@
 #include "base/task/gather.hpp"
-#include "bridge/built_in/cards.hpp"
-#include "bridge/built_in/shaping.hpp"
+#include "bridge/built_in/adapter_list.hpp"
+#include "bridge/built_in/json_members.hpp"
 
 #include <algorithm>
 
@@ -100,7 +100,7 @@ private:
 
 }  // namespace
 
-AdapterCard phone_card() {
+AdapterInfo phone_adapter() {
     return {.label = "phone",
             .name = "Paired phones",
             .reads = kService,

@@ -1,5 +1,5 @@
-#include "bridge/built_in/cards.hpp"
-#include "bridge/built_in/shaping.hpp"
+#include "bridge/built_in/adapter_list.hpp"
+#include "bridge/built_in/json_members.hpp"
 
 namespace crab::bridge {
 namespace {
@@ -43,7 +43,7 @@ private:
 
 }  // namespace
 
-AdapterCard power_card() {
+AdapterInfo power_adapter() {
     return {.label = "power",
             .name = "Power profile",
             .reads = kService,

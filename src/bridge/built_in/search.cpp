@@ -1,7 +1,7 @@
 #include "base/task/gather.hpp"
-#include "bridge/built_in/cards.hpp"
+#include "bridge/built_in/adapter_list.hpp"
+#include "bridge/built_in/json_members.hpp"
 #include "bridge/built_in/search_providers.hpp"
-#include "bridge/built_in/shaping.hpp"
 
 #include <algorithm>
 #include <sstream>
@@ -123,7 +123,7 @@ constexpr std::string_view kSearch =
 
 }  // namespace
 
-AdapterCard search_card() {
+AdapterInfo search_adapter() {
     return {.label = "search",
             .name = "Desktop search",
             .reads = "search providers",

@@ -1,6 +1,6 @@
 #include "base/task/waiter.hpp"
-#include "bridge/built_in/cards.hpp"
-#include "bridge/built_in/shaping.hpp"
+#include "bridge/built_in/adapter_list.hpp"
+#include "bridge/built_in/json_members.hpp"
 
 #include <array>
 
@@ -91,7 +91,7 @@ private:
 
 }  // namespace
 
-AdapterCard sensors_card() {
+AdapterInfo sensors_adapter() {
     return {.label = "sensors",
             .name = "Sensors",
             .reads = kService,

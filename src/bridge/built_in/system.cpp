@@ -1,5 +1,5 @@
-#include "bridge/built_in/cards.hpp"
-#include "bridge/built_in/shaping.hpp"
+#include "bridge/built_in/adapter_list.hpp"
+#include "bridge/built_in/json_members.hpp"
 #include "sdk/machine/machine_facts.hpp"
 
 namespace crab::bridge {
@@ -43,7 +43,7 @@ private:
 
 }  // namespace
 
-AdapterCard system_card() {
+AdapterInfo system_adapter() {
     return {.label = "system",
             .name = "System",
             .reads = kHostname,

@@ -1,5 +1,5 @@
-#include "bridge/built_in/cards.hpp"
-#include "bridge/built_in/shaping.hpp"
+#include "bridge/built_in/adapter_list.hpp"
+#include "bridge/built_in/json_members.hpp"
 
 #include <cstdlib>
 #include <ctime>
@@ -89,7 +89,7 @@ private:
 
 }  // namespace
 
-AdapterCard time_card() {
+AdapterInfo time_adapter() {
     return {.label = "time",
             .name = "Time and locale",
             .reads = kTimedate,

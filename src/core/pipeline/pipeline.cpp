@@ -85,7 +85,7 @@ Task<OutcomeRef> Pipeline::pass_stages(AuthenticatedCall call, FrameSink& sink,
     if (!arrived) co_return ended(std::move(arrived.error()));
     auto authorized = stage.authorize.pass(call, progress);
     if (!authorized)
-        co_return co_await stage.recall.last_word(std::move(authorized.error()), progress);
+        co_return co_await stage.recall.end_unauthorized(std::move(authorized.error()), progress);
     auto hooked = co_await HookStage::pass(*authorized, progress);
     if (!hooked) co_return hooked.error();
     auto validated = ValidateStage::pass(*hooked, progress);

@@ -48,7 +48,7 @@ struct Recall::Question {
     Deadline deadline;
 };
 
-MaybeTask<OutcomeRef> Recall::last_word(Error why, CallInProgress& progress) {
+MaybeTask<OutcomeRef> Recall::end_unauthorized(Error why, CallInProgress& progress) {
     const bool leads_nowhere = !progress.facts.tool && why.code != ErrorCode::kForbidden;
     if (!leads_nowhere) return ended(std::move(why));
     return known_or(std::move(why), progress);

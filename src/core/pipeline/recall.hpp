@@ -15,7 +15,7 @@ public:
     Recall(LoopServices& loop, Repeats& repeats) : loop_(loop), repeats_(repeats) {}
 
     /// The end of a call that was not authorized: the stored outcome, otherwise `why`. Never null.
-    MaybeTask<OutcomeRef> last_word(Error why, CallInProgress& progress);
+    MaybeTask<OutcomeRef> end_unauthorized(Error why, CallInProgress& progress);
     /// `there`: what the name resolves to, may be null. `why`: the error if nothing is stored.
     /// Null: nothing is stored.
     MaybeTask<OutcomeRef> known_of(ToolRef there, Error why, CallInProgress& progress);

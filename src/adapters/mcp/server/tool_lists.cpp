@@ -32,9 +32,9 @@ const std::string& plain_name(const core::Tool& tool) {
 /// Which of the listed tools have a plain name that another one has too, as plain or as unique
 /// name. What the registry lists by its plain name has none. `beside`: more of those that there
 /// are.
-class Namesakes {
+class NameCollisions {
 public:
-    Namesakes(const std::vector<Listed>& listed, const std::vector<Listed>& beside) {
+    NameCollisions(const std::vector<Listed>& listed, const std::vector<Listed>& beside) {
         for (const Listed& each : listed)
             if (each.name != plain_name(*each.tool)) tools_of_.try_emplace(plain_name(*each.tool));
         if (tools_of_.empty()) return;
@@ -129,11 +129,11 @@ std::vector<ToolView::Item> ToolLists::items_of(std::vector<Listed> listed,
         std::erase_if(listed, is_elsewhere);
         std::erase_if(beside, is_elsewhere);
     }
-    const Namesakes namesakes(listed, beside);
+    const NameCollisions collisions(listed, beside);
     std::vector<ToolView::Item> items;
     items.reserve(listed.size());
     for (Listed& each : listed) {
-        std::string name = name_of(*each.tool, !namesakes.has(*each.tool));
+        std::string name = name_of(*each.tool, !collisions.has(*each.tool));
         items.push_back({std::move(name), std::move(each.name), std::move(each.tool)});
     }
     // most are in order already

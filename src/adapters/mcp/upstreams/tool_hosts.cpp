@@ -3,7 +3,7 @@
 #include "adapters/mcp/upstreams/call_relay.hpp"
 #include "adapters/mcp/wire/capabilities.hpp"
 #include "adapters/mcp/wire/catalogs.hpp"
-#include "core/call/id_at_host.hpp"
+#include "core/call/host_idempotency_key.hpp"
 #include "core/call/long_call.hpp"
 #include "core/call/tool_schemas.hpp"
 #include "json/raw_parts.hpp"
@@ -102,7 +102,8 @@ Task<core::Outcome> UpstreamToolHost::run(core::AdmittedCall admitted, core::Fra
         .raw(admitted.args())
         .end_object();
     if (admitted.tool().spec.accepts_idempotency_key) {
-        call.request.meta = key_meta(core::key_at_host(admitted.call(), *admitted.principal()));
+        call.request.meta =
+            key_meta(core::host_idempotency_key(admitted.call(), *admitted.principal()));
         call.request.may_repeat = true;
     }
     const ReplyContext context{.source = calls_->source(),

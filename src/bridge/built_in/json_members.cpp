@@ -1,4 +1,4 @@
-#include "bridge/built_in/shaping.hpp"
+#include "bridge/built_in/json_members.hpp"
 
 namespace crab::bridge {
 

@@ -1,4 +1,4 @@
-#include "bridge/one_call.hpp"
+#include "bridge/call_provider.hpp"
 
 #include "base/task/spawn.hpp"
 #include "bridge/transports.hpp"

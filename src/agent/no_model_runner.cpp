@@ -1,4 +1,4 @@
-#include "agent/offline.hpp"
+#include "agent/no_model_runner.hpp"
 
 #include "agent/history.hpp"
 #include "agent/tool_batch.hpp"
@@ -22,7 +22,7 @@ constexpr Milliseconds kLongest{600'000};
 
 }  // namespace
 
-std::string Offline::list_tools(const ToolAccess& access) {
+std::string NoModelRunner::list_tools(const ToolAccess& access) {
     std::string text;
     for (const auto& [name, tool] : pipeline_.list_for(access.view())) {
         const std::string_view description = tool->spec.description;
@@ -32,8 +32,9 @@ std::string Offline::list_tools(const ToolAccess& access) {
     return text.empty() ? "There is no tool that you may call.\n" : text;
 }
 
-Task<Result<std::string>> Offline::call_tool(const ToolAccess& access, std::string_view rest,
-                                             std::size_t output_bytes, core::TurnEvents& events) {
+Task<Result<std::string>> NoModelRunner::call_tool(const ToolAccess& access, std::string_view rest,
+                                                   std::size_t output_bytes,
+                                                   core::TurnEvents& events) {
     const std::string_view name = rest.substr(0, rest.find_first_of(" \t\r\n{"));
     const std::string_view args = crab::trim(rest.substr(name.size()), kWhiteSpace);
     if (name.empty())
@@ -58,7 +59,7 @@ Task<Result<std::string>> Offline::call_tool(const ToolAccess& access, std::stri
     co_return output;
 }
 
-Task<Result<std::string>> Offline::run(core::TurnRequest request, core::TurnEvents& events) {
+Task<Result<std::string>> NoModelRunner::run(core::TurnRequest request, core::TurnEvents& events) {
     const std::string_view asked = crab::trim(request.content, kWhiteSpace);
     auto agent = agents_->find(request.persona);
     if (!agent) co_return fail(std::move(agent.error()));

@@ -1,4 +1,4 @@
-#include "adapters/sw4rm/asked_services.hpp"
+#include "adapters/sw4rm/configured_services.hpp"
 
 #include "net/codec/protobuf.hpp"
 

@@ -1,4 +1,4 @@
-#include "core/call/id_at_host.hpp"
+#include "core/call/host_idempotency_key.hpp"
 
 #include "crypto/digest.hpp"
 
@@ -17,7 +17,7 @@ std::string of(const Call& call, const Principal& principal, std::string_view ki
 
 }  // namespace
 
-std::string key_at_host(const Call& call, const Principal& principal) {
+std::string host_idempotency_key(const Call& call, const Principal& principal) {
     if (call.idempotency_key.empty()) return of(call, principal, "id", call.id);
     return of(call, principal, "key", call.idempotency_key);
 }

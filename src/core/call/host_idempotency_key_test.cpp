@@ -1,4 +1,4 @@
-#include "core/call/id_at_host.hpp"
+#include "core/call/host_idempotency_key.hpp"
 
 #include <gtest/gtest.h>
 
@@ -24,14 +24,14 @@ std::string call_id(const Named& named) {
     Principal principal;
     fill(call, principal, named);
     call.idempotency_key = {};
-    return key_at_host(call, principal);
+    return host_idempotency_key(call, principal);
 }
 
 std::string key(const Named& named) {
     Call call;
     Principal principal;
     fill(call, principal, named);
-    return key_at_host(call, principal);
+    return host_idempotency_key(call, principal);
 }
 
 TEST(IdAtHostTest, EqualTextsOfDifferentCallersTenantsAndKindsAreDifferent) {

@@ -11,6 +11,6 @@ namespace crab::core {
 /// SHA-256 over tenant, principal and the caller's idempotency key, or the call's id where it gave
 /// none: the same in all attempts, for a repeat and after a restart, so a host that knows the call
 /// recognizes it. RTP hosts get the caller's own ids, for their protocol says so.
-std::string key_at_host(const Call& call, const Principal& principal);
+std::string host_idempotency_key(const Call& call, const Principal& principal);
 
 }  // namespace crab::core

@@ -14,10 +14,10 @@ namespace crab::agent {
 /// The turn runner of a gateway without a model. Answers that there is none, but lets a person use
 /// the tools: `/tools` lists them and `/tool NAME {json}` calls one, through the pipeline like
 /// every call. One for each event loop.
-class Offline final : public core::TurnRunner {
+class NoModelRunner final : public core::TurnRunner {
 public:
-    Offline(net::EventLoop& loop, core::Pipeline& pipeline,
-            std::shared_ptr<const AgentCatalog> agents)
+    NoModelRunner(net::EventLoop& loop, core::Pipeline& pipeline,
+                  std::shared_ptr<const AgentCatalog> agents)
         : loop_(loop), pipeline_(pipeline), agents_(std::move(agents)) {}
 
     core::TurnAgent agent_of(std::string_view persona) override {
