@@ -1,6 +1,7 @@
 // Lists the tools of a gateway, or calls one: call_from_cpp GATEWAY [TOOL [ARGS]]
 #include <crab/tool_client.hpp>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>

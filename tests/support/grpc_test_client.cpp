@@ -11,6 +11,7 @@
 //  "frames"}.
 #include <crab/tool_client.hpp>
 
+#include <chrono>
 #include <cstdio>
 #include <iostream>
 #include <map>

@@ -3,6 +3,7 @@
 #include "adapters/sw4rm/descriptors.hpp"
 #include "net/codec/protobuf.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>

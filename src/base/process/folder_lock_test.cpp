@@ -1,5 +1,6 @@
 #include "base/process/folder_lock.hpp"
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 

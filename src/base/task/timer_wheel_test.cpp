@@ -2,6 +2,7 @@
 
 #include "base/test_clock.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <list>
 #include <map>

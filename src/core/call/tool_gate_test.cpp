@@ -2,6 +2,7 @@
 
 #include "base/task/test_loop.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 #include <vector>

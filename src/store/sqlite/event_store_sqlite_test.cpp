@@ -3,6 +3,7 @@
 #include "base/process/test_folder.hpp"
 
 #include <array>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 

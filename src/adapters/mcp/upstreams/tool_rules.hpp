@@ -3,6 +3,7 @@
 #include "base/clock.hpp"
 #include "base/glob.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
