@@ -24,16 +24,8 @@ core::NewEvent approval_event(const core::ApprovalQuestion& question, const core
     event.tenant = or_else(subject.tenant, "default");
     event.agent_id = or_else(question.agent, "gateway");
     event.session_id = or_else(subject.session, question.id);
-    begin_envelope(event.envelope, {.event_id = event.event_id,
-                                    .trace_id = question.call_id,
-                                    .tenant_id = event.tenant,
-                                    .agent_id = event.agent_id,
-                                    .session_id = event.session_id,
-                                    .isolation_key = {},
-                                    .gateway_id = gateway_id,
-                                    .transport = "internal",
-                                    .occurred_at = now,
-                                    .type = event.type});
+    begin_envelope(event,
+                   {.trace_id = question.call_id, .gateway_id = gateway_id, .occurred_at = now});
     json::Writer writer(event.envelope);
     writer.begin_object()
         .key("approval_id")

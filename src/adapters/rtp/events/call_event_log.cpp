@@ -145,16 +145,10 @@ core::NewEvent CallEventLog::begin(const core::AdmittedCall& admitted, EventType
     if (tool.source.kind == core::SourceKind::kPeer) about.addressee = tool.source.owner;
     event.call_id = call.id;
     begin_envelope(
-        about.envelope,
-        {.event_id = about.event_id,
-         .trace_id = first_of({call.context.trace_id, trace_of(call.traceparent), call.id}),
-         .tenant_id = about.tenant,
-         .agent_id = about.agent_id,
-         .session_id = about.session_id,
-         .isolation_key = call.context.isolation_key,
-         .gateway_id = gateway_id_,
-         .occurred_at = clock_.system_now(),
-         .type = type});
+        about, {.trace_id = first_of({call.context.trace_id, trace_of(call.traceparent), call.id}),
+                .isolation_key = call.context.isolation_key,
+                .gateway_id = gateway_id_,
+                .occurred_at = clock_.system_now()});
     return event;
 }
 
@@ -217,18 +211,12 @@ Result<std::size_t> CallEventLog::end_open_calls(core::EventStore& store,
                            .requested_id = request.event.event_id};
         end.event.type = type_of_end(outcome);
         end.event.event_id = id.view();
-        std::string& out = end.event.envelope;
-        out.clear();
-        begin_envelope(out, {.event_id = id.view(),
-                             .trace_id = text_at(*envelope, "/trace_id"),
-                             .tenant_id = end.event.tenant,
-                             .agent_id = end.event.agent_id,
-                             .session_id = end.event.session_id,
-                             .isolation_key = text_at(*envelope, "/routing/isolation_key"),
-                             .gateway_id = gateway_id,
-                             .occurred_at = clock.system_now(),
-                             .type = end.event.type});
-        append_end(out, end.call_id, text_at(*envelope, "/payload/tool_name"), outcome, duration);
+        begin_envelope(end.event, {.trace_id = text_at(*envelope, "/trace_id"),
+                                   .isolation_key = text_at(*envelope, "/routing/isolation_key"),
+                                   .gateway_id = gateway_id,
+                                   .occurred_at = clock.system_now()});
+        append_end(end.event.envelope, end.call_id, text_at(*envelope, "/payload/tool_name"),
+                   outcome, duration);
         ends.push_back(std::move(end));
     }
     if (auto written = append_events(store, ends, clock); !written)

@@ -261,20 +261,21 @@ Result<PublishedEvent> parse_envelope(std::string_view body, json::Parser& parse
     return published;
 }
 
-void begin_envelope(std::string& out, const EnvelopeHead& head) {
-    json::Writer writer(out);
+void begin_envelope(core::Event& event, const EnvelopeHead& head) {
+    event.envelope.clear();
+    json::Writer writer(event.envelope);
     writer.begin_object()
         .key("version")
         .string("v1")
         .key("event_id")
-        .string(head.event_id)
+        .string(event.event_id)
         .key("trace_id")
         .string_lossy(head.trace_id);
     writer.key("tenant_id")
-        .string_lossy(head.tenant_id)
+        .string_lossy(event.tenant)
         .key("occurred_at")
         .string(Rfc3339Text(head.occurred_at).view());
-    writer.key("event_type").string(core::name_of(head.type));
+    writer.key("event_type").string(core::name_of(event.type));
     writer.key("source")
         .begin_object()
         .key("component_type")
@@ -285,9 +286,9 @@ void begin_envelope(std::string& out, const EnvelopeHead& head) {
     writer.key("routing")
         .begin_object()
         .key("agent_id")
-        .string_lossy(head.agent_id)
+        .string_lossy(event.agent_id)
         .key("session_id")
-        .string_lossy(head.session_id);
+        .string_lossy(event.session_id);
     if (!head.isolation_key.empty()) writer.key("isolation_key").string_lossy(head.isolation_key);
     if (!head.target.empty()) writer.key("target").raw(head.target);
     writer.end_object().key("payload");

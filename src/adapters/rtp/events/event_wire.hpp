@@ -31,17 +31,15 @@ struct PublishedEvent {
 Result<PublishedEvent> parse_envelope(std::string_view body, json::Parser& parser,
                                       const EventOrigin& origin);
 
-/// The members of an envelope before its payload, for events of the gateway itself.
+/// The members of an envelope that its event does not have by itself, for events of the gateway.
 struct EnvelopeHead {
-    std::string_view event_id, trace_id, tenant_id, agent_id, session_id, isolation_key, gateway_id,
-        transport = "internal";
+    std::string_view trace_id, isolation_key = {}, gateway_id, transport = "internal";
     SystemTime occurred_at;
-    core::EventType type = core::EventType::kToolCallRequested;
     std::string_view target = {};   ///< the JSON object of `routing.target`; empty: none
 };
-/// Appends an envelope up to and with `"payload":`; the caller appends the payload, an object, and
-/// the closing brace.
-void begin_envelope(std::string& out, const EnvelopeHead& head);
+/// Begins `event.envelope` with its type and ids, up to and with `"payload":`; the caller appends
+/// the payload, an object, and the closing brace.
+void begin_envelope(core::Event& event, const EnvelopeHead& head);
 
 /// The query of `GET /v1/events`.
 struct EventRequest {

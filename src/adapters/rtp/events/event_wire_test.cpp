@@ -160,16 +160,17 @@ TEST_F(EventWireTest, TheEndOfACallNamesTheCall) {
 }
 
 TEST_F(EventWireTest, AnEnvelopeOfTheGatewayFitsTheSchema) {
-    std::string out;
-    begin_envelope(out, {.event_id = "e",
-                         .trace_id = "t\xff",
-                         .tenant_id = "acme",
-                         .agent_id = "a\"",
-                         .session_id = "s",
-                         .isolation_key = "k",
-                         .gateway_id = "home",
-                         .occurred_at = SystemTime(std::chrono::seconds(1'780'000'000)),
-                         .type = core::EventType::kToolCallFailed});
+    core::Event event;
+    event.event_id = "e";
+    event.type = core::EventType::kToolCallFailed;
+    event.tenant = "acme";
+    event.agent_id = "a\"";
+    event.session_id = "s";
+    begin_envelope(event, {.trace_id = "t\xff",
+                           .isolation_key = "k",
+                           .gateway_id = "home",
+                           .occurred_at = SystemTime(std::chrono::seconds(1'780'000'000))});
+    std::string& out = event.envelope;
     out += R"({"call_id":"c"}})";
     EXPECT_TRUE(fits_schema(out)) << out;
     EXPECT_TRUE(parse_envelope(out, parser, kLocal)) << out;

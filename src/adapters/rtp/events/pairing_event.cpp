@@ -25,16 +25,10 @@ core::NewEvent pairing_event(const PairingUpdate& news, std::string_view event_i
     event.tenant = "system";
     event.agent_id = "gateway";
     event.session_id = news.pairing_id;
-    begin_envelope(event.envelope, {.event_id = event.event_id,
-                                    .trace_id = news.pairing_id,
-                                    .tenant_id = event.tenant,
-                                    .agent_id = event.agent_id,
-                                    .session_id = event.session_id,
-                                    .isolation_key = {},
-                                    .gateway_id = gateway_id,
-                                    .transport = "unix_socket",
-                                    .occurred_at = now,
-                                    .type = event.type});
+    begin_envelope(event, {.trace_id = news.pairing_id,
+                           .gateway_id = gateway_id,
+                           .transport = "unix_socket",
+                           .occurred_at = now});
     json::Writer writer(event.envelope);
     append_pairing_payload(writer, news);
     event.envelope += '}';

@@ -30,17 +30,10 @@ core::NewEvent make_event(EventType type, std::string_view event_id, const core:
     event.tenant = story.tenant;
     event.agent_id = story.agent;
     event.session_id = story.session;
-    begin_envelope(event.envelope, {.event_id = event.event_id,
-                                    .trace_id = story.turn_id,
-                                    .tenant_id = event.tenant,
-                                    .agent_id = event.agent_id,
-                                    .session_id = event.session_id,
-                                    .isolation_key = {},
-                                    .gateway_id = gateway_id,
-                                    .transport = "internal",
-                                    .occurred_at = at,
-                                    .type = type,
-                                    .target = story.target});
+    begin_envelope(event, {.trace_id = story.turn_id,
+                           .gateway_id = gateway_id,
+                           .occurred_at = at,
+                           .target = story.target});
     json::Writer writer(event.envelope);
     writer.begin_object()
         .key("turn_id")
