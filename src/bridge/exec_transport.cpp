@@ -14,8 +14,6 @@ namespace {
 
 using cetp::Envelope;
 
-constexpr std::size_t kMaxEnvelope = std::size_t{1} << 20;
-
 void append(std::vector<std::string>& words, std::initializer_list<std::string> more) {
     words.insert(words.end(), more.begin(), more.end());
 }

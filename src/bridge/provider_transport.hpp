@@ -15,6 +15,9 @@ namespace crab::bridge {
 /// rules 28, 29 and 47.
 using Delivery = std::optional<cetp::Envelope>;
 
+/// Of an answer that comes over a pipe or a socket.
+inline constexpr std::size_t kMaxEnvelope = std::size_t{1} << 20;
+
 /// One way to reach providers. Used on one loop's thread.
 class ProviderTransport {
 public:

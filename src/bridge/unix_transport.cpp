@@ -16,8 +16,6 @@ namespace {
 
 using cetp::Envelope;
 
-constexpr std::size_t kMaxEnvelope = std::size_t{1} << 20;
-
 /// A connected socket; not open when nobody answers there, with errno set.
 Descriptor connect_to(const std::string& path) {
     const auto address = net::to_socket_address(net::Endpoint::unix_socket(path));

@@ -13,7 +13,7 @@
 namespace crab::cli {
 namespace {
 
-constexpr std::string_view kPath = "/v1/admin/approvals";
+constexpr std::string_view kApprovalsPath = "/v1/admin/approvals";
 
 Result<json::Value> decide(const Target& target, const std::string& id, std::string_view decision,
                            std::string_view scope) {
@@ -22,7 +22,8 @@ Result<json::Value> decide(const Target& target, const std::string& id, std::str
     json::Value body = json::Value::object();
     body.set("decision", decision);
     body.set("scope", scope);
-    return accepted(client->post(fmt::format("{}/{}", kPath, net::percent_encode(id)), body));
+    return accepted(
+        client->post(fmt::format("{}/{}", kApprovalsPath, net::percent_encode(id)), body));
 }
 
 std::string why_of(const json::Value& approval) {
@@ -52,7 +53,7 @@ std::string confines_of(const json::Value& approval) {
 
 /// What the list shows: the questions that wait, or all.
 Result<json::Value> listed(const ApprovalsList& options) {
-    Result<json::Value> reply = fetch(options.target, std::string(kPath));
+    Result<json::Value> reply = fetch(options.target, std::string(kApprovalsPath));
     if (!reply || options.all) return reply;
     json::Value waiting = json::Value::array();
     for (const json::Value& approval : items_of(*reply, "approvals")) {
@@ -92,8 +93,8 @@ int run(const ApprovalsList& options) {
 }
 
 int run(const ApprovalsShow& options) {
-    const Result<json::Value> approval =
-        fetch(options.target, fmt::format("{}/{}", kPath, net::percent_encode(options.id)));
+    const Result<json::Value> approval = fetch(
+        options.target, fmt::format("{}/{}", kApprovalsPath, net::percent_encode(options.id)));
     if (!approval) return report(approval.error());
     if (options.output == Output::kJson || !approval->is_object())
         return print_json(*approval), kExitOk;
@@ -137,13 +138,14 @@ int run(const ApprovalsWatch& options) {
             complain(printable(decided.error().message));
         return true;
     };
-    const auto ended = accepted(client->follow(fmt::format("{}/watch", kPath), on_event));
+    const auto ended = accepted(client->follow(fmt::format("{}/watch", kApprovalsPath), on_event));
     if (!ended) return report(ended.error());
     return kExitOk;
 }
 
 int run(const ApprovalsRemembered& options) {
-    const Result<json::Value> reply = fetch(options.target, fmt::format("{}/remembered", kPath));
+    const Result<json::Value> reply =
+        fetch(options.target, fmt::format("{}/remembered", kApprovalsPath));
     if (!reply) return report(reply.error());
     if (options.output == Output::kJson) return print_json(*reply), kExitOk;
     Table table(
@@ -164,8 +166,8 @@ int run(const ApprovalsRemembered& options) {
 int run(const ApprovalsForget& options) {
     Result<AdminClient> client = AdminClient::make(options.target);
     if (!client) return report(client.error());
-    const Result<json::Value> reply = accepted(
-        client->remove(fmt::format("{}/remembered/{}", kPath, net::percent_encode(options.id))));
+    const Result<json::Value> reply = accepted(client->remove(
+        fmt::format("{}/remembered/{}", kApprovalsPath, net::percent_encode(options.id))));
     if (!reply) return report(reply.error());
     print_line(printable(fmt::format("forgot: {} {} for {}", text_of(*reply, "decision"),
                                      text_of(*reply, "tool"), text_of(*reply, "principal"))));

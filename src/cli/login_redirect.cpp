@@ -16,7 +16,7 @@
 namespace crab::cli {
 namespace {
 
-constexpr std::string_view kPath = "/callback";
+constexpr std::string_view kCallbackPath = "/callback";
 constexpr std::size_t kMostBytes = std::size_t{16} << 10;
 constexpr int kPatienceMs = 2000;  // for the rest of a request, on a connection of this machine
 
@@ -87,8 +87,8 @@ Result<LoginRedirect> LoginRedirect::open(std::uint16_t port) {
     if (!listening.is_open() || ::bind(listening.get(), generic, size) != 0 ||
         ::listen(listening.get(), 8) != 0 || ::getsockname(listening.get(), generic, &size) != 0)
         return no_port(port == 0 ? "none is free" : fmt::format("{} is taken", port));
-    return LoginRedirect(std::move(listening),
-                         fmt::format("http://127.0.0.1:{}{}", ntohs(address.sin_port), kPath));
+    return LoginRedirect(std::move(listening), fmt::format("http://127.0.0.1:{}{}",
+                                                           ntohs(address.sin_port), kCallbackPath));
 }
 
 std::optional<std::string> LoginRedirect::serve_one(std::string_view state) {
@@ -101,7 +101,7 @@ std::optional<std::string> LoginRedirect::serve_one(std::string_view state) {
         return std::nullopt;
     }
     std::string target = head.substr(4, end - 4);
-    const bool is_it = target.starts_with(kPath) && answers(target, state);
+    const bool is_it = target.starts_with(kCallbackPath) && answers(target, state);
     if (!is_it) {
         answer(caller.get(), "404 Not Found", "There is nothing here.");
         return std::nullopt;

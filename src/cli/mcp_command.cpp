@@ -22,7 +22,7 @@ std::string path_of(std::string_view name, std::string_view rest = {}) {
 }
 
 /// The program with its arguments, or the URL.
-std::string place_of(const json::Value& server) {
+std::string address_of_server(const json::Value& server) {
     std::string text = text_of(server, "url");
     for (const json::Value& word : items_of(server, "argv"))
         text += (text.empty() ? "" : " ") + (word.as_string() ? *word.as_string() : "");
@@ -35,7 +35,7 @@ void print_details(const json::Value& server) {
     };
     print_line(Terminal::out().paint(Colour::kBold, printable(text_of(server, "name"))));
     line("state", text_of(server, "state"));
-    line(server.find("url") != nullptr ? "url" : "command", place_of(server));
+    line(server.find("url") != nullptr ? "url" : "command", address_of_server(server));
     line("from", flag_of(server, "configured") ? "the configuration" : text_of(server, "origin"));
     line("server", text_of(server, "server"));
     line("revision", text_of(server, "version"));
@@ -205,7 +205,7 @@ int run(const McpStatus& options) {
         const std::int64_t held = number_of(server, "held");
         table.add({text_of(server, "name"), text_of(server, "state"),
                    fmt::format("{}", number_of(server, "tools")),
-                   held == 0 ? "" : fmt::format("{}", held), place_of(server)});
+                   held == 0 ? "" : fmt::format("{}", held), address_of_server(server)});
     }
     print(table.to_text(Terminal::out()));
     return kExitOk;

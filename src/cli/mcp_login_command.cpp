@@ -12,7 +12,7 @@
 namespace crab::cli {
 namespace {
 
-constexpr std::chrono::minutes kPatience{15};  // as long as the gateway keeps a login open
+constexpr std::chrono::minutes kLoginPatience{15};  // as long as the gateway keeps a login open
 
 std::string login_path(std::string_view name, std::string_view rest = {}) {
     return fmt::format("/v1/mcp/servers/{}/login{}", net::percent_encode(name), rest);
@@ -49,7 +49,7 @@ int run(const McpLogin& options) {
         "Waiting for the browser to come back. If it cannot, paste the address it ends at here.");
     std::fflush(stdout);
     const auto answer = redirect->wait(state_of(url), options.listen_only ? -1 : STDIN_FILENO,
-                                       RealClock().steady_now() + kPatience);
+                                       RealClock().steady_now() + kLoginPatience);
     if (!answer)
         return report(fail(ErrorCode::kTimeout, "nobody has logged in; log in again").error());
     const auto done = accepted(

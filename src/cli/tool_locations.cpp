@@ -6,9 +6,9 @@
 namespace crab::cli {
 namespace {
 
-constexpr std::chrono::seconds kPatience{2};   // it is only told beside what matters
+constexpr std::chrono::seconds kLocationPatience{2};   // it is only told beside what matters
 
-std::string place_of(const json::Value& tool) {
+std::string source_of_tool(const json::Value& tool) {
     const std::string kind = text_of(tool, "source_kind"), source = text_of(tool, "source");
     if (kind.empty()) return source;
     return source.empty() ? kind : kind + "/" + source;
@@ -20,11 +20,11 @@ void ToolLocations::fetch() {
     Result<AdminClient> client = AdminClient::make(target_);
     if (!client) return;
     const auto reply = accepted(client->get(client->is_remote() ? "/api/tools" : "/v1/admin/tools",
-                                            RealClock().steady_now() + kPatience));
+                                            RealClock().steady_now() + kLocationPatience));
     if (!reply) return;
     places_.clear();
     for (const json::Value& tool : items_of(*reply, "tools")) {
-        const std::string place = place_of(tool), name = text_of(tool, "name"),
+        const std::string place = source_of_tool(tool), name = text_of(tool, "name"),
                           qualified = text_of(tool, "qualified_name");
         const std::size_t mark = name.find("__");
         const std::string plain = mark == std::string::npos ? name : name.substr(mark + 2);

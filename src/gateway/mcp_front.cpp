@@ -21,7 +21,7 @@ mcp::Prefix prefix_of(config::McpPrefix prefix) {
     return mcp::Prefix::kAuto;
 }
 
-std::vector<Glob> globs_of(const std::vector<std::string>& patterns) {
+std::vector<Glob> scope_globs(const std::vector<std::string>& patterns) {
     return {patterns.begin(), patterns.end()};
 }
 
@@ -29,7 +29,7 @@ void set_budget(mcp::Scope& scope, const config::McpBudgetOptions& budget,
                 const std::vector<std::string>& pinned) {
     scope.most_tools = budget.tools;
     scope.most_tokens = budget.tokens;
-    scope.pinned = globs_of(pinned);
+    scope.pinned = scope_globs(pinned);
 }
 
 mcp::Scope whole_of(const config::McpOptions& mcp) {
@@ -46,7 +46,7 @@ mcp::Scope scope_of(const std::string& name, const config::McpScopeOptions& chos
                     const config::McpOptions& mcp) {
     mcp::Scope scope = whole_of(mcp);
     scope.name = name;
-    scope.tools = core::ToolScope(globs_of(chosen.tools_allow), globs_of(chosen.tools_deny));
+    scope.tools = core::ToolScope(scope_globs(chosen.tools_allow), scope_globs(chosen.tools_deny));
     if (!chosen.instructions.empty()) scope.instructions = chosen.instructions;
     if (chosen.prefix) scope.prefix = prefix_of(*chosen.prefix);
     scope.renamed = chosen.rename;

@@ -91,7 +91,7 @@ Result<std::shared_ptr<const agent::HttpModel>> make_model(const config::ModelOp
     return model;
 }
 
-std::vector<Glob> globs_of(const std::vector<std::string>& patterns) {
+std::vector<Glob> agent_globs(const std::vector<std::string>& patterns) {
     return {patterns.begin(), patterns.end()};
 }
 
@@ -124,9 +124,9 @@ std::shared_ptr<const agent::AgentCatalog> make_agents(const config::GatewayConf
     agent::AgentOptions& standard = catalog->standard;
     standard.instructions = base.instructions;
     standard.models = places_of(config.models, {});
-    standard.tools = {globs_of(base.tools_allow), globs_of(base.tools_deny)};
+    standard.tools = {agent_globs(base.tools_allow), agent_globs(base.tools_deny)};
     standard.may_ask = may_ask(base.tools_allow, base.tools_deny);
-    standard.pinned = globs_of(base.tools_pinned);
+    standard.pinned = agent_globs(base.tools_pinned);
     standard.max_rounds = base.max_rounds;
     standard.turn_timeout = std::chrono::duration_cast<Milliseconds>(base.turn_timeout);
     standard.context_tokens = base.context_tokens;
@@ -140,9 +140,9 @@ std::shared_ptr<const agent::AgentCatalog> make_agents(const config::GatewayConf
         made.instructions = named.instructions.value_or(standard.instructions);
         made.models = places_of(config.models, named.models);
         if (named.tools_allow) {  // all three are there, or none
-            made.tools = {globs_of(*named.tools_allow), globs_of(*named.tools_deny)};
+            made.tools = {agent_globs(*named.tools_allow), agent_globs(*named.tools_deny)};
             made.may_ask = may_ask(*named.tools_allow, *named.tools_deny);
-            made.pinned = globs_of(*named.tools_pinned);
+            made.pinned = agent_globs(*named.tools_pinned);
         }
         made.max_rounds = named.max_rounds.value_or(standard.max_rounds);
         if (named.turn_timeout)

@@ -10,7 +10,7 @@
 namespace crab::trust {
 namespace {
 
-constexpr std::size_t kIdBytes = 16;
+constexpr std::size_t kLeaseIdBytes = 16;
 constexpr std::string_view kNoLease = "no such lease, or it has ended; make another one";
 
 }  // namespace
@@ -43,7 +43,7 @@ void Leases::set_options(Options options) {
 
 Result<Lease> Leases::make(std::string_view owner, LeaseRequest request) {
     const std::scoped_lock writing(writing_);
-    Lease lease{.id = crypto::random_hex(kIdBytes),
+    Lease lease{.id = crypto::random_hex(kLeaseIdBytes),
                 .owner = std::string(owner),
                 .tenant_id = std::move(request.tenant_id),
                 .agent_id = std::move(request.agent_id),

@@ -17,7 +17,7 @@ namespace crab::trust {
 namespace {
 
 constexpr std::size_t kTokenBytes = 32;
-constexpr std::size_t kIdBytes = 4;
+constexpr std::size_t kTokenIdBytes = 4;
 constexpr std::size_t kMaxNameSize = 128;
 constexpr std::size_t kDigestChars = 8;
 constexpr std::size_t kMostTenants = 32;
@@ -172,7 +172,7 @@ Result<Proven> Tokens::prove(std::string_view token) {
 
 std::string Tokens::unused_id() const {
     for (;;) {
-        std::string id = crypto::random_hex(kIdBytes);
+        std::string id = crypto::random_hex(kTokenIdBytes);
         if (!by_id_.contains(id)) return id;
     }
 }

@@ -14,7 +14,7 @@
 namespace crab::sw4rm {
 namespace {
 
-constexpr Milliseconds kRequestTime{60'000};  // for a request's message to arrive
+constexpr Milliseconds kCallRequestTime{60'000};  // for a request's message to arrive
 constexpr std::string_view kBuiltIn = "builtin";
 
 std::string_view content_type_of(const core::ToolResult& result) {
@@ -159,7 +159,7 @@ void CallService::fail(Rpc& rpc, const Request& request, const core::CallEnd& en
 }
 
 Task<void> CallService::call(Rpc rpc, core::PrincipalRef principal) {
-    const Deadline request_due = rpc.grpc().loop().now() + kRequestTime;
+    const Deadline request_due = rpc.grpc().loop().now() + kCallRequestTime;
     const auto message = co_await rpc.grpc().read_only(request_due);
     if (!message) {
         rpc.fail(message.error());
@@ -206,7 +206,7 @@ Task<void> CallService::call(Rpc rpc, core::PrincipalRef principal) {
 }
 
 Task<void> CallService::call_stream(Rpc rpc, core::PrincipalRef principal) {
-    const Deadline request_due = rpc.grpc().loop().now() + kRequestTime;
+    const Deadline request_due = rpc.grpc().loop().now() + kCallRequestTime;
     const auto message = co_await rpc.grpc().read_only(request_due);
     if (!message) {
         rpc.fail(message.error());
@@ -262,7 +262,7 @@ Task<void> CallService::call_stream(Rpc rpc, core::PrincipalRef principal) {
 }
 
 Task<void> CallService::cancel(Rpc rpc, core::PrincipalRef principal) {
-    const Deadline request_due = rpc.grpc().loop().now() + kRequestTime;
+    const Deadline request_due = rpc.grpc().loop().now() + kCallRequestTime;
     const auto message = co_await rpc.grpc().read_only(request_due);
     if (!message) {
         rpc.fail(message.error());

@@ -7,7 +7,7 @@
 namespace crab::sw4rm {
 namespace {
 
-constexpr Milliseconds kRequestTime{10'000};
+constexpr Milliseconds kHealthRequestTime{10'000};
 enum class Serving : std::uint64_t { kServing = 1, kNotServing = 2, kServiceUnknown = 3 };
 
 bool is_served(std::string_view name) {
@@ -27,7 +27,7 @@ void HealthService::say(net::GrpcCall& call) const {
 }
 
 Task<void> HealthService::check(net::GrpcCall call) {
-    const Deadline due = call.loop().now() + kRequestTime;
+    const Deadline due = call.loop().now() + kHealthRequestTime;
     const auto message = co_await call.read_only(due);
     if (!message) {
         call.finish(message.error());
@@ -43,7 +43,7 @@ Task<void> HealthService::check(net::GrpcCall call) {
 }
 
 Task<void> HealthService::watch(net::GrpcCall call) {
-    const Deadline due = call.loop().now() + kRequestTime;
+    const Deadline due = call.loop().now() + kHealthRequestTime;
     const auto message = co_await call.read_only(due);
     if (!message) {
         call.finish(message.error());

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kPrefix = "crab-";
+constexpr std::string_view kGroupPrefix = "crab-";
 constexpr std::string_view kOwnGroup = "crab-gateway";
 
 std::string read_file(const fs::path& file) {
@@ -58,7 +58,7 @@ bool is_writable(const fs::path& folder) { return ::access(folder.c_str(), W_OK 
 /// Whether the process that named a group `crab-<process>-<number>` runs. Its group can be empty
 /// for a moment: before its command is in it.
 bool owner_runs(std::string_view name) {
-    name.remove_prefix(kPrefix.size());
+    name.remove_prefix(kGroupPrefix.size());
     pid_t process = 0;
     const auto read = std::from_chars(name.data(), name.data() + name.size(), process);
     return read.ec == std::errc() && process > 0 && (::kill(process, 0) == 0 || errno == EPERM);
@@ -70,7 +70,7 @@ void sweep(const fs::path& parent) {
     std::error_code error;
     for (const auto& entry : fs::directory_iterator(parent, error)) {
         const std::string name = entry.path().filename();
-        if (name.starts_with(kPrefix) && name != kOwnGroup && !owner_runs(name))
+        if (name.starts_with(kGroupPrefix) && name != kOwnGroup && !owner_runs(name))
             (void)::rmdir(entry.path().c_str());
     }
 }

@@ -44,7 +44,7 @@ constexpr std::uint64_t kFileInMemory = 2048;
 constexpr std::size_t kErrorTail = 64 * 1024;
 constexpr std::size_t kChunk = 64 * 1024;
 
-std::string next_group_name() {
+std::string next_command_group() {
     static std::atomic<std::uint64_t> number{0};
     return fmt::format("crab-{}-{}", ::getpid(), ++number);
 }
@@ -59,7 +59,7 @@ public:
           talk_(talk),
           bare_(abilities.confinement() == Confinement::kLandlock),
           began_(std::chrono::steady_clock::now()),
-          group_(abilities.cgroups, next_group_name(),
+          group_(abilities.cgroups, next_command_group(),
                  {.memory_bytes = order.request.memory_bytes,
                   .processes = order.request.processes + 1}) {}
 

@@ -15,7 +15,7 @@
 namespace crab::command {
 namespace {
 
-std::string next_group_name() {
+std::string next_server_group() {
     static std::atomic<std::uint64_t> number{0};
     return fmt::format("crab-{}-server-{}", ::getpid(), ++number);
 }
@@ -31,7 +31,7 @@ Result<void> InitSupervisor::open() {
 }
 
 bool InitSupervisor::put_into(const CgroupPaths& places, CommandCgroup::Limits limits) {
-    cgroup_.emplace(places, next_group_name(), limits);
+    cgroup_.emplace(places, next_server_group(), limits);
     if (!cgroup_->is_good()) return false;
     procs_files_ = cgroup_->procs_files();
     for (const Descriptor& file : procs_files_) {

@@ -25,7 +25,7 @@
 namespace crab::command {
 namespace {
 
-constexpr std::size_t kMostProcesses = 4096;
+constexpr std::size_t kMostTracked = 4096;
 constexpr std::string_view kBubblewrap = "bwrap\n";
 
 /// The begin of a file of /proc, at most 16 KiB; empty when it is gone.
@@ -98,7 +98,7 @@ void add_children(pid_t pid, std::vector<pid_t>& all) {
     while (const dirent* entry = ::readdir(folder)) {
         if (entry->d_name[0] == '.') continue;
         const std::string children = read_file(fmt::format("{}/{}/children", tasks, entry->d_name));
-        for (std::string_view rest = children; all.size() < kMostProcesses;) {
+        for (std::string_view rest = children; all.size() < kMostTracked;) {
             const auto child = static_cast<pid_t>(next_number(rest));
             if (child <= 0) break;
             all.push_back(child);

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kPrefix = "crab-command-";
+constexpr std::string_view kFolderPrefix = "crab-command-";
 
 /// Holds the folder; not open when somebody else does, or when it is none of this user's.
 Descriptor lock_folder(const fs::path& folder) {
@@ -33,7 +33,7 @@ std::optional<ScratchFolder> ScratchFolder::make(const fs::path& parent) {
     // next one is another.
     constexpr int kTries = 3;
     for (int tries = 0; tries < kTries; ++tries) {
-        std::string name = (parent / kPrefix).string() + "XXXXXX";
+        std::string name = (parent / kFolderPrefix).string() + "XXXXXX";
         if (::mkdtemp(name.data()) == nullptr) return std::nullopt;
         Descriptor lock = lock_folder(name);
         std::error_code gone;
@@ -52,7 +52,7 @@ ScratchFolder::~ScratchFolder() {
 void ScratchFolder::remove_leftovers(const fs::path& parent) {
     std::error_code error;
     for (const auto& entry : fs::directory_iterator(parent, error)) {
-        if (!entry.path().filename().string().starts_with(kPrefix)) continue;
+        if (!entry.path().filename().string().starts_with(kFolderPrefix)) continue;
         const Descriptor lock = lock_folder(entry.path());
         std::error_code ignored;
         if (lock.is_open()) fs::remove_all(entry.path(), ignored);

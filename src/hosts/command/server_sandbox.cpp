@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint32_t kMostProcesses = 1024;
+constexpr std::uint32_t kMostServerProcesses = 1024;
 constexpr std::uint64_t kAnyMemory = std::uint64_t{1} << 46;
 /// The sandbox has its own; those of the host show other processes and take devices over.
 constexpr std::array kNeverShown{"/proc", "/dev", "/sys"};
@@ -139,7 +139,7 @@ SandboxRequest ServerSandbox::request_for(ChildProgram& program) const {
     request.argv = std::move(program.words);
     // Address space is not memory: runtimes reserve much more than they use.
     request.memory_bytes = memory == 0 || counted ? kAnyMemory : memory;
-    request.processes = kMostProcesses;
+    request.processes = kMostServerProcesses;
     request.landlock = abilities_.landlock_abi > 0;
     request.network = rules_.host_network ? NetworkAccess::kHost : NetworkAccess::kNone;
     request.readable = readable_;
@@ -166,7 +166,7 @@ Result<SupervisedProgram> ServerSandbox::confine(ChildProgram program) const {
     const auto supervisor = std::make_shared<InitSupervisor>();
     if (auto opened = supervisor->open(); !opened) return fail(std::move(opened.error()));
     if (!supervisor->put_into(abilities_.cgroups, {.memory_bytes = rules_.memory_bytes,
-                                                   .processes = kMostProcesses + 2}))
+                                                   .processes = kMostServerProcesses + 2}))
         return fail(ErrorCode::kUnavailable, "its memory could not be limited");
     const SandboxRequest request = request_for(program);
     const SandboxDescriptors inside{

@@ -9,7 +9,7 @@ namespace crab::cron {
 namespace {
 
 constexpr std::size_t kBatch = 64;
-constexpr DoublingDelay kPause{.first = Milliseconds(1'000), .longest = Milliseconds(60'000)};
+constexpr DoublingDelay kSinkPause{.first = Milliseconds(1'000), .longest = Milliseconds(60'000)};
 /// Of an event that the sink refused.
 constexpr DoublingDelay kDelay{.first = Milliseconds(1'000), .longest = Milliseconds(3'600'000)};
 
@@ -60,7 +60,7 @@ Task<void> CronPublisher::run() {
         const auto published = co_await publish_some();
         if (!published) {
             const Milliseconds pause =
-                std::max(kPause.after(++failures_), std::min(asked_, kPause.longest));
+                std::max(kSinkPause.after(++failures_), std::min(asked_, kSinkPause.longest));
             log::warn("cron events wait", {{"code", token_of(published.error().code)},
                                            {"reason", published.error().message},
                                            {"again_in_ms", pause.count()}});

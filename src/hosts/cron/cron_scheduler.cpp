@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 /// Longest sleep, because the wall clock may be set at any time.
 constexpr Milliseconds kLongestSleep = 1s;
-constexpr DoublingDelay kPause{.first = 1s, .longest = 30s};  // of a store that is away
+constexpr DoublingDelay kStorePause{.first = 1s, .longest = 30s};  // of a store that is away
 
 }  // namespace
 
@@ -37,7 +37,7 @@ Task<void> CronScheduler::fire_jobs() {
         if (!passed) {
             log::warn("cron jobs wait for their store", {{"code", token_of(passed.error().code)},
                                                          {"reason", passed.error().message}});
-            co_await waiter_->wait(services_.clock.steady_now() + kPause.after(++failures));
+            co_await waiter_->wait(services_.clock.steady_now() + kStorePause.after(++failures));
             continue;
         }
         failures = 0;

@@ -14,14 +14,14 @@ namespace {
 
 using Kind = PairingRequest::Kind;
 
-std::unexpected<PairingError> bad_signature(std::string_view type) {
+std::unexpected<PairingError> bad_remote_signature(std::string_view type) {
     return refuse(PairingCode::kSignatureInvalid,
                   fmt::format("the signature of {} does not fit its sender's key", type));
 }
 std::unexpected<PairingError> other_identity(std::string message) {
     return refuse(PairingCode::kIdentityMismatch, std::move(message));
 }
-std::unexpected<PairingError> not_stored(const Error& error) {
+std::unexpected<PairingError> gateway_not_stored(const Error& error) {
     return refuse(PairingCode::kPersistFailed,
                   fmt::format("the gateway cannot store the pairing: {}", error.message));
 }
@@ -55,7 +55,7 @@ PairingResult<void> GatewayPairing::check_connection(
     if (plan_.tls_trust() == TlsTrust::kPin &&
         !crypto::same_fingerprint(leaf_fingerprint_, plan_.previous->mtls_cert_fingerprint)) {
         auto renewed = complete_renewal(gateway_.store, *plan_.previous, leaf_fingerprint_, now);
-        if (!renewed) return not_stored(renewed.error());
+        if (!renewed) return gateway_not_stored(renewed.error());
         if (!*renewed)
             return other_identity(
                 "the remote's certificate is not the recorded one; if it was replaced on purpose, "
@@ -103,7 +103,7 @@ GatewayPairing::Texts GatewayPairing::next(const MessageText& text) {
 GatewayPairing::Texts GatewayPairing::on_identity(const PairIdentity& identity) {
     const PairingRequest& wanted = plan_.request;
     if (!is_signed_by(identity.public_key_ed25519, identity))
-        return bad_signature(PairIdentity::kType);
+        return bad_remote_signature(PairIdentity::kType);
     if (identity.component_type != wanted.name.type || identity.component_id != wanted.name.id) {
         return other_identity(fmt::format("the remote is {}/{}, not {}",
                                           to_text(identity.component_type),
@@ -144,7 +144,7 @@ GatewayPairing::Texts GatewayPairing::on_challenge_response(const PairChallengeR
     if (response.challenge_id != challenge_id_)
         return refuse(PairingCode::kChallengeFailed, "the answer names another challenge");
     if (!is_signed_by(identity_->public_key_ed25519, response))
-        return bad_signature(PairChallengeResponse::kType);
+        return bad_remote_signature(PairChallengeResponse::kType);
     if (!crypto::constant_time_equal(response.challenge_plaintext, plaintext_))
         return refuse(PairingCode::kChallengeFailed, "the answer is not the plaintext");
     state_ = State::kCsrRequest;
@@ -153,11 +153,11 @@ GatewayPairing::Texts GatewayPairing::on_challenge_response(const PairChallengeR
 
 GatewayPairing::Texts GatewayPairing::on_csr_request(const PairCsrRequest& request) {
     if (!is_signed_by(identity_->public_key_ed25519, request))
-        return bad_signature(PairCsrRequest::kType);
+        return bad_remote_signature(PairCsrRequest::kType);
     const auto csr = crypto::CertificateRequest::parse(request.csr_pem);
     if (!csr) return refuse(PairingCode::kCsrRejected, csr.error().message);
     const auto used = gateway_.store.has_key(csr->public_key.digest());
-    if (!used) return not_stored(used.error());
+    if (!used) return gateway_not_stored(used.error());
     if (*used)
         return refuse(PairingCode::kCsrRejected,
                       "the certificate request's key was used before; make a new one each time");
@@ -194,7 +194,7 @@ GatewayPairing::Texts GatewayPairing::on_csr_request(const PairCsrRequest& reque
         .issued_at = now,
         .renews = keeps ? plan_.previous->mtls_cert_fingerprint : std::string()};
     if (auto stored = gateway_.store.add_certificate(certificate, *issued_); !stored)
-        return not_stored(stored.error());
+        return gateway_not_stored(stored.error());
     state_ = State::kCsrInstalled;
     return std::vector{to_wire(signed_by(
         gateway_.key,
@@ -209,7 +209,7 @@ GatewayPairing::Texts GatewayPairing::on_csr_request(const PairCsrRequest& reque
 
 GatewayPairing::Texts GatewayPairing::on_csr_installed(const PairCsrInstalled& installed) {
     if (!is_signed_by(identity_->public_key_ed25519, installed))
-        return bad_signature(PairCsrInstalled::kType);
+        return bad_remote_signature(PairCsrInstalled::kType);
     if (!crypto::same_fingerprint(installed.mtls_cert_fingerprint,
                                   issued_->mtls_cert_fingerprint)) {
         return refuse(PairingCode::kCertificateRejected,
@@ -222,7 +222,8 @@ GatewayPairing::Texts GatewayPairing::on_csr_installed(const PairCsrInstalled& i
         .previous = plan_.previous,
         .old_certificate = plan_.request.kind == Kind::kReplace ? Old::kRevoke : Old::kRetire,
         .at = gateway_.clock.system_now()};
-    if (auto stored = gateway_.store.commit(commit); !stored) return not_stored(stored.error());
+    if (auto stored = gateway_.store.commit(commit); !stored)
+        return gateway_not_stored(stored.error());
     peer_ = *issued_;
     return std::vector{to_wire(PairComplete{.pairing_id = pairing_id_})};
 }

@@ -13,14 +13,14 @@ namespace {
 
 constexpr auto kFreshness = std::chrono::minutes(5);
 
-std::unexpected<PairingError> bad_signature(std::string_view type) {
+std::unexpected<PairingError> bad_gateway_signature(std::string_view type) {
     return refuse(PairingCode::kSignatureInvalid,
                   fmt::format("the signature of {} does not fit the gateway's key", type));
 }
 std::unexpected<PairingError> rejected(std::string_view why) {
     return refuse(PairingCode::kCertificateRejected, fmt::format("the issued certificate {}", why));
 }
-std::unexpected<PairingError> not_stored(const Error& error) {
+std::unexpected<PairingError> remote_not_stored(const Error& error) {
     return refuse(PairingCode::kPersistFailed,
                   fmt::format("the remote cannot store the pairing: {}", error.message));
 }
@@ -93,7 +93,7 @@ RemotePairing::Texts RemotePairing::on_init(const PairInit& init) {
     if (init.public_key_ed25519 != remote_.gateway_key)
         return refuse(PairingCode::kGatewayKeyMismatch,
                       "this remote is configured for another gateway's key");
-    if (!is_signed_by(remote_.gateway_key, init)) return bad_signature(PairInit::kType);
+    if (!is_signed_by(remote_.gateway_key, init)) return bad_gateway_signature(PairInit::kType);
     const SystemTime now = remote_.clock.system_now();
     const SystemTime issued_at = init.issued_at.system_time();
     if (issued_at < now - kFreshness || issued_at > now + kFreshness) {
@@ -102,7 +102,7 @@ RemotePairing::Texts RemotePairing::on_init(const PairInit& init) {
             "issued_at is more than 5 minutes from this remote's clock; check both clocks");
     }
     const auto fresh = remote_.store.add_nonce(init.nonce, now);
-    if (!fresh) return not_stored(fresh.error());
+    if (!fresh) return remote_not_stored(fresh.error());
     if (!*fresh) return refuse(PairingCode::kStaleInit, "this pair.init came before");
     gateway_id_ = init.gateway_id;
     state_ = State::kChallenge;
@@ -134,11 +134,12 @@ RemotePairing::Texts RemotePairing::on_challenge(const PairChallenge& challenge)
 }
 
 RemotePairing::Texts RemotePairing::on_csr_issued(const PairCsrIssued& issued) {
-    if (!is_signed_by(remote_.gateway_key, issued)) return bad_signature(PairCsrIssued::kType);
+    if (!is_signed_by(remote_.gateway_key, issued))
+        return bad_gateway_signature(PairCsrIssued::kType);
     auto certificate = check_issued(issued);
     if (!certificate) return std::unexpected(certificate.error());
     if (auto stored = remote_.store.install(*certificate); !stored)
-        return not_stored(stored.error());
+        return remote_not_stored(stored.error());
     installed_ = std::move(*certificate);
     state_ = State::kComplete;
     return std::vector{to_wire(signed_by(
@@ -192,7 +193,7 @@ RemotePairing::Texts RemotePairing::on_complete(const PairComplete& complete) {
     if (complete.status != "ok")
         return refuse(PairingCode::kProtocolViolation, "pair.complete: its status is not ok");
     if (auto stored = remote_.store.complete(pairing_id_); !stored)
-        return not_stored(stored.error());
+        return remote_not_stored(stored.error());
     paired_ = true;
     return std::vector<std::string>();
 }

@@ -12,7 +12,7 @@ namespace {
 std::unexpected<Error> bad_token(const char* why) { return fail(ErrorCode::kInvalidArgs, why); }
 
 /// The JSON object that a part encodes.
-std::optional<json::Value> object_of(std::string_view part) {
+std::optional<json::Value> decoded_object(std::string_view part) {
     const auto text = from_base64url(part);
     if (!text) return std::nullopt;
     auto value = json::Value::parse(*text, {.max_bytes = kMostJwt, .max_depth = 16});
@@ -40,7 +40,7 @@ Result<Jwt> parse_jwt(std::string_view token) {
     if (std::ranges::count(token, '.') != 2) return bad_token("the token has not three parts");
     const std::size_t first = token.find('.');
     const std::size_t last = token.rfind('.');
-    const auto header = object_of(token.substr(0, first));
+    const auto header = decoded_object(token.substr(0, first));
     if (!header) return bad_token("the token's header cannot be read");
     const auto algorithm = optional_text(*header, "alg");
     const auto kid = optional_text(*header, "kid");
@@ -50,7 +50,7 @@ Result<Jwt> parse_jwt(std::string_view token) {
     if (!known) return bad_token("the token's algorithm is not taken");
     if (header->find("crit") != nullptr || header->find("b64") != nullptr)
         return bad_token("the token's header has conditions that are not known");
-    auto claims = object_of(token.substr(first + 1, last - first - 1));
+    auto claims = decoded_object(token.substr(first + 1, last - first - 1));
     if (!claims) return bad_token("the token's claims cannot be read");
     auto signature = from_base64url(token.substr(last + 1));
     if (!signature || signature->empty()) return bad_token("the token's signature cannot be read");

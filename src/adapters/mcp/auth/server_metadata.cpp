@@ -32,7 +32,7 @@ std::vector<std::string> texts_of(const json::Value& object, std::string_view na
 
 std::unexpected<Error> bad_metadata(const char* why) { return fail(ErrorCode::kInvalidArgs, why); }
 
-std::optional<json::Value> object_of(std::string_view text) {
+std::optional<json::Value> json_object(std::string_view text) {
     auto value = json::Value::parse(text);
     if (!value || !value->is_object()) return std::nullopt;
     return std::move(*value);
@@ -72,7 +72,7 @@ std::vector<std::string> resource_metadata_urls(std::string_view server) {
 }
 
 Result<ServerMetadata> read_server_metadata(std::string_view text, std::string_view issuer) {
-    const auto object = object_of(text);
+    const auto object = json_object(text);
     if (!object) return bad_metadata("the authorization server's metadata is no JSON object");
     ServerMetadata read{
         .issuer = object->text("issuer"),
@@ -93,7 +93,7 @@ Result<ServerMetadata> read_server_metadata(std::string_view text, std::string_v
 }
 
 Result<ResourceMetadata> read_resource_metadata(std::string_view text, std::string_view server) {
-    const auto object = object_of(text);
+    const auto object = json_object(text);
     if (!object) return bad_metadata("the server's metadata is no JSON object");
     ResourceMetadata read{.resource = object->text("resource"),
                           .authorization_servers = texts_of(*object, "authorization_servers"),

@@ -15,8 +15,6 @@ namespace crab::mcp {
 namespace {
 
 constexpr std::size_t kMaxIcon = 64 << 10;
-constexpr std::size_t kNameInReports = 128;
-constexpr json::Limits kEntryLimits{.max_depth = 160};
 
 /// Texts that people and models read. The name of a prompt, or of its argument, goes back to the
 /// upstream as it is.

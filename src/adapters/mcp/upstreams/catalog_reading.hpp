@@ -14,6 +14,10 @@
 
 namespace crab::mcp {
 
+/// Of an entry of any list: schemas nest 128 deep within one.
+inline constexpr json::Limits kEntryLimits{.max_depth = 160};
+inline constexpr std::size_t kNameInReports = 128;  ///< bytes of a name that is told
+
 /// Resources, templates or prompts of an upstream, ready for a Catalog.
 struct CatalogReading {
     std::vector<Catalog::Entry> entries;  ///< in the upstream's order; each key once

@@ -14,7 +14,7 @@
 namespace crab::mcp {
 namespace {
 
-constexpr std::size_t kShownError = 512;
+constexpr std::size_t kShownListError = 512;
 
 std::optional<Milliseconds> ttl_of(std::string_view page) {
     const auto raw = json::find_raw(page, "ttlMs");
@@ -81,7 +81,7 @@ Task<Result<ListReading>> read_list(UpstreamSession& session, ListKind kind, Dea
             co_return fail(
                 ErrorCode::kToolFailed,
                 fmt::format("its {} was answered with the error {}: {}", kind.method, error.code,
-                            cut_text(clean_text(error.message).text, kShownError)));
+                            cut_text(clean_text(error.message).text, kShownListError)));
         }
         if (auto added = pages.add(**reply); !added) co_return fail(std::move(added.error()));
     }

@@ -23,12 +23,9 @@
 namespace crab::mcp {
 namespace {
 
-constexpr std::size_t kNameInReports = 128;
 // of all tools of an upstream, which the operator has chosen
 constexpr std::size_t kAllSchemas = std::size_t{64} << 20;
 constexpr std::string_view kDraft7 = "http://json-schema.org/draft-07/schema#";
-
-constexpr json::Limits kEntryLimits{.max_depth = 160};  // schemas of 128 within an entry
 
 std::string_view raw_of(std::string_view object, std::string_view name) {
     return json::find_raw(object, name).value_or(std::string_view());

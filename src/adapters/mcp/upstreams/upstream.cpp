@@ -34,7 +34,7 @@ constexpr std::chrono::minutes kTtlUnlessSaid{5};
 constexpr std::chrono::seconds kListsAtMostEvery{1};
 constexpr std::chrono::seconds kNamesComparedEvery{10};
 constexpr std::size_t kMostChildren = 32;
-constexpr std::size_t kShownError = 1024;
+constexpr std::size_t kShownUpstreamError = 1024;
 
 /// A child for each caller costs memory: one of a principal, and few of all.
 SessionPool::Limits limits_of(const UpstreamSettings& settings) {
@@ -50,7 +50,7 @@ SessionPool::Limits limits_of(const UpstreamSettings& settings) {
 
 /// Of an upstream, perhaps: for operators and the log.
 std::string shown(std::string_view text) {
-    return std::string(cut_text(clean_text(text).text, kShownError));
+    return std::string(cut_text(clean_text(text).text, kShownUpstreamError));
 }
 
 /// Whether an error says something about the server, not about this call.
