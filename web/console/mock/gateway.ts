@@ -2,6 +2,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 
 import type { Plugin } from "vite";
 
+import { callEvents, check, diagnosis, tools, wholeTool } from "./tools";
+
 const KEY = "mock-key";
 const identity = {
   principal: "local/1000",
@@ -83,35 +85,6 @@ const calls = {
   ],
 };
 
-const TOOLS = 100_214;
-
-function tool(index: number) {
-  const held = index % 7 === 3;
-  const name = index === 1 ? "photo\u202egpj.exe<img src=x onerror=alert(1)>" : `tool_${index}`;
-  return {
-    name,
-    qualified_name: `laptop.${name}`,
-    source: index % 2 ? "device/phone" : "device/laptop",
-    brief: "What a filesystem has and what of it is free. ".repeat(1 + (index % 5)),
-    effects: index % 3 ? "reads" : "writes",
-    state: held ? "held_back" : "ready",
-    tokens: 100 + (index % 900),
-    ...(held && { reason: "new: waits for an operator" }),
-  };
-}
-
-function tools(query: string) {
-  const asked = new URLSearchParams(query);
-  const offset = Number(asked.get("offset"));
-  const all = Array.from({ length: TOOLS }, (_, index) => tool(index)).filter(
-    ({ name, source, state }) =>
-      name.includes(asked.get("q") ?? "") &&
-      source.includes(asked.get("source") ?? "") &&
-      state.includes(asked.get("state") ?? ""),
-  );
-  return { generation: 1, total: all.length, tools: all.slice(offset, offset + 200) };
-}
-
 const routes: Record<string, unknown> = {
   "GET /api/v1/admin/status": status,
   "GET /api/v1/admin/calls": calls,
@@ -120,19 +93,52 @@ const routes: Record<string, unknown> = {
   "DELETE /session": {},
 };
 
-function answer(request: IncomingMessage, response: ServerResponse, next: () => void): void {
+/** Answers that come bit by bit: a call, and what happens at the gateway. */
+function stream(path: string, body: string, response: ServerResponse): boolean {
+  const send = (event: string, data: object) =>
+    response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+  if (path !== "/api/v1/tools/call") return false;
+  response.setHeader("content-type", "text/event-stream");
+  const { call_id } = JSON.parse(body) as { call_id: string };
+  for (const [at, event, data] of callEvents(call_id))
+    setTimeout(() => {
+      send(event, data);
+      if (event === "result") response.end();
+    }, at);
+  return true;
+}
+
+function known(method: string, path: string, query: string, body: string): unknown {
+  if (path === "/api/v1/admin/tools") return tools(new URLSearchParams(query));
+  if (path === "/api/v1/admin/tools/check") return check(JSON.parse(body) as object);
+  if (path === "/api/v1/admin/diagnose") return diagnosis;
+  const named = /^\/api\/v1\/admin\/tools\/(.+)$/.exec(path)?.[1];
+  return named === undefined
+    ? routes[`${method} ${path}`]
+    : wholeTool(decodeURIComponent(named));
+}
+
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  next: () => void,
+): Promise<void> {
   const [path = "", query = ""] = (request.url ?? "").split("?");
-  const signing = path === "/session" && request.method === "POST";
   if (!path.startsWith("/api/") && path !== "/session") return next();
-  const known =
-    path === "/api/v1/admin/tools" ? tools(query) : routes[`${request.method} ${path}`];
+  const method = request.method ?? "";
+  const parts: Buffer[] = [];
+  for await (const part of request) parts.push(part as Buffer);
+  const body = Buffer.concat(parts).toString();
+  const signing = path === "/session" && method === "POST";
   const signedIn = signing || request.headers["crab-console-key"] === KEY;
-  response.statusCode = !signedIn ? 401 : known === undefined ? 404 : 200;
+  if (signedIn && stream(path, body, response)) return;
+  const found = known(method, path, query, body);
+  response.statusCode = !signedIn ? 401 : found === undefined ? 404 : 200;
   response.setHeader("content-type", "application/json");
   const refused = signedIn
     ? { error: "the mock has no such route", code: "NOT_FOUND" }
     : { error: "sign in again", code: "UNAUTHENTICATED" };
-  response.end(JSON.stringify(response.statusCode === 200 ? known : refused));
+  response.end(JSON.stringify(response.statusCode === 200 ? found : refused));
 }
 
 /** What the gateway sends with the page; under `npx vite` Vite's own scripts would break it. */
@@ -144,12 +150,12 @@ const POLICY =
 
 function guarded(request: IncomingMessage, response: ServerResponse, next: () => void): void {
   response.setHeader("content-security-policy", POLICY);
-  answer(request, response, next);
+  void answer(request, response, next);
 }
 
 /** A gateway for `npx vite` and `npx vite preview` with one of everything; any code signs in. */
 export const mockGateway = (): Plugin => ({
   name: "crab-mock-gateway",
-  configureServer: (server) => void server.middlewares.use(answer),
+  configureServer: (server) => void server.middlewares.use((...of) => void answer(...of)),
   configurePreviewServer: (server) => void server.middlewares.use(guarded),
 });

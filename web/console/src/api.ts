@@ -83,34 +83,77 @@ export class Api {
     return this.request<T>("POST", `./api${path}`, body);
   }
 
-  private async request<T>(method: string, path: string, body?: unknown): Promise<T> {
-    const headers: Record<string, string> = { accept: "application/json" };
+  patch<T>(path: string, body: unknown): Promise<T> {
+    return this.request<T>("PATCH", `./api${path}`, body);
+  }
+
+  delete<T>(path: string): Promise<T> {
+    return this.request<T>("DELETE", `./api${path}`);
+  }
+
+  /** An answer of any form, such as a stream of events or the bytes of an artifact. */
+  async open(
+    path: string,
+    { method = "GET", body, accept = "*/*", signal }: Opening = {},
+  ): Promise<Response> {
     const key = this.storage.getItem(KEY);
-    if (key !== null) headers["crab-console-key"] = key;
-    if (body !== undefined) headers["content-type"] = "application/json";
+    const answer = await this.sent(method, `./api${path}`, { accept, body, signal, key });
+    if (answer.ok) return answer;
+    this.refused(answer.status, key);
+    throw refusal(answer.status, await answer.json().catch(() => undefined));
+  }
+
+  private async request<T>(method: string, path: string, body?: unknown): Promise<T> {
+    const key = this.storage.getItem(KEY);
     const patience = new AbortController();
     const timer = setTimeout(() => patience.abort(), PATIENCE_MS);
     try {
-      const init: RequestInit = { method, headers, signal: patience.signal, redirect: "error" };
-      if (body !== undefined) init.body = JSON.stringify(body);
-      const answer = await this.send(path, init);
+      const { signal } = patience;
+      const accept = "application/json";
+      const answer = await this.sent(method, path, { accept, body, signal, key });
       const read: unknown = answer.status === 204 ? {} : await answer.json().catch(() => undefined);
       if (answer.ok && read !== undefined) return read as T;
-      if (answer.status === 401 && key !== null) {
-        const now = this.storage.getItem(KEY);
-        if (now !== null && now !== key)
-          throw new ApiError(0, "SESSION_CHANGED", "another tab has signed in meanwhile");
-        this.forget();
-        this.onSignedOut();
-      }
+      this.refused(answer.status, key);
       throw refusal(answer.status, read);
-    } catch (error) {
-      if (error instanceof ApiError) throw error;
-      throw new ApiError(0, "NOT_CONNECTED", "the gateway cannot be reached");
     } finally {
       clearTimeout(timer);
     }
   }
+
+  private async sent(
+    method: string,
+    path: string,
+    { accept, body, signal, key }: Omit<Opening, "method"> & { readonly key: string | null },
+  ): Promise<Response> {
+    const headers: Record<string, string> = { accept: accept ?? "*/*" };
+    if (key !== null) headers["crab-console-key"] = key;
+    if (body !== undefined) headers["content-type"] = "application/json";
+    const init: RequestInit = { method, headers, redirect: "error" };
+    if (signal) init.signal = signal;
+    if (body !== undefined) init.body = JSON.stringify(body);
+    try {
+      return await this.send(path, init);
+    } catch {
+      throw new ApiError(0, "NOT_CONNECTED", "the gateway cannot be reached");
+    }
+  }
+
+  /** After a 401 of a request with `key`: nothing more is worth trying. */
+  private refused(status: number, key: string | null): void {
+    if (status !== 401 || key === null) return;
+    const now = this.storage.getItem(KEY);
+    if (now !== null && now !== key)
+      throw new ApiError(0, "SESSION_CHANGED", "another tab has signed in meanwhile");
+    this.forget();
+    this.onSignedOut();
+  }
+}
+
+export interface Opening {
+  readonly method?: string;
+  readonly body?: unknown;
+  readonly accept?: string;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**

@@ -18,7 +18,18 @@ export function usePoll<T>(
 ): Poll<T> {
   const poll = useMemo(() => new Poll(read, everyMs), [everyMs, ...inputs]);
   const signedIn = who.value.state === "in";
-  useEffect(() => (signedIn ? poll.start() : undefined), [poll, signedIn]);
+  useEffect(() => {
+    if (!signedIn) return undefined;
+    const seen = () => {
+      if (!document.hidden) void poll.again();
+    };
+    document.addEventListener("visibilitychange", seen);
+    const stop = poll.start();
+    return () => {
+      document.removeEventListener("visibilitychange", seen);
+      stop();
+    };
+  }, [poll, signedIn]);
   return poll;
 }
 

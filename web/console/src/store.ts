@@ -1,4 +1,4 @@
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 
 import { Api, type ApiError, type Identity } from "./api";
 
@@ -58,6 +58,11 @@ export type Who =
 
 export const api = new Api(localStorage);
 export const who = signal<Who>({ state: "asking" });
+
+/** Whether anything may be changed: not by a console that was started read-only. */
+export const mayWrite = computed(
+  () => who.value.state === "in" && who.value.identity.may.includes("operate"),
+);
 
 api.onSignedOut = () => {
   who.value = { state: "out", ended: true };

@@ -1,114 +1,97 @@
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 
+import { Button } from "@crab/web-shared/button";
 import { Card } from "@crab/web-shared/card";
+import { EmptyState } from "@crab/web-shared/empty-state";
+import { ErrorCard } from "@crab/web-shared/error-card";
+import { Choice, TextField } from "@crab/web-shared/field";
 import { Pill } from "@crab/web-shared/pill";
 import { SafeText } from "@crab/web-shared/safe-text";
+import { Skeleton } from "@crab/web-shared/skeleton";
+import { shortName } from "@crab/web-shared/words";
 
+import { Link } from "../link";
 import { PageTitle } from "../page-title";
 import { go, place } from "../place";
 import { api, who } from "../store";
-import { t } from "../strings/shell";
-import { rowsAt, ToolPages } from "../tool-pages";
-import type { ToolPage, ToolRow } from "../tool-pages";
-import { count, shortName } from "@crab/web-shared/words";
-import "@crab/web-shared/field.css";
+import { t as page } from "../strings/shell";
+import { type ToolPage, ToolPages, type ToolRow } from "../tool-pages";
+import { VirtualTable } from "../virtual-table";
+import { Diagnose } from "./diagnose";
+import { OneTool } from "./one-tool";
 import "./tools.css";
+import { t } from "./tools.texts";
 
-/** The height of `.tools tr` in the style sheet. */
-const ROW_PX = 56;
-const FIRST_WINDOW_PX = 800;
 const TYPING_MS = 200;
-const OPEN = new Set(["ready", "callable", "ok"]);
+const STATES = ["offered", "held_back", "ambiguous", "rejected"] as const;
+const EFFECTS = new Set(["none", "declared", "unknown"]);
 
 const member = (name: string) => place.value.get(name) ?? "";
 
-function Field({ name, hint }: { readonly name: string; readonly hint: string }) {
+/** A state in words; one that this page does not know, as it came. */
+export function StateBadge({ tool }: { readonly tool: ToolRow }) {
+  const known = STATES.find((state) => state === tool.state);
+  if (known === "offered") {
+    const effects = tool.effects && EFFECTS.has(tool.effects) ? tool.effects : "unknown";
+    return <>{t(`effects.${effects as "none" | "declared" | "unknown"}`)}</>;
+  }
   return (
-    <label>
-      <span class="unseen-caption">{hint}</span>
-      <input
-        class="input"
-        type="search"
-        value={member(name)}
-        maxLength={200}
-        placeholder={hint}
-        onInput={(event) => go({ [name]: event.currentTarget.value }, true)}
-      />
-    </label>
+    <Pill tone={tool.state === "rejected" ? "bad" : "warn"}>
+      {known ? t(`state.${known}`) : <SafeText text={shortName(tool.state)} />}
+    </Pill>
   );
 }
 
-function Row({ tool, index }: { readonly tool: ToolRow | undefined; readonly index: number }) {
-  if (!tool)
-    return (
-      <tr aria-rowindex={index + 1}>
-        <td class="quiet" colSpan={4}>
-          …
-        </td>
-      </tr>
-    );
+/** The cells of a tool. */
+function cells(tool: ToolRow) {
   return (
-    <tr aria-rowindex={index + 1}>
+    <>
       <td>
-        <SafeText text={shortName(tool.name)} />
-        <div class="brief quiet">
+        <span class="tool-name">
+          <Link to={{ tool: tool.qualified_name || tool.name }}>
+            <SafeText text={shortName(tool.name)} />
+          </Link>
+        </span>
+        <div class="tool-brief">
           <SafeText text={shortName(tool.reason || tool.brief || tool.title || "")} />
         </div>
       </td>
-      <td class="quiet wide">
+      <td class="quiet tool-source">
         <SafeText text={shortName(tool.source)} />
       </td>
-      <td class="badges">
-        {OPEN.has(tool.state) ? (
-          <SafeText text={shortName(tool.effects ?? "")} />
-        ) : (
-          <Pill tone="bad">
-            <SafeText text={shortName(tool.state)} />
-          </Pill>
-        )}
+      <td class="tool-badges">
+        <StateBadge tool={tool} />
       </td>
-      <td class="number quiet tokens">
-        {tool.tokens === undefined ? "" : `${count(tool.tokens)} tok`}
+      <td class="quiet tool-tokens">
+        {tool.tokens === undefined ? "" : t("tokens.short", { n: tool.tokens })}
       </td>
-    </tr>
+    </>
   );
 }
 
-/** The height of rows that are not in the document. The first one also sets the columns' widths. */
-function Space({ rows }: { readonly rows: number }) {
-  return (
-    <tr class="space" aria-hidden="true">
-      <td style={{ height: rows * ROW_PX }} />
-      <td class="wide" />
-      <td class="badges" />
-      <td class="tokens" />
-    </tr>
-  );
-}
-
-/** Only the rows around the window are in the document; two empty rows keep the bar's length. */
 function Table({ pages, total }: { readonly pages: ToolPages; readonly total: number }) {
-  const box = useRef<HTMLDivElement>(null);
-  const [at, setAt] = useState({ top: 0, height: FIRST_WINDOW_PX });
-  const { first, end } = rowsAt(at.top, at.height, ROW_PX, total);
-  useEffect(() => void pages.want(first, end), [pages, first, end]);
-  useEffect(() => box.current?.scrollTo(0, 0), [pages]);
-  const moved = () => {
-    if (box.current) setAt({ top: box.current.scrollTop, height: box.current.clientHeight });
-  };
-  const indexes = Array.from({ length: end - first }, (_, offset) => first + offset);
+  const want = useMemo(
+    () => (first: number, end: number) => void pages.want(first, end),
+    [pages],
+  );
+  const columns = [
+    { name: t("name") },
+    { name: t("source"), style: "tool-source" },
+    { name: t("state"), style: "tool-badges" },
+    { name: t("tokens"), style: "tool-tokens" },
+  ];
   return (
-    <div class="tools" ref={box} onScroll={moved} tabIndex={0} role="region" aria-label="Tools">
-      <table aria-rowcount={total}>
-        <tbody>
-          <Space rows={first} />
-          {indexes.map((index) => (
-            <Row key={index} index={index} tool={pages.row(index)} />
-          ))}
-          <Space rows={total - end} />
-        </tbody>
-      </table>
-    </div>
+    <VirtualTable
+      label={t("count", { n: total })}
+      columns={columns}
+      total={total}
+      list={pages}
+      onWindow={want}
+      row={(index) => {
+        const tool = pages.row(index);
+        return tool && cells(tool);
+      }}
+    />
   );
 }
 
@@ -136,34 +119,62 @@ function usePages(): ToolPages | undefined {
   return pages;
 }
 
-export default function Tools() {
+function Filter({ onWhy }: { readonly onWhy: () => void }) {
+  const set = (name: string) => (value: string) => go({ [name]: value }, true);
+  return (
+    <div class="tool-filter" role="search">
+      <TextField type="search" label={t("search")} value={member("q")} onValue={set("q")} most={200} />
+      <TextField label={t("source")} value={member("source")} onValue={set("source")} most={200} />
+      <Choice
+        label={t("state")}
+        value={member("state")}
+        onValue={set("state")}
+        options={[
+          { value: "", label: t("all") },
+          ...STATES.map((value) => ({ value, label: t(`state.${value}`) })),
+        ]}
+      />
+      <Button onPress={onWhy}>{t("why.open")}</Button>
+    </div>
+  );
+}
+
+function NoTool() {
+  const filtered = member("q") + member("source") + member("state") !== "";
+  return filtered ? (
+    <EmptyState title={t("empty")}>{t("empty.drop")}</EmptyState>
+  ) : (
+    <EmptyState title={t("empty.none")}>{t("empty.why")}</EmptyState>
+  );
+}
+
+function ToolList() {
   const pages = usePages();
+  const [why, setWhy] = useState(false);
   const { total, error } = pages?.state.value ?? {};
   return (
     <>
-      <PageTitle name={t("page.tools")} />
-      <div class="filter tool-filter">
-        <Field name="q" hint="Search tools" />
-        <Field name="source" hint="Source" />
-        <Field name="state" hint="State" />
-      </div>
+      <PageTitle name={page("page.tools")} />
+      <Filter onWhy={() => setWhy(true)} />
       {error && error.status !== 401 && (
-        <p class="notice bad" role="status">
-          <SafeText text={error.message} /> <code>{error.code}</code>{" "}
-          <button type="button" class="button plain small" onClick={() => void pages?.retry()}>
-            Try again
-          </button>
-        </p>
+        <ErrorCard error={error} onRetry={() => void pages?.retry()} />
       )}
-      {total === undefined && !error && <div class="skeleton" aria-busy="true" />}
-      {pages && total !== undefined && (
+      {total === undefined && !error && <Skeleton />}
+      {pages && total === 0 && <NoTool />}
+      {pages && total !== undefined && total > 0 && (
         <Card old={error !== undefined}>
           <p class="quiet" role="status">
-            {total === 0 ? "No tool fits." : `${count(total)} tools`}
+            {t("count", { n: total })}
           </p>
           <Table pages={pages} total={total} />
         </Card>
       )}
+      {why && <Diagnose onClose={() => setWhy(false)} />}
     </>
   );
+}
+
+export default function Tools() {
+  const tool = member("tool");
+  return tool === "" ? <ToolList /> : <OneTool key={tool} name={tool} />;
 }
