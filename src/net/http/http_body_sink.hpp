@@ -2,6 +2,7 @@
 
 #include "base/clock.hpp"
 
+#include <functional>
 #include <string_view>
 
 namespace crab::net {
@@ -19,6 +20,9 @@ public:
     /// One piece of the body, valid during the call. False: no more is wanted; the exchange ends
     /// with kCancelled.
     virtual bool on_body(std::string_view piece) = 0;
+    /// Asked after each piece. True: nothing more is read until `resume` is called, on the loop's
+    /// thread; once the exchange has ended that does nothing.
+    virtual bool pauses([[maybe_unused]] const std::function<void()>& resume) { return false; }
     /// How long the server may be silent from now on; called again after each piece, which may
     /// shorten it, and whenever that time is over.
     virtual Milliseconds patience() const = 0;

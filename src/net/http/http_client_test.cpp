@@ -18,6 +18,8 @@ using namespace std::chrono_literals;
 using test::LoopThread;
 using test::ServerThread;
 
+constexpr std::size_t kLarge = 4'000'000;
+
 class Service : public HttpService {
 public:
     Task<void> serve(HttpExchange& exchange) override {
@@ -40,6 +42,8 @@ public:
             co_await for_ever.wait(kNoDeadline);
         } else if (path == "/away") {
             exchange.respond(302, "text/plain", "", {{"Location", "/elsewhere"}});
+        } else if (path == "/large") {
+            exchange.respond(200, "text/plain", std::string(kLarge, 'x'));
         } else if (path == "/busy") {
             exchange.respond(503, "text/plain", "later", {{"Retry-After", "7"}});
         } else {
@@ -106,6 +110,27 @@ public:
     std::size_t enough = 1'000;
     Milliseconds silence{20'000};
     Milliseconds later_silence{20'000};  ///< once something has come
+};
+
+/// Takes a body until it pauses for the first time, and then until the test lets it go on.
+class PausesOnce final : public HttpBodySink {
+public:
+    bool takes(const HttpReply&) override { return true; }
+    bool on_body(std::string_view piece) override {
+        size += piece.size();
+        return true;
+    }
+    bool pauses(const std::function<void()>& resume) override {
+        if (go_on) return false;
+        go_on = resume;
+        paused.set_value(size);
+        return true;
+    }
+    Milliseconds patience() const override { return 20'000ms; }
+
+    std::size_t size = 0;
+    std::function<void()> go_on;
+    std::promise<std::size_t> paused;  ///< how much had come by then
 };
 
 class HttpClientTest : public ::testing::Test {
@@ -220,6 +245,18 @@ TEST_F(HttpClientTest, ASinkTakesTheBodyAsItComesAndTheConnectionIsKept) {
         EXPECT_EQ(result->body, "");
     }
     EXPECT_EQ(server->connections(), 1u);
+}
+
+TEST_F(HttpClientTest, APausedSinkHoldsTheRestBackUntilItGoesOn) {
+    talk_to(server->endpoint());
+    PausesOnce sink;
+    auto answer = begin("/large", 20'000ms, nullptr, &sink);
+    EXPECT_LT(sink.paused.get_future().get(), kLarge / 2);
+    for (int i = 0; i < 3; ++i) loop.run([] {});  // what arrives now is for later
+    EXPECT_LT(loop.run([&] { return sink.size; }), kLarge / 2);
+    loop.run([&] { sink.go_on(); });
+    EXPECT_TRUE(answer.get());
+    EXPECT_EQ(sink.size, kLarge);
 }
 
 TEST_F(HttpClientTest, ABodyThatTheSinkDoesNotTakeIsCollected) {

@@ -166,6 +166,7 @@ std::size_t HttpLink::on_bytes(Connection& connection, std::span<char> bytes) {
     exchange_->heard = connection.loop().now();
     if (!exchange_->body) rest.remove_prefix(read_heads(rest));
     if (exchange_ != nullptr && exchange_->body) read_body(rest);
+    pause_for_sink(connection);
     return bytes.size() - rest.size();
 }
 
@@ -246,6 +247,17 @@ bool HttpLink::hand_on(std::string_view piece) {
     if (under_way->sink->patience() < under_way->patience)
         under_way->waiter.wake();  // to wait anew, not as long
     return true;
+}
+
+/// Lets a sink that is full have what has been read, and reads no more for it until it asks.
+void HttpLink::pause_for_sink(Connection& connection) {
+    if (exchange_ == nullptr || exchange_->sink == nullptr || !exchange_->body) return;
+    // In a later iteration: the sink may have room again before this returns.
+    const auto resume = [weak = connection.weak_from_this()] {
+        const auto same = weak.lock();
+        if (same) same->loop().post([same] { same->resume_reading(); });
+    };
+    if (exchange_->sink->pauses(resume)) connection.pause_reading();
 }
 
 void HttpLink::on_end_of_stream(Connection& connection) {

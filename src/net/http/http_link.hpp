@@ -83,6 +83,7 @@ private:
     std::size_t read_heads(std::string_view bytes);
     void read_body(std::string_view& bytes);
     bool hand_on(std::string_view piece);
+    void pause_for_sink(Connection& connection);
     void end(std::optional<Error> error);
 
     TimerWheel& timers_;
