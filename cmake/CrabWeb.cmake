@@ -1,17 +1,21 @@
-# What is written in TypeScript: the package of clients/typescript, and the page of web/device,
-# which becomes part of the program. Node.js 18 or newer with npm builds it; what it needs beside
-# those comes from npm's registry, pinned by package-lock.json.
-option(CRAB_WEB "build the device page (needs Node.js, npm and its registry)" ON)
+# What is written in TypeScript: the package of clients/typescript, and the pages of web/device and
+# web/console, which become part of the program. Node.js 18 or newer with npm builds them; what they
+# need beside those comes from npm's registry, pinned by package-lock.json.
+option(CRAB_WEB "build the device page and the console (needs Node.js, npm and its registry)" ON)
 
-set(CRAB_DEVICE_PAGE_SOURCE ${CMAKE_BINARY_DIR}/web/device_page_files.cpp)
+set(CRAB_PAGE_SOURCES ${CMAKE_BINARY_DIR}/web/device_page_files.cpp
+                      ${CMAKE_BINARY_DIR}/web/console_page_files.cpp)
 set(embed ${CMAKE_SOURCE_DIR}/scripts/embed_site.py)
 
 if(NOT CRAB_WEB)
-  add_custom_command(
-    OUTPUT ${CRAB_DEVICE_PAGE_SOURCE}
-    COMMAND ${Python3_EXECUTABLE} ${embed} --empty ${CRAB_DEVICE_PAGE_SOURCE}
-    DEPENDS ${embed} VERBATIM)
-  add_custom_target(device_page DEPENDS ${CRAB_DEVICE_PAGE_SOURCE})
+  foreach(page device_page console_page)
+    add_custom_command(
+      OUTPUT ${CMAKE_BINARY_DIR}/web/${page}_files.cpp
+      COMMAND ${Python3_EXECUTABLE} ${embed} ${page} --empty
+              ${CMAKE_BINARY_DIR}/web/${page}_files.cpp
+      DEPENDS ${embed} VERBATIM)
+  endforeach()
+  add_custom_target(web_pages DEPENDS ${CRAB_PAGE_SOURCES})
   return()
 endif()
 
@@ -22,10 +26,10 @@ if(CRAB_NODE)
                   OUTPUT_VARIABLE node_version OUTPUT_STRIP_TRAILING_WHITESPACE)
 endif()
 if(NOT CRAB_NODE OR NOT CRAB_NPM OR node_version VERSION_LESS "v18")
-  message(FATAL_ERROR "the device page is built with Node.js 18 or newer and npm, and they are not "
+  message(FATAL_ERROR "the pages are built with Node.js 18 or newer and npm, and they are not "
                       "here (node: ${CRAB_NODE} ${node_version}, npm: ${CRAB_NPM}). "
                       "Run scripts/setup.sh, or configure with -DCRAB_WEB=OFF for a gateway "
-                      "without the page.")
+                      "without them.")
 endif()
 
 # npm writes this file last; all build directories share what it installs.
@@ -45,21 +49,28 @@ add_custom_command(
 add_custom_target(web_modules DEPENDS ${modules})
 
 file(GLOB package_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/clients/typescript/src/*.ts)
-file(GLOB_RECURSE page_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/web/device/*)
-list(FILTER page_sources EXCLUDE REGEX "/(test|node_modules)/|README\\.md$")
+file(GLOB_RECURSE shared_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/web/shared/src/*)
 
-# The page: TypeScript and styles into few files, those into one object.
-set(page ${CMAKE_BINARY_DIR}/web/device)
-add_custom_command(
-  OUTPUT ${CRAB_DEVICE_PAGE_SOURCE}
-  COMMAND ${CRAB_NODE} ${CMAKE_SOURCE_DIR}/node_modules/vite/bin/vite.js build
-          --outDir ${page} --emptyOutDir --logLevel warn
-  COMMAND ${Python3_EXECUTABLE} ${embed} ${page} ${CRAB_DEVICE_PAGE_SOURCE}
-  DEPENDS ${modules} ${package_sources} ${page_sources} ${embed}
-          ${CMAKE_SOURCE_DIR}/tsconfig.base.json
-  WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/web/device
-  COMMENT "Building the device page" VERBATIM)
-add_custom_target(device_page DEPENDS ${CRAB_DEVICE_PAGE_SOURCE})
+# crab_page(name folder): TypeScript and styles of web/<folder> into few files, those into one
+# object.
+function(crab_page name folder)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/web/${folder}/*)
+  list(FILTER sources EXCLUDE REGEX "/(test|mock|node_modules)/|README\\.md$")
+  set(built ${CMAKE_BINARY_DIR}/web/${folder})
+  set(embedded ${CMAKE_BINARY_DIR}/web/${name}_files.cpp)
+  add_custom_command(
+    OUTPUT ${embedded}
+    COMMAND ${CRAB_NODE} ${CMAKE_SOURCE_DIR}/node_modules/vite/bin/vite.js build
+            --outDir ${built} --emptyOutDir --logLevel warn
+    COMMAND ${Python3_EXECUTABLE} ${embed} ${name} ${built} ${embedded}
+    DEPENDS ${modules} ${package_sources} ${shared_sources} ${sources} ${embed}
+            ${CMAKE_SOURCE_DIR}/tsconfig.base.json
+    WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/web/${folder}
+    COMMENT "Building the page of web/${folder}" VERBATIM)
+endfunction()
+crab_page(device_page device)
+crab_page(console_page console)
+add_custom_target(web_pages DEPENDS ${CRAB_PAGE_SOURCES})
 
 # The package as Node programs use it; tests/conformance has one.
 set(CRAB_DEVICE_PACKAGE ${CMAKE_BINARY_DIR}/web/package)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Make a C++ file that holds the files of a built web page (src/net/http/embedded_site.hpp) as
-device_page_files().
+PAGE_files(), which gateway/PAGE.hpp declares.
 
-usage: embed_site.py FOLDER OUT.cpp
-       embed_site.py --empty OUT.cpp    a page without files
+usage: embed_site.py PAGE FOLDER OUT.cpp     PAGE is such as device_page
+       embed_site.py PAGE --empty OUT.cpp    a page without files
 """
 import hashlib
 import json
@@ -21,13 +21,12 @@ TYPES = {
 }
 
 
-def label(index: int) -> str:
-    return f"crab_device_page_{index}"
+def source(page: str, folder: Path | None) -> str:
+    def label(index: int) -> str:
+        return f"crab_{page}_{index}"
 
-
-def source(folder: Path | None) -> str:
     files = sorted(path for path in folder.rglob("*") if path.is_file()) if folder else []
-    lines = ["// Made by scripts/embed_site.py.", '#include "gateway/device_page.hpp"', ""]
+    lines = ["// Made by scripts/embed_site.py.", f'#include "gateway/{page}.hpp"', ""]
     for index, path in enumerate(files):
         # In the section of constants; hidden, so that it is one more symbol of the program and no
         # more.
@@ -41,7 +40,7 @@ def source(folder: Path | None) -> str:
         "",
         "namespace crab::gateway {",
         "",
-        "std::span<const net::EmbeddedFile> device_page_files() {",
+        f"std::span<const net::EmbeddedFile> {page}_files() {{",
     ]
     if files:
         lines.append("    static const net::EmbeddedFile files[] = {")
@@ -63,12 +62,12 @@ def source(folder: Path | None) -> str:
 
 
 def main() -> int:
-    if len(sys.argv) != 3 or "--help" in sys.argv:
+    if len(sys.argv) != 4 or "--help" in sys.argv:
         print(__doc__)
         return 0 if "--help" in sys.argv else 2
-    out = Path(sys.argv[2])
+    page, folder, out = sys.argv[1], sys.argv[2], Path(sys.argv[3])
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(source(None if sys.argv[1] == "--empty" else Path(sys.argv[1])))
+    out.write_text(source(page, None if folder == "--empty" else Path(folder)))
     return 0
 
 

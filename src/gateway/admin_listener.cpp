@@ -1,5 +1,7 @@
 #include "gateway/admin_listener.hpp"
 
+#include "gateway/console_page.hpp"
+
 namespace crab::gateway {
 
 std::span<const ConfigKey> AdminListener::keys() const {
@@ -21,6 +23,10 @@ std::vector<ListenerRoutes> AdminListener::tables() {
              .loop = 0,
              .routes = service_.routes(),
              .metrics = service_.metrics()}};
+}
+
+void AdminListener::add_routes(const ListenerRoutes& table) {
+    if (table.kind == ListenerKind::kAdmin) add_console_page(table.routes);
 }
 
 void AdminListener::drain() {

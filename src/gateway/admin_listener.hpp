@@ -22,6 +22,7 @@ public:
     /// Errors: those of the listener.
     Result<void> start() override;
     std::vector<ListenerRoutes> tables() override;
+    void add_routes(const ListenerRoutes& table) override;
     void drain() override;
     void stop(Deadline deadline) override;
     /// OpenAPI.
