@@ -146,6 +146,7 @@ private:
     void policy();
     void tls();
     void doctor();
+    void console();
     static void of_gateway(CLI::App* command, std::filesystem::path& config, bool& system);
     void audit();
     void backup();

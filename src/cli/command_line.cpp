@@ -74,6 +74,7 @@ CommandLine::CommandLine() {
     worktree();
     tls();
     in_group("Say who may come in, and what they may do");
+    console();
     doctor();
     audit();
     backup();

@@ -208,6 +208,21 @@ void CommandLine::doctor() {
     choose_output(command, options->output);
 }
 
+void CommandLine::console() {
+    auto [command, options] = leaf<ConsoleRun>(
+        app_, "console", "See, try and approve in a browser: serve the console on this machine",
+        "  crab console\n  crab console --open\n  crab console --read-only --port 0");
+    command
+        ->add_option("--port", options->port,
+                     "Port of 127.0.0.1; 0: any that is free (default: 42619)")
+        ->type_name("PORT");
+    command->add_flag("--open", options->open, "Open the link in this desktop's browser");
+    command->add_flag("--read-only", options->read_only, "Change nothing: refuse all but reading");
+    duration(command, "--idle", options->idle,
+             "How long a session may be unused before it ends (default: 8h)");
+    local(command, options->target);
+}
+
 void CommandLine::of_gateway(CLI::App* command, std::filesystem::path& config, bool& system) {
     configuration(command, config);
     command->add_flag("--system", system, "Those of the system service");

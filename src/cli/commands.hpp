@@ -312,6 +312,14 @@ struct Doctor {
     bool system = false;
     Output output = Output::kText;
 };
+/// `crab console`.
+struct ConsoleRun {
+    Target target;
+    std::uint16_t port = 42619;
+    bool open = false;  ///< in the browser of this machine
+    bool read_only = false;
+    Milliseconds idle = std::chrono::hours(8);
+};
 struct AuditVerify {
     std::filesystem::path config;
     bool system = false;
@@ -450,9 +458,9 @@ using Command =
                  ArtifactsGet, ArtifactsDelete, ApprovalsList, ApprovalsShow, ApprovalsDecide,
                  ApprovalsWatch, ApprovalsRemembered, ApprovalsForget, PolicyTest, WorktreeBind,
                  WorktreeStatus, Device, BridgeRun, BridgeList, BridgeStatusShow, BridgeEnable,
-                 BridgeCall, TlsInit, Doctor, McpStatus, McpAdd, McpRemove, McpDiff, McpApprove,
-                 McpLogin, McpLogout, McpImport, McpExport, McpServe, AuditVerify, AuditExport,
-                 Backup, Completion, SchemaCheck, SchemaSuite, Help>;
+                 BridgeCall, TlsInit, Doctor, ConsoleRun, McpStatus, McpAdd, McpRemove, McpDiff,
+                 McpApprove, McpLogin, McpLogout, McpImport, McpExport, McpServe, AuditVerify,
+                 AuditExport, Backup, Completion, SchemaCheck, SchemaSuite, Help>;
 
 int run(const GatewayRun& options, const GatewayProgram& gateway);
 int run(const GatewayCheck& options, const GatewayProgram& gateway);
@@ -505,6 +513,7 @@ int run(const BridgeEnable& options);
 int run(const BridgeCall& options);
 int run(const TlsInit& options);
 int run(const Doctor& options);
+int run(const ConsoleRun& options);
 int run(const McpStatus& options);
 int run(const McpAdd& options);
 int run(const McpRemove& options);

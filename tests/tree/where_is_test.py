@@ -36,6 +36,7 @@ QUESTIONS = {
     "what a gateway is made of": "src/gateway/gateway_components.hpp",
     "the order in which components start and stop": "src/runtime/lifecycle.cpp",
     "who may use the console": "src/console/console_sessions.cpp",
+    "which requests the console refuses": "src/console/bridge/console_access.cpp",
     "the operator's list of tools": "src/admin/tool_catalog.cpp",
 }
 
