@@ -1398,6 +1398,27 @@ class Checks(CliTest):
             "all at once",
         )
 
+    def test_without_a_file_there_is_nothing_wrong_and_servers_get_their_sandbox(self):
+        done = self.crab("gateway", "check")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("the defaults", done.stdout)
+        process = subprocess.Popen(
+            [CRAB, "gateway", "run"],
+            env={**self.environment, "XDG_RUNTIME_DIR": tempfile.mkdtemp(dir=self.folder)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        self.addCleanup(process.wait, 60)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.terminate)
+        socket = process.stdout.readline().strip().partition(" admin=")[2]
+        words = ["mcp", "add", "box", "--socket", socket, "--sandbox", "--", "/bin/cat"]
+        done = self.crab(*words)
+        self.assertNotIn("INTERNAL", done.stderr)
+        if done.returncode != 0:  # this machine has no sandbox
+            self.assertIn("mcp.servers.box.sandbox", done.stderr)
+
     def test_gateway_check_takes_what_is_good_and_warns_of_what_may_come(self):
         good = self.write(
             "good.yaml",

@@ -131,10 +131,17 @@ Result<void> register_hosts(core::Registry& registry, const Hosts& hosts) {
 
 using Paths = std::vector<std::filesystem::path>;
 
+/// From which relative paths of the configuration go: that of its file, without one the current
+/// one.
+std::filesystem::path folder_of(const config::GatewayConfig& config) {
+    const bool has_file = !config.source.empty();
+    return std::filesystem::absolute(has_file ? config.source : "none").parent_path();
+}
+
 /// Files that the configuration names, absolute; those that it does not name are left out.
 Paths files_of(const config::GatewayConfig& config,
                std::initializer_list<std::filesystem::path> named) {
-    const auto folder = std::filesystem::absolute(config.source).parent_path();
+    const auto folder = folder_of(config);
     Paths files;
     for (const auto& file : named) {
         if (!file.empty()) files.push_back(folder / file);
@@ -210,7 +217,7 @@ Result<std::shared_ptr<command::Worktrees>> make_worktrees(
     const config::GatewayConfig& config, const std::vector<std::filesystem::path>& own_folders) {
     std::vector<command::Worktree> worktrees;
     for (const config::WorktreeOptions& options : config.worktrees) {
-        const auto path = std::filesystem::absolute(config.source).parent_path() / options.path;
+        const auto path = folder_of(config) / options.path;
         worktrees.push_back({.id = options.id,
                              .path = path,
                              .read_only = options.read_only,
