@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 import json
 import sys
+from collections import deque
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,9 @@ class McpClientTest(HostileCase):
     @classmethod
     def setUpClass(cls) -> None:
         command = {"command": sys.executable, "args": [str(SCRIPT), "good"], "pin": "off"}
-        cls.CONFIG = {"mcp": {"servers": {"good": command}, "legacy_sse": True}}
+        cls.CONFIG = {
+            "mcp": {"servers": {"good": command}, "legacy_sse": True, "task_after": "50ms"}
+        }
         super().setUpClass()
         cls.token = cls.gateway.pair("mcp-attacker", ("caller",))
         cls.gateway.wait_listed("big", "many_links")
@@ -252,6 +255,50 @@ class McpClientTest(HostileCase):
             stream.send(request_bytes("POST", "/mcp", head) + b'{"jsonrpc":' + b" " * MIB)
 
         self.attack(part)
+
+    def test_batches_of_as_many_requests_as_one_may_have(self) -> None:
+        version = {"protocolVersion": "2025-03-26", "capabilities": {}}
+        session = self.post(legacy("initialize", version)).headers["mcp-session-id"]
+        uri = "u://repos/" + "/".join("a" * 100 for _ in range(70)) + "/none"
+        asked = [
+            ("tools/list", {}),
+            ("resources/read", {"uri": uri}),
+            ("resources/templates/list", {}),
+            ("tools/call", {"name": "none"}),
+        ]
+
+        def batch(method: str, params: Any) -> int:
+            all_of_it = [legacy(method, params, next(self.numbers)) for _ in range(32)]
+            return self.post(all_of_it, Mcp_Session_Id=session).status
+
+        self.assertEqual([batch(*each) for each in asked], [200] * len(asked))
+        self.attack(*(lambda each=each: batch(*each) for each in asked), workers=1)
+
+    def test_tasks_that_are_begun_asked_for_and_left(self) -> None:
+        takes = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
+        made: deque[str] = deque(maxlen=100)
+
+        def ask(method: str, params: Any, name: str) -> Any:
+            fields = {"MCP-Protocol-Version": VERSION, "Mcp-Method": method, "Mcp-Name": name}
+            return self.post(modern(method, params, takes), **fields).json()
+
+        def begin() -> None:
+            pad = {"pad": "p" * (MIB // 4)}
+            answer = ask("tools/call", {"name": "wait", "arguments": pad}, "wait")
+            if task := answer.get("result", {}).get("taskId"):
+                made.append(task)
+
+        def of_one(method: str) -> None:
+            task = made[-1] if made else "0" * 32
+            ask(method, {"taskId": task}, task)
+
+        self.attack(
+            begin,
+            lambda: of_one("tasks/get"),
+            lambda: ask("tasks/get", {"taskId": "f" * 32}, "f" * 32),
+            lambda: of_one("tasks/cancel"),
+        )
+        self.assertGreater(len(made), 0, "no call became a task")
 
     def test_malformed_messages(self) -> None:
         deep = b'{"jsonrpc":"2.0","id":1,"method":"ping","params":' + b"[" * 100_000
