@@ -4,11 +4,13 @@ import { render } from "preact";
 
 import { App } from "./app";
 import { codeOf, KEY } from "./api";
+import { keepPreferences } from "./preferences";
 import { enter, who } from "./store";
 
 const code = codeOf(location.hash);
 if (code !== undefined) history.replaceState(null, "", location.pathname + location.search);
 
+keepPreferences();
 const root = document.getElementById("app");
 if (root) render(<App />, root);
 void enter(code);

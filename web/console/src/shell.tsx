@@ -6,6 +6,7 @@ import { Dialog } from "@crab/web-shared/dialog";
 import { Icon } from "@crab/web-shared/icons";
 import { SafeText } from "@crab/web-shared/safe-text";
 
+import { Preferences } from "./keys";
 import { Link } from "./link";
 import { waiting } from "./page-title";
 import { FIRST_PAGE, place } from "./place";
@@ -94,6 +95,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
         <span class="top-who">
           {now.state === "in" && <SafeText text={now.identity.principal} most={60} />}
         </span>
+        <Preferences />
         <Button small onPress={leave}>
           {t("nav.signOut")}
         </Button>

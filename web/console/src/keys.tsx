@@ -1,0 +1,102 @@
+import { useCallback, useEffect, useState } from "preact/hooks";
+
+import { Button } from "@crab/web-shared/button";
+import { Dialog } from "@crab/web-shared/dialog";
+import { Choice } from "@crab/web-shared/field";
+import { Switch } from "@crab/web-shared/switch";
+import { language } from "@crab/web-shared/t";
+
+import { addressOf, visit } from "./place";
+import { LANGUAGES, singleKeys, type Theme, theme, THEMES } from "./preferences";
+import { ROUTES } from "./routes";
+import { t } from "./strings/shell";
+
+const CHORD_MS = 1_500;
+
+/** Somebody types there; a letter is a letter. */
+const takesText = (target: EventTarget | null): boolean =>
+  target instanceof Element && target.closest("input, textarea, select") !== null;
+
+function toFilter(): void {
+  document.querySelector<HTMLElement>("#main [role=search] input")?.focus();
+}
+
+/** `g` and a page's key, `/` for the filter, `?` for the list. No key allows an approval. */
+function useKeys(onList: () => void): void {
+  useEffect(() => {
+    let chord = 0;
+    const press = (event: KeyboardEvent) => {
+      const held = event.ctrlKey || event.metaKey || event.altKey;
+      if (!singleKeys.value || held || event.defaultPrevented || takesText(event.target)) return;
+      if (document.querySelector("dialog:modal")) return;
+      const route = ROUTES.find(({ key }) => key === event.key);
+      const chorded = event.timeStamp - chord < CHORD_MS && chord > 0;
+      chord = event.key === "g" ? event.timeStamp : 0;
+      if (chorded && route) visit(addressOf(route.page));
+      else if (event.key === "/") toFilter();
+      else if (event.key === "?") onList();
+      else return;
+      event.preventDefault();
+    };
+    addEventListener("keydown", press);
+    return () => removeEventListener("keydown", press);
+  }, [onList]);
+}
+
+function List() {
+  return (
+    <table>
+      <tbody>
+        {ROUTES.filter(({ key }) => key).map(({ page, key }) => (
+          <tr key={page}>
+            <td>
+              <kbd>g</kbd> <kbd>{key}</kbd>
+            </td>
+            <td>{t(`page.${page}`)}</td>
+          </tr>
+        ))}
+        {(["/", "?"] as const).map((key) => (
+          <tr key={key}>
+            <td>
+              <kbd>{key}</kbd>
+            </td>
+            <td>{t(key === "/" ? "keys.filter" : "keys.list")}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** The page's own looks and keys, and the button that opens them. */
+export function Preferences() {
+  const [open, setOpen] = useState(false);
+  useKeys(useCallback(() => setOpen(true), []));
+  return (
+    <>
+      <Button small kind="bare" icon="settings" label={t("looks")} onPress={() => setOpen(true)} />
+      {open && (
+        <Dialog title={t("looks")} onClose={() => setOpen(false)}>
+          <div class="stack">
+            <Choice
+              label={t("theme")}
+              value={theme.value}
+              options={THEMES.map((value) => ({ value, label: t(`theme.${value}`) }))}
+              onValue={(value) => (theme.value = value as Theme)}
+            />
+            <Choice
+              label={t("language")}
+              value={language.value}
+              options={LANGUAGES.map((value) => ({ value, label: t(`language.${value}`) }))}
+              onValue={(value) => (language.value = value === "de" ? "de" : "en")}
+            />
+            <Switch on={singleKeys.value} onChange={(on) => (singleKeys.value = on)}>
+              {t("keys.single")}
+            </Switch>
+            <List />
+          </div>
+        </Dialog>
+      )}
+    </>
+  );
+}
