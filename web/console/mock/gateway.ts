@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 
 import type { Plugin } from "vite";
 
+import { approvals, remembered } from "./approvals";
 import { callEvents, check, diagnosis, tools, wholeTool } from "./tools";
 
 const KEY = "mock-key";
@@ -88,6 +89,9 @@ const calls = {
 const routes: Record<string, unknown> = {
   "GET /api/v1/admin/status": status,
   "GET /api/v1/admin/calls": calls,
+  "GET /api/v1/admin/approvals": approvals,
+  "GET /api/v1/admin/approvals/remembered": remembered,
+  "POST /api/v1/admin/approvals/q1": approvals.approvals[0],
   "GET /session": identity,
   "POST /session": { ...identity, key: KEY },
   "DELETE /session": {},

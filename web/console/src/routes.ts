@@ -22,6 +22,13 @@ export interface Route {
 /** All pages, in the order of the rail. A page is its own file and its own line here. */
 export const ROUTES: readonly Route[] = [
   { page: "overview", group: "now", key: "o", bar: true, view: Overview },
+  {
+    page: "approvals",
+    group: "now",
+    key: "a",
+    bar: true,
+    view: lazy(() => import("./pages/approvals")),
+  },
   { page: "tools", group: "look", key: "t", view: lazy(() => import("./pages/tools")) },
   { page: "calls", group: "look", key: "l", view: lazy(() => import("./pages/calls")) },
 ];

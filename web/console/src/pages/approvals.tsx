@@ -1,0 +1,224 @@
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+
+import { Button } from "@crab/web-shared/button";
+import { Card } from "@crab/web-shared/card";
+import { type Answer, ConsentCard } from "@crab/web-shared/consent-card";
+import { EmptyState } from "@crab/web-shared/empty-state";
+import { Pill } from "@crab/web-shared/pill";
+import { SafeText } from "@crab/web-shared/safe-text";
+import { toast } from "@crab/web-shared/toast";
+import { clock } from "@crab/web-shared/words";
+
+import type { ApiError } from "../api";
+import {
+  allowsRepeat,
+  type Approval,
+  type ApprovalList,
+  argumentsOf,
+  type Decision,
+  inOrder,
+  isOpen,
+  lastingAnswers,
+  type Remembered,
+  type Scope,
+} from "../approvals";
+import { useWatching } from "../approvals-watch";
+import { Loaded, usePoll } from "../loaded";
+import { PageTitle, waiting } from "../page-title";
+import { api } from "../store";
+import { t as shell } from "../strings/shell";
+import "./approvals.css";
+import { t } from "./approvals.texts";
+
+const EVERY_MS = 2_000;
+const ROUTE = "/v1/admin/approvals";
+
+interface Known extends ApprovalList {
+  readonly remembered: readonly Remembered[];
+}
+
+const read = async (): Promise<Known> => {
+  const [list, { remembered }] = await Promise.all([
+    api.get<ApprovalList>(ROUTE),
+    api.get<{ remembered: readonly Remembered[] }>(`${ROUTE}/remembered`),
+  ]);
+  return { ...list, remembered };
+};
+
+/** Does something about a question once, says what became of it, and reads anew. A refusal says
+ * what stands, such as who has decided before. */
+function useDoing(again: () => void): [boolean, (work: Promise<unknown>, done: string) => void] {
+  const [busy, setBusy] = useState(false);
+  const run = (work: Promise<unknown>, done: string) => {
+    setBusy(true);
+    work
+      .then(
+        () => toast({ text: done }),
+        (error: ApiError) => toast({ text: error.message }),
+      )
+      .finally(() => {
+        setBusy(false);
+        again();
+      });
+  };
+  return [busy, run];
+}
+
+const decide = (id: string, decision: Decision, scope: Scope): Promise<unknown> =>
+  api.post(`${ROUTE}/${encodeURIComponent(id)}`, { decision, scope });
+
+const FIRST_ANSWERS = (): readonly Answer[] => [
+  { answer: "allow once", label: t("allow.once"), kind: "primary" },
+  { answer: "deny once", label: t("deny") },
+];
+
+function moreAnswers(approval: Approval): Answer[] {
+  const { tool, principal: who, source } = approval;
+  return lastingAnswers(approval).map(([decision, scope]) => ({
+    answer: `${decision} ${scope}`,
+    label: scope === "session" ? t("allow.session") : t(`${decision}.always`),
+    covers: t(scope === "session" ? "covers.session" : "covers.always", { tool, who, source }),
+    kind: decision === "deny" ? "danger" : "plain",
+  }));
+}
+
+function Waiting({ approval, again }: { readonly approval: Approval; readonly again: () => void }) {
+  const [busy, run] = useDoing(again);
+  const { id, tool, rule, source, session } = approval;
+  const because = [
+    rule,
+    source,
+    session && t("session", { name: session }),
+  ];
+  const answered = (answer: string) => {
+    const [decision, scope] = answer.split(" ") as [Decision, Scope];
+    run(decide(id, decision, scope), t(`done.${decision}`, { tool }));
+  };
+  return (
+    <ConsentCard
+      question={{
+        tool,
+        account: approval.principal,
+        claims: approval.agent,
+        args: argumentsOf(approval.args),
+        until: Date.parse(approval.until),
+        because: because.filter(Boolean).join(" | "),
+      }}
+      answers={FIRST_ANSWERS()}
+      more={moreAnswers(approval)}
+      busy={busy}
+      onAnswer={answered}
+    />
+  );
+}
+
+function EndedRow({ approval, again }: { readonly approval: Approval; readonly again: () => void }) {
+  const [busy, run] = useDoing(again);
+  const { id, tool, state, decided_by: by } = approval;
+  return (
+    <tr>
+      <td>
+        <SafeText text={tool} most={80} />
+        <div class="quiet">
+          <SafeText text={approval.principal} most={80} /> {clock(approval.asked_at)}
+        </div>
+      </td>
+      <td>
+        <Pill tone={state === "allowed" ? "good" : "warn"}>{state}</Pill>
+        {by && <div class="quiet">{t("decided", { who: by })}</div>}
+      </td>
+      <td class="number">
+        {allowsRepeat(approval) && (
+          <Button
+            small
+            busy={busy}
+            label={t("repeat.of", { tool })}
+            onPress={() => run(decide(id, "allow", "once"), t("done.repeat", { tool }))}
+          >
+            {t("repeat")}
+          </Button>
+        )}
+      </td>
+    </tr>
+  );
+}
+
+function RememberedRow({ one, again }: { readonly one: Remembered; readonly again: () => void }) {
+  const [busy, run] = useDoing(again);
+  const { id, tool, principal: who, source } = one;
+  const forget = () =>
+    run(api.delete(`${ROUTE}/remembered/${encodeURIComponent(id)}`), t("done.forgotten", { tool }));
+  return (
+    <tr>
+      <td>
+        {t(one.scope === "session" ? "covers.session" : "covers.always", { tool, who, source })}
+        <div class="quiet">{t("decided", { who: one.decided_by })}</div>
+      </td>
+      <td>
+        <Pill tone={one.decision === "allow" ? "good" : "bad"}>
+          {one.decision === "allow" ? t("allow") : t("deny.always")}
+        </Pill>
+      </td>
+      <td class="number">
+        <Button small busy={busy} label={t("forget.of", { tool })} onPress={forget}>
+          {t("forget")}
+        </Button>
+      </td>
+    </tr>
+  );
+}
+
+function Lists({ known, again }: { readonly known: Known; readonly again: () => void }) {
+  const shown = useRef<readonly string[]>([]);
+  const open = inOrder(known.approvals, shown.current);
+  useEffect(() => {
+    shown.current = open.map(({ id }) => id);
+    waiting.value = open.length;
+  });
+  const over = known.approvals.filter((one) => !isOpen(one));
+  return (
+    <>
+      <section class="approvals" aria-label={t("waiting")}>
+        {open.length === 0 && <EmptyState title={t("none.title")}>{t("none.why")}</EmptyState>}
+        {open.map((one) => (
+          <Waiting key={one.id} approval={one} again={again} />
+        ))}
+      </section>
+      {known.watchers === 0 && <p class="notice warn">{t("unattended")}</p>}
+      <div class="stack">
+        <Card title={t("ended")}>
+          {over.length === 0 && <p class="quiet">{t("nothing.ended")}</p>}
+          <table>
+            <tbody>
+              {over.map((one) => (
+                <EndedRow key={one.id} approval={one} again={again} />
+              ))}
+            </tbody>
+          </table>
+        </Card>
+        <Card title={t("remembered")}>
+          {known.remembered.length === 0 && <p class="quiet">{t("nothing.remembered")}</p>}
+          <table>
+            <tbody>
+              {known.remembered.map((one) => (
+                <RememberedRow key={one.id} one={one} again={again} />
+              ))}
+            </tbody>
+          </table>
+        </Card>
+      </div>
+    </>
+  );
+}
+
+export default function Approvals() {
+  const poll = usePoll(read, EVERY_MS);
+  const again = useCallback(() => void poll.again(), [poll]);
+  useWatching(again);
+  return (
+    <>
+      <PageTitle name={shell("page.approvals")} />
+      <Loaded poll={poll}>{(known) => <Lists known={known} again={again} />}</Loaded>
+    </>
+  );
+}
