@@ -10,5 +10,6 @@ export default defineConfig({
     include: ["clients/typescript/test/**/*.test.ts", "web/*/test/**/*.test.ts"],
     environment: "node",
     testTimeout: 60_000,
+    hookTimeout: 60_000,
   },
 });
