@@ -42,6 +42,7 @@ void set_state(json::Value& out, const McpServerState& state) {
     out.set("left_out", std::move(left_out));
     out.set("off_schema", number(state.off_schema));
     if (!state.off_schema_tool.empty()) out.set("off_schema_tool", state.off_schema_tool);
+    out.set("dropped", number(state.dropped));
     if (!state.error.empty()) out.set("error", state.error);
     if (!state.stderr_tail.empty()) out.set("stderr", state.stderr_tail);
 }

@@ -69,6 +69,7 @@ public:
         state.left_out = {{"odd", "its schema does not compile"}};
         state.off_schema = 4;
         state.off_schema_tool = "count";
+        state.dropped = 5;
         state.stderr_tail = "listening";
         return {state};
     }
@@ -150,7 +151,7 @@ TEST_F(McpApiTest, ServersAreListedWithHowTheyDo) {
                            HasSubstr(R"("state":"ready","version":"2025-11-25")"),
                            HasSubstr(R"("reason":"its schema does not compile")"),
                            HasSubstr(R"("held":1,"removed":2)"),
-                           HasSubstr(R"("off_schema":4,"off_schema_tool":"count")"),
+                           HasSubstr(R"("off_schema":4,"off_schema_tool":"count","dropped":5)"),
                            HasSubstr(R"("stderr":"listening")")));
     EXPECT_THAT(all, AllOf(HasSubstr(R"("state":"disabled")"), HasSubstr(R"("error":"no key")")));
     running = nullptr;

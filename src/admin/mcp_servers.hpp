@@ -28,6 +28,7 @@ struct McpServerState {
     /// Results that broke their tool's output schema and were passed on; the last one's tool
     std::uint64_t off_schema = 0;
     std::string off_schema_tool;
+    std::uint64_t dropped = 0;  ///< its messages that nobody had asked for, or could answer
     std::string error;      ///< the last one; empty: none since it was ready
     std::string stderr_tail;  ///< what its program has said last
 };

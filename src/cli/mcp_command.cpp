@@ -52,6 +52,9 @@ void print_details(const json::Value& server) {
              fmt::format("{} results broke their tool's output schema and were "
                          "passed on, the last one of {}",
                          number_of(server, "off_schema"), text_of(server, "off_schema_tool")));
+    if (number_of(server, "dropped") > 0)
+        line("dropped", fmt::format("{} messages that nobody had asked for, or could answer",
+                                    number_of(server, "dropped")));
     for (const json::Value& left : items_of(server, "left_out"))
         line("left out", fmt::format("{}: {}", text_of(left, "name"), text_of(left, "reason")));
     line("error", text_of(server, "error"));

@@ -431,6 +431,7 @@ std::vector<admin::McpServerState> McpServers::states() {
         state.removed = up.removed;
         state.off_schema = up.off_schema;
         state.off_schema_tool = std::move(up.off_schema_tool);
+        state.dropped = up.dropped;
         state.error = std::move(up.last_error);
         state.stderr_tail = std::move(up.error_tail);
     }
@@ -556,9 +557,16 @@ void McpServers::add_metrics(core::MetricsPage& page) {
         out +=
             "# HELP crab_mcp_off_schema_results_total Results that broke their tool's output "
             "schema and were passed on.\n# TYPE crab_mcp_off_schema_results_total counter\n";
-        for (const auto& [server, count] : upstreams_->off_schema())
-            out += fmt::format("crab_mcp_off_schema_results_total{{server=\"{}\"}} {}\n", server,
-                               count);
+        const auto counts = upstreams_->counts();
+        for (const auto& each : counts)
+            out += fmt::format("crab_mcp_off_schema_results_total{{server=\"{}\"}} {}\n",
+                               each.source, each.off_schema);
+        out +=
+            "# HELP crab_mcp_dropped_messages_total Messages of an MCP server that nobody had "
+            "asked for, or could answer.\n# TYPE crab_mcp_dropped_messages_total counter\n";
+        for (const auto& each : counts)
+            out += fmt::format("crab_mcp_dropped_messages_total{{server=\"{}\"}} {}\n", each.source,
+                               each.dropped);
     });
 }
 

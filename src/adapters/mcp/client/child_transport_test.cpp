@@ -138,14 +138,20 @@ TEST_F(McpUpstreamChild, WordsReachNoShellAndTheEnvironmentIsWhatIsGiven) {
 }
 
 TEST_F(McpUpstreamChild, NoiseWrongIdsAndSecondResponsesAreSkipped) {
-    connect(shell(modern(R"(*noisy*) echo hello; echo; echo '{"jsonrpc":"1.0"}'; echo '[]';
+    UpstreamOptions options =
+        shell(modern(R"(*noisy*) echo hello; echo; echo '{"jsonrpc":"1.0"}'; echo '[]';
 printf '{"jsonrpc":"2.0","id":999,"result":{"wrong":1}}\n{"jsonrpc":"2.0","id":"%s",)"
-                         R"("result":{"wrong":2}}\n' "$id";
+                     R"("result":{"wrong":2}}\n' "$id";
 printf '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"?"}}\n';
-say '{"right":1}'; say '{"wrong":3}';;
-*) say '{"next":1}';;)")));
+say '{"right":1}'; say '{"wrong":3}'
+printf '{"jsonrpc":"2.0","id":8,"method":"sampling/createMessage","params":{}}\n';;
+*) say '{"next":1}';;)"));
+    options.dropped = std::make_shared<std::atomic<std::uint64_t>>(0);
+    const auto dropped = options.dropped;
+    connect(std::move(options));
     EXPECT_EQ(outcome(call("noisy")), R"({"right":1})");
     EXPECT_EQ(outcome(call("after")), R"({"next":1})");
+    EXPECT_EQ(*dropped, 5U) << "two wrong ids, none, a second response, and a question";
 }
 
 TEST_F(McpUpstreamChild, AHundredLinesOfNoiseOrOneTooLongEndIt) {

@@ -51,7 +51,8 @@ Result<McpConnector::Conversation> McpConnector::make(const Attempt& attempt, bo
     const UpstreamConversation::Options own{.source = options.source,
                                             .ask = options.ask,
                                             .interactive = options.interactive || own_session,
-                                            .max_message = options.max_reply};
+                                            .max_message = options.max_reply,
+                                            .dropped = options.dropped};
     std::unique_ptr<UpstreamTransport> transport;
     if (options.child) {
         if (options.child->words.empty())

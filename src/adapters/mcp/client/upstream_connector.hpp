@@ -7,6 +7,7 @@
 #include "net/http/http_service.hpp"
 #include "net/tls/tls_context.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -53,6 +54,9 @@ struct UpstreamOptions {
     /// Where the end of a child's standard error goes when it cannot be opened. It may hold
     /// secrets: for operators, never for callers or the log.
     std::shared_ptr<std::string> last_words;
+    /// Counts what the server has sent that nobody had asked for, or could answer; several sessions
+    /// may share it. Null: nobody counts.
+    std::shared_ptr<std::atomic<std::uint64_t>> dropped;
 };
 
 /// A 401 or 403 of an upstream.

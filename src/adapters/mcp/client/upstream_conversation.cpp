@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <utility>
 
 namespace crab::mcp {
 namespace {
@@ -181,13 +182,8 @@ void UpstreamConversation::on_response(Message& message, UpstreamExchange* carri
     UpstreamExchange* exchange = message.id ? find(*message.id) : nullptr;
     // An error to an id that the upstream could not read is about what was just sent to it.
     if (!message.id && message.kind == Message::Kind::kError) exchange = carrier;
-    if (exchange == nullptr || exchange->over() || (carrier != nullptr && carrier != exchange)) {
-        if (dropped_++ == 0)
-            log::warn("an MCP server answers what it was not asked",
-                      {{"source", options_.source},
-                       {"id", message.id ? message.id->json() : std::string("none")}});
-        return;
-    }
+    if (exchange == nullptr || exchange->over() || (carrier != nullptr && carrier != exchange))
+        return drop("an MCP server answers what it was not asked", message);
     if (message.is_ambiguous && needs_one_meaning(exchange->method))
         exchange->fail({.code = ErrorCode::kToolFailed,
                         .message = "the MCP server's answer has two members of one name, so that "
@@ -197,6 +193,14 @@ void UpstreamConversation::on_response(Message& message, UpstreamExchange* carri
         exchange->end(std::string(message.result));
     else
         exchange->end(std::unexpected(std::move(message.error)));
+}
+
+/// The log has the first of a session, the counter all.
+void UpstreamConversation::drop(std::string_view why, const Message& message) {
+    if (options_.dropped) options_.dropped->fetch_add(1, std::memory_order_relaxed);
+    if (std::exchange(has_dropped_, true)) return;
+    log::warn(why, {{"source", options_.source},
+                    {"id", message.id ? message.id->json() : std::string("none")}});
 }
 
 void UpstreamConversation::on_notification(const Message& message, UpstreamExchange* carrier) {
@@ -242,10 +246,8 @@ bool UpstreamConversation::on_log(std::string_view params, UpstreamExchange* car
 }
 
 void UpstreamConversation::on_request(const Message& message, UpstreamExchange* carrier) {
-    if (is_opened_ && era_of(revision_) == Era::kModern) {  // where neither side may
-        ++dropped_;
-        return;
-    }
+    if (is_opened_ && era_of(revision_) == Era::kModern)
+        return drop("an MCP server asks in a revision in which it may not", message);
     std::string out;
     const auto refuse = [&](std::int64_t code, std::string why) {
         append_error(out, &*message.id, Era::kLegacy, {.code = code, .message = std::move(why)});

@@ -8,6 +8,7 @@
 #include "json/parser.hpp"
 #include "net/loop/event_loop.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -38,6 +39,7 @@ public:
         /// of one caller (section 4.8, "Attribution")
         bool interactive = false;
         std::size_t max_message = kMaxReply;
+        std::shared_ptr<std::atomic<std::uint64_t>> dropped{};  ///< as in UpstreamOptions
     };
     /// Writes the params of the request with that id.
     using WriteParams = std::function<std::string(std::int64_t id)>;
@@ -72,7 +74,6 @@ public:
     std::string error_tail() const { return transport_->error_tail(); }
     net::EventLoop& loop() const { return loop_; }
     const Options& options() const { return options_; }
-    std::uint64_t dropped() const { return dropped_; }  ///< responses that nobody waits for
     /// The session is of no further use, as an answer has shown; its listener is told.
     void end(const Error& why) { on_end(why); }
     /// Once, whatever becomes of the coroutine that awaits it. Requests under way end.
@@ -86,6 +87,7 @@ private:
     void on_progress(std::string_view params);
     bool on_log(std::string_view params, UpstreamExchange* carrier);
     void on_request(const Message& message, UpstreamExchange* carrier);
+    void drop(std::string_view why, const Message& message);
     void cancel_upstream(const UpstreamExchange& exchange, std::string_view reason);
     ExchangeEnd end_of(UpstreamExchange& exchange, bool cancelled);
     UpstreamExchange* find(const RequestId& id) const;
@@ -106,7 +108,7 @@ private:
     bool is_opened_ = false;
     bool closed_ = false;
     std::optional<Error> end_;
-    std::uint64_t dropped_ = 0;
+    bool has_dropped_ = false;
     Wakeup idle_;  ///< woken when nothing runs any more
 };
 

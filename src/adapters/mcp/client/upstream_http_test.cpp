@@ -420,8 +420,11 @@ TEST_F(McpUpstreamHttp, RefusalsSayWhetherItRan) {
     EXPECT_EQ(busy.error().retry_after, 7s);
     server.answers["tools/call"] = status_answer(503);
     EXPECT_EQ(outcome(call("x")), "error OUTCOME_UNKNOWN") << "a proxy may say it of a dead server";
-    server.answers["tools/call"] = status_answer(429);
-    EXPECT_EQ(outcome(call("x")), "error RATE_LIMITED");
+    server.answers["tools/call"] = status_answer(429, "", {{"Retry-After", "3"}});
+    const auto limited = ask(call("x"));
+    ASSERT_FALSE(limited);
+    EXPECT_EQ(limited.error().code, ErrorCode::kRateLimited);
+    EXPECT_EQ(limited.error().retry_after, 3s);
     server.answers["tools/call"] = status_answer(500);
     EXPECT_EQ(outcome(call("x")), "error OUTCOME_UNKNOWN");
     server.answers["tools/call"] = status_answer(307, "", {{"Location", "http://other.example/"}});

@@ -71,6 +71,12 @@ std::function<void()> told_once(const Executor& home, Run run) {
     };
 }
 
+/// With one counter for all of its sessions.
+UpstreamSettings counted(UpstreamSettings settings) {
+    settings.connection.dropped = std::make_shared<std::atomic<std::uint64_t>>(0);
+    return settings;
+}
+
 }  // namespace
 
 std::string_view name_of(UpstreamStatus::State state) {
@@ -86,7 +92,7 @@ std::string_view name_of(UpstreamStatus::State state) {
 
 Upstream::Upstream(const Uses& uses, UpstreamSettings settings, ConnectionId owner)
     : uses_(uses),
-      settings_(std::move(settings)),
+      settings_(counted(std::move(settings))),
       owner_(owner),
       gate_(std::make_shared<core::ToolGate>(static_cast<std::uint32_t>(settings_.at_once))),
       breaker_(kBreakerOpensAfter, kBreakerPause),
@@ -556,7 +562,9 @@ std::optional<FoundEra> Upstream::proven_era() const {
 
 UpstreamStatus Upstream::status() const {
     const std::scoped_lock lock(status_mutex_);
-    return status_;
+    UpstreamStatus status = status_;
+    status.dropped = dropped();
+    return status;
 }
 
 }  // namespace crab::mcp

@@ -57,6 +57,7 @@ public:
     UpstreamStatus status() const;
     UpstreamStatus::State state() const;  ///< thread-safe
     std::uint64_t off_schema() const;  ///< as in the status; thread-safe
+    std::uint64_t dropped() const { return settings_.connection.dropped->load(); }  ///< likewise
     /// How it was reached, while it is up; thread-safe.
     std::optional<FoundEra> proven_era() const;
     std::vector<HeldBack> held() const;  ///< what is held back; thread-safe

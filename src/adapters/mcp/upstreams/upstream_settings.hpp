@@ -52,6 +52,8 @@ struct UpstreamStatus {
     /// Results that broke their tools' output schemas and were passed on all the same
     std::uint64_t off_schema = 0;
     std::string off_schema_tool;  ///< that gave the last of them
+    /// Messages of the server that nobody had asked for, or could answer
+    std::uint64_t dropped = 0;
     std::string last_error;  ///< the reason why it is not up, or its lists are old
     std::string error_tail;  ///< of a child's standard error
 };

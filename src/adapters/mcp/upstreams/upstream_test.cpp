@@ -847,6 +847,20 @@ TEST_F(McpUpstream, ResultsOffTheirSchemaAreCounted) {
     EXPECT_EQ(upstream->status().off_schema_tool, "read");
 }
 
+TEST_F(McpUpstream, WhatAllItsSessionsHaveDroppedIsCounted) {
+    ready();
+    EXPECT_EQ(upstream->status().dropped, 0U);
+    ASSERT_TRUE(connector.asked.back().dropped);
+    *connector.asked.back().dropped += 2;
+    connector.made.back()->end();
+    until([&] { return upstream->status().state == State::kDown; });
+    loop.advance(1s);
+    until([&] { return connector.made.size() == 2; });
+    ASSERT_EQ(connector.asked.size(), 2U);
+    *connector.asked.back().dropped += 1;
+    EXPECT_EQ(upstream->status().dropped, 3U);
+}
+
 TEST_F(McpUpstream, HeadersAreMadeFromTheListAndAnewWhenTheUpstreamSaysTheyAreOld) {
     const auto listing = [](const char* header) {
         return fmt::format(R"({{"tools":[{{"name":"read","inputSchema":{{"type":"object",)"

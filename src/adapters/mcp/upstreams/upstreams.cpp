@@ -170,10 +170,13 @@ std::vector<std::pair<std::string, UpstreamStatus::State>> Upstreams::states() c
     return all;
 }
 
-std::vector<std::pair<std::string, std::uint64_t>> Upstreams::off_schema() const {
+std::vector<Upstreams::Counts> Upstreams::counts() const {
     const std::scoped_lock lock(mutex_);
-    std::vector<std::pair<std::string, std::uint64_t>> all;
-    for (const auto& [source, upstream] : all_) all.emplace_back(source, upstream->off_schema());
+    std::vector<Counts> all;
+    for (const auto& [source, upstream] : all_)
+        all.push_back({.source = source,
+                       .off_schema = upstream->off_schema(),
+                       .dropped = upstream->dropped()});
     return all;
 }
 

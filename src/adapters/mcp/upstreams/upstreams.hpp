@@ -48,8 +48,12 @@ public:
 
     std::vector<UpstreamStatus> status() const;  ///< all of it: for operators
     std::vector<std::pair<std::string, UpstreamStatus::State>> states() const;
-    /// UpstreamStatus::off_schema of each
-    std::vector<std::pair<std::string, std::uint64_t>> off_schema() const;
+    /// What is counted of one.
+    struct Counts {
+        std::string source;
+        std::uint64_t off_schema = 0, dropped = 0;  ///< as in UpstreamStatus
+    };
+    std::vector<Counts> counts() const;
     std::vector<std::pair<std::string, FoundEra>> proven_eras() const;  ///< of those that are up
     /// What is held back of `source`. Errors: kNotFound for an unknown one.
     Result<std::vector<HeldBack>> diff(std::string_view source) const;
