@@ -1,16 +1,16 @@
 #include "admin/tools_api.hpp"
 
+#include "admin/asked_principal.hpp"
+#include "admin/query_number.hpp"
 #include "admin/tool_wire.hpp"
 #include "base/cut_text.hpp"
 #include "base/token_estimate.hpp"
 #include "json/value.hpp"
 #include "net/codec/http_text.hpp"
 #include "net/codec/url.hpp"
-#include "trust/named_principal.hpp"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -18,20 +18,7 @@
 namespace crab::admin {
 namespace {
 
-constexpr std::size_t kPageRows = 200, kMostRows = 1000;
 constexpr std::size_t kBriefBytes = 120;
-
-/// A whole number of the query; `missing` when there is none, nothing when it is no number.
-std::optional<std::size_t> number_in(std::string_view query, std::string_view name,
-                                     std::size_t missing) {
-    const auto text = net::find_query(query, name);
-    if (!text) return missing;
-    std::size_t number = 0;
-    const char* const end = text->data() + text->size();
-    const auto [stopped, problem] = std::from_chars(text->data(), end, number);
-    if (problem != std::errc() || stopped != end) return std::nullopt;
-    return number;
-}
 
 /// The first line of a description, or its beginning.
 std::string_view brief_of(std::string_view description) {
@@ -203,20 +190,6 @@ void ToolsApi::show(const Request& request) {
     exchange.finish_response();
 }
 
-/// As its live credential says, if it has one here.
-core::PrincipalRef ToolsApi::principal_of(std::string_view id) const {
-    core::Principal principal = trust::principal_named(std::string(id), std::nullopt);
-    const SystemTime now = services_.clock.system_now();
-    for (const trust::TokenRecord& token : services_.tokens.list()) {
-        if (!token.is_live(now) || token.principal_id() != id) continue;
-        principal.roles = token.roles;
-        principal.tenant = token.tenants.front();
-        principal.more_tenants.assign(token.tenants.begin() + 1, token.tenants.end());
-        principal.device = token.device;
-    }
-    return std::make_shared<const core::Principal>(std::move(principal));
-}
-
 Task<void> ToolsApi::check(const Request& request) {
     net::HttpExchange& exchange = request.exchange;
     const auto root = parser_.parse(exchange.request().body);
@@ -228,11 +201,11 @@ Task<void> ToolsApi::check(const Request& request) {
                                "and `as`");
         co_return;
     }
-    const core::PrincipalRef principal = as ? principal_of(*as) : request.principal;
+    const core::PrincipalRef principal =
+        as ? asked_principal(*as, services_.tokens, services_.clock.system_now())
+           : request.principal;
     if (principal->roles.empty()) {
-        exchange.respond_error(400, "INVALID_ARGS",
-                               "`as` begins with caller/, oauth/, device/, agent/, local/, "
-                               "tool_host/, subscriber/, listener/ or operator/");
+        exchange.respond_error(400, "INVALID_ARGS", kNoSuchPrincipal);
         co_return;
     }
     core::Call call;

@@ -35,7 +35,6 @@ private:
     void page(net::HttpExchange& exchange, const core::Principal& principal);
     void show(const Request& request);
     Task<void> check(const Request& request);
-    core::PrincipalRef principal_of(std::string_view id) const;
 
     const Services services_;
     ToolCatalog catalog_;

@@ -170,6 +170,13 @@ void CommandLine::policy() {
                    "The arguments of the call are bytes and no JSON, so that no rule sees them")
         ->excludes("--args");
     asks(test, *options);
+    auto [matrix, shown] = leaf<PolicyMatrix>(
+        parent, "matrix", "Show which tools a principal may call now, and by which rule",
+        "  crab policy matrix --as caller/ci\n  crab policy matrix --as agent/butler -o json");
+    matrix->add_option("--as", shown->as, "The principal, such as caller/ci or agent/butler")
+        ->type_name("PRINCIPAL")
+        ->required();
+    asks(matrix, *shown);
 }
 
 void CommandLine::tls() {

@@ -298,6 +298,12 @@ struct PolicyTest {
     bool bytes = false;  ///< a call's arguments are bytes, which rules cannot inspect
     Output output = Output::kText;
 };
+/// What may this principal call? Asks the running gateway.
+struct PolicyMatrix {
+    Target target;
+    std::string as;  ///< principal id
+    Output output = Output::kText;
+};
 /// `crab tls init`
 struct TlsInit {
     std::vector<std::string> names;  ///< host names and addresses; none: this machine's
@@ -449,18 +455,17 @@ struct McpServe {
     std::string scope;
 };
 
-using Command =
-    std::variant<GatewayRun, GatewayCheck, RunHost, ToolsList, ToolsShow, ToolsCheck, ToolsCost,
-                 CallTool, AgentsList, AgentsShow, Chat, CallsList, CallsShow, CallsCancel,
-                 EventsTail, EventsForward, Explain, DevicesList, DevicesPair, DevicesApprove,
-                 DevicesRevoke, PairRemote, PairTest, PeersList, PeersShow, PeersRenew, PeersRevoke,
-                 PeersSetStatus, PeersIdentity, LeasesList, LeasesRevoke, ArtifactsList,
-                 ArtifactsGet, ArtifactsDelete, ApprovalsList, ApprovalsShow, ApprovalsDecide,
-                 ApprovalsWatch, ApprovalsRemembered, ApprovalsForget, PolicyTest, WorktreeBind,
-                 WorktreeStatus, Device, BridgeRun, BridgeList, BridgeStatusShow, BridgeEnable,
-                 BridgeCall, TlsInit, Doctor, ConsoleRun, McpStatus, McpAdd, McpRemove, McpDiff,
-                 McpApprove, McpLogin, McpLogout, McpImport, McpExport, McpServe, AuditVerify,
-                 AuditExport, Backup, Completion, SchemaCheck, SchemaSuite, Help>;
+using Command = std::variant<
+    GatewayRun, GatewayCheck, RunHost, ToolsList, ToolsShow, ToolsCheck, ToolsCost, CallTool,
+    AgentsList, AgentsShow, Chat, CallsList, CallsShow, CallsCancel, EventsTail, EventsForward,
+    Explain, DevicesList, DevicesPair, DevicesApprove, DevicesRevoke, PairRemote, PairTest,
+    PeersList, PeersShow, PeersRenew, PeersRevoke, PeersSetStatus, PeersIdentity, LeasesList,
+    LeasesRevoke, ArtifactsList, ArtifactsGet, ArtifactsDelete, ApprovalsList, ApprovalsShow,
+    ApprovalsDecide, ApprovalsWatch, ApprovalsRemembered, ApprovalsForget, PolicyTest, PolicyMatrix,
+    WorktreeBind, WorktreeStatus, Device, BridgeRun, BridgeList, BridgeStatusShow, BridgeEnable,
+    BridgeCall, TlsInit, Doctor, ConsoleRun, McpStatus, McpAdd, McpRemove, McpDiff, McpApprove,
+    McpLogin, McpLogout, McpImport, McpExport, McpServe, AuditVerify, AuditExport, Backup,
+    Completion, SchemaCheck, SchemaSuite, Help>;
 
 int run(const GatewayRun& options, const GatewayProgram& gateway);
 int run(const GatewayCheck& options, const GatewayProgram& gateway);
@@ -505,6 +510,7 @@ int run(const ArtifactsList& options);
 int run(const ArtifactsGet& options);
 int run(const ArtifactsDelete& options);
 int run(const PolicyTest& options);
+int run(const PolicyMatrix& options);
 int run(const Device& options);
 int run(const BridgeRun& options);
 int run(const BridgeList& options);

@@ -41,12 +41,18 @@ void OperatorApi::start_tools() {
                                   .checks = *checks_,
                                   .tokens = uses_.credentials.tokens(),
                                   .clock = uses_.context.clock});
+    matrix_ = std::make_unique<admin::PolicyMatrix>(
+        admin::PolicyMatrix::Services{.registry = uses_.context.registry.published(),
+                                      .rules = uses_.rules.rules(),
+                                      .tokens = uses_.credentials.tokens(),
+                                      .clock = uses_.context.clock});
 }
 
 void OperatorApi::add_routes(const ListenerRoutes& table) {
     if (table.kind != ListenerKind::kAdmin) return;
     api_->add_routes(table.routes);
     tools_->add_routes(table.routes);
+    matrix_->add_routes(table.routes);
 }
 
 std::vector<admin::Presence> OperatorApi::presence() {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "admin/admin_api.hpp"
+#include "admin/policy_matrix.hpp"
 #include "admin/tools_api.hpp"
 #include "gateway/call_approvals.hpp"
 #include "gateway/credentials.hpp"
@@ -52,6 +53,7 @@ private:
     std::unique_ptr<admin::AdminApi> api_;
     std::unique_ptr<core::CallCheck> checks_;  ///< on the first loop
     std::unique_ptr<admin::ToolsApi> tools_;
+    std::unique_ptr<admin::PolicyMatrix> matrix_;
 };
 
 }  // namespace crab::gateway

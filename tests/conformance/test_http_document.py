@@ -248,6 +248,8 @@ class HttpDocumentTest(PeerListenerCase):
         question = {"as": "caller/ci", "action": "tools.call:x"}
         self.admin.good("GET", f"/v1/admin/policy?{urlencode(question)}")
         self.admin.ask("GET", "/v1/admin/policy")
+        self.admin.good("GET", "/v1/admin/policy/matrix?as=caller/ci&limit=2")
+        self.admin.ask("GET", "/v1/admin/policy/matrix?as=nobody")
         self.admin.good("GET", "/v1/admin/tools?view=brief&limit=2")
         self.admin.ask("GET", "/v1/admin/tools?view=odd")
         self.admin.good("GET", "/v1/admin/tools/list_devices")
