@@ -368,9 +368,17 @@ void AdminApi::status(net::HttpExchange& exchange) {
         .key("lost_records")
         .unsigned_integer(services_.audit.lost())
         .end_object();
-    writer.key("storage")
-        .string(services_.audit.lost() == 0 && !gateway_.ledger_failing() ? "ok" : "failing")
-        .end_object();
+    const auto unhealthy = gateway_.unhealthy();
+    writer.key("storage").string(unhealthy.empty() ? "ok" : "failing");
+    writer.key("unhealthy").begin_array();
+    for (const auto& [component, reason] : unhealthy)
+        writer.begin_object()
+            .key("component")
+            .string(component)
+            .key("reason")
+            .string(reason)
+            .end_object();
+    writer.end_array().end_object();
     exchange.finish_response();
 }
 

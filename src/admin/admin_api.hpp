@@ -17,6 +17,12 @@
 
 namespace crab::admin {
 
+/// A component that does not work as it should, and what does not.
+struct Unhealthy {
+    std::string_view component;
+    std::string reason;
+};
+
 /// Functions of the process that the API calls, on the admin socket's event loop.
 struct Gateway {
     std::function<std::vector<Presence>()> presence;
@@ -31,7 +37,7 @@ struct Gateway {
     std::function<Result<std::vector<std::string>>(const std::string& device,
                                                    const std::vector<std::string>& names)>
         approve_tools;
-    std::function<bool()> ledger_failing;  ///< calls with side effects or a key are refused
+    std::function<std::vector<Unhealthy>()> unhealthy;
     std::string version, public_endpoint, admin_socket, state_dir;
     /// The gateway's addresses and CA as clients need them; used in lines that people paste.
     struct ClientAddresses {

@@ -1529,6 +1529,17 @@ class Checks(CliTest):
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stdout, r"fail +admin socket .*crab gateway run")
 
+    def test_doctor_tells_what_a_component_of_the_gateway_says_of_itself(self):
+        config = self.write("gateway.yaml", "listen: {public: off}\n")
+        status = {"version": "9.9.9", "storage": "failing"}
+        status["unhealthy"] = [{"component": "events", "reason": "events cannot be written"}]
+        self.gateway.answer("GET", "/v1/admin/status", status)
+        os.chmod(self.gateway.socket, 0o600)
+        done = self.crab("doctor", "--config", config)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stdout, r"fail +events +events cannot be written")
+        self.assertRegex(done.stdout, r"fail +storage ")
+
     def test_schema_check_prints_the_errors_as_json(self):
         schema, good, bad = (
             self.write("s.json", '{"type":"object","required":["a"]}'),

@@ -126,16 +126,21 @@ private:
         if (const auto pid = status->find("pid"); pid && pid->as_int64())
             membership_ = fmt::format("/proc/{}/cgroup", *pid->as_int64());
         listener();
-        const json::Value* storage = status->find("storage");
-        const bool sound = storage && (*storage == json::Value("ok") || flag_of(*storage, "ok"));
+        components(*status);
+    }
+
+    /// What the gateway's components say of themselves.
+    void components(const json::Value& status) {
+        const json::Value* unhealthy = status.find("unhealthy");
+        if (unhealthy && unhealthy->as_array())
+            for (const json::Value& each : *unhealthy->as_array())
+                say(text_of(each, "component"), Finding::kFail, text_of(each, "reason"));
+        const json::Value* storage = status.find("storage");
         if (!storage)
-            say("storage", Finding::kWarn, "the gateway does not say why; see its log");
-        else
-            say("storage", sound ? Finding::kOk : Finding::kFail,
-                sound ? "intact"
-                      : storage->dump() +
-                            ": the audit log or the ledger cannot be written; see the gateway's "
-                            "log and the disk");
+            return say("storage", Finding::kWarn, "the gateway does not say; see its log");
+        const bool sound = *storage == json::Value("ok");
+        say("storage", sound ? Finding::kOk : Finding::kFail,
+            sound ? "intact" : "something cannot be written; see the gateway's log and the disk");
     }
 
     void listener() {

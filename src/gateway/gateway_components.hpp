@@ -181,13 +181,23 @@ public:
                                                .calls = calls,
                                                .devices = devices,
                                                .public_listener = public_listener,
-                                               .reload = reload});
+                                               .reload = reload,
+                                               .unhealthy = [this] { return unhealthy(); }});
     AdminListener& admin = all.add<AdminListener>(context, loops);
     // What runs ends before the connections that carry it
     EventDelivery& event_delivery = all.add<EventDelivery>(loops, events, access);
     EventAgents& event_agents =
         all.add<EventAgents>(context, loops, turns, chats, session_workers, events);
     RunningWork& running_work = all.add<RunningWork>(calls, devices);
+
+private:
+    std::vector<admin::Unhealthy> unhealthy() const {
+        std::vector<admin::Unhealthy> found;
+        for (const Component* const component : all.in_order())
+            if (const auto health = component->health(); !health.ok)
+                found.push_back({component->name(), health.reason});
+        return found;
+    }
 };
 
 }  // namespace crab::gateway

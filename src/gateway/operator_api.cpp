@@ -90,7 +90,7 @@ admin::Gateway OperatorApi::view() {
         return approved;
     };
     view.reload = uses_.reload;
-    view.ledger_failing = [this] { return uses_.ledger.journal()->failing(); };
+    view.unhealthy = uses_.unhealthy;
     view.version = CRAB_VERSION;
     fill_addresses(view);
     return view;

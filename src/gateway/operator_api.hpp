@@ -35,6 +35,7 @@ public:
         DeviceFronts& devices;
         PublicListener& public_listener;
         std::function<Result<void>()> reload;  ///< on the pool
+        std::function<std::vector<admin::Unhealthy>()> unhealthy;  ///< any thread
     };
     explicit OperatorApi(Uses uses) : uses_(std::move(uses)) {}
 

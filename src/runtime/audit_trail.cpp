@@ -17,6 +17,11 @@ Result<void> AuditTrail::start() {
     return {};
 }
 
+Health AuditTrail::health() const {
+    if (!log_ || log_->lost() == 0) return {};
+    return {.ok = false, .reason = "audit records were lost: see the disk"};
+}
+
 void AuditTrail::add_metrics(core::MetricsPage& page) {
     page.add([this](std::string& out) {
         core::append_metric(out, "crab_audit_backlog_bytes", "gauge",

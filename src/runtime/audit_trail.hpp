@@ -22,6 +22,8 @@ public:
     std::string_view name() const override { return "audit log"; }
     /// Errors: those of the store.
     Result<void> start() override;
+    /// Once records are lost it stays unhealthy: what is lost does not come back.
+    Health health() const override;
     void add_metrics(core::MetricsPage& page) override;
     void stop(Deadline deadline) override;
 

@@ -52,9 +52,10 @@ class FullDiskTest(GatewayCase):
         )
         self.assertEqual(self.gateway.call(read).result, {"text": "read"})
         self.assertIn("crab_ledger_failing 1\n", self.metrics())
-        self.assertEqual(
-            self.gateway.admin_request("GET", "/v1/admin/status").json()["storage"], "failing"
-        )
+        status = self.gateway.admin_request("GET", "/v1/admin/status").json()
+        self.assertEqual(status["storage"], "failing")
+        reasons = {each["component"]: each["reason"] for each in status["unhealthy"]}
+        self.assertIn("calls with side effects or a key are refused", reasons["ledger"])
         self.assertIn("the ledger cannot be written", self.gateway.log_tail(100_000))
 
         self.limit_files(resource.RLIM_INFINITY)
