@@ -110,7 +110,6 @@ public:
     McpServerList& mcp_servers_known = all.add<McpServerList>(context, workers);
     McpFront& mcp_front = all.add<McpFront>(McpFront::Uses{.context = context,
                                                            .loops = loops,
-                                                           .workers = workers,
                                                            .calls = calls,
                                                            .credentials = credentials,
                                                            .artifacts = artifacts,

@@ -161,7 +161,7 @@ Result<void> McpFront::start() {
             .state = *state_,
             .artifacts = {&uses_.artifacts.store(), &uses_.artifacts.pool()},
             .away = uses_.calls.away(),
-            .search = {&index_, &uses_.workers.pool()}};
+            .search = {&index_, &searches_}};
         endpoints_.push_back(std::make_unique<mcp::Endpoints>(uses));
         loops_.push_back(&part->loop);
     }
@@ -198,6 +198,7 @@ void McpFront::stop(Deadline deadline) {
     uses_.loops.finish_on_each(deadline, [this](std::size_t i, std::function<void()> done) {
         endpoints_[i]->end(std::move(done));
     });
+    searches_.settle();
     pool_->settle();
 }
 

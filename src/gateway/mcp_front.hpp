@@ -1,6 +1,7 @@
 #pragma once
 
 #include "adapters/mcp/server/endpoints.hpp"
+#include "base/task/fair_pool.hpp"
 #include "crypto/random_source.hpp"
 #include "gateway/artifacts.hpp"
 #include "gateway/call_approvals.hpp"
@@ -9,7 +10,6 @@
 #include "gateway/mcp_shared.hpp"
 #include "runtime/call_path.hpp"
 #include "runtime/component.hpp"
-#include "runtime/workers.hpp"
 #include "store/sqlite/call_task_store_sqlite.hpp"
 #include "store/sqlite/tool_index_sqlite.hpp"
 
@@ -25,7 +25,6 @@ public:
     struct Uses {
         const GatewayContext& context;
         EventLoops& loops;
-        Workers& workers;
         CallPath& calls;
         Credentials& credentials;
         Artifacts& artifacts;
@@ -53,6 +52,7 @@ private:
     std::unique_ptr<BlockingPool> pool_;
     std::optional<mcp::ServerState> state_;
     store::sqlite::ToolIndexSqlite index_;
+    FairPool searches_{1};  ///< of the index
     std::vector<std::unique_ptr<mcp::Endpoints>> endpoints_;  ///< by event loop
     std::vector<net::EventLoop*> loops_;
 };

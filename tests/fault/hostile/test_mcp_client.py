@@ -6,11 +6,13 @@ from __future__ import annotations
 import itertools
 import json
 import sys
+import time
 from collections import deque
 from pathlib import Path
 from typing import Any
 
 from hostile_case import MORE_BYTES, HostileCase
+from support.device import tool
 from support.http import HttpConnection, request_bytes
 from support.stream import Stream
 
@@ -323,3 +325,57 @@ class McpClientTest(HostileCase):
             *(lambda body=body: self.post(body, Mcp_Session_Id=session) for body in bodies),
             workers=1,
         )
+
+
+class SearchTest(HostileCase):
+    """Of so many tools that they are searched for: the bystander here searches too."""
+
+    CONFIG = {"mcp": {"budget": {"tools": 8}}}
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        cls.attacker = cls.gateway.pair("searcher", ("caller",))
+        cls.other = cls.gateway.pair("other-searcher", ("caller",))
+
+    def setUp(self) -> None:
+        super().setUp()
+        words = "words and more aaa bbb ccc " * 40
+        for number in range(4):
+            device = self.open()
+            device.register(*(tool(f"alpha_{number}_{n}", description=words) for n in range(250)))
+
+    def find(self, token: str, words: str) -> Any:
+        head = {
+            "Authorization": f"Bearer {token}",
+            "Content-Type": "application/json",
+            "MCP-Protocol-Version": VERSION,
+            "Mcp-Method": "tools/call",
+            "Mcp-Name": "find_tools",
+        }
+        params = {"name": "find_tools", "arguments": {"query": words, "limit": 20}}
+        with HttpConnection(self.gateway.public, 20.0) as connection:
+            return connection.request("POST", "/mcp", head, modern("tools/call", params))
+
+    def test_searches_for_words_that_all_have(self) -> None:
+        words = " ".join(letter * 3 for letter in "abcdefgh" * 4)
+        waited: list[float] = []
+        refused = itertools.count()
+
+        def search() -> None:
+            if b"RATE_LIMITED" in self.find(self.attacker, words).body:
+                next(refused)
+
+        def other() -> None:
+            began = time.monotonic()
+            self.assertIn(b"alpha_", self.find(self.other, "alpha_1_7").body)
+            waited.append(time.monotonic() - began)
+
+        steps = [search] * 16
+        self.attack(*steps, other, workers=1)
+        self.assertGreater(next(refused), 0, "one had all the searches that it asked for")
+        # for one search of the attacker, each of which may take as long as it takes
+        alone = time.monotonic()
+        self.find(self.attacker, words)
+        alone = time.monotonic() - alone
+        self.assertLess(sorted(waited)[len(waited) // 2], 5 * alone + 1.0)

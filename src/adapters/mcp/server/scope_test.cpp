@@ -138,6 +138,36 @@ TEST_F(McpScope, WhatExceedsTheBudgetIsSearchedFor) {
     EXPECT_THAT(call("find_tools"), HasSubstr("through the gate"));
 }
 
+TEST_F(McpScope, PrincipalsThatSearchTakeTurnsAndHaveFewSearchesEach) {
+    const std::string schema = fmt::format(R"({{"description":"{}"}})", std::string(400, 'x'));
+    for (char last = 'a'; last <= 'z'; ++last) offer(fmt::format("t{}", last), gate, schema);
+    path = "/mcp/tight";
+    const auto search = [this](std::string_view who, std::string_view word) {
+        const std::string asked =
+            fmt::format(R"("name":"find_tools","arguments":{{"query":"{}"}})", word);
+        return begin("POST",
+                     fmt::format("Authorization: Bearer {}\r\n{}", who,
+                                 modern_fields("tools/call", "find_tools")),
+                     modern_body("tools/call", asked));
+    };
+    constexpr std::size_t kMost = 8;
+    std::vector<std::unique_ptr<test::RawClient>> all;
+    const auto flood = [&](std::string_view who, std::string_view word) {
+        for (std::size_t i = 0; i < kMost; ++i) all.push_back(search(who, word));
+        EXPECT_TRUE(
+            until([&] { return state.searches.count(fmt::format("caller/{}", who)) == kMost; }));
+        EXPECT_THAT(search(who, word)->read_response(), HasSubstr("RATE_LIMITED"));
+    };
+    index.hold(true);
+    flood("ann", "ta");
+    flood("bob", "tb");
+    index.hold(false);
+    for (const auto& each : all) EXPECT_THAT(each->read_response(), HasSubstr("inputSchema"));
+    std::vector<std::string> turns;
+    for (std::size_t i = 0; i < kMost; ++i) turns.insert(turns.end(), {"ta", "tb"});
+    EXPECT_EQ(index.asked(), turns);
+}
+
 TEST_F(McpScope, ASearchThatWouldCostMoreIsNotOffered) {
     for (const char* const name : {"ta", "tb", "tc"}) offer(name, gate);
     path = "/mcp/roomy";

@@ -17,18 +17,6 @@ std::string info_of(const ServerOptions& options) {
 
 }  // namespace
 
-std::shared_ptr<void> ListenLimits::take(const std::string& principal) {
-    const std::scoped_lock lock(mutex_);
-    std::size_t& taken = taken_[principal];
-    if (taken >= most_) return nullptr;
-    ++taken;
-    return {this, [this, principal](void*) {
-                const std::scoped_lock again(mutex_);
-                const auto found = taken_.find(principal);
-                if (--found->second == 0) taken_.erase(found);
-            }};
-}
-
 ServerState::ServerState(ServerOptions chosen, const TaskTable::Uses& uses, crypto::AesKey key)
     : options(std::move(chosen)),
       server_info(info_of(options)),

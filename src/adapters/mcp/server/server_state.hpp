@@ -11,10 +11,9 @@
 #include "base/byte_budget.hpp"
 #include "base/encoding.hpp"
 #include "core/approvals/approvals.hpp"
+#include "core/policy/principal_limits.hpp"
 
-#include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,19 +43,6 @@ struct ServerOptions {
     Sessions::Limits sessions;
 };
 
-/// How many listen streams each principal has. Any number of threads.
-class ListenLimits {
-public:
-    explicit ListenLimits(std::size_t most) : most_(most) {}
-    /// Held while the stream is open; null when the principal has all it may.
-    std::shared_ptr<void> take(const std::string& principal);
-
-private:
-    const std::size_t most_;
-    std::mutex mutex_;
-    std::map<std::string, std::size_t> taken_;
-};
-
 /// What a watched resource takes: its URI is with the client's stream, with the watches and with
 /// who tells of it.
 constexpr std::size_t bytes_of_watch(std::string_view uri) { return 512 + 3 * uri.size(); }
@@ -71,7 +57,8 @@ public:
     const ServerOptions options;
     const std::string server_info;  ///< `serverInfo`, an object
     Sessions sessions;
-    ListenLimits listens;
+    core::PrincipalLimits listens;
+    core::PrincipalLimits searches{8};  ///< that run, or wait for their turn
     ByteBudgets watched{std::size_t{4} << 20, std::size_t{64} << 20};  ///< of principals' watches
     ResourceLinks links;
     ParkedCalls parked;

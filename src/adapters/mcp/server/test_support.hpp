@@ -2,6 +2,7 @@
 
 #include "adapters/mcp/server/endpoints.hpp"
 #include "base/task/blocking_pool.hpp"
+#include "base/task/fair_pool.hpp"
 #include "base/task/waiter.hpp"
 #include "base/test_wait.hpp"
 #include "core/approvals/test_approval_store.hpp"
@@ -15,9 +16,11 @@
 
 #include <array>
 #include <atomic>
+#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -86,17 +89,36 @@ public:
     std::atomic<int> rounds = 1, asked = 0, cancelled = 0, ended = 0;
 };
 
-/// Finds by a word that a name or description contains.
+/// Finds by a word that a name or description contains, while it is not held.
 class WordIndex final : public core::ToolIndex {
 public:
     Result<std::vector<std::string>> find(const std::shared_ptr<const core::ToolCatalog>& catalog,
                                           std::string_view words, std::size_t most) override {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [this] { return !held_; });
+        asked_.emplace_back(words);
         std::vector<std::string> found;
         for (const auto& [name, description] : catalog->entries)
             if (found.size() < most && (name.contains(words) || description.contains(words)))
                 found.push_back(name);
         return found;
     }
+    void hold(bool held) {
+        const std::scoped_lock lock(mutex_);
+        held_ = held;
+        changed_.notify_all();
+    }
+    /// What was searched for, in the order of the ends.
+    std::vector<std::string> asked() {
+        const std::scoped_lock lock(mutex_);
+        return asked_;
+    }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool held_ = false;
+    std::vector<std::string> asked_;
 };
 
 /// The listener of one event loop; a token is the name of its principal.
@@ -230,7 +252,7 @@ protected:
                                                 .watches = test_.watches,
                                                 .state = test_.state,
                                                 .artifacts = {},
-                                                .search = {&test_.index, &test_.pool}});
+                                                .search = {&test_.index, &test_.searches}});
                 listener.add(*endpoint);
                 return 0;
             });
@@ -337,6 +359,7 @@ protected:
     BlockingPool pool{1}, task_pool{1};
     ServerState state;
     WordIndex index;
+    FairPool searches{1};
     core::Registry registry;
     Catalogs catalogs;
     ResourceWatches watches;

@@ -67,7 +67,8 @@ Task<Reply> ToolCalls::run(const ClientRequest& request, net::HttpExchange& exch
     if (request.method == "tools/call") {
         auto view = uses_.tools.view_of(request.principal);
         if (view->searched && json::read_raw_string(request.meta.beside.name) == kFindTools)
-            co_return co_await uses_.search.find(request, std::move(view), uses_.tools);
+            co_return co_await uses_.search.find(request, std::move(view), uses_.tools,
+                                                 uses_.state.searches);
     }
     if (request.modern() && !request.meta.beside.request_state.empty())
         co_return co_await askable_.go_on(request, answer);

@@ -89,12 +89,16 @@ std::optional<SearchedCall> read_searched_call(std::string_view arguments) {
 }
 
 Task<Reply> ToolSearch::find(const ClientRequest& request, std::shared_ptr<const ToolView> view,
-                             ToolLists& lists) const {
+                             ToolLists& lists, core::PrincipalLimits& limits) const {
     const std::string_view arguments = json::find_raw(request.params, "arguments").value_or("");
     auto query = read_name(arguments, "query");
     if (!query || query->empty())
         co_return refusal(request, ErrorCode::kInvalidArgs,
                           "/query: required, a string that says what the tool should do");
+    const std::shared_ptr<void> place = limits.take(request.principal->id);
+    if (!place)
+        co_return refusal(request, ErrorCode::kRateLimited,
+                          "too many searches of yours run; wait for their answers");
     std::int64_t limit = kUsuallyFound;
     if (const auto given = json::find_raw(arguments, "limit")) {
         const auto number = json::Value::parse(*given);
@@ -104,7 +108,7 @@ Task<Reply> ToolSearch::find(const ClientRequest& request, std::shared_ptr<const
                  most = static_cast<std::size_t>(std::clamp(limit, std::int64_t{1}, kMostFound))] {
         return on->find(catalog, words, most);
     };
-    const auto found = co_await pool->run(std::move(look));
+    const auto found = co_await pool->run(request.principal->id, std::move(look));
     if (!found)
         co_return refusal(request, ErrorCode::kInternal, "the tools cannot be searched now");
     std::string result;

@@ -2,8 +2,9 @@
 
 #include "adapters/mcp/server/client_request.hpp"
 #include "adapters/mcp/server/tool_lists.hpp"
-#include "base/task/blocking_pool.hpp"
+#include "base/task/fair_pool.hpp"
 #include "base/task/task.hpp"
+#include "core/policy/principal_limits.hpp"
 #include "core/registry/tool_index.hpp"
 
 #include <optional>
@@ -15,11 +16,12 @@ namespace crab::mcp {
 /// budget for. Source: docs/protocols/mcp.md, section 4.1.
 struct ToolSearch {
     core::ToolIndex* index = nullptr;  ///< null: lists are shown whole, whatever their budget
-    BlockingPool* pool = nullptr;
+    FairPool* pool = nullptr;        ///< its own: an index searches one thing at a time
 
-    /// The reply to a `tools/call` of find_tools in this view.
+    /// The reply to a `tools/call` of find_tools in this view. A principal's searches wait for each
+    /// other, and for one of each other principal; `limits` says how many it may have.
     Task<Reply> find(const ClientRequest& request, std::shared_ptr<const ToolView> view,
-                     ToolLists& lists) const;
+                     ToolLists& lists, core::PrincipalLimits& limits) const;
 };
 
 inline constexpr std::string_view kFindTools = "find_tools", kCallTool = "call_tool";
