@@ -117,6 +117,8 @@ class HttpDocumentTest(PeerListenerCase):
         self.public.good("GET", "/device")
         self.public.good("GET", "/device/index.html")
         self.public.ask("GET", "/device/nothing")
+        self.admin.good("GET", "/console/index.html")
+        self.admin.ask("GET", "/console/nothing")
         for side in (self.public, self.admin):
             side.socket("/ws/chat").stream.close()
             side.ask("GET", "/ws/chat")
