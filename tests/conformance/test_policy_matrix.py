@@ -41,7 +41,7 @@ class PolicyMatrixTest(GatewayCase):
     def register(self, mark: str) -> list[str]:
         names = [f"{kind}_{mark}" for kind in ("allowed", "asked", "denied", "looked", "unseen")]
         self.open().register(*(tool(name) for name in names))
-        self.gateway.wait_listed(*names[:4])
+        self.gateway.wait_listed(names[0])  # one frame registers all
         return names
 
     def test_each_tool_has_the_verdict_of_its_rule(self) -> None:
