@@ -9,7 +9,7 @@
 namespace crab::gateway {
 namespace {
 
-constexpr std::string_view kPermissions =
+constexpr std::string_view kConsolePermissions =
     "accelerometer=(), autoplay=(), camera=(), clipboard-read=(), display-capture=(), "
     "fullscreen=(), geolocation=(), gyroscope=(), magnetometer=(), microphone=(), midi=(), "
     "payment=(), picture-in-picture=(), publickey-credentials-get=(self), screen-wake-lock=(), "
@@ -19,7 +19,7 @@ constexpr std::string_view kPermissions =
 /// becomes HTML or a script: the one policy of Trusted Types gives the address of its service
 /// worker. `'self'` does not cover WebSockets in older browsers; `host` is the Host field, a name
 /// or address that was checked.
-std::string content_security_policy(bool tls, std::string_view host) {
+std::string console_policy(bool tls, std::string_view host) {
     return fmt::format(
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; "
         "media-src blob:; connect-src 'self' {}://{}; manifest-src 'self'; worker-src 'self'; "
@@ -28,11 +28,11 @@ std::string content_security_policy(bool tls, std::string_view host) {
         tls ? "wss" : "ws", host);
 }
 
-void serve(net::HttpExchange& exchange, std::string_view file) {
+void serve_console_file(net::HttpExchange& exchange, std::string_view file) {
     const net::HttpRequest& request = exchange.request();
-    const std::string policy = content_security_policy(request.tls, request.head.host);
+    const std::string policy = console_policy(request.tls, request.head.host);
     const std::array<net::HttpHeader, 7> headers{{{"Content-Security-Policy", policy},
-                                                  {"Permissions-Policy", kPermissions},
+                                                  {"Permissions-Policy", kConsolePermissions},
                                                   {"X-Content-Type-Options", "nosniff"},
                                                   {"Referrer-Policy", "no-referrer"},
                                                   {"Cross-Origin-Opener-Policy", "same-origin"},
@@ -56,7 +56,9 @@ void add_console_page(net::Routes<core::PrincipalRef>& routes) {
                 .headers = {{"If-None-Match", "the ETag that is known"}},
                 .answers = {{200, {}, "*/*"}, {304, {}, {}}},
                 .refusals = {404}},
-               [](const Request& request) { serve(request.exchange, request.arguments["file"]); });
+               [](const Request& request) {
+                   serve_console_file(request.exchange, request.arguments["file"]);
+               });
 }
 
 }  // namespace crab::gateway
