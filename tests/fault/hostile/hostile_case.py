@@ -27,7 +27,7 @@ MORE_SECONDS = 0.050
 MORE_BYTES = 64 << 20  #: how much more memory the gateway may hold afterwards
 MOST_BYTES = 768 << 20  #: and at the height of an attack
 BACK_SECONDS = 20.0
-TRIES = 3  #: passes of an attack, at most
+TRIES = 8  #: passes of an attack, at most: other work of a slow machine only ever adds to a wait
 # : in how many of them the bystander's bound has to hold (README.md): a core that another program
 # takes proves nothing against the gateway
 HOLDS = int(os.environ.get("HOSTILE_HOLDS", "1"))
