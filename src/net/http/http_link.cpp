@@ -246,7 +246,7 @@ bool HttpLink::hand_on(std::string_view piece) {
     }
     if (under_way->sink->patience() < under_way->patience)
         under_way->waiter.wake();  // to wait anew, not as long
-    return true;
+    return exchange_ == under_way;  // or it has run on, and given up
 }
 
 /// Lets a sink that is full have what has been read, and reads no more for it until it asks.
