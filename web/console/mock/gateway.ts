@@ -3,6 +3,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Plugin } from "vite";
 
 import { approvals, remembered } from "./approvals";
+import { deviceRoutes } from "./devices";
+import { answerOf } from "./routes";
 import { callEvents, check, diagnosis, tools, wholeTool } from "./tools";
 
 const KEY = "mock-key";
@@ -97,6 +99,9 @@ const routes: Record<string, unknown> = {
   "DELETE /session": {},
 };
 
+/** What each page asks. */
+const PAGES = { ...deviceRoutes };
+
 /** Answers that come bit by bit: a call, and what happens at the gateway. */
 function stream(path: string, body: string, response: ServerResponse): boolean {
   const send = (event: string, data: object) =>
@@ -116,10 +121,10 @@ function known(method: string, path: string, query: string, body: string): unkno
   if (path === "/api/v1/admin/tools") return tools(new URLSearchParams(query));
   if (path === "/api/v1/admin/tools/check") return check(JSON.parse(body) as object);
   if (path === "/api/v1/admin/diagnose") return diagnosis;
+  const made = answerOf(PAGES, method, path, query, body);
+  if (made !== undefined) return made;
   const named = /^\/api\/v1\/admin\/tools\/(.+)$/.exec(path)?.[1];
-  return named === undefined
-    ? routes[`${method} ${path}`]
-    : wholeTool(decodeURIComponent(named));
+  return named === undefined ? routes[`${method} ${path}`] : wholeTool(decodeURIComponent(named));
 }
 
 async function answer(

@@ -31,6 +31,13 @@ export const ROUTES: readonly Route[] = [
   },
   { page: "tools", group: "look", key: "t", view: lazy(() => import("./pages/tools")) },
   { page: "calls", group: "look", key: "l", view: lazy(() => import("./pages/calls")) },
+  {
+    page: "devices",
+    group: "look",
+    key: "d",
+    bar: true,
+    view: lazy(() => import("./pages/devices")),
+  },
 ];
 
 export const routeOf = (page: string | null): Route | undefined =>

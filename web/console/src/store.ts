@@ -37,7 +37,10 @@ export interface CallRecord {
   readonly source?: string;
   readonly decision?: string;
   readonly rule?: string;
+  /** The line of the configuration file where the rule stands. */
+  readonly rule_line?: number;
   readonly trace_id?: string;
+  readonly span_id?: string;
   readonly args_bytes?: number;
   readonly result_bytes?: number;
   readonly approval?: { readonly state: string; readonly us: number; readonly by?: string };

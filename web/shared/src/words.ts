@@ -1,3 +1,5 @@
+import { now } from "./now";
+import { t } from "./strings/kit";
 import { locale } from "./t";
 import { cut } from "./visible";
 
@@ -25,6 +27,31 @@ export const clock = (time: string): string => {
   const at = new Date(time);
   return Number.isNaN(at.getTime()) ? time : at.toLocaleTimeString(locale());
 };
+
+/** The time, and the day where it is not today's. */
+export const moment = (time: string): string => {
+  const at = new Date(time);
+  if (Number.isNaN(at.getTime())) return time;
+  const today = new Date(now()).toDateString() === at.toDateString();
+  const day = { dateStyle: "medium", timeStyle: "short" } as const;
+  return today ? at.toLocaleTimeString(locale()) : at.toLocaleString(locale(), day);
+};
+
+/** 2 h ago, in 12 d: how far a time is from the gateway's. */
+export function distance(time: string): string {
+  const seconds = (Date.parse(time) - now()) / 1_000;
+  if (Number.isNaN(seconds)) return time;
+  return t(seconds > 0 ? "time.in" : "time.ago", { span: span(Math.abs(seconds)) });
+}
+
+/** 4.1 MB: a size for a glance. */
+export function bytes(size: number): string {
+  const units = ["B", "kB", "MB", "GB"];
+  let unit = 0;
+  for (; size >= 1_000 && unit < units.length - 1; ++unit) size /= 1_000;
+  const digits = { maximumFractionDigits: size < 10 && unit > 0 ? 1 : 0 };
+  return `${new Intl.NumberFormat(locale(), digits).format(size)} ${units[unit]}`;
+}
 
 const MOST_OF_A_NAME = 120;
 

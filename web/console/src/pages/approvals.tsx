@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useRef } from "preact/hooks";
 
 import { Button } from "@crab/web-shared/button";
 import { Card } from "@crab/web-shared/card";
@@ -6,10 +6,8 @@ import { type Answer, ConsentCard } from "@crab/web-shared/consent-card";
 import { EmptyState } from "@crab/web-shared/empty-state";
 import { Pill } from "@crab/web-shared/pill";
 import { SafeText } from "@crab/web-shared/safe-text";
-import { toast } from "@crab/web-shared/toast";
 import { clock } from "@crab/web-shared/words";
 
-import type { ApiError } from "../api";
 import {
   allowsRepeat,
   type Approval,
@@ -23,6 +21,7 @@ import {
   type Scope,
 } from "../approvals";
 import { useWatching } from "../approvals-watch";
+import { useDoing } from "../doing";
 import { Loaded, usePoll } from "../loaded";
 import { PageTitle, waiting } from "../page-title";
 import { api } from "../store";
@@ -45,25 +44,6 @@ const read = async (): Promise<Known> => {
   return { ...list, remembered };
 };
 
-/** Does something about a question once, says what became of it, and reads anew. A refusal says
- * what stands, such as who has decided before. */
-function useDoing(again: () => void): [boolean, (work: Promise<unknown>, done: string) => void] {
-  const [busy, setBusy] = useState(false);
-  const run = (work: Promise<unknown>, done: string) => {
-    setBusy(true);
-    work
-      .then(
-        () => toast({ text: done }),
-        (error: ApiError) => toast({ text: error.message }),
-      )
-      .finally(() => {
-        setBusy(false);
-        again();
-      });
-  };
-  return [busy, run];
-}
-
 const decide = (id: string, decision: Decision, scope: Scope): Promise<unknown> =>
   api.post(`${ROUTE}/${encodeURIComponent(id)}`, { decision, scope });
 
@@ -85,14 +65,10 @@ function moreAnswers(approval: Approval): Answer[] {
 function Waiting({ approval, again }: { readonly approval: Approval; readonly again: () => void }) {
   const [busy, run] = useDoing(again);
   const { id, tool, rule, source, session } = approval;
-  const because = [
-    rule,
-    source,
-    session && t("session", { name: session }),
-  ];
+  const because = [rule, source, session && t("session", { name: session })];
   const answered = (answer: string) => {
     const [decision, scope] = answer.split(" ") as [Decision, Scope];
-    run(decide(id, decision, scope), t(`done.${decision}`, { tool }));
+    void run(decide(id, decision, scope), t(`done.${decision}`, { tool }));
   };
   return (
     <ConsentCard
@@ -112,7 +88,13 @@ function Waiting({ approval, again }: { readonly approval: Approval; readonly ag
   );
 }
 
-function EndedRow({ approval, again }: { readonly approval: Approval; readonly again: () => void }) {
+function EndedRow({
+  approval,
+  again,
+}: {
+  readonly approval: Approval;
+  readonly again: () => void;
+}) {
   const [busy, run] = useDoing(again);
   const { id, tool, state, decided_by: by } = approval;
   return (
@@ -133,7 +115,7 @@ function EndedRow({ approval, again }: { readonly approval: Approval; readonly a
             small
             busy={busy}
             label={t("repeat.of", { tool })}
-            onPress={() => run(decide(id, "allow", "once"), t("done.repeat", { tool }))}
+            onPress={() => void run(decide(id, "allow", "once"), t("done.repeat", { tool }))}
           >
             {t("repeat")}
           </Button>
@@ -147,7 +129,10 @@ function RememberedRow({ one, again }: { readonly one: Remembered; readonly agai
   const [busy, run] = useDoing(again);
   const { id, tool, principal: who, source } = one;
   const forget = () =>
-    run(api.delete(`${ROUTE}/remembered/${encodeURIComponent(id)}`), t("done.forgotten", { tool }));
+    void run(
+      api.delete(`${ROUTE}/remembered/${encodeURIComponent(id)}`),
+      t("done.forgotten", { tool }),
+    );
   return (
     <tr>
       <td>

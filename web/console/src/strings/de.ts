@@ -2,6 +2,9 @@ import type { en } from "./en";
 
 export const de: Readonly<Record<keyof typeof en, string>> = {
   "count.tools": "ein Werkzeug | {n} Werkzeuge",
+  "diff.added": "neu:",
+  "diff.removed": "entfallen:",
+  "diff.same": "eine gleiche Zeile | {n} gleiche Zeilen",
   "filter.drop": "{term} weglassen",
   "group.look": "Ansehen",
   "group.now": "Jetzt",

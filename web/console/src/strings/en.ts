@@ -1,5 +1,8 @@
 export const en = {
   "count.tools": "one tool | {n} tools",
+  "diff.added": "added:",
+  "diff.removed": "removed:",
+  "diff.same": "one equal line | {n} equal lines",
   "filter.drop": "Drop {term}",
   "group.look": "Look",
   "group.now": "Now",

@@ -30,5 +30,7 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   "state.bad": "fehlgeschlagen",
   "state.good": "in Ordnung",
   "state.warn": "Achtung",
+  "time.ago": "vor {span}",
+  "time.in": "in {span}",
   undo: "Rückgängig",
 };

@@ -28,5 +28,7 @@ export const en = {
   "state.bad": "failed",
   "state.good": "fine",
   "state.warn": "attention",
+  "time.ago": "{span} ago",
+  "time.in": "in {span}",
   undo: "Undo",
 };
