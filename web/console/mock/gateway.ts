@@ -4,6 +4,7 @@ import type { Plugin } from "vite";
 
 import { approvals, remembered } from "./approvals";
 import { deviceRoutes } from "./devices";
+import { policyRoutes } from "./policy";
 import { answerOf } from "./routes";
 import { callEvents, check, diagnosis, tools, wholeTool } from "./tools";
 
@@ -100,7 +101,7 @@ const routes: Record<string, unknown> = {
 };
 
 /** What each page asks. */
-const PAGES = { ...deviceRoutes };
+const PAGES = { ...deviceRoutes, ...policyRoutes };
 
 /** Answers that come bit by bit: a call, and what happens at the gateway. */
 function stream(path: string, body: string, response: ServerResponse): boolean {

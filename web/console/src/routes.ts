@@ -38,6 +38,7 @@ export const ROUTES: readonly Route[] = [
     bar: true,
     view: lazy(() => import("./pages/devices")),
   },
+  { page: "policy", group: "rules", key: "p", view: lazy(() => import("./pages/policy")) },
 ];
 
 export const routeOf = (page: string | null): Route | undefined =>

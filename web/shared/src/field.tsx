@@ -53,24 +53,38 @@ interface TextProps extends FieldProps {
   readonly type?: "text" | "search" | "password" | "number" | "datetime-local";
   readonly placeholder?: string;
   readonly most?: number;
+  /** Values that are offered, none that has to be one of them. */
+  readonly suggestions?: readonly string[];
 }
 
-export function TextField({ value, onValue, type = "text", placeholder, most, ...rest }: TextProps) {
+export function TextField(props: TextProps) {
+  const { value, onValue, type = "text", placeholder, most, suggestions, ...rest } = props;
+  const list = useId();
   return (
     <Field
       {...rest}
       control={(ids) => (
-        <input
-          {...ids}
-          class="input"
-          type={type}
-          value={value}
-          maxLength={most}
-          placeholder={placeholder}
-          autocomplete="off"
-          spellcheck={false}
-          onInput={(event) => onValue(event.currentTarget.value)}
-        />
+        <>
+          <input
+            {...ids}
+            class="input"
+            type={type}
+            value={value}
+            maxLength={most}
+            placeholder={placeholder}
+            list={suggestions && list}
+            autocomplete="off"
+            spellcheck={false}
+            onInput={(event) => onValue(event.currentTarget.value)}
+          />
+          {suggestions && (
+            <datalist id={list}>
+              {suggestions.map((one) => (
+                <option key={one} value={one} />
+              ))}
+            </datalist>
+          )}
+        </>
       )}
     />
   );
