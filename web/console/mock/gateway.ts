@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Plugin } from "vite";
 
 import { approvals, remembered } from "./approvals";
+import { auditRoutes } from "./audit";
 import { deviceRoutes } from "./devices";
 import { policyRoutes } from "./policy";
 import { answerOf } from "./routes";
@@ -101,7 +102,7 @@ const routes: Record<string, unknown> = {
 };
 
 /** What each page asks. */
-const PAGES = { ...deviceRoutes, ...policyRoutes };
+const PAGES = { ...auditRoutes, ...deviceRoutes, ...policyRoutes };
 
 /** Answers that come bit by bit: a call, and what happens at the gateway. */
 function stream(path: string, body: string, response: ServerResponse): boolean {

@@ -39,6 +39,7 @@ export const ROUTES: readonly Route[] = [
     view: lazy(() => import("./pages/devices")),
   },
   { page: "policy", group: "rules", key: "p", view: lazy(() => import("./pages/policy")) },
+  { page: "audit", group: "rules", key: "u", view: lazy(() => import("./pages/audit")) },
 ];
 
 export const routeOf = (page: string | null): Route | undefined =>

@@ -28,7 +28,7 @@ export function Waterfall({ timeline }: { readonly timeline: Readonly<Record<str
               <td class="bar-cell">
                 <svg width="100%" height="12" aria-hidden="true">
                   <rect
-                    class={`bar by-${by}`}
+                    class={`by-${by}`}
                     x={`${Math.min((from / whole) * 100, 100 - width)}%`}
                     width={`${width}%`}
                     height="12"

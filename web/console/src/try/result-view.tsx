@@ -9,6 +9,7 @@ import { duration } from "@crab/web-shared/words";
 
 import type { ApiError } from "../api";
 import { Link } from "../link";
+import { save } from "../save";
 import { api } from "../store";
 import type { CallState } from "./call";
 import { JsonTree } from "./json-tree";
@@ -30,15 +31,8 @@ function ArtifactView({ artifact }: { readonly artifact: Artifact }) {
     });
   };
   const show = () => read().then((blob) => setPicture(URL.createObjectURL(blob)), setError);
-  const save = () =>
-    read().then((blob) => {
-      const address = URL.createObjectURL(blob);
-      const link = document.createElement("a");
-      link.href = address;
-      link.download = artifact.href.slice(artifact.href.lastIndexOf("/") + 1);
-      link.click();
-      URL.revokeObjectURL(address);
-    }, setError);
+  const name = artifact.href.slice(artifact.href.lastIndexOf("/") + 1);
+  const keep = () => read().then((blob) => save(blob, name), setError);
   return (
     <div class="stack">
       {picture && <img class="result-picture" src={picture} alt={t("result.picture")} />}
@@ -49,7 +43,7 @@ function ArtifactView({ artifact }: { readonly artifact: Artifact }) {
             {t("result.show")}
           </Button>
         )}
-        <Button small icon="download" onPress={() => void save()}>
+        <Button small icon="download" onPress={() => void keep()}>
           {t("result.artifact", { type: artifact.type, bytes: artifact.bytes })}
         </Button>
       </div>
@@ -75,7 +69,10 @@ function TableView({ columns, rows }: Rows) {
             <tr key={index}>
               {columns.map((column) => (
                 <td key={column}>
-                  <SafeText text={row[column] === undefined ? "" : String(row[column])} most={200} />
+                  <SafeText
+                    text={row[column] === undefined ? "" : String(row[column])}
+                    most={200}
+                  />
                 </td>
               ))}
             </tr>
