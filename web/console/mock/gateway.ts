@@ -5,6 +5,7 @@ import type { Plugin } from "vite";
 import { approvals, remembered } from "./approvals";
 import { auditRoutes } from "./audit";
 import { deviceRoutes } from "./devices";
+import { eventAt, lookRoutes } from "./look";
 import { policyRoutes } from "./policy";
 import { answerOf } from "./routes";
 import { callEvents, check, diagnosis, tools, wholeTool } from "./tools";
@@ -102,14 +103,26 @@ const routes: Record<string, unknown> = {
 };
 
 /** What each page asks. */
-const PAGES = { ...auditRoutes, ...deviceRoutes, ...policyRoutes };
+const PAGES = { ...auditRoutes, ...lookRoutes, ...deviceRoutes, ...policyRoutes };
 
 /** Answers that come bit by bit: a call, and what happens at the gateway. */
 function stream(path: string, body: string, response: ServerResponse): boolean {
   const send = (event: string, data: object) =>
     response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
-  if (path !== "/api/v1/tools/call") return false;
+  if (path !== "/api/v1/tools/call" && path !== "/api/v1/events") return false;
   response.setHeader("content-type", "text/event-stream");
+  if (path === "/api/v1/events") {
+    let index = 0;
+    const next = () => {
+      const { event, id, data } = eventAt(index++);
+      response.write(`id: ${id}\n`);
+      send(event, data);
+    };
+    next();
+    const timer = setInterval(next, 1_000);
+    response.on("close", () => clearInterval(timer));
+    return true;
+  }
   const { call_id } = JSON.parse(body) as { call_id: string };
   for (const [at, event, data] of callEvents(call_id))
     setTimeout(() => {
@@ -149,7 +162,8 @@ async function answer(
   const refused = signedIn
     ? { error: "the mock has no such route", code: "NOT_FOUND" }
     : { error: "sign in again", code: "UNAUTHENTICATED" };
-  response.end(JSON.stringify(response.statusCode === 200 ? found : refused));
+  if (Buffer.isBuffer(found)) response.end(found);
+  else response.end(JSON.stringify(response.statusCode === 200 ? found : refused));
 }
 
 /** What the gateway sends with the page; under `npx vite` Vite's own scripts would break it. */

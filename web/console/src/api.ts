@@ -83,6 +83,10 @@ export class Api {
     return this.request<T>("POST", `./api${path}`, body);
   }
 
+  put<T>(path: string, body: unknown): Promise<T> {
+    return this.request<T>("PUT", `./api${path}`, body);
+  }
+
   patch<T>(path: string, body: unknown): Promise<T> {
     return this.request<T>("PATCH", `./api${path}`, body);
   }

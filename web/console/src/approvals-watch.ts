@@ -1,7 +1,6 @@
 import { useEffect } from "preact/hooks";
 
-import { ApiError } from "./api";
-import { pauseAfter } from "./poll";
+import { follow } from "./follow";
 import { eventsOf } from "./sse";
 import { api, who } from "./store";
 
@@ -12,28 +11,6 @@ async function watch(onNews: () => void, signal: AbortSignal): Promise<void> {
   const { body } = await api.open(WATCH, { accept: "text/event-stream", signal });
   if (!body) return;
   for await (const _ of eventsOf(body)) onNews();
-}
-
-const pause = (ms: number, signal: AbortSignal) =>
-  new Promise<void>((done) => {
-    const timer = setTimeout(done, ms);
-    signal.addEventListener("abort", () => {
-      clearTimeout(timer);
-      done();
-    });
-  });
-
-async function keepWatching(onNews: () => void, signal: AbortSignal): Promise<void> {
-  for (let failures = 1; !signal.aborted; failures += 1) {
-    const before = Date.now();
-    try {
-      await watch(onNews, signal);
-    } catch (error) {
-      if (signal.aborted || (error instanceof ApiError && error.status === 401)) return;
-    }
-    if (Date.now() - before > pauseAfter(failures, 1)) failures = 0; // it was connected
-    await pause(pauseAfter(Math.max(1, failures), Math.random()), signal);
-  }
 }
 
 /**
@@ -48,7 +25,7 @@ export function useWatching(onNews: () => void): void {
     const turn = () => {
       end.abort();
       end = new AbortController();
-      if (!document.hidden) void keepWatching(onNews, end.signal);
+      if (!document.hidden) void follow({ connect: (stop) => watch(onNews, stop) }, end.signal);
     };
     turn();
     document.addEventListener("visibilitychange", turn);

@@ -68,7 +68,31 @@ function List() {
   );
 }
 
-/** The page's own looks and keys, and the button that opens them. */
+/** Theme, language and keys of this browser. */
+export function Looks() {
+  return (
+    <div class="stack">
+      <Choice
+        label={t("theme")}
+        value={theme.value}
+        options={THEMES.map((value) => ({ value, label: t(`theme.${value}`) }))}
+        onValue={(value) => (theme.value = value as Theme)}
+      />
+      <Choice
+        label={t("language")}
+        value={language.value}
+        options={LANGUAGES.map((value) => ({ value, label: t(`language.${value}`) }))}
+        onValue={(value) => (language.value = value === "de" ? "de" : "en")}
+      />
+      <Switch on={singleKeys.value} onChange={(on) => (singleKeys.value = on)}>
+        {t("keys.single")}
+      </Switch>
+      <List />
+    </div>
+  );
+}
+
+/** The button that opens the page's own looks and keys. */
 export function Preferences() {
   const [open, setOpen] = useState(false);
   useKeys(useCallback(() => setOpen(true), []));
@@ -77,24 +101,7 @@ export function Preferences() {
       <Button small kind="bare" icon="settings" label={t("looks")} onPress={() => setOpen(true)} />
       {open && (
         <Dialog title={t("looks")} onClose={() => setOpen(false)}>
-          <div class="stack">
-            <Choice
-              label={t("theme")}
-              value={theme.value}
-              options={THEMES.map((value) => ({ value, label: t(`theme.${value}`) }))}
-              onValue={(value) => (theme.value = value as Theme)}
-            />
-            <Choice
-              label={t("language")}
-              value={language.value}
-              options={LANGUAGES.map((value) => ({ value, label: t(`language.${value}`) }))}
-              onValue={(value) => (language.value = value === "de" ? "de" : "en")}
-            />
-            <Switch on={singleKeys.value} onChange={(on) => (singleKeys.value = on)}>
-              {t("keys.single")}
-            </Switch>
-            <List />
-          </div>
+          <Looks />
         </Dialog>
       )}
     </>

@@ -40,6 +40,13 @@ export const ROUTES: readonly Route[] = [
   },
   { page: "policy", group: "rules", key: "p", view: lazy(() => import("./pages/policy")) },
   { page: "audit", group: "rules", key: "u", view: lazy(() => import("./pages/audit")) },
+  { page: "sessions", group: "look", view: lazy(() => import("./pages/sessions")) },
+  { page: "peers", group: "rules", view: lazy(() => import("./pages/peers")) },
+  { page: "events", group: "rules", key: "e", view: lazy(() => import("./pages/events")) },
+  { page: "artifacts", group: "rules", view: lazy(() => import("./pages/artifacts")) },
+  { page: "mcp", group: "look", view: lazy(() => import("./pages/mcp")) },
+  { page: "health", group: "self", key: "h", view: lazy(() => import("./pages/health")) },
+  { page: "settings", group: "self", view: lazy(() => import("./pages/settings")) },
 ];
 
 export const routeOf = (page: string | null): Route | undefined =>

@@ -2,6 +2,8 @@
 export interface ServerEvent {
   readonly event: string;
   readonly data: string;
+  /** Where the stream goes on after it, if it says so. */
+  readonly id?: string;
 }
 
 const MOST_CHARACTERS = 8 * 1024 * 1024;
@@ -13,6 +15,7 @@ const MOST_CHARACTERS = 8 * 1024 * 1024;
 export class ServerEvents {
   private rest = "";
   private event = "";
+  private id: string | undefined;
   private data: string[] = [];
   private size = 0;
 
@@ -30,9 +33,11 @@ export class ServerEvents {
 
   private line(line: string): ServerEvent | undefined {
     if (line === "") {
-      const whole = { event: this.event || "message", data: this.data.join("\n") };
+      const id = this.id === undefined ? {} : { id: this.id };
+      const whole = { event: this.event || "message", data: this.data.join("\n"), ...id };
       const any = this.data.length > 0;
       this.event = "";
+      this.id = undefined;
       this.data = [];
       this.size = 0;
       return any ? whole : undefined;
@@ -41,6 +46,7 @@ export class ServerEvents {
     const field = colon < 0 ? line : line.slice(0, colon);
     const value = colon < 0 ? "" : line.slice(colon + (line[colon + 1] === " " ? 2 : 1));
     if (field === "event") this.event = value;
+    if (field === "id") this.id = value;
     if (field === "data") {
       this.data.push(value);
       this.size += value.length;

@@ -19,6 +19,7 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   "page.devices": "Geräte",
   "page.events": "Ereignisse",
   "page.health": "Zustand",
+  "page.mcp": "MCP-Server",
   "page.overview": "Überblick",
   "page.peers": "Partner",
   "page.performance": "Leistung",

@@ -17,6 +17,7 @@ export const en = {
   "page.devices": "Devices",
   "page.events": "Events",
   "page.health": "Health",
+  "page.mcp": "MCP servers",
   "page.overview": "Overview",
   "page.peers": "Peers",
   "page.performance": "Performance",

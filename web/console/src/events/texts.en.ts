@@ -1,0 +1,18 @@
+export const en = {
+  cursor: "From",
+  "cursor.earliest": "the oldest that is kept",
+  "cursor.now": "now on",
+  go: "Go on",
+  gone: "one older event is no more in this page | {n} older events are no more in this page",
+  "gone.410": "The events after that cursor were already removed. Start over from the oldest.",
+  none: "No event yet",
+  "none.why": "Events come from cron jobs, agents, calls and peers. They stand here as they come.",
+  pause: "Pause",
+  paused: "paused, {n} wait",
+  "state.connecting": "connecting",
+  "state.live": "live",
+  "state.lost": "not connected, trying again",
+  "state.refused": "refused",
+  types: "Types",
+  "types.hint": "A list with commas, such as cron.*,agent.*",
+};

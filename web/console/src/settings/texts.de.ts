@@ -1,0 +1,25 @@
+import type { en } from "./texts.en";
+
+export const de: Readonly<Record<keyof typeof en, string>> = {
+  changes: "Was ein Neuladen ändern würde",
+  "changes.none": "Ein Neuladen würde nichts ändern.",
+  "changes.refused": "Ein Neuladen würde abgelehnt, bis dies behoben ist.",
+  check: "Datei prüfen",
+  checked: "Die Datei ist in Ordnung.",
+  "default.is": "Vorgabe: {value}",
+  file: "Konfigurationsdatei",
+  filter: "Einstellungen suchen",
+  line: "Zeile {line}",
+  loaded: "gelesen {when}",
+  looks: "Dieser Browser",
+  only: "Einstellungen ändert man in der Datei, von Hand; ihre Kommentare bleiben die Ihren.",
+  "only.changed": "Nur, was von der Vorgabe abweicht",
+  problems: "ein Problem | {n} Probleme",
+  reload: "Neu laden",
+  reloaded: "Die Konfiguration wurde neu gelesen",
+  "reload.sure": "Die Konfiguration neu lesen?",
+  "reload.what": "Alles davon gilt dann, oder nichts. Laufende Aufrufe gehen weiter.",
+  restart: "braucht einen Neustart",
+  "secret.set": "gesetzt, nicht gezeigt",
+  shown: "eine Einstellung | {n} Einstellungen",
+};
