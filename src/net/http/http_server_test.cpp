@@ -810,6 +810,34 @@ TEST_F(HttpServerTest, BodiesAreHeldOnTheCallersAccount) {
     server->run_until([&] { return service.budget->held() == 0; });
 }
 
+TEST_F(HttpServerTest, WhatIsNotTakenOfAnswersIsBoundedForEachPrincipal) {
+    constexpr std::size_t kBulk = 32 * 1024 * 1024;
+    HttpServerOptions options;
+    options.count = std::make_shared<ConnectionCount>(
+        ConnectionCount::OutputLimits{.of_owner = kBulk * 3 / 2, .of_newcomers = kBulk / 2});
+    const auto ann = options.count->of("ann");
+    const auto newcomers = options.count->output_of_newcomers();
+    use(std::move(options));
+    {
+        RawClient first(server->endpoint(), 4096), second(server->endpoint(), 4096);
+        first.send(as("ann", "/bulk"));
+        server->run_until([&] { return ann->output.held() > kBulk / 2; });
+        second.send(as("ann", "/bulk"));
+        EXPECT_LT(second.read_to_end().size(), kBulk) << "the first has to be taken before";
+        RawClient other(server->endpoint()), stranger(server->endpoint(), 4096);
+        other.send(as("bob", "/bulk"));
+        EXPECT_GT(other.read_response().size(), kBulk) << "nobody else pays for it";
+        stranger.send("GET /bulk HTTP/1.1\r\nHost: h\r\n\r\n");
+        EXPECT_LT(stranger.read_to_end().size(), kBulk);
+        EXPECT_GT(first.read_response().size(), kBulk);
+        server->run_until([&] { return ann->output.held() == 0; });
+        first.send(as("ann", "/bulk"));
+        server->run_until([&] { return ann->output.held() > kBulk / 2; });
+    }
+    server->run_until([&] { return ann->output.held() == 0; });
+    EXPECT_EQ(newcomers->held(), 0u);
+}
+
 TEST_F(HttpServerTest, AStreamWaitsForASlowReaderAndStaysBounded) {
     RawClient client(server->endpoint(), 4096);
     client.send("GET /flood HTTP/1.1\r\nHost: h\r\n\r\n");

@@ -184,6 +184,7 @@ struct Http2Callbacks {
         } else if (stream.framed_ > 256 * 1024) {
             stream.out_.erase(0, std::exchange(stream.framed_, 0));
         }
+        stream.untaken_.shrink_to(stream.out_.size());
         if (stream.changed_.waiting()) self(user).note_ready(stream);
         return 0;
     }

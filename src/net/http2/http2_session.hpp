@@ -59,6 +59,10 @@ public:
     void hold(std::shared_ptr<ConnectionSlots::Slot> slot) { slot_ = std::move(slot); }
     /// Marks the connection's owner as authenticated; false: too many of theirs are at work.
     bool prove_caller(std::string_view principal) { return !slot_ || slot_->prove(principal); }
+    /// What a server's caller is sent and does not take is charged to it; null: not limited.
+    std::shared_ptr<ByteBudget> output_budget() const {
+        return slot_ ? slot_->output_budget() : nullptr;
+    }
     /// A client's request; null when the connection is gone or takes no more. With `Last::kNo` its
     /// body follows.
     std::shared_ptr<Http2Stream> open(std::span<const HttpHeader> fields, Http2Stream::Last last);

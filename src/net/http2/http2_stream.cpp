@@ -81,8 +81,16 @@ void Http2Stream::flush() {
         framed_ = 0;
         return;
     }
+    if (!hold_output()) return reset(Http2Error::kEnhanceYourCalm);
     if (std::exchange(deferred_, false)) nghttp2_session_resume_data(session_->session_, id_);
     session_->want_write();
+}
+
+/// False: its caller has to take what waits first.
+bool Http2Stream::hold_output() {
+    if (out_.size() <= Connection::kFreeOutput) return true;
+    if (!untaken_.has_budget()) untaken_ = HeldBytes(session_->output_budget());
+    return untaken_.grow_to(out_.size());
 }
 
 Task<WaitEnd> Http2Stream::drained(std::size_t most, Deadline deadline) {

@@ -100,7 +100,8 @@ public:
     /// The head of an answer, once (requests: Http2Session::open()). `Last::kYes`: nothing follows.
     enum class Last : std::uint8_t { kNo, kYes };
     void send_head(std::span<const HttpHeader> fields, Last last);
-    /// Body to be sent: append, then flush(). It goes as fast as the other side's windows let it.
+    /// Body to be sent: append, then flush(). It goes as fast as the other side's windows let it;
+    /// what waits is charged to the caller, and the stream reset when that is too much.
     std::string& out() { return out_; }
     void flush();
     /// Bytes that were appended and not framed yet.
@@ -124,6 +125,7 @@ private:
     friend class Http2Session;
     friend struct Http2Callbacks;
     void wake();
+    bool hold_output();
 
     Http2Session* session_;  // null once it is closed
     EventLoop& loop_;
@@ -138,6 +140,7 @@ private:
     std::size_t unreleased_ = 0;  // received, and not given back to the other side's window
     std::string out_;  // [framed_, size)
     std::size_t framed_ = 0;
+    HeldBytes untaken_;  // of out_
     std::vector<std::pair<std::string, std::string>> out_trailers_;
     Waiter changed_;
     CancelSignal cancel_;

@@ -23,7 +23,7 @@ std::array<HttpHeader, 4> post(std::string_view path) {
 }
 
 /// `/echo` gives the body back, `/wait` waits until it is cancelled, `/deaf` reads nothing and
-/// waits. The field `caller` is believed.
+/// waits, `/bulk` answers with 4 MiB. The field `caller` is believed.
 class TestService final : public Http2Service {
 public:
     Task<void> serve(std::shared_ptr<Http2Stream> stream) override {
@@ -49,12 +49,20 @@ public:
             stream->end(kTrailer);
             co_return;
         }
+        if (stream->fields().find(":path") == "/bulk") {
+            stream->send_head(kOk, Http2Stream::Last::kNo);
+            stream->out().assign(kBulk, 'b');
+            stream->flush();
+            ++bulk;
+            co_return stream->end();
+        }
         ++waiting;
         Waiter forever(stream->loop().timers());
         const WaitEnd end = co_await forever.wait(kNoDeadline);
         if (end == WaitEnd::kCancelled) ++cancelled;
     }
-    std::atomic<int> waiting = 0, cancelled = 0;
+    static constexpr std::size_t kBulk = 4 * 1024 * 1024;
+    std::atomic<int> waiting = 0, cancelled = 0, bulk = 0;
 };
 
 struct Answer {
@@ -194,6 +202,31 @@ TEST_F(Http2Test, WhatAConnectionMakesUsHoldIsBounded) {
     until([&] { return third->queued_bytes() == 0; });
     EXPECT_EQ(ask("/echo", "small").get().body, "small");
     EXPECT_FALSE(thread.run([&] { return third->gone(); }));
+}
+
+TEST_F(Http2Test, WhatIsNotTakenOfAnswersIsBoundedForEachPrincipal) {
+    Http2ServerOptions options;
+    options.count = std::make_shared<ConnectionCount>(
+        ConnectionCount::OutputLimits{.of_owner = TestService::kBulk * 3 / 2});
+    const auto ann = options.count->of("ann");
+    start(options);
+    connect();
+    const auto head = post("/bulk");
+    std::vector<HttpHeader> fields(head.begin(), head.end());
+    fields.push_back({"caller", "ann"});
+    std::shared_ptr<Http2Stream> first, second;
+    thread.run([&] { first = client->open(fields, Http2Stream::Last::kYes); });
+    until([&] { return service.bulk == 1; });
+    thread.run([&] { second = client->open(fields, Http2Stream::Last::kYes); });
+    until([&] { return second->gone(); });
+    EXPECT_EQ(second->reset_code(), Http2Error::kEnhanceYourCalm);
+    EXPECT_FALSE(thread.run([&] { return first->gone(); }));
+    EXPECT_GT(ann->output.held(), TestService::kBulk / 2);
+    const auto anns = client;
+    connect();
+    EXPECT_EQ(ask("/bulk", "", {{"caller", "bob"}}).get().body.size(), TestService::kBulk);
+    thread.run([&] { anns->connection()->close_now(CloseReason::kLocal); });
+    until([&] { return ann->output.held() == 0; });
 }
 
 TEST_F(Http2Test, AnAccountPaysInStepsAndGetsAllBack) {

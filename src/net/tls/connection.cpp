@@ -110,6 +110,18 @@ bool Connection::make_room() {
     return false;
 }
 
+void Connection::charge_output(std::shared_ptr<ByteBudget> budget) {
+    untaken_ = HeldBytes(std::move(budget));
+    if (write_blocked_) mark_dirty();
+}
+
+/// False: the budget is exhausted.
+bool Connection::hold_output() {
+    const std::size_t held = out_.size() > kFreeOutput ? out_.size() : 0;
+    untaken_.shrink_to(held);
+    return untaken_.grow_to(held);
+}
+
 bool Connection::backed_up() {
     if (queued_bytes() > limits_.low_water()) backed_up_ = true;
     return backed_up_;
@@ -293,6 +305,7 @@ void Connection::on_iteration_end() {
     }
     if (!write_blocked_) write_some();
     if (state_ != State::kOpen) return;
+    if (write_blocked_ && !hold_output()) overflowed_ = true;
     if (overflowed_ && !slow_) return slow_reader();
     if (backed_up_ && queued_bytes() <= limits_.low_water()) {
         backed_up_ = false;
@@ -326,6 +339,7 @@ void Connection::write_some() {
     sent_ = 0;
     out_.clear();
     loop_.give_buffer(std::move(out_));
+    untaken_.shrink_to(0);
     if (armed() && !slow_) disarm();
     handler_->on_drained(*this);
 }
@@ -406,6 +420,7 @@ void Connection::close_now(CloseReason reason) {
     }
     sent_ = 0;
     std::string().swap(out_);
+    untaken_ = HeldBytes();
     if (!offering_) std::string().swap(kept_);
     const std::shared_ptr<ConnectionHandler> handler = handler_;
     loop_.destroy_later(std::exchange(self_, nullptr));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/byte_budget.hpp"
 #include "base/task/timer_wheel.hpp"
 #include "net/loop/event_loop.hpp"
 #include "net/loop/peer_address.hpp"
@@ -120,6 +121,10 @@ public:
     bool backed_up();
     /// backed_up() has stopped reading.
     bool waits_for_output() const { return backed_up_; }
+    /// What it holds for output that the kernel does not take, beyond kFreeOutput, comes from
+    /// `budget` from now on; where that is exhausted the other side is a slow reader. Null: free.
+    void charge_output(std::shared_ptr<ByteBudget> budget);
+    static constexpr std::size_t kFreeOutput = 16 * 1024;
     /// Bytes that the kernel has taken since the connection was made.
     std::uint64_t bytes_written() const { return written_; }
 
@@ -171,6 +176,7 @@ private:
     void offer_kept();
     Transfer::Outcome push();
     void write_some();
+    bool hold_output();
     void broken_write();
     void wait_for_write();
     void begin_linger();
@@ -186,6 +192,7 @@ private:
     std::string out_;  // [sent_, size) still to be written
     std::size_t sent_ = 0;
     std::uint64_t written_ = 0;
+    HeldBytes untaken_;  // of output
     SteadyTime progress_{};  // when the kernel last took bytes after it had refused some
     std::string failure_;  // of connect or TLS
     std::unique_ptr<TlsStream> tls_;

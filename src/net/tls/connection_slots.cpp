@@ -12,12 +12,17 @@ constexpr auto kRelaxed = std::memory_order_relaxed;
 
 }  // namespace
 
+ConnectionCount::ConnectionCount(OutputLimits limits)
+    : limits_(limits),
+      output_(std::make_shared<ByteBudget>(limits.all)),
+      newcomers_(std::make_shared<ByteBudget>(limits.of_newcomers, output_)) {}
+
 std::shared_ptr<ConnectionCount::OfOwner> ConnectionCount::of(std::string_view owner) {
     const std::scoped_lock lock(mutex_);
     std::weak_ptr<OfOwner>& known = owners_[std::string(owner)];
     std::shared_ptr<OfOwner> numbers = known.lock();
     if (numbers) return numbers;
-    known = numbers = std::make_shared<OfOwner>();
+    known = numbers = std::make_shared<OfOwner>(limits_.of_owner, output_);
     if (owners_.size() >= sweep_at_) {
         std::erase_if(owners_, [](const auto& each) { return each.second.expired(); });
         sweep_at_ = std::max(sweep_at_, 2 * owners_.size());
@@ -70,6 +75,7 @@ ConnectionSlots::Owner* ConnectionSlots::find_largest_with_idle(std::string_view
 void ConnectionSlots::attach(const std::shared_ptr<Slot>& slot,
                              const std::shared_ptr<Connection>& connection) {
     slot->connection_ = connection;
+    connection->charge_output(slot->output_budget());
     if (slot->proven() || connection->fd() < 0) return;
     slot->address_ = connection->peer().network();
     if (of_address_[slot->address_] >= quarter_) {
@@ -121,6 +127,8 @@ void ConnectionSlots::own(Slot& slot, std::string_view name) {
         if (!slot.idle_) owner.count->at_work.fetch_add(1, kRelaxed);
     }
     slot.too_many_ = !slot.idle_ && has_too_many(owner);
+    if (const auto connection = slot.connection_.lock())
+        connection->charge_output(slot.output_budget());
 }
 
 void ConnectionSlots::disown(Slot& slot) {
@@ -164,6 +172,12 @@ ConnectionSlots::Slot::~Slot() {
     slots_.slots_.erase(this);
     slots_.count_->all.fetch_sub(1, kRelaxed);
     slots_.on_left_();
+}
+
+std::shared_ptr<ByteBudget> ConnectionSlots::Slot::output_budget() const {
+    if (owner_ == nullptr) return slots_.count_->output_of_newcomers();
+    if (!owner_->count) return nullptr;
+    return {owner_->count, &owner_->count->output};
 }
 
 bool ConnectionSlots::Slot::prove(std::string_view owner) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/byte_budget.hpp"
 #include "net/tls/connection.hpp"
 
 #include <atomic>
@@ -24,14 +25,29 @@ class ConnectionCount {
 public:
     using Number = std::atomic<std::size_t>;
     struct OfOwner {
+        OfOwner(std::size_t most_output, std::shared_ptr<ByteBudget> of_all)
+            : output(most_output, std::move(of_all)) {}
         Number all = 0;
         Number at_work = 0;  ///< on which something is served
+        ByteBudget output;  ///< that is queued and not taken
     };
+    /// Limits on output that is queued and not taken, in bytes.
+    struct OutputLimits {
+        std::size_t of_owner = std::size_t{256} << 20;
+        std::size_t of_newcomers = std::size_t{64} << 20;  ///< of all together
+        std::size_t all = std::size_t{1} << 30;
+    };
+    ConnectionCount() : ConnectionCount(OutputLimits{}) {}
+    explicit ConnectionCount(OutputLimits limits);
+
     Number all = 0;
     /// The numbers of `owner`; the same for all who hold them.
     std::shared_ptr<OfOwner> of(std::string_view owner);
+    const std::shared_ptr<ByteBudget>& output_of_newcomers() const { return newcomers_; }
 
 private:
+    const OutputLimits limits_;
+    const std::shared_ptr<ByteBudget> output_, newcomers_;
     std::mutex mutex_;
     std::unordered_map<std::string, std::weak_ptr<OfOwner>> owners_;
     std::size_t sweep_at_ = 64;
@@ -114,6 +130,8 @@ public:
     /// The number of slots taken before this one.
     std::size_t before() const { return before_; }
     bool proven() const { return owner_ != nullptr; }
+    /// For what its connection is sent and does not take; null: nobody's, which is not limited.
+    std::shared_ptr<ByteBudget> output_budget() const;
     /// Its connection is no newcomer from here on and counts as that of `owner`, who was proven
     /// last; an empty one is nobody, and has no limit. False: with it the owner has too many at
     /// work; serve nothing.

@@ -69,7 +69,6 @@ WebSocketSession::WebSocketSession(const WebSocketOptions& options,
       handler_(std::move(handler)),
       options_(options),
       partial_(options.budget) {
-    options_.budget.reset();
 }
 
 WebSocketSession::~WebSocketSession() = default;
@@ -79,6 +78,7 @@ void WebSocketSession::attach(Connection& connection) {
     connection_ = &connection;
     peer_ = connection.peer();
     state_ = State::kOpen;
+    if (options_.budget) connection.charge_output(std::exchange(options_.budget, nullptr));
     last_heard_ = loop_->now();
     watch_liveness(last_heard_);
     handler_->on_open(*this);

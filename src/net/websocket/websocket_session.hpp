@@ -53,7 +53,7 @@ public:
 struct WebSocketOptions {
     WebSocketDecoder::Role role = WebSocketDecoder::Role::kServer;
     std::size_t max_message_bytes = 8 * 1024 * 1024;
-    /// The budget for incomplete messages; null: not limited
+    /// For incomplete messages, and for what the other side does not take; null: not limited
     std::shared_ptr<ByteBudget> budget;
     Milliseconds ping_after{20'000};  ///< of silence; zero: never
     /// Then, after one more `ping_after`, the link is dropped with 4408
