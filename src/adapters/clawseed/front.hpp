@@ -70,6 +70,7 @@ private:
     struct OwnSession {
         std::shared_ptr<Chat> chat;  ///< null: not live
         core::ChatSession session;
+        std::shared_ptr<void> place;  ///< among its owner's requests
     };
 
     void add_open_routes(net::Routes<core::PrincipalRef>& routes);

@@ -158,7 +158,7 @@ void Front::add_session_routes(Routes& routes) {
          .summary = "The caller's chat sessions",
          .head = true,
          .answers = {{200, "chat_session_list"}},
-         .refusals = {503}},
+         .refusals = {429, 503}},
         [this](const Request& request) {
             return list_sessions(request.exchange, request.principal, false);
         });
@@ -174,25 +174,25 @@ void Front::add_session_routes(Routes& routes) {
          .summary = "Rename a chat session",
          .request = "chat_session_rename",
          .answers = {{200, "chat_session_renamed"}},
-         .refusals = {400, 404, 503}},
+         .refusals = {400, 404, 429, 503}},
         [this](const Request& request) { return rename_session(request); });
     add({.method = Method::kDelete,
          .path = "/api/sessions/{session_id}",
          .summary = "Delete a chat session",
          .answers = {{200, "chat_session_deleted"}},
-         .refusals = {404, 503}},
+         .refusals = {404, 429, 503}},
         [this](const Request& request) { return delete_session(request); });
     add({.path = "/api/sessions/{session_id}/messages",
          .summary = "What was said in a chat session",
          .head = true,
          .answers = {{200, "chat_messages"}},
-         .refusals = {404, 503}},
+         .refusals = {404, 429, 503}},
         [this](const Request& request) { return session_messages(request); });
     add({.path = "/api/sessions/{session_id}/state",
          .summary = "Whether a turn runs in a chat session",
          .head = true,
          .answers = {{200, "chat_session_state"}},
-         .refusals = {404, 503}},
+         .refusals = {404, 429, 503}},
         [this](const Request& request) { return session_state(request); });
     add({.method = Method::kPost,
          .path = "/api/sessions/{session_id}/abort",
@@ -219,7 +219,7 @@ void Front::add_picture_routes(Routes& routes) {
          .summary = "Such a picture",
          .head = true,
          .answers = {{200, {}, "image/*"}},
-         .refusals = {404, 503}},
+         .refusals = {404, 429, 503}},
         for_users(Users::kApps, [this](const Request& request) { return send_picture(request); }));
 }
 

@@ -15,6 +15,7 @@
 #include "core/chat/turn_log.hpp"
 #include "core/pipeline/away_calls.hpp"
 #include "core/pipeline/pipeline.hpp"
+#include "core/policy/principal_limits.hpp"
 #include "core/registry/registry.hpp"
 #include "net/loop/event_loop.hpp"
 
@@ -112,6 +113,8 @@ public:
     ~Hub();
 
     const Services& services() const { return services_; }
+    /// Requests about chat sessions that run: what they read and write has one thread for all.
+    core::PrincipalLimits& requests() { return requests_; }
     std::shared_ptr<const Options> options() const { return options_.get(); }
     /// Called by a reload; applies to new connections, and to new registrations on old ones.
     void set_options(std::shared_ptr<const Options> options) { options_.set(std::move(options)); }
@@ -201,6 +204,7 @@ private:
     Services services_;
     Published<Options> options_;
     RunnerOf runner_of_;
+    core::PrincipalLimits requests_{16};
     Uploads uploads_;
     mutable OrderedMutex<LockRank::kHub> mutex_;
     std::uint64_t next_connection_ = 1;

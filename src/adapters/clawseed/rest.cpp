@@ -339,6 +339,8 @@ Task<void> Front::list_sessions(net::HttpExchange& exchange, core::PrincipalRef 
                                 bool running_only) {
     std::vector<core::ChatSession> sessions;
     if (!running_only) {
+        const std::shared_ptr<void> place = services_.hub.requests().take(principal->id);
+        if (!place) co_return respond_too_many(exchange);
         auto work = [&chats = services_.hub.services().chats, owner = principal->id] {
             return chats.list(owner);
         };

@@ -55,7 +55,13 @@ Task<std::optional<Front::OwnSession>> Front::own_session(const Request& request
         net::respond_unknown_path(exchange);
         co_return std::nullopt;
     }
-    OwnSession own{.chat = services_.hub.find_chat(*request.principal, id), .session = {}};
+    OwnSession own{.chat = services_.hub.find_chat(*request.principal, id),
+                   .session = {},
+                   .place = services_.hub.requests().take(request.principal->id)};
+    if (!own.place) {
+        respond_too_many(exchange);
+        co_return std::nullopt;
+    }
     auto find = [&store = services_.hub.services().chats, session_id = ChatSessionId(id)] {
         return store.find(session_id);
     };

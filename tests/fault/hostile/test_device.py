@@ -8,8 +8,11 @@ from typing import Any
 
 from hostile_case import HostileCase
 from support.device import Device, tool
-from support.http import request_bytes
+from support.http import HttpConnection, request_bytes
+from support.stream import Stream
+from support.wait import Stopwatch
 from support.websocket import CONTINUATION, PING, TEXT, Frame
+from test_phone_attachments import png
 
 MIB = 1 << 20
 PATTERN = r"^[\p{L}]{1,200}[\p{N}]{1,200}$"
@@ -38,6 +41,35 @@ class DeviceTest(HostileCase):
         while json.loads(device.socket.receive_text(10))["type"] != "registered_tools":
             pass
         device.drop()
+
+    def test_pictures_that_are_fetched_and_not_taken(self) -> None:
+        session = self.link().session_id
+        head = {"Authorization": f"Bearer {self.token}", "Content-Type": "image/png"}
+        target = f"/api/sessions/{session}/attachments"
+        with HttpConnection(self.gateway.public, 20.0) as connection:
+            stored = connection.request("POST", target, head, png() + bytes(5 * MIB - 1000))
+        self.assertEqual(stored.status, 201, stored.body)
+        ask = request_bytes("GET", f"{target}/{stored.json()['id']}", head)
+
+        def fetch() -> None:
+            stream = Stream(self.gateway.public, 5.0, receive_buffer=4096)
+            self.hold(stream, most=1024).send(ask)
+
+        other = {"Authorization": f"Bearer {self.new_token('patient')}"}
+        waits: list[float] = []
+
+        def look() -> None:  # at what the same thread reads
+            watch = Stopwatch()
+            with HttpConnection(self.gateway.public, 30.0) as connection:
+                status = connection.request("GET", "/api/sessions", other).status
+            self.assertEqual(status, 200)
+            waits.append(watch.seconds)
+
+        before = self.gateway.resident_bytes()
+        self.attack(*[fetch] * 8, look, workers=1)
+        self.assertLess(max(waits), 2.0, "another's request waited")
+        if before:
+            self.assertLess(self.gateway.growth_since(before), 256 * MIB)
 
     def test_schemas_that_are_expensive_to_compile(self) -> None:
         patterns = {
