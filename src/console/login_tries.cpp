@@ -1,6 +1,6 @@
 #include "console/login_tries.hpp"
 
-#include <iterator>
+#include <utility>
 
 namespace crab::console {
 namespace {
@@ -19,25 +19,22 @@ std::unexpected<Error> wait(Milliseconds time) {
 
 Result<void> LoginTries::count(std::string_view address) {
     const SteadyTime now = clock_.steady_now();
-    drop_old(now);
-    auto known = tries_.find(std::string(address));
-    if (known == tries_.end()) {
-        if (tries_.size() >= options_.max_addresses) return wait(kWindow);
-        known = tries_.try_emplace(std::string(address)).first;
-    }
-    std::deque<SteadyTime>& tries = known->second;
+    while (!order_.empty() && tries_.at(order_.front()).front() + kWindow <= now) forget_oldest();
+    if (order_.size() >= options_.remembered) forget_oldest();
+    std::string key(address);
+    std::deque<SteadyTime>& tries = tries_[key];
     if (tries.size() >= options_.per_minute)
         return wait(std::chrono::ceil<Milliseconds>(tries.front() + kWindow - now));
     tries.push_back(now);
+    order_.push_back(std::move(key));
     return {};
 }
 
-void LoginTries::drop_old(SteadyTime now) {
-    for (auto entry = tries_.begin(); entry != tries_.end();) {
-        std::deque<SteadyTime>& tries = entry->second;
-        while (!tries.empty() && tries.front() + kWindow <= now) tries.pop_front();
-        entry = tries.empty() ? tries_.erase(entry) : std::next(entry);
-    }
+void LoginTries::forget_oldest() {
+    const auto oldest = tries_.find(order_.front());
+    oldest->second.pop_front();
+    if (oldest->second.empty()) tries_.erase(oldest);
+    order_.pop_front();
 }
 
 }  // namespace crab::console

@@ -10,12 +10,13 @@
 
 namespace crab::console {
 
-/// Limits how often one address may try to sign in, with success or without. Not thread-safe.
+/// Limits how often one address may try to sign in, with success or without. A flood from many
+/// addresses makes it forget its oldest tries, and keeps nobody out. Not thread-safe.
 class LoginTries {
 public:
     struct Options {
         std::size_t per_minute = 10;
-        std::size_t max_addresses = 4096;  ///< remembered; beyond it new ones wait
+        std::size_t remembered = 4096;  ///< tries, of all addresses
     };
     LoginTries(const Clock& clock, Options options) : clock_(clock), options_(options) {}
     explicit LoginTries(const Clock& clock) : LoginTries(clock, Options{}) {}
@@ -24,11 +25,12 @@ public:
     Result<void> count(std::string_view address);
 
 private:
-    void drop_old(SteadyTime now);
+    void forget_oldest();
 
     const Clock& clock_;
     const Options options_;
     std::unordered_map<std::string, std::deque<SteadyTime>> tries_;
+    std::deque<std::string> order_;  ///< the address of each of them, the oldest first
 };
 
 }  // namespace crab::console
