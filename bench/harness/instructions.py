@@ -4,7 +4,7 @@ CPU time on a shared machine varies by a fifth from minute to minute; what a cal
 less. Each program serves the same load twice, once for longer; the difference of what was counted,
 over the difference of the calls, is what one call takes. What a start executes varies, hence the
 long run; so does how many calls an event loop finds ready at once, hence an idle machine here too.
-Valgrind runs one thread at a time and slowly: latencies mean nothing.
+Valgrind runs one thread at a time and slowly: latencies mean nothing. `/mcp` (2026-07-28) is counted beside `POST /v1/tools/call`.
 """
 
 import os
@@ -14,6 +14,7 @@ import subprocess
 from pathlib import Path
 
 from . import load, processes
+from .mcp_client import MODERN
 from .servers import Gateway
 
 
@@ -28,7 +29,7 @@ def run(build, options, report, say):
     short, long = (1, 5) if options.quick else (3, 40)
     found = {}
     for in_flight in options.in_flight:
-        for transport in Gateway.transports:
+        for transport in (*Gateway.transports, "mcp"):
             for name, program in programs.items():
                 say(f"{name}, {transport}, {in_flight} in flight")
                 few, many = (
@@ -45,6 +46,9 @@ def run(build, options, report, say):
                     thousand_instructions=per_call / 1000,
                 )
     for name, transport, in_flight in found:
+        if transport == "mcp":
+            ratio = found[name, "mcp", in_flight] / found[name, "tcp", in_flight]
+            report.goal(f"{name}, /mcp over /v1/tools/call at {in_flight}", ratio, 1.25)
         if name == "against":
             ratio = found["this", transport, in_flight] / found[name, transport, in_flight]
             report.goal(f"{transport} at {in_flight}, this over the other", ratio, 1.0)
@@ -79,7 +83,10 @@ class CountedGateway(Gateway):
 def counted(build, program, valgrind, client, transport, in_flight, seconds):
     """What the gateway executed in all, and how many calls it answered."""
     with CountedGateway(build, stripped(build, program), valgrind) as gateway:
-        words, _ = gateway.load_options(transport, -(-in_flight // 64))
+        socket = "tcp" if transport == "mcp" else transport
+        words, _ = gateway.load_options(socket, -(-in_flight // 64))
+        if transport == "mcp":
+            words = [*words[2:], "--target", "mcp", "--version", MODERN]
         timing = ["--in-flight", in_flight, "--warm-up", 0, "--seconds", seconds]
         answered = load.run(client, None, "calls", *words, *timing)["answered"]
         return gateway.end(), answered
