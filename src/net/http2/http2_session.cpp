@@ -181,8 +181,9 @@ struct Http2Callbacks {
         if (stream.framed_ == stream.out_.size()) {
             stream.out_.clear();
             stream.framed_ = 0;
-        } else if (stream.framed_ > 256 * 1024) {
-            stream.out_.erase(0, std::exchange(stream.framed_, 0));
+        } else if (stream.framed_ > 256 * 1024 && stream.framed_ > stream.out_.size() / 2) {
+            // erase() would keep the memory
+            stream.out_ = stream.out_.substr(std::exchange(stream.framed_, 0));
         }
         stream.untaken_.shrink_to(stream.out_.size());
         if (stream.changed_.waiting()) self(user).note_ready(stream);

@@ -357,7 +357,7 @@ void Connection::wait_for_write() {
     if (!std::exchange(watching_writes_, true)) loop_.rewatch(fd_, kReadsAndWrites, *this);
     constexpr std::size_t kWorthMoving = 1024 * 1024;
     if (sent_ > kWorthMoving && sent_ > out_.size() / 2) {
-        out_.erase(0, sent_);
+        out_ = out_.substr(sent_);  // erase() would keep the memory
         sent_ = 0;
     }
     if (armed()) return;

@@ -33,9 +33,9 @@ public:
     };
     /// Limits on output that is queued and not taken, in bytes.
     struct OutputLimits {
-        std::size_t of_owner = std::size_t{256} << 20;
+        std::size_t of_owner = std::size_t{128} << 20;
         std::size_t of_newcomers = std::size_t{64} << 20;  ///< of all together
-        std::size_t all = std::size_t{1} << 30;
+        std::size_t all = std::size_t{512} << 20;
     };
     ConnectionCount() : ConnectionCount(OutputLimits{}) {}
     explicit ConnectionCount(OutputLimits limits);
