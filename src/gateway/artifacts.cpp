@@ -36,6 +36,7 @@ Result<void> Artifacts::start() {
     if (!store) return fail(std::move(store.error()));
     store_ = std::move(*store);
     pool_ = std::make_unique<BlockingPool>(2);
+    reads_ = std::make_unique<FairPool>(2);
     const auto on_deleted = [this](std::string_view id, const core::Principal& by) {
         audit_.log().append_event(
             {.kind = "artifact.deleted", .by = by.id}, [&](json::Writer& writer) {
@@ -43,7 +44,7 @@ Result<void> Artifacts::start() {
             });
     };
     api_.emplace(
-        rtp::ArtifactsApi::Services{.store = *store_, .pool = *pool_, .on_deleted = on_deleted});
+        rtp::ArtifactsApi::Services{.store = *store_, .pool = *reads_, .on_deleted = on_deleted});
     return {};
 }
 
@@ -51,7 +52,10 @@ Result<Component::Change> Artifacts::prepare(const config::GatewayConfig& next) 
     return [this, limits = to_limits(next.artifacts)] { store_->set_limits(limits); };
 }
 
-void Artifacts::stop(Deadline) { pool_->settle(); }
+void Artifacts::stop(Deadline) {
+    reads_->settle();
+    pool_->settle();
+}
 
 std::unique_ptr<net::Periodic> Artifacts::keep(net::EventLoop& loop) {
     return std::make_unique<net::Periodic>(

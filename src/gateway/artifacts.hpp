@@ -32,6 +32,8 @@ public:
     std::unique_ptr<net::Periodic> keep(net::EventLoop& loop);
     core::ArtifactStore& store() { return *store_; }
     BlockingPool& pool() { return *pool_; }
+    /// For what callers ask for; they take turns.
+    FairPool& reads() { return *reads_; }
 
 private:
     const GatewayContext& context_;
@@ -39,6 +41,7 @@ private:
     std::unique_ptr<store::sqlite::ArtifactStoreSqlite> store_;
     /// Separate, so that a slow disk delays only artifacts
     std::unique_ptr<BlockingPool> pool_;
+    std::unique_ptr<FairPool> reads_;
     std::optional<rtp::ArtifactsApi> api_;
 };
 

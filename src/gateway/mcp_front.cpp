@@ -159,7 +159,7 @@ Result<void> McpFront::start() {
             .catalogs = uses_.shared.catalogs,
             .watches = uses_.shared.watches,
             .state = *state_,
-            .artifacts = {&uses_.artifacts.store(), &uses_.artifacts.pool()},
+            .artifacts = {&uses_.artifacts.store(), &uses_.artifacts.reads()},
             .away = uses_.calls.away(),
             .search = {&index_, &searches_}};
         endpoints_.push_back(std::make_unique<mcp::Endpoints>(uses));

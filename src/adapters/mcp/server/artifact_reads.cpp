@@ -62,7 +62,7 @@ Task<Result<std::string>> ArtifactReads::read(std::string id, std::string uri,
         if (!bytes) return std::unexpected(bytes.error());
         return contents_of(artifact, uri, *bytes);
     };
-    co_return co_await pool->run(std::move(work));
+    co_return co_await pool->run(principal->id, std::move(work));
 }
 
 }  // namespace crab::mcp

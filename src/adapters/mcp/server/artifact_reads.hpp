@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "base/task/blocking_pool.hpp"
+#include "base/task/fair_pool.hpp"
 #include "base/task/task.hpp"
 #include "core/call/artifact_store.hpp"
 #include "core/call/principal.hpp"
@@ -14,7 +14,7 @@ namespace crab::mcp {
 /// Source: docs/protocols/mcp.md, section 4.3.
 struct ArtifactReads {
     core::ArtifactStore* store = nullptr;  ///< null: none are kept
-    BlockingPool* pool = nullptr;
+    FairPool* pool = nullptr;  ///< principals take turns
 
     /// The result of `resources/read` under `uri`. Errors: kNotFound, also for one that is not this
     /// principal's to read; kOversize; those of the store.

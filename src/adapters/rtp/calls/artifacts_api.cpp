@@ -83,7 +83,7 @@ Task<void> ArtifactsApi::list(net::HttpExchange& exchange, core::PrincipalRef pr
             403, "FORBIDDEN", "your token does not let you see the artifacts of that tenant");
     }
     auto read = [&store = services_.store, tenant] { return store.list(tenant); };
-    const auto artifacts = co_await services_.pool.run(std::move(read));
+    const auto artifacts = co_await services_.pool.run(principal->id, std::move(read));
     if (!artifacts) co_return refuse(exchange, artifacts.error());
     std::string& out = exchange.begin_response(200, "application/json");
     out += R"({"artifacts":[)";
@@ -98,7 +98,7 @@ Task<void> ArtifactsApi::list(net::HttpExchange& exchange, core::PrincipalRef pr
 Task<void> ArtifactsApi::get(net::HttpExchange& exchange, core::PrincipalRef principal,
                              std::string id) {
     auto open = [&store = services_.store, id] { return store.open(id); };
-    auto opened = co_await services_.pool.run(std::move(open));
+    auto opened = co_await services_.pool.run(principal->id, std::move(open));
     if (!opened) co_return refuse(exchange, opened.error());
     const std::shared_ptr<core::ArtifactBytes> bytes = std::move(*opened);
     const core::Artifact& artifact = bytes->artifact();
@@ -139,7 +139,7 @@ Task<void> ArtifactsApi::get(net::HttpExchange& exchange, core::PrincipalRef pri
         auto read = [bytes, from = range.first + sent,
                      most = static_cast<std::size_t>(std::min<std::uint64_t>(
                          kPiece, range.length - sent))] { return bytes->read(from, most); };
-        const Result<std::string> piece = co_await services_.pool.run(std::move(read));
+        const Result<std::string> piece = co_await services_.pool.run(principal->id, std::move(read));
         // a break tells that it is not whole
         if (!piece || piece->empty() || exchange.caller_gone()) co_return;
         exchange.write_chunk(*piece);
@@ -155,7 +155,7 @@ Task<void> ArtifactsApi::remove(net::HttpExchange& exchange, core::PrincipalRef 
         co_return exchange.respond_error(
             403, "FORBIDDEN", "only operators delete artifacts; others leave by themselves");
     auto work = [&store = services_.store, id] { return store.remove(id); };
-    const auto removed = co_await services_.pool.run(std::move(work));
+    const auto removed = co_await services_.pool.run(principal->id, std::move(work));
     if (!removed) co_return refuse(exchange, removed.error());
     if (!*removed) co_return refuse_unknown(exchange);
     if (services_.on_deleted) services_.on_deleted(id, *principal);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "base/task/blocking_pool.hpp"
+#include "base/task/fair_pool.hpp"
 #include "core/call/artifact_store.hpp"
 #include "core/call/principal.hpp"
 #include "net/http/routes.hpp"
@@ -20,7 +20,7 @@ class ArtifactsApi {
 public:
     struct Services {
         core::ArtifactStore& store;
-        BlockingPool& pool;
+        FairPool& pool;  ///< principals take turns
         /// May be empty
         std::function<void(std::string_view artifact_id, const core::Principal& by)> on_deleted{};
     };

@@ -86,7 +86,7 @@ const std::string kPhoto(32, 'b'), kForeign(32, 'c');
 
 struct ArtifactsApiTest : testing::Test {
     const RealClock clock;
-    BlockingPool pool{1};
+    FairPool pool{1};
     MemoryArtifacts store;
     std::vector<std::string> deleted;
     ArtifactsApi api{{.store = store,
