@@ -1,9 +1,10 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 
 import type { Plugin } from "vite";
 
 import { approvals, remembered } from "./approvals";
 import { auditRoutes } from "./audit";
+import { chatRoutes, serveChat } from "./chat";
 import { deviceRoutes } from "./devices";
 import { eventAt, lookRoutes } from "./look";
 import { policyRoutes } from "./policy";
@@ -103,14 +104,19 @@ const routes: Record<string, unknown> = {
 };
 
 /** What each page asks. */
-const PAGES = { ...auditRoutes, ...lookRoutes, ...deviceRoutes, ...policyRoutes };
+const PAGES = { ...auditRoutes, ...chatRoutes, ...lookRoutes, ...deviceRoutes, ...policyRoutes };
 
 /** Answers that come bit by bit: a call, and what happens at the gateway. */
 function stream(path: string, body: string, response: ServerResponse): boolean {
   const send = (event: string, data: object) =>
     response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
-  if (path !== "/api/v1/tools/call" && path !== "/api/v1/events") return false;
+  const streams = ["/api/v1/tools/call", "/api/v1/events", "/api/v1/admin/approvals/watch"];
+  if (!streams.includes(path)) return false;
   response.setHeader("content-type", "text/event-stream");
+  if (path === "/api/v1/admin/approvals/watch") {
+    response.flushHeaders(); // nobody asks anything
+    return true;
+  }
   if (path === "/api/v1/events") {
     let index = 0;
     const next = () => {
@@ -148,7 +154,7 @@ async function answer(
   next: () => void,
 ): Promise<void> {
   const [path = "", query = ""] = (request.url ?? "").split("?");
-  if (!path.startsWith("/api/") && path !== "/session") return next();
+  if (!path.startsWith("/api/") && !/^\/session(\/|$)/.test(path)) return next();
   const method = request.method ?? "";
   const parts: Buffer[] = [];
   for await (const part of request) parts.push(part as Buffer);
@@ -182,5 +188,8 @@ function guarded(request: IncomingMessage, response: ServerResponse, next: () =>
 export const mockGateway = (): Plugin => ({
   name: "crab-mock-gateway",
   configureServer: (server) => void server.middlewares.use((...of) => void answer(...of)),
-  configurePreviewServer: (server) => void server.middlewares.use(guarded),
+  configurePreviewServer: (server) => {
+    server.middlewares.use(guarded);
+    serveChat(server.httpServer as Server);
+  },
 });

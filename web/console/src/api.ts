@@ -66,6 +66,13 @@ export class Api {
     return this.request<Identity>("GET", "./session");
   }
 
+  /** What a WebSocket is opened with: good once and for half a minute. */
+  async ticket(): Promise<string> {
+    const { ticket } = await this.request<{ ticket?: unknown }>("POST", "./session/ticket", {});
+    if (typeof ticket === "string" && ticket !== "") return ticket;
+    throw new ApiError(200, "NO_TICKET", "the gateway gave no ticket for a WebSocket");
+  }
+
   async signOut(): Promise<void> {
     await this.request("DELETE", "./session");
     this.forget();

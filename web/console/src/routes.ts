@@ -19,34 +19,34 @@ export interface Route {
   readonly view: ComponentType;
 }
 
+type Place = Omit<Route, "page" | "group" | "view">;
+
+/** A page whose file is read once it is opened. */
+const later = (
+  page: PageName,
+  group: Route["group"],
+  load: () => Promise<{ default: ComponentType }>,
+  place: Place = {},
+): Route => ({ page, group, view: lazy(load), ...place });
+
 /** All pages, in the order of the rail. A page is its own file and its own line here. */
 export const ROUTES: readonly Route[] = [
   { page: "overview", group: "now", key: "o", bar: true, view: Overview },
-  {
-    page: "approvals",
-    group: "now",
-    key: "a",
-    bar: true,
-    view: lazy(() => import("./pages/approvals")),
-  },
-  { page: "tools", group: "look", key: "t", view: lazy(() => import("./pages/tools")) },
-  { page: "calls", group: "look", key: "l", view: lazy(() => import("./pages/calls")) },
-  {
-    page: "devices",
-    group: "look",
-    key: "d",
-    bar: true,
-    view: lazy(() => import("./pages/devices")),
-  },
-  { page: "policy", group: "rules", key: "p", view: lazy(() => import("./pages/policy")) },
-  { page: "audit", group: "rules", key: "u", view: lazy(() => import("./pages/audit")) },
-  { page: "sessions", group: "look", view: lazy(() => import("./pages/sessions")) },
-  { page: "peers", group: "rules", view: lazy(() => import("./pages/peers")) },
-  { page: "events", group: "rules", key: "e", view: lazy(() => import("./pages/events")) },
-  { page: "artifacts", group: "rules", view: lazy(() => import("./pages/artifacts")) },
-  { page: "mcp", group: "look", view: lazy(() => import("./pages/mcp")) },
-  { page: "health", group: "self", key: "h", view: lazy(() => import("./pages/health")) },
-  { page: "settings", group: "self", view: lazy(() => import("./pages/settings")) },
+  later("chat", "now", () => import("./pages/chat"), { key: "c", bar: true }),
+  later("approvals", "now", () => import("./pages/approvals"), { key: "a", bar: true }),
+  later("tools", "look", () => import("./pages/tools"), { key: "t" }),
+  later("calls", "look", () => import("./pages/calls"), { key: "l" }),
+  later("devices", "look", () => import("./pages/devices"), { key: "d", bar: true }),
+  later("agents", "look", () => import("./pages/agents")),
+  later("sessions", "look", () => import("./pages/sessions")),
+  later("mcp", "look", () => import("./pages/mcp")),
+  later("policy", "rules", () => import("./pages/policy"), { key: "p" }),
+  later("peers", "rules", () => import("./pages/peers")),
+  later("events", "rules", () => import("./pages/events"), { key: "e" }),
+  later("audit", "rules", () => import("./pages/audit"), { key: "u" }),
+  later("artifacts", "rules", () => import("./pages/artifacts")),
+  later("health", "self", () => import("./pages/health"), { key: "h" }),
+  later("settings", "self", () => import("./pages/settings")),
 ];
 
 export const routeOf = (page: string | null): Route | undefined =>

@@ -2,23 +2,19 @@ import { useCallback, useEffect, useRef } from "preact/hooks";
 
 import { Button } from "@crab/web-shared/button";
 import { Card } from "@crab/web-shared/card";
-import { type Answer, ConsentCard } from "@crab/web-shared/consent-card";
 import { EmptyState } from "@crab/web-shared/empty-state";
 import { Pill } from "@crab/web-shared/pill";
 import { SafeText } from "@crab/web-shared/safe-text";
 import { clock } from "@crab/web-shared/words";
 
+import { decide, APPROVALS, Waiting } from "../approval-card";
 import {
   allowsRepeat,
   type Approval,
   type ApprovalList,
-  argumentsOf,
-  type Decision,
   inOrder,
   isOpen,
-  lastingAnswers,
   type Remembered,
-  type Scope,
 } from "../approvals";
 import { useWatching } from "../approvals-watch";
 import { useDoing } from "../doing";
@@ -30,7 +26,6 @@ import "./approvals.css";
 import { t } from "./approvals.texts";
 
 const EVERY_MS = 2_000;
-const ROUTE = "/v1/admin/approvals";
 
 interface Known extends ApprovalList {
   readonly remembered: readonly Remembered[];
@@ -38,55 +33,11 @@ interface Known extends ApprovalList {
 
 const read = async (): Promise<Known> => {
   const [list, { remembered }] = await Promise.all([
-    api.get<ApprovalList>(ROUTE),
-    api.get<{ remembered: readonly Remembered[] }>(`${ROUTE}/remembered`),
+    api.get<ApprovalList>(APPROVALS),
+    api.get<{ remembered: readonly Remembered[] }>(`${APPROVALS}/remembered`),
   ]);
   return { ...list, remembered };
 };
-
-const decide = (id: string, decision: Decision, scope: Scope): Promise<unknown> =>
-  api.post(`${ROUTE}/${encodeURIComponent(id)}`, { decision, scope });
-
-const FIRST_ANSWERS = (): readonly Answer[] => [
-  { answer: "allow once", label: t("allow.once"), kind: "primary" },
-  { answer: "deny once", label: t("deny") },
-];
-
-function moreAnswers(approval: Approval): Answer[] {
-  const { tool, principal: who, source } = approval;
-  return lastingAnswers(approval).map(([decision, scope]) => ({
-    answer: `${decision} ${scope}`,
-    label: scope === "session" ? t("allow.session") : t(`${decision}.always`),
-    covers: t(scope === "session" ? "covers.session" : "covers.always", { tool, who, source }),
-    kind: decision === "deny" ? "danger" : "plain",
-  }));
-}
-
-function Waiting({ approval, again }: { readonly approval: Approval; readonly again: () => void }) {
-  const [busy, run] = useDoing(again);
-  const { id, tool, rule, source, session } = approval;
-  const because = [rule, source, session && t("session", { name: session })];
-  const answered = (answer: string) => {
-    const [decision, scope] = answer.split(" ") as [Decision, Scope];
-    void run(decide(id, decision, scope), t(`done.${decision}`, { tool }));
-  };
-  return (
-    <ConsentCard
-      question={{
-        tool,
-        account: approval.principal,
-        claims: approval.agent,
-        args: argumentsOf(approval.args),
-        until: Date.parse(approval.until),
-        because: because.filter(Boolean).join(" | "),
-      }}
-      answers={FIRST_ANSWERS()}
-      more={moreAnswers(approval)}
-      busy={busy}
-      onAnswer={answered}
-    />
-  );
-}
 
 function EndedRow({
   approval,
@@ -130,7 +81,7 @@ function RememberedRow({ one, again }: { readonly one: Remembered; readonly agai
   const { id, tool, principal: who, source } = one;
   const forget = () =>
     void run(
-      api.delete(`${ROUTE}/remembered/${encodeURIComponent(id)}`),
+      api.delete(`${APPROVALS}/remembered/${encodeURIComponent(id)}`),
       t("done.forgotten", { tool }),
     );
   return (
