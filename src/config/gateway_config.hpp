@@ -2,6 +2,7 @@
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
+#include "config/config_origin.hpp"
 #include "config/mcp_options.hpp"
 
 #include <chrono>
@@ -395,6 +396,7 @@ struct AuditOptions {
 
 struct GatewayConfig {
     std::filesystem::path source;  ///< the file it was read from; empty for the defaults
+    ConfigOrigin origin;  ///< its text
     GatewayOptions gateway;
     ListenOptions listen;
     GrpcOptions grpc;

@@ -26,6 +26,7 @@ Result<GatewayConfig> load_text(std::string_view text, const std::filesystem::pa
     Problems problems;
     YamlDocument document = read_yaml(text, problems);
     if (!problems.empty()) return fail(to_error(std::move(problems), name));
+    ConfigOrigin origin(document);
     const auto references = expand_references(document, name.parent_path(), environment, problems);
     check_keys_and_types(schema(), document, references, problems);
     check_schema(schema(), document, problems);
@@ -33,6 +34,7 @@ Result<GatewayConfig> load_text(std::string_view text, const std::filesystem::pa
     check_rules(config, document, problems);
     if (!problems.empty()) return fail(to_error(std::move(problems), name));
     config.source = name;
+    config.origin = std::move(origin);
     return config;
 }
 

@@ -67,6 +67,7 @@ Result<std::shared_ptr<const core::Policy>> make_policy(const config::GatewayCon
     for (const auto& rule : config.policy) {
         auto made = make_rule(rule, rules.size());
         if (!made) return fail(std::move(made.error()));
+        made->line = config.origin.line_of(fmt::format("/policy/{}", rules.size()));
         rules.push_back(std::move(*made));
     }
     std::vector<core::PeerRule> peers;

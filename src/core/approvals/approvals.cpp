@@ -322,6 +322,12 @@ std::optional<Approvals::Request> Approvals::find(std::string_view id) const {
     return found == entries_.end() ? std::nullopt : std::optional(found->request);
 }
 
+Approvals::Attendance Approvals::attendance() const {
+    const std::scoped_lock lock(mutex_);
+    return {.watching = static_cast<std::size_t>(std::max(watchers_, 0)),
+            .waits = options_.unattended == Unattended::kWait};
+}
+
 std::size_t Approvals::pending() const {
     const std::scoped_lock lock(mutex_);
     return pending_;

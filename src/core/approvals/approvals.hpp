@@ -77,6 +77,12 @@ public:
     std::vector<Request> list() const;
     std::optional<Request> find(std::string_view id) const;
     std::size_t pending() const;
+    /// Whether somebody can be asked now.
+    struct Attendance {
+        std::size_t watching = 0;  ///< operators
+        bool waits = false;  ///< a call waits also when nobody watches
+    };
+    Attendance attendance() const;
 
     /// The stored decisions, oldest first.
     std::vector<RememberedApproval> remembered() const;

@@ -2,6 +2,7 @@
 
 #include "core/call/action.hpp"
 #include "core/policy/decision_builder.hpp"
+#include "core/policy/policy_trace.hpp"
 #include "json/value.hpp"
 
 #include <algorithm>
@@ -32,19 +33,19 @@ struct NameList {
     std::vector<std::string> rules;
     /// The same where nobody can see whether the conditions hold
     std::vector<std::string> not_json_rules;
+    std::string place;  ///< such as `policy[3].call.deny`
     std::string whole;                       ///< names the list to whom it does not list
 
     NameList(std::vector<Glob> patterns, std::string_view list, std::size_t index,
              std::string_view key)
-        : globs(std::move(patterns)) {
+        : globs(std::move(patterns)), place(fmt::format("{}[{}].{}", list, index, key)) {
         for (const Glob& glob : globs) {
-            rules.push_back(fmt::format("{}[{}].{}: {}", list, index, key, glob.pattern()));
+            rules.push_back(fmt::format("{}: {}", place, glob.pattern()));
             not_json_rules.push_back(fmt::format(
                 "{}, whose conditions cannot be checked: the arguments are no JSON", rules.back()));
         }
-        whole = fmt::format(
-            "{}[{}].{}: an allow list speaks of this principal and does not list the name", list,
-            index, key);
+        whole = fmt::format("{}: an allow list speaks of this principal and does not list the name",
+                            place);
     }
     /// The first rule of a pattern for which `fits(pattern)`.
     const std::string* find_if(auto fits, bool not_json = false) const {
@@ -131,6 +132,49 @@ struct Condition {
     }
 };
 
+/// What keeps an entry of the policy from being about a call.
+enum class Misfit : std::uint8_t {
+    kNone,
+    kPrincipal,
+    kTenant,
+    kRoles,
+    kEffects,
+    kSource,
+    kArguments
+};
+
+/// A call that is decided about.
+struct Question {
+    const Principal& principal;
+    const Tool& tool;
+    const CallArguments& args;
+    std::string_view tenant;  ///< empty: any of the principal's
+    McpAction action{tool, args};
+
+    bool is_named_by(const Glob& glob, bool wholly) const {
+        return glob.matches(tool.spec.name) ||
+               (!tool.unique_name.empty() && glob.matches(tool.unique_name)) ||
+               action.is_in(glob, wholly);
+    }
+};
+
+/// What one entry says of a call. Null: the list does not name it.
+struct Said {
+    Misfit misfit = Misfit::kNone;
+    bool confines = false;  ///< to what allow lists name
+    const std::string *denied = nullptr, *allowed = nullptr, *asked = nullptr;
+};
+
+std::string_view place_of(const Condition& condition) {
+    return condition.pointer.empty() ? std::string_view("the arguments") : condition.pointer;
+}
+
+std::string patterns_of(const std::vector<Glob>& globs) {
+    std::string text;
+    for (const Glob& glob : globs) text += (text.empty() ? "" : ", ") + glob.pattern();
+    return text;
+}
+
 }  // namespace
 
 std::string_view name_of(Verdict verdict) {
@@ -155,7 +199,8 @@ struct Policy::Compiled {
                               "call.needs_approval"),
           register_allow(std::move(rule.register_allow), "policy", index, "register.allow"),
           register_deny(std::move(rule.register_deny), "policy", index, "register.deny"),
-          act_for(std::move(rule.act_for)) {}
+          act_for(std::move(rule.act_for)),
+          line(rule.line) {}
 
     /// `asked`: the tenant that it is about; empty: any of the principal's.
     bool fits_tenant(const Principal& who, std::string_view asked) const {
@@ -166,29 +211,38 @@ struct Policy::Compiled {
                    return tenant.matches(more.text());
                });
     }
+    Misfit misfit_of(const Principal& who, std::string_view asked_tenant) const {
+        if (!principal.empty() && !principal.matches(who.id)) return Misfit::kPrincipal;
+        if (!fits_tenant(who, asked_tenant)) return Misfit::kTenant;
+        const bool fits = roles.empty() || std::ranges::any_of(kRoles, [&](Role role) {
+                              return roles.has(role) && who.roles.has(role);
+                          });
+        return fits ? Misfit::kNone : Misfit::kRoles;
+    }
     bool speaks_of(const Principal& who, std::string_view asked_tenant = {}) const {
-        if (!principal.empty() && !principal.matches(who.id)) return false;
-        if (!fits_tenant(who, asked_tenant)) return false;
-        if (roles.empty()) return true;
-        return std::ranges::any_of(
-            kRoles, [&](Role role) { return roles.has(role) && who.roles.has(role); });
+        return misfit_of(who, asked_tenant) == Misfit::kNone;
     }
     bool speaks_of_calls() const {
         return !call_allow.globs.empty() || !call_deny.globs.empty() ||
                !call_needs_approval.globs.empty();
     }
-    bool speaks_of(const Tool& tool) const {
-        if (effects && *effects != tool.spec.may_have_effects()) return false;
-        if (sources.empty()) return true;
-        return std::ranges::any_of(
-            sources, [&](const Glob& glob) { return glob.matches(tool.source_text); });
+    Misfit misfit_of(const Tool& tool) const {
+        if (effects && *effects != tool.spec.may_have_effects()) return Misfit::kEffects;
+        const bool fits = sources.empty() || std::ranges::any_of(sources, [&](const Glob& glob) {
+                              return glob.matches(tool.source_text);
+                          });
+        return fits ? Misfit::kNone : Misfit::kSource;
     }
-    /// Whether it may hold: of arguments that are seen it is known.
-    bool may_hold(const CallArguments& args) const {
-        if (args.are_any() || args.are_not_json()) return true;
-        return std::ranges::all_of(
+    /// The first condition that does not hold: of arguments that are seen it is known.
+    const Condition* broken_by(const CallArguments& args) const {
+        if (args.are_any() || args.are_not_json()) return nullptr;
+        const auto broken = std::ranges::find_if_not(
             where, [&](const Condition& condition) { return condition.holds(args.value()); });
+        return broken == where.end() ? nullptr : &*broken;
     }
+    Said about(const Question& call) const;
+    /// Tells `trace` what the call lists say, which about() said.
+    void tell(const Question& call, const Said& said, PolicyTrace& trace) const;
 
     Glob principal, tenant;
     Roles roles;
@@ -197,7 +251,103 @@ struct Policy::Compiled {
     NameList call_allow, call_deny, call_needs_approval, register_allow, register_deny;
     std::vector<Condition> where;
     std::vector<Glob> act_for;
+    int line;
+
+private:
+    std::string why_not(const Question& call, Misfit misfit) const;
+    std::string why_not_denied(const Question& call, Misfit misfit) const;
+    std::string why(const Question& call) const;
 };
+
+Said Policy::Compiled::about(const Question& call) const {
+    Said said{.misfit = misfit_of(call.principal, call.tenant)};
+    if (said.misfit != Misfit::kNone) return said;
+    // An allow list confines its principal even where its sources or arguments do not match.
+    said.confines = !call_allow.globs.empty();
+    said.misfit = misfit_of(call.tool);
+    if (said.misfit == Misfit::kNone && broken_by(call.args) != nullptr)
+        said.misfit = Misfit::kArguments;
+    if (said.misfit != Misfit::kNone) return said;
+    const auto some = [&](const Glob& glob) { return call.is_named_by(glob, false); };
+    const auto refused = [&](const Glob& glob) {
+        return call.is_named_by(glob, call.args.are_any());
+    };
+    // What is not seen may be what the rule is about: then it refuses and asks, and gives nothing.
+    // A listing shows what some call may do.
+    const bool not_json = call.args.are_not_json() && !where.empty();
+    if (!call.args.are_any() || where.empty()) said.denied = call_deny.find_if(refused, not_json);
+    if (!not_json) said.allowed = call_allow.find_if(some);
+    said.asked = call_needs_approval.find_if(some, not_json);
+    return said;
+}
+
+void Policy::Compiled::tell(const Question& call, const Said& said, PolicyTrace& trace) const {
+    using Effect = PolicyStep::Effect;
+    const auto add = [&](const std::string& rule, Effect effect, bool matched,
+                         std::string because) {
+        trace.add({.rule = rule,
+                   .line = line,
+                   .effect = effect,
+                   .matched = matched,
+                   .because = std::move(because)});
+    };
+    if (said.denied != nullptr)
+        add(*said.denied, Effect::kDeny, true, why(call));
+    else if (!call_deny.globs.empty())
+        add(call_deny.place, Effect::kDeny, false, why_not_denied(call, said.misfit));
+    if (said.allowed != nullptr)
+        add(*said.allowed, Effect::kAllow, true, why(call));
+    else if (said.confines)
+        add(call_allow.whole, Effect::kConfine, true, why_not(call, said.misfit));
+    else if (!call_allow.globs.empty())
+        add(call_allow.place, Effect::kAllow, false, why_not(call, said.misfit));
+    if (said.asked != nullptr)
+        add(*said.asked, Effect::kNeedsApproval, true, why(call));
+    else if (!call_needs_approval.globs.empty())
+        add(call_needs_approval.place, Effect::kNeedsApproval, false, why_not(call, said.misfit));
+}
+
+std::string Policy::Compiled::why(const Question& call) const {
+    const std::string named = fmt::format("it names {}", call.tool.spec.name);
+    if (where.empty()) return named;
+    if (call.args.are_not_json()) return named + ", and nobody can see whether its conditions hold";
+    return named +
+           (call.args.are_any() ? ", and its conditions may hold" : ", and its conditions hold");
+}
+
+std::string Policy::Compiled::why_not(const Question& call, Misfit misfit) const {
+    const Principal& who = call.principal;
+    switch (misfit) {
+        case Misfit::kNone: break;
+        case Misfit::kPrincipal:
+            return fmt::format("it is about {}, not {}", principal.pattern(), who.id);
+        case Misfit::kTenant:
+            return fmt::format("it is about the tenant {}, not {}", tenant.pattern(),
+                               call.tenant.empty() ? std::string_view("none") : call.tenant);
+        case Misfit::kRoles:
+            return fmt::format("it is about the roles {}; {} has {}", roles.to_text(), who.id,
+                               who.roles.to_text());
+        case Misfit::kEffects:
+            return *effects ? "it is about tools that may have effects"
+                            : "it is about tools that only read";
+        case Misfit::kSource:
+            return fmt::format("it is about tools of {}, not of {}", patterns_of(sources),
+                               call.tool.source_text);
+        case Misfit::kArguments:
+            return fmt::format("its condition on {} does not hold",
+                               place_of(*broken_by(call.args)));
+    }
+    return fmt::format("it does not name {}", call.tool.spec.name);
+}
+
+std::string Policy::Compiled::why_not_denied(const Question& call, Misfit misfit) const {
+    const bool depends = misfit == Misfit::kNone && call.args.are_any() && !where.empty() &&
+                         call_deny.find_if([&](const Glob& glob) {
+                             return call.is_named_by(glob, false);
+                         }) != nullptr;
+    return depends ? fmt::format("it depends on {}", place_of(where.front()))
+                   : why_not(call, misfit);
+}
 
 struct Policy::Peer {
     Peer(PeerRule rule, std::size_t index)
@@ -286,6 +436,18 @@ Policy::Reach Policy::reach_of(const Principal& principal) const {
     return principal.roles.has(Role::kDevice) ? Reach::kOwnTools : Reach::kNothing;
 }
 
+Decision Policy::decide_by_role(const Principal& principal, const Tool& tool) const {
+    switch (reach_of(principal)) {
+        case Reach::kNothing: break;
+        case Reach::kAllTools: return {Verdict::kAllow, kCallerRole};
+        case Reach::kOwnTools:
+            if (tool.source.kind == SourceKind::kDevice && tool.source.owner == principal.id)
+                return {Verdict::kAllow, kOwnTools};
+            break;
+    }
+    return {Verdict::kDeny, kNoCallerRole};
+}
+
 /// It says all that decide_call() asks of a principal, for any tool.
 std::string Policy::caller_key(const Principal& principal, std::string_view tenant) const {
     std::string key;
@@ -300,43 +462,26 @@ std::string Policy::caller_key(const Principal& principal, std::string_view tena
 }
 
 Decision Policy::decide_call(const Principal& principal, const Tool& tool, CallArguments args,
-                             std::string_view tenant) const {
-    const Reach reach = reach_of(principal);
-    const auto is_own = [&] {
-        return tool.source.kind == SourceKind::kDevice && tool.source.owner == principal.id;
-    };
-    if (reach == Reach::kNothing || (reach == Reach::kOwnTools && !is_own()))
-        return {Verdict::kDeny, kNoCallerRole};
-    const std::string_view by_role = reach == Reach::kAllTools ? kCallerRole : kOwnTools;
-    if (rules_.empty()) return {Verdict::kAllow, by_role};
-    const McpAction action(tool, args);
-    const auto names = [&](const Glob& glob, bool wholly) {
-        return glob.matches(tool.spec.name) ||
-               (!tool.unique_name.empty() && glob.matches(tool.unique_name)) ||
-               action.is_in(glob, wholly);
-    };
-    const auto some = [&](const Glob& glob) { return names(glob, false); };
-    const auto refused = [&](const Glob& glob) { return names(glob, args.are_any()); };
-    DecisionBuilder decision_builder({Verdict::kAllow, by_role}, DecisionBuilder::Rules::kNarrow);
+                             std::string_view tenant, PolicyTrace* trace) const {
+    const Decision role = decide_by_role(principal, tool);
+    if (trace != nullptr) trace->add_role(role, principal);
+    if (role.verdict == Verdict::kDeny || rules_.empty()) return role;
+    const Question call{principal, tool, args, tenant};
+    DecisionBuilder decision_builder(role, DecisionBuilder::Rules::kNarrow);
     for (const auto& rule : rules_) {
-        if (!rule->speaks_of(principal, tenant)) continue;
-        // An allow list confines its principal even where its sources or arguments do not match.
-        if (!rule->call_allow.globs.empty()) decision_builder.confine(rule->call_allow.whole);
-        if (!rule->speaks_of(tool) || !rule->may_hold(args)) continue;
-        // What is not seen may be what the rule is about: then it refuses and asks, and gives
-        // nothing. A listing shows what some call may do.
-        const bool not_json = args.are_not_json() && !rule->where.empty();
-        const bool denies = !args.are_any() || rule->where.empty();
-        if (const std::string* denied = rule->call_deny.find_if(refused, not_json);
-            denied != nullptr && denies)
-            decision_builder.deny(*denied);
-        if (decision_builder.is_denied()) break;
-        if (const std::string* allowed = not_json ? nullptr : rule->call_allow.find_if(some))
-            decision_builder.allow(*allowed);
-        if (const std::string* approval = rule->call_needs_approval.find_if(some, not_json))
-            decision_builder.ask_for_approval(*approval);
+        const Said said = rule->about(call);
+        if (said.confines) decision_builder.confine(rule->call_allow.whole);
+        if (said.denied != nullptr) decision_builder.deny(*said.denied);
+        if (said.allowed != nullptr) decision_builder.allow(*said.allowed);
+        if (said.asked != nullptr) decision_builder.ask_for_approval(*said.asked);
+        if (trace != nullptr)
+            rule->tell(call, said, *trace);
+        else if (decision_builder.is_denied())
+            break;
     }
-    return decision_builder.decision();
+    const Decision decision = decision_builder.decision();
+    if (trace != nullptr) trace->conclude(decision);
+    return decision;
 }
 
 Decision Policy::decide_registration(const Principal& principal, std::string_view name) const {

@@ -16,6 +16,8 @@
 
 namespace crab::core {
 
+class PolicyTrace;
+
 enum class Verdict : std::uint8_t { kAllow, kDeny, kNeedsApproval };
 std::string_view name_of(Verdict verdict);
 
@@ -73,6 +75,7 @@ struct PolicyRule {
     /// Restricts the call lists to calls with such arguments
     std::vector<ArgumentCondition> where;
     std::vector<Glob> act_for{};  ///< agents that the principal may act for
+    int line = 0;  ///< in the configuration file, from 1; 0: not known
 };
 
 /// The operator's settings for one paired peer: its role, its tenants, and rights in addition to
@@ -99,9 +102,10 @@ public:
 
     /// May `principal` call `tool` with these arguments, for `tenant`? Without a tenant: for any of
     /// its own. A rule whose conditions cannot be evaluated denies and requires approval as if they
-    /// held, and allows nothing.
+    /// held, and allows nothing. `trace`, if not null, hears what each rule says of the call
+    /// (core/policy/policy_trace.hpp).
     Decision decide_call(const Principal& principal, const Tool& tool, CallArguments args,
-                         std::string_view tenant = {}) const;
+                         std::string_view tenant = {}, PolicyTrace* trace = nullptr) const;
     bool may_call(const Principal& principal, const Tool& tool,
                   std::string_view tenant = {}) const {
         return decide_call(principal, tool, std::nullopt, tenant).verdict != Verdict::kDeny;
@@ -132,6 +136,7 @@ private:
     const Peer* find_peer(const Principal& principal) const;
     enum class Reach : std::uint8_t { kNothing, kOwnTools, kAllTools };
     Reach reach_of(const Principal& principal) const;
+    Decision decide_by_role(const Principal& principal, const Tool& tool) const;
     std::vector<std::unique_ptr<Compiled>> rules_;
     std::unordered_map<std::string, std::unique_ptr<const Peer>> peers_;
     bool speaks_of_agents_ = false;

@@ -27,5 +27,21 @@ void BM_DecideAction(benchmark::State& state) {
 }
 BENCHMARK(BM_DecideAction)->Arg(1)->Arg(1'000)->Arg(100'000);
 
+/// One decision about one call by range(0) entries that speak of its principal.
+void BM_DecideCall(benchmark::State& state) {
+    std::vector<PolicyRule> rules(static_cast<std::size_t>(state.range(0)));
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        rules[i].principal = Glob("caller/*");
+        rules[i].call_deny = globs({"admin.*"});
+        rules[i].call_allow = globs({"disk*", "camera"});
+    }
+    const auto policy = policy_of(std::move(rules));
+    const auto tool = tool_of("camera", "phone", ConnectionId{1});
+    const PrincipalRef principal = principal_of("caller/ann");
+    for (auto _ : state)
+        benchmark::DoNotOptimize(policy->decide_call(*principal, *tool, std::nullopt, "default"));
+}
+BENCHMARK(BM_DecideCall)->Arg(0)->Arg(1)->Arg(10)->Arg(100);
+
 }  // namespace
 }  // namespace crab::core

@@ -48,6 +48,11 @@ struct RateLimits::Buckets {
         if (own.size() < kMostBuckets) return own.emplace(principal, full).first->second;
         return shared ? *shared : shared.emplace(full);
     }
+    /// Null: of() would make a full one.
+    const Bucket* find(const std::string& principal) const {
+        if (const auto known = own.find(principal); known != own.end()) return &known->second;
+        return own.size() >= kMostBuckets && shared ? &*shared : nullptr;
+    }
     void sweep(const RateRule& rule, SteadyTime now) {
         std::erase_if(own,
                       [&](const auto& entry) { return entry.second.at(rule, now) >= rule.burst; });
@@ -68,16 +73,20 @@ RateLimits::RateLimits(std::vector<RateRule> rules, const RateLimits* before)
     }
 }
 
+bool RateLimits::Counted::is_about(const Principal& principal, const Tool& tool) const {
+    if (!rule.principal.empty() && !rule.principal.matches(principal.id)) return false;
+    return rule.tool.empty() || rule.tool.matches(tool.spec.name) ||
+           rule.tool.matches(tool.unique_name);
+}
+
 Result<void> RateLimits::take(const Principal& principal, const Tool& tool, SteadyTime now) {
     if (rules_.empty()) return {};
     std::vector<Bucket*> taken;
     const std::scoped_lock lock(*mutex_);
-    for (const auto& [rule, buckets] : rules_) {
-        if (!rule.principal.empty() && !rule.principal.matches(principal.id)) continue;
-        if (!rule.tool.empty() && !rule.tool.matches(tool.spec.name) &&
-            !rule.tool.matches(tool.unique_name))
-            continue;
-        Bucket& bucket = buckets->of(principal.id, rule, now);
+    for (const Counted& counted : rules_) {
+        if (!counted.is_about(principal, tool)) continue;
+        const RateRule& rule = counted.rule;
+        Bucket& bucket = counted.buckets->of(principal.id, rule, now);
         bucket.tokens = bucket.at(rule, now);
         bucket.filled = std::max(bucket.filled, now);
         if (bucket.tokens < 1) {
@@ -95,6 +104,20 @@ Result<void> RateLimits::take(const Principal& principal, const Tool& tool, Stea
         taken.push_back(&bucket);
     }
     return {};
+}
+
+std::optional<double> RateLimits::left(const Principal& principal, const Tool& tool,
+                                       SteadyTime now) const {
+    std::optional<double> least;
+    const std::scoped_lock lock(*mutex_);
+    for (const Counted& counted : rules_) {
+        if (!counted.is_about(principal, tool)) continue;
+        const Bucket* const bucket = counted.buckets->find(principal.id);
+        const double tokens =
+            bucket == nullptr ? counted.rule.burst : bucket->at(counted.rule, now);
+        least = std::min(least.value_or(tokens), tokens);
+    }
+    return least;
 }
 
 std::size_t RateLimits::buckets() const {

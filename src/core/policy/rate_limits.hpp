@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 namespace crab::core {
@@ -39,6 +40,9 @@ public:
     /// Takes one call from every bucket that applies, or from none. Errors: kRateLimited with
     /// retry_after.
     Result<void> take(const Principal& principal, const Tool& tool, SteadyTime now);
+    /// How many calls take() would let through at once now; nothing: no rule is about them. Takes
+    /// nothing.
+    std::optional<double> left(const Principal& principal, const Tool& tool, SteadyTime now) const;
     /// How many buckets are kept.
     std::size_t buckets() const;
 
@@ -48,6 +52,8 @@ private:
     struct Counted {
         RateRule rule;
         std::shared_ptr<Buckets> buckets;
+
+        bool is_about(const Principal& principal, const Tool& tool) const;
     };
     std::shared_ptr<std::mutex> mutex_;  ///< guards all buckets and is shared like them
     std::vector<Counted> rules_;

@@ -31,6 +31,21 @@ TEST_F(RateLimitsTest, WithoutRulesNothingIsLimited) {
     for (int i = 0; i < 1000; ++i) ASSERT_TRUE(take(limits, ann, sms));
 }
 
+TEST_F(RateLimitsTest, WhatIsLeftIsToldAndNotTaken) {
+    RateLimits limits({rule("", "", 2, 3), rule("", "camera", 1, 2)});
+    const auto left = [&](const ToolRef& tool) {
+        return limits.left(*ann, *tool, clock.steady_now());
+    };
+    EXPECT_EQ(left(sms), 3);
+    EXPECT_EQ(left(camera), 2) << "the least of its rules";
+    EXPECT_EQ(limits.buckets(), 0u) << "a question makes no bucket";
+    EXPECT_TRUE(take(limits, ann, sms));
+    EXPECT_EQ(left(sms), 2);
+    EXPECT_EQ(left(sms), 2);
+    EXPECT_EQ(limits.left(*bob, *sms, clock.steady_now()), 3);
+    EXPECT_EQ(RateLimits({}).left(*ann, *sms, clock.steady_now()), std::nullopt);
+}
+
 TEST_F(RateLimitsTest, ABurstPassesAndThenTheRateHolds) {
     RateLimits limits({rule("", "", 2, 3)});
     for (int i = 0; i < 3; ++i) EXPECT_TRUE(take(limits, ann, sms));
