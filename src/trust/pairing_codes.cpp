@@ -11,6 +11,7 @@ namespace crab::trust {
 namespace {
 
 constexpr std::uint64_t kCodes = 1'000'000'000'000;  // twelve digits: 40 bits
+constexpr std::size_t kIdBytes = 8;
 constexpr auto kTriesCounted = std::chrono::minutes(1);
 
 std::string digits_of(std::string_view code) {
@@ -47,11 +48,24 @@ Result<DeviceCode> PairingCodes::open(PairingOffer offer) {
         return limited("too many pairing codes are open: use one or wait until one expires",
                        open_.front().expires_at - now);
     const std::string digits = fmt::format("{:012}", crypto::random_below(kCodes));
-    open_.push_back(
-        {.digits = digits, .offer = std::move(offer), .expires_at = now + options_.lifetime});
+    const std::string id = crypto::random_hex(kIdBytes);
+    open_.push_back({.id = id,
+                     .digits = digits,
+                     .offer = std::move(offer),
+                     .expires_at = now + options_.lifetime});
     return DeviceCode{
+        .id = id,
         .code = Secret(digits.substr(0, 4) + '-' + digits.substr(4, 4) + '-' + digits.substr(8)),
         .expires_at = clock_.system_now() + options_.lifetime};
+}
+
+Result<void> PairingCodes::end(std::string_view id) {
+    const std::scoped_lock lock(mutex_);
+    drop_dead_codes(clock_.steady_now());
+    if (std::erase_if(open_, [&](const Open& open) { return open.id == id; }) == 0)
+        return fail(ErrorCode::kNotFound,
+                    "no pairing with this id is open: it was used, has expired, or was ended");
+    return {};
 }
 
 Result<void> PairingCodes::vouch(std::string_view code, std::string public_key) {

@@ -26,6 +26,7 @@ struct PairingOffer {
 };
 
 struct DeviceCode {
+    std::string id;  ///< 16 hexadecimal characters, safe to show and to log
     Secret<std::string> code;  ///< `NNNN-NNNN-NNNN`
     SystemTime expires_at;
 };
@@ -57,6 +58,9 @@ public:
     /// or that is not open.
     Result<void> vouch(std::string_view code, std::string public_key);
 
+    /// Closes the code with this id. Errors: kNotFound when it is not open any more.
+    Result<void> end(std::string_view id);
+
     /// Turns a code into a token, once; or, with `public_key` (DER), into the right of that key.
     /// Dashes and spaces in `code` do not matter. Errors, in this order: kRateLimited with
     /// retry_after; kNotFound when no code is open; kForbidden for a wrong code; those of
@@ -66,7 +70,7 @@ public:
 
 private:
     struct Open {
-        std::string digits;
+        std::string id, digits;
         PairingOffer offer;
         SteadyTime expires_at;
         int wrong_tries = 0;

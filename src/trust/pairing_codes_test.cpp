@@ -140,6 +140,17 @@ TEST_F(PairingCodesTest, RememberedAddressesAreBoundedAndForgottenAfterAMinute) 
     EXPECT_EQ(small.redeem("1", "c").error().code, ErrorCode::kNotFound);
 }
 
+TEST_F(PairingCodesTest, ACodeThatWasEndedIsWrongAndTheOthersAreNot) {
+    const auto first = codes.open({.name = "one", .lifetime = {}}).value();
+    const auto second = codes.open({.name = "two", .lifetime = {}}).value();
+    EXPECT_NE(first.id, second.id);
+    EXPECT_TRUE(codes.end(first.id));
+    EXPECT_EQ(codes.end(first.id).error().code, ErrorCode::kNotFound);
+    EXPECT_EQ(codes.redeem(first.code.reveal(), "192.0.2.1").error().code, ErrorCode::kForbidden);
+    EXPECT_TRUE(codes.redeem(second.code.reveal(), "192.0.2.1"));
+    EXPECT_EQ(codes.end(second.id).error().code, ErrorCode::kNotFound) << "it was used";
+}
+
 TEST_F(PairingCodesTest, OnlySoManyCodesAreOpenAtATime) {
     for (int i = 0; i < 32; ++i) open();
     const auto refused = codes.open({});

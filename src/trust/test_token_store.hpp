@@ -33,6 +33,13 @@ public:
         return {};
     }
 
+    Result<void> rename_device(std::string_view slug, std::string_view name) override {
+        if (failure) return fail(*failure);
+        for (DeviceRecord& device : contents.devices)
+            if (device.slug == slug) device.display_name = name;
+        return {};
+    }
+
     Result<void> revoke(std::span<const std::string> token_ids, SystemTime at) override {
         if (failure) return fail(*failure);
         for (TokenRecord& token : contents.tokens) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace crab::trust {
@@ -39,6 +40,8 @@ public:
                                 const std::optional<DeviceRecord>& new_device) = 0;
     /// Sets TokenRecord::caller of these tokens.
     virtual Result<void> name_callers(std::span<const CallerName> names) = 0;
+    /// Sets DeviceRecord::display_name of that device.
+    virtual Result<void> rename_device(std::string_view slug, std::string_view name) = 0;
     /// Marks these tokens revoked; a token that is revoked already keeps its time.
     virtual Result<void> revoke(std::span<const std::string> token_ids, SystemTime at) = 0;
     virtual Result<void> record_uses(std::span<const TokenUse> uses) = 0;

@@ -297,6 +297,23 @@ Result<IssuedToken> Tokens::issue(const IssueRequest& request) {
     return issued;
 }
 
+Result<DeviceRecord> Tokens::rename(std::string_view device, std::string_view name) {
+    if (!is_display_name(name))
+        return fail(ErrorCode::kInvalidArgs,
+                    "a device's name must be 1-128 bytes without control characters");
+    // reading the index below needs no lock: only writers change it
+    const std::scoped_lock writing(writing_);
+    const auto found = devices_.find(std::string(device));
+    if (found == devices_.end())
+        return fail(ErrorCode::kNotFound, "no device has that name: see `crab devices`");
+    if (auto stored = store_.rename_device(device, name); !stored)
+        return fail(std::move(stored.error()));
+    log::info("device renamed", {{"device", device}, {"name", name}});
+    const std::unique_lock lock(index_mutex_);
+    found->second.display_name = name;
+    return found->second;
+}
+
 Result<std::string> Tokens::find_key(std::string_view id) const {
     const std::shared_lock lock(index_mutex_);
     const auto found = by_id_.find(std::string(id));

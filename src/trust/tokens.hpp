@@ -99,6 +99,10 @@ public:
     /// must not call issue(), revoke() or flush().
     void on_revoked(std::function<void(const std::string& credential_id)> callback);
 
+    /// Gives a device another display name; its slug and all that goes by it stay. Returns its
+    /// record. Errors: kNotFound; kInvalidArgs for a name that no device can have; those of the
+    /// store.
+    Result<DeviceRecord> rename(std::string_view device, std::string_view name);
     /// All tokens, oldest first, revoked and expired ones included.
     std::vector<TokenRecord> list() const;
     /// All devices by slug.

@@ -351,6 +351,23 @@ TEST_F(TokensTest, ANameThatMeansSeveralIsRefusedAndTouchesNone) {
     EXPECT_EQ(tokens->revoke_token(one.record.id).value(), 1);
 }
 
+TEST_F(TokensTest, ADeviceWithAnotherNameKeepsItsSlugAndItsTokens) {
+    const auto token = issue({.name = "phone"});
+    const auto renamed = tokens->rename("phone", "Ann's phone");
+    ASSERT_TRUE(renamed);
+    EXPECT_EQ(std::tie(renamed->slug, renamed->display_name),
+              std::make_tuple("phone", "Ann's phone"));
+    EXPECT_EQ(tokens->devices().at(0).display_name, "Ann's phone");
+    EXPECT_EQ(tokens->prove(token).value().principal->id, "device/phone");
+    EXPECT_EQ(store.contents.devices.at(0).display_name, "Ann's phone");
+    EXPECT_EQ(tokens->rename("nobody", "x").error().code, ErrorCode::kNotFound);
+    for (const std::string name : {"", "a\nb"})
+        EXPECT_EQ(tokens->rename("phone", name).error().code, ErrorCode::kInvalidArgs);
+    store.failure = fail(ErrorCode::kUnavailable, "the disk is full").error();
+    EXPECT_EQ(tokens->rename("phone", "other").error().code, ErrorCode::kUnavailable);
+    EXPECT_EQ(tokens->devices().at(0).display_name, "Ann's phone");
+}
+
 TEST_F(TokensTest, ManyThreadsMayAskWhileTokensComeAndGo) {
     const auto token = issue({.name = "stays"});
     std::atomic<bool> done = false;

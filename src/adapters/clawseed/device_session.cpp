@@ -444,6 +444,7 @@ void DeviceSession::tools_changed(const std::string& slug) {
     for (const auto& tool : owned) bytes += core::schema_bytes(*tool);
     for (const auto& tool : held_) bytes += core::schema_bytes(*tool);
     hub_.set_schema_bytes(connection_, bytes);
+    hub_.set_held(connection_, {held_.begin(), held_.end()});
     hub_.update(connection_, tools_, slug, device_name_);
 }
 
@@ -452,8 +453,9 @@ void DeviceSession::note_refused(const Registration& registration) {
     if (registration.replace) refused_.clear();
     for (const auto& taken : registration.taken) refused_.erase(taken.tool->spec.name);
     for (const Rejected& element : registration.rejected) {
-        if (refused_.size() < kMostRefused || refused_.contains(element.name))
-            refused_.insert_or_assign(element.name, element);
+        if (refused_.size() >= kMostRefused && !refused_.contains(element.name)) continue;
+        Rejected& kept = refused_.insert_or_assign(element.name, element).first->second;
+        kept.at = hub_.services().clock.system_now();
     }
     std::vector<Rejected> all;
     for (const auto& [name, element] : refused_) all.push_back(element);

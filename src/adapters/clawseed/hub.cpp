@@ -18,6 +18,8 @@
 namespace crab::clawseed {
 namespace {
 
+constexpr std::size_t kMostKeptRefusals = 256;  // devices
+
 constexpr std::string_view kStandardAgent = "crab";
 
 std::string link_key(const core::Principal& principal, std::string_view session_id) {
@@ -259,6 +261,37 @@ void Hub::set_refused(ConnectionId connection, std::vector<Rejected> refused) {
         it->second.device.refused = std::move(refused);
 }
 
+void Hub::set_held(ConnectionId connection, std::vector<core::ToolRef> held) {
+    const std::scoped_lock lock(mutex_);
+    if (const auto it = live_.find(connection); it != live_.end())
+        it->second.device.held = std::move(held);
+}
+
+std::vector<Rejected> Hub::refused_of(std::string_view slug) const {
+    const std::scoped_lock lock(mutex_);
+    std::vector<Rejected> all;
+    bool here = false;
+    for (const auto& [id, live] : live_) {
+        if (live.device.slug != slug) continue;
+        here = true;
+        all.insert(all.end(), live.device.refused.begin(), live.device.refused.end());
+    }
+    if (here) return all;
+    const auto kept = kept_refusals_.find(slug);
+    return kept == kept_refusals_.end() ? all : kept->second;
+}
+
+/// Of a device that leaves; with mutex_ held. Of too many devices the one with the oldest goes.
+void Hub::keep_refusals(const ConnectedDevice& device) {
+    if (device.slug.empty()) return;
+    kept_refusals_.erase(device.slug);
+    if (device.refused.empty()) return;
+    if (kept_refusals_.size() >= kMostKeptRefusals)
+        kept_refusals_.erase(std::ranges::min_element(
+            kept_refusals_, {}, [](const auto& each) { return each.second.front().at; }));
+    kept_refusals_.emplace(device.slug, device.refused);
+}
+
 void Hub::count_schema_bytes(LiveConnection& live, std::size_t bytes) {  // with mutex_ held
     std::size_t& all = schema_bytes_[live.device.principal];
     all = all - live.schema_bytes + bytes;
@@ -289,6 +322,7 @@ void Hub::remove(ConnectionId connection) {
         if (it == live_.end()) return;
         bytes = it->second.schema_bytes;
         count_schema_bytes(it->second, 0);
+        keep_refusals(it->second.device);
         live_.erase(it);
     }
     if (bytes < kMuch || services_.schemas == nullptr) return;

@@ -78,6 +78,7 @@ struct ConnectedDevice {
     std::size_t tools = 0;
     /// Rejected tools, the first few
     std::vector<Rejected> refused{};
+    std::vector<core::ToolRef> held{};  ///< wait for an operator
     SystemTime since;
     Presence presence{};
     std::optional<SystemTime> presence_at{};  ///< when it was reported; nothing: never
@@ -164,6 +165,9 @@ public:
                 std::string display_name);
     void set_presence(ConnectionId connection, const Presence& presence);
     void set_refused(ConnectionId connection, std::vector<Rejected> refused);
+    void set_held(ConnectionId connection, std::vector<core::ToolRef> held);
+    /// What a device offered in vain over its connections, or when it is away over the latest one.
+    std::vector<Rejected> refused_of(std::string_view slug) const;
     /// Sets the size of a live connection's compiled schemas.
     void set_schema_bytes(ConnectionId connection, std::size_t bytes);
     /// The total for all other connections of the same principal.
@@ -194,6 +198,7 @@ private:
         std::size_t schema_bytes = 0;
     };
     void count_schema_bytes(LiveConnection& live, std::size_t bytes);
+    void keep_refusals(const ConnectedDevice& device);
 
     static constexpr std::size_t kFirstSweep = 64;
     PendingReplies::Discard discard_artifacts() const;
@@ -215,6 +220,8 @@ private:
     std::map<std::string, std::shared_ptr<Chat>, std::less<>> chats_;  ///< live ones by session id
     std::map<std::string, SlugUse> slugs_;
     std::map<ConnectionId, LiveConnection> live_;
+    /// What devices that are away had offered in vain, by slug; of at most kMostKeptRefusals
+    std::map<std::string, std::vector<Rejected>, std::less<>> kept_refusals_;
     /// Of live connections, by principal
     std::map<std::string, std::size_t, std::less<>> schema_bytes_;
 };

@@ -91,6 +91,7 @@ struct Rejected {
     std::string name;                 ///< as far as it could be read
     ErrorCode code = ErrorCode::kInvalidArgs;
     std::string message;
+    SystemTime at{};  ///< set where it is kept
 };
 void write_tools_registered(std::string& out, std::size_t count, std::size_t registered,
                             std::span<const Rejected> rejected);

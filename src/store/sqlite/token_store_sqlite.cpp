@@ -142,6 +142,11 @@ Result<void> TokenStoreSqlite::name_callers(std::span<const trust::CallerName> n
     });
 }
 
+Result<void> TokenStoreSqlite::rename_device(std::string_view slug, std::string_view name) {
+    const std::scoped_lock lock(mutex_);
+    return database_.run("UPDATE device SET display_name = ? WHERE slug = ?", name, slug);
+}
+
 Result<void> TokenStoreSqlite::revoke(std::span<const std::string> token_ids, SystemTime at) {
     const std::scoped_lock lock(mutex_);
     return database_.transaction([&]() -> Result<void> {

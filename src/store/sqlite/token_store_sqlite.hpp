@@ -20,6 +20,7 @@ public:
     Result<void> insert(const trust::TokenRecord& token,
                         const std::optional<trust::DeviceRecord>& new_device) override;
     Result<void> name_callers(std::span<const trust::CallerName> names) override;
+    Result<void> rename_device(std::string_view slug, std::string_view name) override;
     Result<void> revoke(std::span<const std::string> token_ids, SystemTime at) override;
     Result<void> record_uses(std::span<const trust::TokenUse> uses) override;
 

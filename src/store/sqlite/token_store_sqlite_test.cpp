@@ -78,6 +78,7 @@ TEST_F(TokenStoreSqliteTest, TokensWorkAfterARestartAndRevokedOnesDoNot) {
         ASSERT_TRUE(tokens->prove(good));
         ASSERT_TRUE(tokens->flush());
         ASSERT_EQ(tokens->revoke("tablet").value(), 1);
+        ASSERT_TRUE(tokens->rename("phone", "Ann's phone"));
         EXPECT_EQ(tokens->issue({.name = "caller", .roles = {core::Role::kCaller}}).value().slug,
                   "caller");
     }
@@ -86,6 +87,7 @@ TEST_F(TokenStoreSqliteTest, TokensWorkAfterARestartAndRevokedOnesDoNot) {
     EXPECT_EQ(tokens->prove(good).value().principal->id, "device/phone");
     EXPECT_FALSE(tokens->prove(gone));
     EXPECT_EQ(tokens->devices().at(0).last_seen_at, clock.system_now());
+    EXPECT_EQ(tokens->devices().at(0).display_name, "Ann's phone");
     EXPECT_EQ(tokens->list().size(), 3u);
     clock.advance(1h);
     EXPECT_FALSE(tokens->prove(good));
