@@ -211,6 +211,7 @@ LAYERS = {
     | NET  # and not the gateway: main() hands over what is started
     | {
         "cli/output",
+        "core/policy",
         "setup",
         "hosting",
         "bridge",
@@ -258,7 +259,7 @@ LIBRARIES = {
     "cctz": ({"hosts/cron"}, True),
     "seccomp.h": ({"hosts/*"}, False),
     "histedit.h": ({"cli/output"}, False),
-    "qrencode.h": ({"cli/output"}, False),
+    "qrencode.h": ({"net/codec"}, False),
     "re2": ({"json/schema", "core/policy"}, False),
     "simdjson.h": (
         VALUES

@@ -5,6 +5,7 @@
 #include "base/encoding.hpp"
 #include "json/writer.hpp"
 #include "net/codec/http_text.hpp"
+#include "net/codec/qr_code.hpp"
 #include "net/codec/url.hpp"
 #include "net/http/http_error.hpp"
 
@@ -273,6 +274,34 @@ Task<void> AdminApi::issue_token(net::HttpExchange& exchange, trust::PairingOffe
     exchange.finish_response();
 }
 
+/// Where a browser takes the code, best first; each with its QR code, which is not drawn where
+/// whoever scans it would get nowhere, or in clear.
+void AdminApi::append_pages(json::Writer& writer, std::string_view code) const {
+    const auto address = [&](const Gateway::Page& page) {
+        return fmt::format("{}#pair={}", page.url, code);
+    };
+    const auto append_rows = [&](const Gateway::Page& page) {
+        const auto picture =
+            page.can_be_scanned() ? net::QrCode::encode(address(page)) : std::nullopt;
+        writer.key("qr").begin_array();
+        if (picture)
+            for (const std::string& row : picture->to_rows()) writer.string(row);
+        writer.end_array();
+    };
+    if (!gateway_.device_pages.empty()) {
+        writer.key("page").string(address(gateway_.device_pages.front()));
+        append_rows(gateway_.device_pages.front());
+    }
+    writer.key("pages").begin_array();
+    for (const Gateway::Page& page : gateway_.device_pages) {
+        writer.begin_object().key("url").string(address(page));
+        writer.key("reach").string(page.reach).key("tls").boolean(page.tls);
+        append_rows(page);
+        writer.end_object();
+    }
+    writer.end_array();
+}
+
 /// For a device that redeems the code at `POST /pair`.
 void AdminApi::open_code(net::HttpExchange& exchange, trust::PairingOffer offer) {
     const core::Roles roles = offer.roles;
@@ -282,15 +311,15 @@ void AdminApi::open_code(net::HttpExchange& exchange, trust::PairingOffer offer)
         exchange.begin_response(200, net::kJsonType, {{"Cache-Control", "no-store"}});
     json::Writer writer(out);
     writer.begin_object()
+        .key("id")
+        .string(code->id)
         .key("code")
         .string(code->code.reveal())
         .key("expires_at")
         .string(to_rfc3339(code->expires_at));
     append_roles(writer, roles);
     append_reach(writer, gateway_.reach);
-    if (!gateway_.device_page.empty())
-        writer.key("page").string(
-            fmt::format("{}#pair={}", gateway_.device_page, code->code.reveal()));
+    append_pages(writer, code->code.reveal());
     writer.end_object();
     exchange.finish_response();
 }

@@ -5,6 +5,7 @@
 #include "core/audit/metrics.hpp"
 #include "core/call/running_calls.hpp"
 #include "json/parser.hpp"
+#include "json/writer.hpp"
 #include "net/http/routes.hpp"
 #include "trust/pairing_codes.hpp"
 #include "trust/tokens.hpp"
@@ -46,8 +47,16 @@ struct Gateway {
         bool only_here = false;  ///< a loopback address
         std::string peers;  ///< `https://host:port` of the peer listener; empty: off
     } reach;
-    /// The address under which a browser finds the device page; empty: not served
-    std::string device_page;
+    /// An address under which a browser finds the device page.
+    struct Page {
+        std::string url;
+        std::string_view reach;  ///< `loopback`: this machine alone; `name`, `address`
+        bool tls = false;
+        /// Whether it is of use to the camera of another device: not here alone, and with TLS
+        bool can_be_scanned() const { return tls && reach != "loopback"; }
+    };
+    /// Best first; empty: the page is not served
+    std::vector<Page> device_pages;
     Milliseconds token_lifetime = std::chrono::hours(24 * 365);
     SteadyTime started;
 };
@@ -79,6 +88,7 @@ private:
     void devices(net::HttpExchange& exchange);
     Task<void> pair(net::HttpExchange& exchange);
     Task<void> issue_token(net::HttpExchange& exchange, trust::PairingOffer offer);
+    void append_pages(json::Writer& writer, std::string_view code) const;
     void open_code(net::HttpExchange& exchange, trust::PairingOffer offer);
     void vouch(net::HttpExchange& exchange);
     Task<void> revoke(net::HttpExchange& exchange);

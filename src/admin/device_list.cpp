@@ -55,20 +55,46 @@ void DeviceList::write(std::string& out) const {
 
 void DeviceList::append_rows(json::Writer& writer, std::string_view key, const Rows& rows) {
     for (const auto& [principal, row] : rows) {
-        writer.begin_object().key(key).string_lossy(row.device);
-        writer.key("name").string_lossy(row.name).key("principal").string(principal);
+        writer.begin_object();
+        append_head(writer, key, row, principal);
+        writer.key("connections").unsigned_integer(row.connections);
+        writer.key("tools").unsigned_integer(row.tools);
         append_tools(writer, row);
         append_state(writer, row);
-        writer.key("tokens").begin_array();
-        for (const auto& token : row.tokens) append_token(writer, token);
-        writer.end_array().end_object();
+        append_tokens(writer, row);
+        writer.end_object();
     }
 }
 
-void DeviceList::append_tools(json::Writer& writer, const Row& row) {
+std::optional<DeviceList::Found> DeviceList::append_members(json::Writer& writer,
+                                                            std::string_view name) const {
+    for (const auto& [key, rows] : {std::pair{"device", &devices_}, {"caller", &callers_}}) {
+        for (const auto& [principal, row] : *rows) {
+            if (row.device != name && principal != name) continue;
+            append_head(writer, key, row, principal);
+            append_tools(writer, row);
+            append_state(writer, row);
+            append_tokens(writer, row);
+            return Found{.device = row.device, .principal = principal};
+        }
+    }
+    return std::nullopt;
+}
+
+void DeviceList::append_head(json::Writer& writer, std::string_view key, const Row& row,
+                             const std::string& principal) {
+    writer.key(key).string_lossy(row.device).key("name").string_lossy(row.name);
+    writer.key("principal").string(principal);
     writer.key("connected").boolean(row.connections > 0);
-    writer.key("connections").unsigned_integer(row.connections);
-    writer.key("tools").unsigned_integer(row.tools);
+}
+
+void DeviceList::append_tokens(json::Writer& writer, const Row& row) {
+    writer.key("tokens").begin_array();
+    for (const auto& token : row.tokens) append_token(writer, token);
+    writer.end_array();
+}
+
+void DeviceList::append_tools(json::Writer& writer, const Row& row) {
     if (!row.refused.empty()) {
         writer.key("refused_tools").begin_array();
         for (const Presence::Refused& refused : row.refused) {

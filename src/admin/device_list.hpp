@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,14 @@ public:
     void add_waiting(
         const std::function<std::vector<std::string>(std::string_view device)>& waiting_tools);
     void write(std::string& out) const;
+    /// What is known of a token, an object: nothing secret.
+    static void append_token(json::Writer& writer, const trust::TokenRecord& token);
+    struct Found {
+        std::string device, principal;
+    };
+    /// The members of the row of that device, or else of that caller, but for `connections` and
+    /// `tools`; nothing: there is none.
+    std::optional<Found> append_members(json::Writer& writer, std::string_view name) const;
 
 private:
     struct Row {
@@ -40,9 +49,11 @@ private:
     using Rows = std::map<std::string, Row>;
 
     static void append_rows(json::Writer& writer, std::string_view key, const Rows& rows);
+    static void append_head(json::Writer& writer, std::string_view key, const Row& row,
+                            const std::string& principal);
     static void append_tools(json::Writer& writer, const Row& row);
     static void append_state(json::Writer& writer, const Row& row);
-    static void append_token(json::Writer& writer, const trust::TokenRecord& token);
+    static void append_tokens(json::Writer& writer, const Row& row);
 
     Rows devices_, callers_;
 };

@@ -1,6 +1,5 @@
 #include "admin/policy_matrix.hpp"
 
-#include "admin/asked_principal.hpp"
 #include "admin/query_number.hpp"
 #include "json/writer.hpp"
 #include "net/codec/http_text.hpp"
@@ -11,17 +10,6 @@
 
 namespace crab::admin {
 namespace {
-
-/// One who may call everything, where no rule says otherwise.
-const core::Principal& onlooker() {
-    static const core::Principal kOnlooker = [] {
-        core::Principal made;
-        made.id = "local/matrix";
-        made.roles = {core::Role::kOperator};
-        return made;
-    }();
-    return kOnlooker;
-}
 
 /// `{name,verdict,rule}`; and `depends_on_arguments` where rules about arguments may decide
 /// otherwise.
@@ -40,9 +28,6 @@ void append_verdict(json::Writer& writer, const core::RegistrySnapshot::Listed& 
 }
 
 }  // namespace
-
-PolicyMatrix::PolicyMatrix(Services services)
-    : services_(services), sees_all_(core::Policy::make({}).value()) {}
 
 void PolicyMatrix::add_routes(net::Routes<core::PrincipalRef>& routes) {
     routes.add({.path = "/v1/admin/policy/matrix",
@@ -64,17 +49,11 @@ void PolicyMatrix::answer(const Request& request) {
     if (!asked || *asked == 0)
         return exchange.respond_error(400, "INVALID_ARGS", "limit is a whole number from 1 on");
     const std::size_t limit = std::min(*asked, kMostRows);
-    const core::PrincipalRef who =
-        asked_principal(as, services_.tokens, services_.clock.system_now());
+    const core::PrincipalRef who = services_.principals.find(as);
     if (who->roles.empty()) return exchange.respond_error(400, "INVALID_ARGS", kNoSuchPrincipal);
     const auto rules = services_.rules.get();
-    const core::View view{.principal = &onlooker(),
-                          .policy = sees_all_.get(),
-                          .tenant = {},
-                          .prefer_source = {},
-                          .prefer = {}};
     // One more than is shown tells whether there is another page.
-    const auto listed = services_.registry.get()->list(view, after, limit + 1);
+    const auto listed = tools_.list(after, limit + 1);
     const std::size_t shown = std::min(listed.size(), limit);
     std::string& out = exchange.begin_response(200, net::kJsonType);
     json::Writer writer(out);

@@ -1,13 +1,12 @@
 #pragma once
 
+#include "admin/all_tools.hpp"
+#include "admin/asked_principal.hpp"
 #include "base/published.hpp"
 #include "core/pipeline/call_services.hpp"
 #include "core/policy/policy.hpp"
 #include "core/registry/registry.hpp"
 #include "net/http/routes.hpp"
-#include "trust/tokens.hpp"
-
-#include <memory>
 
 namespace crab::admin {
 
@@ -19,10 +18,9 @@ public:
     struct Services {
         const Published<core::RegistrySnapshot>& registry;
         const Published<core::CallRules>& rules;
-        const trust::Tokens& tokens;
-        const Clock& clock;
+        const AskedPrincipals& principals;
     };
-    explicit PolicyMatrix(Services services);
+    explicit PolicyMatrix(Services services) : services_(services), tools_(services.registry) {}
 
     void add_routes(net::Routes<core::PrincipalRef>& routes);
 
@@ -32,8 +30,7 @@ private:
     void answer(const Request& request);
 
     const Services services_;
-    /// Hides no tool, so that those which rules deny are listed too.
-    const std::shared_ptr<const core::Policy> sees_all_;
+    const AllTools tools_;
 };
 
 }  // namespace crab::admin

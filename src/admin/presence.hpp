@@ -19,6 +19,7 @@ struct Presence {
     /// A rejected tool.
     struct Refused {
         std::string tool, code, reason;
+        SystemTime at{};
     };
     std::vector<Refused> refused{};
     std::optional<double> battery{};   ///< 0 to 1; absent if not reported

@@ -1,6 +1,5 @@
 #include "admin/tools_api.hpp"
 
-#include "admin/asked_principal.hpp"
 #include "admin/query_number.hpp"
 #include "admin/tool_wire.hpp"
 #include "base/cut_text.hpp"
@@ -201,9 +200,7 @@ Task<void> ToolsApi::check(const Request& request) {
                                "and `as`");
         co_return;
     }
-    const core::PrincipalRef principal =
-        as ? asked_principal(*as, services_.tokens, services_.clock.system_now())
-           : request.principal;
+    const core::PrincipalRef principal = as ? services_.principals.find(*as) : request.principal;
     if (principal->roles.empty()) {
         exchange.respond_error(400, "INVALID_ARGS", kNoSuchPrincipal);
         co_return;

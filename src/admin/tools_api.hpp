@@ -1,10 +1,10 @@
 #pragma once
 
+#include "admin/asked_principal.hpp"
 #include "admin/tool_catalog.hpp"
 #include "core/pipeline/call_check.hpp"
 #include "json/parser.hpp"
 #include "net/http/routes.hpp"
-#include "trust/tokens.hpp"
 
 #include <string>
 #include <string_view>
@@ -19,8 +19,7 @@ public:
     struct Services {
         ToolCatalog::Sources sources;
         core::CallCheck& checks;
-        const trust::Tokens& tokens;
-        const Clock& clock;
+        const AskedPrincipals& principals;
     };
     explicit ToolsApi(Services services)
         : services_(std::move(services)), catalog_(services_.sources) {}

@@ -109,6 +109,8 @@ COMMANDS = (
     "artifacts list",
     "artifacts get",
     "artifacts delete",
+    "devices show",
+    "devices rename",
     "approvals list",
     "approvals show",
     "approvals allow",
@@ -396,7 +398,7 @@ class Help(CliTest):
             ).stdout.split()
 
         self.assertEqual(complete("crab", "cal"), ["call", "calls"])
-        self.assertEqual(complete("crab", "devices", "re"), ["revoke"])
+        self.assertEqual(complete("crab", "devices", "re"), ["rename", "revoke"])
         self.assertEqual(complete("crab", "call", "sm"), ["sms.send"])
         self.assertEqual(complete("crab", "tools", "show", "d"), ["dice.roll"])
         self.assertEqual(complete("crab", "doctor", "-o", ""), ["text", "json"])
@@ -932,6 +934,25 @@ class Devices(CliTest):
         ).stdout
         self.assertIn("https://home.example/device/#pair=1234-5678-9012", other)
 
+    def test_pair_draws_no_code_for_an_address_that_nobody_else_reaches(self):
+        page = "http://127.0.0.1:42617/device/#pair=1234-5678-9012"
+        self.gateway.answer(
+            "POST",
+            "/v1/admin/devices/pair",
+            {
+                "id": "5c",
+                "code": "1234-5678-9012",
+                "expires_at": "2026-11-21T10:00:00Z",
+                "page": page,
+                "pages": [{"url": page, "reach": "loopback", "tls": False, "qr": []}],
+            },
+        )
+        done = self.crab("devices", "pair", "--qr")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("crab tls init", done.stderr)
+        self.assertIn("1234-5678-9012", done.stdout)
+        self.assertNotIn("█", done.stdout)
+
     def test_pair_with_token_prints_the_token_and_nothing_else(self):
         self.gateway.answer(
             "POST",
@@ -1248,6 +1269,52 @@ class Leases(CliTest):
         )
         self.assertIn("The model gets all of them.", self.crab("tools", "cost").stdout)
 
+    def test_policy_test_asks_the_gateway_and_shows_what_each_rule_says(self):
+        steps = [
+            {
+                "rule": "policy[0].call.deny",
+                "line": 4,
+                "effect": "deny",
+                "matched": False,
+                "because": "it does not name camera",
+            },
+            {
+                "rule": "policy[1].call.needs_approval: cam*",
+                "line": 7,
+                "effect": "needs_approval",
+                "matched": True,
+                "because": "it names camera",
+            },
+        ]
+        self.gateway.answer(
+            "POST",
+            "/v1/admin/policy/explain",
+            {
+                "verdict": "needs_approval",
+                "rule": "policy[1].call.needs_approval: cam*",
+                "steps": steps,
+                "then": [{"check": "rate", "ok": True, "text": "12 calls are left at once"}],
+            },
+        )
+        words = ["--as", "caller/ci", "call", "camera", "--args", '{"zoom":2}', "--role", "caller"]
+        done = self.crab("policy", "test", "--trace", *words)
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertEqual(
+            self.gateway.requests[-1][2],
+            {
+                "as": "caller/ci",
+                "question": "call camera",
+                "roles": ["caller"],
+                "args": {"zoom": 2},
+            },
+        )
+        lines = done.stdout.splitlines()
+        self.assertEqual(
+            lines[0], "needs_approval, by rule policy[1].call.needs_approval: cam*", done.stdout
+        )
+        self.assertRegex(lines[3], r"^\* +policy\[1\]\.call\.needs_approval: cam\* +7 ")
+        self.assertEqual(lines[-1], "then rate: 12 calls are left at once")
+
     def test_policy_test_under_a_lease_asks_the_gateway(self):
         self.gateway.answer(
             "GET",
@@ -1482,11 +1549,11 @@ class Checks(CliTest):
     def test_policy_test_answers_from_the_configuration_with_the_rule_and_an_exit_code(self):
         path = self.write("gateway.yaml", POLICY)
         for words, code, line in POLICY_ANSWERS:
-            done = self.crab("policy", "test", "--config", path, "--as", *words)
+            done = self.crab("policy", "test", "--file", "--config", path, "--as", *words)
             self.assertEqual(
                 (done.returncode, done.stdout[: len(line)], done.stderr), (code, line, ""), words
             )
-        asked = ["policy", "test", "--config", path, "--as", "subscriber/log"]
+        asked = ["policy", "test", "--file", "--config", path, "--as", "subscriber/log"]
         done = self.crab(*asked, "events.publish:cron.triggered", "-o", "json")
         answer = json.loads(done.stdout)
         self.assertEqual(
@@ -1500,7 +1567,9 @@ class Checks(CliTest):
             ["caller/ci", "call", "x", "--lease", "l"],
         ):
             self.assertEqual(
-                self.crab("policy", "test", "--config", path, "--as", *words).returncode, 2, words
+                self.crab("policy", "test", "--file", "--config", path, "--as", *words).returncode,
+                2,
+                words,
             )
 
     def test_a_client_finds_the_socket_in_the_configuration(self):

@@ -144,6 +144,7 @@ private:
     void gateway();
     void host();
     void policy();
+    void policy_matrix(CLI::App& parent);
     void tls();
     void doctor();
     void console();
@@ -165,6 +166,7 @@ private:
 
     // command_line_devices.cpp
     void devices();
+    void one_device(CLI::App& parent);
     void artifacts();
     void worktree();
     void device();

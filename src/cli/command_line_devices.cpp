@@ -2,11 +2,30 @@
 
 namespace crab::cli {
 
+void CommandLine::one_device(CLI::App& parent) {
+    auto [show, show_options] = leaf<DevicesShow>(
+        parent, "show", "Show one device: its connections, its tools, what was refused, what waits",
+        "  crab devices show phone\n  crab devices show phone -o json");
+    show->add_option("device", show_options->device, "The device, or a caller")
+        ->type_name("DEVICE")
+        ->required();
+    asks(show, *show_options);
+    auto [rename, rename_options] =
+        leaf<DevicesRename>(parent, "rename", "Give a device another name; its slug stays",
+                            "  crab devices rename phone 'Phone of Ann'");
+    rename->add_option("device", rename_options->device, "The device")
+        ->type_name("DEVICE")
+        ->required();
+    rename->add_option("name", rename_options->name, "Its new name")->type_name("NAME")->required();
+    local(rename, rename_options->target);
+}
+
 void CommandLine::devices() {
     CLI::App& parent = group("devices", "Pair devices, list and revoke them");
     auto [list, list_options] = leaf<DevicesList>(
         parent, "list", "List the devices and their tokens", "  crab devices list");
     asks(list, *list_options);
+    one_device(parent);
     auto [pair, pair_options] =
         leaf<DevicesPair>(parent, "pair", "Make a pairing code, or a token at once",
                           "  crab devices pair --name phone --qr\n  crab devices pair --out "

@@ -123,11 +123,12 @@ void CommandLine::policy() {
     CLI::App& parent = group("policy", "Ask what the policy says");
     auto [test, options] = leaf<PolicyTest>(
         parent, "test",
-        "Tell whether a principal may do something, and by which rule; exit code 0 if it may, else "
-        "4",
+        "Ask the running gateway whether a principal may do something, and by which rule; exit "
+        "code 0 if it may, else 4",
         "  crab policy test --as subscriber/log events.subscribe:cron.triggered --tenant harbour\n"
         "  crab policy test --as caller/ci call disk_usage --args '{\"path\":\"/root\"}'\n"
-        "  crab policy test --as agent/butler call disk_usage --effects none\n"
+        "  crab policy test --as agent/butler call disk_usage --trace\n"
+        "  crab policy test --file --as agent/butler call disk_usage --effects none\n"
         "  crab policy test --as device/phone register shell_date\n"
         "  crab policy test --as subscriber/log events.subscribe:cron.triggered --lease 9f2c…");
     test->add_option(
@@ -146,30 +147,39 @@ void CommandLine::policy() {
         ->type_name("ROLES")
         ->delimiter(',')
         ->allow_extra_args(false);
-    test->add_option("--tenant", options->tenant, "For which tenant (default: none in particular)")
+    test->add_option("--tenant", options->tenant,
+                     "For which tenant (default: a call's is that of the principal)")
         ->type_name("NAME");
     test->add_option("--agent", options->agent, "For which agent, where a lease names one")
         ->type_name("NAME");
     test->add_option("--session", options->session, "In which session, where a lease names one")
         ->type_name("NAME");
-    test->add_option("--lease", options->lease, "Under this lease; asks the running gateway")
+    test->add_option("--lease", options->lease, "Under this lease, which is about actions")
         ->type_name("LEASE_ID");
     test->add_option(
             "--args", options->args,
             "Arguments of the call: a JSON object, @FILE, or - (default: whichever they may be)")
         ->type_name("JSON");
     test->add_option("--source", options->source,
-                     "Where the tool comes from, such as device/phone, for rules that name sources")
+                     "Where the tool comes from, such as device/phone (default: as it is offered)")
         ->type_name("SOURCE");
-    test->add_option(
-            "--effects", options->effects,
-            "Side effects of the tool, for rules about them: none, or possible (the default)")
+    test->add_option("--effects", options->effects,
+                     "Side effects of the tool: none or possible (default: as it is offered)")
         ->type_name("WORD")
         ->check(CLI::IsMember({"none", "possible"}));
     test->add_flag("--bytes", options->bytes,
                    "The arguments of the call are bytes and no JSON, so that no rule sees them")
         ->excludes("--args");
+    test->add_flag("--trace", options->trace, "Show what each rule says, and why");
+    test->add_flag("--file", options->file,
+                   "Ask the configuration file, not the running gateway, which may have read "
+                   "another one")
+        ->excludes("--lease");
     asks(test, *options);
+    policy_matrix(parent);
+}
+
+void CommandLine::policy_matrix(CLI::App& parent) {
     auto [matrix, shown] = leaf<PolicyMatrix>(
         parent, "matrix", "Show which tools a principal may call now, and by which rule",
         "  crab policy matrix --as caller/ci\n  crab policy matrix --as agent/butler -o json");
@@ -208,9 +218,19 @@ void CommandLine::tls() {
 
 void CommandLine::doctor() {
     auto [command, options] = leaf<Doctor>(
-        app_, "doctor", "Check configuration, directories, socket, listeners and limits",
-        "  crab doctor\n  crab doctor -o json");
+        app_, "doctor",
+        "Check configuration, directories, socket, listeners and limits; or why a tool is missing",
+        "  crab doctor\n  crab doctor -o json\n  crab doctor --tool take_photo --as caller/ci\n  "
+        "crab doctor --device phone");
     local(command, options->target);
+    command
+        ->add_option("--tool", options->tool,
+                     "Ask the gateway what stands between this tool and its caller")
+        ->type_name("NAME");
+    command->add_option("--device", options->device, "The device that should offer it")
+        ->type_name("NAME");
+    command->add_option("--as", options->as, "The caller, such as caller/ci (default: you)")
+        ->type_name("PRINCIPAL");
     command->add_flag("--system", options->system, "Check the system service");
     choose_output(command, options->output);
 }

@@ -151,6 +151,15 @@ struct DevicesList {
     Target target;
     Output output = Output::kText;
 };
+struct DevicesShow {
+    Target target;
+    std::string device;
+    Output output = Output::kText;
+};
+struct DevicesRename {
+    Target target;
+    std::string device, name;
+};
 struct DevicesPair {
     Target target;
     std::string name;
@@ -286,16 +295,18 @@ struct ArtifactsDelete {
 };
 /// May this principal do that, and by which rule?
 struct PolicyTest {
-    Target target;  ///< the configuration; the socket only with `lease`
+    Target target;
     std::string as;  ///< principal id
     std::vector<std::string> question;  ///< an action, or `call TOOL`, or `register TOOL`
     std::vector<std::string> roles;  ///< empty: those that the principal has by default
     std::string tenant, agent, session;
-    std::string lease;  ///< if set, the running gateway is queried, which knows the lease
+    std::string lease;  ///< of an action; empty: none
     std::string args;  ///< of a call; empty: any
-    std::string source;  ///< of a call's tool, such as `device/phone`
-    std::string effects = "possible";  ///< of a call's tool: none or possible
+    std::string source;  ///< of a call's tool, such as `device/phone`; empty: as it is
+    std::string effects;  ///< of a call's tool: none or possible; empty: as it is
     bool bytes = false;  ///< a call's arguments are bytes, which rules cannot inspect
+    bool trace = false;  ///< print what each rule says
+    bool file = false;  ///< ask the configuration file, not the running gateway
     Output output = Output::kText;
 };
 /// What may this principal call? Asks the running gateway.
@@ -316,6 +327,9 @@ struct TlsInit {
 struct Doctor {
     Target target;
     bool system = false;
+    /// With one of the first two: why this tool does not reach this caller, asked of the gateway
+    std::string tool, device;
+    std::string as;  ///< principal id; empty: whoever asks
     Output output = Output::kText;
 };
 /// `crab console`.
@@ -458,14 +472,14 @@ struct McpServe {
 using Command = std::variant<
     GatewayRun, GatewayCheck, RunHost, ToolsList, ToolsShow, ToolsCheck, ToolsCost, CallTool,
     AgentsList, AgentsShow, Chat, CallsList, CallsShow, CallsCancel, EventsTail, EventsForward,
-    Explain, DevicesList, DevicesPair, DevicesApprove, DevicesRevoke, PairRemote, PairTest,
-    PeersList, PeersShow, PeersRenew, PeersRevoke, PeersSetStatus, PeersIdentity, LeasesList,
-    LeasesRevoke, ArtifactsList, ArtifactsGet, ArtifactsDelete, ApprovalsList, ApprovalsShow,
-    ApprovalsDecide, ApprovalsWatch, ApprovalsRemembered, ApprovalsForget, PolicyTest, PolicyMatrix,
-    WorktreeBind, WorktreeStatus, Device, BridgeRun, BridgeList, BridgeStatusShow, BridgeEnable,
-    BridgeCall, TlsInit, Doctor, ConsoleRun, McpStatus, McpAdd, McpRemove, McpDiff, McpApprove,
-    McpLogin, McpLogout, McpImport, McpExport, McpServe, AuditVerify, AuditExport, Backup,
-    Completion, SchemaCheck, SchemaSuite, Help>;
+    Explain, DevicesList, DevicesShow, DevicesRename, DevicesPair, DevicesApprove, DevicesRevoke,
+    PairRemote, PairTest, PeersList, PeersShow, PeersRenew, PeersRevoke, PeersSetStatus,
+    PeersIdentity, LeasesList, LeasesRevoke, ArtifactsList, ArtifactsGet, ArtifactsDelete,
+    ApprovalsList, ApprovalsShow, ApprovalsDecide, ApprovalsWatch, ApprovalsRemembered,
+    ApprovalsForget, PolicyTest, PolicyMatrix, WorktreeBind, WorktreeStatus, Device, BridgeRun,
+    BridgeList, BridgeStatusShow, BridgeEnable, BridgeCall, TlsInit, Doctor, ConsoleRun, McpStatus,
+    McpAdd, McpRemove, McpDiff, McpApprove, McpLogin, McpLogout, McpImport, McpExport, McpServe,
+    AuditVerify, AuditExport, Backup, Completion, SchemaCheck, SchemaSuite, Help>;
 
 int run(const GatewayRun& options, const GatewayProgram& gateway);
 int run(const GatewayCheck& options, const GatewayProgram& gateway);
@@ -485,6 +499,8 @@ int run(const EventsTail& options);
 int run(const EventsForward& options);
 int run(const Explain& options);
 int run(const DevicesList& options);
+int run(const DevicesShow& options);
+int run(const DevicesRename& options);
 int run(const DevicesPair& options);
 int run(const DevicesApprove& options);
 int run(const DevicesRevoke& options);

@@ -2,9 +2,10 @@
 #include "cli/output/exit_codes.hpp"
 #include "cli/output/files.hpp"
 #include "cli/output/pretty_json.hpp"
-#include "cli/output/qr_code.hpp"
 #include "cli/output/table.hpp"
 #include "cli/output/terminal.hpp"
+#include "net/codec/qr_code.hpp"
+#include "net/codec/url.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -106,6 +107,45 @@ int run(const DevicesList& options) {
     return kExitOk;
 }
 
+int run(const DevicesShow& options) {
+    const auto device =
+        fetch(options.target, "/v1/admin/devices/" + net::percent_encode(options.device));
+    if (!device) return report(device.error());
+    if (options.output == Output::kJson) return print_json(*device), kExitOk;
+    const std::string id = text_of(*device, "device");
+    print_line(printable(fmt::format("{}  {} ({})", id.empty() ? text_of(*device, "caller") : id,
+                                     text_of(*device, "name"), text_of(*device, "principal"))));
+    const auto tell = [](std::string_view what, const std::string& text) {
+        if (!text.empty()) print_line(printable(fmt::format("{:<12}{}", what, text)));
+    };
+    for (const json::Value& link : items_of(*device, "connections"))
+        tell("connected", "since " + text_of(link, "since"));
+    if (!flag_of(*device, "connected")) tell("last seen", text_of(*device, "last_seen_at"));
+    tell("battery", battery_of(*device));
+    tell("tokens", tokens_of(*device));
+    for (const json::Value& tool : items_of(*device, "tools"))
+        tell("tool", text_of(tool, "qualified_name"));
+    for (const json::Value& tool : items_of(*device, "waiting"))
+        tell("waits", fmt::format("{}: crab devices approve {} {}", text_of(tool, "name"), id,
+                                  text_of(tool, "name")));
+    for (const json::Value& tool : items_of(*device, "rejected"))
+        tell("refused", fmt::format("{} at {}: {}: {}", text_of(tool, "name"), text_of(tool, "at"),
+                                    text_of(tool, "code"), text_of(tool, "message")));
+    return kExitOk;
+}
+
+int run(const DevicesRename& options) {
+    Result<AdminClient> client = AdminClient::make(options.target);
+    if (!client) return report(client.error());
+    const auto reply =
+        accepted(client->patch("/v1/admin/devices/" + net::percent_encode(options.device),
+                               json::Value::object({{"name", options.name}})));
+    if (!reply) return report(reply.error());
+    print_line(printable(
+        fmt::format("{} is called {} now", text_of(*reply, "device"), text_of(*reply, "name"))));
+    return kExitOk;
+}
+
 namespace {
 
 json::Value pairing_request(const DevicesPair& options) {
@@ -188,12 +228,23 @@ int show_token(const DevicesPair& options, const json::Value& reply, const Descr
     return kExitOk;
 }
 
+/// Whether the address of the device page is of no use to a camera: the gateway draws no code then.
+bool leads_nowhere(const json::Value& reply) {
+    const auto pages = items_of(reply, "pages");
+    return !pages.empty() && items_of(pages.front(), "qr").empty();
+}
+
 int show_code(const DevicesPair& options, const json::Value& reply) {
     const std::string code = printable(text_of(reply, "code"));
     std::string page = printable(text_of(reply, "page"));
     if (!options.page.empty()) page = fmt::format("{}#pair={}", options.page, code);
-    if (options.qr) {
-        const auto picture = page.empty() ? std::nullopt : QrCode::encode(page);
+    if (options.qr && options.page.empty() && leads_nowhere(reply)) {
+        complain(
+            "no QR code is drawn: whoever scans it would get nowhere, or in clear. Make a "
+            "certificate (crab tls init) and name the gateway (listen.host_names), or give another "
+            "address with --page");
+    } else if (options.qr) {
+        const auto picture = page.empty() ? std::nullopt : net::QrCode::encode(page);
         if (!picture) {
             complain(page.empty() ? "the gateway serves no device page (listen.device_page); give "
                                     "its address with --page"

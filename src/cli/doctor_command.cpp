@@ -6,6 +6,7 @@
 #include "config/load.hpp"
 #include "hosting/hosted_commands.hpp"
 #include "hosts/command/sandbox.hpp"
+#include "net/codec/url.hpp"
 #include "net/http/blocking_client.hpp"
 
 #include <algorithm>
@@ -254,9 +255,45 @@ private:
     std::vector<Line> lines_;
 };
 
+/// What the gateway says stands between a tool and its caller.
+int diagnose(const Doctor& options) {
+    std::string query;
+    for (const auto& [name, value] : {std::pair{"device", options.device},
+                                      std::pair{"tool", options.tool}, std::pair{"as", options.as}})
+        if (!value.empty())
+            query +=
+                fmt::format("{}{}={}", query.empty() ? "?" : "&", name, net::percent_encode(value));
+    const auto found = fetch(options.target, "/v1/admin/diagnose" + query);
+    if (!found) return report(found.error());
+    bool failed = false;
+    for (const json::Value& check : items_of(*found, "checks")) {
+        const bool ok = flag_of(check, "ok");
+        failed = failed || !ok;
+        if (options.output == Output::kJson) continue;
+        print_line(fmt::format(
+            "{}  {:<18} {}",
+            Terminal::out().paint(ok ? Colour::kGreen : Colour::kRed, ok ? "ok  " : "fail"),
+            text_of(check, "id"), printable(text_of(check, "text"))));
+        const json::Value* const fix = check.find("fix");
+        const json::Value* const params = fix != nullptr ? fix->find("params") : nullptr;
+        const std::string command = params != nullptr ? text_of(*params, "command") : "";
+        if (!command.empty()) print_line(fmt::format("{:>25}{}", "", printable(command)));
+    }
+    if (options.output == Output::kJson)
+        print_json(*found);
+    else
+        print_line(printable(text_of(*found, "answer")));
+    return failed ? kExitFailed : kExitOk;
+}
+
 }  // namespace
 
 int run(const Doctor& options) {
+    if (!options.tool.empty() || !options.device.empty()) return diagnose(options);
+    if (!options.as.empty()) {
+        complain("--as goes with --tool or --device");
+        return kExitUsage;
+    }
     std::error_code ignored;
     if (!options.target.config.empty() && !fs::exists(options.target.config, ignored))
         return report(config::load_first(options.target.config,

@@ -7,6 +7,9 @@
 namespace crab::gateway {
 namespace {
 
+/// All addresses of a machine: good to listen on, and for nobody to open.
+bool is_any_address(std::string_view host) { return host == "0.0.0.0" || host == "::"; }
+
 /// Sensors, camera and the rest are for this page alone, not for frames in it.
 constexpr std::string_view kPermissions =
     "accelerometer=(self), camera=(self), clipboard-read=(self), clipboard-write=(self), "
@@ -44,13 +47,21 @@ void serve(net::HttpExchange& exchange, std::string_view file) {
 
 }  // namespace
 
-std::string device_page_address(const config::ListenOptions& listen, std::uint16_t port) {
-    if (!listen.device_page || !listen.public_address || device_page_files().empty()) return {};
-    const std::string host = listen.host_names.empty()
-                                 ? config::HostPort{listen.public_address->host, port}.to_text()
-                                 : fmt::format("{}:{}", listen.host_names.front(), port);
-    return fmt::format("{}://{}{}/device/", listen.tls ? "https" : "http", host,
-                       listen.path_prefix);
+std::vector<admin::Gateway::Page> device_page_addresses(const config::ListenOptions& listen,
+                                                        std::uint16_t port) {
+    std::vector<admin::Gateway::Page> pages;
+    if (!listen.device_page || !listen.public_address || device_page_files().empty()) return pages;
+    const auto add = [&](const config::HostPort& place, std::string_view reach) {
+        const bool here = place.is_loopback() || is_any_address(place.host);
+        pages.push_back({.url = fmt::format("{}://{}{}/device/", listen.tls ? "https" : "http",
+                                            place.to_text(), listen.path_prefix),
+                         .reach = here ? "loopback" : reach,
+                         .tls = listen.tls.has_value()});
+    };
+    for (const std::string& name : listen.host_names) add({.host = name, .port = port}, "name");
+    if (listen.host_names.empty())
+        add({.host = listen.public_address->host, .port = port}, "address");
+    return pages;
 }
 
 void add_device_page(net::Routes<core::PrincipalRef>& routes) {

@@ -27,7 +27,8 @@ struct Gateway::Running {
     Running(config::GatewayConfig config, GatewayPaths paths, ReadConfig read)
         : read_config(std::move(read)),
           last_read(config),
-          components(std::move(config), std::move(paths), [this] { return reload(); }),
+          components(
+              std::move(config), std::move(paths), [this] { return reload(); }, read_config),
           lifecycle(components.clock, components.all.in_order()) {}
 
     Result<void> reload();
@@ -80,7 +81,9 @@ Result<std::unique_ptr<Gateway>> Gateway::start(config::GatewayConfig config, Ga
     return std::unique_ptr<Gateway>(new Gateway(std::move(running)));
 }
 
-std::vector<ConfigKey> Gateway::config_keys() { return GatewayComponents({}, {}, {}).all.keys(); }
+std::vector<ConfigKey> Gateway::config_keys() {
+    return GatewayComponents({}, {}, {}, {}).all.keys();
+}
 std::string Gateway::public_endpoint() const {
     return running_->components.public_listener.endpoint();
 }

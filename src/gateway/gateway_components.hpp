@@ -46,16 +46,21 @@ namespace crab::gateway {
 /// API or a front, is a line here and files of its own.
 class GatewayComponents {
 public:
-    /// `reload` is what the operator's API does when it is asked to.
+    using ReadConfig = std::function<Result<config::GatewayConfig>()>;
+
+    /// `reload_all` is what the operator's API does when it is asked to, `read` reads the file
+    /// again.
     GatewayComponents(config::GatewayConfig config_of_start, GatewayPaths paths_of_start,
-                      std::function<Result<void>()> reload_all)
+                      std::function<Result<void>()> reload_all, ReadConfig read)
         : config(std::move(config_of_start)),
           paths(std::move(paths_of_start)),
-          reload(std::move(reload_all)) {}
+          reload(std::move(reload_all)),
+          read_config(std::move(read)) {}
 
     const config::GatewayConfig config;  ///< of the start
     const GatewayPaths paths;
     const std::function<Result<void>()> reload;
+    const ReadConfig read_config;
     RealClock clock;
     core::Registry registry;
     core::MetricsPage metrics;
@@ -176,11 +181,18 @@ public:
                                                .ledger = ledger,
                                                .audit = audit,
                                                .rules = rules,
+                                               .access = access,
+                                               .peers = peer_records,
                                                .approvals = approvals,
                                                .calls = calls,
+                                               .turns = turns,
                                                .devices = devices,
+                                               .hosts = tool_hosts,
+                                               .providers = grpc_providers,
+                                               .mcp = mcp_servers,
                                                .public_listener = public_listener,
                                                .reload = reload,
+                                               .read_config = read_config,
                                                .unhealthy = [this] { return unhealthy(); }});
     AdminListener& admin = all.add<AdminListener>(context, loops);
     // What runs ends before the connections that carry it

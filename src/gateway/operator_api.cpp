@@ -1,9 +1,28 @@
 #include "gateway/operator_api.hpp"
 
+#include "agent/event_turns.hpp"
 #include "gateway/device_page.hpp"
+#include "setup/policy_rules.hpp"
 #include "setup/public_address.hpp"
+#include "trust/named_principal.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include <fmt/format.h>
 
 namespace crab::gateway {
+namespace {
+
+std::vector<admin::Presence::Refused> shown_refusals(
+    const std::vector<clawseed::Rejected>& refusals) {
+    std::vector<admin::Presence::Refused> shown;
+    for (const clawseed::Rejected& each : refusals)
+        shown.push_back({each.name, std::string(token_of(each.code)), each.message, each.at});
+    return shown;
+}
+
+}  // namespace
 
 std::span<const ConfigKey> OperatorApi::keys() const {
     static constexpr ConfigKey kKeys[] = {restart_key(
@@ -20,10 +39,17 @@ Result<void> OperatorApi::start() {
                                   .pool = uses_.workers.pool()},
         view());
     start_tools();
+    start_diagnosis();
+    start_details();
+    start_principals();
     return {};
 }
 
 void OperatorApi::start_tools() {
+    principals_ = std::make_unique<admin::AskedPrincipals>(admin::AskedPrincipals::Sources{
+        .tokens = uses_.credentials.tokens(),
+        .clock = uses_.context.clock,
+        .agent_tenant = [this](std::string_view agent) { return uses_.turns.tenant_of(agent); }});
     CallPath::LoopPart& part = uses_.calls.first();
     checks_ = std::make_unique<core::CallCheck>(
         core::CallServices{.clock = uses_.context.clock,
@@ -39,13 +65,117 @@ void OperatorApi::start_tools() {
                                               .presence = std::move(seen.presence),
                                               .waiting_tools = std::move(seen.waiting_tools)},
                                   .checks = *checks_,
-                                  .tokens = uses_.credentials.tokens(),
-                                  .clock = uses_.context.clock});
+                                  .principals = *principals_});
     matrix_ = std::make_unique<admin::PolicyMatrix>(
         admin::PolicyMatrix::Services{.registry = uses_.context.registry.published(),
                                       .rules = uses_.rules.rules(),
-                                      .tokens = uses_.credentials.tokens(),
-                                      .clock = uses_.context.clock});
+                                      .principals = *principals_});
+    explain_ = std::make_unique<admin::PolicyExplain>(
+        admin::PolicyExplain::Services{.registry = uses_.context.registry.published(),
+                                       .rules = uses_.rules.rules(),
+                                       .access = uses_.access.access(),
+                                       .approvals = uses_.approvals.approvals(),
+                                       .checks = *checks_,
+                                       .principals = *principals_,
+                                       .clock = uses_.context.clock,
+                                       .pool = uses_.workers.pool(),
+                                       .read_file = [this]() { return read_policy(); }});
+}
+
+void OperatorApi::start_details() {
+    admin::Gateway seen = view();
+    details_ = std::make_unique<admin::DeviceDetails>(admin::DeviceDetails::Services{
+        .tokens = uses_.credentials.tokens(),
+        .codes = uses_.credentials.codes(),
+        .registry = uses_.context.registry.published(),
+        .pool = uses_.workers.pool(),
+        .presence = std::move(seen.presence),
+        .refused =
+            [this](std::string_view device) {
+                return shown_refusals(uses_.devices.hub().refused_of(device));
+            },
+        .waiting_tools = std::move(seen.waiting_tools),
+        .held_tools =
+            [this](std::string_view device) {
+                std::vector<core::ToolRef> held;
+                for (auto& live : uses_.devices.hub().connected())
+                    if (live.slug == device) std::ranges::move(live.held, std::back_inserter(held));
+                return held;
+            }});
+}
+
+void OperatorApi::start_principals() {
+    known_principals_ = std::make_unique<admin::PrincipalsApi>(admin::PrincipalsApi::Services{
+        .tokens = uses_.credentials.tokens(),
+        .agents =
+            [this] {
+                std::vector<admin::OtherPrincipal> all;
+                for (const admin::ShownAgent& each : uses_.turns.agents())
+                    all.push_back({.id = agent::principal_id_of(each.name),
+                                   .name = each.name,
+                                   .roles = {core::Role::kCaller}});
+                return all;
+            },
+        .peers =
+            [this] {
+                std::vector<admin::OtherPrincipal> all;
+                for (const auto& [record, problem] : uses_.peers.peers().list()) {
+                    const std::string id = record.name.text();
+                    all.push_back({.id = id,
+                                   .name = record.name.id,
+                                   .roles = trust::principal_named(id, std::nullopt).roles,
+                                   .last_seen = record.last_seen_at});
+                }
+                return all;
+            }});
+}
+
+void OperatorApi::start_diagnosis() {
+    diagnosis_ = std::make_unique<admin::Diagnosis>(admin::Diagnosis::Services{
+        .tokens = uses_.credentials.tokens(),
+        .registry = uses_.context.registry.published(),
+        .rules = uses_.rules.rules(),
+        .principals = *principals_,
+        .clock = uses_.context.clock,
+        .pool = uses_.workers.pool(),
+        .presence = [this] { return presence(); },
+        .refused =
+            [this](std::string_view device) {
+                return shown_refusals(uses_.devices.hub().refused_of(device));
+            },
+        .waiting_tools =
+            [this](std::string_view device) {
+                return uses_.approvals.device_tools().waiting(device);
+            },
+        .sources = [this] { return sources(); }});
+}
+
+/// On the pool.
+std::vector<admin::SourceState> OperatorApi::sources() const {
+    std::vector<admin::SourceState> all;
+    const auto add = [&](core::SourceKind kind,
+                         const std::vector<core::ToolListing::Status>& list) {
+        for (const auto& each : list)
+            all.push_back({.source = fmt::format("{}/{}", core::name_of(kind), each.name),
+                           .answers = each.answers,
+                           .tools = each.tools,
+                           .problem = each.problem});
+    };
+    add(core::SourceKind::kPeer, uses_.hosts.directory().status());
+    add(core::SourceKind::kProvider, uses_.providers.directory().status());
+    for (const admin::McpServerState& each : uses_.mcp.states())
+        all.push_back(
+            {.source = fmt::format("{}/{}", core::name_of(core::SourceKind::kMcpServer), each.name),
+             .answers = each.state == "ready",
+             .tools = each.tools,
+             .problem = each.error.empty() ? each.state : each.error});
+    return all;
+}
+
+Result<std::shared_ptr<const core::Policy>> OperatorApi::read_policy() const {
+    const auto on_disk = uses_.read_config();
+    if (!on_disk) return fail(on_disk.error());
+    return setup::make_policy(*on_disk);
 }
 
 void OperatorApi::add_routes(const ListenerRoutes& table) {
@@ -53,6 +183,10 @@ void OperatorApi::add_routes(const ListenerRoutes& table) {
     api_->add_routes(table.routes);
     tools_->add_routes(table.routes);
     matrix_->add_routes(table.routes);
+    explain_->add_routes(table.routes);
+    diagnosis_->add_routes(table.routes);
+    details_->add_routes(table.routes);
+    known_principals_->add_routes(table.routes);
 }
 
 std::vector<admin::Presence> OperatorApi::presence() {
@@ -67,9 +201,7 @@ std::vector<admin::Presence> OperatorApi::presence() {
                                                        .charging = device.presence.charging,
                                                        .metered = device.presence.metered,
                                                        .foreground = device.presence.foreground});
-        for (const auto& refused : device.refused)
-            shown.refused.push_back(
-                {refused.name, std::string(token_of(refused.code)), refused.message});
+        shown.refused = shown_refusals(device.refused);
     }
     return all;
 }
@@ -106,7 +238,7 @@ void OperatorApi::fill_addresses(admin::Gateway& view) {
                           .ca_file = place->ca_file,
                           .only_here = place->loopback,
                           .peers = {}};
-        view.device_page = device_page_address(config.listen, facts.port);
+        view.device_pages = device_page_addresses(config.listen, facts.port);
     }
     view.reach.peers = setup::peer_url(config.listen);
     view.admin_socket = uses_.context.paths.admin_socket;

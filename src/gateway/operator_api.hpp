@@ -1,14 +1,25 @@
 #pragma once
 
 #include "admin/admin_api.hpp"
+#include "admin/asked_principal.hpp"
+#include "admin/device_details.hpp"
+#include "admin/diagnosis.hpp"
+#include "admin/policy_explain.hpp"
 #include "admin/policy_matrix.hpp"
+#include "admin/principals_api.hpp"
 #include "admin/tools_api.hpp"
+#include "gateway/access_rights.hpp"
 #include "gateway/call_approvals.hpp"
 #include "gateway/credentials.hpp"
 #include "gateway/current_rules.hpp"
 #include "gateway/device_fronts.hpp"
 #include "gateway/gateway_context.hpp"
+#include "gateway/grpc_providers.hpp"
+#include "gateway/mcp_servers.hpp"
+#include "gateway/peer_records.hpp"
 #include "gateway/public_listener.hpp"
+#include "gateway/tool_hosts.hpp"
+#include "gateway/turns.hpp"
 #include "runtime/audit_trail.hpp"
 #include "runtime/call_ledger.hpp"
 #include "runtime/call_path.hpp"
@@ -30,11 +41,19 @@ public:
         CallLedger& ledger;
         AuditTrail& audit;
         CurrentRules& rules;
+        AccessRights& access;
+        PeerRecords& peers;
         CallApprovals& approvals;
         CallPath& calls;
+        Turns& turns;
         DeviceFronts& devices;
+        ToolHosts& hosts;
+        GrpcProviders& providers;
+        McpServers& mcp;
         PublicListener& public_listener;
         std::function<Result<void>()> reload;  ///< on the pool
+        /// The file as it is on disk now; blocks
+        std::function<Result<config::GatewayConfig>()> read_config;
         std::function<std::vector<admin::Unhealthy>()> unhealthy;  ///< any thread
     };
     explicit OperatorApi(Uses uses) : uses_(std::move(uses)) {}
@@ -48,13 +67,23 @@ private:
     admin::Gateway view();
     void start_tools();
     void fill_addresses(admin::Gateway& view);
+    Result<std::shared_ptr<const core::Policy>> read_policy() const;
+    void start_diagnosis();
+    void start_details();
+    void start_principals();
+    std::vector<admin::SourceState> sources() const;
     std::vector<admin::Presence> presence();
 
     const Uses uses_;
     std::unique_ptr<admin::AdminApi> api_;
     std::unique_ptr<core::CallCheck> checks_;  ///< on the first loop
+    std::unique_ptr<admin::AskedPrincipals> principals_;
     std::unique_ptr<admin::ToolsApi> tools_;
     std::unique_ptr<admin::PolicyMatrix> matrix_;
+    std::unique_ptr<admin::PolicyExplain> explain_;
+    std::unique_ptr<admin::Diagnosis> diagnosis_;
+    std::unique_ptr<admin::DeviceDetails> details_;
+    std::unique_ptr<admin::PrincipalsApi> known_principals_;
 };
 
 }  // namespace crab::gateway

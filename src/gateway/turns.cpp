@@ -60,9 +60,18 @@ Result<void> Turns::start() {
     return {};
 }
 
+std::vector<admin::ShownAgent> Turns::agents() const { return shown_agents(*setup_->get()); }
+
+std::optional<TenantId> Turns::tenant_of(std::string_view agent) const {
+    const std::shared_ptr<const TurnSetup> setup = setup_->get();
+    const auto found = setup->agents->find(agent == setup->agents->standard.name ? "" : agent);
+    if (!found) return std::nullopt;
+    return TenantId((*found)->tenant);
+}
+
 void Turns::make_api() {
     api_ = std::make_unique<admin::AgentsApi>(
-        admin::AgentsApi::Services{.configured = [this] { return shown_agents(*setup_->get()); },
+        admin::AgentsApi::Services{.configured = [this] { return agents(); },
                                    .agents = [this] { return setup_->get()->agents; },
                                    .pipeline = uses_.calls.first().pipeline,
                                    .turns = uses_.chats.event_turns(),

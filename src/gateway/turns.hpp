@@ -12,6 +12,8 @@
 #include "store/sqlite/tool_index_sqlite.hpp"
 
 #include <memory>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 namespace crab::gateway {
@@ -42,6 +44,10 @@ public:
     core::TurnRunner& runner(std::size_t i) { return *runners_[i]; }
     /// Null for a loop that is not the gateway's.
     core::TurnRunner* runner_of(const net::EventLoop& loop);
+    /// The agents as they are configured now. Thread-safe.
+    std::vector<admin::ShownAgent> agents() const;
+    /// The tenant of the calls of that agent; nothing: no such agent is configured. Thread-safe.
+    std::optional<TenantId> tenant_of(std::string_view agent) const;
 
 private:
     void make_api();

@@ -1,11 +1,11 @@
-#include "cli/output/qr_code.hpp"
+#include "net/codec/qr_code.hpp"
 
 #include <qrencode.h>
 
 #include <memory>
 #include <new>
 
-namespace crab::cli {
+namespace crab::net {
 namespace {
 
 constexpr int kQuietZone = 4;  // ISO/IEC 18004, clause 6.3.8
@@ -29,6 +29,15 @@ std::optional<QrCode> QrCode::encode(std::string_view text) {
     return QrCode(code->width, std::move(modules));
 }
 
+std::vector<std::string> QrCode::to_rows() const {
+    std::vector<std::string> rows;
+    for (int row = 0; row < size_; ++row) {
+        std::string& text = rows.emplace_back();
+        for (int column = 0; column < size_; ++column) text += is_dark(row, column) ? '1' : '0';
+    }
+    return rows;
+}
+
 std::string QrCode::to_half_blocks() const {
     const auto is_light = [this](int row, int column) {
         return row < 0 || column < 0 || row >= size_ || column >= size_ || !is_dark(row, column);
@@ -44,4 +53,4 @@ std::string QrCode::to_half_blocks() const {
     return text;
 }
 
-}  // namespace crab::cli
+}  // namespace crab::net

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace crab::cli {
+namespace crab::net {
 
 /// A QR code of a short text, for the camera of a phone: byte mode, error correction level M, drawn
 /// by libqrencode.
@@ -25,6 +25,8 @@ public:
     bool is_dark(int row, int column) const {
         return modules_[static_cast<std::size_t>(row * size_ + column)];
     }
+    /// A line per row of modules, `1` for a dark one and `0` for a light one, without a quiet zone.
+    std::vector<std::string> to_rows() const;
     /// Lines of half blocks, two rows of modules to a line, with a quiet zone; light modules are
     /// drawn and dark ones left blank, for dark terminals; most phones also read it inverted.
     std::string to_half_blocks() const;
@@ -36,4 +38,4 @@ private:
     std::vector<bool> modules_;  // row by row; true: dark
 };
 
-}  // namespace crab::cli
+}  // namespace crab::net

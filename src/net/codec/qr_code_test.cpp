@@ -1,10 +1,10 @@
-#include "cli/output/qr_code.hpp"
+#include "net/codec/qr_code.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-namespace crab::cli {
+namespace crab::net {
 namespace {
 
 std::string drawn(const QrCode& code) {
@@ -64,4 +64,4 @@ TEST(QrCodeTest, HalfBlocksShowTwoRowsToALineWithinAQuietZone) {
 }
 
 }  // namespace
-}  // namespace crab::cli
+}  // namespace crab::net
