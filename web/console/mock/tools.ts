@@ -85,7 +85,7 @@ export const diagnosis = {
     { id: "paired", ok: true, text: "phone is paired" },
     { id: "connected", ok: true, text: "phone is connected" },
     {
-      id: "held back",
+      id: "held_back",
       ok: false,
       text: "take_photo is new since the device was approved",
       fix: { kind: "approve", params: { device: "phone", tool: "take_photo" } },

@@ -9,14 +9,10 @@ import { SafeText } from "@crab/web-shared/safe-text";
 import { toast } from "@crab/web-shared/toast";
 
 import type { ApiError } from "../api";
+import { type Fix, PAGES, param, placeOf } from "../fix";
 import { Link } from "../link";
 import { api, mayWrite } from "../store";
 import { t } from "./tools.texts";
-
-interface Fix {
-  readonly kind: string;
-  readonly params?: Readonly<Record<string, unknown>>;
-}
 
 interface DiagnosisCheck {
   readonly id: string;
@@ -30,16 +26,11 @@ interface Diagnosis {
   readonly checks: readonly DiagnosisCheck[];
 }
 
-const param = (fix: Fix, name: string): string => {
-  const value = fix.params?.[name];
-  return typeof value === "string" ? value : "";
-};
-
 /** What a fix is for a person: a press where the gateway can do it, else the page that helps. */
 function FixButton({ fix, onDone }: { readonly fix: Fix; readonly onDone: () => void }) {
   const [error, setError] = useState<ApiError>();
   const [device, tool] = [param(fix, "device"), param(fix, "tool")];
-  if (fix.kind === "approve" || fix.kind === "approve_tool") {
+  if (fix.kind === "approve") {
     const approve = () =>
       api.post("/v1/admin/devices/approve", { device, tools: [tool] }).then(() => {
         toast({ text: t("why.approved", { tool }) });
@@ -54,15 +45,22 @@ function FixButton({ fix, onDone }: { readonly fix: Fix; readonly onDone: () => 
       </>
     );
   }
-  const command = param(fix, "command");
-  if (command)
-    return (
-      <code>
-        <SafeText text={command} />
-      </code>
-    );
-  const page = { pair: "devices", policy: "policy", config: "settings" }[fix.kind];
-  return page ? <Link page={page}>{t("why.go", { page })}</Link> : null;
+  const text = param(fix, "command") || (fix.kind === "name" ? tool : param(fix, "source"));
+  const page = PAGES[fix.kind];
+  return (
+    <span class="row">
+      {page && (
+        <Link page={page} to={placeOf(fix)}>
+          {t("why.go", { page })}
+        </Link>
+      )}
+      {text && (
+        <code>
+          <SafeText text={text} />
+        </code>
+      )}
+    </span>
+  );
 }
 
 function Checks({ found, onDone }: { readonly found: Diagnosis; readonly onDone: () => void }) {
