@@ -6,6 +6,7 @@ import { approvals, remembered } from "./approvals";
 import { auditRoutes } from "./audit";
 import { chatRoutes, serveChat } from "./chat";
 import { deviceRoutes } from "./devices";
+import { hello, liveRoutes, streamTick } from "./live";
 import { eventAt, lookRoutes } from "./look";
 import { policyRoutes } from "./policy";
 import { answerOf } from "./routes";
@@ -104,17 +105,39 @@ const routes: Record<string, unknown> = {
 };
 
 /** What each page asks. */
-const PAGES = { ...auditRoutes, ...chatRoutes, ...lookRoutes, ...deviceRoutes, ...policyRoutes };
+const PAGES = {
+  ...auditRoutes,
+  ...liveRoutes,
+  ...chatRoutes,
+  ...lookRoutes,
+  ...deviceRoutes,
+  ...policyRoutes,
+};
 
 /** Answers that come bit by bit: a call, and what happens at the gateway. */
 function stream(path: string, body: string, response: ServerResponse): boolean {
   const send = (event: string, data: object) =>
     response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
-  const streams = ["/api/v1/tools/call", "/api/v1/events", "/api/v1/admin/approvals/watch"];
+  const streams = [
+    "/api/v1/tools/call",
+    "/api/v1/events",
+    "/api/v1/admin/approvals/watch",
+    "/api/v1/admin/stream",
+  ];
   if (!streams.includes(path)) return false;
   response.setHeader("content-type", "text/event-stream");
   if (path === "/api/v1/admin/approvals/watch") {
     response.flushHeaders(); // nobody asks anything
+    return true;
+  }
+  if (path === "/api/v1/admin/stream") {
+    let index = 0;
+    send("hello", hello());
+    const timer = setInterval(() => {
+      for (const [event, data] of streamTick(index)) send(event, data);
+      index += 1;
+    }, 250);
+    response.on("close", () => clearInterval(timer));
     return true;
   }
   if (path === "/api/v1/events") {

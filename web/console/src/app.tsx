@@ -2,6 +2,7 @@ import { LiveRegions } from "@crab/web-shared/live";
 import { Guard } from "@crab/web-shared/error-card";
 import { Toasts } from "@crab/web-shared/toast";
 
+import { useStream } from "./live/use-live";
 import { Overview } from "./pages/overview";
 import { SignIn } from "./pages/sign-in";
 import { place } from "./place";
@@ -12,6 +13,7 @@ import { who } from "./store";
 /** The page stays below the sign-in card, so that nothing typed is lost when a session ends. */
 export function App() {
   const now = who.value;
+  useStream();
   if (now.state === "asking") return <p class="waiting">Signing in…</p>;
   if (now.state === "out" && !now.ended) return <SignIn error={now.error} />;
   const { page, view: View } = routeOf(place.value.get("page")) ?? { page: "", view: Overview };

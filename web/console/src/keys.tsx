@@ -43,6 +43,29 @@ function useKeys(onList: () => void): void {
   }, [onList]);
 }
 
+/** A single key of the page that is shown. */
+export function useKey(key: string, press: () => void): void {
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent) => {
+      const held = event.ctrlKey || event.metaKey || event.altKey;
+      if (!singleKeys.value || held || event.key !== key || takesText(event.target)) return;
+      if (document.querySelector("dialog:modal")) return;
+      event.preventDefault();
+      press();
+    };
+    addEventListener("keydown", pressed);
+    return () => removeEventListener("keydown", pressed);
+  }, [key, press]);
+}
+
+const OTHERS = [
+  ["/", "keys.filter"],
+  [".", "keys.pause"],
+  ["j k", "keys.rows"],
+  ["Ctrl K", "keys.palette"],
+  ["?", "keys.list"],
+] as const;
+
 function List() {
   return (
     <table>
@@ -55,12 +78,12 @@ function List() {
             <td>{t(`page.${page}`)}</td>
           </tr>
         ))}
-        {(["/", "?"] as const).map((key) => (
-          <tr key={key}>
+        {OTHERS.map(([keys, words]) => (
+          <tr key={keys}>
             <td>
-              <kbd>{key}</kbd>
+              <kbd>{keys}</kbd>
             </td>
-            <td>{t(key === "/" ? "keys.filter" : "keys.list")}</td>
+            <td>{t(words)}</td>
           </tr>
         ))}
       </tbody>

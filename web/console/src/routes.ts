@@ -32,6 +32,7 @@ const later = (
 /** All pages, in the order of the rail. A page is its own file and its own line here. */
 export const ROUTES: readonly Route[] = [
   { page: "overview", group: "now", key: "o", bar: true, view: Overview },
+  later("performance", "now", () => import("./pages/performance"), { hidden: true }),
   later("chat", "now", () => import("./pages/chat"), { key: "c", bar: true }),
   later("approvals", "now", () => import("./pages/approvals"), { key: "a", bar: true }),
   later("tools", "look", () => import("./pages/tools"), { key: "t" }),

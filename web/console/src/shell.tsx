@@ -4,15 +4,19 @@ import { useState } from "preact/hooks";
 import { Button } from "@crab/web-shared/button";
 import { Dialog } from "@crab/web-shared/dialog";
 import { Icon } from "@crab/web-shared/icons";
+import { LinkState } from "@crab/web-shared/link-state";
+import { Pill } from "@crab/web-shared/pill";
 import { SafeText } from "@crab/web-shared/safe-text";
 
+import { Find } from "./find";
 import { Preferences } from "./keys";
 import { Link } from "./link";
+import { hub } from "./live/use-live";
 import { waiting } from "./page-title";
 import { FIRST_PAGE, place } from "./place";
 import { type Route, ROUTES } from "./routes";
 import "./shell.css";
-import { api, who } from "./store";
+import { api, mayWrite, who } from "./store";
 import { t } from "./strings/shell";
 
 const GROUPS = ["now", "look", "rules", "self"] as const;
@@ -81,6 +85,21 @@ function Bar() {
   );
 }
 
+/** The page is of another version than the gateway: it says so, and reloads on a press only. */
+function NewVersion() {
+  const now = who.value;
+  const { version } = hub.live.value;
+  if (now.state !== "in" || version === "" || version === now.identity.version) return null;
+  return (
+    <p class="notice row" role="status">
+      {t("nav.newVersion")}
+      <Button small onPress={() => location.reload()}>
+        {t("nav.reload")}
+      </Button>
+    </p>
+  );
+}
+
 /** Everything around a page: the other pages, who is signed in, and the way out. */
 export function Shell({ children }: { readonly children: ComponentChildren }) {
   const now = who.value;
@@ -94,7 +113,10 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
         <span class="top-name">crab</span>
         <span class="top-who">
           {now.state === "in" && <SafeText text={now.identity.principal} most={60} />}
+          {now.state === "in" && !mayWrite.value && <Pill>{t("nav.readOnly")}</Pill>}
         </span>
+        {!hub.refused.value && <LinkState link={hub.link.value} onNow={() => hub.tryNow()} />}
+        <Find />
         <Preferences />
         <Button small onPress={leave}>
           {t("nav.signOut")}
@@ -104,6 +126,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
         <Pages />
       </nav>
       <main id="main" tabIndex={-1}>
+        <NewVersion />
         {children}
       </main>
       <Bar />

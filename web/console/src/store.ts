@@ -11,7 +11,8 @@ export interface GatewayStatus {
   readonly tools: number;
   readonly running_calls: number;
   readonly audit: { readonly backlog_bytes: number; readonly lost_records: number };
-  readonly storage: "ok" | "failing";
+  readonly storage: string;
+  readonly unhealthy?: readonly { readonly component: string; readonly reason: string }[];
 }
 
 export interface RunningCall {

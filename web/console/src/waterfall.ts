@@ -12,6 +12,9 @@ const WAITS: Record<string, Bar["by"]> = {
   answered: "tool",
 };
 
+/** Who had the time until a stage was reached. */
+export const byOf = (stage: string): Bar["by"] => WAITS[stage] ?? "gateway";
+
 /** A call's stages in the order in which they were reached. */
 export function bars(timeline: Readonly<Record<string, number>>): Bar[] {
   const reached = Object.entries(timeline)
@@ -22,6 +25,6 @@ export function bars(timeline: Readonly<Record<string, number>>): Bar[] {
     stage,
     from: reached[index - 1]?.[1] ?? 0,
     to,
-    by: WAITS[stage] ?? "gateway",
+    by: byOf(stage),
   }));
 }

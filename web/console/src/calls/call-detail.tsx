@@ -1,6 +1,7 @@
 import { SafeText } from "@crab/web-shared/safe-text";
 import { count, duration } from "@crab/web-shared/words";
 
+import "../chart.css";
 import { type Fact, Facts } from "../facts";
 import { Link } from "../link";
 import type { CallRecord } from "../store";

@@ -18,6 +18,7 @@ import {
 } from "../approvals";
 import { useWatching } from "../approvals-watch";
 import { useDoing } from "../doing";
+import { useNews } from "../live/use-live";
 import { Loaded, usePoll } from "../loaded";
 import { PageTitle, waiting } from "../page-title";
 import { api } from "../store";
@@ -150,6 +151,7 @@ function Lists({ known, again }: { readonly known: Known; readonly again: () => 
 export default function Approvals() {
   const poll = usePoll(read, EVERY_MS);
   const again = useCallback(() => void poll.again(), [poll]);
+  useNews(poll, ({ asked }) => asked);
   useWatching(again);
   return (
     <>

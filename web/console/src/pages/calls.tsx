@@ -9,13 +9,18 @@ import { EndedRow, RunningRow } from "../calls/rows";
 import { t } from "../calls/texts";
 import { FilterBar } from "../filter-bar";
 import { Link } from "../link";
+import { useKey } from "../keys";
+import { useFiltered } from "../live/filtered";
+import type { Live } from "../live/state";
+import { hub, isLive, useNews } from "../live/use-live";
 import { Loaded, usePoll } from "../loaded";
 import { PageTitle } from "../page-title";
 import { place } from "../place";
 import { api, type CallList } from "../store";
 import { t as shell } from "../strings/shell";
 
-const CALLS_EVERY_MS = 1_000;
+const EVERY_MS = 1_000;
+const LIVE_MS = 30_000;
 const MOST_ROWS = 200;
 
 function Running({ calls }: { readonly calls: CallList }) {
@@ -34,7 +39,7 @@ function Running({ calls }: { readonly calls: CallList }) {
   );
 }
 
-function Ended({ calls }: { readonly calls: CallList }) {
+function Ended({ calls, live }: { readonly calls: CallList; readonly live: Live }) {
   const rows = filtered(calls.recent, parseFilter(place.value.get("filter") ?? ""));
   const open = place.value.get("call");
   const shown = rows.slice(0, MOST_ROWS);
@@ -46,7 +51,7 @@ function Ended({ calls }: { readonly calls: CallList }) {
     );
   return (
     <Card title={t("ended")}>
-      <p class="quiet">{t("shown", { shown: shown.length, all: calls.recent.length })}</p>
+      <Shown live={live} shown={shown.length} all={calls.recent.length} />
       {rows.length === 0 && <p>{t("no.hit")}</p>}
       <table>
         <tbody>
@@ -59,31 +64,56 @@ function Ended({ calls }: { readonly calls: CallList }) {
   );
 }
 
+/** How much of all that ended is shown: a sample is never silent. */
+function Shown(props: { readonly live: Live; readonly shown: number; readonly all: number }) {
+  const { shown, all } = props;
+  const { rate, shown: rows } = props.live;
+  const words =
+    isLive() && rate
+      ? t("shown.live", { shown: rows, rate: Math.round(rate.perSecond) })
+      : t("shown", { shown, all });
+  return <p class="quiet">{words}</p>;
+}
+
+/** What the stream tells, and before it what was read. */
+function merged(calls: CallList, live: Live): CallList {
+  if (!isLive()) return calls;
+  const { rows } = live;
+  const { running } = hub.live.value;
+  const seen = new Set<string>();
+  const recent = [...rows, ...calls.recent].filter(
+    ({ call_id }) => !seen.has(call_id) && seen.add(call_id),
+  );
+  return { running: running.oldest, recent };
+}
+
 export default function Calls() {
-  const poll = usePoll(() => api.get<CallList>("/v1/admin/calls?limit=1000"), CALLS_EVERY_MS);
+  const poll = usePoll(
+    () => api.get<CallList>("/v1/admin/calls?limit=1000"),
+    isLive() ? LIVE_MS : EVERY_MS,
+  );
+  useNews(poll, () => 0);
+  const live = useFiltered(place.value.get("filter") ?? "") ?? hub.live.value;
   const [paused, setPaused] = useState(false);
   const kept = useRef<CallList>();
+  const turn = () => setPaused(!paused);
+  useKey(".", turn);
   return (
     <>
       <PageTitle name={shell("page.calls")}>
-        <Button
-          small
-          pressed={paused}
-          icon={paused ? "play" : "pause"}
-          onPress={() => setPaused(!paused)}
-        >
+        <Button small pressed={paused} icon={paused ? "play" : "pause"} onPress={turn}>
           {t(paused ? "live.go" : "live.pause")}
         </Button>
       </PageTitle>
       <FilterBar label={t("filter")} hint="tool:disk* status:error,timeout min:500ms" />
       <Loaded poll={poll}>
         {(calls) => {
-          if (!paused) kept.current = calls;
+          if (!paused) kept.current = merged(calls, live);
           const shown = kept.current ?? calls;
           return (
             <div class="stack">
               <Running calls={shown} />
-              <Ended calls={shown} />
+              <Ended calls={shown} live={live} />
             </div>
           );
         }}

@@ -1,4 +1,4 @@
-import { useCallback, useState } from "preact/hooks";
+import { useCallback, useEffect, useState } from "preact/hooks";
 
 import { Button } from "@crab/web-shared/button";
 import { Card } from "@crab/web-shared/card";
@@ -23,6 +23,7 @@ import {
 } from "../devices/shapes";
 import { t } from "../devices/texts";
 import { Link } from "../link";
+import { useNews } from "../live/use-live";
 import { Loaded, usePoll } from "../loaded";
 import { PageTitle } from "../page-title";
 import { go, place } from "../place";
@@ -178,10 +179,17 @@ function Lists(props: {
 
 function DeviceListPage() {
   const poll = usePoll(() => api.get<DeviceList>("/v1/admin/devices"), EVERY_MS);
+  useNews(poll, ({ devices }) => devices);
   const again = useCallback(() => void poll.again(), [poll]);
   const [before, setBefore] = useState<DeviceList>();
   const list = poll.state.value.data;
   const pair = () => setBefore(list);
+  const wanted = member("pair") !== "" && list !== undefined;
+  useEffect(() => {
+    if (!wanted) return;
+    go({ pair: "" }, true);
+    if (mayWrite.value) pair();
+  }, [wanted]);
   return (
     <>
       <PageTitle name={shell("page.devices")}>

@@ -1,31 +1,29 @@
 import { Card } from "@crab/web-shared/card";
 import { Pill } from "@crab/web-shared/pill";
 import { SafeText } from "@crab/web-shared/safe-text";
+import { clock, count, duration, span } from "@crab/web-shared/words";
 
+import type { DeviceList } from "../devices/shapes";
+import { Link } from "../link";
+import { hub, isLive, useNews } from "../live/use-live";
 import { Loaded, usePoll } from "../loaded";
-import { PageTitle } from "../page-title";
+import { needs } from "../overview/needs";
+import { Pulse } from "../overview/pulse";
+import { t } from "../overview/texts";
+import { PageTitle, waiting } from "../page-title";
 import { api } from "../store";
 import type { CallList, CallRecord, GatewayStatus, RunningCall } from "../store";
-import { t } from "../strings/shell";
-import { clock, count, duration, span } from "@crab/web-shared/words";
+import { t as shell } from "../strings/shell";
 import "./overview.css";
 
-const STATUS_EVERY_MS = 2_000;
+const EVERY_MS = 2_000;
+const LIVE_MS = 15_000;
 const ROWS = 12;
 
 interface Now {
   readonly status: GatewayStatus;
   readonly calls: CallList;
-}
-
-/** What is wrong with the gateway itself, worst first. */
-export function needs(status: GatewayStatus): string[] {
-  const found: string[] = [];
-  if (status.storage !== "ok")
-    found.push("The storage fails: calls that have to be recorded are refused.");
-  if (status.audit.lost_records > 0)
-    found.push(`${count(status.audit.lost_records)} audit records are lost.`);
-  return found;
+  readonly devices?: DeviceList;
 }
 
 function Figure({ name, value }: { readonly name: string; readonly value: string }) {
@@ -47,7 +45,7 @@ function Running({ call }: { readonly call: RunningCall }) {
         <SafeText text={call.principal} most={60} />
       </td>
       <td>{call.stage}</td>
-      <td class="number">{span(call.elapsed_ms / 1000)}</td>
+      <td class="number">{span(call.elapsed_ms / 1_000)}</td>
     </tr>
   );
 }
@@ -57,7 +55,9 @@ function Recent({ call }: { readonly call: CallRecord }) {
   return (
     <tr>
       <td>
-        <SafeText text={call.tool} most={80} />
+        <Link page="calls" to={{ call: call.call_id }}>
+          <SafeText text={call.tool} most={80} />
+        </Link>
         {!ok && call.message && (
           <div class="quiet">
             <SafeText text={call.message} most={160} />
@@ -68,7 +68,9 @@ function Recent({ call }: { readonly call: CallRecord }) {
         <SafeText text={call.agent || call.principal} most={60} />
       </td>
       <td>
-        <Pill tone={ok ? "good" : "bad"}>{ok ? "ok" : call.code || call.status}</Pill>
+        <Pill tone={ok ? "good" : "bad"}>
+          {ok ? "ok" : <SafeText text={call.code || call.status} most={40} />}
+        </Pill>
       </td>
       <td class="number">
         {call.duration_us === undefined ? clock(call.time) : duration(call.duration_us)}
@@ -77,13 +79,23 @@ function Recent({ call }: { readonly call: CallRecord }) {
   );
 }
 
-function Calls({ calls }: { readonly calls: CallList }) {
+/** What the stream has told, in place of what was read before. */
+function lately({ calls }: Now): CallList {
+  if (!isLive()) return calls;
+  const { rows, running } = hub.live.value;
+  const recent = [...rows, ...calls.recent];
+  const seen = new Set<string>();
+  const once = recent.filter(({ call_id }) => !seen.has(call_id) && seen.add(call_id));
+  return { running: running.count > 0 ? running.oldest : [], recent: once };
+}
+
+function Calls({ calls, running }: { readonly calls: CallList; readonly running: number }) {
   return (
     <div class="columns">
-      <Card title={`Running ${count(calls.running.length)}`}>
-        {calls.running.length === 0 && <p class="quiet">No call runs now.</p>}
+      <Card title={t("running", { n: running })}>
+        {calls.running.length === 0 && <p class="quiet">{t("none.running")}</p>}
         <table>
-          <caption class="unseen-caption">Calls that run, oldest first</caption>
+          <caption class="unseen-caption">{t("running", { n: running })}</caption>
           <tbody>
             {[...calls.running]
               .sort((a, b) => b.elapsed_ms - a.elapsed_ms)
@@ -94,14 +106,19 @@ function Calls({ calls }: { readonly calls: CallList }) {
           </tbody>
         </table>
       </Card>
-      <Card title={"Ended lately"}>
+      <Card title={t("ended")}>
         {calls.recent.length === 0 && (
-          <p class="quiet">
-            Nothing was called since the gateway started. <kbd>crab call</kbd> makes a first call.
-          </p>
+          <div class="stack">
+            <p class="quiet">{t("first")}</p>
+            <p class="row">
+              <Link page="devices">{t("pair")}</Link>
+              <Link page="tools">{t("first.try")}</Link>
+              <Link page="chat">{t("ask.agent")}</Link>
+            </p>
+          </div>
         )}
         <table>
-          <caption class="unseen-caption">Calls that ended lately</caption>
+          <caption class="unseen-caption">{t("ended")}</caption>
           <tbody>
             {calls.recent.slice(0, ROWS).map((call) => (
               <Recent key={call.call_id} call={call} />
@@ -116,39 +133,66 @@ function Calls({ calls }: { readonly calls: CallList }) {
 function Figures({ status }: { readonly status: GatewayStatus }) {
   return (
     <dl class="figures">
-      <Figure name="Devices" value={count(status.devices)} />
-      <Figure name="Their tools" value={count(status.tools)} />
-      <Figure name="Calls now" value={count(status.running_calls)} />
-      <Figure name="Storage" value={status.storage} />
-      <Figure name="Up for" value={span(status.uptime_seconds)} />
-      <Figure name="Version" value={status.version} />
+      <Figure name={t("devices")} value={count(status.devices)} />
+      <Figure name={t("tools")} value={count(status.tools)} />
+      <Figure name={t("calls")} value={count(status.running_calls)} />
+      <Figure name={t("storage.name")} value={status.storage} />
+      <Figure name={t("uptime")} value={span(status.uptime_seconds)} />
+      <Figure name={t("version")} value={status.version} />
     </dl>
   );
 }
 
+function Needs({ now, status }: { readonly now: Now; readonly status: GatewayStatus }) {
+  const found = needs(status, now.devices, waiting.value);
+  if (found.length === 0) return null;
+  return (
+    <section aria-label={t("needs")} class="needs">
+      <h2>{t("needs")}</h2>
+      <ul class="plain">
+        {found.map(({ text, tone, page, to = {} }) => (
+          <li key={text} class={`notice ${tone}`}>
+            <Link page={page} to={to}>
+              {text}
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+const read = async (): Promise<Now> => {
+  const [status, calls, devices] = await Promise.all([
+    api.get<GatewayStatus>("/v1/admin/status"),
+    api.get<CallList>("/v1/admin/calls"),
+    api.get<DeviceList>("/v1/admin/devices"),
+  ]);
+  return { status, calls, devices };
+};
+
 export function Overview() {
-  const poll = usePoll<Now>(async () => {
-    const [status, calls] = await Promise.all([
-      api.get<GatewayStatus>("/v1/admin/status"),
-      api.get<CallList>("/v1/admin/calls"),
-    ]);
-    return { status, calls };
-  }, STATUS_EVERY_MS);
+  const poll = usePoll<Now>(read, isLive() ? LIVE_MS : EVERY_MS);
+  useNews(poll, ({ devices }) => devices);
   return (
     <>
-      <PageTitle name={t("page.overview")} />
+      <PageTitle name={shell("page.overview")}>
+        <Link page="performance">{t("performance")}</Link>
+      </PageTitle>
       <Loaded poll={poll}>
-        {({ status, calls }) => (
-          <>
-            {needs(status).map((need) => (
-              <p key={need} class="notice bad">
-                {need}
-              </p>
-            ))}
-            <Figures status={status} />
-            <Calls calls={calls} />
-          </>
-        )}
+        {(now) => {
+          const status = (isLive() && hub.live.value.status) || now.status;
+          const calls = lately(now);
+          const running = isLive() ? hub.live.value.running.count : calls.running.length;
+          return (
+            <div class="stack">
+              <Needs now={now} status={status} />
+              <Figures status={status} />
+              <Pulse />
+              <Calls calls={calls} running={running} />
+            </div>
+          );
+        }}
       </Loaded>
     </>
   );

@@ -1,0 +1,27 @@
+import type { en } from "./texts.en";
+
+export const de: Readonly<Record<keyof typeof en, string>> = {
+  approvals: "ein Aufruf wartet auf Sie | {n} Aufrufe warten auf Sie",
+  "ask.agent": "Einen Agenten fragen",
+  audit: "ein Eintrag des Protokolls ist verloren | {n} Einträge des Protokolls sind verloren",
+  calls: "Aufrufe jetzt",
+  component: "{name}: {reason}",
+  devices: "Geräte",
+  ended: "Kürzlich beendet",
+  failed: "gescheitert",
+  first: "Seit dem Start des Gateways wurde nichts aufgerufen.",
+  "first.try": "Ein Werkzeug ausprobieren",
+  needs: "Braucht Sie",
+  "none.running": "Gerade läuft kein Aufruf.",
+  p99: "p99",
+  pair: "Ein Gerät koppeln",
+  performance: "Leistung",
+  rate: "Aufrufe je Sekunde",
+  running: "Laufend: {n}",
+  storage: "Der Speicher versagt: Aufrufe, die verzeichnet werden müssen, werden abgelehnt.",
+  "storage.name": "Speicher",
+  tools: "Ihre Werkzeuge",
+  uptime: "Läuft seit",
+  version: "Version",
+  waiting: "ein Werkzeug von {name} wartet | {n} Werkzeuge von {name} warten",
+};

@@ -1,0 +1,26 @@
+import type { en } from "./texts.en";
+
+export const de: Readonly<Record<keyof typeof en, string>> = {
+  by: "Nach",
+  "by.principal": "Konto",
+  "by.source": "Quelle",
+  "by.tool": "Werkzeug",
+  calls: "Aufrufe je Minute",
+  "calls.column": "Aufrufe",
+  errors: "Gescheitert je Minute",
+  "errors.column": "Gescheitert",
+  left: "eine Zeile fehlt | {n} Zeilen fehlen",
+  most: "höchstens {value}",
+  none: "Kein Aufruf in dieser Zeit",
+  "none.why": "Aufrufe der letzten Stunde werden hier gezählt, nach Minuten.",
+  p50: "p50",
+  p95: "p95",
+  p99: "p99",
+  slowest: "Langsamster",
+  split: "Wohin die Zeit ging",
+  "split.gateway": "Gateway",
+  "split.person": "Mensch",
+  "split.tool": "Werkzeug",
+  total: "Gesamte Zeit",
+  window: "Die letzten",
+};
