@@ -119,6 +119,8 @@ COMMANDS = (
     "approvals remembered",
     "approvals forget",
     "policy test",
+    "config show",
+    "config path",
     "tls init",
     "worktree bind",
     "worktree unbind",
@@ -933,6 +935,37 @@ class Devices(CliTest):
             "devices", "pair", "--qr", "--page", "https://home.example/device/"
         ).stdout
         self.assertIn("https://home.example/device/#pair=1234-5678-9012", other)
+
+    def test_config_show_tells_keys_and_no_secret(self):
+        entries = [
+            {
+                "key": "listen.public",
+                "value": "127.0.0.1:42617",
+                "default": "127.0.0.1:42617",
+                "restart": True,
+                "secret": False,
+            },
+            {
+                "key": "calls.max_retries",
+                "value": 5,
+                "default": 2,
+                "line": 9,
+                "restart": False,
+                "secret": False,
+            },
+            {"key": "mcp.servers.x.args", "line": 12, "restart": False, "secret": True},
+        ]
+        path = "/etc/crab/gateway.yaml"
+        config = {"path": path, "loaded_at": "2026-11-21T10:00:00Z", "entries": entries}
+        self.gateway.answer("GET", "/v1/admin/config", config)
+        lines = self.crab("config", "show").stdout.splitlines()
+        self.assertRegex(lines[1], r"^listen\.public +127\.0\.0\.1:42617 +restart$")
+        self.assertRegex(lines[2], r"^calls\.max_retries +5 +2 +9")
+        self.assertRegex(lines[3], r"^mcp\.servers\.x\.args +\(a secret\) +12")
+        changed = self.crab("config", "show", "--changed").stdout
+        self.assertNotIn("listen.public", changed)
+        self.assertIn("calls.max_retries", changed)
+        self.assertEqual(self.crab("config", "path").stdout, path + "\n")
 
     def test_pair_draws_no_code_for_an_address_that_nobody_else_reaches(self):
         page = "http://127.0.0.1:42617/device/#pair=1234-5678-9012"

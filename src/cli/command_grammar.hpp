@@ -145,6 +145,7 @@ private:
     void host();
     void policy();
     void policy_matrix(CLI::App& parent);
+    void config();
     void tls();
     void doctor();
     void console();

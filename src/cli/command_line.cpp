@@ -76,6 +76,7 @@ CommandLine::CommandLine() {
     in_group("Say who may come in, and what they may do");
     console();
     doctor();
+    config();
     audit();
     backup();
     in_group("Look after it");

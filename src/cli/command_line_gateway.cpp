@@ -189,6 +189,18 @@ void CommandLine::policy_matrix(CLI::App& parent) {
     asks(matrix, *shown);
 }
 
+void CommandLine::config() {
+    CLI::App& parent = group("config", "What the running gateway is configured with");
+    auto [show, shown] = leaf<ConfigShow>(
+        parent, "show", "Show every key with its value, default and line; secrets are not told",
+        "  crab config show --changed\n  crab config show -o json");
+    show->add_flag("--changed", shown->changed, "Only what is not the default");
+    asks(show, *shown);
+    auto [path, options] =
+        leaf<ConfigPath>(parent, "path", "Print the path of its file", "  crab config path");
+    local(path, options->target);
+}
+
 void CommandLine::tls() {
     CLI::App& parent = group("tls", "Certificates for the public listener");
     auto [command, options] = leaf<TlsInit>(

@@ -315,6 +315,16 @@ struct PolicyMatrix {
     std::string as;  ///< principal id
     Output output = Output::kText;
 };
+/// What the running gateway is configured with.
+struct ConfigShow {
+    Target target;
+    bool changed = false;  ///< only what is not the default
+    Output output = Output::kText;
+};
+/// From which file.
+struct ConfigPath {
+    Target target;
+};
 /// `crab tls init`
 struct TlsInit {
     std::vector<std::string> names;  ///< host names and addresses; none: this machine's
@@ -469,17 +479,19 @@ struct McpServe {
     std::string scope;
 };
 
-using Command = std::variant<
-    GatewayRun, GatewayCheck, RunHost, ToolsList, ToolsShow, ToolsCheck, ToolsCost, CallTool,
-    AgentsList, AgentsShow, Chat, CallsList, CallsShow, CallsCancel, EventsTail, EventsForward,
-    Explain, DevicesList, DevicesShow, DevicesRename, DevicesPair, DevicesApprove, DevicesRevoke,
-    PairRemote, PairTest, PeersList, PeersShow, PeersRenew, PeersRevoke, PeersSetStatus,
-    PeersIdentity, LeasesList, LeasesRevoke, ArtifactsList, ArtifactsGet, ArtifactsDelete,
-    ApprovalsList, ApprovalsShow, ApprovalsDecide, ApprovalsWatch, ApprovalsRemembered,
-    ApprovalsForget, PolicyTest, PolicyMatrix, WorktreeBind, WorktreeStatus, Device, BridgeRun,
-    BridgeList, BridgeStatusShow, BridgeEnable, BridgeCall, TlsInit, Doctor, ConsoleRun, McpStatus,
-    McpAdd, McpRemove, McpDiff, McpApprove, McpLogin, McpLogout, McpImport, McpExport, McpServe,
-    AuditVerify, AuditExport, Backup, Completion, SchemaCheck, SchemaSuite, Help>;
+using Command =
+    std::variant<GatewayRun, GatewayCheck, RunHost, ToolsList, ToolsShow, ToolsCheck, ToolsCost,
+                 CallTool, AgentsList, AgentsShow, Chat, CallsList, CallsShow, CallsCancel,
+                 EventsTail, EventsForward, Explain, DevicesList, DevicesShow, DevicesRename,
+                 DevicesPair, DevicesApprove, DevicesRevoke, PairRemote, PairTest, PeersList,
+                 PeersShow, PeersRenew, PeersRevoke, PeersSetStatus, PeersIdentity, LeasesList,
+                 LeasesRevoke, ArtifactsList, ArtifactsGet, ArtifactsDelete, ApprovalsList,
+                 ApprovalsShow, ApprovalsDecide, ApprovalsWatch, ApprovalsRemembered,
+                 ApprovalsForget, PolicyTest, PolicyMatrix, WorktreeBind, WorktreeStatus, Device,
+                 BridgeRun, BridgeList, BridgeStatusShow, BridgeEnable, BridgeCall, ConfigShow,
+                 ConfigPath, TlsInit, Doctor, ConsoleRun, McpStatus, McpAdd, McpRemove, McpDiff,
+                 McpApprove, McpLogin, McpLogout, McpImport, McpExport, McpServe, AuditVerify,
+                 AuditExport, Backup, Completion, SchemaCheck, SchemaSuite, Help>;
 
 int run(const GatewayRun& options, const GatewayProgram& gateway);
 int run(const GatewayCheck& options, const GatewayProgram& gateway);
@@ -533,6 +545,8 @@ int run(const BridgeList& options);
 int run(const BridgeStatusShow& options);
 int run(const BridgeEnable& options);
 int run(const BridgeCall& options);
+int run(const ConfigShow& options);
+int run(const ConfigPath& options);
 int run(const TlsInit& options);
 int run(const Doctor& options);
 int run(const ConsoleRun& options);

@@ -28,14 +28,17 @@ struct Gateway::Running {
         : read_config(std::move(read)),
           last_read(config),
           components(
-              std::move(config), std::move(paths), [this] { return reload(); }, read_config),
+              std::move(config), std::move(paths), [this] { return reload(); }, read_config,
+              [this] { return loaded(); }),
           lifecycle(components.clock, components.all.in_order()) {}
 
     Result<void> reload();
+    LoadedConfig loaded();
 
     const ReadConfig read_config;
     OrderedMutex<LockRank::kReload> reloading;
     config::GatewayConfig last_read;  ///< by the latest reload
+    SystemTime last_read_at = std::chrono::system_clock::now();
     GatewayComponents components;
     runtime::Lifecycle lifecycle;  ///< last: it stops them
 };
@@ -53,7 +56,13 @@ Result<void> Gateway::Running::reload() {
     log_reload(read->source, config_changes(keys, last_read, *read).now,
                config_changes(keys, components.config, *read).at_next_start);
     last_read = std::move(*read);
+    last_read_at = components.clock.system_now();
     return {};
+}
+
+LoadedConfig Gateway::Running::loaded() {
+    const std::scoped_lock not_meanwhile(reloading);
+    return {.config = last_read, .at = last_read_at};
 }
 
 Gateway::Gateway(std::unique_ptr<Running> running) : running_(std::move(running)) {}
@@ -82,7 +91,7 @@ Result<std::unique_ptr<Gateway>> Gateway::start(config::GatewayConfig config, Ga
 }
 
 std::vector<ConfigKey> Gateway::config_keys() {
-    return GatewayComponents({}, {}, {}, {}).all.keys();
+    return GatewayComponents({}, {}, {}, {}, {}).all.keys();
 }
 std::string Gateway::public_endpoint() const {
     return running_->components.public_listener.endpoint();

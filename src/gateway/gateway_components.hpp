@@ -7,6 +7,7 @@
 #include "gateway/call_approvals.hpp"
 #include "gateway/chat_sessions.hpp"
 #include "gateway/command_providers.hpp"
+#include "gateway/config_api.hpp"
 #include "gateway/credentials.hpp"
 #include "gateway/current_rules.hpp"
 #include "gateway/device_fronts.hpp"
@@ -49,18 +50,21 @@ public:
     using ReadConfig = std::function<Result<config::GatewayConfig>()>;
 
     /// `reload_all` is what the operator's API does when it is asked to, `read` reads the file
-    /// again.
+    /// again, `loaded` is what the latest reload has read.
     GatewayComponents(config::GatewayConfig config_of_start, GatewayPaths paths_of_start,
-                      std::function<Result<void>()> reload_all, ReadConfig read)
+                      std::function<Result<void>()> reload_all, ReadConfig read,
+                      std::function<LoadedConfig()> loaded)
         : config(std::move(config_of_start)),
           paths(std::move(paths_of_start)),
           reload(std::move(reload_all)),
-          read_config(std::move(read)) {}
+          read_config(std::move(read)),
+          loaded_config(std::move(loaded)) {}
 
     const config::GatewayConfig config;  ///< of the start
     const GatewayPaths paths;
     const std::function<Result<void>()> reload;
     const ReadConfig read_config;
+    const std::function<LoadedConfig()> loaded_config;
     RealClock clock;
     core::Registry registry;
     core::MetricsPage metrics;
@@ -194,6 +198,10 @@ public:
                                                .reload = reload,
                                                .read_config = read_config,
                                                .unhealthy = [this] { return unhealthy(); }});
+    ConfigApi& config_api = all.add<ConfigApi>(ConfigApi::Uses{
+        .workers = workers, .loaded = loaded_config, .read = read_config, .keys = [this] {
+            return all.keys();
+        }});
     AdminListener& admin = all.add<AdminListener>(context, loops);
     // What runs ends before the connections that carry it
     EventDelivery& event_delivery = all.add<EventDelivery>(loops, events, access);

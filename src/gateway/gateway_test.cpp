@@ -124,7 +124,7 @@ TEST_F(GatewayTest, ServesOnEveryListenerAndLeavesNothingBehind) {
     EXPECT_THAT(ask((*gateway)->admin_socket(), "/readyz"), HasSubstr("HTTP/1.1 200"));
     const std::string metrics = ask((*gateway)->admin_socket(), "/metrics");
     for (const std::string_view component :
-         GatewayComponents(config, paths(), no_reload, {}).all.names())
+         GatewayComponents(config, paths(), no_reload, {}, {}).all.names())
         EXPECT_THAT(metrics, HasSubstr("crab_component_healthy{component=\"" +
                                        std::string(component) + "\"} 1"));
     (*gateway)->stop();
@@ -137,12 +137,12 @@ TEST_F(GatewayTest, ServesOnEveryListenerAndLeavesNothingBehind) {
 TEST_F(GatewayTest, WhicheverComponentDoesNotStartWhatHadStartedStops) {
     ASSERT_TRUE(start()) << "the first start makes keys and databases";
     const std::size_t threads_before = threads(), sockets_before = sockets();
-    const auto names = GatewayComponents(config, paths(), no_reload, {}).all.names();
+    const auto names = GatewayComponents(config, paths(), no_reload, {}, {}).all.names();
     EXPECT_EQ(std::set(names.begin(), names.end()).size(), names.size());
     for (std::size_t i = 0; i < names.size(); ++i) {
         SCOPED_TRACE(names[i]);
         {
-            GatewayComponents components(config, paths(), no_reload, {});
+            GatewayComponents components(config, paths(), no_reload, {}, {});
             std::vector<Component*> some = components.all.in_order();
             FailingStart failing(*some[i]);
             some[i] = &failing;
@@ -159,7 +159,7 @@ TEST_F(GatewayTest, WhicheverComponentDoesNotStartWhatHadStartedStops) {
 }
 
 TEST_F(GatewayTest, AnApiIsServedOnItsListenersByOneLineInTheList) {
-    GatewayComponents components(config, paths(), no_reload, {});
+    GatewayComponents components(config, paths(), no_reload, {}, {});
     components.all.add<GreetingApi>();
     runtime::Lifecycle lifecycle(components.clock, components.all.in_order());
     const auto started = lifecycle.start();
@@ -340,7 +340,7 @@ TEST_F(GatewayTest, EveryKeyThatAReloadAppliesCanChangeWhileItRuns) {
 
 /// A key that a reload applies is prepared by the component that declares it, and not only told.
 TEST_F(GatewayTest, WhoDeclaresAKeyOfAReloadHasAChangeForIt) {
-    GatewayComponents components(config, paths(), no_reload, {});
+    GatewayComponents components(config, paths(), no_reload, {}, {});
     runtime::Lifecycle lifecycle(components.clock, components.all.in_order());
     ASSERT_TRUE(lifecycle.start());
     std::size_t declared = 0;
@@ -375,7 +375,7 @@ public:
 };
 
 TEST_F(GatewayTest, NoComponentSeesAKeyThatWaitsForARestart) {
-    GatewayComponents components(config, paths(), no_reload, {});
+    GatewayComponents components(config, paths(), no_reload, {}, {});
     ReloadRecorder& recorder = components.all.add<ReloadRecorder>();
     runtime::Lifecycle lifecycle(components.clock, components.all.in_order());
     ASSERT_TRUE(lifecycle.start());
