@@ -55,6 +55,7 @@ LAYERS = {
     "core/registry": TASKS | {"core/policy", "core/call"},
     "core/approvals": TASKS | VALUES | {"core/call"},
     "core/audit": TASKS | VALUES | {"core/approvals", "core/policy", "core/call"},
+    "core/live": VALUES | {"core/audit", "core/call"},
     "core/ledger": TASKS | {"core/call"},
     "core/events": TASKS | {"core/call"},
     "core/chat": TASKS | {"core/call"},
@@ -133,6 +134,7 @@ LAYERS = {
     "config": SCHEMAS | {"net/codec"},
     "setup": SCHEMAS | {"base/process", "config", "core/policy", "crypto", "net/tls"},
     "admin": TASKS | VALUES | NET | CORE | {"agent", "trust", "hosts/command", "crypto"},
+    "admin/live": TASKS | VALUES | NET | CORE | {"admin"},
     # what a gateway and a tool host are made of
     "runtime": TASKS | VALUES | NET | CORE | {"adapters/rtp/calls", "store/sqlite", "base/process"},
     "sdk": TASKS
@@ -176,6 +178,7 @@ LAYERS = {
         "hosting",
         "runtime",
         "admin",
+        "admin/live",
         "agent",
         "adapters/*",
         "adapters/rtp/*",

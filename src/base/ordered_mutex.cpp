@@ -28,6 +28,7 @@ std::string_view name_of(LockRank rank) {
         case LockRank::kDeviceTools: return "DeviceTools";
         case LockRank::kApprovals: return "Approvals";
         case LockRank::kApprovalFeed: return "ApprovalFeed";
+        case LockRank::kCallFeed: return "CallFeed";
         case LockRank::kAwayCalls: return "AwayCalls";
         case LockRank::kUpstreams: return "Upstreams";
         case LockRank::kRegistry: return "Registry";

@@ -30,6 +30,7 @@ enum class LockRank : std::uint8_t {
     kDeviceTools,
     kApprovals,
     kApprovalFeed,
+    kCallFeed,
     kAwayCalls,
     kUpstreams,
     kRegistry,

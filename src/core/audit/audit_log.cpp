@@ -151,16 +151,27 @@ void AuditLog::remember(std::shared_ptr<const AuditBatch> batch) {  // with mute
     }
 }
 
+void AuditLog::show_to(std::shared_ptr<AuditObserver> observer) {
+    const std::scoped_lock lock(mutex_);
+    observer_ = std::move(observer);
+}
+
 bool AuditLog::store_next() {
-    const std::scoped_lock storing(storing_);
     std::shared_ptr<const AuditBatch> next;
+    std::shared_ptr<AuditObserver> observer;
     {
-        const std::scoped_lock lock(mutex_);
-        if (to_store_.empty()) return false;
-        next = std::move(to_store_.front());
-        to_store_.pop_front();
+        const std::scoped_lock storing(storing_);
+        {
+            const std::scoped_lock lock(mutex_);
+            if (to_store_.empty()) return false;
+            next = std::move(to_store_.front());
+            to_store_.pop_front();
+            observer = observer_;
+        }
+        store_batch(*next);
     }
-    store_batch(*next);
+    // Records that calls wait for are stored meanwhile.
+    if (observer) observer->on_batch(*next);
     return true;
 }
 

@@ -4,6 +4,7 @@
 #include "base/ordered_mutex.hpp"
 #include "base/task/blocking_pool.hpp"
 #include "base/task/task.hpp"
+#include "core/audit/audit_observer.hpp"
 #include "core/audit/audit_rate.hpp"
 #include "core/audit/audit_store.hpp"
 #include "json/writer.hpp"
@@ -57,7 +58,9 @@ public:
     template <class F>
     bool append_call(std::string_view principal, F&& write) {
         const std::scoped_lock lock(mutex_);
-        return append(principal, std::forward<F>(write));
+        if (append(principal, std::forward<F>(write))) return true;
+        unrecorded_calls_.fetch_add(1, std::memory_order_relaxed);
+        return false;
     }
     /// Records `{"event":kind,"time":…,…}`, the rest written by `members`, within AuditRate. Events
     /// above the rate are counted and reported by flush() as `audit.left_out`. False when it was
@@ -73,6 +76,9 @@ public:
     /// of the store; kTimeout at `deadline` and kCancelled, after which it may still be stored.
     Task<Result<void>> append_durable(std::string record, TimerWheel& timers, Deadline deadline);
 
+    /// Shows every batch from now on to `observer`, and to no other.
+    void show_to(std::shared_ptr<AuditObserver> observer);
+
     /// Starts writing the buffered records; called on a timer (about 200 ms) and at shutdown.
     void flush();
     /// flush(), then waits for the store; blocking, for shutdown and tests.
@@ -87,6 +93,10 @@ public:
     bool failing() const { return failing_.load(std::memory_order_relaxed); }
     /// Records that the store refused or that did not fit the backlog
     std::uint64_t lost() const { return lost_.load(std::memory_order_relaxed); }
+    /// Calls that have no record, and that no observer sees; they are among those of lost()
+    std::uint64_t unrecorded_calls() const {
+        return unrecorded_calls_.load(std::memory_order_relaxed);
+    }
     std::size_t backlog_bytes() const { return backlog_.load(std::memory_order_relaxed); }
 
 private:
@@ -125,11 +135,13 @@ private:
     /// Bytes by principal while the backlog is long; under mutex_
     std::map<std::string, std::size_t, std::less<>> shares_;
     SteadyTime complained_{};  ///< under mutex_
+    std::shared_ptr<AuditObserver> observer_;  ///< under mutex_; may be null
     std::deque<std::shared_ptr<const AuditBatch>> recent_;  ///< newest last
     std::size_t recent_bytes_ = 0;
     std::atomic<std::size_t> backlog_{0};
     std::atomic<std::size_t> backlog_records_{0};
     std::atomic<std::uint64_t> lost_{0};
+    std::atomic<std::uint64_t> unrecorded_calls_{0};
     std::atomic<bool> failing_{false};
     OrderedMutex<LockRank::kAuditStoring> storing_;  ///< keeps batches in order
     std::deque<std::shared_ptr<const AuditBatch>> to_store_;  ///< under mutex_

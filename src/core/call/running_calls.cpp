@@ -2,6 +2,8 @@
 
 #include "base/task/spawn.hpp"
 
+#include <algorithm>
+
 namespace crab::core {
 
 RunningCalls::Entry::Entry(RunningCalls& list, const Call& call, const Principal& principal)
@@ -20,22 +22,35 @@ RunningCalls::Entry::~Entry() {
     --list_.size_;
 }
 
+RunningCallInfo RunningCalls::info_of(const Entry& entry, SteadyTime now) {
+    const Timeline& timeline = entry.call_.timeline;
+    return {.call_id = std::string(entry.call_.id),
+            .tool = std::string(entry.call_.tool),
+            .principal = entry.principal_.id,
+            .tenant = std::string(entry.call_.tenant),
+            .front = std::string(entry.call_.front),
+            .stage = entry.stage_,
+            .started_at = timeline.started_at(),
+            .elapsed = std::chrono::duration_cast<Milliseconds>(now - timeline.started())};
+}
+
 std::vector<RunningCallInfo> RunningCalls::list() const {
     const std::scoped_lock lock(mutex_);
     std::vector<RunningCallInfo> calls;
     const SteadyTime now = clock_.steady_now();
-    for (const Entry* entry = first_; entry != nullptr; entry = entry->next_) {
-        const Timeline& timeline = entry->call_.timeline;
-        calls.push_back(
-            {.call_id = std::string(entry->call_.id),
-             .tool = std::string(entry->call_.tool),
-             .principal = entry->principal_.id,
-             .tenant = std::string(entry->call_.tenant),
-             .front = std::string(entry->call_.front),
-             .stage = entry->stage_,
-             .started_at = timeline.started_at(),
-             .elapsed = std::chrono::duration_cast<Milliseconds>(now - timeline.started())});
-    }
+    for (const Entry* entry = first_; entry != nullptr; entry = entry->next_)
+        calls.push_back(info_of(*entry, now));
+    return calls;
+}
+
+std::vector<RunningCallInfo> RunningCalls::oldest(std::size_t most) const {
+    const std::scoped_lock lock(mutex_);
+    const Entry* entry = first_;  // the newest
+    for (std::size_t left = size_; left > most; --left) entry = entry->next_;
+    std::vector<RunningCallInfo> calls;
+    const SteadyTime now = clock_.steady_now();
+    for (; entry != nullptr; entry = entry->next_) calls.push_back(info_of(*entry, now));
+    std::ranges::reverse(calls);
     return calls;
 }
 

@@ -53,6 +53,8 @@ public:
     };
 
     std::vector<RunningCallInfo> list() const;
+    /// The `most` that began first, in the order in which they began.
+    std::vector<RunningCallInfo> oldest(std::size_t most) const;
     std::size_t size() const;
     /// Cancels the calls with this id that `allowed` permits the principal `by` to cancel. Returns
     /// how many.
@@ -62,6 +64,8 @@ public:
         std::string_view by = {});
 
 private:
+    static RunningCallInfo info_of(const Entry& entry, SteadyTime now);
+
     Executor home_;
     const Clock& clock_;
     mutable std::mutex mutex_;
