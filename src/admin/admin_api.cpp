@@ -2,6 +2,7 @@
 
 #include "admin/device_list.hpp"
 #include "admin/pairing_wire.hpp"
+#include "admin/running_wire.hpp"
 #include "base/encoding.hpp"
 #include "json/writer.hpp"
 #include "net/codec/http_text.hpp"
@@ -20,27 +21,6 @@ namespace crab::admin {
 namespace {
 
 constexpr std::string_view kMetricsType = "text/plain; version=0.0.4";
-
-void append_running(json::Writer& writer, const core::RunningCallInfo& call) {
-    writer.begin_object()
-        .key("call_id")
-        .string_lossy(call.call_id)
-        .key("tool")
-        .string_lossy(call.tool)
-        .key("principal")
-        .string(call.principal);
-    writer.key("front")
-        .string(call.front)
-        .key("stage")
-        .string(core::name_of(call.stage))
-        .key("started_at")
-        .string(to_rfc3339(call.started_at));
-    writer.key("elapsed_ms")
-        .integer(call.elapsed.count())
-        .key("running")
-        .boolean(true)
-        .end_object();
-}
 
 void append_reach(json::Writer& writer, const Gateway::ClientAddresses& reach) {
     if (!reach.url.empty())
@@ -361,13 +341,17 @@ Task<void> AdminApi::revoke(net::HttpExchange& exchange) {
 }
 
 void AdminApi::status(net::HttpExchange& exchange) {
-    const auto uptime = std::chrono::duration_cast<std::chrono::seconds>(
-                            exchange.loop().clock().steady_now() - gateway_.started)
-                            .count();
+    append_status(exchange.begin_response(200, net::kJsonType),
+                  exchange.loop().clock().steady_now());
+    exchange.finish_response();
+}
+
+void AdminApi::append_status(std::string& out, SteadyTime now) const {
+    const auto uptime =
+        std::chrono::duration_cast<std::chrono::seconds>(now - gateway_.started).count();
     std::size_t tools = 0;
     const auto presence = gateway_.presence();
     for (const auto& live : presence) tools += live.tools;
-    std::string& out = exchange.begin_response(200, net::kJsonType);
     json::Writer writer(out);
     writer.begin_object()
         .key("version")
@@ -389,7 +373,7 @@ void AdminApi::status(net::HttpExchange& exchange) {
     writer.key("tools")
         .unsigned_integer(tools)
         .key("running_calls")
-        .unsigned_integer(gateway_.running().size());
+        .unsigned_integer(gateway_.running_count());
     writer.key("audit")
         .begin_object()
         .key("backlog_bytes")
@@ -408,7 +392,6 @@ void AdminApi::status(net::HttpExchange& exchange) {
             .string(reason)
             .end_object();
     writer.end_array().end_object();
-    exchange.finish_response();
 }
 
 }  // namespace crab::admin

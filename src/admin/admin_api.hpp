@@ -28,6 +28,7 @@ struct Unhealthy {
 struct Gateway {
     std::function<std::vector<Presence>()> presence;
     std::function<std::vector<core::RunningCallInfo>()> running;
+    std::function<std::size_t()> running_count;
     std::function<std::size_t(const core::Principal& asker, std::string_view call_id)> cancel;
     /// Errors: kInvalidArgs with every problem in the file; then nothing changes.
     std::function<Result<void>()> reload;   ///< called on the pool; blocks, compiles
@@ -76,6 +77,8 @@ public:
         : services_(services), gateway_(std::move(gateway)) {}
 
     void add_routes(net::Routes<core::PrincipalRef>& routes);
+    /// Appends the answer of `/v1/admin/status`.
+    void append_status(std::string& out, SteadyTime now) const;
 
 private:
     using Request = net::Routes<core::PrincipalRef>::Request;

@@ -5,6 +5,9 @@
 #include "base/log.hpp"
 #include "core/audit/metrics.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include <fmt/format.h>
 
 namespace crab::gateway {
@@ -21,6 +24,28 @@ core::Approvals::Options to_options(const config::ApprovalOptions& options) {
 }
 
 }  // namespace
+
+void ApprovalWaits::count(std::chrono::nanoseconds waited) {
+    const double seconds = std::chrono::duration<double>(waited).count();
+    counts[static_cast<std::size_t>(std::ranges::lower_bound(kBounds, seconds) - kBounds.begin())]
+        .add();
+    ns.add(static_cast<std::uint64_t>(std::max<std::int64_t>(waited.count(), 0)));
+}
+
+void ApprovalWaits::append_metrics(std::string& out) const {
+    constexpr std::string_view kName = "crab_approval_wait_seconds";
+    const auto line = std::back_inserter(out);
+    fmt::format_to(line, "# HELP {0} How long questions were open.\n# TYPE {0} histogram\n", kName);
+    std::uint64_t below = 0;
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+        below += counts[i].value();
+        const std::string bound =
+            i < kBounds.size() ? fmt::format("{}", kBounds[i]) : std::string("+Inf");
+        fmt::format_to(line, "{}_bucket{{le=\"{}\"}} {}\n", kName, bound, below);
+    }
+    fmt::format_to(line, "{0}_sum {1}\n{0}_count {2}\n", kName,
+                   static_cast<double>(ns.value()) / 1e9, below);
+}
 
 std::span<const ConfigKey> CallApprovals::keys() const {
     static constexpr ConfigKey kKeys[] = {
@@ -71,6 +96,7 @@ void CallApprovals::on_question(const core::ApprovalQuestion& question) {
 }
 
 void CallApprovals::on_end(const core::ApprovalQuestion& question, const core::ApprovalEnd& end) {
+    waits_.count(end.waited);
     const bool privileged = question.subject.privilege == core::Privilege::kPrivileged ||
                             question.subject.network == core::Network::kFullAccess;
     const auto level = end.allowed() && privileged ? log::Level::kWarn : log::Level::kInfo;
@@ -145,6 +171,7 @@ void CallApprovals::add_metrics(core::MetricsPage& page) {
             fmt::format_to(std::back_inserter(out), "crab_approvals_total{{state=\"{}\"}} {}\n",
                            core::name_of(state), approvals_->ended(state));
         }
+        waits_.append_metrics(out);
     });
 }
 

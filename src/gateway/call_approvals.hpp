@@ -1,6 +1,7 @@
 #pragma once
 
 #include "admin/approvals_api.hpp"
+#include "base/counter.hpp"
 #include "base/id_source.hpp"
 #include "core/approvals/approvals.hpp"
 #include "gateway/event_log.hpp"
@@ -13,11 +14,25 @@
 #include "store/sqlite/device_tool_store_sqlite.hpp"
 #include "trust/device_tools.hpp"
 
+#include <array>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <string>
 
 namespace crab::gateway {
+
+/// How long questions were open. One writing thread at a time.
+struct ApprovalWaits {
+    static constexpr std::array<double, 9> kBounds{0.5, 1, 2, 5, 10, 30, 60, 120, 300};
+
+    void count(std::chrono::nanoseconds waited);
+    /// `crab_approval_wait_seconds`.
+    void append_metrics(std::string& out) const;
+
+    std::array<Counter, kBounds.size() + 1> counts;
+    Counter ns;
+};
 
 /// Approvals of calls and of devices' new tools. Stored decisions are in trust.db; changes go to
 /// watchers, the audit log and events.
@@ -46,6 +61,8 @@ public:
     /// request.
     void also_ask(HitlClient& service) { hitl_ = &service; }
     core::Approvals& approvals() { return *approvals_; }
+    /// Questions and their ends, for whoever watches.
+    admin::ApprovalFeed& feed() { return feed_; }
     trust::DeviceTools& device_tools() { return *device_tools_; }
 
 private:
@@ -59,6 +76,7 @@ private:
     AuditTrail& audit_;
     EventLog& events_;
     PeerRecords& peers_;
+    ApprovalWaits waits_;  ///< written with the approvals locked
     std::unique_ptr<store::sqlite::ApprovalStoreSqlite> store_;
     std::unique_ptr<store::sqlite::DeviceToolStoreSqlite> tool_store_;
     admin::ApprovalFeed feed_;

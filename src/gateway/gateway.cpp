@@ -34,6 +34,7 @@ struct Gateway::Running {
 
     Result<void> reload();
     LoadedConfig loaded();
+    Result<void> read_and_apply();
 
     const ReadConfig read_config;
     OrderedMutex<LockRank::kReload> reloading;
@@ -46,6 +47,15 @@ struct Gateway::Running {
 /// On a thread that may take its time: everything is compiled here.
 Result<void> Gateway::Running::reload() {
     const std::scoped_lock one_at_a_time(reloading);
+    auto done = read_and_apply();
+    ReloadOutcome& outcome = components.last_reload;
+    outcome.successful = done.has_value();
+    const SystemTime now = components.clock.system_now();
+    if (done) outcome.at = std::chrono::floor<std::chrono::seconds>(now).time_since_epoch().count();
+    return done;
+}
+
+Result<void> Gateway::Running::read_and_apply() {
     auto read = read_config();
     if (!read) return fail(std::move(read.error()));
     const std::vector<ConfigKey> keys = components.all.keys();

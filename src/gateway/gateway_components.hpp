@@ -18,6 +18,7 @@
 #include "gateway/grpc_listener.hpp"
 #include "gateway/grpc_providers.hpp"
 #include "gateway/hitl_service.hpp"
+#include "gateway/live_data.hpp"
 #include "gateway/log_settings.hpp"
 #include "gateway/maintenance.hpp"
 #include "gateway/mcp_front.hpp"
@@ -28,6 +29,7 @@
 #include "gateway/operator_api.hpp"
 #include "gateway/peer_listener.hpp"
 #include "gateway/peer_records.hpp"
+#include "gateway/process_metrics.hpp"
 #include "gateway/public_listener.hpp"
 #include "gateway/running_work.hpp"
 #include "gateway/session_workers.hpp"
@@ -65,6 +67,7 @@ public:
     const std::function<Result<void>()> reload;
     const ReadConfig read_config;
     const std::function<LoadedConfig()> loaded_config;
+    ReloadOutcome last_reload;
     RealClock clock;
     core::Registry registry;
     core::MetricsPage metrics;
@@ -202,6 +205,20 @@ public:
         .workers = workers, .loaded = loaded_config, .read = read_config, .keys = [this] {
             return all.keys();
         }});
+    ProcessMetrics& process_metrics =
+        all.add<ProcessMetrics>(ProcessMetrics::Uses{.context = context,
+                                                     .loops = loops,
+                                                     .peers = peer_records,
+                                                     .public_listener = public_listener,
+                                                     .grpc = grpc,
+                                                     .reload = last_reload});
+    LiveData& live_data = all.add<LiveData>(LiveData::Uses{.context = context,
+                                                           .workers = workers,
+                                                           .audit = audit,
+                                                           .events = events,
+                                                           .approvals = approvals,
+                                                           .calls = calls,
+                                                           .operator_api = operator_api});
     AdminListener& admin = all.add<AdminListener>(context, loops);
     // What runs ends before the connections that carry it
     EventDelivery& event_delivery = all.add<EventDelivery>(loops, events, access);

@@ -1,5 +1,6 @@
 #include "gateway/grpc_listener.hpp"
 
+#include "gateway/certificate_file.hpp"
 #include "net/loop/own_user.hpp"
 #include "trust/request_authentication.hpp"
 
@@ -30,7 +31,7 @@ struct GrpcListener::LoopServer {
                const config::GrpcOptions& config, const Services& services,
                net::Http2ServerOptions options)
         : loop(part.loop),
-          authentication(credentials, config.open_loopback),
+          authentication(credentials, config.open_loopback, trust::Entrance::kGrpc),
           certificates(services.certificates),
           front({.pipeline = part.pipeline,
                  .authenticate =
@@ -109,6 +110,7 @@ Result<void> GrpcListener::start() {
         auto made = net::TlsContext::make(std::move(tls));
         if (!made) return fail(std::move(made.error()));
         options.tls = std::move(*made);
+        certificate_ends_ = certificate_end(config.tls->cert);
     }
     if (config.address) {
         for (const auto& part : calls_.parts()) add_server(*part, options);

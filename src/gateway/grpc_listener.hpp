@@ -12,6 +12,7 @@
 #include "runtime/event_loops.hpp"
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -43,6 +44,9 @@ public:
         return listeners_.empty() ? std::string() : listeners_.front()->endpoint().text();
     }
 
+    /// When the certificate in use ends; nothing without one.
+    std::optional<SystemTime> certificate_ends() const { return certificate_ends_; }
+
 private:
     struct LoopServer;
     core::CancelAnswer cancel(const core::Principal& asker, std::string_view id);
@@ -58,6 +62,7 @@ private:
     GrpcProviders& providers_;
     std::vector<std::unique_ptr<net::Listener>> listeners_;
     std::vector<std::unique_ptr<LoopServer>> servers_;
+    std::optional<SystemTime> certificate_ends_;  ///< as of the start
     Deadline drained_ = kNoDeadline;  ///< when the time for calls has passed
 };
 

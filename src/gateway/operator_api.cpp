@@ -189,7 +189,7 @@ void OperatorApi::add_routes(const ListenerRoutes& table) {
     known_principals_->add_routes(table.routes);
 }
 
-std::vector<admin::Presence> OperatorApi::presence() {
+std::vector<admin::Presence> OperatorApi::presence() const {
     std::vector<admin::Presence> all;
     for (const auto& device : uses_.devices.hub().connected()) {
         auto& shown = all.emplace_back(admin::Presence{.device = device.slug,
@@ -210,6 +210,7 @@ admin::Gateway OperatorApi::view() {
     admin::Gateway view;
     view.presence = [this] { return presence(); };
     view.running = [this] { return uses_.calls.running(); };
+    view.running_count = [this] { return uses_.calls.running_count(); };
     view.cancel = [this](const core::Principal& asker, std::string_view id) {
         return uses_.calls.cancel(asker, {}, id);
     };

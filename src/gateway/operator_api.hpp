@@ -63,6 +63,12 @@ public:
     Result<void> start() override;
     void add_routes(const ListenerRoutes& table) override;
 
+    /// Appends the answer of `/v1/admin/status`; on the admin socket's event loop, as the next.
+    void append_status(std::string& out) const {
+        api_->append_status(out, uses_.context.clock.steady_now());
+    }
+    std::vector<admin::Presence> presence() const;
+
 private:
     admin::Gateway view();
     void start_tools();
@@ -72,7 +78,6 @@ private:
     void start_details();
     void start_principals();
     std::vector<admin::SourceState> sources() const;
-    std::vector<admin::Presence> presence();
 
     const Uses uses_;
     std::unique_ptr<admin::AdminApi> api_;

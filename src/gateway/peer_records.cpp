@@ -1,6 +1,7 @@
 #include "gateway/peer_records.hpp"
 
 #include "base/log.hpp"
+#include "trust/refused_credentials.hpp"
 
 #include <utility>
 
@@ -75,6 +76,7 @@ PeerCertificates::Services PeerRecords::certificates() {
 
 std::function<void(const trust::PeerName&, std::string_view)> PeerRecords::mismatch_recorder() {
     return [this](const trust::PeerName& peer, std::string_view problem) {
+        trust::count_refused_credential(trust::Entrance::kPeers);
         const auto members = [&](json::Writer& writer) {
             writer.key("problem").string_lossy(problem);
         };

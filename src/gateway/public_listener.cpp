@@ -1,6 +1,7 @@
 #include "gateway/public_listener.hpp"
 
 #include "base/log.hpp"
+#include "gateway/certificate_file.hpp"
 #include "gateway/device_page.hpp"
 
 #include <sys/resource.h>
@@ -53,6 +54,7 @@ Result<net::HttpServerOptions> PublicListener::server_options() {
         auto made = net::TlsContext::make(std::move(tls));
         if (!made) return fail(std::move(made.error()));
         tls_ = std::move(*made);
+        read_certificate_end();
     }
     options.max_connections = connections_that_fit(config.listen.max_connections);
     options.count = std::make_shared<net::ConnectionCount>();
@@ -105,7 +107,13 @@ Result<Component::Change> PublicListener::prepare(const config::GatewayConfig&) 
         if (!tls_) return;
         if (const auto fresh = tls_->reload(); !fresh)
             log::error("the old certificate stays", {{"reason", fresh.error().message}});
+        else
+            read_certificate_end();
     };
+}
+
+void PublicListener::read_certificate_end() {
+    certificate_ends_ = certificate_end(context_.config.listen.tls->cert).value_or(SystemTime{});
 }
 
 void PublicListener::drain() {

@@ -9,7 +9,9 @@
 #include "net/loop/listener.hpp"
 #include "runtime/event_loops.hpp"
 
+#include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,6 +44,11 @@ public:
     std::string endpoint() const {
         return listener_ ? listener_->endpoint().text() : std::string();
     }
+    /// When the certificate in use ends; nothing without one. Thread-safe.
+    std::optional<SystemTime> certificate_ends() const {
+        const SystemTime ends = certificate_ends_;
+        return ends == SystemTime{} ? std::nullopt : std::optional(ends);
+    }
     /// OpenAPI, also when nothing is listened on.
     std::string api_document() const { return servers_.front().service->api_document(); }
 
@@ -55,8 +62,10 @@ private:
     Result<net::HttpServerOptions> server_options();
     void add_server(std::size_t i, net::EventLoop& loop, const net::HttpServerOptions& options);
     Result<void> listen();
+    void read_certificate_end();
 
     const GatewayContext& context_;
+    std::atomic<SystemTime> certificate_ends_{SystemTime{}};
     EventLoops& loops_;
     Credentials& credentials_;
     DeviceFronts& devices_;

@@ -27,7 +27,7 @@ void CallPath::add_metrics(core::MetricsPage& page) {
         core::append_metric(out, "crab_tools", "gauge", "Tools registered now.",
                             static_cast<double>(uses_.registry.snapshot()->size()));
         core::append_metric(out, "crab_calls_running", "gauge", "Calls being worked on.",
-                            static_cast<double>(running().size()));
+                            static_cast<double>(running_count()));
     });
     for (const auto& part : parts_) page.add(part->pipeline.metrics());
 }
@@ -39,6 +39,24 @@ std::vector<core::RunningCallInfo> CallPath::running() const {
         all.insert(all.end(), std::make_move_iterator(calls.begin()),
                    std::make_move_iterator(calls.end()));
     }
+    return all;
+}
+
+std::size_t CallPath::running_count() const {
+    std::size_t count = 0;
+    for (const auto& part : parts_) count += part->pipeline.running().size();
+    return count;
+}
+
+std::vector<core::RunningCallInfo> CallPath::oldest(std::size_t most) const {
+    std::vector<core::RunningCallInfo> all;
+    for (const auto& part : parts_) {
+        auto calls = part->pipeline.running().oldest(most);
+        all.insert(all.end(), std::make_move_iterator(calls.begin()),
+                   std::make_move_iterator(calls.end()));
+    }
+    std::ranges::sort(all, std::ranges::greater{}, &core::RunningCallInfo::elapsed);
+    if (all.size() > most) all.erase(all.begin() + static_cast<std::ptrdiff_t>(most), all.end());
     return all;
 }
 

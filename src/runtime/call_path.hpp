@@ -64,6 +64,9 @@ public:
     core::AwayCalls* away() { return controls_->away; }
     /// Thread-safe.
     std::vector<core::RunningCallInfo> running() const;
+    std::size_t running_count() const;
+    /// The `most` that have run for longest.
+    std::vector<core::RunningCallInfo> oldest(std::size_t most) const;
     /// Thread-safe. Returns how many calls it cancelled. With kOperatorsCancelAll an empty tenant
     /// means any.
     std::size_t cancel(const core::Principal& asker, std::string_view tenant,

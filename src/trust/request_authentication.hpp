@@ -25,15 +25,16 @@ struct RequestPeer {
 /// event loop.
 class RequestAuthentication {
 public:
-    RequestAuthentication(CredentialCache& credentials, bool open_loopback)
-        : credentials_(credentials), open_loopback_(open_loopback) {}
+    RequestAuthentication(CredentialCache& credentials, bool open_loopback,
+                          Entrance entrance = Entrance::kPublic)
+        : credentials_(credentials), open_loopback_(open_loopback), entrance_(entrance) {}
     /// `token` empty: none came. `peer()` is asked only where it matters: its text is not made for
     /// each good token. A bad token is logged with where it came from. Errors: kUnauthenticated.
     template <std::invocable Peer>
     Result<Proven> authenticate(std::string_view token, const Peer& peer) const {
         auto proven = prove(token, peer);
         if (!proven && !token.empty())
-            log_refused_credential("bearer token", peer().text, proven.error().message);
+            log_refused_credential("bearer token", peer().text, proven.error().message, entrance_);
         return proven;
     }
     /// The same for a question that comes before the request is answered, which logs it then:
@@ -49,6 +50,7 @@ private:
 
     CredentialCache& credentials_;
     const bool open_loopback_;
+    const Entrance entrance_;
 };
 
 /// The operator behind the local admin socket.

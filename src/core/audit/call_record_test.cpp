@@ -184,16 +184,19 @@ TEST(Metrics, ThePageCountsTheCallsOfAllLoops) {
     one.count(SourceKind::kDevice, Status::kOk, 300us, 10, 20);
     two.count(SourceKind::kDevice, Status::kOk, 100us, 1, 2);
     two.count(SourceKind::kPeer, Status::kTimeout, 500s, 0, 0);
+    two.count_error(ErrorCode::kTimeout);
     two.retries.add(3);
     const std::string text = page.text();
     for (const char* line :
          {"crab_calls_total{source=\"device\",status=\"ok\"} 2\n",
           "crab_calls_total{source=\"peer\",status=\"timeout\"} 1\n",
-          "crab_call_duration_seconds_bucket{le=\"0.0001\"} 1\n",
-          "crab_call_duration_seconds_bucket{le=\"0.0005\"} 2\n",
-          "crab_call_duration_seconds_bucket{le=\"120\"} 2\n",
-          "crab_call_duration_seconds_bucket{le=\"+Inf\"} 3\n",
-          "crab_call_duration_seconds_count 3\n", "crab_call_args_bytes_total 11\n",
+          "crab_call_duration_seconds_bucket{source=\"device\",le=\"0.0001\"} 1\n",
+          "crab_call_duration_seconds_bucket{source=\"device\",le=\"0.0005\"} 2\n",
+          "crab_call_duration_seconds_bucket{source=\"device\",le=\"+Inf\"} 2\n",
+          "crab_call_duration_seconds_bucket{source=\"peer\",le=\"120\"} 0\n",
+          "crab_call_duration_seconds_bucket{source=\"peer\",le=\"+Inf\"} 1\n",
+          "crab_call_duration_seconds_count{source=\"device\"} 2\n",
+          "crab_call_errors_total{code=\"TIMEOUT\"} 1\n", "crab_call_args_bytes_total 11\n",
           "crab_call_result_bytes_total 22\n", "crab_call_retries_total 3\n",
           "# HELP crab_own An own one.\n# TYPE crab_own gauge\ncrab_own 1.5\n"}) {
         EXPECT_NE(text.find(line), std::string::npos) << line << text;

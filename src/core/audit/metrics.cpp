@@ -20,10 +20,12 @@ void CallMetrics::count(SourceKind source, Status status, std::chrono::nanosecon
                         std::size_t in, std::size_t out) {
     calls[static_cast<std::size_t>(source)][static_cast<std::size_t>(status)].add();
     const double seconds = std::chrono::duration<double>(duration).count();
-    durations[static_cast<std::size_t>(std::ranges::lower_bound(kBounds, seconds) -
-                                       kBounds.begin())]
+    Durations& of_source = durations[static_cast<std::size_t>(source)];
+    of_source
+        .counts[static_cast<std::size_t>(std::ranges::lower_bound(kBounds, seconds) -
+                                         kBounds.begin())]
         .add();
-    duration_ns.add(static_cast<std::uint64_t>(duration.count()));
+    of_source.ns.add(static_cast<std::uint64_t>(duration.count()));
     args_bytes.add(in);
     result_bytes.add(out);
 }
@@ -44,14 +46,15 @@ void MetricsPage::add(const CallMetrics& metrics) {
     calls_.push_back(&metrics);
 }
 
-std::string MetricsPage::text() const {
-    const std::scoped_lock lock(mutex_);
-    std::string out;
-    const auto sum = [&](auto&& pick) {
-        std::uint64_t total = 0;
-        for (const CallMetrics* metrics : calls_) total += pick(*metrics).value();
-        return total;
-    };
+/// Over all loops.
+template <class Pick>
+std::uint64_t MetricsPage::sum(Pick pick) const {
+    std::uint64_t total = 0;
+    for (const CallMetrics* metrics : calls_) total += pick(*metrics).value();
+    return total;
+}
+
+void MetricsPage::append_calls(std::string& out) const {
     const auto line = std::back_inserter(out);
     fmt::format_to(line,
                    "# HELP crab_calls_total Calls that have ended, by kind of source and "
@@ -66,20 +69,59 @@ std::string MetricsPage::text() const {
                                name_of(source), name_of(status), total);
         }
     }
+}
+
+void MetricsPage::append_durations(std::string& out) const {
+    constexpr std::string_view kName = "crab_call_duration_seconds";
+    constexpr auto& kBounds = CallMetrics::kBounds;
+    const auto line = std::back_inserter(out);
     fmt::format_to(line,
-                   "# HELP crab_call_duration_seconds From arrival to answer.\n# TYPE "
-                   "crab_call_duration_seconds histogram\n");
-    std::uint64_t below = 0;
-    for (std::size_t i = 0; i < CallMetrics::kBounds.size() + 1; ++i) {
-        below += sum([&](const CallMetrics& m) -> const Counter& { return m.durations[i]; });
-        const std::string bound =
-            i < CallMetrics::kBounds.size() ? fmt::format("{}", CallMetrics::kBounds[i]) : "+Inf";
-        fmt::format_to(line, "crab_call_duration_seconds_bucket{{le=\"{}\"}} {}\n", bound, below);
+                   "# HELP {0} From arrival to answer, by kind of source.\n# TYPE {0} histogram\n",
+                   kName);
+    for (const SourceKind source : kSourceKinds) {
+        const auto of_source = [&](const CallMetrics& m) -> const CallMetrics::Durations& {
+            return m.durations[static_cast<std::size_t>(source)];
+        };
+        std::array<std::uint64_t, kBounds.size() + 1> counts{};
+        std::uint64_t total = 0;
+        for (std::size_t i = 0; i < counts.size(); ++i) {
+            counts[i] = sum([&](const CallMetrics& m) -> auto& { return of_source(m).counts[i]; });
+            total += counts[i];
+        }
+        if (total == 0) continue;
+        std::uint64_t below = 0;
+        for (std::size_t i = 0; i < counts.size(); ++i) {
+            below += counts[i];
+            const std::string bound =
+                i < kBounds.size() ? fmt::format("{}", kBounds[i]) : std::string("+Inf");
+            fmt::format_to(line, "{}_bucket{{source=\"{}\",le=\"{}\"}} {}\n", kName,
+                           name_of(source), bound, below);
+        }
+        const auto ns = sum([&](const CallMetrics& m) -> auto& { return of_source(m).ns; });
+        fmt::format_to(line, "{0}_sum{{source=\"{1}\"}} {2}\n{0}_count{{source=\"{1}\"}} {3}\n",
+                       kName, name_of(source), static_cast<double>(ns) / 1e9, total);
     }
-    const auto nanoseconds =
-        sum([](const CallMetrics& m) -> const Counter& { return m.duration_ns; });
-    fmt::format_to(line, "crab_call_duration_seconds_sum {}\ncrab_call_duration_seconds_count {}\n",
-                   static_cast<double>(nanoseconds) / 1e9, below);
+}
+
+void MetricsPage::append_errors(std::string& out) const {
+    constexpr std::string_view kName = "crab_call_errors_total";
+    const auto line = std::back_inserter(out);
+    fmt::format_to(line, "# HELP {0} Calls that have failed, by code.\n# TYPE {0} counter\n",
+                   kName);
+    for (const ErrorCode code : all_error_codes()) {
+        const auto total = sum([&](const CallMetrics& m) -> auto& {
+            return m.errors[static_cast<std::size_t>(code)];
+        });
+        if (total > 0) fmt::format_to(line, "{}{{code=\"{}\"}} {}\n", kName, token_of(code), total);
+    }
+}
+
+std::string MetricsPage::text() const {
+    const std::scoped_lock lock(mutex_);
+    std::string out;
+    append_calls(out);
+    append_durations(out);
+    append_errors(out);
     const auto counter = [&](std::string_view name, std::string_view help, auto&& pick) {
         append_metric(out, name, "counter", help, static_cast<double>(sum(pick)));
     };

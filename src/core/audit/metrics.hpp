@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/counter.hpp"
+#include "base/error_code.hpp"
 #include "base/ordered_mutex.hpp"
 #include "core/call/tool.hpp"
 #include "core/call/tool_result.hpp"
@@ -29,10 +30,17 @@ struct CallMetrics {
     /// Counts a call that has ended; `duration` is from its arrival.
     void count(SourceKind source, Status status, std::chrono::nanoseconds duration,
                std::size_t args_bytes, std::size_t result_bytes);
+    /// Counts the code with which a call has failed.
+    void count_error(ErrorCode code) { errors[static_cast<std::size_t>(code)].add(); }
 
+    struct Durations {
+        std::array<Counter, kBounds.size() + 1> counts;
+        Counter ns;
+    };
     std::array<std::array<Counter, kStatuses>, kSources> calls;
-    std::array<Counter, kBounds.size() + 1> durations;
-    Counter duration_ns, args_bytes, result_bytes, refused, retries, replays;
+    std::array<Durations, kSources> durations;
+    std::array<Counter, static_cast<std::size_t>(ErrorCode::kInternal) + 1> errors;
+    Counter args_bytes, result_bytes, refused, retries, replays;
 };
 
 /// All metrics of the process as Prometheus text (exposition format 0.0.4). Writers register once,
@@ -45,6 +53,12 @@ public:
     std::string text() const;
 
 private:
+    template <class Pick>
+    std::uint64_t sum(Pick pick) const;
+    void append_calls(std::string& out) const;
+    void append_durations(std::string& out) const;
+    void append_errors(std::string& out) const;
+
     mutable OrderedMutex<LockRank::kMetricsPage> mutex_;
     std::vector<std::function<void(std::string&)>> writers_;
     std::vector<const CallMetrics*> calls_;

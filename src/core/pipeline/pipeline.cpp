@@ -121,6 +121,7 @@ CallEnd Pipeline::finish(OutcomeRef outcome, const FrameSink& sink, CallInProgre
     loop_.metrics.count(facts.tool ? facts.tool->source.kind : SourceKind::kBuiltIn,
                         status_of(*outcome), took, call.arguments_size(),
                         *outcome ? (*outcome)->content.size() : 0);
+    if (!*outcome) loop_.metrics.count_error(outcome->error().code);
     if (facts.replayed) loop_.metrics.replays.add();
     if (!facts.dispatched && !facts.replayed) loop_.metrics.refused.add();
     loop_.shared.audit.append_call(progress.principal->id, [&](std::string& out) {
