@@ -87,6 +87,7 @@ COMMANDS = (
     "calls list",
     "calls show",
     "calls cancel",
+    "top",
     "events tail",
     "explain",
     "devices list",
@@ -817,6 +818,31 @@ class Calls(CliTest):
             r"c-2 +dice.roll +local/0 +1.5 s +running: dispatched\nc-1 +sms.send +caller/ci +90.1 "
             r"ms +ok\n",
         )
+
+    def test_top_is_one_table_without_a_terminal(self):
+        row = {
+            "key": "sms.send",
+            "calls": 200,
+            "errors": 3,
+            "p50_us": 1500,
+            "p95_us": 20000,
+            "p99_us": 90100,
+            "stage_us": {"authorized": 10, "answered": 1400},
+            "slowest": "c-7",
+            "slowest_us": 99000,
+        }
+        path = "/v1/admin/stats?by=principal&window=60s&limit=1000"
+        answer = {"window_minutes": 1, "rows": [row, {**row, "key": "b"}], "left_out": 0}
+        self.gateway.answer("GET", path, answer)
+        self.gateway.answer("GET", "/v1/admin/status", {"running_calls": 4})
+        words = ("top", "--by", "principal", "--window", "1m")
+        self.assertRegex(
+            self.crab(*words, "--rows", "1").stdout,
+            r"\Alast 1m 0s: 400 calls, 6.7/s, failed 1.5 %; running now: 4\n\n"
+            r"PRINCIPAL .*\nsms.send +200 +1.5 % +1.5 ms +20.0 ms +90.1 ms +answered +c-7\n"
+            r"and 1 more\n\Z",
+        )
+        self.assertEqual(json.loads(self.crab(*words, "-o", "json").stdout), answer)
 
     def test_cancel_says_what_it_did(self):
         self.gateway.answer("POST", "/v1/admin/calls/a%2Fb/cancel", {"status": "cancelling"})

@@ -162,6 +162,7 @@ private:
     void chat();
     void call();
     void calls();
+    void top();
     void events();
     void explain();
 

@@ -59,6 +59,7 @@ CommandLine::CommandLine() {
     tools();
     call();
     calls();
+    top();
     explain();
     chat();
     agents();

@@ -157,6 +157,24 @@ void CommandLine::calls() {
     local(cancel, cancel_options->target);
 }
 
+void CommandLine::top() {
+    auto [command, options] =
+        leaf<Top>(app_, "top", "Show what is called most, how long it takes and how much fails",
+                  "  crab top\n  crab top --by principal --window 1h\n  crab top --once -o json");
+    command->add_option("--by", options->by, "One row for each: tool, principal or source")
+        ->type_name("WHAT")
+        ->check(one_of({"tool", "principal", "source"}))
+        ->capture_default_str();
+    duration(command, "--window", options->window, "How far back, 1h at most (default: 5m)");
+    command->add_option("--rows", options->rows, "How many rows")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
+    command->add_flag("--once", options->once,
+                      "One table instead of one that changes; so it is without a terminal");
+    asks(command, *options);
+}
+
 void CommandLine::events() {
     CLI::App& parent = group("events", "See what happens");
     auto [tail, options] = leaf<EventsTail>(

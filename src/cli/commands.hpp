@@ -124,6 +124,14 @@ struct CallsCancel {
     Target target;
     std::string call_id;
 };
+struct Top {
+    Target target;
+    std::string by = "tool";
+    Milliseconds window{std::chrono::minutes(5)};
+    int rows = 20;
+    bool once = false;
+    Output output = Output::kText;
+};
 struct EventsTail {
     Target target;
     std::string types;  ///< globs, separated by commas; empty: all
@@ -481,7 +489,7 @@ struct McpServe {
 
 using Command =
     std::variant<GatewayRun, GatewayCheck, RunHost, ToolsList, ToolsShow, ToolsCheck, ToolsCost,
-                 CallTool, AgentsList, AgentsShow, Chat, CallsList, CallsShow, CallsCancel,
+                 CallTool, AgentsList, AgentsShow, Chat, CallsList, CallsShow, CallsCancel, Top,
                  EventsTail, EventsForward, Explain, DevicesList, DevicesShow, DevicesRename,
                  DevicesPair, DevicesApprove, DevicesRevoke, PairRemote, PairTest, PeersList,
                  PeersShow, PeersRenew, PeersRevoke, PeersSetStatus, PeersIdentity, LeasesList,
@@ -507,6 +515,7 @@ int run(const Chat& options);
 int run(const CallsList& options);
 int run(const CallsShow& options);
 int run(const CallsCancel& options);
+int run(const Top& options);
 int run(const EventsTail& options);
 int run(const EventsForward& options);
 int run(const Explain& options);
