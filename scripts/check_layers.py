@@ -134,7 +134,7 @@ LAYERS = {
     "config": SCHEMAS | {"net/codec"},
     "setup": SCHEMAS | {"base/process", "config", "core/policy", "crypto", "net/tls"},
     "admin": TASKS | VALUES | NET | CORE | {"agent", "trust", "hosts/command", "crypto"},
-    "admin/live": TASKS | VALUES | NET | CORE | {"admin"},
+    "admin/live": TASKS | VALUES | NET | CORE | {"admin", "trust"},
     # what a gateway and a tool host are made of
     "runtime": TASKS | VALUES | NET | CORE | {"adapters/rtp/calls", "store/sqlite", "base/process"},
     "sdk": TASKS

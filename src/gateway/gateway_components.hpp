@@ -217,6 +217,7 @@ public:
                                                            .audit = audit,
                                                            .events = events,
                                                            .approvals = approvals,
+                                                           .credentials = credentials,
                                                            .calls = calls,
                                                            .operator_api = operator_api});
     AdminListener& admin = all.add<AdminListener>(context, loops);

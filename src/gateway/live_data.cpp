@@ -25,6 +25,7 @@ Result<void> LiveData::start() {
                                                  .oldest = uses_.calls.oldest(kOldestShown)};
                 },
             .devices = [this] { return devices(); },
+            .pairings = [this] { return uses_.credentials.codes().recent(); },
             .status =
                 [this] {
                     std::string status;

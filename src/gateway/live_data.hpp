@@ -2,6 +2,7 @@
 
 #include "admin/live/live_api.hpp"
 #include "gateway/call_approvals.hpp"
+#include "gateway/credentials.hpp"
 #include "gateway/event_log.hpp"
 #include "gateway/gateway_context.hpp"
 #include "gateway/operator_api.hpp"
@@ -22,6 +23,7 @@ public:
         AuditTrail& audit;
         EventLog& events;
         CallApprovals& approvals;
+        Credentials& credentials;
         CallPath& calls;
         OperatorApi& operator_api;
     };

@@ -53,6 +53,8 @@ Result<DeviceCode> PairingCodes::open(PairingOffer offer) {
                      .digits = digits,
                      .offer = std::move(offer),
                      .expires_at = now + options_.lifetime});
+    recent_.push_back({.id = id, .state = "open", .device = {}});
+    if (recent_.size() > kRemembered) recent_.pop_front();
     return DeviceCode{
         .id = id,
         .code = Secret(digits.substr(0, 4) + '-' + digits.substr(4, 4) + '-' + digits.substr(8)),
@@ -65,6 +67,7 @@ Result<void> PairingCodes::end(std::string_view id) {
     if (std::erase_if(open_, [&](const Open& open) { return open.id == id; }) == 0)
         return fail(ErrorCode::kNotFound,
                     "no pairing with this id is open: it was used, has expired, or was ended");
+    note(id, "ended");
     return {};
 }
 
@@ -88,11 +91,25 @@ Result<IssuedToken> PairingCodes::redeem(std::string_view code, std::string_view
     if (!request.public_key.empty() && request.public_key == taken->vouched_key)
         request.roles.add(core::Role::kTrustedDevice);
     auto issued = tokens_.issue(request);
-    if (!issued) {
-        const std::scoped_lock lock(mutex_);
+    const std::scoped_lock lock(mutex_);
+    if (issued)
+        note(taken->id, "paired", issued->slug);
+    else
         open_.push_back(std::move(*taken));  // the code stays valid for another try
-    }
     return issued;
+}
+
+std::vector<PairingProgress> PairingCodes::recent() {
+    const std::scoped_lock lock(mutex_);
+    drop_dead_codes(clock_.steady_now());
+    return {recent_.begin(), recent_.end()};
+}
+
+void PairingCodes::note(std::string_view id, std::string_view state, std::string_view device) {
+    const auto found = std::ranges::find(recent_, id, &PairingProgress::id);
+    if (found == recent_.end()) return;
+    found->state = state;
+    found->device = device;
 }
 
 /// Removes the code that matches, so that nobody else can redeem it meanwhile.
@@ -149,7 +166,10 @@ Result<void> PairingCodes::count_try(std::string_view remote_address, SteadyTime
 
 void PairingCodes::drop_dead_codes(SteadyTime now) {
     std::erase_if(open_, [&](const Open& open) {
-        return open.expires_at <= now || open.wrong_tries >= options_.wrong_tries;
+        const bool expired = open.expires_at <= now;
+        if (!expired && open.wrong_tries < options_.wrong_tries) return false;
+        note(open.id, expired ? "expired" : "ended");
+        return true;
     });
 }
 

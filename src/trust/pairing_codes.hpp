@@ -31,6 +31,13 @@ struct DeviceCode {
     SystemTime expires_at;
 };
 
+/// What became of a code.
+struct PairingProgress {
+    std::string id;
+    std::string_view state;  ///< `open`, `paired`, `ended` or `expired`
+    std::string device;      ///< once it is paired: the slug of the device or caller
+};
+
 /// One-time codes that a person takes from the operator to a device. In memory: a restart revokes
 /// them. Source: docs/protocols/clawseed.md, "REST surface". Thread-safe; redeem() blocks on the
 /// token store.
@@ -58,6 +65,10 @@ public:
     /// or that is not open.
     Result<void> vouch(std::string_view code, std::string public_key);
 
+    /// What became of the codes that were opened last, kRemembered at most, the oldest first.
+    std::vector<PairingProgress> recent();
+    static constexpr std::size_t kRemembered = 64;
+
     /// Closes the code with this id. Errors: kNotFound when it is not open any more.
     Result<void> end(std::string_view id);
 
@@ -77,6 +88,7 @@ private:
         std::string vouched_key;  ///< of the device that vouch() spoke of; the last one
     };
 
+    void note(std::string_view id, std::string_view state, std::string_view device = {});
     Result<void> count_try(std::string_view remote_address, SteadyTime now);
     void drop_dead_codes(SteadyTime now);
     std::vector<Open>::iterator find(std::string_view code);
@@ -87,6 +99,7 @@ private:
     const Options options_;
     std::mutex mutex_;
     std::vector<Open> open_;
+    std::deque<PairingProgress> recent_;
     /// Of the last minute, by address
     std::unordered_map<std::string, std::deque<SteadyTime>> tries_;
 };

@@ -80,6 +80,24 @@ TEST_F(PairingCodesTest, AUsedCodeIsWrongWhileAnotherIsOpen) {
     EXPECT_TRUE(codes.redeem(other, "192.0.2.200"));
 }
 
+TEST_F(PairingCodesTest, WhatBecameOfACodeIsToldByItsId) {
+    const auto state_of = [&](const std::string& id) -> std::pair<std::string_view, std::string> {
+        for (const PairingProgress& each : codes.recent())
+            if (each.id == id) return {each.state, each.device};
+        return {};
+    };
+    const auto used = codes.open({.name = "Phone"}), closed = codes.open({}), left = codes.open({});
+    EXPECT_EQ(state_of(used->id).first, "open");
+    const auto paired = codes.redeem(used->code.reveal(), "192.0.2.1");
+    ASSERT_TRUE(paired);
+    EXPECT_EQ(state_of(used->id), std::pair(std::string_view("paired"), paired->slug));
+    EXPECT_TRUE(codes.end(closed->id));
+    EXPECT_EQ(state_of(closed->id).first, "ended");
+    clock.advance(6min);
+    EXPECT_EQ(state_of(left->id).first, "expired");
+    EXPECT_EQ(state_of(used->id).first, "paired");
+}
+
 TEST_F(PairingCodesTest, DashesAndSpacesDoNotMatter) {
     std::string code = open();
     code.erase(4, 1).insert(0, " ");

@@ -14,6 +14,7 @@ from test_events import envelope
 
 from support.case import GatewayCase
 from support.device import tool
+from support.http import fetch
 from support.live import LiveReader
 from support.wait import eventually
 
@@ -154,6 +155,17 @@ class TopicsTest(LiveCase):
         other = self.open()
         other.register(tool(self.unique("new")))
         self.assertGreater(again.wait("tools")["generation"], 0)
+
+    def test_a_pairing_goes_on_until_its_code_is_used_or_ended(self) -> None:
+        reader = self.live(topics="pairing")
+        pair = "/v1/admin/devices/pair"
+        made = self.gateway.admin_request("POST", pair, {"name": self.unique("phone")}).json()
+        self.assertEqual(reader.wait("pairing"), {"id": made["id"], "state": "open"})
+        paired = fetch(self.gateway.public, "POST", "/pair", {"X-Pairing-Code": made["code"]})
+        self.assertEqual(paired.status, 200)
+        told = reader.wait("pairing")
+        self.assertEqual((told["id"], told["state"]), (made["id"], "paired"))
+        self.assertTrue(told["device"])
 
     def test_questions_are_told_and_asked_only_where_somebody_attends(self) -> None:
         name = self.unique("asked")

@@ -21,7 +21,7 @@ void LiveApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
          .summary = "What happens now, as server-sent events",
          .query = {{"topics",
                     "a list with commas: status, calls, running, device, tools, "
-                    "question, event; without it all"},
+                    "question, pairing, event; without it all"},
                    {"rate", "rows of calls in a second, of those that fit; 20, at most 200"},
                    {"filter", "which calls: tool:disk* status:error,timeout min:500ms \"words\""},
                    {"attend", "true: somebody sees the questions, so that calls wait for them"}},

@@ -5,11 +5,13 @@
 #include "core/approvals/approvals.hpp"
 #include "core/events/event_outbox.hpp"
 #include "core/live/call_feed.hpp"
+#include "trust/pairing_codes.hpp"
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace crab::admin {
 
@@ -24,6 +26,7 @@ struct LiveSources {
     std::function<RunningSummary()> running;
     /// Shared by all streams of a moment
     std::function<std::shared_ptr<const DeviceRows>()> devices;
+    std::function<std::vector<trust::PairingProgress>()> pairings;
     std::function<std::string()> status;  ///< JSON
     std::string version;
 };

@@ -33,6 +33,8 @@ LiveStream::LiveStream(const LiveSources& sources, StreamRequest request,
     if (request_.has(Topic::kQuestion)) sources_.questions.add(questions_);
     if (request_.attends) attending_.emplace(sources_.approvals);
     if (request_.has(Topic::kDevice)) devices_ = sources_.devices();
+    if (request_.has(Topic::kPairing))
+        for (const auto& pairing : sources_.pairings()) pairings_[pairing.id] = pairing.state;
     if (!request_.has(Topic::kCalls)) return;
     calls_ = std::make_shared<core::CallWatch>(request_.filter, request_.rate, calls_sent_);
     sources_.calls.add(calls_);
@@ -93,6 +95,7 @@ Task<void> LiveStream::tick(SteadyTime now) {
         if (request_.has(Topic::kStatus)) send("status", sources_.status());
         if (request_.has(Topic::kRunning)) send_running();
         if (request_.has(Topic::kDevice)) send_devices();
+        if (request_.has(Topic::kPairing)) send_pairings();
     }
     if (request_.has(Topic::kTools)) send_tools();
     if (request_.has(Topic::kEvent)) co_await send_events();
@@ -152,6 +155,22 @@ void LiveStream::send_tools() {
     json::Writer writer(json);
     writer.begin_object().key("generation").unsigned_integer(generation).end_object();
     send("tools", json);
+}
+
+void LiveStream::send_pairings() {
+    std::map<std::string, std::string_view> now;
+    for (const auto& pairing : sources_.pairings()) {
+        now[pairing.id] = pairing.state;
+        const auto before = pairings_.find(pairing.id);
+        if (before != pairings_.end() && before->second == pairing.state) continue;
+        std::string json;
+        json::Writer writer(json);
+        writer.begin_object().key("id").string(pairing.id).key("state").string(pairing.state);
+        if (!pairing.device.empty()) writer.key("device").string_lossy(pairing.device);
+        writer.end_object();
+        send("pairing", json);
+    }
+    pairings_ = std::move(now);
 }
 
 Task<void> LiveStream::send_events() {

@@ -5,8 +5,10 @@
 #include "net/http/http_exchange.hpp"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace crab::admin {
@@ -31,6 +33,7 @@ private:
     void send_running();
     void send_devices();
     void send_tools();
+    void send_pairings();
     Task<void> send_events();
     Task<void> tick(SteadyTime now);
 
@@ -45,6 +48,7 @@ private:
     bool had_calls_ = true, had_running_ = true;  ///< in the tick before
     std::shared_ptr<const DeviceRows> devices_;
     std::uint64_t tools_ = 0;
+    std::map<std::string, std::string_view> pairings_;  ///< states by id
     core::EventPosition position_ = 0;
     std::uint64_t ticks_ = 0;
     SteadyTime quiet_since_;

@@ -17,7 +17,7 @@ namespace crab::admin {
 namespace {
 
 constexpr std::array kAll{Topic::kStatus, Topic::kCalls,    Topic::kRunning, Topic::kDevice,
-                          Topic::kTools,  Topic::kQuestion, Topic::kEvent};
+                          Topic::kTools,  Topic::kQuestion, Topic::kPairing, Topic::kEvent};
 static_assert(kAll.size() == kTopics);
 
 Result<std::bitset<kTopics>> parse_topics(std::string_view text) {
@@ -47,6 +47,7 @@ std::string_view name_of(Topic topic) {
         case Topic::kDevice: return "device";
         case Topic::kTools: return "tools";
         case Topic::kQuestion: return "question";
+        case Topic::kPairing: return "pairing";
         case Topic::kEvent: return "event";
     }
     return {};

@@ -19,9 +19,10 @@ enum class Topic : std::uint8_t {
     kDevice,    ///< a device that comes, goes or changes
     kTools,     ///< the list of tools has changed
     kQuestion,  ///< approvals: questions and their ends
+    kPairing,   ///< codes for devices and callers: opened, used, ended
     kEvent      ///< events of the gateway
 };
-inline constexpr std::size_t kTopics = 7;
+inline constexpr std::size_t kTopics = 8;
 std::string_view name_of(Topic topic);
 
 /// A request for a stream, from its query.
