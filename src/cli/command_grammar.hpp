@@ -151,6 +151,7 @@ private:
     void console();
     static void of_gateway(CLI::App* command, std::filesystem::path& config, bool& system);
     void audit();
+    static void select_records(CLI::App* command, AuditSelection& which);
     void backup();
     void completion();
     void schema();

@@ -267,21 +267,6 @@ void CommandLine::of_gateway(CLI::App* command, std::filesystem::path& config, b
     command->add_flag("--system", system, "Those of the system service");
 }
 
-void CommandLine::audit() {
-    CLI::App& parent =
-        group("audit", "Check and read the audit records, whether the gateway runs or not");
-    auto [verify, verify_options] =
-        leaf<AuditVerify>(parent, "verify", "Check that no record was changed or cut out",
-                          "  crab audit verify\n  crab audit verify --system -o json");
-    of_gateway(verify, verify_options->config, verify_options->system);
-    choose_output(verify, verify_options->output);
-    auto [read, read_options] = leaf<AuditExport>(
-        parent, "export", "Print the records, oldest first, one JSON object a line",
-        "  crab audit export --since 1d > yesterday.jsonl");
-    of_gateway(read, read_options->config, read_options->system);
-    duration(read, "--since", read_options->since, "How far back [all that is kept]");
-}
-
 void CommandLine::backup() {
     auto [command, options] = leaf<Backup>(
         app_, "backup", "Copy the gateway's state into a new folder, whether it runs or not",

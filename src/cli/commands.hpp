@@ -7,6 +7,7 @@
 #include "hosting/built_in_host.hpp"
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <variant>
@@ -363,10 +364,21 @@ struct AuditVerify {
     bool system = false;
     Output output = Output::kText;
 };
-struct AuditExport {
+/// Which audit records, by the names of core::kAuditParameters.
+struct AuditSelection {
     std::filesystem::path config;
     bool system = false;
-    std::optional<Milliseconds> since;  ///< nothing: all that is kept
+    std::map<std::string, std::string, std::less<>> parameters;
+};
+struct AuditSearch {
+    AuditSelection which;
+    std::size_t limit = 50;
+    std::string cursor;  ///< of the answer before; empty: from the newest on
+    Output output = Output::kText;
+};
+struct AuditExport {
+    AuditSelection which;
+    std::string format = "jsonl";
 };
 struct Backup {
     std::filesystem::path to;  ///< a folder that must not exist yet
@@ -499,7 +511,7 @@ using Command =
                  BridgeRun, BridgeList, BridgeStatusShow, BridgeEnable, BridgeCall, ConfigShow,
                  ConfigPath, TlsInit, Doctor, ConsoleRun, McpStatus, McpAdd, McpRemove, McpDiff,
                  McpApprove, McpLogin, McpLogout, McpImport, McpExport, McpServe, AuditVerify,
-                 AuditExport, Backup, Completion, SchemaCheck, SchemaSuite, Help>;
+                 AuditSearch, AuditExport, Backup, Completion, SchemaCheck, SchemaSuite, Help>;
 
 int run(const GatewayRun& options, const GatewayProgram& gateway);
 int run(const GatewayCheck& options, const GatewayProgram& gateway);
@@ -570,6 +582,7 @@ int run(const McpImport& options);
 int run(const McpExport& options);
 int run(const McpServe& options);
 int run(const AuditVerify& options);
+int run(const AuditSearch& options);
 int run(const AuditExport& options);
 int run(const Backup& options);
 int run(const Completion& options);

@@ -14,6 +14,7 @@ Result<void> AdminListener::start() {
     auto listener = net::Listener::bind(net::Endpoint::unix_socket(context_.paths.admin_socket));
     if (!listener) return fail(std::move(listener.error()));
     listener_ = std::move(*listener);
+    service_.record_changes_in(audit_.log());
     server_ = std::make_unique<net::HttpServer>(loops_.first(), service_);
     return server_->listen(*listener_);
 }

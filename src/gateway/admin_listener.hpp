@@ -4,6 +4,7 @@
 #include "gateway/public_service.hpp"
 #include "net/http/http_server.hpp"
 #include "net/loop/listener.hpp"
+#include "runtime/audit_trail.hpp"
 #include "runtime/event_loops.hpp"
 
 #include <memory>
@@ -14,8 +15,8 @@ namespace crab::gateway {
 /// The admin socket, on the first event loop.
 class AdminListener final : public Component {
 public:
-    AdminListener(const GatewayContext& context, EventLoops& loops)
-        : context_(context), loops_(loops) {}
+    AdminListener(const GatewayContext& context, EventLoops& loops, AuditTrail& audit)
+        : context_(context), loops_(loops), audit_(audit) {}
 
     std::string_view name() const override { return "admin socket"; }
     std::span<const ConfigKey> keys() const override;
@@ -31,6 +32,7 @@ public:
 private:
     const GatewayContext& context_;
     EventLoops& loops_;
+    AuditTrail& audit_;
     AdminService service_;
     std::unique_ptr<net::Listener> listener_;
     std::unique_ptr<net::HttpServer> server_;

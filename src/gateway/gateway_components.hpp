@@ -220,7 +220,7 @@ public:
                                                            .credentials = credentials,
                                                            .calls = calls,
                                                            .operator_api = operator_api});
-    AdminListener& admin = all.add<AdminListener>(context, loops);
+    AdminListener& admin = all.add<AdminListener>(context, loops, audit);
     // What runs ends before the connections that carry it
     EventDelivery& event_delivery = all.add<EventDelivery>(loops, events, access);
     EventAgents& event_agents =

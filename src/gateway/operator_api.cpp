@@ -42,6 +42,9 @@ Result<void> OperatorApi::start() {
     start_diagnosis();
     start_details();
     start_principals();
+    audit_ = std::make_unique<admin::AuditApi>(admin::AuditApi::Services{
+        .log = uses_.audit.log(), .store = uses_.audit.store(), .clock = uses_.context.clock});
+    console_ = std::make_unique<admin::ConsoleApi>(uses_.audit.log());
     return {};
 }
 
@@ -187,6 +190,8 @@ void OperatorApi::add_routes(const ListenerRoutes& table) {
     diagnosis_->add_routes(table.routes);
     details_->add_routes(table.routes);
     known_principals_->add_routes(table.routes);
+    audit_->add_routes(table.routes);
+    console_->add_routes(table.routes);
 }
 
 std::vector<admin::Presence> OperatorApi::presence() const {

@@ -2,6 +2,8 @@
 
 #include "admin/admin_api.hpp"
 #include "admin/asked_principal.hpp"
+#include "admin/audit_api.hpp"
+#include "admin/console_api.hpp"
 #include "admin/device_details.hpp"
 #include "admin/diagnosis.hpp"
 #include "admin/policy_explain.hpp"
@@ -89,6 +91,8 @@ private:
     std::unique_ptr<admin::Diagnosis> diagnosis_;
     std::unique_ptr<admin::DeviceDetails> details_;
     std::unique_ptr<admin::PrincipalsApi> known_principals_;
+    std::unique_ptr<admin::AuditApi> audit_;
+    std::unique_ptr<admin::ConsoleApi> console_;
 };
 
 }  // namespace crab::gateway

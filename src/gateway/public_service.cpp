@@ -1,6 +1,7 @@
 #include "gateway/public_service.hpp"
 
 #include "adapters/rtp/calls/route_errors.hpp"
+#include "gateway/change_records.hpp"
 #include "gateway/token_watch.hpp"
 #include "net/loop/own_user.hpp"
 #include "trust/origin_policy.hpp"
@@ -34,6 +35,12 @@ Error too_many_error(const core::Principal& caller) {
 
 Error stopping_error() {
     return fail(ErrorCode::kUnavailable, "the gateway is stopping; call again when it is back")
+        .error();
+}
+
+Error no_record_error() {
+    return fail(ErrorCode::kUnavailable,
+                "the audit log is too far behind to record this: see the disk; nothing has changed")
         .error();
 }
 
@@ -285,8 +292,12 @@ Task<void> AdminService::serve(net::HttpExchange& exchange) {
     if (match.route->not_while_stopping && stopping_)
         co_return net::refuse(exchange, match.route, 503, stopping_error());
     const core::PrincipalRef principal = operator_of(request.peer);
+    const bool recorded = audit_ != nullptr && is_change(*match.route);
+    if (recorded && !audit_->accepts(principal->id))
+        co_return net::refuse(exchange, match.route, 503, no_record_error());
     const Request routed{exchange, principal, match.arguments};
     if (!routes_.serve_now(match, routed)) co_await routes_.serve(match, routed);
+    if (recorded) record_change(*audit_, exchange, *principal);
 }
 
 }  // namespace crab::gateway

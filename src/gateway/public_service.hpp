@@ -3,6 +3,7 @@
 #include "adapters/clawseed/front.hpp"
 #include "base/byte_budget.hpp"
 #include "config/gateway_config.hpp"
+#include "core/audit/audit_log.hpp"
 #include "gateway/api_document.hpp"
 #include "net/http/routed_service.hpp"
 #include "trust/access_tokens.hpp"
@@ -72,6 +73,8 @@ private:
 class AdminService final : public net::RoutedService<core::PrincipalRef> {
 public:
     AdminService();
+    /// Before anything is served: what requests change is recorded there. It outlives this.
+    void record_changes_in(core::AuditLog& audit) { audit_ = &audit; }
     /// The OpenAPI document of what is served; from any thread.
     std::string api_document() const;
     bool knows(const net::Connection& connection) override;
@@ -91,6 +94,7 @@ private:
     const core::PrincipalRef& operator_of(const net::PeerAddress& peer);
 
     std::unordered_map<unsigned, core::PrincipalRef> operators_;
+    core::AuditLog* audit_ = nullptr;
 };
 
 }  // namespace crab::gateway

@@ -35,8 +35,12 @@ from scripted_model import ScriptedModel  # noqa: E402
 
 SCOPE = {"tenant_id": "default", "agent_id": "a", "session_id": "s"}
 FOREIGN = {"Origin": "https://evil.example"}
-#: Good answers that no caller of the listener can get: only devices upload results.
-UNREACHABLE = {"admin: POST /api/artifacts has no good answer"}
+#: Answers that no caller of the listener can get here: only devices upload results, and a second
+#: verification has to meet the first (test_audit.py).
+UNREACHABLE = {
+    "admin: POST /api/artifacts has no good answer",
+    "admin: POST /v1/admin/audit/verify has no refusal",
+}
 
 
 class HttpDocumentTest(PeerListenerCase):
@@ -87,6 +91,7 @@ class HttpDocumentTest(PeerListenerCase):
             self.drive_app,
             self.drive_chats,
             self.drive_operator,
+            self.drive_audit,
             self.drive_devices,
             self.drive_approvals,
             self.drive_agents,
@@ -271,6 +276,20 @@ class HttpDocumentTest(PeerListenerCase):
         self.admin.good("POST", "/v1/admin/tools/check", {"tool": "list_devices", "args": {"x": 1}})
         self.admin.good("POST", "/v1/admin/tools/check", {"tool": "nothing"})
         self.admin.ask("POST", "/v1/admin/tools/check", {})
+
+    def drive_audit(self) -> None:
+        audit = "/v1/admin/audit"
+        self.admin.good("GET", f"{audit}?limit=3&tool=list_devices")
+        self.admin.good("GET", f"{audit}?event=admin.*")
+        self.assertEqual(self.admin.ask("GET", f"{audit}?limit=0").status, 400)
+        for form in ("jsonl", "csv"):
+            self.assertEqual(self.admin.ask("GET", f"{audit}/export?format={form}").status, 200)
+        self.assertEqual(self.admin.ask("GET", f"{audit}/export?format=xml").status, 400)
+        self.assertTrue(self.admin.good("POST", f"{audit}/verify")["intact"])
+        self.assertEqual(self.admin.ask("POST", f"{audit}/verify", b"{").status, 200)
+        sessions = "/v1/admin/console/sessions"
+        self.admin.good("POST", sessions, {"change": "ended", "session": 7, "why": "expired"})
+        self.assertEqual(self.admin.ask("POST", sessions, {"change": "lost"}).status, 400)
 
     def drive_devices(self) -> None:
         token = self.new_token("walker")

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,22 @@ struct AuditBatch {
     std::string records;
 };
 
+/// One of those, as it is stored.
+struct StoredAuditBatch {
+    std::uint64_t sequence = 0;  ///< from 1
+    SystemTime first, last;
+    std::string_view records;  ///< while it is being looked at
+};
+
+/// Which stored batches are read, and in which order. Where the clock was set back, batches are in
+/// the order of their sequences all the same, and times find those near it only roughly.
+struct AuditRange {
+    SystemTime from{};  ///< batches that end before it are left out
+    SystemTime to = SystemTime::max();  ///< … and those after the first that ends after it
+    bool newest_first = false;
+    std::uint64_t begin = 0;  ///< the sequence to begin at; 0: at that end of the range
+};
+
 /// The result of verify_chain().
 struct AuditCheck {
     bool intact = true;
@@ -34,8 +51,8 @@ struct AuditCheck {
 };
 
 /// Append-only store of audit records, every batch chained to its predecessor by SHA-256. All
-/// functions may block (call them on BlockingPool) and are thread-safe; searching and verifying do
-/// not delay appends.
+/// functions may block (call them on BlockingPool) and are thread-safe; reading and verifying delay
+/// neither appends nor each other.
 class AuditStore {
 public:
     virtual ~AuditStore() = default;
@@ -49,12 +66,12 @@ public:
     /// compared as JSON writes them.
     virtual Result<std::optional<std::string>> find_call(std::string_view call_id,
                                                          SystemTime not_before) = 0;
-    /// Passes the batches that end at or after `not_before` to `take`, oldest first, until it
-    /// returns false.
-    virtual Result<void> read(SystemTime not_before,
-                              const std::function<bool(std::string_view records)>& take) = 0;
-    /// Recomputes every hash from the oldest kept batch on.
-    virtual Result<AuditCheck> verify_chain() = 0;
+    /// Passes the batches of a range to `take`, until it returns false.
+    virtual Result<void> read(const AuditRange& range,
+                              const std::function<bool(const StoredAuditBatch&)>& take) = 0;
+    /// Recomputes every hash from the oldest kept batch on. Additional errors: kCancelled once
+    /// `stop` is requested.
+    virtual Result<AuditCheck> verify_chain(const std::stop_token& stop) = 0;
     /// Removes the oldest batches, those that end before `before`, and returns how many; the rest
     /// stays verifiable.
     virtual Result<std::uint64_t> prune(SystemTime before) = 0;

@@ -15,10 +15,11 @@ public:
     Result<std::optional<std::string>> find_call(std::string_view, SystemTime) override {
         return std::nullopt;
     }
-    Result<void> read(SystemTime, const std::function<bool(std::string_view)>&) override {
+    Result<void> read(const AuditRange&,
+                      const std::function<bool(const StoredAuditBatch&)>&) override {
         return {};
     }
-    Result<AuditCheck> verify_chain() override { return AuditCheck{}; }
+    Result<AuditCheck> verify_chain(const std::stop_token&) override { return AuditCheck{}; }
     Result<std::uint64_t> prune(SystemTime) override { return 0; }
 };
 

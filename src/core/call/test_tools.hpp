@@ -113,13 +113,15 @@ public:
         }
         return std::nullopt;
     }
-    Result<void> read(SystemTime, const std::function<bool(std::string_view)>& take) override {
+    Result<void> read(const AuditRange&,
+                      const std::function<bool(const StoredAuditBatch&)>& take) override {
+        std::uint64_t sequence = 0;
         for (const std::string& record : records()) {
-            if (!take(record + "\n")) break;
+            if (!take({.sequence = ++sequence, .first = {}, .last = {}, .records = record})) break;
         }
         return {};
     }
-    Result<AuditCheck> verify_chain() override { return AuditCheck{}; }
+    Result<AuditCheck> verify_chain(const std::stop_token&) override { return AuditCheck{}; }
     Result<std::uint64_t> prune(SystemTime) override { return 0; }
 
     void set_failing(bool failing) {

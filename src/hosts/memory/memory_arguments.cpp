@@ -1,7 +1,7 @@
 #include "hosts/memory/memory_arguments.hpp"
 
 #include "hosts/memory/memory_tools.hpp"
-#include "hosts/memory/rfc3339.hpp"
+#include "json/schema/rfc3339.hpp"
 #include "json/writer.hpp"
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ Result<std::optional<SystemTime>> read_time(json::Element object, std::string_vi
                                             std::string_view pointer_to_object) {
     const auto text = json::get_string(object, name);
     if (!text) return std::nullopt;
-    const auto time = parse_rfc3339(*text);
+    const auto time = json::parse_rfc3339(*text);
     if (!time)
         return invalid(fmt::format("{}/{}", pointer_to_object, name), "format",
                        "an RFC 3339 date-time is needed, such as 2026-11-21T09:30:00Z");

@@ -27,7 +27,8 @@ class HttpExchange {
 public:
     const HttpRequest& request() const { return request_; }
     EventLoop& loop() const { return loop_; }
-    /// An answer was begun.
+    /// Of the answer that was begun; 0: none was.
+    int status() const { return status_; }
     /// The other side closed its connection or its half of it; serve() is being cancelled, unless
     /// it asked not to be.
     bool caller_gone() const { return caller_gone_; }

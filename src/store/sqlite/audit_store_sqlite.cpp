@@ -80,6 +80,42 @@ std::string_view last_line_with(std::string_view text, std::string_view needle) 
     return line;
 }
 
+struct Span {
+    std::int64_t oldest = 0, newest = INT64_MAX;
+};
+
+/// The first sequence of the times in the index, which is in their order.
+Result<std::optional<std::int64_t>> first_of(Database& database, std::string_view sql,
+                                             SystemTime time) {
+    auto statement = database.query(sql, time);
+    if (!statement) return fail(std::move(statement.error()));
+    const auto row = statement->step();
+    if (!row) return fail(row.error());
+    return *row ? std::optional(statement->integer(0)) : std::nullopt;
+}
+
+/// Both ends of a range; `oldest` above `newest`: nothing is in it.
+Result<Span> find_span(Database& database, const core::AuditRange& range) {
+    const auto oldest =
+        first_of(database,
+                 "SELECT sequence FROM audit WHERE last_ms >= ? ORDER BY last_ms, sequence LIMIT 1",
+                 range.from);
+    if (!oldest) return fail(oldest.error());
+    const auto newest = first_of(
+        database, "SELECT sequence FROM audit WHERE last_ms > ? ORDER BY last_ms, sequence LIMIT 1",
+        range.to);
+    if (!newest) return fail(newest.error());
+    Span span{.oldest = oldest->value_or(INT64_MAX), .newest = newest->value_or(INT64_MAX)};
+    if (!*oldest) span.newest = 0;
+    const auto begin = static_cast<std::int64_t>(std::min<std::uint64_t>(range.begin, INT64_MAX));
+    if (begin == 0) return span;
+    if (range.newest_first)
+        span.newest = std::min(span.newest, begin);
+    else
+        span.oldest = std::max(span.oldest, begin);
+    return span;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<AuditStoreSqlite>> AuditStoreSqlite::open(const std::filesystem::path& path,
@@ -93,7 +129,7 @@ Result<std::unique_ptr<AuditStoreSqlite>> AuditStoreSqlite::open(const std::file
     auto reader = Database::open(path, options);
     if (!reader) return fail(std::move(reader.error()));
     return std::unique_ptr<AuditStoreSqlite>(
-        new AuditStoreSqlite(std::move(*writer), std::move(*reader)));
+        new AuditStoreSqlite(path, options, std::move(*writer), std::move(*reader)));
 }
 
 /// The one row of `sql`: a sequence and a hash.
@@ -169,27 +205,41 @@ Result<std::optional<std::string>> AuditStoreSqlite::find_call(std::string_view 
     }
 }
 
-Result<void> AuditStoreSqlite::read(SystemTime not_before,
-                                    const std::function<bool(std::string_view)>& take) {
-    const std::scoped_lock lock(reading_);
-    auto statement =
-        reader_.query("SELECT records FROM audit WHERE last_ms >= ? ORDER BY sequence", not_before);
+Result<void> AuditStoreSqlite::read(
+    const core::AuditRange& range, const std::function<bool(const core::StoredAuditBatch&)>& take) {
+    auto reader = Database::open(path_, options_);
+    if (!reader) return fail(std::move(reader.error()));
+    const auto span = find_span(*reader, range);
+    if (!span) return fail(span.error());
+    auto statement = reader->query(
+        range.newest_first
+            ? "SELECT sequence, first_ms, last_ms, records FROM audit WHERE sequence BETWEEN ? AND "
+              "? ORDER BY sequence DESC"
+            : "SELECT sequence, first_ms, last_ms, records FROM audit WHERE sequence BETWEEN ? AND "
+              "? ORDER BY sequence",
+        span->oldest, span->newest);
     if (!statement) return fail(std::move(statement.error()));
     for (;;) {
         const auto row = statement->step();
         if (!row) return fail(row.error());
-        if (!*row || !take(statement->text_view(0))) return {};
+        if (!*row) return {};
+        const core::StoredAuditBatch batch{
+            .sequence = static_cast<std::uint64_t>(statement->integer(0)),
+            .first = statement->time(1),
+            .last = statement->time(2),
+            .records = statement->text_view(3)};
+        if (!take(batch)) return {};
     }
 }
 
-Result<core::AuditCheck> AuditStoreSqlite::verify_chain() {
-    const std::scoped_lock lock(reading_);
+Result<core::AuditCheck> AuditStoreSqlite::verify_chain(const std::stop_token& stop) {
+    auto reader = Database::open(path_, options_);
+    if (!reader) return fail(std::move(reader.error()));
     // One transaction is one snapshot: prune() cannot move the anchor while the rows are read.
-    if (auto begun = reader_.execute("BEGIN"); !begun) return fail(std::move(begun.error()));
-    const ScopeExit end([&] { (void)reader_.execute("COMMIT"); });
-    auto link = read_link(reader_, kAnchor);
+    if (auto begun = reader->execute("BEGIN"); !begun) return fail(std::move(begun.error()));
+    auto link = read_link(*reader, kAnchor);
     if (!link) return fail(std::move(link.error()));
-    auto statement = reader_.query(
+    auto statement = reader->query(
         "SELECT sequence, first_ms, last_ms, count, previous, hash, records FROM audit ORDER BY "
         "sequence");
     if (!statement) return fail(std::move(statement.error()));
@@ -198,6 +248,8 @@ Result<core::AuditCheck> AuditStoreSqlite::verify_chain() {
         const auto row = statement->step();
         if (!row) return fail(row.error());
         if (!*row) break;
+        if (stop.stop_requested())
+            return fail(ErrorCode::kCancelled, "the verification was cancelled");
         const std::int64_t sequence = statement->integer(0);
         const auto hash =
             hash_of(link->hash, sequence, statement->integer(1), statement->integer(2),

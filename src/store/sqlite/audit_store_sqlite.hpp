@@ -14,8 +14,8 @@ namespace crab::store::sqlite {
 /// its number, its times, its count and its records; row `audit_anchor` holds number and hash of
 /// the last row that prune() removed (0 and zeroes at first), so the chain can be followed from
 /// there. The chain detects accidents and edits of single rows; whoever can rewrite the whole file
-/// can rewrite the chain or truncate it, unless a head hash is stored elsewhere. Two connections,
-/// so that searches do not delay appends. Thread-safe.
+/// can rewrite the chain or truncate it, unless a head hash is stored elsewhere. Appends and
+/// look-ups have a connection each, whoever reads or verifies much opens one for it. Thread-safe.
 class AuditStoreSqlite final : public core::AuditStore {
 public:
     /// `path` is a file, never `:memory:`. Errors: those of Database.
@@ -27,9 +27,9 @@ public:
     /// Reads every batch since `not_before` until it finds one.
     Result<std::optional<std::string>> find_call(std::string_view call_id,
                                                  SystemTime not_before) override;
-    Result<void> read(SystemTime not_before,
-                      const std::function<bool(std::string_view records)>& take) override;
-    Result<core::AuditCheck> verify_chain() override;
+    Result<void> read(const core::AuditRange& range,
+                      const std::function<bool(const core::StoredAuditBatch&)>& take) override;
+    Result<core::AuditCheck> verify_chain(const std::stop_token& stop) override;
     Result<std::uint64_t> prune(SystemTime before) override;
 
 private:
@@ -38,10 +38,16 @@ private:
         crypto::Sha256Digest hash{};
     };
 
-    AuditStoreSqlite(Database writer, Database reader)
-        : writer_(std::move(writer)), reader_(std::move(reader)) {}
+    AuditStoreSqlite(std::filesystem::path path, DatabaseOptions options, Database writer,
+                     Database reader)
+        : path_(std::move(path)),
+          options_(options),
+          writer_(std::move(writer)),
+          reader_(std::move(reader)) {}
     static Result<Link> read_link(Database& database, std::string_view sql);
 
+    const std::filesystem::path path_;
+    const DatabaseOptions options_;  ///< of one more connection
     OrderedMutex<LockRank::kStore> writing_;
     Database writer_;
     OrderedMutex<LockRank::kStore> reading_;

@@ -56,7 +56,7 @@ void BM_VerifyChain(benchmark::State& state) {
     TestFolder folder;
     const auto store = filled(folder, state.range(0));
     for (auto _ : state) {
-        if (!store->verify_chain().value().intact) state.SkipWithError("not intact");
+        if (!store->verify_chain({}).value().intact) state.SkipWithError("not intact");
     }
     state.SetItemsProcessed(state.iterations() * state.range(0) * 100);
 }

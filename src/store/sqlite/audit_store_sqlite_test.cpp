@@ -92,13 +92,13 @@ TEST_F(AuditStoreSqliteTest, CallsBeforeTheSearchedDaysAreNotFound) {
 }
 
 TEST_F(AuditStoreSqliteTest, TheChainHoldsAcrossRestarts) {
-    const auto empty = open()->verify_chain().value();
+    const auto empty = open()->verify_chain({}).value();
     EXPECT_TRUE(empty.intact);
     EXPECT_EQ(empty.batches, 0u);
     EXPECT_EQ(empty.head_hash, std::string(64, '0'));
     ASSERT_TRUE(open()->append(batch(record("a", 1))));
     ASSERT_TRUE(open()->append(batch(record("b", 1) + "\n" + record("c", 1), 2)));
-    const auto check = open()->verify_chain().value();
+    const auto check = open()->verify_chain({}).value();
     EXPECT_TRUE(check.intact) << check.problem;
     EXPECT_EQ(check.batches, 2u);
     EXPECT_EQ(check.records, 3u);
@@ -128,7 +128,7 @@ TEST_F(AuditStoreSqliteTest, EveryKindOfTamperingIsFoundAndNamed) {
         path = folder / fmt::format("audit{}.db", ++number);
         append_five_days(*open());
         tamper(sql);
-        const auto check = open()->verify_chain();
+        const auto check = open()->verify_chain({});
         EXPECT_FALSE(check.value().intact) << sql;
         EXPECT_EQ(check.value().problem, problem) << sql;
     }
@@ -140,35 +140,62 @@ TEST_F(AuditStoreSqliteTest, PruningRemovesWhatIsOldAndTheRestStaysVerifiable) {
     const SystemTime start = clock.system_now() - 5 * 24h;
     EXPECT_EQ(store->prune(start).value(), 0u);
     EXPECT_EQ(store->prune(start + 2 * 24h).value(), 2u) << "the batch of that very moment stays";
-    auto check = store->verify_chain().value();
+    auto check = store->verify_chain({}).value();
     EXPECT_TRUE(check.intact) << check.problem;
     EXPECT_EQ(check.first_sequence, 3u);
     EXPECT_EQ(check.batches, 3u);
     tamper("DELETE FROM audit WHERE sequence = 3");
-    EXPECT_FALSE(store->verify_chain().value().intact);
+    EXPECT_FALSE(store->verify_chain({}).value().intact);
 }
 
-TEST_F(AuditStoreSqliteTest, BatchesAreReadFromAMomentOnUntilTheReaderHasEnough) {
+TEST_F(AuditStoreSqliteTest, BatchesOfARangeAreReadFromEitherEndUntilTheReaderHasEnough) {
     const auto store = open();
     append_five_days(*store);
-    std::size_t read = 0;
     const SystemTime start = clock.system_now() - 5 * 24h;
-    ASSERT_TRUE(store->read(start + 2 * 24h, [&](std::string_view) { return ++read, true; }));
-    EXPECT_EQ(read, 3u);
-    ASSERT_TRUE(store->read({}, [&](std::string_view) { return ++read, false; }));
-    EXPECT_EQ(read, 4u);
+    const auto read = [&](const core::AuditRange& range, std::size_t most = 99) {
+        std::vector<std::uint64_t> sequences;
+        EXPECT_TRUE(store->read(range, [&](const core::StoredAuditBatch& batch) {
+            EXPECT_EQ(batch.records,
+                      record(fmt::format("c{}", batch.sequence), static_cast<int>(batch.sequence)));
+            sequences.push_back(batch.sequence);
+            return sequences.size() < most;
+        }));
+        return sequences;
+    };
+    EXPECT_THAT(read({}), ElementsAre(1, 2, 3, 4, 5));
+    EXPECT_THAT(read({.newest_first = true}), ElementsAre(5, 4, 3, 2, 1));
+    EXPECT_THAT(read({.newest_first = true}, 2), ElementsAre(5, 4));
+    EXPECT_THAT(read({.from = start + 2 * 24h}), ElementsAre(3, 4, 5));
+    EXPECT_THAT(
+        read({.from = start + 24h + 1ms, .to = start + 3 * 24h - 1ms, .newest_first = true}),
+        ElementsAre(4, 3));
+    EXPECT_THAT(read({.to = start}), ElementsAre(1, 2));
+    EXPECT_THAT(read({.from = start + 9 * 24h}), IsEmpty());
+    EXPECT_THAT(read({.newest_first = true, .begin = 3}), ElementsAre(3, 2, 1));
+    EXPECT_THAT(read({.begin = 4}), ElementsAre(4, 5));
+    EXPECT_THAT(read({.begin = UINT64_MAX}), IsEmpty());
+    ASSERT_EQ(store->prune(start + 3 * 24h).value(), 3u);
+    EXPECT_THAT(read({.newest_first = true, .begin = 3}), IsEmpty());
+}
+
+TEST_F(AuditStoreSqliteTest, AVerificationEndsWhenItIsToldTo) {
+    const auto store = open();
+    append_five_days(*store);
+    std::stop_source stop;
+    stop.request_stop();
+    EXPECT_EQ(store->verify_chain(stop.get_token()).error().code, ErrorCode::kCancelled);
 }
 
 TEST_F(AuditStoreSqliteTest, TheChainGoesOnWhenEverythingWasPruned) {
     const auto store = open();
     append_five_days(*store);
-    const auto before = store->verify_chain().value();
+    const auto before = store->verify_chain({}).value();
     EXPECT_EQ(store->prune(clock.system_now()).value(), 5u);
-    const auto none = store->verify_chain().value();
+    const auto none = store->verify_chain({}).value();
     EXPECT_TRUE(none.intact);
     EXPECT_EQ(none.head_hash, before.head_hash);
     ASSERT_TRUE(store->append(batch(record("next", 1))));
-    const auto after = store->verify_chain().value();
+    const auto after = store->verify_chain({}).value();
     EXPECT_TRUE(after.intact) << after.problem;
     EXPECT_EQ(after.last_sequence, 6u);
 }
@@ -180,7 +207,7 @@ TEST_F(AuditStoreSqliteTest, AnOldBatchBehindANewerOneStaysBecauseOnlyTheOldestE
     clock.advance(-12h);  // the clock was set back
     ASSERT_TRUE(store->append(batch(record("b", 2))));
     EXPECT_EQ(store->prune(clock.system_now() + 1h).value(), 0u);
-    EXPECT_TRUE(store->verify_chain().value().intact);
+    EXPECT_TRUE(store->verify_chain({}).value().intact);
 }
 
 TEST_F(AuditStoreSqliteTest, PruningManyBatchesTakesSeveralTransactions) {
@@ -189,7 +216,7 @@ TEST_F(AuditStoreSqliteTest, PruningManyBatchesTakesSeveralTransactions) {
     clock.advance(1ms);
     ASSERT_TRUE(store->append(batch("{}")));
     EXPECT_EQ(store->prune(clock.system_now()).value(), 2'100u);
-    EXPECT_TRUE(store->verify_chain().value().intact);
+    EXPECT_TRUE(store->verify_chain({}).value().intact);
 }
 
 TEST_F(AuditStoreSqliteTest, OneAppendHoldsThousandsOfRecords) {
@@ -209,7 +236,7 @@ TEST_F(AuditStoreSqliteTest, AFullDiskStoresNothingOfTheBatchAndLeavesTheChainWh
     EXPECT_EQ(full.error().code, ErrorCode::kUnavailable);
     EXPECT_THAT(full.error().message, HasSubstr("disk is full"));
     ASSERT_TRUE(store->append(batch(record("b", 2))));
-    const auto check = store->verify_chain().value();
+    const auto check = store->verify_chain({}).value();
     EXPECT_TRUE(check.intact) << check.problem;
     EXPECT_EQ(check.batches, 2u);
 }
@@ -221,11 +248,11 @@ TEST_F(AuditStoreSqliteTest, SearchingAndVerifyingGoOnWhileBatchesAreAppended) {
         for (int i = 0; i < 100; ++i) ASSERT_TRUE(store->append(batch(record("x", i))));
     });
     for (int i = 0; i < 20; ++i) {
-        EXPECT_TRUE(store->verify_chain().value().intact);
+        EXPECT_TRUE(store->verify_chain({}).value().intact);
         EXPECT_TRUE(store->find_call("first", {}).value());
     }
     appender.join();
-    EXPECT_EQ(store->verify_chain().value().batches, 101u);
+    EXPECT_EQ(store->verify_chain({}).value().batches, 101u);
 }
 
 TEST_F(AuditStoreSqliteTest, WhatAppendHasConfirmedSurvivesAKillAtAnyMoment) {
@@ -259,7 +286,7 @@ TEST_F(AuditStoreSqliteTest, WhatAppendHasConfirmedSurvivesAKillAtAnyMoment) {
         while (::read(pipe_ends[0], &byte, 1) == 1) ++confirmed;
         ::close(pipe_ends[0]);
 
-        const auto check = open()->verify_chain().value();
+        const auto check = open()->verify_chain({}).value();
         EXPECT_TRUE(check.intact) << check.problem;
         EXPECT_GE(check.batches, confirmed);
         // at most one unconfirmed per round

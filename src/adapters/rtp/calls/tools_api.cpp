@@ -1,6 +1,7 @@
 #include "adapters/rtp/calls/tools_api.hpp"
 
 #include "adapters/rtp/calls/call_wire.hpp"
+#include "adapters/rtp/calls/console_front.hpp"
 #include "adapters/rtp/calls/route_errors.hpp"
 #include "base/encoding.hpp"
 #include "base/scope_exit.hpp"
@@ -139,7 +140,7 @@ Task<void> ToolsApi::call(net::HttpExchange& exchange, core::PrincipalRef princi
         exchange.loop().give_buffer(std::move(texts));
     });
     core::Call call;
-    call.front = front;
+    call.front = front_of(exchange.request(), *principal, front);
     call.canceller = &exchange.canceller();
     const auto parsed = parse_call_request(exchange.request().body, parser_, texts, call);
     parser_.shrink();

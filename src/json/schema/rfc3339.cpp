@@ -1,11 +1,11 @@
-#include "hosts/memory/rfc3339.hpp"
+#include "json/schema/rfc3339.hpp"
 
 #include "json/scan.hpp"
 #include "json/schema/format.hpp"
 
 #include <algorithm>
 
-namespace crab::memory {
+namespace crab::json {
 
 std::optional<SystemTime> parse_rfc3339(std::string_view text) {
     // from here on every part is there and in range
@@ -40,4 +40,4 @@ std::optional<SystemTime> parse_rfc3339(std::string_view text) {
     return SystemTime(std::clamp(time, kFirst, kLast));
 }
 
-}  // namespace crab::memory
+}  // namespace crab::json

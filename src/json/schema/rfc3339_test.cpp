@@ -1,8 +1,8 @@
-#include "hosts/memory/rfc3339.hpp"
+#include "json/schema/rfc3339.hpp"
 
 #include <gtest/gtest.h>
 
-namespace crab::memory {
+namespace crab::json {
 namespace {
 
 TEST(Rfc3339, AMomentIsReadToTheMillisecondInWhateverZoneItIsWritten) {
@@ -34,4 +34,4 @@ TEST(Rfc3339, AnythingElseIsNoMoment) {
 }
 
 }  // namespace
-}  // namespace crab::memory
+}  // namespace crab::json
