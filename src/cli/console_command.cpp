@@ -1,5 +1,6 @@
+#include "base/process/file.hpp"
 #include "base/process/stop_event.hpp"
-#include "base/process/subprocess.hpp"
+#include "base/scope_exit.hpp"
 #include "cli/admin_client.hpp"
 #include "cli/commands.hpp"
 #include "cli/gateway_endpoint.hpp"
@@ -12,10 +13,12 @@
 #include <array>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <string>
 #include <string_view>
 
 #include <poll.h>
+#include <spawn.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -46,16 +49,52 @@ void make_links(console::ConsoleBridge& bridge, const StopEvent& stop) {
     }
 }
 
-/// The desktop's browser. Arguments of a process are seen by everybody here, and a code that
-/// somebody else uses first is told by the page; so this is asked for, never done by itself.
-void open_browser(const std::string& link) {
-    const RealClock clock;
-    // in a session of its own: a browser that starts now outlives this command
-    const auto ended = run_subprocess({.argv = {"setsid", "--fork", "xdg-open", link},
-                                       .deadline = clock.steady_now() + std::chrono::seconds(5)});
-    if (!ended || ended->exit_status != 0)
-        complain("no browser could be started; open the link yourself");
+/// In a session of its own, because a browser that starts now outlives this command. False: there
+/// is no such program.
+bool start_browser(std::string file) {
+    std::string program = "xdg-open";
+    std::array<char*, 3> words{program.data(), file.data(), nullptr};
+    sigset_t none, defaults;
+    ::sigemptyset(&none);
+    ::sigemptyset(&defaults);
+    ::sigaddset(&defaults, SIGPIPE);
+    posix_spawnattr_t how;
+    ::posix_spawnattr_init(&how);
+    const ScopeExit forget([&] { ::posix_spawnattr_destroy(&how); });
+    ::posix_spawnattr_setflags(&how,
+                               POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    ::posix_spawnattr_setsigmask(&how, &none);
+    ::posix_spawnattr_setsigdefault(&how, &defaults);
+    pid_t pid = 0;
+    return ::posix_spawnp(&pid, program.c_str(), nullptr, &how, words.data(), environ) == 0;
 }
+
+/// A file that sends a browser to the link: arguments of a program, with the link among them, are
+/// for every user of the machine to read. It is there as long as this.
+class LinkFile {
+public:
+    explicit LinkFile(const std::filesystem::path& folder)
+        : path_(folder / fmt::format("console-{}.html", ::getpid())) {}
+    LinkFile(const LinkFile&) = delete;
+    LinkFile& operator=(const LinkFile&) = delete;
+    ~LinkFile() {
+        std::error_code ignored;
+        std::filesystem::remove(path_, ignored);
+    }
+
+    /// Starts this desktop's browser.
+    void open(const std::string& link) const {
+        const auto written = replace_file(
+            path_, fmt::format("<!doctype html><meta charset=utf-8><title>crab console</title>"
+                               "<meta http-equiv=refresh content=\"0;url={}\">\n",
+                               link));
+        if (!written || !start_browser(path_.string()))
+            complain("no browser could be started; open the link yourself");
+    }
+
+private:
+    const std::filesystem::path path_;
+};
 
 }  // namespace
 
@@ -81,7 +120,8 @@ int run(const ConsoleRun& options) {
         "The link works once, within 60 s. Enter makes another; Ctrl-C ends the console and its "
         "sessions.");
     std::fflush(stdout);
-    if (options.open) open_browser(link.reveal());
+    const LinkFile file(socket->parent_path());
+    if (options.open) file.open(link.reveal());
     make_links(**bridge, stop);
     return kExitOk;
 }

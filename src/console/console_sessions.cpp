@@ -3,9 +3,12 @@
 #include "console/digest_of.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace crab::console {
 namespace {
+
+constexpr std::size_t kMostEnded = 256;  ///< that nobody has asked about yet
 
 std::unexpected<Error> signed_out() {
     return fail(ErrorCode::kUnauthenticated, "not signed in, or no longer; open a new link");
@@ -15,7 +18,10 @@ std::unexpected<Error> signed_out() {
 
 ConsoleSessions::Opened ConsoleSessions::open(std::string principal) {
     drop_ended();
-    if (kept_.size() >= options_.max_sessions) kept_.pop_front();
+    if (kept_.size() >= options_.max_sessions) {
+        note(kept_.front().session.number, End::kCrowdedOut);
+        kept_.pop_front();
+    }
     Opened opened{.cookie = draw_secret(random_),
                   .key = draw_secret(random_),
                   .session = {.number = ++last_number_,
@@ -66,7 +72,25 @@ Result<ConsoleSession> ConsoleSessions::redeem_ticket(std::string_view cookie,
 }
 
 void ConsoleSessions::end(std::uint64_t number) {
+    if (find_number(number) == nullptr) return;
     kept_.remove_if([&](const Kept& kept) { return kept.session.number == number; });
+    note(number, End::kSignedOut);
+}
+
+void ConsoleSessions::stop() {
+    drop_ended();
+    for (const Kept& kept : kept_) note(kept.session.number, End::kStopped);
+    kept_.clear();
+}
+
+std::vector<ConsoleSessions::Ended> ConsoleSessions::take_ended() {
+    drop_ended();
+    return std::exchange(ended_, {});
+}
+
+void ConsoleSessions::note(std::uint64_t number, End end) {
+    if (ended_.size() >= kMostEnded) ended_.erase(ended_.begin());
+    ended_.push_back({number, end});
 }
 
 std::size_t ConsoleSessions::size() {
@@ -80,8 +104,11 @@ void ConsoleSessions::drop_ended() {
     // is over when either says so.
     const SystemTime system_now = clock_.system_now();
     kept_.remove_if([&](const Kept& kept) {
-        return now >= kept.used_at + options_.idle || now >= kept.opened_at + options_.lifetime ||
-               system_now >= kept.session.expires_at;
+        const bool over = now >= kept.used_at + options_.idle ||
+                          now >= kept.opened_at + options_.lifetime ||
+                          system_now >= kept.session.expires_at;
+        if (over) note(kept.session.number, End::kExpired);
+        return over;
     });
 }
 

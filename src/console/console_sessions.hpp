@@ -38,6 +38,13 @@ public:
         ConsoleSession session;
     };
 
+    enum class End : std::uint8_t { kSignedOut, kExpired, kCrowdedOut, kStopped };
+    /// A session that is no more, for audit records and for what runs in it.
+    struct Ended {
+        std::uint64_t number = 0;
+        End end = End::kSignedOut;
+    };
+
     ConsoleSessions(const Clock& clock, crypto::RandomSource& random, Options options)
         : clock_(clock), random_(random), options_(options) {}
 
@@ -52,6 +59,10 @@ public:
     /// The session of a cookie and one of its tickets, which is good no more. Errors: as find().
     Result<ConsoleSession> redeem_ticket(std::string_view cookie, std::string_view ticket);
     void end(std::uint64_t number);
+    /// Ends all, because the console itself ends.
+    void stop();
+    /// Those that have ended since it was asked last; of many, the last few hundred.
+    std::vector<Ended> take_ended();
     std::size_t size();
 
 private:
@@ -66,6 +77,7 @@ private:
         std::deque<Ticket> tickets;  // the oldest first
     };
     void drop_ended();
+    void note(std::uint64_t number, End end);
     Kept* find_cookie(std::string_view cookie);
     Kept* find_number(std::uint64_t number);
 
@@ -73,6 +85,7 @@ private:
     crypto::RandomSource& random_;
     const Options options_;
     std::list<Kept> kept_;  // the one used last at the end
+    std::vector<Ended> ended_;
     std::uint64_t last_number_ = 0;
 };
 

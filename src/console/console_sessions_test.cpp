@@ -81,6 +81,28 @@ TEST_F(ConsoleSessionsTest, ANightAsleepCountsThoughTheSteadyClockStandsStill) {
     EXPECT_FALSE(is_open(opened));
 }
 
+TEST_F(ConsoleSessionsTest, EachEndIsToldOnceWithItsCause) {
+    using End = ConsoleSessions::End;
+    const auto told = [&] {
+        std::vector<std::pair<std::uint64_t, End>> all;
+        for (const auto& ended : sessions.take_ended()) all.emplace_back(ended.number, ended.end);
+        return all;
+    };
+    const std::uint64_t first = sessions.open("a").session.number;
+    for (int i = 0; i < 3; ++i) (void)sessions.open("a");
+    EXPECT_EQ(told(), (std::vector{std::pair(first, End::kCrowdedOut)}));
+    sessions.end(first + 1);
+    sessions.end(first + 1);
+    EXPECT_EQ(told(), (std::vector{std::pair(first + 1, End::kSignedOut)}));
+    clock.advance(31min);
+    EXPECT_EQ(told(), (std::vector{std::pair(first + 2, End::kExpired),
+                                   std::pair(first + 3, End::kExpired)}));
+    (void)sessions.open("a");
+    sessions.stop();
+    EXPECT_EQ(told(), (std::vector{std::pair(first + 4, End::kStopped)}));
+    EXPECT_TRUE(told().empty());
+}
+
 TEST_F(ConsoleSessionsTest, ATicketIsGoodOnceForItsOwnCookieAndNotForLong) {
     const auto mine = sessions.open("local/1000"), other = sessions.open("local/1000");
     const auto ticket = sessions.open_ticket(mine.session.number);

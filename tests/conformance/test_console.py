@@ -4,12 +4,15 @@ the gateway."""
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
+import tempfile
 import threading
 from contextlib import closing
 from pathlib import Path
 from typing import Any, ClassVar
+from unittest import mock
 
 from support import rtp
 from support.case import GatewayCase
@@ -337,6 +340,27 @@ class StartTest(GatewayCase):
         self.assertFalse(waiting.is_alive())
         with self.assertRaises(OSError):
             console.request("GET", STATUS)
+
+    def test_open_gives_the_browser_a_file_for_its_owner_alone(self) -> None:
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        seen, browser = folder / "seen", folder / "xdg-open"
+        browser.write_text(
+            "#!/bin/sh\n"
+            f'cp -p "$1" {seen}.html\n'
+            f'printf "%s\\n" "$@" > {seen}.part && mv {seen}.part {seen}\n'
+        )
+        browser.chmod(0o755)
+        with mock.patch.dict(os.environ, {"PATH": f"{folder}:{os.environ['PATH']}"}):
+            console = Console(self.gateway.admin, "--open")
+        with console:
+            eventually(seen.exists, "the browser was started")
+            (argument,) = seen.read_text().splitlines()
+            self.assertNotIn(console.code, argument)
+            page = Path(f"{seen}.html")
+            self.assertEqual(page.stat().st_mode & 0o777, 0o600)
+            self.assertIn(f"url={console.page}#in={console.code}", page.read_text())
+            self.assertTrue(Path(argument).exists())
+        self.assertFalse(Path(argument).exists())
 
     def test_no_gateway_is_said_at_once(self) -> None:
         done = subprocess.run(

@@ -15,6 +15,7 @@ namespace {
 constexpr std::string_view kRoot = "/console/";
 constexpr std::string_view kSessionPath = "/console/session";
 constexpr std::string_view kKeyField = "crab-console-key";
+constexpr std::string_view kTicket = "crab-ticket.";  ///< a subprotocol
 constexpr std::array<net::HttpHeader, 1> kNotKept{{{"Cache-Control", "no-store"}}};
 
 /// A cookie's value (RFC 6265, section 5.4); empty when it is not there, or more than once.
@@ -63,15 +64,21 @@ std::string cookie_field(std::string_view name, std::string_view value, bool gon
 
 }  // namespace
 
+bool asks_for_upgrade(const net::HttpRequest& request) {
+    return request.head.connection_upgrade && request.find("upgrade");
+}
+
 Error no_session() {
     return {.code = ErrorCode::kUnauthenticated,
             .message = "sign in: open the link that `crab console` prints (Enter makes another)"};
 }
 
-ConsoleAccess::ConsoleAccess(const Clock& clock, crypto::RandomSource& random, Options options)
+ConsoleAccess::ConsoleAccess(const Clock& clock, crypto::RandomSource& random,
+                             SessionRecords& records, Options options)
     : options_(std::move(options)),
       origin_("http://" + options_.authority),
       cookie_name_("crab-console-" + options_.authority.substr(options_.authority.rfind(':') + 1)),
+      records_(records),
       codes_(clock, random),
       sessions_(clock, random, options_.sessions),
       tries_(clock) {}
@@ -92,7 +99,8 @@ std::optional<Error> ConsoleAccess::refuse_source(const net::HttpRequest& reques
     const bool is_api =
         request.path().starts_with(kSessionPath) || request.path().starts_with("/console/api/");
     const auto site = request.find("sec-fetch-site");
-    if (is_api && site && *site != "same-origin")
+    // A WebSocket's handshake says its origin, see admit_websocket().
+    if (is_api && !asks_for_upgrade(request) && site && *site != "same-origin")
         return refused("only the console's own page may send this");
     if (is_write(request) && has_body(request) && !is_json(request))
         return refused("a body is application/json here");
@@ -103,6 +111,19 @@ Result<ConsoleSession> ConsoleAccess::session_of(const net::HttpRequest& request
     return sessions_.find(cookie_of(request, cookie_name_), only_field(request, kKeyField));
 }
 
+Result<ConsoleAccess::Admitted> ConsoleAccess::admit_websocket(
+    const net::HttpRequest& request, std::span<const std::string_view> subprotocols) {
+    if (only_field(request, "origin") != origin_)
+        return fail(ErrorCode::kForbidden, "only the console's own page may open a WebSocket");
+    const auto brought = std::ranges::find_if(
+        subprotocols, [](std::string_view it) { return it.starts_with(kTicket); });
+    if (brought == subprotocols.end()) return fail(no_session());
+    auto session =
+        sessions_.redeem_ticket(cookie_of(request, cookie_name_), brought->substr(kTicket.size()));
+    if (!session) return fail(no_session());
+    return Admitted{.session = std::move(*session), .chosen = std::string(*brought)};
+}
+
 void ConsoleAccess::add_routes(Routes& routes) {
     const auto route = [](net::Method method, std::string_view path, std::string_view summary) {
         return net::Route{.method = method,
@@ -111,7 +132,7 @@ void ConsoleAccess::add_routes(Routes& routes) {
                           .body = net::RequestBodyLimits{.max_bytes = 4096}};
     };
     routes.add(route(net::Method::kPost, kSessionPath, "Sign in with a one-time code"),
-               [this](const Request& request) { sign_in(request); });
+               [this](const Request& request) { return sign_in(request); });
     routes.add(route(net::Method::kGet, kSessionPath, "Who is signed in"),
                [this](const Request& request) { show(request); });
     routes.add(route(net::Method::kDelete, kSessionPath, "Sign out"),
@@ -120,26 +141,31 @@ void ConsoleAccess::add_routes(Routes& routes) {
                [this](const Request& request) { give_ticket(request); });
 }
 
-void ConsoleAccess::sign_in(const Request& request) {
+Task<void> ConsoleAccess::sign_in(const Request& request) {
     net::HttpExchange& exchange = request.exchange;
     if (const auto counted = tries_.count(exchange.request().peer.ip()); !counted) {
         const auto seconds =
             std::chrono::ceil<std::chrono::seconds>(*counted.error().retry_after).count();
         const std::string text = fmt::format("{}", seconds);
-        return exchange.respond_error(429, "RATE_LIMITED", counted.error().message,
-                                      {{"Retry-After", text}});
+        co_return exchange.respond_error(429, "RATE_LIMITED", counted.error().message,
+                                         {{"Retry-After", text}});
     }
     json::Parser parser;
     const auto body = parser.parse(exchange.request().body);
     const auto code = body ? json::get_string(body->element(), "code") : std::nullopt;
     if (!code || !codes_.redeem(*code)) {
-        return exchange.respond_error(
+        records_.note_refused();
+        co_return exchange.respond_error(
             fail(ErrorCode::kUnauthenticated,
                  "this link is used or too old; press Enter where `crab console` runs, or start "
                  "it, and open the new link")
                 .error());
     }
     const ConsoleSessions::Opened opened = sessions_.open(options_.principal);
+    if (const auto recorded = co_await records_.opened(opened.session.number); !recorded) {
+        sessions_.end(opened.session.number);
+        co_return exchange.respond_error(recorded.error());
+    }
     exchange.respond(
         200, "application/json", identity(opened.session, opened.key.reveal()),
         {kNotKept[0], {"Set-Cookie", cookie_field(cookie_name_, opened.cookie.reveal(), false)}});

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "console/bridge/session_records.hpp"
 #include "console/console_sessions.hpp"
 #include "console/login_tries.hpp"
 #include "console/one_time_codes.hpp"
@@ -7,6 +8,7 @@
 #include "net/http/routes.hpp"
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -28,7 +30,9 @@ public:
         bool read_only = false;
         ConsoleSessions::Options sessions{};
     };
-    ConsoleAccess(const Clock& clock, crypto::RandomSource& random, Options options);
+    /// The references outlive it.
+    ConsoleAccess(const Clock& clock, crypto::RandomSource& random, SessionRecords& records,
+                  Options options);
 
     /// A code for one session, and the address that brings it to the page in its fragment.
     Secret<std::string> open_link();
@@ -38,11 +42,21 @@ public:
     /// The session whose halves the request brings, which is now used. Errors: kUnauthenticated,
     /// the same for every cause.
     Result<ConsoleSession> session_of(const net::HttpRequest& request);
+    /// The session of a WebSocket's handshake, by its cookie and the ticket among its subprotocols,
+    /// which is good no more; `chosen` is the one to echo. Errors: kForbidden unless it says that
+    /// its page is the console's; kUnauthenticated.
+    struct Admitted {
+        ConsoleSession session;
+        std::string chosen;
+    };
+    Result<Admitted> admit_websocket(const net::HttpRequest& request,
+                                     std::span<const std::string_view> subprotocols);
+    ConsoleSessions& sessions() { return sessions_; }
     void add_routes(Routes& routes);
 
 private:
     using Request = Routes::Request;
-    void sign_in(const Request& request);
+    Task<void> sign_in(const Request& request);
     void show(const Request& request);
     void sign_out(const Request& request);
     void give_ticket(const Request& request);
@@ -52,10 +66,14 @@ private:
     const std::string origin_;
     /// With the port: all ports of a host share its cookies, other consoles' too.
     const std::string cookie_name_;
+    SessionRecords& records_;
     OneTimeCodes codes_;
     ConsoleSessions sessions_;
     LoginTries tries_;
 };
+
+/// Whether it is the handshake of a WebSocket, or wants to be.
+bool asks_for_upgrade(const net::HttpRequest& request);
 
 /// What a request is answered that needs a session and has none.
 Error no_session();

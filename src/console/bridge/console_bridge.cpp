@@ -33,6 +33,7 @@ Result<std::unique_ptr<ConsoleBridge>> ConsoleBridge::start(Options options) {
         new ConsoleBridge(std::move(*listener), std::move(options), *gateway));
     if (auto listening = bridge->server_->listen(*bridge->listener_); !listening)
         return fail(std::move(listening.error()));
+    bridge->service_.begin();
     bridge->thread_.emplace(bridge->loop_);
     return bridge;
 }
@@ -40,19 +41,26 @@ Result<std::unique_ptr<ConsoleBridge>> ConsoleBridge::start(Options options) {
 ConsoleBridge::ConsoleBridge(std::unique_ptr<net::Listener> listener, Options options,
                              const net::SocketAddress& gateway)
     : listener_(std::move(listener)),
-      access_(clock_, random_, access_options(listener_->endpoint(), options)),
       gateway_(loop_, gateway_at(gateway, listener_->endpoint())),
-      service_(access_, gateway_, options.read_only),
+      records_(loop_, gateway_),
+      access_(clock_, random_, records_, access_options(listener_->endpoint(), options)),
+      service_({.loop = loop_,
+                .access = access_,
+                .records = records_,
+                .gateway = gateway_,
+                .address = gateway},
+               options.read_only),
       server_(std::make_unique<net::HttpServer>(loop_, service_,
                                                 net::HttpServerOptions{.max_connections = 256})) {}
 
 ConsoleBridge::~ConsoleBridge() {
     if (!thread_) return;
+    const auto begin = [this](const std::function<void()>& next) { service_.stop_sessions(next); };
+    net::finish_on(loop_, begin);
+    net::finish_on(loop_, [this](std::function<void()> done) { server_->stop(std::move(done)); });
     net::finish_on(loop_, [this](std::function<void()> done) {
-        server_->stop([this, done = std::move(done)] {
-            gateway_.close();
-            done();
-        });
+        gateway_.close();
+        service_.stop_tasks(std::move(done));
     });
     thread_.reset();
 }

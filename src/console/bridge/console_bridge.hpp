@@ -49,8 +49,9 @@ private:
     crypto::SystemRandom random_;
     std::unique_ptr<net::Listener> listener_;
     net::EventLoop loop_{clock_};
-    ConsoleAccess access_;
     net::HttpClient gateway_;
+    SessionRecords records_;
+    ConsoleAccess access_;
     ConsoleService service_;
     std::unique_ptr<net::HttpServer> server_;
     std::optional<net::LoopThread> thread_;

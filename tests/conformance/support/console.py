@@ -12,6 +12,7 @@ from typing import Any
 from .gateway import program
 from .http import Response, fetch
 from .wait import PATIENCE
+from .websocket import WebSocket
 
 _READY = re.compile(r"crab console ready (http://127\.0\.0\.1:(\d+)/console/)#in=([\w-]{43})\n")
 
@@ -83,3 +84,35 @@ class Console:
         self.key = answer.json()["key"]
         self.cookie = answer.headers["set-cookie"].split(";")[0]
         return answer
+
+    def forget_peak(self) -> None:
+        """Starts a new peak of resident memory."""
+        Path(f"/proc/{self._process.pid}/clear_refs").write_text("5")
+
+    def peak_bytes(self) -> int:
+        """Resident memory of the process at its highest."""
+        text = Path(f"/proc/{self._process.pid}/status").read_text()
+        return int(re.search(r"VmHWM:\s+(\d+) kB", text)[1]) * 1024
+
+    def ticket(self) -> str:
+        """For one WebSocket."""
+        answer = self.request("POST", "session/ticket")
+        assert answer.status == 200, answer.body
+        return answer.json()["ticket"]
+
+    def websocket(
+        self, ticket: str | None, path: str = "api/ws/chat", *more: str, **headers: str
+    ) -> WebSocket:
+        """As the page opens it; members of `headers` replace its own, `more` are subprotocols that
+        it offers besides the ticket."""
+        own = {
+            "Host": f"127.0.0.1:{self.port}",
+            "Origin": self.origin,
+            "Cookie": self.cookie,
+            "Sec-Fetch-Site": "same-origin",
+        }
+        offered = (*(() if ticket is None else (f"crab-ticket.{ticket}",)), *more)
+        fields = {name: value for name, value in {**own, **headers}.items() if value}
+        return WebSocket(
+            ("127.0.0.1", self.port), f"/console/{path}", headers=fields, subprotocols=offered
+        )
