@@ -372,10 +372,13 @@ void Agent::take_requests(Turn& turn, ModelAnswer& answer) {
 /// cancelled.
 Task<bool> Agent::run_tools(Turn& turn) {
     std::vector<const ToolRequest*> to_make;
-    for (const Turn::PlannedCall& wanted : turn.wanted) {
-        turn.events.on_tool_call(wanted.request.id, wanted.request.tool, wanted.request.args);
-        if (wanted.refusal.empty() && !wanted.finds && !wanted.asks)
+    for (Turn::PlannedCall& wanted : turn.wanted) {
+        if (wanted.refusal.empty() && !wanted.finds && !wanted.asks) {
+            wanted.request.call_id = services_.loop.ids().uuid_v7();
+            turn.events.on_call_id(wanted.request.id, wanted.request.call_id->view());
             to_make.push_back(&wanted.request);
+        }
+        turn.events.on_tool_call(wanted.request.id, wanted.request.tool, wanted.request.args);
     }
     turn.calls += to_make.size();
     ToolBatch batch(services_.pipeline, services_.loop, turn.access, turn.deadline);

@@ -1,7 +1,10 @@
 #pragma once
 
+#include "base/id_source.hpp"
+
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +17,8 @@ struct ToolRequest {
     std::string args;   ///< a JSON object as text, or whatever the model sent instead
     /// Data that the API wants returned with it, a JSON object; not stored
     std::string extra{};
+    /// Under which id the pipeline runs it; nothing: it is not run there
+    std::optional<UuidText> call_id{};
 };
 
 /// The reasoning of an answer, in the form of its model's API. Models that need it get it back

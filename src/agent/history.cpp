@@ -94,13 +94,12 @@ std::string requests_extra(std::span<const ToolRequest> requests) {
 
 std::string result_extra(const ToolRequest& request) {
     std::string out;
-    json::Writer(out)
-        .begin_object()
-        .key("call_id")
-        .string_lossy(request.id)
-        .key("tool")
-        .string_lossy(request.tool)
-        .end_object();
+    json::Writer writer(out);
+    // `call_id` is the model's, under which it asked.
+    writer.begin_object().key("call_id").string_lossy(request.id);
+    writer.key("tool").string_lossy(request.tool);
+    if (request.call_id) writer.key("audit_id").string(request.call_id->view());
+    writer.end_object();
     return out;
 }
 

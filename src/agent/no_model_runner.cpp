@@ -45,8 +45,10 @@ Task<Result<std::string>> NoModelRunner::call_tool(const ToolAccess& access, std
                        "what follows the name of a tool is one JSON object, or nothing");
     const ToolRequest wanted{.id = fmt::format("call_{}", loop_.ids().uuid_v7().view()),
                              .tool = std::string(name),
-                             .args = args.empty() ? "{}" : std::string(args)};
+                             .args = args.empty() ? "{}" : std::string(args),
+                             .call_id = loop_.ids().uuid_v7()};
     events.on_message("assistant", "", requests_extra(std::span(&wanted, 1)));
+    events.on_call_id(wanted.id, wanted.call_id->view());
     events.on_tool_call(wanted.id, wanted.tool, wanted.args);
     ToolBatch batch(pipeline_, loop_, access, loop_.clock().steady_now() + kLongest);
     const std::vector<const ToolRequest*> requests{&wanted};

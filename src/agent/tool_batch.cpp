@@ -10,6 +10,10 @@ namespace crab::agent {
 Task<void> ToolBatch::call(One& one) {
     core::Call call;
     call.tool = one.request->tool;
+    if (one.request->call_id) {
+        call.made_id = *one.request->call_id;
+        call.id = call.made_id.view();
+    }
     call.args = one.request->args;
     access_.address(call);
     call.caller_deadline = deadline_;

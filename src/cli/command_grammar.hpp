@@ -171,6 +171,7 @@ private:
     void devices();
     void one_device(CLI::App& parent);
     void artifacts();
+    void sessions();
     void worktree();
     void device();
     void bridge();

@@ -62,6 +62,7 @@ CommandLine::CommandLine() {
     top();
     explain();
     chat();
+    sessions();
     agents();
     events();
     artifacts();

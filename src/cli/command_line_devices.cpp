@@ -98,6 +98,33 @@ void CommandLine::artifacts() {
     local(remove, remove_options->target);
 }
 
+void CommandLine::sessions() {
+    CLI::App& parent = group("sessions", "List, read and delete your chat sessions");
+    auto [list, list_options] =
+        leaf<SessionsList>(parent, "list", "List them, the one used last first",
+                           "  crab sessions list\n  crab sessions list --agent butler kitchen");
+    list->add_option("words", list_options->words, "Words that are all in the name")
+        ->type_name("WORD");
+    list->add_option("--agent", list_options->agent, "The agent's name; * stands for any text")
+        ->type_name("NAME");
+    list->add_option("--limit", list_options->limit, "How many at most (default: 50)")
+        ->type_name("N")
+        ->check(CLI::Range(1, 200));
+    remote(list, list_options->target);
+    choose_output(list, list_options->output);
+    auto [show, show_options] = leaf<SessionsShow>(parent, "show", "Print what was said in one",
+                                                   "  crab sessions show kitchen-7");
+    show->add_option("session", show_options->id, "Its id")->type_name("SESSION")->required();
+    remote(show, show_options->target);
+    choose_output(show, show_options->output);
+    auto [remove, remove_options] =
+        leaf<SessionsDelete>(parent, "delete", "Delete one, with all that was said in it",
+                             "  crab sessions delete kitchen-7 --yes");
+    remove->add_option("session", remove_options->id, "Its id")->type_name("SESSION")->required();
+    remove->add_flag("--yes", remove_options->yes, "Do not ask");
+    remote(remove, remove_options->target);
+}
+
 void CommandLine::worktree() {
     CLI::App& parent = group("worktree", "Say in which worktree the commands of a caller work");
     auto [bind, bind_options] =

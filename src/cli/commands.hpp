@@ -289,6 +289,23 @@ struct LeasesRevoke {
     Target target;
     std::string lease_id;
 };
+struct SessionsList {
+    Target target;
+    std::string agent;  ///< empty: of any
+    std::vector<std::string> words;
+    std::size_t limit = 50;
+    Output output = Output::kText;
+};
+struct SessionsShow {
+    Target target;
+    std::string id;
+    Output output = Output::kText;
+};
+struct SessionsDelete {
+    Target target;
+    std::string id;
+    bool yes = false;  ///< do not ask
+};
 struct ArtifactsList {
     Target target;
     Output output = Output::kText;
@@ -499,19 +516,18 @@ struct McpServe {
     std::string scope;
 };
 
-using Command =
-    std::variant<GatewayRun, GatewayCheck, RunHost, ToolsList, ToolsShow, ToolsCheck, ToolsCost,
-                 CallTool, AgentsList, AgentsShow, Chat, CallsList, CallsShow, CallsCancel, Top,
-                 EventsTail, EventsForward, Explain, DevicesList, DevicesShow, DevicesRename,
-                 DevicesPair, DevicesApprove, DevicesRevoke, PairRemote, PairTest, PeersList,
-                 PeersShow, PeersRenew, PeersRevoke, PeersSetStatus, PeersIdentity, LeasesList,
-                 LeasesRevoke, ArtifactsList, ArtifactsGet, ArtifactsDelete, ApprovalsList,
-                 ApprovalsShow, ApprovalsDecide, ApprovalsWatch, ApprovalsRemembered,
-                 ApprovalsForget, PolicyTest, PolicyMatrix, WorktreeBind, WorktreeStatus, Device,
-                 BridgeRun, BridgeList, BridgeStatusShow, BridgeEnable, BridgeCall, ConfigShow,
-                 ConfigPath, TlsInit, Doctor, ConsoleRun, McpStatus, McpAdd, McpRemove, McpDiff,
-                 McpApprove, McpLogin, McpLogout, McpImport, McpExport, McpServe, AuditVerify,
-                 AuditSearch, AuditExport, Backup, Completion, SchemaCheck, SchemaSuite, Help>;
+using Command = std::variant<
+    GatewayRun, GatewayCheck, RunHost, ToolsList, ToolsShow, ToolsCheck, ToolsCost, CallTool,
+    AgentsList, AgentsShow, Chat, CallsList, CallsShow, CallsCancel, Top, EventsTail, EventsForward,
+    Explain, DevicesList, DevicesShow, DevicesRename, DevicesPair, DevicesApprove, DevicesRevoke,
+    PairRemote, PairTest, PeersList, PeersShow, PeersRenew, PeersRevoke, PeersSetStatus,
+    PeersIdentity, LeasesList, LeasesRevoke, SessionsList, SessionsShow, SessionsDelete,
+    ArtifactsList, ArtifactsGet, ArtifactsDelete, ApprovalsList, ApprovalsShow, ApprovalsDecide,
+    ApprovalsWatch, ApprovalsRemembered, ApprovalsForget, PolicyTest, PolicyMatrix, WorktreeBind,
+    WorktreeStatus, Device, BridgeRun, BridgeList, BridgeStatusShow, BridgeEnable, BridgeCall,
+    ConfigShow, ConfigPath, TlsInit, Doctor, ConsoleRun, McpStatus, McpAdd, McpRemove, McpDiff,
+    McpApprove, McpLogin, McpLogout, McpImport, McpExport, McpServe, AuditVerify, AuditSearch,
+    AuditExport, Backup, Completion, SchemaCheck, SchemaSuite, Help>;
 
 int run(const GatewayRun& options, const GatewayProgram& gateway);
 int run(const GatewayCheck& options, const GatewayProgram& gateway);
@@ -555,6 +571,9 @@ int run(const ApprovalsDecide& options);
 int run(const ApprovalsWatch& options);
 int run(const ApprovalsRemembered& options);
 int run(const ApprovalsForget& options);
+int run(const SessionsList& options);
+int run(const SessionsShow& options);
+int run(const SessionsDelete& options);
 int run(const ArtifactsList& options);
 int run(const ArtifactsGet& options);
 int run(const ArtifactsDelete& options);

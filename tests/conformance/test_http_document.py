@@ -230,6 +230,8 @@ class HttpDocumentTest(PeerListenerCase):
             side.ask("GET", f"{path}/attachments/att_{'0' * 32}")
             side.good("PUT", path, {"name": "Garden"})
             side.good("GET", "/api/sessions")
+            side.good("GET", "/api/sessions?q=garden&limit=1")
+            self.assertEqual(side.ask("GET", "/api/sessions?limit=0").status, 400)
             side.good("GET", f"{path}/messages")
             side.good("GET", f"{path}/state")
             side.good("POST", f"{path}/abort")

@@ -10,6 +10,8 @@
 #include "json/parser.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <ranges>
 #include <utility>
 
@@ -93,14 +95,18 @@ public:
     }
     void on_tool_call(std::string_view id, std::string_view name, std::string_view args) override {
         called_tools = true;
-        write([&](std::string& out) { write_tool_call(out, id, name, args); });
+        write([&](std::string& out) { write_tool_call(out, id, name, args, call_id_of(id)); });
+    }
+    void on_call_id(std::string_view id, std::string_view call_id) override {
+        call_ids_.insert_or_assign(std::string(id), std::string(call_id));
     }
     void on_tool_result(std::string_view id, std::string_view name,
                         std::string_view output) override {
         const bool shown = presentation_of_ == id;
         write([&](std::string& out) {
             write_tool_result(out, id, name, output,
-                              shown ? std::string_view(presentation_) : std::string_view());
+                              shown ? std::string_view(presentation_) : std::string_view(),
+                              call_id_of(id));
         });
         presentation_of_.clear();
     }
@@ -231,6 +237,10 @@ private:
         core::AskedQuestion question;
         std::string outcome{};  ///< what the model reads; empty: none yet
     };
+    std::string_view call_id_of(std::string_view id) const {
+        const auto found = call_ids_.find(id);
+        return found == call_ids_.end() ? std::string_view() : std::string_view(found->second);
+    }
     void tell_question() {
         write([&](std::string& out) {
             write_ask_user_request(out,
@@ -256,6 +266,7 @@ private:
                               .chats = chat_.hub_.services().chats},
                              [this] { return draft(); }};
     bool debug_sent_ = false;
+    std::map<std::string, std::string, std::less<>> call_ids_;  ///< by the model's ids
     std::string presentation_of_, presentation_;  ///< of the result that is told next
     std::vector<std::string> presentations_;  ///< that are kept with the answer
     std::size_t kept_bytes_ = 0;  ///< of them

@@ -157,8 +157,12 @@ void Front::add_session_routes(Routes& routes) {
     add({.path = "/api/sessions",
          .summary = "The caller's chat sessions",
          .head = true,
+         .query = {{"q", "words that are all in its name, in any case"},
+                   {"agent", "its persona; * and ? stand for any text"},
+                   {"limit", "how many at most, 200; all when it is absent"},
+                   {"cursor", "where to go on: `cursor` of the page before"}},
          .answers = {{200, "chat_session_list"}},
-         .refusals = {429, 503}},
+         .refusals = {400, 429, 503}},
         [this](const Request& request) {
             return list_sessions(request.exchange, request.principal, false);
         });

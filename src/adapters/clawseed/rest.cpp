@@ -1,6 +1,7 @@
 // The REST surface of docs/protocols/clawseed.md, section 8: pairing, tools, status, webhooks.
 
 #include "adapters/clawseed/front.hpp"
+#include "adapters/clawseed/session_list.hpp"
 #include "adapters/clawseed/store_error.hpp"
 #include "base/encoding.hpp"
 #include "base/error_kind.hpp"
@@ -337,6 +338,9 @@ void Front::status(net::HttpExchange& exchange) {
 
 Task<void> Front::list_sessions(net::HttpExchange& exchange, core::PrincipalRef principal,
                                 bool running_only) {
+    const auto wanted =
+        running_only ? SessionsWanted() : SessionsWanted::read(exchange.request().query());
+    if (!wanted) co_return exchange.respond_error(wanted.error());
     std::vector<core::ChatSession> sessions;
     if (!running_only) {
         const std::shared_ptr<void> place = services_.hub.requests().take(principal->id);
@@ -361,8 +365,11 @@ Task<void> Front::list_sessions(net::HttpExchange& exchange, core::PrincipalRef 
     std::string& out = exchange.begin_response(200, net::kJsonType);
     json::Writer writer(out);
     writer.begin_object().key("sessions").begin_array();
-    for (const auto& session : sessions) append_session(writer, session);
-    writer.end_array().end_object();
+    const SessionPage page = page_of(std::move(sessions), *wanted);
+    for (const auto& session : page.sessions) append_session(writer, session);
+    writer.end_array();
+    if (!page.cursor.empty()) writer.key("cursor").string(page.cursor);
+    writer.end_object();
     exchange.finish_response();
 }
 

@@ -40,6 +40,16 @@ void append_members(json::Writer& writer, json::Parser& parser, const std::strin
     }
 }
 
+/// Which tool a stored result is of, and the id of its call in the audit log.
+void append_call(json::Writer& writer, json::Parser& parser, const std::string& extra) {
+    const auto root = parser.parse(extra);
+    if (!root) return;
+    if (const auto tool = json::get_string(root->element(), "tool"))
+        writer.key("tool").string(*tool);
+    if (const auto id = json::get_string(root->element(), "audit_id"))
+        writer.key("call_id").string(*id);
+}
+
 /// Whether a turn was running when it was aborted, which the chat's event loop says.
 struct AbortAnswer : RemoteWaiter {
     using RemoteWaiter::RemoteWaiter;
@@ -100,6 +110,7 @@ Task<void> Front::session_messages(const Request& request) {
             .string_lossy(message.content);
         if (message.role == "user")
             append_members(writer, parser_, message.extra, {"attachments", "files"});
+        if (message.role == "tool") append_call(writer, parser_, message.extra);
         append_members(writer, parser_, message.display, {"presentation", "metrics"});
         writer.end_object();
     }

@@ -277,9 +277,9 @@ void write_debug_prompt(std::string& out, std::string_view messages, std::int64_
 }
 
 void write_tool_call(std::string& out, std::string_view id, std::string_view name,
-                     std::string_view args) {
-    Writer(out)
-        .begin_object()
+                     std::string_view args, std::string_view call_id) {
+    Writer writer(out);
+    writer.begin_object()
         .key("type")
         .string("tool_call")
         .key("id")
@@ -287,12 +287,14 @@ void write_tool_call(std::string& out, std::string_view id, std::string_view nam
         .key("name")
         .string_lossy(name)
         .key("args")
-        .raw(args)
-        .end_object();
+        .raw(args);
+    if (!call_id.empty()) writer.key("call_id").string(call_id);
+    writer.end_object();
 }
 
 void write_tool_result(std::string& out, std::string_view id, std::string_view name,
-                       std::string_view output, std::string_view presentation) {
+                       std::string_view output, std::string_view presentation,
+                       std::string_view call_id) {
     Writer writer(out);
     writer.begin_object()
         .key("type")
@@ -304,6 +306,7 @@ void write_tool_result(std::string& out, std::string_view id, std::string_view n
         .key("output")
         .string_lossy(output);
     if (!presentation.empty()) writer.key("presentation").raw(presentation);
+    if (!call_id.empty()) writer.key("call_id").string(call_id);
     writer.end_object();
 }
 

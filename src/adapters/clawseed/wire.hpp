@@ -113,11 +113,13 @@ void write_agent(std::string& out, bool start, std::string_view provider, std::s
 /// `chunk`, `thinking`
 void write_text(std::string& out, std::string_view type, std::string_view content);
 void write_debug_prompt(std::string& out, std::string_view messages, std::int64_t tokens);
+/// `call_id` is that of the audit log; empty: left out.
 void write_tool_call(std::string& out, std::string_view id, std::string_view name,
-                     std::string_view args);
-/// `presentation` is a JSON object, or empty: left out.
+                     std::string_view args, std::string_view call_id = {});
+/// `presentation` is a JSON object, or empty: left out; `call_id` as above.
 void write_tool_result(std::string& out, std::string_view id, std::string_view name,
-                       std::string_view output, std::string_view presentation = {});
+                       std::string_view output, std::string_view presentation = {},
+                       std::string_view call_id = {});
 void write_done(std::string& out, std::string_view full_response,
                 const core::TurnMetrics* metrics = nullptr);
 inline constexpr std::size_t kMostPresentation = 64 * 1024;

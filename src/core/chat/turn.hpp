@@ -58,6 +58,10 @@ public:
                               std::string_view args) = 0;
     virtual void on_tool_result(std::string_view id, std::string_view name,
                                 std::string_view output) = 0;
+    /// Under which id the call `id`, which is told next, will be in the audit log.
+    virtual void on_call_id(std::string_view id, std::string_view call_id) {
+        static_cast<void>(id), static_cast<void>(call_id);
+    }
     /// A JSON object that tells how to show the result of `id`, which follows.
     virtual void on_presentation(std::string_view id, std::string_view presentation) {
         static_cast<void>(id), static_cast<void>(presentation);
