@@ -10,6 +10,10 @@ export class ApiError extends Error {
   }
 }
 
+/** A foreign text as one part of a path; half of a character, which has no place there, goes. */
+export const segment = (name: string): string =>
+  encodeURIComponent(name.replace(/[\ud800-\udfff]/gu, "\ufffd"));
+
 const text = (value: unknown): string => (typeof value === "string" ? value : "");
 
 /** The refusal that a body describes; a body that is none still has a status to tell. */

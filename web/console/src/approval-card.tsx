@@ -1,5 +1,6 @@
 import { ConsentCard, type Answer } from "@crab/web-shared/consent-card";
 
+import { segment } from "./api";
 import { type Approval, argumentsOf, type Decision, lastingAnswers, type Scope } from "./approvals";
 import { useDoing } from "./doing";
 import { t } from "./pages/approvals.texts";
@@ -8,7 +9,7 @@ import { api } from "./store";
 export const APPROVALS = "/v1/admin/approvals";
 
 export const decide = (id: string, decision: Decision, scope: Scope): Promise<unknown> =>
-  api.post(`${APPROVALS}/${encodeURIComponent(id)}`, { decision, scope });
+  api.post(`${APPROVALS}/${segment(id)}`, { decision, scope });
 
 const FIRST_ANSWERS = (): readonly Answer[] => [
   { answer: "allow once", label: t("allow.once"), kind: "primary" },

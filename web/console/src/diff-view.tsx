@@ -1,4 +1,6 @@
 import { SafeText } from "@crab/web-shared/safe-text";
+import { visible } from "@crab/web-shared/visible";
+import { shortName } from "@crab/web-shared/words";
 
 import { diff, hunks, inForm } from "./diff";
 import "./diff-view.css";
@@ -17,7 +19,7 @@ interface Props {
 export function DiffView({ label, before, after }: Props) {
   const lines = hunks(diff(inForm(before), inForm(after)));
   return (
-    <div class="diff" role="region" aria-label={label} tabIndex={0}>
+    <div class="diff" role="region" aria-label={visible(shortName(label))} tabIndex={0}>
       {lines.slice(0, MOST_LINES).map((line, index) =>
         typeof line === "number" ? (
           <div key={index} class="diff-line quiet">

@@ -6,6 +6,7 @@ import { App } from "./app";
 import { codeOf, KEY } from "./api";
 import { keepPreferences } from "./preferences";
 import { enter, who } from "./store";
+import { registerWorker } from "./worker";
 
 const code = codeOf(location.hash);
 if (code !== undefined) history.replaceState(null, "", location.pathname + location.search);
@@ -14,6 +15,8 @@ keepPreferences();
 const root = document.getElementById("app");
 if (root) render(<App />, root);
 void enter(code);
+if (import.meta.env.PROD)
+  addEventListener("load", () => void registerWorker().catch(() => undefined)); // it works without
 // A link pasted into an open page signs in too.
 addEventListener("hashchange", () => {
   const late = codeOf(location.hash);

@@ -23,7 +23,7 @@ export function keepPreferences(): void {
   const german = navigator.language.startsWith("de");
   language.value = german ? "de" : "en";
   kept(NAMES.theme, THEMES, theme);
-  kept(NAMES.language, LANGUAGES, language as Signal<Exclude<Language, "pseudo">>);
+  kept<Language>(NAMES.language, [...LANGUAGES, "pseudo"], language); // pseudo: for tests
   singleKeys.value = localStorage.getItem(NAMES.keys) !== "off";
   effect(() => localStorage.setItem(NAMES.keys, singleKeys.value ? "on" : "off"));
   effect(() => {

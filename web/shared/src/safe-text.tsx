@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 
+import { t } from "./strings/kit";
 import { cut, pieces } from "./visible";
 
 interface Props {
@@ -26,7 +27,7 @@ export function SafeText({ text, most = 400, lines = false }: Props) {
       </bdi>
       {shown.length < text.length && (
         <button type="button" class="more" onClick={() => setWhole(true)}>
-          more
+          {t("more")}
         </button>
       )}
     </>

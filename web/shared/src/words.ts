@@ -1,7 +1,7 @@
 import { now } from "./now";
 import { t } from "./strings/kit";
 import { locale } from "./t";
-import { cut } from "./visible";
+import { cut, visible } from "./visible";
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
@@ -25,13 +25,13 @@ export const count = (value: number): string => new Intl.NumberFormat(locale()).
 
 export const clock = (time: string): string => {
   const at = new Date(time);
-  return Number.isNaN(at.getTime()) ? time : at.toLocaleTimeString(locale());
+  return Number.isNaN(at.getTime()) ? visible(time) : at.toLocaleTimeString(locale());
 };
 
 /** The time, and the day where it is not today's. */
 export const moment = (time: string): string => {
   const at = new Date(time);
-  if (Number.isNaN(at.getTime())) return time;
+  if (Number.isNaN(at.getTime())) return visible(time);
   const today = new Date(now()).toDateString() === at.toDateString();
   const day = { dateStyle: "medium", timeStyle: "short" } as const;
   return today ? at.toLocaleTimeString(locale()) : at.toLocaleString(locale(), day);
@@ -40,7 +40,7 @@ export const moment = (time: string): string => {
 /** 2 h ago, in 12 d: how far a time is from the gateway's. */
 export function distance(time: string): string {
   const seconds = (Date.parse(time) - now()) / 1_000;
-  if (Number.isNaN(seconds)) return time;
+  if (Number.isNaN(seconds)) return visible(time);
   return t(seconds > 0 ? "time.in" : "time.ago", { span: span(Math.abs(seconds)) });
 }
 

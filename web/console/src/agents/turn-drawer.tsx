@@ -2,6 +2,7 @@ import { Drawer } from "@crab/web-shared/drawer";
 import { SafeText } from "@crab/web-shared/safe-text";
 import { moment } from "@crab/web-shared/words";
 
+import { segment } from "../api";
 import { CallsOf } from "../calls/calls-of";
 import { Markdown } from "../chat/markdown-view";
 import { Facts } from "../facts";
@@ -42,7 +43,7 @@ function Whole({ found }: { readonly found: WholeTurn }) {
 
 /** A turn that an event has started: its calls above what was said. */
 export function TurnDrawer({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
-  const path = `/v1/admin/agents/turns/${encodeURIComponent(id)}`;
+  const path = `/v1/admin/agents/turns/${segment(id)}`;
   const poll = usePoll(() => api.get<WholeTurn>(path), EVERY_MS, [id]);
   const agent = poll.state.value.data?.turn.agent ?? t("turn");
   return (

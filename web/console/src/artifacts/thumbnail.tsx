@@ -1,5 +1,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 
+import { SafeText } from "@crab/web-shared/safe-text";
+import { shortName } from "@crab/web-shared/words";
+
 import { api } from "../store";
 import { drawnAs, type StoredArtifact } from "./shapes";
 import { t } from "./texts";
@@ -46,7 +49,9 @@ export function Thumbnail({ artifact }: { readonly artifact: StoredArtifact }) {
       {address ? (
         <img src={address} alt={t("picture", { tool: artifact.tool })} />
       ) : (
-        <span class="quiet">{artifact.content_type}</span>
+        <span class="quiet">
+          <SafeText text={shortName(artifact.content_type)} />
+        </span>
       )}
     </div>
   );

@@ -2,6 +2,7 @@ import { Drawer } from "@crab/web-shared/drawer";
 import { SafeText } from "@crab/web-shared/safe-text";
 import { moment } from "@crab/web-shared/words";
 
+import { segment } from "../api";
 import { CallDetail } from "../calls/call-detail";
 import { Loaded, usePoll } from "../loaded";
 import { api, type CallRecord } from "../store";
@@ -35,7 +36,7 @@ export function RecordDrawer(props: {
 
 /** The record of a call that the address names and no row shows. */
 export function CallDrawer({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
-  const path = `/v1/admin/calls/${encodeURIComponent(id)}`;
+  const path = `/v1/admin/calls/${segment(id)}`;
   const poll = usePoll(() => api.get<AuditRecord>(path), NEVER_MS, [id]);
   const found = poll.state.value.data;
   if (found) return <RecordDrawer record={found} onClose={onClose} />;

@@ -109,7 +109,10 @@ export function CallDetail({ call }: { readonly call: CallRecord }) {
     <div class="detail">
       {call.message && (
         <p class="notice bad">
-          <SafeText text={call.message} /> <code>{call.code}</code>
+          <SafeText text={call.message} />{" "}
+          <code>
+            <SafeText text={call.code ?? ""} most={60} />
+          </code>
         </p>
       )}
       {call.timeline && <Waterfall timeline={call.timeline} />}

@@ -5,7 +5,7 @@ import { Pill } from "@crab/web-shared/pill";
 import { SafeText } from "@crab/web-shared/safe-text";
 import { clock, duration, shortName, span } from "@crab/web-shared/words";
 
-import type { ApiError } from "../api";
+import { type ApiError, segment } from "../api";
 import { go } from "../place";
 import { api, type CallRecord, mayWrite, type RunningCall } from "../store";
 import { CallDetail } from "./call-detail";
@@ -17,7 +17,7 @@ export function RunningRow({ call }: { readonly call: RunningCall }) {
   const cancel = () => {
     say(t("cancelling"));
     api
-      .post(`/v1/admin/calls/${encodeURIComponent(call.call_id)}/cancel`, {})
+      .post(`/v1/admin/calls/${segment(call.call_id)}/cancel`, {})
       .catch((error: ApiError) => say(error.message));
   };
   return (
@@ -28,7 +28,9 @@ export function RunningRow({ call }: { readonly call: RunningCall }) {
       <td class="quiet wide">
         <SafeText text={call.principal} most={60} />
       </td>
-      <td>{said ? <SafeText text={said} most={80} /> : call.stage}</td>
+      <td>
+        <SafeText text={said || call.stage} most={80} />
+      </td>
       <td class="number">{span(call.elapsed_ms / 1_000)}</td>
       <td class="number">
         <Button

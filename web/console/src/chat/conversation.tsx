@@ -4,6 +4,8 @@ import { Button } from "@crab/web-shared/button";
 import { ErrorCard } from "@crab/web-shared/error-card";
 import { LinkState } from "@crab/web-shared/link-state";
 import { SafeText } from "@crab/web-shared/safe-text";
+import { visible } from "@crab/web-shared/visible";
+import { shortName } from "@crab/web-shared/words";
 
 import { mayWrite } from "../store";
 import { ApprovalsHere } from "./approvals-here";
@@ -28,7 +30,7 @@ export function Conversation({ session, agent }: { session: string; agent: strin
   const link = chat.link.value;
   const last = now.items[now.items.length - 1];
   return (
-    <section class="conversation" aria-label={now.name || t("new")}>
+    <section class="conversation" aria-label={visible(shortName(now.name || t("new")))}>
       <div class="row conversation-head">
         <strong>
           <SafeText text={now.name || t("new")} most={80} />

@@ -53,7 +53,11 @@ function One({ item, onAnswer }: OneProps) {
       return (
         <p class={item.code === "ABORTED" ? "notice" : "notice bad"}>
           {item.code === "ABORTED" ? t("aborted") : <SafeText text={item.text} />}{" "}
-          {item.code !== "ABORTED" && <code>{item.code}</code>}
+          {item.code !== "ABORTED" && (
+            <code>
+              <SafeText text={item.code} most={60} />
+            </code>
+          )}
         </p>
       );
   }

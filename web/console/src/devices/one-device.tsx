@@ -10,6 +10,7 @@ import { SafeText } from "@crab/web-shared/safe-text";
 import { visible } from "@crab/web-shared/visible";
 import { distance, moment, shortName } from "@crab/web-shared/words";
 
+import { segment } from "../api";
 import { CallsOf } from "../calls/calls-of";
 import { useDoing } from "../doing";
 import { type Fact, Facts } from "../facts";
@@ -55,7 +56,7 @@ function Rename({ device, name, again }: { device: string; name: string; again: 
     again();
   });
   const save = () => {
-    const path = `/v1/admin/devices/${encodeURIComponent(device)}`;
+    const path = `/v1/admin/devices/${segment(device)}`;
     void run(api.patch(path, { name: next }), t("rename.done", { name: next ?? "" }));
   };
   return (
@@ -201,11 +202,9 @@ function Whole({ device, again }: { readonly device: WholeDevice; readonly again
 
 /** One device: its tools, calls, credentials and connections; renamed, paired again, revoked. */
 export function OneDevice({ slug }: { readonly slug: string }) {
-  const poll = usePoll(
-    () => api.get<WholeDevice>(`/v1/admin/devices/${encodeURIComponent(slug)}`),
-    EVERY_MS,
-    [slug],
-  );
+  const poll = usePoll(() => api.get<WholeDevice>(`/v1/admin/devices/${segment(slug)}`), EVERY_MS, [
+    slug,
+  ]);
   const again = useCallback(() => void poll.again(), [poll]);
   const [before, setBefore] = useState<DeviceList>();
   const device = poll.state.value.data;

@@ -6,7 +6,7 @@ import { Dialog } from "@crab/web-shared/dialog";
 import { ErrorCard } from "@crab/web-shared/error-card";
 import { Skeleton } from "@crab/web-shared/skeleton";
 
-import type { ApiError } from "../api";
+import { type ApiError, segment } from "../api";
 import { Link } from "../link";
 import { usePoll } from "../loaded";
 import { api } from "../store";
@@ -34,7 +34,7 @@ function usePairing(device: string | undefined): [Made, () => void] {
   const open = useRef<string>();
   const close = () => {
     if (open.current !== undefined)
-      api.delete(`/v1/admin/pairings/${encodeURIComponent(open.current)}`).catch(() => undefined);
+      api.delete(`/v1/admin/pairings/${segment(open.current)}`).catch(() => undefined);
     open.current = undefined;
   };
   const make = () => {

@@ -2,6 +2,7 @@ import { Button } from "@crab/web-shared/button";
 import { Pill } from "@crab/web-shared/pill";
 import { SafeText } from "@crab/web-shared/safe-text";
 
+import { segment } from "../api";
 import { DiffView } from "../diff-view";
 import { useDoing } from "../doing";
 import { Loaded, usePoll } from "../loaded";
@@ -62,7 +63,7 @@ function ChangeList({ path, changes, again }: ListProps) {
 
 /** Descriptions of a server that wait. They do not change under somebody who reads them. */
 export function Changes({ name, onDone }: { readonly name: string; readonly onDone: () => void }) {
-  const path = `/v1/mcp/servers/${encodeURIComponent(name)}`;
+  const path = `/v1/mcp/servers/${segment(name)}`;
   const read = () => api.get<{ changes: readonly McpChange[] }>(`${path}/diff`);
   const poll = usePoll(read, NEVER_MS, [path]);
   const again = () => {

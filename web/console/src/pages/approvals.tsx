@@ -7,6 +7,7 @@ import { Pill } from "@crab/web-shared/pill";
 import { SafeText } from "@crab/web-shared/safe-text";
 import { clock } from "@crab/web-shared/words";
 
+import { segment } from "../api";
 import { decide, APPROVALS, Waiting } from "../approval-card";
 import {
   allowsRepeat,
@@ -81,10 +82,7 @@ function RememberedRow({ one, again }: { readonly one: Remembered; readonly agai
   const [busy, run] = useDoing(again);
   const { id, tool, principal: who, source } = one;
   const forget = () =>
-    void run(
-      api.delete(`${APPROVALS}/remembered/${encodeURIComponent(id)}`),
-      t("done.forgotten", { tool }),
-    );
+    void run(api.delete(`${APPROVALS}/remembered/${segment(id)}`), t("done.forgotten", { tool }));
   return (
     <tr>
       <td>

@@ -6,6 +6,7 @@ import { SafeText } from "@crab/web-shared/safe-text";
 import { visible } from "@crab/web-shared/visible";
 import { shortName } from "@crab/web-shared/words";
 
+import { segment } from "../api";
 import { Link } from "../link";
 import { Loaded, usePoll } from "../loaded";
 import { PageTitle } from "../page-title";
@@ -24,10 +25,7 @@ const deviceOf = (source: string): string => /^device\/(.+)$/.exec(source)?.[1] 
 /** One tool: what it is, and the form to call it. */
 export function OneTool({ name }: { readonly name: string }) {
   const [why, setWhy] = useState(false);
-  const poll = usePoll(
-    () => api.get<WholeTool>(`/v1/admin/tools/${encodeURIComponent(name)}`),
-    NEVER_MS,
-  );
+  const poll = usePoll(() => api.get<WholeTool>(`/v1/admin/tools/${segment(name)}`), NEVER_MS);
   const source = poll.state.value.data?.source ?? "";
   return (
     <>

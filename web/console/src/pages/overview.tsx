@@ -44,7 +44,9 @@ function Running({ call }: { readonly call: RunningCall }) {
       <td class="quiet wide">
         <SafeText text={call.principal} most={60} />
       </td>
-      <td>{call.stage}</td>
+      <td>
+        <SafeText text={call.stage} most={40} />
+      </td>
       <td class="number">{span(call.elapsed_ms / 1_000)}</td>
     </tr>
   );

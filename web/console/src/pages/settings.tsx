@@ -5,6 +5,7 @@ import { TextField } from "@crab/web-shared/field";
 import { Pill } from "@crab/web-shared/pill";
 import { SafeText } from "@crab/web-shared/safe-text";
 import { Switch } from "@crab/web-shared/switch";
+import { visible } from "@crab/web-shared/visible";
 import { moment } from "@crab/web-shared/words";
 
 import { Looks } from "../keys";
@@ -81,8 +82,10 @@ function Entries({ config }: { readonly config: Config }) {
         {t("shown", { n: found.length })}
       </p>
       {sections.map((section) => (
-        <section key={section} aria-label={section}>
-          <h3>{section}</h3>
+        <section key={section} aria-label={visible(section)}>
+          <h3>
+            <SafeText text={section} most={80} />
+          </h3>
           <table class="settings">
             <tbody>
               {found

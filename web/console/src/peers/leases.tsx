@@ -2,6 +2,7 @@ import { Button } from "@crab/web-shared/button";
 import { SafeText } from "@crab/web-shared/safe-text";
 import { distance } from "@crab/web-shared/words";
 
+import { segment } from "../api";
 import { useDoing } from "../doing";
 import { api, mayWrite } from "../store";
 import type { Lease } from "./shapes";
@@ -10,7 +11,7 @@ import { t } from "./texts";
 function LeaseRow({ lease, again }: { readonly lease: Lease; readonly again: () => void }) {
   const [busy, run] = useDoing(again);
   const { lease_id: id } = lease;
-  const path = `/v1/leases/${encodeURIComponent(id)}`;
+  const path = `/v1/leases/${segment(id)}`;
   const scope = [lease.tenant_id, lease.agent_id, lease.session_id].filter(Boolean).join(", ");
   const off = !mayWrite.value;
   return (

@@ -1,3 +1,5 @@
+import { segment } from "../api";
+
 export interface Peer {
   readonly component_type: string;
   readonly component_id: string;
@@ -29,7 +31,7 @@ export const nameOf = ({ component_type, component_id }: Peer): string =>
   `${component_type}/${component_id}`;
 
 export const pathOf = ({ component_type, component_id }: Peer): string =>
-  `/v1/peers/${encodeURIComponent(component_type)}/${encodeURIComponent(component_id)}`;
+  `/v1/peers/${segment(component_type)}/${segment(component_id)}`;
 
 const ownerOf = (lease: Lease): string =>
   `${lease.owner_component_type}/${lease.owner_component_id}`;

@@ -1,3 +1,4 @@
+import { segment } from "../api";
 export interface ChatSession {
   readonly session_id: string;
   readonly created_at: string;
@@ -15,7 +16,7 @@ export interface SessionList {
 
 export const titleOf = ({ name, session_id }: ChatSession): string => name || session_id;
 
-export const sessionPath = (id: string): string => `/api/sessions/${encodeURIComponent(id)}`;
+export const sessionPath = (id: string): string => `/api/sessions/${segment(id)}`;
 
 /** Sessions that have the text in their name, id or agent, the latest first. */
 export function sessionsWith(all: readonly ChatSession[], q: string): readonly ChatSession[] {
