@@ -150,8 +150,9 @@ std::string PublicService::challenge(const net::HttpRequest& request, const Erro
     const bool came = !token_of(request).empty();
     if (issued_ != nullptr && issued_->covers(request.path()))
         return issued_->challenge(came ? &why : nullptr);
-    if (!request.match.route->path.starts_with("/mcp")) return "Bearer";
-    return came ? R"(Bearer realm="crab", error="invalid_token")" : R"(Bearer realm="crab")";
+    const std::string_view realm = request.match.route->realm;
+    if (realm.empty()) return "Bearer";
+    return fmt::format(R"(Bearer realm="{}"{})", realm, came ? R"(, error="invalid_token")" : "");
 }
 
 /// With an access token of an issuer. A call goes on when its token ends meanwhile; a stream that

@@ -14,6 +14,7 @@ namespace crab::mcp {
 namespace {
 
 constexpr std::string_view kMessage = "mcp_message";  // in spec/http
+constexpr std::string_view kRealm = "crab";
 
 /// What a route answers; refusals, those of the listener too, are messages.
 std::vector<net::RouteAnswer> answers(std::vector<net::RouteAnswer> good,
@@ -57,6 +58,7 @@ void Endpoints::add_sse_routes(net::Routes<core::PrincipalRef>& routes) {
     routes.add({.path = "/mcp/sse",
                 .summary = "A session of an MCP client of 2024-11-05, as a stream of events",
                 .not_while_stopping = true,
+                .realm = kRealm,
                 .errors = append_refused,
                 .answers = answers({{200, {}, kEventsType}}, {401, 403, 406, 503})},
                [whole](const Request& request) -> Task<void> {
@@ -67,6 +69,7 @@ void Endpoints::add_sse_routes(net::Routes<core::PrincipalRef>& routes) {
                 .summary = "A message of such a client, which is answered on its stream",
                 .not_while_stopping = true,
                 .body = net::RequestBodyLimits{.max_bytes = max_request_},
+                .realm = kRealm,
                 .errors = append_refused,
                 .query = {{"session", "the session, as its stream has said"}},
                 .request = kMessage,
@@ -85,6 +88,7 @@ void Endpoints::add_routes(net::Routes<core::PrincipalRef>& routes, Carrier carr
                                  : "The same with the tools of a configured scope",
                 .not_while_stopping = true,
                 .body = net::RequestBodyLimits{.max_bytes = max_request_},
+                .realm = kRealm,
                 .errors = append_refused,
                 .headers = {{"MCP-Protocol-Version", "the revision of MCP that is spoken"},
                             {"Mcp-Session-Id", "the session, of revisions that have sessions"},
@@ -101,6 +105,7 @@ void Endpoints::add_routes(net::Routes<core::PrincipalRef>& routes, Carrier carr
                 .summary = whole ? "What is new in a session of MCP, as a stream of events"
                                  : "The same of a session of a scope",
                 .not_while_stopping = true,
+                .realm = kRealm,
                 .errors = append_refused,
                 .headers = {{"Mcp-Session-Id", "the session"},
                             {"Last-Event-ID", "the event after which a broken stream goes on"}},
@@ -112,6 +117,7 @@ void Endpoints::add_routes(net::Routes<core::PrincipalRef>& routes, Carrier carr
     routes.add({.method = net::Method::kDelete,
                 .path = path,
                 .summary = whole ? "End a session of MCP" : "End a session of a scope",
+                .realm = kRealm,
                 .errors = append_refused,
                 .headers = {{"Mcp-Session-Id", "the session"}},
                 .answers = answers({{204, {}, {}}}, {401, 403, 404, 405})},
