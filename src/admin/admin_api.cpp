@@ -4,6 +4,8 @@
 #include "admin/pairing_wire.hpp"
 #include "admin/running_wire.hpp"
 #include "base/encoding.hpp"
+#include "core/audit/call_record.hpp"
+#include "json/raw_parts.hpp"
 #include "json/writer.hpp"
 #include "net/codec/http_text.hpp"
 #include "net/codec/qr_code.hpp"
@@ -12,6 +14,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
+#include <set>
+#include <string>
 
 #include <unistd.h>
 
@@ -127,13 +132,21 @@ Task<void> AdminApi::calls(net::HttpExchange& exchange) {
     std::string& out = exchange.begin_response(200, net::kJsonType);
     json::Writer writer(out);
     writer.begin_object().key("running").begin_array();
-    for (const auto& running : gateway_.running()) append_running(writer, running);
+    std::set<std::string, std::less<>> told;
+    for (const auto& running : gateway_.running()) {
+        append_running(writer, running);
+        told.insert(running.call_id);
+    }
     writer.end_array().key("recent").begin_array();
     std::size_t shown = 0;
     for (const std::string& record : recent) {
         if (shown == std::min(limit, kMost)) break;
         if (!record.starts_with(R"({"call_id":)"))
             continue;  // registrations and pairings are recorded there too
+        const auto id = json::find_raw_string(record, "call_id");
+        // what was recorded before it ran says less, unless there is nothing else
+        const bool is_known = id && !told.insert(*id).second;
+        if (is_known && core::is_begin_record(record)) continue;
         writer.raw(record);
         ++shown;
     }

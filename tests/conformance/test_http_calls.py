@@ -75,6 +75,21 @@ class CallTest(HttpCallCase):
         check_response(response.json(), request)
         self.assertEqual(response.json()["result"], {"text": "ok"})
 
+    def test_a_call_with_effects_is_listed_once(self) -> None:
+        name = self.unique("effects")
+        device = self.open()
+        device.register(tool(name))
+        device.serve({name: lambda _: {}})
+        self.gateway.wait_listed(name)
+        self.gateway.call(name)
+
+        def ended() -> list[str]:
+            recent = self.gateway.admin_request("GET", "/v1/admin/calls").json()["recent"]
+            return [call["status"] for call in recent if call["tool"].endswith(name)]
+
+        eventually(lambda: "ok" in ended(), "the end is recorded")
+        self.assertEqual(ended(), ["ok"], "its record from before it ran says less")
+
     def test_an_unknown_tool_is_200_and_not_found(self) -> None:
         reply = self.gateway.call(self.unique("nobody"))
         self.assertEqual(

@@ -13,6 +13,7 @@ namespace {
 using json::BoundedWriter;
 
 constexpr std::size_t kMostMessage = 512;
+constexpr char kBegun[] = R"(,"status":"dispatching"})";
 
 std::int64_t micros(std::int64_t ns) { return ns / 1000; }
 
@@ -209,7 +210,7 @@ void append_call_record(std::string& out, const Call& call, const Principal& pri
         .integer(static_cast<std::int64_t>(call.arguments_size()))
         .raw(run);
     if (outcome == nullptr) {
-        writer.literal(",\"status\":\"dispatching\"}");
+        writer.literal(kBegun);
         return;
     }
     upstream(writer, call.upstream);
@@ -228,5 +229,7 @@ std::optional<std::string> call_id_of(std::string_view record) {
     const auto id = json::get_string(root->element(), "call_id");
     return id ? std::optional<std::string>(*id) : std::nullopt;
 }
+
+bool is_begin_record(std::string_view record) { return record.ends_with(kBegun); }
 
 }  // namespace crab::core

@@ -51,5 +51,7 @@ void append_call_record(std::string& out, const Call& call, const Principal& pri
 
 /// The id of the call that a record is about.
 std::optional<std::string> call_id_of(std::string_view record);
+/// Whether such a record was written before its call ran, so that a crash loses no trace of it.
+bool is_begin_record(std::string_view record);
 
 }  // namespace crab::core

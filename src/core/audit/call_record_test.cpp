@@ -99,6 +99,12 @@ TEST_F(CallRecordTest, ACallAboutToBeDispatchedHasNoOutcomeYet) {
     const auto value = written(nullptr);
     EXPECT_EQ(text(value, "/status"), R"("dispatching")");
     EXPECT_EQ(text(value, "/duration_us"), "(absent)");
+    std::string begun, ended;
+    append_call_record(begun, call, principal, facts, nullptr);
+    EXPECT_TRUE(is_begin_record(begun));
+    const Outcome outcome = fail(ErrorCode::kToolFailed, R"(,"status":"dispatching"})");
+    append_call_record(ended, call, principal, facts, &outcome);
+    EXPECT_FALSE(is_begin_record(ended));
 }
 
 TEST_F(CallRecordTest, IsValidJsonWhateverTheTextsAre) {
