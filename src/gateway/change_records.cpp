@@ -18,7 +18,7 @@ struct Exception {
     net::Method method;
     std::string_view path, reason;
 };
-constexpr std::array<Exception, 11> kExceptions{{
+constexpr std::array<Exception, 12> kExceptions{{
     {net::Method::kPost, "/v1/tools/call", "a call has its record"},
     {net::Method::kPost, "/mcp", "so have calls of MCP clients; the rest is their session"},
     {net::Method::kPost, "/mcp/{scope}", "as /mcp"},
@@ -28,6 +28,7 @@ constexpr std::array<Exception, 11> kExceptions{{
     {net::Method::kPost, "/v1/events/ack", "moves the reader's own place"},
     {net::Method::kPost, "/v1/admin/tools/check", "asks, and changes nothing"},
     {net::Method::kPost, "/v1/admin/policy/explain", "asks, and changes nothing"},
+    {net::Method::kPost, "/v1/admin/config/check", "asks, and changes nothing"},
     {net::Method::kPost, "/v1/admin/audit/verify", "asks, and changes nothing"},
     {net::Method::kPost, "/v1/admin/console/sessions", "is a record: console.session.*"},
 }};

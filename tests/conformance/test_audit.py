@@ -222,6 +222,7 @@ NO_CHANGES = {
     "POST /v1/events/ack": "moves the reader's own place",
     "POST /v1/admin/tools/check": "asks, and changes nothing",
     "POST /v1/admin/policy/explain": "asks, and changes nothing",
+    "POST /v1/admin/config/check": "asks, and changes nothing",
     "POST /v1/admin/audit/verify": "asks, and changes nothing",
     "POST /v1/admin/console/sessions": "is a record: console.session.*",
 }

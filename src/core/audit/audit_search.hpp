@@ -27,7 +27,7 @@ struct AuditScan {
     std::size_t most_found = 200;
     std::size_t most_found_bytes = std::size_t{4} << 20;
     std::size_t most_read_bytes = std::size_t{64} << 20;
-    Milliseconds most_time{1000};
+    Milliseconds most_time{750};  ///< with what comes on top the answer is there within a second
     std::stop_token stop{};
 };
 
