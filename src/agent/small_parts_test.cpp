@@ -33,6 +33,9 @@ TEST(BaseUrl, IsNothingElse) {
     for (const std::string_view text : {"", "api.example.com", "ftp://a/b", "http://",
                                         "http://a/b?c", "http://user:pass@a/b", "http://a b/"})
         EXPECT_FALSE(parse_base_url(text)) << text;
+    const auto refused = parse_base_url("http://user:hush@a/b");
+    ASSERT_FALSE(refused);
+    EXPECT_FALSE(refused.error().message.contains("hush")) << "it is logged";
 }
 
 TEST(RetryRule, DoublesWithJitterUpToALimit) {
