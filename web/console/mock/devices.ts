@@ -58,7 +58,11 @@ const whole = (slug: string) => {
     found && {
       ...found,
       connections: found.connected ? [{ since: ago(60_000), address: "192.0.2.7" }] : [],
-      tools: [{ name: "disk_usage" }, { name: "read_thermometer" }],
+      tools: ["disk_usage", "read_thermometer"].map((name) => ({
+        name,
+        qualified_name: `${slug}__${name}`,
+        effects: "none",
+      })),
       rejected: [{ name: "shell", code: "FORBIDDEN", message: "a reserved name", at: ago(1_000) }],
       waiting: [
         {
@@ -66,7 +70,7 @@ const whole = (slug: string) => {
           before: { type: "object", properties: { width: { type: "integer" } } },
           schema: { type: "object", properties: { width: { type: "integer" }, all: {} } },
         },
-        { name: EVIL, schema: { type: "object", description: EVIL } },
+        { name: EVIL, description: EVIL, schema: { type: "object", description: EVIL } },
       ],
     }
   );

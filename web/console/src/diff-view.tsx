@@ -19,7 +19,7 @@ interface Props {
 export function DiffView({ label, before, after }: Props) {
   const lines = hunks(diff(inForm(before), inForm(after)));
   return (
-    <div class="diff" role="region" aria-label={visible(shortName(label))} tabIndex={0}>
+    <div class="diff" role="group" aria-label={visible(shortName(label))} tabIndex={0}>
       {lines.slice(0, MOST_LINES).map((line, index) =>
         typeof line === "number" ? (
           <div key={index} class="diff-line quiet">

@@ -92,9 +92,9 @@ export function ConsentCard({ question, answers, more = [], busy = false, onAnsw
   return (
     <article class="consent" ref={box} aria-labelledby={id}>
       <div class="consent-head">
-        <h3 class="consent-tool" id={id}>
+        <h2 class="consent-tool" id={id}>
           <SafeText text={tool} most={Infinity} />
-        </h3>
+        </h2>
         {place && place.all > 1 && (
           <span class="quiet">{t("question.place", { place: place.at, all: place.all })}</span>
         )}

@@ -14,7 +14,7 @@ interface Props {
 export function EmptyState({ title, children, action }: Props) {
   return (
     <div class="empty">
-      <h3>{title}</h3>
+      <h2>{title}</h2>
       {children && <p class="quiet">{children}</p>}
       {action}
     </div>

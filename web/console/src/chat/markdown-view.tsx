@@ -143,7 +143,7 @@ function BlockView({ block }: { readonly block: Block }) {
     }
     case "table":
       return (
-        <div class="md-table" tabIndex={0} role="region" aria-label={t("table")}>
+        <div class="md-table" tabIndex={0} role="group" aria-label={t("table")}>
           <table>
             <thead>
               <Cells row={block.head} head />

@@ -23,7 +23,7 @@ function Output({ output }: { readonly output: string }) {
   return (
     <>
       <h4>{t("tool.output")}</h4>
-      <div class="tool-output" tabIndex={0} role="region" aria-label={t("tool.output")}>
+      <div class="tool-output" tabIndex={0} role="group" aria-label={t("tool.output")}>
         <SafeText text={shown} most={Infinity} lines />
       </div>
       {shown.length < output.length && (

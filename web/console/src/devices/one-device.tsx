@@ -44,7 +44,7 @@ interface Connection {
 /** A device as `GET A/devices/SLUG` tells it. */
 interface WholeDevice extends Omit<DeviceRow, "tools" | "connections"> {
   readonly connections: readonly Connection[];
-  readonly tools: readonly { readonly name: string; readonly [more: string]: unknown }[];
+  readonly tools: readonly { readonly name: string; readonly qualified_name: string }[];
   readonly rejected: readonly Rejected[];
   readonly waiting: readonly WaitingTool[];
 }
@@ -98,9 +98,9 @@ function Tools({ device, again }: { readonly device: WholeDevice; readonly again
       <Card title={t("tools.offered")}>
         {tools.length === 0 && <p class="quiet">{t("tools.none")}</p>}
         <ul class="plain">
-          {tools.map(({ name }) => (
+          {tools.map(({ name, qualified_name }) => (
             <li key={name}>
-              <Link page="tools" to={{ tool: `${device.device}__${name}` }}>
+              <Link page="tools" to={{ tool: qualified_name }}>
                 <SafeText text={shortName(name)} />
               </Link>
             </li>

@@ -8,6 +8,7 @@ import { t } from "./texts";
 
 export interface WaitingTool {
   readonly name: string;
+  readonly description?: string;
   readonly schema?: unknown;
   /** What was approved under this name before. */
   readonly before?: unknown;
@@ -41,6 +42,11 @@ export function WaitingTools({ device, tools, again }: Props) {
             </h3>
             {tool.before === undefined && <span class="quiet">{t("waiting.new")}</span>}
           </div>
+          {tool.description && (
+            <p>
+              <SafeText text={tool.description} lines />
+            </p>
+          )}
           {tool.schema !== undefined && (
             <DiffView label={tool.name} before={tool.before} after={tool.schema} />
           )}

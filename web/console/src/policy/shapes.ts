@@ -20,6 +20,7 @@ export interface Then {
 export interface Explanation {
   readonly verdict: string;
   readonly rule: string;
+  readonly depends_on_arguments?: boolean;
   readonly steps?: readonly Step[];
   readonly then?: readonly Then[];
 }

@@ -63,6 +63,7 @@ export function TraceView({ found }: { readonly found: Explanation }) {
     <Card>
       <p class="row" role="status">
         <VerdictPill verdict={verdict} /> {t("verdict.by", { rule })}
+        {found.depends_on_arguments && <span class="quiet">{t("matrix.depends")}</span>}
       </p>
       {steps.length > 0 && (
         <ol class="steps" aria-label={t("why")}>
@@ -73,7 +74,7 @@ export function TraceView({ found }: { readonly found: Explanation }) {
       )}
       {then.length > 0 && (
         <>
-          <h3>{t("then")}</h3>
+          <h2>{t("then")}</h2>
           <ul class="plain">
             {then.map((one, index) => (
               <ThenLine key={index} then={one} />
