@@ -2,6 +2,7 @@
 
 #include "base/log.hpp"
 #include "hosting/hosted_commands.hpp"
+#include "hosting/server_files.hpp"
 #include "hosts/command/init_supervisor.hpp"
 
 #include <utility>
@@ -45,7 +46,16 @@ Result<McpPrograms::Sandbox> McpPrograms::sandbox_for(const std::string& source,
     return sandbox;
 }
 
+Result<void> McpPrograms::check_apart(const std::string& source,
+                                      const config::McpServerOptions& server) {
+    if (auto apart = hosting::check_apart_from_worktrees(config_, server); !apart)
+        return fail(apart.error().code,
+                    fmt::format("mcp.servers.{}: {}", source, apart.error().message));
+    return {};
+}
+
 Result<void> McpPrograms::check(const std::string& source, const config::McpServerOptions& server) {
+    if (auto apart = check_apart(source, server); !apart) return apart;
     if (!server.sandbox) return {};
     auto sandbox = sandbox_for(source, server);
     if (!sandbox) return fail(std::move(sandbox.error()));
@@ -54,6 +64,7 @@ Result<void> McpPrograms::check(const std::string& source, const config::McpServ
 
 Result<McpPrograms::Wrap> McpPrograms::wrap_for(const std::string& source,
                                                 const config::McpServerOptions& server) {
+    if (auto apart = check_apart(source, server); !apart) return fail(std::move(apart.error()));
     if (server.sandbox) {
         auto sandbox = sandbox_for(source, server);
         if (!sandbox) return fail(std::move(sandbox.error()));

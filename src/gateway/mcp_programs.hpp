@@ -25,8 +25,8 @@ public:
     McpPrograms(const config::GatewayConfig& config, std::vector<std::filesystem::path> own_folders,
                 FindGroups find_groups);
 
-    /// Whether its program could be started here with all that its sandbox promises; servers
-    /// without one are not looked at. Blocks. Errors: kInvalidArgs, kUnavailable; they name the
+    /// Whether its program could be started here with all that its sandbox promises, if it has one,
+    /// and whether commands in worktrees can touch nothing that it is made of. Blocks. Errors: kInvalidArgs, kUnavailable; they name the
     /// key.
     Result<void> check(const std::string& source, const config::McpServerOptions& server);
     /// For UpstreamChild::wrap. Blocks. Errors: those of check().
@@ -35,6 +35,7 @@ public:
 
 private:
     using Sandbox = std::shared_ptr<const command::ServerSandbox>;
+    Result<void> check_apart(const std::string& source, const config::McpServerOptions& server);
     Result<Sandbox> sandbox_for(const std::string& source, const config::McpServerOptions& server);
 
     const config::GatewayConfig& config_;

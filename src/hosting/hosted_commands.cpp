@@ -173,6 +173,7 @@ Paths own_files(const config::GatewayConfig& config, Paths own) {
         if (service) add_service(*service);
     }
     for (const auto& [name, server] : config.mcp.servers) {
+        add({server.tls.key});
         if (server.auth.client_credentials) add({server.auth.client_credentials->key_file});
     }
     return own;
@@ -198,6 +199,7 @@ Paths relied_on(const config::GatewayConfig& config) {
         if (tls) add({tls->cert});
     }
     for (const config::ModelOptions& model : config.models) add({model.ca});
+    for (const auto& [name, server] : config.mcp.servers) add({server.tls.ca, server.tls.cert});
     for (const config::ProviderOptions& provider : config.providers) {
         if (provider.remote.service.tls)
             add({provider.remote.service.tls->ca, provider.remote.service.tls->cert});

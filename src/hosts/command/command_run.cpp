@@ -41,6 +41,8 @@ constexpr int kBudgetOverdraft = 12;
 constexpr std::chrono::milliseconds kLastOutput{200};
 /// What the kernel keeps of an empty file in a tmpfs, its name included
 constexpr std::uint64_t kFileInMemory = 2048;
+/// For a measurement of the worktree; the clocks stand still as long
+constexpr std::chrono::milliseconds kDiskLook{5};
 constexpr std::size_t kErrorTail = 64 * 1024;
 constexpr std::size_t kChunk = 64 * 1024;
 
@@ -70,8 +72,14 @@ public:
     CommandEnd operator()() {
         if (order_.deadline <= began_) return finish(EndReason::kDeadline);
         if (order_.wall_deadline <= began_) return finish(EndReason::kWallBudget);
-        if (order_.quota && disk_.emplace(*order_.quota).exceeded())
-            return finish(EndReason::kDisk);
+        if (order_.quota) {
+            const SteadyTime until = std::min(order_.deadline, order_.wall_deadline);
+            const auto exceeded = disk_.emplace(*order_.quota).exceeded(until);
+            if (!exceeded)
+                return finish(until == order_.deadline ? EndReason::kDeadline
+                                                       : EndReason::kWallBudget);
+            if (*exceeded) return finish(EndReason::kDisk);
+        }
         if (!start()) return finish(EndReason::kNotStarted);
         while (!over()) {
             wait();
@@ -377,7 +385,7 @@ private:
             stop_now(EndReason::kMemory);
         if (limits.processes > 0 && usage.processes > limits.processes + 1)
             stop_now(EndReason::kProcesses);
-        if (disk_ && disk_->exceeded()) stop_now(EndReason::kDisk);
+        if (disk_ && disk_->exceeded(now + kDiskLook).value_or(false)) stop_now(EndReason::kDisk);
         // The budget is not used up before this, however many cores it runs on.
         if (limits.budget_cpu.count() > 0 && !stopping_)
             next_look_ = now + std::clamp((limits.budget_cpu - end_.cpu) / cores(), kLookAtLeast,

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <limits>
 #include <string_view>
+#include <utility>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -19,7 +20,7 @@ namespace {
 constexpr std::uint64_t kUnknown = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t kLeastStep = std::uint64_t{1} << 20, kMostStep = std::uint64_t{64} << 20;
 constexpr int kMostDepth = 200;             ///< descriptors that are open at once
-/// Of a measurement: a second of work, which the call's deadline can bear
+/// Of a measurement: seconds of work, with a cold cache a minute
 constexpr std::size_t kMostEntries = 500'000;
 /// In one call; empty files take no blocks, but others need inodes too
 constexpr std::uint64_t kMostNewFiles = 1'000'000;
@@ -27,6 +28,8 @@ constexpr std::uint64_t kMostNewFiles = 1'000'000;
 /// Adds up what the files below a folder occupy; no link is followed, no file system left.
 class Measurement {
 public:
+    explicit Measurement(const std::stop_token& stop) : stop_(stop) {}
+
     /// kUnknown when part of it cannot be seen.
     std::uint64_t of(int folder) {
         struct stat about{};
@@ -63,7 +66,7 @@ private:
         // A file of several names is found under each; a command cannot make names outside.
         bytes_ += static_cast<std::uint64_t>(about.st_blocks) * 512 /
                   std::max<nlink_t>(S_ISDIR(about.st_mode) ? 1 : about.st_nlink, 1);
-        if (entries_++ == kMostEntries) partial_ = true;
+        if (entries_++ == kMostEntries || stop_.stop_requested()) partial_ = true;
         if (partial_) return true;
         if (!S_ISDIR(about.st_mode)) return true;
         if (depth >= kMostDepth) return false;
@@ -75,6 +78,7 @@ private:
         return add(inner.get(), depth + 1);
     }
 
+    const std::stop_token stop_;
     bool partial_ = false;  ///< there are too many files to look at them all
     dev_t device_ = 0;
     std::uint64_t bytes_ = 0;
@@ -94,27 +98,38 @@ DiskQuota::Free DiskQuota::free() const {
             .files = about.f_ffree};
 }
 
-bool DiskQuota::holds_too_much(std::uint64_t free_now) {
+void DiskQuota::measure(const std::stop_token& stop) {
+    const std::uint64_t used = Measurement(stop).of(folder_);
     const std::scoped_lock lock(mutex_);
+    used_ = used;
+    measured_ = true;
+    measuring_ = false;
+    changed_.notify_all();
+}
+
+std::optional<bool> DiskQuota::holds_too_much(std::uint64_t free_now, SteadyTime until) {
+    std::unique_lock lock(mutex_);
     const std::uint64_t room = measured_ && used_ < most_ ? most_ - used_ : 0;
     // Others write on the disk too, so what it lost only says when to look.
     const bool look = !measured_ || used_ > most_ ||
                       lost(free_then_, free_now) > std::clamp(room / 4, kLeastStep, kMostStep);
-    if (look) {
-        used_ = Measurement().of(folder_);
+    if (look && !std::exchange(measuring_, true)) {
         free_then_ = free_now;
-        measured_ = true;
+        measurer_ = std::jthread([this](const std::stop_token& stop) { measure(stop); });
     }
+    if (look) changed_.wait_until(lock, until, [this] { return !measuring_; });
+    if (measuring_ && !measured_) return std::nullopt;
     return used_ > most_;
 }
 
 DiskQuota::Watch::Watch(DiskQuota& quota) : quota_(quota), at_begin_(quota.free()) {}
 
-bool DiskQuota::Watch::exceeded() {
+std::optional<bool> DiskQuota::Watch::exceeded(SteadyTime until) {
     const Free now = quota_.free();
     const bool too_fast = lost(at_begin_.bytes, now.bytes) > quota_.most_ ||
                           lost(at_begin_.files, now.files) > kMostNewFiles;
-    return too_fast || quota_.holds_too_much(now.bytes);
+    if (too_fast) return true;
+    return quota_.holds_too_much(now.bytes, until);
 }
 
 }  // namespace crab::command

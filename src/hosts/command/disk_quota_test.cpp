@@ -3,6 +3,7 @@
 #include "base/descriptor.hpp"
 #include "base/process/test_folder.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -16,6 +17,8 @@ namespace crab::command {
 namespace {
 
 namespace fs = std::filesystem;
+
+const SteadyTime kPatient = std::chrono::steady_clock::now() + std::chrono::minutes(5);
 
 class DiskQuotaTest : public testing::Test {
 protected:
@@ -32,7 +35,7 @@ protected:
     }
     bool exceeded(std::uint64_t most) {
         DiskQuota quota(folder.get(), most);
-        return DiskQuota::Watch(quota).exceeded();
+        return *DiskQuota::Watch(quota).exceeded(kPatient);
     }
     const TestFolder made;
     const fs::path tree = made.path();
@@ -57,13 +60,24 @@ TEST_F(DiskQuotaTest, LinksAreNotFollowedAndNamesOfOneFileCountOnce) {
 TEST_F(DiskQuotaTest, WhatGrowsDuringACallIsFoundAndWhatWasRemovedIsForgotten) {
     DiskQuota quota(folder.get(), 3 << 20);
     DiskQuota::Watch watch(quota);
-    EXPECT_FALSE(watch.exceeded());
+    EXPECT_FALSE(*watch.exceeded(kPatient));
     put("big", 8 << 20);
     const Descriptor big(::open((tree / "big").c_str(), O_RDONLY | O_CLOEXEC));
     ASSERT_EQ(::fsync(big.get()), 0);   // file systems may give out space only then
-    EXPECT_TRUE(watch.exceeded());
+    EXPECT_TRUE(*watch.exceeded(kPatient));
     fs::remove(tree / "big");
-    EXPECT_FALSE(DiskQuota::Watch(quota).exceeded());
+    EXPECT_FALSE(*DiskQuota::Watch(quota).exceeded(kPatient));
+}
+
+TEST_F(DiskQuotaTest, NobodyWaitsForALongMeasurement) {
+    for (int i = 0; i < 200; ++i)
+        for (int j = 0; j < 100; ++j) put(fmt::format("{}/{}", i, j), 0);
+    DiskQuota quota(folder.get(), 1 << 30);
+    DiskQuota::Watch watch(quota);
+    const SteadyTime now = std::chrono::steady_clock::now();
+    EXPECT_EQ(watch.exceeded(now), std::nullopt) << "it has only begun";
+    EXPECT_EQ(watch.exceeded(kPatient), false);
+    EXPECT_EQ(watch.exceeded(now), false) << "it is known now";
 }
 
 TEST_F(DiskQuotaTest, AFolderThatShutsItsOwnerOutCannotBeMeasured) {

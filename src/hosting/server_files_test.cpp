@@ -1,0 +1,85 @@
+#include "hosting/server_files.hpp"
+
+#include "base/process/test_folder.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace crab::hosting {
+namespace {
+
+namespace fs = std::filesystem;
+
+class ServerFilesTest : public testing::Test {
+protected:
+    void SetUp() override {
+        for (const char* name : {"tree", "tree/inner", "elsewhere"}) fs::create_directory(at(name));
+        for (const char* name : {"tree/server.sh", "elsewhere/server.sh"}) {
+            std::ofstream(at(name)) << "#!/bin/sh\n";
+            fs::permissions(at(name), fs::perms::owner_all);
+        }
+        config.worktrees.push_back({.id = "desk/tree", .path = at("tree")});
+    }
+    fs::path at(const char* name) const { return folder.path() / name; }
+    bool is_apart(const config::McpServerOptions& server) const {
+        const auto apart = check_apart_from_worktrees(config, server);
+        if (!apart) EXPECT_THAT(apart.error().message, testing::HasSubstr("desk/tree"));
+        return apart.has_value();
+    }
+
+    TestFolder folder;
+    config::GatewayConfig config;
+    config::McpServerOptions server;
+};
+
+TEST_F(ServerFilesTest, WhatAServerWithoutSandboxIsMadeOfLiesInNoWritableWorktree) {
+    server.command = at("elsewhere/server.sh");
+    EXPECT_TRUE(is_apart(server));
+    server.command = at("tree/server.sh");
+    EXPECT_FALSE(is_apart(server));
+    server.command = "/bin/sh";
+    server.args = {at("tree/server.sh")};
+    EXPECT_FALSE(is_apart(server));
+    server.args = {"-c", at("tree")};  // what it works on
+    EXPECT_TRUE(is_apart(server));
+    server.cwd = at("tree");
+    EXPECT_FALSE(is_apart(server));
+    config.worktrees.front().read_only = true;
+    EXPECT_TRUE(is_apart(server));
+}
+
+TEST_F(ServerFilesTest, ALinkIntoAWorktreeIsNoWayAround) {
+    fs::create_symlink(at("tree/server.sh"), at("elsewhere/linked.sh"));
+    server.command = at("elsewhere/linked.sh");
+    EXPECT_FALSE(is_apart(server));
+}
+
+TEST_F(ServerFilesTest, KeysAreReadAndCertificatesReplacedByNobody) {
+    server.url = "https://example.org/mcp";
+    server.tls.ca = at("tree/server.sh");
+    EXPECT_FALSE(is_apart(server));
+    config.worktrees.front().read_only = true;
+    EXPECT_TRUE(is_apart(server));
+    server.tls.key = at("tree/server.sh");
+    EXPECT_FALSE(is_apart(server)) << "reading is enough";
+}
+
+TEST_F(ServerFilesTest, WhatASandboxShowsIsNoFolderThatACommandCanExchange) {
+    server.command = at("tree/server.sh");
+    server.sandbox.emplace();
+    EXPECT_TRUE(is_apart(server)) << "its sandbox holds it";
+    server.sandbox->read = {at("tree")};
+    EXPECT_TRUE(is_apart(server)) << "the root has no name in the worktree";
+    server.sandbox->read = {at("tree/inner")};
+    EXPECT_FALSE(is_apart(server));
+    config.worktrees.front().read_only = true;
+    EXPECT_TRUE(is_apart(server));
+    server.sandbox->write = {folder.path()};
+    EXPECT_FALSE(is_apart(server)) << "the server could exchange the worktree";
+}
+
+}  // namespace
+}  // namespace crab::hosting
