@@ -276,8 +276,9 @@ Task<void> EventTurns::run_turn(core::EventTurn turn, core::PrincipalRef princip
     try {
         answer = co_await services_.runner.run(std::move(request), record);
     } catch (const std::exception& failure) {
-        log::error("a turn failed unexpectedly",
-                   {{"agent_id", turn.agent}, {"turn_id", turn.turn_id}});
+        log::error(
+            "a turn failed unexpectedly",
+            {{"agent_id", turn.agent}, {"turn_id", turn.turn_id}, {"reason", failure.what()}});
     }
     const bool stopped = chain.cancelled();
     chain.forget_cancellation();

@@ -26,8 +26,8 @@ public:
                 FindGroups find_groups);
 
     /// Whether its program could be started here with all that its sandbox promises, if it has one,
-    /// and whether commands in worktrees can touch nothing that it is made of. Blocks. Errors: kInvalidArgs, kUnavailable; they name the
-    /// key.
+    /// and whether commands in worktrees can touch nothing that it is made of. Blocks. Errors:
+    /// kInvalidArgs, kUnavailable; they name the key.
     Result<void> check(const std::string& source, const config::McpServerOptions& server);
     /// For UpstreamChild::wrap. Blocks. Errors: those of check().
     using Wrap = decltype(mcp::UpstreamChild::wrap);

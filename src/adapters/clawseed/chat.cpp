@@ -3,6 +3,7 @@
 #include "adapters/clawseed/hub.hpp"
 #include "adapters/clawseed/title.hpp"
 #include "adapters/clawseed/wire.hpp"
+#include "base/log.hpp"
 #include "base/task/waiter.hpp"
 #include "core/approvals/approval.hpp"
 #include "core/approvals/asked_question.hpp"
@@ -542,6 +543,8 @@ Task<Chat::Ending> Chat::run_agent(Turn& turn, core::TurnRequest request) {
         if (!turn.aborted && !chain.cancelled())
             ending.answer = co_await runner_.run(std::move(request), turn);
     } catch (const std::exception& failure) {
+        log::error("a turn failed unexpectedly",
+                   {{"turn_id", turn.story.turn_id}, {"reason", failure.what()}});
         ending.answer = fail(ErrorCode::kInternal, "the turn failed unexpectedly");
     }
     ending.cancelled = turn.aborted || chain.cancelled();

@@ -31,7 +31,8 @@ Task<void> Front::upload_picture(const Request& request) {
     const auto refuse = [&](const Error& error) {
         exchange.respond_error(upload_status(error.code), "IMAGE_UPLOAD_FAILED", error.message);
     };
-    const auto place = services_.hub.uploads().enter(services_.hub.options()->uploads_at_once);
+    const auto place = services_.hub.uploads().enter(services_.hub.options()->uploads_at_once,
+                                                     request.principal->id);
     if (!place) {
         exchange.respond_error(429, "RATE_LIMITED",
                                "too many uploads at once; try again in a moment",

@@ -419,8 +419,10 @@ Task<void> Front::webhook(net::HttpExchange& exchange, core::PrincipalRef princi
     exchange.keep_running_when_caller_leaves();
     core::Call call;
     call.args = request.body;
+    // the header fields choose who answers, and where
+    const std::string where = fmt::format("{}\n{}", question.session_id, question.persona);
     const core::ContentDigest content =
-        core::digest_of(call, webhook_as_tool(), {}, root->element());
+        core::digest_of(call, webhook_as_tool(), where, root->element());
     const std::string key = fmt::format("{} {}", kWebhook, given);
     core::KeyedRun run({.clock = loop_.clock(),
                         .ledger = services_.ledger,

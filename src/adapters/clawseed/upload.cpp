@@ -130,7 +130,7 @@ Task<void> Front::upload(net::HttpExchange& exchange, core::PrincipalRef princip
     const auto target = find_target(
         hub, *principal, net::find_query(exchange.request().query(), "call_id").value_or(""));
     if (!target) co_return refuse(target.error());
-    const auto place = hub.uploads().enter(hub.options()->uploads_at_once);
+    const auto place = hub.uploads().enter(hub.options()->uploads_at_once, principal->id);
     if (!place) {
         exchange.respond_error(429, "RATE_LIMITED",
                                "too many uploads at once; try again in a moment",

@@ -1,11 +1,14 @@
 #pragma once
 
 #include "base/error.hpp"
+#include "core/policy/principal_limits.hpp"
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <utility>
 
 namespace crab::clawseed {
 
@@ -31,20 +34,24 @@ public:
         std::atomic<std::uint64_t> value_{0};
     };
 
-    /// Takes one of `most` slots until the returned object is destroyed; null when all are taken.
-    /// *this must outlive it.
-    std::shared_ptr<void> enter(std::size_t most) {
+    /// Takes one of `most` slots until the returned object is destroyed; null when all are taken,
+    /// or kMostOfPrincipal by `principal`. *this must outlive it.
+    std::shared_ptr<void> enter(std::size_t most, const std::string& principal) {
+        auto own = of_principals_.take(principal);
+        if (!own) return nullptr;
         if (running_.fetch_add(1) >= most) {
             running_.fetch_sub(1);
             return nullptr;
         }
-        return {this, [](Uploads* uploads) { uploads->running_.fetch_sub(1); }};
+        return {this, [own = std::move(own)](Uploads* uploads) { uploads->running_.fetch_sub(1); }};
     }
+    static constexpr std::size_t kMostOfPrincipal = 8;
     std::size_t running() const { return running_.load(std::memory_order_relaxed); }
 
     Count stored, refused;
 
 private:
+    core::PrincipalLimits of_principals_{kMostOfPrincipal};
     std::atomic<std::size_t> running_{0};
 };
 
