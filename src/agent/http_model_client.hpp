@@ -8,6 +8,7 @@
 #include "net/http/name_lookups.hpp"
 #include "net/tls/tls_context.hpp"
 
+#include <atomic>
 #include <memory>
 #include <string>
 
@@ -24,6 +25,8 @@ struct HttpModel {
     RetryRule retry;
     /// Longest time without a byte; then the model counts as unreachable
     Milliseconds silence{120'000};
+    /// Until when the event loop that asked it last tries it after all others; for operators
+    mutable std::atomic<SteadyTime> rests_until{};
 };
 
 /// Sends requests to a model over HTTP and reads the answers as server-sent events. Names are
@@ -39,6 +42,7 @@ public:
     std::string_view provider() const override { return model_->provider; }
     std::string_view model() const override { return model_->settings.model; }
     bool sees() const override { return model_->settings.sees; }
+    void rest_until(SteadyTime until) override { model_->rests_until = until; }
     Task<Result<ModelAnswer>> ask(const ModelRequest& request, AnswerSink& sink,
                                   Deadline deadline) override;
 

@@ -65,6 +65,8 @@ public:
     virtual std::string_view model() const = 0;
     /// Whether it accepts pictures; otherwise it gets a note instead.
     virtual bool sees() const { return false; }
+    /// Told until when it is tried after all others; a time that has passed: no longer.
+    virtual void rest_until(SteadyTime until) { (void)until; }
     /// Sends the request and streams the answer. Retries on its own, but not once a piece has
     /// arrived. Errors: kUnauthenticated (credentials refused), kUnavailable (unreachable,
     /// overloaded, connection lost), kTimeout, kCancelled, kOversize (the answer is too long),

@@ -51,13 +51,16 @@ Task<Result<ModelAnswer>> Models::ask(std::span<const std::size_t> order,
         auto answer = co_await slot.client->ask(request, listener, deadline);
         if (answer) {
             slot.rests_until = {};
+            slot.client->rest_until({});
             co_return answer;
         }
         const bool away = answer.error().code == ErrorCode::kUnavailable;
-        if (away)
+        if (away) {
             slot.rests_until =
                 clock_.steady_now() +
                 std::max(kRest, answer.error().retry_after.value_or(Milliseconds(0)));
+            slot.client->rest_until(slot.rests_until);
+        }
         if (!away || listener.heard || i + 1 == places.size() || chain.cancelled() ||
             clock_.steady_now() >= deadline)
             co_return answer;

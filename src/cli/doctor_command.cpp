@@ -8,12 +8,11 @@
 #include "hosts/command/sandbox.hpp"
 #include "net/codec/url.hpp"
 #include "net/http/blocking_client.hpp"
+#include "setup/machine_checks.hpp"
 
 #include <algorithm>
 
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/timex.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -35,6 +34,13 @@ std::string_view word(Finding finding) {
     return "";
 }
 
+Finding finding_of(setup::MachineCheck::State state) {
+    using State = setup::MachineCheck::State;
+    return state == State::kOk     ? Finding::kOk
+           : state == State::kWarn ? Finding::kWarn
+                                   : Finding::kFail;
+}
+
 /// Runs the checks one after the other; each ends in one line that says what to do, if anything.
 class DoctorChecks {
 public:
@@ -43,11 +49,11 @@ public:
 
     void run() {
         configuration();
-        directory("state directory", paths_.state_dir_of(config_));
-        directory("runtime directory", paths_.runtime_dir_of(config_));
+        say(setup::check_folder("state directory", paths_.state_dir_of(config_)));
+        say(setup::check_folder("runtime directory", paths_.runtime_dir_of(config_)));
         gateway();
-        descriptors();
-        clock();
+        say(setup::check_open_files(config_));
+        say(setup::check_clock());
         certificate();
         sandbox();
     }
@@ -95,20 +101,9 @@ private:
             config_.source.empty() ? "no file, the defaults count" : config_.source.string());
     }
 
-    void directory(const std::string& name, const fs::path& path) {
-        struct stat status{};
-        if (::stat(path.c_str(), &status) != 0)
-            return say(name, Finding::kWarn,
-                       path.string() + " is missing; the gateway makes it when it starts");
-        if (!S_ISDIR(status.st_mode))
-            return say(name, Finding::kFail, path.string() + " is not a directory; remove it");
-        if ((status.st_mode & 077) != 0)
-            return say(name, Finding::kFail,
-                       fmt::format("others may enter {0}; run chmod 700 {0}", path.string()));
-        if (::access(path.c_str(), W_OK) != 0)
-            return say(name, Finding::kFail,
-                       path.string() + " is not writable; run this as the gateway's user");
-        say(name, Finding::kOk, path.string());
+    void say(const setup::MachineCheck& check) {
+        say(check.name, finding_of(check.state),
+            check.text + (check.fix.empty() ? "" : "; " + check.fix));
     }
 
     void gateway() {
@@ -159,30 +154,6 @@ private:
                  : fmt::format(
                        "{} does not answer ({}); see the gateway's log", address.to_text(),
                        reply ? fmt::format("HTTP {}", reply->status) : reply.error().message));
-    }
-
-    void descriptors() {
-        rlimit limit{};
-        ::getrlimit(RLIMIT_NOFILE, &limit);
-        const std::size_t wanted = config_.listen.max_connections + 256;
-        if (limit.rlim_max != RLIM_INFINITY && limit.rlim_max < wanted) {
-            return say("open files", Finding::kWarn,
-                       fmt::format("at most {}, but {} connections are configured; raise "
-                                   "LimitNOFILE or lower listen.max_connections",
-                                   limit.rlim_max, config_.listen.max_connections));
-        }
-        say("open files", Finding::kOk, fmt::format("at most {}", limit.rlim_max));
-    }
-
-    void clock() {
-        const auto now = std::chrono::system_clock::now();
-        if (now < std::chrono::sys_days(std::chrono::year(2026) / 1 / 1))
-            return say("clock", Finding::kFail, to_rfc3339(now) + " is in the past; set the clock");
-        timex state{};
-        const bool synchronized = ::adjtimex(&state) != TIME_ERROR;
-        say("clock", synchronized ? Finding::kOk : Finding::kWarn,
-            synchronized ? to_rfc3339(now)
-                         : to_rfc3339(now) + ", not synchronized; run a time service");
     }
 
     /// Which labels of execution policies commands can be kept to here.

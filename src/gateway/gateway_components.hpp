@@ -17,6 +17,7 @@
 #include "gateway/gateway_context.hpp"
 #include "gateway/grpc_listener.hpp"
 #include "gateway/grpc_providers.hpp"
+#include "gateway/health_api.hpp"
 #include "gateway/hitl_service.hpp"
 #include "gateway/live_data.hpp"
 #include "gateway/log_settings.hpp"
@@ -201,6 +202,12 @@ public:
                                                .reload = reload,
                                                .read_config = read_config,
                                                .unhealthy = [this] { return unhealthy(); }});
+    HealthApi& health_api =
+        all.add<HealthApi>(HealthApi::Uses{.context = context,
+                                           .workers = workers,
+                                           .turns = turns,
+                                           .unhealthy = [this] { return unhealthy(); },
+                                           .sources = [this] { return operator_api.sources(); }});
     ConfigApi& config_api = all.add<ConfigApi>(ConfigApi::Uses{
         .workers = workers, .loaded = loaded_config, .read = read_config, .keys = [this] {
             return all.keys();

@@ -64,6 +64,8 @@ public:
     std::span<const ConfigKey> keys() const override;
     Result<void> start() override;
     void add_routes(const ListenerRoutes& table) override;
+    /// How sources of tools do that are no devices; on the pool.
+    std::vector<admin::SourceState> sources() const;
 
     /// Appends the answer of `/v1/admin/status`; on the admin socket's event loop, as the next.
     void append_status(std::string& out) const {
@@ -79,7 +81,6 @@ private:
     void start_diagnosis();
     void start_details();
     void start_principals();
-    std::vector<admin::SourceState> sources() const;
 
     const Uses uses_;
     std::unique_ptr<admin::AdminApi> api_;

@@ -62,6 +62,22 @@ Result<void> Turns::start() {
 
 std::vector<admin::ShownAgent> Turns::agents() const { return shown_agents(*setup_->get()); }
 
+std::vector<ModelState> Turns::models() const {
+    const std::shared_ptr<const TurnSetup> setup = setup_->get();
+    const Clock& clock = uses_.context.clock;
+    std::vector<ModelState> all;
+    for (std::size_t i = 0; i < setup->models.size(); ++i) {
+        const config::ModelOptions& model = setup->config->models.at(i);
+        ModelState& one = all.emplace_back();
+        one.name = model.name.empty() ? model.model : model.name;
+        const auto left = setup->models[i]->rests_until.load() - clock.steady_now();
+        if (left > SteadyTime::duration::zero())
+            one.rests_until =
+                clock.system_now() + std::chrono::duration_cast<SystemTime::duration>(left);
+    }
+    return all;
+}
+
 std::optional<TenantId> Turns::tenant_of(std::string_view agent) const {
     const std::shared_ptr<const TurnSetup> setup = setup_->get();
     const auto found = setup->agents->find(agent == setup->agents->standard.name ? "" : agent);

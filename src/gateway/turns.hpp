@@ -13,10 +13,17 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 namespace crab::gateway {
+
+/// A configured model, and until when it is tried after all others, if it is.
+struct ModelState {
+    std::string name;
+    std::optional<SystemTime> rests_until{};
+};
 
 /// The current models and agents, and a turn runner per event loop.
 class Turns final : public Component {
@@ -46,6 +53,8 @@ public:
     core::TurnRunner* runner_of(const net::EventLoop& loop);
     /// The agents as they are configured now. Thread-safe.
     std::vector<admin::ShownAgent> agents() const;
+    /// The models as they are configured now. Thread-safe.
+    std::vector<ModelState> models() const;
     /// The tenant of the calls of that agent; nothing: no such agent is configured. Thread-safe.
     std::optional<TenantId> tenant_of(std::string_view agent) const;
 

@@ -254,6 +254,7 @@ class HttpDocumentTest(PeerListenerCase):
         self.admin.ask("GET", "/v1/admin/calls/nobody")
         self.admin.good("POST", f"{found}/cancel")
         self.admin.good("POST", "/v1/admin/reload")
+        self.admin.good("GET", "/v1/admin/health")
         self.admin.good("GET", "/v1/admin/config")
         self.admin.good("POST", "/v1/admin/config/check")
         question = {"as": "caller/ci", "action": "tools.call:x"}
