@@ -4,7 +4,8 @@ CPU time on a shared machine varies by a fifth from minute to minute; what a cal
 less. Each program serves the same load twice, once for longer; the difference of what was counted,
 over the difference of the calls, is what one call takes. What a start executes varies, hence the
 long run; so does how many calls an event loop finds ready at once, hence an idle machine here too.
-Valgrind runs one thread at a time and slowly: latencies mean nothing. `/mcp` (2026-07-28) is counted beside `POST /v1/tools/call`.
+Valgrind runs one thread at a time and slowly: latencies mean nothing.
+`/mcp` (2026-07-28) is counted beside `POST /v1/tools/call`.
 """
 
 import os

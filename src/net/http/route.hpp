@@ -57,8 +57,8 @@ struct Route {
     std::optional<RequestBodyLimits> body{};  ///< nothing: what the listener allows
     /// The same where a reload may change it; asked for each request
     std::function<RequestBodyLimits()> body_now{};
-    /// Named in the challenge of a 401 (RFC 6750, section 3), which then also says that a token that
-    /// came is not valid; empty: the challenge is `Bearer` alone
+    /// Named in the challenge of a 401 (RFC 6750, section 3), which then also says that a token
+    /// which came is not valid; empty: the challenge is `Bearer` alone
     std::string_view realm{};
     ErrorWriter errors = nullptr;  ///< null: `{"error":message,"code":token}`
     std::vector<RouteParameter> query{};

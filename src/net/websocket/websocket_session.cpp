@@ -68,8 +68,7 @@ WebSocketSession::WebSocketSession(const WebSocketOptions& options,
     : decoder_(decoder_options(options)),
       handler_(std::move(handler)),
       options_(options),
-      partial_(options.budget) {
-}
+      partial_(options.budget) {}
 
 WebSocketSession::~WebSocketSession() = default;
 

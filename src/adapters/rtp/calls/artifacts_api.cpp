@@ -139,7 +139,8 @@ Task<void> ArtifactsApi::get(net::HttpExchange& exchange, core::PrincipalRef pri
         auto read = [bytes, from = range.first + sent,
                      most = static_cast<std::size_t>(std::min<std::uint64_t>(
                          kPiece, range.length - sent))] { return bytes->read(from, most); };
-        const Result<std::string> piece = co_await services_.pool.run(principal->id, std::move(read));
+        const Result<std::string> piece =
+            co_await services_.pool.run(principal->id, std::move(read));
         // a break tells that it is not whole
         if (!piece || piece->empty() || exchange.caller_gone()) co_return;
         exchange.write_chunk(*piece);
