@@ -168,6 +168,7 @@ LAYERS = {
         "adapters/rtp/events",
         "store/sqlite",
         "config",
+        "base/process",
     },
     "gateway": TASKS
     | SCHEMAS

@@ -109,7 +109,10 @@ class CallIdTest(SessionCase):
         device.serve({name: lambda _: {"celsius": 21.5}})
         self.gateway.wait_listed(name)
         self.model.script(Answer(calls=[call(name)]), Answer("21.5 degrees."))
-        frames = self.turn(self.chat(session_id="warm"), "Is it warm?")
+        chat = self.chat(session_id="warm")
+        chat.send_text(json.dumps({"type": "connect", "capabilities": ["tool_call.call_id"]}))
+        self.assertEqual(json.loads(chat.receive_text())["type"], "connected")
+        frames = self.turn(chat, "Is it warm?")
         (called,) = [it for it in frames if it["type"] == "tool_call"]
         (result,) = [it for it in frames if it["type"] == "tool_result"]
         self.assertNotEqual(called["call_id"], called["id"])

@@ -127,9 +127,11 @@ class ConsolePageTest(GatewayCase):
 
     def test_a62_no_page_has_a_raw_text_or_cuts_a_long_one(self) -> None:
         self.page.run("localStorage.setItem('crab-language', 'pseudo')")
+        self.addCleanup(self.page.run, "localStorage.removeItem('crab-language')")
         raw = """
             const texts = [...document.querySelectorAll('#main h1, #main h2, #main .button')];
-            return texts.map(found => found.innerText.trim()).filter(text => text !== '')
+            return texts.filter(found => !found.querySelector('.safe'))  // names are not translated
+                .map(found => found.innerText.trim()).filter(text => text !== '')
                 .filter(text => !text.includes('['));
         """
         for address in self.every_page():
@@ -137,4 +139,3 @@ class ConsolePageTest(GatewayCase):
             self.assertEqual(self.page.run(raw), [], f"{name} has texts without a translation")
             overflow = self.page.run("return document.documentElement.scrollWidth > innerWidth")
             self.assertFalse(overflow, f"{name} scrolls sideways with longer texts")
-        self.page.run("localStorage.removeItem('crab-language')")

@@ -239,6 +239,7 @@ private:
         std::string outcome{};  ///< what the model reads; empty: none yet
     };
     std::string_view call_id_of(std::string_view id) const {
+        if (!target || !target->takes_call_ids()) return {};
         const auto found = call_ids_.find(id);
         return found == call_ids_.end() ? std::string_view() : std::string_view(found->second);
     }

@@ -34,6 +34,8 @@ public:
     virtual bool takes_approvals() const { return false; }
     /// Whether this client can answer an agent's questions during a turn.
     virtual bool takes_questions() const { return false; }
+    /// Whether it wants to know under which id the audit log has a call of the turn.
+    virtual bool takes_call_ids() const { return false; }
 };
 
 struct ChatQuestion {

@@ -291,6 +291,7 @@ void DeviceSession::on_connect(Element frame, bool first) {
     host_->set_extensions(extensions_);
     takes_approvals_ = extensions_.has(Extension::kApprovals) && may_approve() &&
                        hub_.services().approvals != nullptr;
+    takes_call_ids_ = extensions_.has(Extension::kCallIds);
     if (const auto version = json::get_int64(frame, "v"); version && *version != kVersion) {
         log::info("client speaks another version",
                   {{"principal", principal_->id}, {"v", *version}});

@@ -47,6 +47,7 @@ public:
     ConnectionId connection() const override { return connection_; }
     bool takes_approvals() const override { return takes_approvals_.load(); }
     bool takes_questions() const override { return takes_questions_.load(); }
+    bool takes_call_ids() const override { return takes_call_ids_.load(); }
     void close_from_anywhere(std::uint16_t code, std::string reason);
     /// Registers held-back tools by these names; from any loop.
     void release_tools(std::vector<std::string> names);
@@ -130,6 +131,7 @@ private:
     };
     std::unique_ptr<OversizedFrame> excess_;
     std::atomic<bool> takes_approvals_{false};
+    std::atomic<bool> takes_call_ids_{false};
     std::atomic<bool> takes_questions_{true};  ///< default for clients that list no capabilities
     bool seen_text_ = false;
 };

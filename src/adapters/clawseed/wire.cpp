@@ -20,7 +20,7 @@ constexpr std::array kExtensions{
     Extension::kReplace,   Extension::kUnregister, Extension::kRejected, Extension::kDeadline,
     Extension::kCaller,    Extension::kCancel,     Extension::kAccepted, Extension::kProgress,
     Extension::kApprovals, Extension::kArtifacts,  Extension::kResume,   Extension::kPresence,
-    Extension::kAskUser};
+    Extension::kAskUser,   Extension::kCallIds};
 
 struct ClaimableCode {
     std::string_view word;
@@ -92,6 +92,7 @@ std::string_view name_of(Extension extension) {
         case Extension::kResume: return "tool_call_resume";
         case Extension::kPresence: return "presence";
         case Extension::kAskUser: return "ask_user";
+        case Extension::kCallIds: return "tool_call.call_id";
     }
     return "";
 }

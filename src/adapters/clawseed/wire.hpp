@@ -38,7 +38,8 @@ enum class Extension : std::uint8_t {
     kArtifacts,
     kResume,
     kPresence,
-    kAskUser
+    kAskUser,
+    kCallIds
 };
 std::string_view name_of(Extension extension);
 

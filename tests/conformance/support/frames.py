@@ -62,6 +62,8 @@ _EXTENSIONS: dict[str, tuple[str, dict[str, type] | None]] = {
     "tool_call_cancel": ("tool_call_cancel", None),
     "artifacts": ("connected", {"artifacts": _OBJECT}),
 }
+#: members that clients with the extension `tool_call.call_id` may get
+_CALL_ID = {"tool_call": {"call_id": _STRING}, "tool_result": {"call_id": _STRING}}
 #: types that only clients with the extension `approvals` get
 _APPROVALS: dict[str, tuple[dict[str, type], dict[str, type]]] = {
     "approval_request": (
@@ -115,6 +117,8 @@ def check_frame(frame: Any, capabilities: Collection[str] = ()) -> None:
         target, fields = _EXTENSIONS.get(extension, ("", None))
         if target == kind and fields:
             optional |= fields
+    if "tool_call.call_id" in capabilities:
+        optional |= _CALL_ID.get(kind, {})
     if kind == "connected" and capabilities:
         required = {**required, "capabilities": _LIST, "max_message_bytes": _INT, "grace_ms": _INT}
     for name, field_type in required.items():
