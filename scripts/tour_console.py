@@ -66,6 +66,17 @@ class Tour:
         )
         try:
             self.page.wait_text("main", "open_gate")
+            # dead for half a second: a press meant for what was there before allows nothing
+            alive = "button:not([disabled]):not([aria-disabled=true])"
+            eventually(
+                lambda: self.page.run(
+                    "return [...document.querySelectorAll(arguments[0])]"
+                    ".some(each => each.innerText.trim() === 'Allow once')",
+                    f"main {alive}",
+                ),
+                "a button that allows",
+                30,
+            )
             self.picture("approval-waiting")
             self.page.click_button("Allow once")
             said, _ = call.communicate(timeout=60)

@@ -28,8 +28,11 @@ interface Made {
   readonly error?: ApiError;
 }
 
-/** A code for as long as this is drawn; the code before is closed, as is the last one. */
-function usePairing(device: string | undefined): [Made, () => void] {
+/**
+ * A code for as long as this is drawn; the code before is closed, as is the last one unless it was
+ * used. What it returns last is called for one that was.
+ */
+function usePairing(device: string | undefined): [Made, () => void, () => void] {
   const [made, setMade] = useState<Made>({});
   const open = useRef<string>();
   const close = () => {
@@ -53,7 +56,10 @@ function usePairing(device: string | undefined): [Made, () => void] {
     make();
     return close;
   }, []);
-  return [made, make];
+  const used = () => {
+    open.current = undefined;
+  };
+  return [made, make, used];
 }
 
 function Machine({ pairing, again }: { readonly pairing: Pairing; readonly again: () => void }) {
@@ -111,11 +117,13 @@ function CodeFor(props: {
   readonly before: DeviceList;
   readonly onPaired: (row: DeviceRow) => void;
 }) {
-  const [{ pairing, error }, again] = usePairing(props.device);
+  const [{ pairing, error }, again, used] = usePairing(props.device);
   const poll = usePoll(readDevices, LOOK_MS);
   const found = poll.state.value.data && pairedSince(props.before, poll.state.value.data);
   useEffect(() => {
-    if (found) props.onPaired(found);
+    if (!found) return;
+    used();
+    props.onPaired(found);
   }, [found !== undefined]);
   if (error) return <ErrorCard error={error} onRetry={again} />;
   if (!pairing) return <Skeleton size="card" />;
