@@ -131,13 +131,6 @@ Result<void> register_hosts(core::Registry& registry, const Hosts& hosts) {
 
 using Paths = std::vector<std::filesystem::path>;
 
-/// From which relative paths of the configuration go: that of its file, without one the current
-/// one.
-std::filesystem::path folder_of(const config::GatewayConfig& config) {
-    const bool has_file = !config.source.empty();
-    return std::filesystem::absolute(has_file ? config.source : "none").parent_path();
-}
-
 /// Files that the configuration names, absolute; those that it does not name are left out.
 Paths files_of(const config::GatewayConfig& config,
                std::initializer_list<std::filesystem::path> named) {
@@ -208,6 +201,11 @@ Paths relied_on(const config::GatewayConfig& config) {
 }
 
 }  // namespace
+
+std::filesystem::path folder_of(const config::GatewayConfig& config) {
+    const bool has_file = !config.source.empty();
+    return std::filesystem::absolute(has_file ? config.source : "none").parent_path();
+}
 
 command::GuardedFiles guarded_files(const config::GatewayConfig& config,
                                     const std::vector<std::filesystem::path>& own_folders) {

@@ -9,10 +9,15 @@
 #include "sdk/tool_host/hosted_tools.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <vector>
 
 namespace crab::hosting {
+
+/// From which relative paths of the configuration go: that of its file, without one the current
+/// one.
+std::filesystem::path folder_of(const config::GatewayConfig& config);
 
 /// The configured worktrees, their folders held open. `own_folders` are the folders of this
 /// process, of state and sockets, beside what the configuration names. Errors: kInvalidArgs for one

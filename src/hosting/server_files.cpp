@@ -1,6 +1,7 @@
 #include "hosting/server_files.hpp"
 
 #include "base/process/child.hpp"
+#include "hosting/hosted_commands.hpp"
 #include "hosts/command/protected_files.hpp"
 
 #include <filesystem>
@@ -46,8 +47,7 @@ struct HeldWorktree {
 };
 
 std::vector<HeldWorktree> held(const config::GatewayConfig& config) {
-    const bool has_file = !config.source.empty();
-    const fs::path from = fs::absolute(has_file ? config.source : "none").parent_path();
+    const fs::path from = folder_of(config);
     std::vector<HeldWorktree> all;
     for (const config::WorktreeOptions& worktree : config.worktrees) {
         // one that is not there is refused where worktrees are made
