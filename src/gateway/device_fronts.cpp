@@ -1,6 +1,7 @@
 #include "gateway/device_fronts.hpp"
 
 #include "agent/agent.hpp"
+#include "gateway/away_devices.hpp"
 #include "gateway/built_in_tools.hpp"
 #include "gateway/call_rules.hpp"
 
@@ -82,6 +83,8 @@ Result<void> DeviceFronts::start() {
                                          uses_.credentials.tokens(),
                                          uses_.context.clock.system_now());
                                  }});
+    uses_.context.registry.set_absent(std::make_shared<AwayDevices>(
+        uses_.credentials.tokens(), uses_.approvals.device_tools(), uses_.context.clock));
     const auto session_deleted = [this, end_leases = uses_.access.on_session_deleted()](
                                      const core::Principal& owner, const std::string& session) {
         uses_.approvals.approvals().end_session(owner.id, session);

@@ -43,6 +43,7 @@ public:
         Turns& turns;
     };
     explicit DeviceFronts(const Uses& uses) : uses_(uses) {}
+    ~DeviceFronts() override { uses_.context.registry.set_absent(nullptr); }
 
     std::string_view name() const override { return "devices"; }
     std::span<const ConfigKey> keys() const override;

@@ -15,15 +15,18 @@ Result<std::unique_ptr<DeviceTools>> DeviceTools::load(DeviceToolStore& store) {
     auto records = store.load();
     if (!records) return fail(std::move(records.error()));
     std::unique_ptr<DeviceTools> made(new DeviceTools(store));
-    for (DeviceToolRecord& record : *records)
+    for (DeviceToolRecord& record : *records) {
+        if (!record.waiting) made->had_[record.tool].push_back(record.device);
         made->devices_[std::move(record.device)].tools.insert_or_assign(std::move(record.tool),
                                                                         record.waiting);
+    }
     return made;
 }
 
 std::vector<std::string> DeviceTools::offer(std::string_view device, ConnectionId connection,
-                                            std::span<const std::string> names) {
+                                            std::span<const std::string> names, Added added) {
     const std::scoped_lock lock(mutex_);
+    if (!offered_.contains(device)) offered_.emplace(device);
     auto found = devices_.find(device);
     if (found == devices_.end()) {
         if (names.empty()) return {};
@@ -31,7 +34,7 @@ std::vector<std::string> DeviceTools::offer(std::string_view device, ConnectionI
             devices_.emplace(std::string(device), Device{.first = connection, .tools = {}}).first;
     }
     Device& known = found->second;
-    const bool first = known.first == connection;
+    const bool good = known.first == connection || added == Added::kKnown;
     std::vector<std::string> held;
     for (const std::string& name : names) {
         const auto tool = known.tools.find(name);
@@ -39,12 +42,29 @@ std::vector<std::string> DeviceTools::offer(std::string_view device, ConnectionI
             if (tool->second) held.push_back(name);
             continue;
         }
-        if (!first || known.tools.size() >= kMostTools) held.push_back(name);
+        if (!good || known.tools.size() >= kMostTools) held.push_back(name);
         if (known.tools.size() >= kMostTools) continue;
-        known.tools.emplace(name, !first);
-        unsaved_.push_back({.device = std::string(device), .tool = name, .waiting = !first});
+        known.tools.emplace(name, !good);
+        unsaved_.push_back({.device = std::string(device), .tool = name, .waiting = !good});
     }
+    if (added == Added::kKnown) held.clear();
     return held;
+}
+
+std::vector<std::string> DeviceTools::away_with(std::string_view tool) const {
+    std::vector<std::string> away;
+    const auto found = had_.find(tool);
+    if (found == had_.end()) return away;
+    const std::scoped_lock lock(mutex_);
+    for (const std::string& device : found->second) {
+        if (away.size() < kMostAway && !offered_.contains(device)) away.push_back(device);
+    }
+    return away;
+}
+
+bool DeviceTools::has_offered(std::string_view device) const {
+    const std::scoped_lock lock(mutex_);
+    return offered_.contains(device);
 }
 
 Result<std::vector<std::string>> DeviceTools::approve(std::string_view device,
@@ -75,6 +95,11 @@ std::vector<std::string> DeviceTools::waiting(std::string_view device) const {
         }
     }
     return names;
+}
+
+bool DeviceTools::is_stored() const {
+    const std::scoped_lock lock(mutex_);
+    return unsaved_.empty();
 }
 
 Result<void> DeviceTools::flush() {

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,22 +17,32 @@
 namespace crab::trust {
 
 /// The known tools of each device. Tools of a device's first connection are known immediately;
-/// tools that a known device adds later need approval. Thread-safe. load(), flush() and approve()
-/// may block, the others are quick.
+/// tools that a known device adds later need approval, if new ones are asked about. Thread-safe.
+/// load(), flush() and approve() may block, the others are quick.
 class DeviceTools {
 public:
     /// Reads the store once; it must outlive this object. Errors: those of the store.
     static Result<std::unique_ptr<DeviceTools>> load(DeviceToolStore& store);
 
-    /// Handles a registration. Returns the names that need approval. New names are stored with the
-    /// next flush().
+    /// What becomes of names that a device adds after its first connection.
+    enum class Added { kWait, kKnown };
+    /// Handles a registration. Returns the names that need approval: none for kKnown. New names are
+    /// stored with the next flush().
     std::vector<std::string> offer(std::string_view device, ConnectionId connection,
-                                   std::span<const std::string> names);
+                                   std::span<const std::string> names, Added added);
+    /// Devices that offered a tool of that name before this object was made, and nothing since;
+    /// kMostAway at most.
+    std::vector<std::string> away_with(std::string_view tool) const;
+    static constexpr std::size_t kMostAway = 8;
+    /// Whether the device has offered anything, if only nothing, since this object was made.
+    bool has_offered(std::string_view device) const;
     /// Approves `names`, or all waiting ones if empty. Returns the approved names that had waited.
     /// Errors: those of the store; the change is then stored with the next flush().
     Result<std::vector<std::string>> approve(std::string_view device,
                                              std::span<const std::string> names);
     std::vector<std::string> waiting(std::string_view device) const;
+    /// Whether flush() has nothing to store.
+    bool is_stored() const;
     /// Stores what has changed. Errors: those of the store; it tries again.
     Result<void> flush();
 
@@ -48,6 +59,9 @@ private:
     OrderedMutex<LockRank::kDeviceToolsWriting> writing_;
     mutable OrderedMutex<LockRank::kDeviceTools> mutex_;  ///< never held across the store's work
     std::map<std::string, Device, std::less<>> devices_;
+    std::set<std::string, std::less<>> offered_;  ///< devices, since load()
+    /// Devices by the tools that they had in earlier runs; it does not change
+    std::map<std::string, std::vector<std::string>, std::less<>> had_;
     std::vector<DeviceToolRecord> unsaved_;
 };
 

@@ -6,6 +6,7 @@ namespace crab::trust {
 namespace {
 
 using Names = std::vector<std::string>;
+using Added = DeviceTools::Added;
 
 struct FakeStore final : DeviceToolStore {
     Result<std::vector<DeviceToolRecord>> load() override { return kept; }
@@ -27,7 +28,7 @@ struct DeviceToolsTest : testing::Test {
     FakeStore store;
     std::unique_ptr<DeviceTools> tools = DeviceTools::load(store).value();
     Names offer(unsigned connection, const Names& names) {
-        return tools->offer("phone", ConnectionId{connection}, names);
+        return tools->offer("phone", ConnectionId{connection}, names, Added::kWait);
     }
     void restart() { tools = DeviceTools::load(store).value(); }
 };
@@ -63,6 +64,30 @@ TEST_F(DeviceToolsTest, WhatTheStoreRefusesIsStoredLater) {
     store.failing = false;
     ASSERT_TRUE(tools->flush());
     EXPECT_EQ(store.kept.size(), 1u);
+}
+
+TEST_F(DeviceToolsTest, WhereNobodyIsAskedWhatAKnownDeviceAddsIsKnown) {
+    offer(1, {"camera"});
+    const Names added{"camera", "sms"};
+    EXPECT_EQ(tools->offer("phone", ConnectionId{2}, added, Added::kKnown), Names{});
+    EXPECT_EQ(offer(3, {"sms", "shell"}), Names{"shell"}) << "asked again, only what is new";
+    EXPECT_EQ(tools->offer("phone", ConnectionId{4}, Names{"shell"}, Added::kKnown), Names{});
+    ASSERT_TRUE(tools->flush());
+    EXPECT_TRUE(tools->is_stored());
+}
+
+TEST_F(DeviceToolsTest, WhatItHadBeforeARestartIsAwayUntilItOffersAnything) {
+    offer(1, {"camera"});
+    offer(2, {"sms"});  // waits
+    ASSERT_TRUE(tools->flush());
+    EXPECT_EQ(tools->away_with("camera"), Names{}) << "it is known to be here";
+    restart();
+    EXPECT_EQ(tools->away_with("camera"), Names{"phone"});
+    EXPECT_EQ(tools->away_with("sms"), Names{}) << "nobody could call it";
+    EXPECT_FALSE(tools->has_offered("phone"));
+    offer(1, {});
+    EXPECT_TRUE(tools->has_offered("phone"));
+    EXPECT_EQ(tools->away_with("camera"), Names{});
 }
 
 TEST_F(DeviceToolsTest, NamesWithoutEndFillNothing) {

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -163,6 +164,30 @@ class ArtifactsTest(GatewayCase):
         )
         device.answer(request, "after all")
         self.assertEqual(call.result(10).result, {"text": "after all"})
+
+    def test_uploads_of_one_device_leave_places_for_others(self) -> None:
+        device, call, request = self.called()
+        before = self.kept_files()
+        headers = {
+            "Authorization": f"Bearer {device._token}",
+            "Content-Type": "image/jpeg",
+            "Content-Length": "100000",
+            "Content-Digest": "sha-256=:ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=:",
+        }
+        head = request_bytes("POST", f"/api/artifacts?call_id={request['id']}", headers, None)
+        with contextlib.ExitStack() as links:
+            for _ in range(8):
+                link = links.enter_context(HttpConnection(self.gateway.public))
+                link.send_raw(head + b"half of it")
+            eventually(lambda: self.kept_files() == before + 8, "eight uploads have begun")
+            refused = device.upload(request, b"one more")
+            self.assertEqual((refused.status, refused.json()["code"]), (429, "RATE_LIMITED"))
+            self.assertEqual(self.fetch(self.stored(b"of another")).body, b"of another")
+        eventually(lambda: self.kept_files() == before + 1, "their files are gone")
+        self.assertEqual(device.upload(request, b"one more").status, 201)
+        device.answer(request, "done")
+        call.result(10)
+        eventually(lambda: self.kept_files() == before + 1, "only the other's is kept")
 
     def test_a_result_can_name_only_what_was_uploaded_for_its_call(self) -> None:
         other = self.stored(b"of another call")

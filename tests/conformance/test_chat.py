@@ -508,6 +508,14 @@ class Turns:
         self.assertEqual(
             self.gateway.fetch("POST", "/webhook", token, key, {"message": "other"}).status, 409
         )
+        elsewhere = {**key, "X-Session-Id": "another-chat"}
+        self.assertEqual(
+            self.gateway.fetch(
+                "POST", "/webhook", token, elsewhere, {"message": "light the lamp"}
+            ).status,
+            409,
+            "the key is good for one chat",
+        )
         self.assertEqual(len(self.model.requests), 2)
 
 

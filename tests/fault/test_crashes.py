@@ -144,6 +144,34 @@ class GatewayCrashTest(GatewayCase):
         back = self.open(token, session_id=device.session_id)
         self.assertEqual(back.register(tool(name))["registered"], 1)
 
+    def test_tools_of_a_device_that_is_not_back_yet_are_not_unknown(self) -> None:
+        """A final TOOL_NOT_FOUND would be believed; nothing is said of devices that are revoked."""
+        token, name = self.new_token(), self.unique("tool")
+        slug = self.slug
+        self.open(token).register(tool(name))
+        gone, other = self.new_token("lost"), self.unique("other")
+        lost = self.slug
+        self.open(gone).register(tool(other))
+        self.gateway.stop()
+        self.gateway.start()
+        for known in (name, f"{slug}__{name}", f"{slug}__what_it_never_had"):
+            refused = self.gateway.call(known)
+            self.assertEqual(
+                (refused.status, refused.code), ("retryable_error", "DEPENDENCY_UNAVAILABLE"), known
+            )
+        self.assertEqual(self.gateway.call(other).code, "DEPENDENCY_UNAVAILABLE")
+        self.gateway.crab("devices", "revoke", lost)
+        for unknown in (other, f"{lost}__{other}", "what_nobody_has", f"nobody__{name}"):
+            self.assertEqual(self.gateway.call(unknown).code, "TOOL_NOT_FOUND", unknown)
+        back = self.open(token)
+        back.register(tool(name))
+        call = self.gateway.start_call(name)
+        back.answer(back.next_call(name), "here again")
+        self.assertEqual(call.result(10).status, "ok")
+        self.assertEqual(
+            self.gateway.call(f"{slug}__what_it_never_had").code, "TOOL_NOT_FOUND", "it is back"
+        )
+
     def test_a_second_gateway_on_the_same_state_is_refused_and_touches_nothing(self) -> None:
         name = self.unique("tool")
         device = self.open(self.new_token())

@@ -375,14 +375,17 @@ void DeviceSession::finish_registration(Registration registration) {
 void DeviceSession::hold_new_tools(Registration& registration) {
     trust::DeviceTools* const known = hub_.services().device_tools;
     const auto options = hub_.options();
-    if (known == nullptr || !options->ask_about_new_tools || principal_->device.empty()) return;
+    if (known == nullptr || principal_->device.empty()) return;
     std::vector<std::string> names;
     for (const auto& taken : registration.taken) names.push_back(taken.tool->spec.name);
-    const auto waiting = known->offer(principal_->device, connection_, names);
-    hub_.services().store_pool.post([known] {
-        if (const auto stored = known->flush(); !stored)
-            log::warn("names of tools were not stored", {{"reason", stored.error().message}});
-    });
+    using Added = trust::DeviceTools::Added;
+    const auto waiting = known->offer(principal_->device, connection_, names,
+                                      options->ask_about_new_tools ? Added::kWait : Added::kKnown);
+    if (!known->is_stored())
+        hub_.services().store_pool.post([known] {
+            if (const auto stored = known->flush(); !stored)
+                log::warn("names of tools were not stored", {{"reason", stored.error().message}});
+        });
     std::erase_if(registration.taken, [&](Registration::Taken& taken) {
         const std::string& name = taken.tool->spec.name;
         if (std::ranges::find(waiting, name) == waiting.end()) return false;

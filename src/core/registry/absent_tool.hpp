@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 namespace crab::core {
 
@@ -21,6 +22,15 @@ std::shared_ptr<Tool> absent_tool(const ToolSource& source, std::string_view pla
 /// are invalid.
 std::shared_ptr<Tool> absent_tool(std::string_view unique_name, std::string_view source_text,
                                   AbsentClaims claims);
+
+/// Knows tools of sources that are away, beside those that are announced. Any thread.
+class AbsentTools {
+public:
+    virtual ~AbsentTools() = default;
+    /// Placeholders for those that `name`, of `provider` if not empty, may refer to; a few at most.
+    virtual std::vector<std::shared_ptr<const Tool>> meant_by(std::string_view name,
+                                                              std::string_view provider) const = 0;
+};
 
 /// Whether `name`, of `provider` if not empty, may refer to this tool.
 bool may_mean(std::string_view name, std::string_view provider, const Tool& tool);

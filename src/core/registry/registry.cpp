@@ -106,6 +106,18 @@ const ToolSource* RegistrySnapshot::expected_source(const View& view, std::strin
     return nullptr;
 }
 
+/// Why a name that nobody has may have a tool all the same, for those who might call it.
+std::optional<Error> RegistrySnapshot::not_here(const View& view, std::string_view name,
+                                                std::string_view provider) const {
+    if (const ToolSource* source = expected_source(view, name, provider))
+        return not_told_yet(*source);
+    if (absent_ == nullptr) return std::nullopt;
+    for (const auto& tool : absent_->meant_by(name, provider)) {
+        if (is_visible(view, *tool)) return not_told_yet(tool->source);
+    }
+    return std::nullopt;
+}
+
 ToolRef RegistrySnapshot::visible_own(const View& view, std::string_view unique_name,
                                       std::string_view plain_name) const {
     const Name* found = entries_.find(unique_name);
@@ -176,8 +188,7 @@ Result<ToolRef> RegistrySnapshot::resolve(const View& view, std::string_view nam
         if (more) choices.pop_back();
         if (!choices.empty()) return fail(ambiguous(name, choices, more));
     }
-    if (const ToolSource* source = expected_source(view, name, provider))
-        return fail(not_told_yet(*source));
+    if (auto unavailable = not_here(view, name, provider)) return fail(std::move(*unavailable));
     constexpr std::size_t kSuggestFrom = 500;  // beyond that a suggestion costs more than it helps
     std::vector<std::string> names;
     if (tools_ <= kSuggestFrom) {
@@ -412,6 +423,13 @@ void Registry::settle(const ToolSource& source) {
     std::erase_if(rest, [&](const ToolSource& known) { return is_same(known, source); });
     next->expected_ =
         rest.empty() ? nullptr : std::make_shared<const std::vector<ToolSource>>(std::move(rest));
+    publish(std::move(next));
+}
+
+void Registry::set_absent(std::shared_ptr<const AbsentTools> absent) {
+    const std::scoped_lock lock(mutex_);
+    auto next = this->next();
+    next->absent_ = std::move(absent);
     publish(std::move(next));
 }
 

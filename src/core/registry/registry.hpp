@@ -26,6 +26,7 @@
 
 namespace crab::core {
 
+class AbsentTools;
 class Policy;
 
 /// The tools that one caller may see. Listing and calling use the same view and decision.
@@ -112,6 +113,8 @@ private:
     ToolRef only_of(std::string_view key, const Entry& entry) const;
     const ToolSource* expected_source(const View& view, std::string_view name,
                                       std::string_view provider) const;
+    std::optional<Error> not_here(const View& view, std::string_view name,
+                                  std::string_view provider) const;
     bool has_source(std::string_view prefix) const;
     bool add_names_like(Names& names, std::string_view key) const;
     void change(std::string_view key, const std::function<void(Entry&)>& edit);
@@ -122,6 +125,7 @@ private:
     PersistentMap<Name> entries_;
     PersistentOrder<Name> names_;  ///< the same, sorted
     std::shared_ptr<const std::vector<ToolSource>> expected_;  ///< null: none
+    std::shared_ptr<const AbsentTools> absent_;  ///< null: none
     std::size_t tools_ = 0;
     std::uint64_t number_ = 0;
     /// The latest changes, in their order; before `known_since_` more has changed than they say
@@ -153,6 +157,9 @@ public:
     void expect(const ToolSource& source);
     /// The source has listed its tools, or is removed.
     void settle(const ToolSource& source);
+    /// Whom to ask for tools of sources that come when they like: a name that may be one of them is
+    /// unavailable instead of unknown. Null: nobody.
+    void set_absent(std::shared_ptr<const AbsentTools> absent);
 
     /// Reserves a name of a built-in or configured tool against devices, ignoring case. One that
     /// ends in `__` is a source's prefix: no device gets a name that begins so, whatever it and its

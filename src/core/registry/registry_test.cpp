@@ -2,6 +2,7 @@
 
 #include "core/call/test_tools.hpp"
 #include "core/policy/policy.hpp"
+#include "core/registry/absent_tool.hpp"
 
 #include <algorithm>
 #include <map>
@@ -323,6 +324,38 @@ TEST_F(RegistryTest, WhatASourceMayHaveThatHasNotToldItsToolsIsUnavailableNotUnk
     registry.settle(shop);
     EXPECT_EQ(code_of("buy"), ErrorCode::kToolNotFound);
     EXPECT_EQ(code_of("shop__buy"), ErrorCode::kToolNotFound);
+}
+
+TEST_F(RegistryTest, WhatMayBeAToolOfWhoIsAwayIsUnavailableToThoseWhoMightCallIt) {
+    struct Away final : AbsentTools {
+        std::vector<std::shared_ptr<const Tool>> meant_by(
+            std::string_view name, std::string_view provider) const override {
+            if (name != "torch" || (!provider.empty() && provider != "phone")) return {};
+            auto tool = absent_tool({.kind = SourceKind::kDevice, .name = "phone", .owner = {}},
+                                    "torch", {});
+            tool->tenant = TenantId{std::string(kDefaultTenant)};
+            return {tool};
+        }
+    };
+    registry.set_absent(std::make_shared<Away>());
+    const auto code_of = [&](std::string_view name, std::string_view provider = {}) {
+        const auto found = registry.snapshot()->resolve(view(), name, provider);
+        return found ? std::nullopt : std::optional(found.error().code);
+    };
+    EXPECT_EQ(code_of("torch"), ErrorCode::kUnavailable);
+    EXPECT_EQ(code_of("torch", "phone"), ErrorCode::kUnavailable);
+    EXPECT_EQ(code_of("torch", "tablet"), ErrorCode::kToolNotFound);
+    EXPECT_EQ(code_of("lamp"), ErrorCode::kToolNotFound);
+    add(kFirst, tool_of("torch", "phone", kFirst));
+    EXPECT_EQ(code_of("torch"), std::nullopt) << "it is back";
+    registry.remove_owner(kFirst);
+    policy =
+        policy_of({{.principal = {}, .sources = globs({"device/*"}), .call_deny = globs({"*"})}});
+    EXPECT_EQ(code_of("torch"), ErrorCode::kToolNotFound)
+        << "nothing is said of what may not be called";
+    policy = policy_of();
+    registry.set_absent(nullptr);
+    EXPECT_EQ(code_of("torch"), ErrorCode::kToolNotFound);
 }
 
 TEST_F(RegistryTest, AHiddenDeviceDoesNotMakeANameAmbiguous) {
