@@ -209,7 +209,7 @@ LAYERS = {
         "net/loop",
         "base/process",
     },
-    "cli/output": VALUES,
+    "cli/output": VALUES | {"config"},  # YAML is written there
     "cli": TASKS
     | SCHEMAS
     | NET  # and not the gateway: main() hands over what is started

@@ -40,7 +40,7 @@ struct PairedListener {
 };
 
 /// A process that offers tools to a gateway: on a Unix socket of this machine, or behind mutual TLS
-/// after `crab pair tool`.
+/// after `crab peers pair tool`.
 ///
 ///     crab::ToolHost host("weather");
 ///     host.add({.name = "weather.today", .description = "Today's weather", .side_effects = false},

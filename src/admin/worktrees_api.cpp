@@ -77,7 +77,7 @@ Task<void> WorktreesApi::change(net::HttpExchange& exchange, bool bind) {
     if (bind && worktrees_->find(worktree) == nullptr) {
         exchange.respond_error(
             404, "NOT_FOUND",
-            "no worktree of that id is configured; crab worktree status lists them");
+            "no worktree of that id is configured; crab worktrees list lists them");
         co_return;
     }
     command::Worktrees::Bindings bindings = worktrees_->bindings();

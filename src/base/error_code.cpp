@@ -84,11 +84,13 @@ std::string_view next_step(ErrorCode code) {
             return
                 "Pair the device or make a token (crab devices pair), and send it as a bearer "
                 "token.";
-        case ErrorCode::kForbidden: return "Ask the operator; crab explain CALL_ID names the rule.";
+        case ErrorCode::kForbidden:
+            return
+                "Ask the operator; crab calls show CALL_ID names the rule.";
         case ErrorCode::kAuthRequired:
             return
                 "Let the person sign in or allow it there, then call again.";
-        case ErrorCode::kPairingRequired: return "Pair it first (crab pair).";
+        case ErrorCode::kPairingRequired: return "Pair it first (crab peers pair).";
         case ErrorCode::kPairingFailed:
             return
                 "Read the message for the step that failed and pair again.";
@@ -97,7 +99,9 @@ std::string_view next_step(ErrorCode code) {
             return
                 "Drop the restriction, or run the tool where crab doctor says it can be "
                 "enforced.";
-        case ErrorCode::kWorktreeNotBound: return "Bind one (crab worktree bind), then call again.";
+        case ErrorCode::kWorktreeNotBound:
+            return
+                "Bind one (crab worktrees bind), then call again.";
         case ErrorCode::kAmbiguousTool:
             return
                 "Use one of the qualified names that the message lists.";

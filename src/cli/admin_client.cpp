@@ -224,30 +224,4 @@ Result<json::Value> fetch(const Target& target, const std::string& path) {
     return client ? accepted(client->get(path)) : fail(client.error());
 }
 
-std::string hint_of(const Error& error) {
-    const auto details = json::Value::parse(error.details.empty() ? "{}" : error.details);
-    if (details && !text_of(*details, "hint").empty()) return text_of(*details, "hint");
-    switch (kind_of(error.code)) {
-        // What to do next is the same whatever the cause.
-        case ErrorKind::kUnauthenticated:
-        case ErrorKind::kRateLimited:
-        case ErrorKind::kOutcomeUnknown: return std::string(next_step(error.code));
-        // Files, flags, rules and devices end with these as well: the message says what it was.
-        case ErrorKind::kInvalid:
-        case ErrorKind::kNotFound:
-        case ErrorKind::kRefused:
-        case ErrorKind::kConflict:
-        case ErrorKind::kUnavailable:
-        case ErrorKind::kTimeout:
-        case ErrorKind::kFailed: break;
-    }
-    return {};
-}
-
-int report(const Error& error) {
-    complain(coded_text(token_of(error.code), error.message));
-    if (const std::string hint = hint_of(error); !hint.empty()) complain(hint);
-    return exit_code_of(error.code);
-}
-
 }  // namespace crab::cli

@@ -3,6 +3,7 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "cli/commands.hpp"
+#include "cli/output/report.hpp"
 #include "json/value.hpp"
 
 #include <functional>
@@ -81,10 +82,5 @@ private:
 Result<json::Value> accepted(Result<Reply> reply);
 /// accepted() of one GET, by a client of its own.
 Result<json::Value> fetch(const Target& target, const std::string& path);
-
-/// Advice for an error whose code, or the error itself, implies it for every cause; else empty.
-std::string hint_of(const Error& error);
-/// Prints on standard error what failed and what to do next; returns the exit code.
-int report(const Error& error);
 
 }  // namespace crab::cli

@@ -2,6 +2,7 @@
 #include "cli/commands.hpp"
 #include "cli/mcp_cost.hpp"
 #include "cli/output/exit_codes.hpp"
+#include "cli/output/listing.hpp"
 #include "cli/output/pretty_json.hpp"
 #include "cli/output/table.hpp"
 #include "net/codec/url.hpp"
@@ -25,45 +26,47 @@ std::string end_of(const json::Value& turn) {
     return end.empty() ? "runs" : end;
 }
 
+/// `all but sms.*`
+std::string tools_of_agent(const json::Value& agent) {
+    const json::Value* const tools = agent.find("tools");
+    const std::string allowed = tools != nullptr ? joined(*tools, "allow") : "",
+                      denied = tools != nullptr ? joined(*tools, "deny") : "";
+    return (allowed.empty() ? "all" : allowed) + (denied.empty() ? "" : " but " + denied);
+}
+
 }  // namespace
 
 int run(const AgentsList& options) {
-    const Result<json::Value> reply = fetch(options.target, "/v1/admin/agents");
-    if (!reply) return report(reply.error());
-    if (options.output == Output::kJson) return print_json(*reply), kExitOk;
-    if (options.turns) {
-        Table table({"TURN", "AGENT", "EVENT", "BEGUN", "END", "SESSION"});
-        for (const json::Value& turn : items_of(*reply, "turns")) {
-            table.add({text_of(turn, "turn_id"), text_of(turn, "agent"),
-                       text_of(turn, "event_type"), text_of(turn, "begun_at"), end_of(turn),
-                       text_of(turn, "session_id")});
-        }
-        if (table.empty())
-            print_line(
-                "No event has started a turn. An agent names its events under agents: … on: in the "
-                "configuration.");
-        else
-            print(table.to_text(Terminal::out()));
-        return kExitOk;
-    }
-    Table table({"AGENT", "TENANT", "MODELS", "EVENTS", "TOOLS"});
-    for (const json::Value& agent : items_of(*reply, "agents")) {
-        const json::Value* const tools = agent.find("tools");
-        const std::string allowed = tools != nullptr ? joined(*tools, "allow") : "",
-                          denied = tools != nullptr ? joined(*tools, "deny") : "";
-        table.add({text_of(agent, "name"), text_of(agent, "tenant"), joined(agent, "models"),
-                   joined(agent, "events"),
-                   (allowed.empty() ? "all" : allowed) + (denied.empty() ? "" : " but " + denied)});
-    }
-    print(table.to_text(Terminal::out()));
-    return kExitOk;
+    static const Listing kTurns{
+        .members = {"turns"},
+        .name = by_member("turn_id"),
+        .columns = {column("TURN", "turn_id"),
+                    column("AGENT", "agent"),
+                    column("EVENT", "event_type"),
+                    column("BEGUN", "begun_at"),
+                    {"END", end_of},
+                    column("SESSION", "session_id"),
+                    wide_column("EVENT ID", "event_id")},
+        .empty =
+            "No event has started a turn. An agent names its events under agents: … on: in "
+            "the configuration."};
+    static const Listing kAgents{
+        .members = {"agents"},
+        .name = by_member("name"),
+        .columns = {column("AGENT", "name"),
+                    column("TENANT", "tenant"),
+                    {"MODELS", [](const json::Value& agent) { return joined(agent, "models"); }},
+                    {"EVENTS", [](const json::Value& agent) { return joined(agent, "events"); }},
+                    {"TOOLS", tools_of_agent}}};
+    return show_list([&] { return fetch(options.target, "/v1/admin/agents"); },
+                     options.turns ? kTurns : kAgents, options.output);
 }
 
 int run(const AgentsShow& options) {
     const Result<json::Value> reply =
         fetch(options.target, "/v1/admin/agents/turns/" + net::percent_encode(options.turn_id));
     if (!reply) return report(reply.error());
-    if (options.output == Output::kJson) return print_json(*reply), kExitOk;
+    if (!options.output.is_text()) return show_value(*reply, options.output);
     const json::Value* const turn = reply->find("turn");
     if (turn == nullptr)
         return report(fail(ErrorCode::kInternal, "the gateway's answer has no turn").error());
@@ -84,7 +87,7 @@ int run(const ToolsCost& options) {
     const Result<json::Value> reply =
         fetch(options.target, "/v1/admin/agents/tools?agent=" + net::percent_encode(options.agent));
     if (!reply) return report(reply.error());
-    if (options.output == Output::kJson) return print_json(*reply), kExitOk;
+    if (!options.output.is_text()) return show_value(*reply, options.output);
     std::vector<const json::Value*> tools;
     for (const json::Value& tool : items_of(*reply, "tools")) tools.push_back(&tool);
     std::ranges::sort(tools, [](const json::Value* a, const json::Value* b) {

@@ -2,8 +2,8 @@
 #include "cli/commands.hpp"
 #include "cli/output/approval_text.hpp"
 #include "cli/output/exit_codes.hpp"
+#include "cli/output/listing.hpp"
 #include "cli/output/pretty_json.hpp"
-#include "cli/output/table.hpp"
 #include "net/codec/url.hpp"
 
 #include <iostream>
@@ -75,33 +75,27 @@ std::optional<ApprovalAnswer> ask() {
 }  // namespace
 
 int run(const ApprovalsList& options) {
-    const Result<json::Value> reply = listed(options);
-    if (!reply) return report(reply.error());
-    if (options.output == Output::kJson) return print_json(*reply), kExitOk;
-    Table table({"APPROVAL", "STATE", "UNTIL", "PRINCIPAL", "TOOL", "WHY", "UP TO", "ARGUMENTS"});
-    for (const json::Value& approval : items_of(*reply, "approvals")) {
-        table.add({text_of(approval, "id"), state_of(approval), text_of(approval, "until"),
-                   text_of(approval, "principal"), text_of(approval, "tool"), why_of(approval),
-                   confines_of(approval), text_of(approval, "args")});
-    }
-    if (table.empty())
-        print_line(options.all ? "No calls have needed an approval lately."
-                               : "No calls wait for an approval.");
-    else
-        print(table.to_text(Terminal::out()));
-    return kExitOk;
+    const Listing listing{.members = {"approvals"},
+                          .name = by_member("id"),
+                          .columns = {column("APPROVAL", "id"),
+                                      {"STATE", state_of},
+                                      column("UNTIL", "until"),
+                                      column("PRINCIPAL", "principal"),
+                                      column("TOOL", "tool"),
+                                      {"WHY", why_of},
+                                      {"UP TO", confines_of},
+                                      column("ARGUMENTS", "args")},
+                          .empty = options.all ? "No calls have needed an approval lately."
+                                               : "No calls wait for an approval."};
+    return show_list([&] { return listed(options); }, listing, options.output);
 }
 
 int run(const ApprovalsShow& options) {
     const Result<json::Value> approval = fetch(
         options.target, fmt::format("{}/{}", kApprovalsPath, net::percent_encode(options.id)));
     if (!approval) return report(approval.error());
-    if (options.output == Output::kJson || !approval->is_object())
-        return print_json(*approval), kExitOk;
-    for (const auto& [name, value] : *approval->as_object()) {
-        print_line(fmt::format("{:<18}{}", printable(name),
-                               printable(value.as_string() ? *value.as_string() : value.dump())));
-    }
+    if (!options.output.is_text()) return show_value(*approval, options.output);
+    print_members(*approval, 18);
     return kExitOk;
 }
 
@@ -109,10 +103,10 @@ int run(const ApprovalsDecide& options) {
     const Result<json::Value> approval =
         decide(options.target, options.id, options.allow ? "allow" : "deny", options.scope);
     if (!approval) return report(approval.error());
-    print_line(printable(fmt::format("{} {} of {}, {}", text_of(*approval, "state"),
-                                     text_of(*approval, "tool"), text_of(*approval, "principal"),
-                                     text_of(*approval, "scope"))));
-    return kExitOk;
+    return show_done(
+        *approval, options.output, options.id,
+        fmt::format("{} {} of {}, {}", text_of(*approval, "state"), text_of(*approval, "tool"),
+                    text_of(*approval, "principal"), text_of(*approval, "scope")));
 }
 
 int run(const ApprovalsWatch& options) {
@@ -144,23 +138,21 @@ int run(const ApprovalsWatch& options) {
 }
 
 int run(const ApprovalsRemembered& options) {
-    const Result<json::Value> reply =
-        fetch(options.target, fmt::format("{}/remembered", kApprovalsPath));
-    if (!reply) return report(reply.error());
-    if (options.output == Output::kJson) return print_json(*reply), kExitOk;
-    Table table(
-        {"APPROVAL", "DECISION", "SCOPE", "UNTIL", "PRINCIPAL", "TOOL", "WHY", "UP TO", "BY"});
-    for (const json::Value& decision : items_of(*reply, "remembered")) {
-        table.add({text_of(decision, "id"), text_of(decision, "decision"),
-                   text_of(decision, "scope"), text_of(decision, "until"),
-                   text_of(decision, "principal"), text_of(decision, "tool"), why_of(decision),
-                   confines_of(decision), text_of(decision, "decided_by")});
-    }
-    if (table.empty())
-        print_line("No decisions are remembered.");
-    else
-        print(table.to_text(Terminal::out()));
-    return kExitOk;
+    static const Listing kRemembered{.members = {"remembered"},
+                                     .name = by_member("id"),
+                                     .columns = {column("APPROVAL", "id"),
+                                                 column("DECISION", "decision"),
+                                                 column("SCOPE", "scope"),
+                                                 column("UNTIL", "until"),
+                                                 column("PRINCIPAL", "principal"),
+                                                 column("TOOL", "tool"),
+                                                 {"WHY", why_of},
+                                                 {"UP TO", confines_of},
+                                                 column("BY", "decided_by")},
+                                     .empty = "No decisions are remembered."};
+    return show_list(
+        [&] { return fetch(options.target, fmt::format("{}/remembered", kApprovalsPath)); },
+        kRemembered, options.output);
 }
 
 int run(const ApprovalsForget& options) {
@@ -169,9 +161,9 @@ int run(const ApprovalsForget& options) {
     const Result<json::Value> reply = accepted(client->remove(
         fmt::format("{}/remembered/{}", kApprovalsPath, net::percent_encode(options.id))));
     if (!reply) return report(reply.error());
-    print_line(printable(fmt::format("forgot: {} {} for {}", text_of(*reply, "decision"),
-                                     text_of(*reply, "tool"), text_of(*reply, "principal"))));
-    return kExitOk;
+    return show_done(*reply, options.output, options.id,
+                     fmt::format("forgot: {} {} for {}", text_of(*reply, "decision"),
+                                 text_of(*reply, "tool"), text_of(*reply, "principal")));
 }
 
 }  // namespace crab::cli

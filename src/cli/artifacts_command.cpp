@@ -3,8 +3,9 @@
 #include "cli/admin_client.hpp"
 #include "cli/commands.hpp"
 #include "cli/output/exit_codes.hpp"
+#include "cli/output/listing.hpp"
 #include "cli/output/pretty_json.hpp"
-#include "cli/output/table.hpp"
+#include "cli/output/terminal.hpp"
 #include "crypto/digest.hpp"
 #include "net/codec/url.hpp"
 
@@ -43,7 +44,7 @@ bool write_all(int fd, std::string_view bytes) {
 }
 
 /// Fetches it into `fd` and compares the hash of what came.
-Result<void> fetch(AdminClient& client, const json::Value& artifact, int fd) {
+Result<void> fetch_into(AdminClient& client, const json::Value& artifact, int fd) {
     crypto::Sha256 digest;
     bool written = true;
     const auto status = client.download(text_of(artifact, "href"), [&](std::string_view part) {
@@ -63,23 +64,16 @@ Result<void> fetch(AdminClient& client, const json::Value& artifact, int fd) {
 }  // namespace
 
 int run(const ArtifactsList& options) {
-    Result<AdminClient> client = AdminClient::make(options.target);
-    if (!client) return report(client.error());
-    const auto reply = accepted(client->get("/v1/artifacts"));
-    if (!reply) return report(reply.error());
-    if (options.output == Output::kJson) return print_json(*reply), kExitOk;
-    Table table({"ARTIFACT", "BYTES", "TYPE", "TENANT", "TOOL", "CREATED", "UNTIL"});
-    for (const json::Value& artifact : items_of(*reply, "artifacts")) {
-        table.add({text_of(artifact, "id"), text_of(artifact, "bytes"),
-                   text_of(artifact, "content_type"), text_of(artifact, "tenant_id"),
-                   text_of(artifact, "tool"), text_of(artifact, "created_at"),
-                   text_of(artifact, "expires_at")});
-    }
-    if (table.empty())
-        print_line("No artifacts. Devices upload results beyond 256 KiB; each is kept for a day.");
-    else
-        print(table.to_text(Terminal::out()));
-    return kExitOk;
+    static const Listing kArtifacts{
+        .members = {"artifacts"},
+        .name = by_member("id"),
+        .columns = {column("ARTIFACT", "id"), column("BYTES", "bytes"),
+                    column("TYPE", "content_type"), column("TENANT", "tenant_id"),
+                    column("TOOL", "tool"), column("CREATED", "created_at"),
+                    column("UNTIL", "expires_at"), wide_column("SHA256", "sha256")},
+        .empty = "No artifacts. Devices upload results beyond 256 KiB; each is kept for a day."};
+    return show_list([&] { return fetch(options.target, "/v1/artifacts"); }, kArtifacts,
+                     options.output);
 }
 
 int run(const ArtifactsGet& options) {
@@ -88,7 +82,7 @@ int run(const ArtifactsGet& options) {
     const auto artifact = find(*client, options.id);
     if (!artifact) return report(artifact.error());
     if (options.file == "-") {
-        const auto fetched = fetch(*client, *artifact, STDOUT_FILENO);
+        const auto fetched = fetch_into(*client, *artifact, STDOUT_FILENO);
         return fetched ? kExitOk : report(fetched.error());
     }
     const std::filesystem::path file = options.file.empty() ? options.id : options.file;
@@ -99,7 +93,7 @@ int run(const ArtifactsGet& options) {
         return report(Error{
             .code = ErrorCode::kInvalidArgs,
             .message = fmt::format("cannot write {}: {}", part.string(), std::strerror(errno))});
-    Result<void> fetched = fetch(*client, *artifact, out.get());
+    Result<void> fetched = fetch_into(*client, *artifact, out.get());
     if (fetched && ::rename(part.c_str(), file.c_str()) != 0)
         fetched = fail(ErrorCode::kInvalidArgs,
                        fmt::format("cannot write {}: {}", file.string(), std::strerror(errno)));
@@ -107,18 +101,19 @@ int run(const ArtifactsGet& options) {
         ::unlink(part.c_str());
         return report(fetched.error());
     }
-    print_line(printable(fmt::format("{}: {} bytes, {}", file.string(), text_of(*artifact, "bytes"),
-                                     text_of(*artifact, "content_type"))));
-    return kExitOk;
+    return show_done(*artifact, options.output, file.string(),
+                     fmt::format("{}: {} bytes, {}", file.string(), text_of(*artifact, "bytes"),
+                                 text_of(*artifact, "content_type")));
 }
 
 int run(const ArtifactsDelete& options) {
+    if (!may_go_on(options.yes, fmt::format("Delete the artifact {}?", options.id)))
+        return kExitFailed;
     Result<AdminClient> client = AdminClient::make(options.target);
     if (!client) return report(client.error());
     const auto reply = accepted(client->remove("/v1/artifacts/" + net::percent_encode(options.id)));
     if (!reply) return report(reply.error());
-    print_line(printable(fmt::format("deleted {}", options.id)));
-    return kExitOk;
+    return show_done(*reply, options.output, options.id, fmt::format("deleted {}", options.id));
 }
 
 }  // namespace crab::cli

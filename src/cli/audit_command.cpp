@@ -3,19 +3,22 @@
 #include "cli/gateway_endpoint.hpp"
 #include "cli/output/durations.hpp"
 #include "cli/output/exit_codes.hpp"
+#include "cli/output/listing.hpp"
 #include "cli/output/pretty_json.hpp"
-#include "cli/output/table.hpp"
 #include "cli/output/terminal.hpp"
 #include "core/audit/audit_text.hpp"
 #include "store/sqlite/audit_store_sqlite.hpp"
 
 #include <algorithm>
 #include <iterator>
+#include <thread>
 
 #include <fmt/format.h>
 
 namespace crab::cli {
 namespace {
+
+constexpr Milliseconds kLookAgainForRecords{500};
 
 Result<std::unique_ptr<store::sqlite::AuditStoreSqlite>> open_records(
     const std::filesystem::path& config_file, bool system) {
@@ -66,25 +69,38 @@ std::string status_in_words(const json::Value& record) {
     return status + (status.empty() || code.empty() ? "" : " ") + code;
 }
 
-void add_row(Table& table, std::string_view record) {
-    const auto parsed = json::Value::parse(record);
-    if (!parsed) return table.add({"", "", "not JSON", "", "", std::string(record)});
-    const std::string event = text_of(*parsed, "event");
-    const bool ended = parsed->find("duration_us") != nullptr;
-    table.add({text_of(*parsed, "time"), text_of(*parsed, "principal"),
-               event.empty() ? text_of(*parsed, "tool") : event,
-               ended ? to_words(std::chrono::microseconds(number_of(*parsed, "duration_us"))) : "",
-               status_in_words(*parsed), text_of(*parsed, "call_id")});
+std::string subject_of(const json::Value& record) {
+    const std::string event = text_of(record, "event");
+    return event.empty() ? text_of(record, "tool") : event;
 }
 
-void print_found(const core::AuditFound& found) {
-    Table table({"TIME", "PRINCIPAL", "TOOL OR EVENT", "TOOK", "STATUS", "CALL"});
-    for (const std::string& record : found.records) add_row(table, record);
-    if (table.empty())
-        print_line("No such records.");
-    else
-        print(table.to_text(Terminal::out()));
-    if (found.cursor) print_line(fmt::format("more: --cursor {}", found.cursor->text()));
+std::string time_of_record(const json::Value& record) {
+    return record.find("duration_us") == nullptr
+               ? std::string()
+               : to_words(std::chrono::microseconds(number_of(record, "duration_us")));
+}
+
+int show_found(const core::AuditFound& found, const Output& output) {
+    std::string text;
+    json::Writer writer(text);
+    core::append_found(writer, found);
+    const auto answer = json::Value::parse(text, {.max_bytes = json::kMostBytes});
+    if (!answer) return report(answer.error());
+    const Listing listing{
+        .members = {"records"},
+        .name = by_member("call_id"),
+        .columns = {column("TIME", "time"),
+                    column("PRINCIPAL", "principal"),
+                    {"TOOL OR EVENT", subject_of},
+                    {"TOOK", time_of_record},
+                    {"STATUS", status_in_words},
+                    column("CALL", "call_id"),
+                    wide_column("AGENT", "agent"),
+                    wide_column("SESSION", "session"),
+                    wide_column("RULE", "rule")},
+        .empty = "No such records.",
+        .footer = found.cursor ? fmt::format("more: --cursor {}\n", found.cursor->text()) : ""};
+    return show_list(*answer, listing, output);
 }
 
 bool print_part(const core::AuditFound& part, core::AuditCsv* csv) {
@@ -99,19 +115,38 @@ bool print_part(const core::AuditFound& part, core::AuditCsv* csv) {
     return std::ferror(stdout) == 0;
 }
 
+/// All that fits, and then what is recorded, until nobody reads it.
+int follow_records(core::AuditStore& store, const core::AuditFilter& filter, core::AuditCsv* csv) {
+    json::Parser parser;
+    std::uint64_t next = 0;
+    const auto take = [&](const core::StoredAuditBatch& batch) {
+        if (batch.sequence < next) return true;
+        next = batch.sequence + 1;
+        core::AuditFound found;
+        for (std::string_view rest = batch.records; !rest.empty();) {
+            const std::string_view line = rest.substr(0, rest.find('\n'));
+            rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+            if (!line.empty() && filter.matches(line, batch, parser))
+                found.records.emplace_back(line);
+        }
+        return found.records.empty() || print_part(found, csv);
+    };
+    for (;;) {
+        const auto read =
+            store.read({.from = filter.from(), .to = filter.to(), .begin = next}, take);
+        if (!read) return report(read.error());
+        if (std::fflush(stdout) != 0) return kExitOk;
+        if (filter.to() < RealClock().system_now()) return kExitOk;  // nothing more can fit
+        std::this_thread::sleep_for(kLookAgainForRecords);
+    }
+}
+
 }  // namespace
 
 int run(const AuditSearch& options) {
     const auto found = find_records(options);
     if (!found) return report(found.error());
-    if (options.output == Output::kText) return print_found(*found), kExitOk;
-    std::string text;
-    json::Writer writer(text);
-    core::append_found(writer, *found);
-    const auto answer = json::Value::parse(text, {.max_bytes = json::kMostBytes});
-    if (!answer) return report(answer.error());
-    print_json(*answer);
-    return kExitOk;
+    return show_found(*found, options.output);
 }
 
 int run(const AuditVerify& options) {
@@ -119,13 +154,16 @@ int run(const AuditVerify& options) {
     if (!store) return report(store.error());
     const auto check = (*store)->verify_chain({});
     if (!check) return report(check.error());
-    if (options.output == Output::kJson) {
+    int code = check->intact ? kExitOk : kExitFailed;
+    if (!options.output.is_text()) {
         std::string text;
         json::Writer writer(text);
         writer.begin_object();
         core::append_members(writer, *check);
         writer.end_object();
-        print_json(json::Value::parse(text).value());
+        if (const int shown = show_value(json::Value::parse(text).value(), options.output);
+            shown != kExitOk)
+            code = shown;
     } else if (check->intact) {
         print_line(fmt::format("intact: {} records in batches {} to {}", check->records,
                                check->first_sequence, check->last_sequence));
@@ -137,7 +175,7 @@ int run(const AuditVerify& options) {
                                Terminal::out().paint(Colour::kRed, "NOT INTACT"), check->problem,
                                check->records));
     }
-    return check->intact ? kExitOk : kExitFailed;
+    return code;
 }
 
 int run(const AuditExport& options) {
@@ -145,11 +183,12 @@ int run(const AuditExport& options) {
     if (!store) return report(store.error());
     auto filter = filter_of(options.which);
     if (!filter) return report(filter.error());
-    const RealClock clock;
-    filter->end_at(clock.system_now());  // it does not run after what is being written
     core::AuditCsv csv;
     const bool as_csv = options.format == "csv";
     if (as_csv) print(core::AuditCsv::head());
+    if (options.follow) return follow_records(**store, *filter, as_csv ? &csv : nullptr);
+    const RealClock clock;
+    filter->end_at(clock.system_now());  // it does not run after what is being written
     core::AuditScan scan{.newest_first = false, .most_found = SIZE_MAX};
     do {
         const auto part = core::search_audit(**store, *filter, scan, clock);

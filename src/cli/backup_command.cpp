@@ -3,6 +3,7 @@
 #include "cli/gateway_endpoint.hpp"
 #include "cli/output/durations.hpp"
 #include "cli/output/exit_codes.hpp"
+#include "cli/output/listing.hpp"
 #include "cli/output/pretty_json.hpp"
 #include "cli/output/table.hpp"
 #include "cli/state_backup.hpp"
@@ -24,10 +25,11 @@ int run(const Backup& options) {
         files.push_back(json::Value::object({{"name", file.name.string()}, {"bytes", file.bytes}}));
         table.add({file.name.string(), bytes_in_words(static_cast<std::int64_t>(file.bytes))});
     }
-    if (options.output == Output::kJson)
-        return print_json(json::Value::object(
-                   {{"folder", options.to.string()}, {"bytes", bytes}, {"files", files}})),
-               kExitOk;
+    if (!options.output.is_text())
+        return show_value(
+            json::Value::object(
+                {{"folder", options.to.string()}, {"bytes", bytes}, {"files", std::move(files)}}),
+            options.output);
     print(table.to_text(Terminal::out()));
     print_line(printable(
         fmt::format("\n{} in {}. It holds the gateway's private keys and what was said in chats: "

@@ -7,6 +7,7 @@
 #include "cli/commands.hpp"
 #include "cli/output/exit_codes.hpp"
 #include "cli/output/files.hpp"
+#include "cli/output/listing.hpp"
 #include "cli/output/pretty_json.hpp"
 #include "cli/output/table.hpp"
 #include "json/parser.hpp"
@@ -42,9 +43,10 @@ const std::string& address_of(const cetp::ProviderRecord& record) {
 }
 
 /// What the provider wants beyond being called, for the one who is to allow it.
-std::string permissions_of(const cetp::ProviderRecord& record) {
-    if (record.network && record.read_home) return "network, home";
-    return record.network ? "network" : record.read_home ? "home" : "";
+std::string permissions_of(const json::Value& provider) {
+    const bool network = flag_of(provider, "network"), home = flag_of(provider, "read_home");
+    if (network && home) return "network, home";
+    return network ? "network" : home ? "home" : "";
 }
 
 }  // namespace
@@ -70,11 +72,7 @@ int run(const BridgeList& options) {
     const auto choices = bridge::UserChoices::load(paths.choices);
     if (!choices) return report(choices.error());
     json::Value providers = json::Value::array();
-    Table table({"PROVIDER", "NAME", "OVER", "ADDRESS", "STATE", "PERMISSIONS"});
     for (const cetp::ProviderRecord& record : found.records) {
-        const std::string state = choices->allows(record) ? "on" : "off";
-        table.add({record.id, record.name, std::string(name_of(record.transport)),
-                   address_of(record), state, permissions_of(record)});
         providers.push_back(json::Value::object({{"id", record.id},
                                                  {"name", record.name},
                                                  {"transport", name_of(record.transport)},
@@ -84,15 +82,23 @@ int run(const BridgeList& options) {
                                                  {"read_home", record.read_home}}));
     }
     for (const std::string& diagnostic : found.diagnostics) complain(diagnostic);
-    if (options.output == Output::kJson)
-        return print_json(json::Value::object({{"providers", std::move(providers)}})), kExitOk;
-    if (table.empty())
-        print_line(
+    static const Listing kProviders{
+        .members = {"providers"},
+        .name = by_member("id"),
+        .columns = {column("PROVIDER", "id"),
+                    column("NAME", "name"),
+                    column("OVER", "transport"),
+                    column("ADDRESS", "address"),
+                    {"STATE",
+                     [](const json::Value& provider) {
+                         return flag_of(provider, "enabled") ? "on" : "off";
+                     }},
+                    {"PERMISSIONS", permissions_of}},
+        .empty =
             "No providers. They are declared in cetp/providers/*.ini below $XDG_DATA_HOME and "
-            "$XDG_DATA_DIRS.");
-    else
-        print(table.to_text(Terminal::out()));
-    return kExitOk;
+            "$XDG_DATA_DIRS."};
+    return show_list(json::Value::object({{"providers", std::move(providers)}}), kProviders,
+                     options.output);
 }
 
 int run(const BridgeStatusShow& options) {
@@ -105,7 +111,7 @@ int run(const BridgeStatusShow& options) {
     if (!text) return report(text.error());
     const auto status = json::Value::parse(*text);
     if (!status) return report(status.error());
-    if (options.output == Output::kJson) return print_json(*status), kExitOk;
+    if (!options.output.is_text()) return show_value(*status, options.output);
     const json::Value& link = *status->find("link");
     const std::string device = text_of(link, "device");
     print_line(flag_of(link, "connected")
@@ -147,9 +153,10 @@ int run(const BridgeEnable& options) {
     if (!known)
         complain(fmt::format("no file declares {} now; the choice is kept for when one does",
                              options.provider));
-    print_line(
-        fmt::format("{} is {}", printable(options.provider), options.yes ? "enabled" : "disabled"));
-    return kExitOk;
+    return show_done(
+        json::Value::object({{"provider", options.provider}, {"enabled", options.yes}}),
+        options.output, options.provider,
+        fmt::format("{} is {}", options.provider, options.yes ? "enabled" : "disabled"));
 }
 
 int run(const BridgeCall& options) {

@@ -6,6 +6,7 @@
 #include "cli/call_over_grpc.hpp"
 #include "cli/output/exit_codes.hpp"
 #include "cli/output/interrupt.hpp"
+#include "cli/output/listing.hpp"
 #include "cli/output/pretty_json.hpp"
 #include "cli/output/terminal.hpp"
 #include "cli/tool_names.hpp"
@@ -45,7 +46,7 @@ public:
         if (type == "result") response = *event;
         if (output_ == Output::kJson) {
             print_line(json::Value::object({{"event", type}, {"data", *event}}).dump());
-        } else if (type == "frame") {
+        } else if (type == "frame" && output_.is_text()) {
             frame(*event);
         } else if (type == "progress" && Terminal::err().interactive()) {
             const json::Value* share = event->find("progress");
@@ -81,7 +82,7 @@ int show_reply(const CallTool& options, const std::string& call_id, AdminClient&
     if (!reply && reply.error().code == ErrorCode::kUnavailable && printer.printed) {
         return report(
             {.code = ErrorCode::kOutcomeUnknown,
-             .message = "the connection broke while the result came; crab explain " + call_id});
+             .message = "the connection broke while the result came; crab calls show " + call_id});
     }
     if (!reply) return report(reply.error());
     const json::Value response = printer.response ? *printer.response : reply->body;
@@ -93,8 +94,10 @@ int show_reply(const CallTool& options, const std::string& call_id, AdminClient&
                                       .message = "the gateway's answer is not a tool response"}
                               : refused.error());
     }
-    if (options.output == Output::kJson) {
-        if (!options.stream) print_json(response);
+    if (!options.output.is_text()) {
+        const bool told = options.stream && options.output == Output::kJson;
+        if (const int code = told ? kExitOk : show_value(response, options.output); code != kExitOk)
+            return code;
         return exit_code_of_outcome(response);
     }
     const json::Value* error = response.find("error");

@@ -61,7 +61,8 @@ void show_error(const json::Value& error, const std::string& call_id) {
     if (const auto code = find_error_code(text_of(error, "code"))) {
         if (const std::string_view next = advice_of(*code, details); !next.empty()) complain(next);
     }
-    if (!call_id.empty()) complain(fmt::format("call {0}; crab explain {0} tells more", call_id));
+    if (!call_id.empty())
+        complain(fmt::format("call {0}; crab calls show {0} tells more", call_id));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "cli/output/durations.hpp"
 #include "cli/output/exit_codes.hpp"
 #include "cli/output/interrupt.hpp"
+#include "cli/output/listing.hpp"
 #include "cli/output/pretty_json.hpp"
 #include "cli/output/terminal.hpp"
 #include "cli/policy_fields.hpp"
@@ -65,7 +66,7 @@ public:
                                             {"number", static_cast<std::int64_t>(frame.number)},
                                             {"data", result_value(part)}})
                            .dump());
-        } else {
+        } else if (output_.is_text()) {
             print(Terminal::out().interactive() ? printable(frame.data, Lines::kKeep) : frame.data);
             printed = printed || !frame.data.empty();
         }
@@ -82,8 +83,8 @@ private:
 int show(const CallTool& options, const CallResult& result, bool printed) {
     const json::Value summary = json::Value::parse(result.summary).value_or(json::Value());
     const json::Value response = response_of(result, summary);
-    if (options.output == Output::kJson) {
-        print_json(response);
+    if (!options.output.is_text()) {
+        if (const int code = show_value(response, options.output); code != kExitOk) return code;
         return exit_code_of_outcome(response);
     }
     const int code = printed && result.ok() ? static_cast<int>(kExitOk) : show_outcome(response);

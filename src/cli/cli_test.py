@@ -89,15 +89,14 @@ COMMANDS = (
     "calls cancel",
     "top",
     "events tail",
-    "explain",
     "devices list",
     "devices pair",
     "devices approve",
     "devices revoke",
-    "pair test",
-    "pair tool",
-    "pair subscriber",
-    "pair cli",
+    "peers pair test",
+    "peers pair tool",
+    "peers pair subscriber",
+    "peers pair cli",
     "peers list",
     "peers show",
     "peers renew",
@@ -123,14 +122,35 @@ COMMANDS = (
     "config show",
     "config path",
     "tls init",
-    "worktree bind",
-    "worktree unbind",
-    "worktree status",
+    "worktrees bind",
+    "worktrees unbind",
+    "worktrees list",
+    "devices run",
+    "tokens create",
+    "tokens list",
+    "tokens revoke",
+    "gateway status",
+    "gateway stop",
+    "gateway reload",
+    "logs",
+    "version",
+    "context list",
+    "context use",
+    "context set",
+    "context remove",
+    "sessions list",
+    "sessions show",
+    "sessions delete",
+    "audit search",
+    "audit verify",
+    "audit export",
+    "console",
+    "policy matrix",
+    "tools check",
     "agents list",
     "agents turns",
     "agents show",
     "tools cost",
-    "device",
     "bridge run",
     "bridge list",
     "bridge status",
@@ -384,7 +404,12 @@ class Help(CliTest):
         bash = self.crab("completion", "bash").stdout
         script = self.write("crab.bash", bash)
         self.assertEqual(subprocess.run(["bash", "-n", script]).returncode, 0)
-        self.gateway.answer("GET", "/v1/admin/tools", TOOLS)
+        self.gateway.answer("GET", "/v1/admin/tools?view=brief&limit=1000", TOOLS)
+        self.gateway.answer(
+            "GET",
+            "/v1/admin/devices",
+            {"devices": [{"device": "phone"}, {"device": "bad`name"}], "callers": []},
+        )
 
         def complete(*words):
             line = " ".join(f"'{word}'" for word in words)
@@ -404,7 +429,13 @@ class Help(CliTest):
         self.assertEqual(complete("crab", "devices", "re"), ["rename", "revoke"])
         self.assertEqual(complete("crab", "call", "sm"), ["sms.send"])
         self.assertEqual(complete("crab", "tools", "show", "d"), ["dice.roll"])
-        self.assertEqual(complete("crab", "doctor", "-o", ""), ["text", "json"])
+        self.assertEqual(complete("crab", "devices", "revoke", "p"), ["phone"])
+        self.assertEqual(complete("crab", "doctor", "--device", ""), ["phone"])
+        self.assertEqual(
+            complete("crab", "doctor", "-o", ""), ["text", "json", "yaml", "jsonpath="]
+        )
+        self.assertEqual(complete("crab", "approvals", "deny", "--scope", "s"), ["session"])
+        self.assertEqual(complete("crab", "peers", "pair", "t"), ["test", "tool"])
         self.assertIn("--idempotency-key", complete("crab", "call", "sms.send", "--"))
         self.assertIn("#compdef crab", self.crab("completion", "zsh").stdout)
         self.assertIn("complete -c crab", self.crab("completion", "fish").stdout)
@@ -420,7 +451,7 @@ class Tools(CliTest):
             r"message. Now.\n",
         )
         self.assertNotIn("\x1b", table)
-        self.assertEqual(self.crab("tools", "list", "-o", "names").stdout, "sms.send\ndice.roll\n")
+        self.assertEqual(self.crab("tools", "list", "-o", "name").stdout, "sms.send\ndice.roll\n")
         self.assertEqual(json.loads(self.crab("tools", "list", "-o", "json").stdout), TOOLS)
 
     def test_colour_is_for_terminals_without_no_color_and_a_tool_cannot_colour_anything(self):
@@ -572,7 +603,7 @@ class Call(CliTest):
         )
         done = self.crab("call", "t")
         self.assertEqual(done.stderr.count(wrong), 1, done.stderr)
-        self.assertIn("crab: call c; crab explain c tells more", done.stderr)
+        self.assertIn("crab: call c; crab calls show c tells more", done.stderr)
         self.answer(failure("INVALID_ARGS", "INVALID_ARGS: no such room"))
         done = self.crab("call", "t").stderr
         self.assertIn("crab: INVALID_ARGS: no such room\n", done)
@@ -679,7 +710,7 @@ class Call(CliTest):
             self.assertEqual((done.stdout, done.returncode), ("far", 0), done.stderr)
             self.assertEqual(self.gateway.headers[-1]["Authorization"], "Bearer secret")
         self.assertEqual(
-            self.crab("tools", "list", "--url", self.gateway.url + "/crab", "-o", "names").stdout,
+            self.crab("tools", "list", "--url", self.gateway.url + "/crab", "-o", "name").stdout,
             "sms.send\ndice.roll\n",
         )
         for url in ("ftp://x", "http://", "127.0.0.1:1", "http://a b"):
@@ -748,7 +779,7 @@ RECORD = {
 class Calls(CliTest):
     def test_explain_tells_who_which_rule_hooks_attempts_and_times(self):
         self.gateway.answer("GET", "/v1/admin/calls/c-1", RECORD)
-        text = self.crab("explain", "c-1").stdout
+        text = self.crab("calls", "show", "c-1").stdout
         for expected in (
             "caller/ci, proven by bearer_token, through http, tenant harbour",
             "allow, by rule policy[2]",
@@ -763,8 +794,8 @@ class Calls(CliTest):
             self.assertIn(expected, text)
         for absent in ("client", "upstream", "asked"):
             self.assertNotIn(absent, text)
-        self.assertEqual(json.loads(self.crab("explain", "c-1", "-o", "json").stdout), RECORD)
-        done = self.crab("explain", "other")
+        self.assertEqual(json.loads(self.crab("calls", "show", "c-1", "-o", "json").stdout), RECORD)
+        done = self.crab("calls", "show", "other")
         self.assertEqual((done.returncode, done.stdout), (5, ""))
 
     def test_explain_tells_the_programs_at_both_ends(self):
@@ -780,7 +811,7 @@ class Calls(CliTest):
             "input_rounds": 2,
         }
         self.gateway.answer("GET", "/v1/admin/calls/c-1", record)
-        text = self.crab("explain", "c-1").stdout
+        text = self.crab("calls", "show", "c-1").stdout
         self.assertRegex(
             text, r"client +dash.*board, version 1\.2, protocol 2025-11-25 \(legacy\), by its own"
         )
@@ -790,7 +821,7 @@ class Calls(CliTest):
         record["upstream"] = {"tool": "read_file"}
         record["client"] = {"name": "", "revision": "2026-07-28", "era": "modern"}
         self.gateway.answer("GET", "/v1/admin/calls/c-1", record)
-        text = self.crab("explain", "c-1").stdout
+        text = self.crab("calls", "show", "c-1").stdout
         self.assertRegex(text, r"client +without a name, protocol 2026-07-28 \(modern\)")
         self.assertRegex(text, r"upstream +read_file, not reached\n")
 
@@ -867,7 +898,7 @@ class Devices(CliTest):
         )
         text = self.crab("devices", "pair", "--name", "Ann's phone").stdout
         self.assertIn(
-            "  crab device --pair 482913 --gateway wss://crab.local:8443/home --ca-file "
+            "  crab devices run --pair 482913 --gateway wss://crab.local:8443/home --ca-file "
             "'/var/lib/my crab/ca.pem' --name 'Ann'\\''s phone'\n",
             text,
         )
@@ -938,8 +969,9 @@ class Devices(CliTest):
             },
         )
         text = self.crab("devices", "list").stdout
-        self.assertRegex(text, r"(?m)^CALLER +PRINCIPAL +TOKENS\nci +caller/ci +t7 \(caller\)$")
         self.assertIn("No devices yet", text)
+        self.assertIn("crab tokens list", text)
+        self.assertRegex(self.crab("tokens", "list").stdout, r"(?m)^t7 +caller/ci +caller +2026")
 
     def test_pair_shows_the_page_as_a_qr_code(self):
         self.gateway.answer(
@@ -1076,7 +1108,7 @@ class Devices(CliTest):
             lambda body: {"revoked": 2 if body == {"device": "phone"} else 0},
         )
         self.assertEqual(self.crab("devices", "revoke", "phone").stdout, "revoked 2 tokens\n")
-        self.assertEqual(self.crab("devices", "revoke", "--token-id", "t9").returncode, 5)
+        self.assertEqual(self.crab("tokens", "revoke", "t9").returncode, 5)
         self.assertEqual(self.crab("devices", "revoke").returncode, 2)
 
 
@@ -1153,8 +1185,8 @@ class Approvals(CliTest):
     def test_a_decision_is_sent_with_its_scope(self):
         for words, sent in (
             (["allow"], ("allow", "once")),
-            (["allow", "--session"], ("allow", "session")),
-            (["deny", "--always"], ("deny", "always")),
+            (["allow", "--scope", "session"], ("allow", "session")),
+            (["deny", "--scope=always"], ("deny", "always")),
         ):
             self.gateway.answer(
                 "POST",
@@ -1226,7 +1258,7 @@ class Leases(CliTest):
         )
         self.assertIn(
             "caller/ci works in garden/main",
-            self.crab("worktree", "bind", "caller/ci", "garden/main").stdout,
+            self.crab("worktrees", "bind", "caller/ci", "garden/main").stdout,
         )
         self.gateway.answer(
             "GET",
@@ -1236,14 +1268,14 @@ class Leases(CliTest):
                 "bindings": [{"who": "caller/ci", "worktree": "garden/main"}],
             },
         )
-        done = self.crab("worktree", "status")
+        done = self.crab("worktrees", "list")
         self.assertRegex(done.stdout, r"garden/main +/srv/garden +caller/ci")
         self.gateway.answer(
             "POST",
             "/v1/admin/worktrees/unbind?who=caller%2Fci",
             {"who": "caller/ci", "worktree": ""},
         )
-        self.assertIn("bound no longer", self.crab("worktree", "unbind", "caller/ci").stdout)
+        self.assertIn("bound no longer", self.crab("worktrees", "unbind", "caller/ci").stdout)
 
     def test_agents_and_the_turns_that_events_started_are_listed_and_shown(self):
         turn = {
@@ -2134,12 +2166,14 @@ class WithTheGateway(CliTest):
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.kill)
         self.assertIn("ready", process.stdout.readline())
-        tool = self.crab("tools", "list", "-o", "names").stdout.split()[0]
+        tool = self.crab("tools", "list", "-o", "name").stdout.split()[0]
         called = self.crab("call", tool, "--call-id", "c-1")
         self.assertEqual((called.returncode, called.stderr), (0, ""))
         json.loads(called.stdout)
         self.assertIn(tool, self.crab("calls", "list").stdout)
-        self.assertRegex(self.crab("explain", "c-1").stdout, rf"tool +{tool}(.|\n)*outcome +ok")
+        self.assertRegex(
+            self.crab("calls", "show", "c-1").stdout, rf"tool +{tool}(.|\n)*outcome +ok"
+        )
         self.assertEqual(self.crab("call", tool + "x").returncode, 5)
         self.assertEqual(self.crab("calls", "cancel", "other").returncode, 5)
         self.assertEqual(self.crab("doctor", "--config", config).returncode, 0)

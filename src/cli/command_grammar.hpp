@@ -3,6 +3,7 @@
 #include "base/closest_name.hpp"
 #include "cli/commands.hpp"
 #include "cli/output/durations.hpp"
+#include "cli/output/json_path.hpp"
 
 #include <algorithm>
 #include <map>
@@ -27,6 +28,9 @@ public:
 
     CLI::App& app() { return app_; }
     std::optional<Command> chosen;
+    std::vector<std::string> notes;  ///< on what was written the old way
+    /// `old` was written; `now` is how it is written now.
+    void note_old(std::string_view old, std::string_view now);
 
 private:
     /// Adds a command with options of type T, which live as long as this object.
@@ -44,18 +48,16 @@ private:
         command->require_subcommand(1);
         return *command;
     }
-    static void choose_output(CLI::App* command, Output& output, bool names = false) {
-        std::map<std::string, Output> choices{{"text", Output::kText}, {"json", Output::kJson}};
-        if (names) choices["names"] = Output::kNames;
-        std::vector<std::string> words;
-        for (const auto& [word, _] : choices) words.push_back(word);
-        command
-            ->add_option_function<std::string>(
-                "-o,--output",
-                [&output, choices](const std::string& word) { output = choices.at(word); },
-                fmt::format("Form of the output: {}", fmt::join(words, ", ")))
-            ->type_name("FORM")
-            ->check(one_of(words));
+    static constexpr std::string_view kOutputOptions = "Output options";
+    static constexpr std::string_view kGatewayOptions = "Gateway options";
+
+    /// What a command prints: lines as they come, one value, what it has changed, or a list, which
+    /// the gateway can be asked for again.
+    enum class Answer : std::uint8_t { kStream, kValue, kChange, kFixedList, kList };
+    void choose_output(CLI::App* command, Output& output, Answer answer = Answer::kValue);
+    void arrange_list(CLI::App* command, Output& output, Answer answer);
+    void confirm(CLI::App* command, bool& yes) {
+        command->add_flag("--yes", yes, "Do not ask (without a terminal nothing is asked)");
     }
     /// Like CLI::IsMember, but suggests the closest word and does not appear in the help.
     static CLI::Validator one_of(std::vector<std::string> words) {
@@ -69,34 +71,53 @@ private:
         return validator;
     }
     static void configuration(CLI::App* command, std::filesystem::path& config) {
-        command->add_option("--config", config, "Configuration file")->type_name("PATH");
+        command
+            ->add_option("--config", config,
+                         "Configuration file (default: ~/.config/crab/gateway.yaml, then "
+                         "/etc/crab/gateway.yaml)")
+            ->type_name("PATH");
     }
     static void local(CLI::App* command, Target& target) {
+        command
+            ->add_option("--context", target.context,
+                         "Gateway with this name, as crab context set has given it (default: "
+                         "CRAB_CONTEXT, then that of crab context use)")
+            ->type_name("CONTEXT")
+            ->group(std::string(kGatewayOptions));
         command
             ->add_option(
                 "--socket", target.socket,
                 "Admin socket of the gateway (default: CRAB_SOCKET, then the configuration's)")
-            ->type_name("PATH");
+            ->type_name("PATH")
+            ->group(std::string(kGatewayOptions));
         configuration(command, target.config);
+        command->get_option("--config")->group(std::string(kGatewayOptions));
     }
     /// The options of every command that queries this machine's gateway and prints the answer.
     template <class T>
-    static void asks(CLI::App* command, T& options) {
+    void asks(CLI::App* command, T& options, Answer answer = Answer::kValue) {
         local(command, options.target);
-        choose_output(command, options.output);
+        choose_output(command, options.output, answer);
     }
+    /// The same for those that a public listener serves, too.
     static void remote(CLI::App* command, Target& target, const std::string& other = {}) {
         local(command, target);
+        target.may_be_remote = true;
         command
-            ->add_option(
-                "--url", target.url,
-                "Call a gateway's public listener instead, such as http://127.0.0.1:42617" + other)
-            ->type_name("URL");
-        secret(command, "--token", target.token, "Bearer token for --url (better: CRAB_TOKEN)");
-        authorities(command, target.ca_file);
+            ->add_option("--url", target.url,
+                         "Call a gateway's public listener instead, such as "
+                         "http://127.0.0.1:42617" +
+                             other + " (default: CRAB_URL)")
+            ->type_name("URL")
+            ->group(std::string(kGatewayOptions));
+        secret(command, "--token", target.token,
+               "Bearer token for --url (default: that of the context, then CRAB_TOKEN, which is "
+               "better)")
+            ->group(std::string(kGatewayOptions));
+        authorities(command, target.ca_file)->group(std::string(kGatewayOptions));
     }
-    static void authorities(CLI::App* command, std::string& out) {
-        command
+    static CLI::Option* authorities(CLI::App* command, std::string& out) {
+        return command
             ->add_option("--ca-file", out,
                          "Authorities that may vouch for the gateway, in place of the system's "
                          "(default: CRAB_CA_FILE)")
@@ -145,17 +166,23 @@ private:
     void host();
     void policy();
     void policy_matrix(CLI::App& parent);
+    static void about_principal(CLI::App* test, PolicyTest& options);
     void config();
     void tls();
     void doctor();
     void console();
     static void of_gateway(CLI::App* command, std::filesystem::path& config, bool& system);
     void audit();
+    static std::string moment_of(const std::string& name, const std::string& text);
     static void select_records(CLI::App* command, AuditSelection& which);
     void backup();
     void completion();
     void schema();
     void help();
+    void control(CLI::App& gateway);
+    void logs();
+    void version();
+    void context();
 
     // command_line_calls.cpp
     void tools();
@@ -165,15 +192,16 @@ private:
     void calls();
     void top();
     void events();
-    void explain();
 
     // command_line_devices.cpp
     void devices();
     void one_device(CLI::App& parent);
+    void pair_device(CLI::App& parent);
     void artifacts();
     void sessions();
-    void worktree();
-    void device();
+    void worktrees();
+    void tokens();
+    void device(CLI::App& devices);
     void bridge();
 
     // command_line_mcp.cpp
@@ -183,10 +211,10 @@ private:
     void mcp_files(CLI::App& parent);
 
     // command_line_peers.cpp
-    /// The options of every `crab pair` command.
+    /// The options of every `crab peers pair` command.
     template <class T>
-    static void pairing(CLI::App* command, T& options);
-    void pair();
+    void pairing(CLI::App* command, T& options);
+    void pair(CLI::App& peers);
     void peers();
     static void peer(CLI::App* command, std::string& name, Target& target);
     void approvals();

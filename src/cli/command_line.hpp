@@ -4,7 +4,9 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
+#include <vector>
 
 namespace crab::cli {
 
@@ -18,8 +20,12 @@ struct ParserOutput {
 };
 
 /// Reads the arguments (without the program's name). Errors for unknown commands and options
-/// suggest the closest name.
-std::variant<Command, ParserOutput> parse_command_line(std::span<const char* const> arguments);
+/// suggest the closest name. `notes`: what to tell of spellings that will go.
+std::variant<Command, ParserOutput> parse_command_line(std::span<const char* const> arguments,
+                                                       std::vector<std::string>* notes = nullptr);
+
+/// The version of this program, such as `0.1.0`.
+std::string_view version_text();
 
 /// The help of the command with that path (`{"gateway", "run"}`), the program's own for an empty
 /// one.

@@ -6,9 +6,16 @@ void CommandLine::tools() {
     CLI::App& parent = group("tools", "See which tools can be called");
     auto [list, list_options] =
         leaf<ToolsList>(parent, "list", "List the tools",
-                        "  crab tools list\n  crab tools list -o json | jq '.tools[].name'");
+                        "  crab tools list\n  crab tools list 'sms.*' --source 'device/*'\n"
+                        "  crab tools list -o jsonpath='{.tools[*].name}'");
+    list->add_option("glob", list_options->glob,
+                     "Only names that fit; * and ? stand for any text (default: all)")
+        ->type_name("GLOB");
+    list->add_option("--source", list_options->source,
+                     "Only from there: device/phone, device/*, built_in/memory (default: all)")
+        ->type_name("GLOB");
     remote(list, list_options->target);
-    choose_output(list, list_options->output, true);
+    choose_output(list, list_options->output, Answer::kList);
     auto [show, show_options] = leaf<ToolsShow>(parent, "show", "Show one tool with its arguments",
                                                 "  crab tools show sms.send");
     show->add_option("tool", show_options->tool, "Name of the tool")->type_name("TOOL")->required();
@@ -23,7 +30,7 @@ void CommandLine::tools() {
         ->required();
     check
         ->add_option("arguments", check_options->args,
-                     "Arguments: a JSON object, @FILE, or - for standard input")
+                     "Arguments: a JSON object, @FILE, or - for standard input (default: {})")
         ->type_name("JSON");
     check->add_option("--as", check_options->as, "Who would call, such as caller/ci (default: you)")
         ->type_name("PRINCIPAL");
@@ -40,7 +47,8 @@ void CommandLine::tools() {
         ->type_name("FRONT")
         ->check(one_of({"chat", "mcp"}))
         ->capture_default_str();
-    cost->add_option("--scope", cost_options->scope, "Of mcp: the list of /mcp/NAME")
+    cost->add_option("--scope", cost_options->scope,
+                     "Of mcp: the list of /mcp/NAME (default: that of /mcp)")
         ->type_name("NAME");
     asks(cost, *cost_options);
 }
@@ -50,11 +58,11 @@ void CommandLine::agents() {
     auto [list, list_options] =
         leaf<AgentsList>(parent, "list", "List the agents with their models, events and tools",
                          "  crab agents list");
-    asks(list, *list_options);
+    asks(list, *list_options, Answer::kList);
     auto [turns, turns_options] = leaf<AgentsList>(
         parent, "turns", "List the latest turns that events have started", "  crab agents turns");
     turns_options->turns = true;
-    asks(turns, *turns_options);
+    asks(turns, *turns_options, Answer::kList);
     auto [show, show_options] =
         leaf<AgentsShow>(parent, "show", "Show what was said in a turn that an event has started",
                          "  crab agents show 0192f0c1-…");
@@ -73,7 +81,8 @@ void CommandLine::chat() {
         "  git diff | crab chat --once - > review.txt");
     command
         ->add_option("--once", options->once,
-                     "Ask this, print the answer and end; - reads the question from standard input")
+                     "Ask this, print the answer and end; - reads the question from standard input "
+                     "(default: a conversation)")
         ->type_name("TEXT");
     command
         ->add_option("--session", options->session,
@@ -84,7 +93,7 @@ void CommandLine::chat() {
                      "Agent of a chat session that begins (default: the standard one)")
         ->type_name("NAME");
     remote(command, options->target);
-    choose_output(command, options->output);
+    choose_output(command, options->output, Answer::kStream);
 }
 
 void CommandLine::call() {
@@ -99,11 +108,11 @@ void CommandLine::call() {
     command->add_option("tool", options->tool, "Name of the tool")->type_name("TOOL")->required();
     command
         ->add_option("arguments", options->args,
-                     "Arguments: a JSON object, @FILE, or - for standard input")
+                     "Arguments: a JSON object, @FILE, or - for standard input (default: {})")
         ->type_name("JSON");
     repeated(command, "--arg", options->arg, "KEY=VALUE",
              "One argument, repeatable; the value is JSON if it reads as JSON, else a string; "
-             "KEY:=JSON insists on JSON");
+             "KEY:=JSON insists on JSON (default: none)");
     duration(command, "--timeout", options->timeout, "Longest wait (default: the tool's)");
     duration(command, "--away-wait", options->away_wait,
              "Wait so long, 2m at most, for a device that is away, if the tool only reads "
@@ -111,7 +120,7 @@ void CommandLine::call() {
     command->add_flag("--stream", options->stream, "Print parts of the result as they come");
     command
         ->add_option("--idempotency-key", options->idempotency_key,
-                     "A repeat with this key does not run the tool again")
+                     "A repeat with this key does not run the tool again (default: none)")
         ->type_name("KEY");
     command->add_option("--call-id", options->call_id, "Id of the call (default: a new one)")
         ->type_name("ID");
@@ -126,7 +135,7 @@ void CommandLine::call() {
         ->capture_default_str();
     repeated(command, "--policy", options->policy, "FIELD=VALUE",
              "With --url grpc://…: the execution policy, repeatable; network, privilege, cpu, "
-             "wall, retries, backoff, or worktree alone");
+             "wall, retries, backoff, or worktree alone (default: the tool's)");
     command->add_flag(
         "--summary", options->summary,
         "With --url grpc://…: say afterwards what the call used, and under which policy");
@@ -136,15 +145,35 @@ void CommandLine::call() {
 
 void CommandLine::calls() {
     CLI::App& parent = group("calls", "See and cancel calls");
-    auto [list, list_options] = leaf<CallsList>(parent, "list", "List running and recent calls",
-                                                "  crab calls list\n  crab calls list --limit 100");
+    auto [list, list_options] = leaf<CallsList>(
+        parent, "list", "List running and recent calls",
+        "  crab calls list\n  crab calls list --limit 100 --status 'error,timeout'\n"
+        "  crab calls list --tool 'sms.*' --since 1h --watch");
     list->add_option("--limit", list_options->limit, "How many recent calls")
         ->type_name("N")
-        ->check(CLI::Range(1, 10000))
+        ->check(CLI::Range(1, 1000))
         ->capture_default_str();
-    asks(list, *list_options);
-    auto [show, show_options] = leaf<CallsShow>(parent, "show", "Show the record of one call",
-                                                "  crab calls show 0192f0c1-…");
+    const auto filter = [command = list](const std::string& name, std::string& out,
+                                         const std::string& description) {
+        command->add_option(name, out, description)->type_name("GLOBS");
+    };
+    filter("--tool", list_options->tool,
+           "Only these tools; * and ? stand for any text, commas for or (default: all)");
+    filter("--status", list_options->status,
+           "Only running, ok, error, retryable_error, timeout, cancelled or unknown, separated by "
+           "commas (default: all)");
+    filter("--principal", list_options->principal, "Only of these callers (default: all)");
+    list->add_option_function<std::string>(
+            "--since",
+            [out = &list_options->since](const std::string& text) {
+                *out = moment_of("--since", text);
+            },
+            "Ended since then: 1h (so long ago), or a time in RFC 3339 (default: any time)")
+        ->type_name("WHEN");
+    asks(list, *list_options, Answer::kList);
+    auto [show, show_options] = leaf<CallsShow>(
+        parent, "show", "Tell what happened to a call: who, which rule, hooks, attempts, times",
+        "  crab calls show 0192f0c1-…\n  crab calls show 0192f0c1-… -o json");
     show->add_option("call", show_options->call_id, "Id of the call")
         ->type_name("CALL_ID")
         ->required();
@@ -154,7 +183,7 @@ void CommandLine::calls() {
     cancel->add_option("call", cancel_options->call_id, "Id of the call")
         ->type_name("CALL_ID")
         ->required();
-    local(cancel, cancel_options->target);
+    asks(cancel, *cancel_options, Answer::kChange);
 }
 
 void CommandLine::top() {
@@ -180,21 +209,26 @@ void CommandLine::events() {
     auto [tail, options] = leaf<EventsTail>(
         parent, "tail", "Show events as they come; Ctrl-C ends it",
         "  crab events tail\n  crab events tail --types 'tool.call.*,cron.*' --from earliest\n"
-        "  crab events tail --types cron.triggered --count 1 --json");
+        "  crab events tail --types cron.triggered --count 1 -o json");
     tail->add_option("--types", options->types,
-                     "Only these types: names or globs, separated by commas")
+                     "Only these types: names or globs, separated by commas (default: all)")
         ->type_name("TYPES");
     tail->add_option("--from", options->from,
                      "Begin after this cursor, or with the oldest event: earliest (default: what "
                      "comes next)")
         ->type_name("CURSOR");
-    tail->add_option("--count", options->count, "End after so many events")
+    tail->add_option("--count", options->count, "End after so many events (default: never)")
         ->type_name("N")
         ->check(CLI::PositiveNumber);
     tail->add_flag_callback(
-        "--json", [out = &options->output] { *out = Output::kJson; },
-        "One JSON object per line, with its cursor; the same as -o json");
-    asks(tail, *options);
+            "--json",
+            [this, out = &options->output] {
+                *out = Output::kJson;
+                note_old("--json", "-o json");
+            },
+            "One JSON object per line, with its cursor")
+        ->group("");
+    asks(tail, *options, Answer::kStream);
     auto [forward, forward_options] = leaf<EventsForward>(
         parent, "forward",
         "Post events to a webhook, each until it is taken; goes on where it ended",
@@ -207,7 +241,7 @@ void CommandLine::events() {
         ->required();
     forward
         ->add_option("--types", forward_options->types,
-                     "Only these types: names or globs, separated by commas")
+                     "Only these types: names or globs, separated by commas (default: all)")
         ->type_name("TYPES");
     forward
         ->add_option("--subscription", forward_options->subscription,
@@ -219,20 +253,10 @@ void CommandLine::events() {
                      "Begin after this cursor, or with the oldest event: earliest (default: where "
                      "it ended, else what comes next)")
         ->type_name("CURSOR");
-    forward->add_option("--count", forward_options->count, "End after so many events")
+    forward
+        ->add_option("--count", forward_options->count, "End after so many events (default: never)")
         ->type_name("N")
         ->check(CLI::PositiveNumber);
     local(forward, forward_options->target);
 }
-
-void CommandLine::explain() {
-    auto [command, options] = leaf<Explain>(
-        app_, "explain", "Tell what happened to a call: who, which rule, hooks, attempts, times",
-        "  crab explain 0192f0c1-…");
-    command->add_option("call", options->call_id, "Id of the call")
-        ->type_name("CALL_ID")
-        ->required();
-    asks(command, *options);
-}
-
 }  // namespace crab::cli

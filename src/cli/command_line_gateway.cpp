@@ -3,7 +3,8 @@
 namespace crab::cli {
 
 void CommandLine::gateway() {
-    CLI::App& parent = group("gateway", "Run the gateway, check its configuration");
+    CLI::App& parent =
+        group("gateway", "Run, look at, reload and stop the gateway; check its configuration");
     auto [run, run_options] = leaf<GatewayRun>(
         parent, "run", "Run the gateway until SIGINT or SIGTERM; SIGHUP reloads the configuration",
         "  crab gateway run\n  crab gateway run --config ./gateway.yaml");
@@ -17,6 +18,93 @@ void CommandLine::gateway() {
     check->add_flag("--schema", check_options->schema,
                     "Print the configuration's JSON Schema instead");
     choose_output(check, check_options->output);
+    control(parent);
+}
+
+void CommandLine::control(CLI::App& parent) {
+    auto [status, status_options] =
+        leaf<GatewayStatus>(parent, "status", "Show whether the gateway runs, where, and how it is",
+                            "  crab gateway status\n  crab gateway status -q && echo it runs");
+    remote(status, status_options->target);
+    choose_output(status, status_options->output, Answer::kChange);
+    auto [stop, stop_options] =
+        leaf<GatewayStop>(parent, "stop", "Stop the gateway of this machine, and wait for its end",
+                          "  crab gateway stop\n  crab gateway stop --timeout 2m");
+    duration(stop, "--timeout", stop_options->timeout, "How long to wait (default: 30s)");
+    asks(stop, *stop_options, Answer::kChange);
+    auto [reload, reload_options] =
+        leaf<GatewayReload>(parent, "reload", "Have the gateway read its configuration again",
+                            "  crab gateway check && crab gateway reload");
+    asks(reload, *reload_options, Answer::kChange);
+}
+
+void CommandLine::logs() {
+    auto [command, options] = leaf<Logs>(
+        app_, "logs",
+        "Show what the gateway has logged: by the journal if systemd runs it, else from the file "
+        "that its standard error goes to",
+        "  crab logs\n  crab logs -f\n  crab logs --lines 1000 --since '1 hour ago'");
+    command->add_flag("-f,--follow", options->follow, "Go on with what comes, until Ctrl-C");
+    command->add_option("-n,--lines", options->lines, "How many lines of before")
+        ->type_name("N")
+        ->check(CLI::Range(0, 1'000'000))
+        ->capture_default_str();
+    command
+        ->add_option("--since", options->since,
+                     "Of the journal: since then, as journalctl takes it (default: any time)")
+        ->type_name("WHEN");
+    command
+        ->add_option("--unit", options->unit,
+                     "Of the journal: the unit (default: that in which the gateway runs)")
+        ->type_name("UNIT");
+    local(command, options->target);
+}
+
+void CommandLine::version() {
+    auto [command, options] =
+        leaf<Version>(app_, "version", "Print the versions of this program and of the gateway",
+                      "  crab version\n  crab version --client\n  crab version -o json");
+    command->add_flag("--client", options->client, "This program's alone; asks no gateway");
+    remote(command, options->target);
+    choose_output(command, options->output);
+}
+
+void CommandLine::context() {
+    CLI::App& parent = group("context", "Name gateways, and say which one commands ask");
+    auto [list, list_options] = leaf<ContextList>(
+        parent, "list", "List the gateways that have a name", "  crab context list");
+    choose_output(list, list_options->output, Answer::kFixedList);
+    auto [use, use_options] =
+        leaf<ContextUse>(parent, "use", "Ask that gateway from now on; local is this machine's",
+                         "  crab context use office\n  crab context use local");
+    use->add_option("context", use_options->name, "Its name")->type_name("CONTEXT")->required();
+    auto [set, options] = leaf<ContextSet>(
+        parent, "set", "Give a gateway a name, or change what it stands for",
+        "  crab context set office --url https://crab.example:42617 --token-file ~/office.token\n"
+        "  crab context set lab --socket /tmp/lab.sock");
+    set->add_option("context", options->name, "Its name")->type_name("NAME")->required();
+    CLI::Option* const url =
+        set->add_option("--url", options->url,
+                        "Its public listener; commands that ask an admin socket do not go there")
+            ->type_name("URL");
+    set->add_option("--socket", options->socket,
+                    "Its admin socket, such as one that ssh -L forwards")
+        ->type_name("PATH")
+        ->excludes(url);
+    set->add_option("--token-file", options->token_file,
+                    "File with the token for --url; the token itself is not kept (default: "
+                    "CRAB_TOKEN)")
+        ->type_name("PATH")
+        ->needs(url);
+    set->add_option("--ca-file", options->ca_file,
+                    "Authorities that may vouch for --url (default: the system's)")
+        ->type_name("PATH")
+        ->needs(url);
+    auto [remove, remove_options] =
+        leaf<ContextRemove>(parent, "remove", "Take a name away", "  crab context remove office");
+    remove->add_option("context", remove_options->name, "Its name")
+        ->type_name("CONTEXT")
+        ->required();
 }
 
 namespace {
@@ -42,8 +130,8 @@ void add_listen_options(CLI::App& command, RunHost& options, const std::string& 
         "configuration");
     CLI::Option* const remote = command.add_option(
         "--listen", options.listen,
-        "Address to listen on with mutual TLS, for the gateway that pairs with it (crab pair "
-        "tool)");
+        "Address to listen on with mutual TLS, for the gateway that pairs with it (crab peers "
+        "pair tool)");
     local->type_name("PATH")->excludes(remote);
     remote->type_name("HOST:PORT");
     command
@@ -119,6 +207,23 @@ void CommandLine::host() {
         "configuration");
 }
 
+void CommandLine::about_principal(CLI::App* test, PolicyTest& options) {
+    test->add_option("--role", options.roles,
+                     "Its roles, separated by commas (default: those that such a principal has)")
+        ->type_name("ROLES")
+        ->delimiter(',')
+        ->allow_extra_args(false);
+    test->add_option("--tenant", options.tenant,
+                     "For which tenant (default: a call's is that of the principal)")
+        ->type_name("NAME");
+    test->add_option("--agent", options.agent,
+                     "For which agent, where a lease names one (default: any)")
+        ->type_name("NAME");
+    test->add_option("--session", options.session,
+                     "In which session, where a lease names one (default: any)")
+        ->type_name("NAME");
+}
+
 void CommandLine::policy() {
     CLI::App& parent = group("policy", "Ask what the policy says");
     auto [test, options] = leaf<PolicyTest>(
@@ -142,19 +247,9 @@ void CommandLine::policy() {
             "The principal, such as subscriber/log, caller/ci, device/phone or agent/butler")
         ->type_name("PRINCIPAL")
         ->required();
-    test->add_option("--role", options->roles,
-                     "Its roles, separated by commas (default: those that such a principal has)")
-        ->type_name("ROLES")
-        ->delimiter(',')
-        ->allow_extra_args(false);
-    test->add_option("--tenant", options->tenant,
-                     "For which tenant (default: a call's is that of the principal)")
-        ->type_name("NAME");
-    test->add_option("--agent", options->agent, "For which agent, where a lease names one")
-        ->type_name("NAME");
-    test->add_option("--session", options->session, "In which session, where a lease names one")
-        ->type_name("NAME");
-    test->add_option("--lease", options->lease, "Under this lease, which is about actions")
+    about_principal(test, *options);
+    test->add_option("--lease", options->lease,
+                     "Under this lease, which is about actions (default: none)")
         ->type_name("LEASE_ID");
     test->add_option(
             "--args", options->args,
@@ -186,7 +281,7 @@ void CommandLine::policy_matrix(CLI::App& parent) {
     matrix->add_option("--as", shown->as, "The principal, such as caller/ci or agent/butler")
         ->type_name("PRINCIPAL")
         ->required();
-    asks(matrix, *shown);
+    asks(matrix, *shown, Answer::kList);
 }
 
 void CommandLine::config() {
@@ -195,10 +290,10 @@ void CommandLine::config() {
         parent, "show", "Show every key with its value, default and line; secrets are not told",
         "  crab config show --changed\n  crab config show -o json");
     show->add_flag("--changed", shown->changed, "Only what is not the default");
-    asks(show, *shown);
+    asks(show, *shown, Answer::kList);
     auto [path, options] =
         leaf<ConfigPath>(parent, "path", "Print the path of its file", "  crab config path");
-    local(path, options->target);
+    asks(path, *options);
 }
 
 void CommandLine::tls() {
@@ -219,10 +314,12 @@ void CommandLine::tls() {
         command
             ->add_option(
                 "--cert", options->cert,
-                "A certificate that is there already, its chain behind it: nothing is made")
+                "A certificate that is there already, its chain behind it: nothing is made "
+                "(default: one is made)")
             ->type_name("FILE");
     cert->excludes("--name")->excludes("--dir");
-    command->add_option("--key", options->key, "Its key")->type_name("FILE");
+    command->add_option("--key", options->key, "Its key (default: in the file of --cert)")
+        ->type_name("FILE");
     configuration(command, options->config);
     command->add_flag("--system", options->system, "For the system service");
     choose_output(command, options->output);
@@ -236,11 +333,14 @@ void CommandLine::doctor() {
         "crab doctor --device phone");
     local(command, options->target);
     command
-        ->add_option("--tool", options->tool,
-                     "Ask the gateway what stands between this tool and its caller")
-        ->type_name("NAME");
-    command->add_option("--device", options->device, "The device that should offer it")
-        ->type_name("NAME");
+        ->add_option(
+            "--tool", options->tool,
+            "Ask the gateway what stands between this tool and its caller (default: check the "
+            "installation)")
+        ->type_name("TOOL");
+    command
+        ->add_option("--device", options->device, "The device that should offer it (default: any)")
+        ->type_name("DEVICE");
     command->add_option("--as", options->as, "The caller, such as caller/ci (default: you)")
         ->type_name("PRINCIPAL");
     command->add_flag("--system", options->system, "Check the system service");
@@ -286,6 +386,12 @@ void CommandLine::completion() {
         ->type_name("SHELL")
         ->required()
         ->check(one_of({"bash", "zsh", "fish"}));
+    auto [names, asked] = leaf<CompletionNames>(
+        app_, "completion-names", "Print names of what is there, for completion scripts",
+        "  crab completion-names devices");
+    names->group("");
+    names->add_option("kind", asked->kind, "Of what")->type_name("KIND")->required();
+    local(names, asked->target);
 }
 
 void CommandLine::schema() {
@@ -293,10 +399,12 @@ void CommandLine::schema() {
     auto [check, check_options] =
         leaf<SchemaCheck>(parent, "check", "Check one instance; prints the errors as JSON",
                           "  crab schema check schema.json instance.json");
-    check->add_option("schema", check_options->schema, "The schema")->type_name("PATH")->required();
+    check->add_option("schema", check_options->schema, "The schema")
+        ->type_name("SCHEMA_FILE")
+        ->required();
     check
         ->add_option("instance", check_options->instance, "The JSON to check, - for standard input")
-        ->type_name("PATH")
+        ->type_name("JSON_FILE")
         ->required();
     auto [suite, suite_options] =
         leaf<SchemaSuite>(parent, "suite", "Run a directory of the JSON Schema test suite",
@@ -306,7 +414,7 @@ void CommandLine::schema() {
         ->required();
     suite
         ->add_option("--remotes", suite_options->remotes,
-                     "Directory that http://localhost:1234/ stands for")
+                     "Directory that http://localhost:1234/ stands for (default: none)")
         ->type_name("DIR");
 }
 
@@ -314,8 +422,12 @@ void CommandLine::help() {
     auto [command, options] =
         leaf<Help>(app_, "help", "Show the help of a command, or the exit codes",
                    "  crab help call\n  crab help exit-codes");
-    command->add_option("topic", options->topic, "A command, or exit-codes")->type_name("TOPIC");
+    command->add_option("topic", options->topic, "A command, or exit-codes (default: the commands)")
+        ->type_name("TOPIC");
     command->add_flag("--markdown", options->markdown, "Print docs/reference/cli.md")->group("");
+    command->add_option("--man", options->man, "Write a man page of every command there")
+        ->type_name("DIR")
+        ->group("");
 }
 
 }  // namespace crab::cli

@@ -15,7 +15,7 @@ void CommandLine::mcp() {
     CLI::App& parent = group("mcp", "Servers and clients of the Model Context Protocol");
     auto [list, list_options] = leaf<McpStatus>(parent, "list", "List the MCP servers",
                                                 "  crab mcp list\n  crab mcp list -o json");
-    asks(list, *list_options);
+    asks(list, *list_options, Answer::kList);
     auto [status, status_options] = leaf<McpStatus>(
         parent, "status",
         "Show how MCP servers do: revision, tools, tools left out and why, last error, last words",
@@ -34,22 +34,26 @@ void CommandLine::mcp() {
         ->type_name("URL | -- COMMAND")
         ->required();
     repeated(add, "--env", options->env, "NAME=VALUE",
-             "Environment of the program, repeatable; NAME alone takes the value of this process");
+             "Environment of the program, repeatable; NAME alone takes the value of this process "
+             "(default: none)");
     repeated(add, "--header", options->headers, "NAME: VALUE",
-             "Header field of every request, repeatable; kept as a secret");
-    add->add_option("--cwd", options->cwd, "Working directory of the program")->type_name("DIR");
+             "Header field of every request, repeatable; kept as a secret (default: none)");
+    add->add_option("--cwd", options->cwd,
+                    "Working directory of the program (default: the gateway's)")
+        ->type_name("DIR");
     add->add_option("--era", options->era,
-                    "What it speaks, if it need not be found out: modern, legacy, sse")
+                    "What it speaks: modern, legacy, sse (default: it is found out)")
         ->type_name("ERA")
         ->check(one_of({"modern", "legacy", "sse"}));
     mcp_sandbox(*add, *options);
     add->add_flag("--replace", options->replace, "In the place of one that was added");
-    local(add, options->target);
+    asks(add, *options, Answer::kChange);
     auto [remove, remove_options] =
         leaf<McpRemove>(parent, "remove", "Remove an MCP server that was added, and its secrets",
                         "  crab mcp remove files");
     server_name(remove, remove_options->name)->required();
-    local(remove, remove_options->target);
+    confirm(remove, remove_options->yes);
+    asks(remove, *remove_options, Answer::kChange);
     auto [diff, diff_options] = leaf<McpDiff>(
         parent, "diff", "Show descriptions that wait for an approval", "  crab mcp diff github");
     server_name(diff, diff_options->name)->required();
@@ -60,7 +64,7 @@ void CommandLine::mcp() {
     server_name(approve, approve_options->name)->required();
     approve->add_option("entry", approve_options->entries, "Which (default: all that were shown)")
         ->type_name("ENTRY");
-    local(approve, approve_options->target);
+    asks(approve, *approve_options, Answer::kChange);
     mcp_logins(parent);
     mcp_files(parent);
 }
@@ -69,9 +73,11 @@ void CommandLine::mcp_sandbox(CLI::App& add, McpAdd& options) {
     CLI::Option* const sandbox =
         add.add_flag("--sandbox", options.sandbox,
                      "Run the program in a sandbox: the system's files only, no network");
-    repeated(&add, "--read", options.read, "PATH", "Path that it may read, repeatable")
+    repeated(&add, "--read", options.read, "PATH",
+             "Path that it may read, repeatable (default: none)")
         ->needs(sandbox);
-    repeated(&add, "--write", options.write, "PATH", "Path that it may change, repeatable")
+    repeated(&add, "--write", options.write, "PATH",
+             "Path that it may change, repeatable (default: none)")
         ->needs(sandbox);
     add.add_option("--network", options.network, "Its network: none, host (default: none)")
         ->type_name("NETWORK")
@@ -105,13 +111,13 @@ void CommandLine::mcp_logins(CLI::App& parent) {
         ->add_option("--port", options->port,
                      "Port of this machine that the browser comes back to (default: any)")
         ->type_name("PORT");
-    local(login, options->target);
+    asks(login, *options, Answer::kChange);
     auto [logout, logout_options] =
         leaf<McpLogout>(parent, "logout", "Forget a login at an MCP server",
                         "  crab mcp logout github\n  crab mcp logout github --for caller/ann");
     server_name(logout, logout_options->name)->required();
     whose(logout, logout_options->principal);
-    local(logout, logout_options->target);
+    asks(logout, *logout_options, Answer::kChange);
 }
 
 void CommandLine::mcp_files(CLI::App& parent) {
@@ -120,8 +126,11 @@ void CommandLine::mcp_files(CLI::App& parent) {
         "  crab mcp import --from claude-desktop\n  crab mcp import .vscode/mcp.json\n"
         "  crab mcp import --undo");
     CLI::Option* const file =
-        import->add_option("file", options->file, "The client's file")->type_name("PATH");
-    import->add_option("--from", options->from, "Whose file it is: " + client_names())
+        import->add_option("file", options->file, "The client's file (default: that of --from)")
+            ->type_name("PATH");
+    import
+        ->add_option("--from", options->from,
+                     "Whose file it is (default: the name of the file says it): " + client_names())
         ->type_name("CLIENT")
         ->check(one_of(all_client_names()));
     import->add_flag("--yes", options->yes, "Do not ask; inputs without a value are left out");
@@ -144,12 +153,14 @@ void CommandLine::mcp_files(CLI::App& parent) {
         ->add_option("--at", write_options->url,
                      "URL of the gateway (default: the client starts crab mcp stdio)")
         ->type_name("URL");
-    write->add_option("--scope", write_options->scope, "Only the tools of this scope")
+    write
+        ->add_option("--scope", write_options->scope, "Only the tools of this scope (default: all)")
         ->type_name("NAME");
     auto [serve, serve_options] = leaf<McpServe>(
         parent, "stdio", "Be an MCP server on stdio, with the tools of the running gateway",
         "  crab mcp stdio");
-    serve->add_option("--scope", serve_options->scope, "Only the tools of this scope")
+    serve
+        ->add_option("--scope", serve_options->scope, "Only the tools of this scope (default: all)")
         ->type_name("NAME");
     local(serve, serve_options->target);
 }

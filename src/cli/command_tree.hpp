@@ -6,16 +6,7 @@
 namespace crab::cli {
 
 /// The kind of an option's or positional's value, for completion.
-enum class ValueKind : std::uint8_t {
-    kNone,
-    kText,
-    kFile,
-    kDirectory,
-    kTool,
-    kCall,
-    kDevice,
-    kChoice
-};
+enum class ValueKind : std::uint8_t { kNone, kText, kFile, kDirectory, kLive, kChoice };
 
 struct OptionNode {
     std::string long_name;              ///< without dashes; empty for a positional
@@ -24,6 +15,10 @@ struct OptionNode {
     std::string description;
     ValueKind kind = ValueKind::kNone;
     std::vector<std::string> choices;   ///< for kChoice
+    std::string live;                   ///< for kLive: what `crab completion names` takes
+    std::string group;                  ///< under which the help has it
+    bool required = false;
+    bool many = false;                  ///< a positional that takes more than one
 };
 
 /// One command with its options, for help, completion scripts and docs/reference/cli.md.

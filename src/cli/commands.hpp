@@ -4,6 +4,7 @@
 #include "base/secret.hpp"
 #include "cli/device_run.hpp"
 #include "cli/gateway_program.hpp"
+#include "cli/output/output.hpp"
 #include "hosting/built_in_host.hpp"
 
 #include <filesystem>
@@ -18,17 +19,17 @@
 /// output and everything else to standard error.
 namespace crab::cli {
 
-enum class Output : std::uint8_t { kText, kJson, kNames };
-
 /// Which gateway a command talks to: the admin socket of this machine, or with `url` a gateway's
 /// public listener.
 struct Target {
     /// --socket; empty: CRAB_SOCKET, the configuration's, the default
     std::filesystem::path socket;
     std::filesystem::path config;  ///< --config; empty: the usual places
+    std::string context;           ///< --context; empty: settle() says which
     std::string url;               ///< --url; empty: the admin socket
     Secret<std::string> token;     ///< --token or CRAB_TOKEN, for `url`
     std::string ca_file;  ///< --ca-file or CRAB_CA_FILE, for `url`; empty: the system's authorities
+    bool may_be_remote = false;  ///< whether the command makes sense over `url`
 };
 
 struct GatewayRun {
@@ -38,6 +39,45 @@ struct GatewayRun {
 struct GatewayCheck {
     std::filesystem::path config;
     bool schema = false;
+    Output output = Output::kText;
+};
+struct GatewayStatus {
+    Target target;
+    Output output = Output::kText;
+};
+struct GatewayStop {
+    Target target;
+    Milliseconds timeout{30'000};  ///< how long it may take to end; 0: do not wait
+    Output output = Output::kText;
+};
+struct GatewayReload {
+    Target target;
+    Output output = Output::kText;
+};
+/// What the gateway has written, wherever that is.
+struct Logs {
+    Target target;
+    bool follow = false;
+    int lines = 100;
+    std::string since, unit;  ///< as journalctl takes them; empty: any, the gateway's own
+};
+/// The named gateways of a person.
+struct ContextList {
+    Output output = Output::kText;
+};
+struct ContextUse {
+    std::string name;
+};
+struct ContextSet {
+    std::string name, url;
+    std::filesystem::path socket, token_file, ca_file;
+};
+struct ContextRemove {
+    std::string name;
+};
+struct Version {
+    Target target;
+    bool client = false;  ///< do not ask the gateway
     Output output = Output::kText;
 };
 /// `crab host memory|cron|exec`.
@@ -55,6 +95,8 @@ struct RunHost {
 };
 struct ToolsList {
     Target target;
+    std::string glob;  ///< of names; empty: any
+    std::string source;  ///< a glob such as `device/*`; empty: any
     Output output = Output::kText;
 };
 struct ToolsShow {
@@ -114,6 +156,8 @@ struct Chat {
 struct CallsList {
     Target target;
     int limit = 20;
+    std::string tool, status, principal;  ///< globs, separated by commas; empty: any
+    std::string since;  ///< RFC 3339; empty: any time
     Output output = Output::kText;
 };
 struct CallsShow {
@@ -124,6 +168,7 @@ struct CallsShow {
 struct CallsCancel {
     Target target;
     std::string call_id;
+    Output output = Output::kText;
 };
 struct Top {
     Target target;
@@ -151,11 +196,6 @@ struct EventsForward {
     std::string from;
     std::uint64_t count = 0;  ///< then it ends; 0: never
 };
-struct Explain {
-    Target target;
-    std::string call_id;
-    Output output = Output::kText;
-};
 struct DevicesList {
     Target target;
     Output output = Output::kText;
@@ -168,6 +208,7 @@ struct DevicesShow {
 struct DevicesRename {
     Target target;
     std::string device, name;
+    Output output = Output::kText;
 };
 struct DevicesPair {
     Target target;
@@ -184,18 +225,43 @@ struct DevicesPair {
     std::string page;
     Output output = Output::kText;
 };
+/// A token of a caller, or of what its roles say.
+struct TokensCreate {
+    Target target;
+    std::string name;
+    std::vector<std::string> roles{"caller"};
+    std::vector<std::string> tenants;
+    bool no_default_tenant = false;
+    std::optional<std::chrono::seconds> expires;
+    std::filesystem::path out;
+    Output output = Output::kText;
+};
+struct TokensList {
+    Target target;
+    bool all = false;  ///< revoked ones too
+    Output output = Output::kText;
+};
+struct TokensRevoke {
+    Target target;
+    std::vector<std::string> ids;
+    bool yes = false;  ///< do not ask
+    Output output = Output::kText;
+};
 /// New tools of a known device.
 struct DevicesApprove {
     Target target;
     std::string device;
     std::vector<std::string> tools;  ///< empty: all that wait
+    Output output = Output::kText;
 };
 struct DevicesRevoke {
     Target target;
     std::string device;  ///< or
     std::string token_id;
+    bool yes = false;  ///< do not ask
+    Output output = Output::kText;
 };
-/// `crab pair tool|subscriber|cli`.
+/// `crab peers pair tool|subscriber|cli`.
 struct PairRemote {
     Target target;
     std::string component_type;  ///< `tool_host`, `subscriber` or `operator`
@@ -204,6 +270,7 @@ struct PairRemote {
     std::string remote_key;  ///< base64; empty: trust on first use
     bool replace = false;
     Milliseconds timeout{20'000};
+    Output output = Output::kText;
 };
 struct PairTest {
     Target target;
@@ -213,6 +280,7 @@ struct PairTest {
     std::string listen_path;  ///< empty: that of the address
     bool replace = false;
     Milliseconds timeout{20'000};
+    Output output = Output::kText;
 };
 struct PeersList {
     Target target;
@@ -226,17 +294,21 @@ struct PeersShow {
 struct PeersRenew {
     Target target;
     std::string peer;
+    Output output = Output::kText;
 };
 struct PeersRevoke {
     Target target;
     std::string peer;
     std::string reason;
+    bool yes = false;  ///< do not ask
+    Output output = Output::kText;
 };
 /// `crab peers enable|disable`.
 struct PeersSetStatus {
     Target target;
     std::string peer;
     std::string status;  ///< `active` or `inactive`
+    Output output = Output::kText;
 };
 struct PeersIdentity {
     Target target;
@@ -245,6 +317,7 @@ struct PeersIdentity {
 struct WorktreeBind {
     std::string who, worktree;  ///< an empty worktree: unbind
     Target target;
+    Output output = Output::kText;
 };
 struct WorktreeStatus {
     Target target;
@@ -267,6 +340,7 @@ struct ApprovalsDecide {
     std::string id;
     bool allow = false;
     std::string scope = "once";
+    Output output = Output::kText;
 };
 struct ApprovalsWatch {
     Target target;
@@ -280,6 +354,7 @@ struct ApprovalsRemembered {
 struct ApprovalsForget {
     Target target;
     std::string id;
+    Output output = Output::kText;
 };
 struct LeasesList {
     Target target;
@@ -288,6 +363,8 @@ struct LeasesList {
 struct LeasesRevoke {
     Target target;
     std::string lease_id;
+    bool yes = false;  ///< do not ask
+    Output output = Output::kText;
 };
 struct SessionsList {
     Target target;
@@ -305,6 +382,7 @@ struct SessionsDelete {
     Target target;
     std::string id;
     bool yes = false;  ///< do not ask
+    Output output = Output::kText;
 };
 struct ArtifactsList {
     Target target;
@@ -314,10 +392,13 @@ struct ArtifactsGet {
     Target target;
     std::string id;
     std::string file;  ///< empty: the id, in this folder; `-`: standard output
+    Output output = Output::kText;
 };
 struct ArtifactsDelete {
     Target target;
     std::string id;
+    bool yes = false;  ///< do not ask
+    Output output = Output::kText;
 };
 /// May this principal do that, and by which rule?
 struct PolicyTest {
@@ -350,6 +431,7 @@ struct ConfigShow {
 /// From which file.
 struct ConfigPath {
     Target target;
+    Output output = Output::kText;
 };
 /// `crab tls init`
 struct TlsInit {
@@ -396,6 +478,7 @@ struct AuditSearch {
 struct AuditExport {
     AuditSelection which;
     std::string format = "jsonl";
+    bool follow = false;  ///< go on with what is recorded later
 };
 struct Backup {
     std::filesystem::path to;  ///< a folder that must not exist yet
@@ -405,6 +488,11 @@ struct Backup {
 };
 struct Completion {
     std::string shell;
+};
+/// Names of what is there, for completion: bounded in time, silent without a gateway.
+struct CompletionNames {
+    Target target;
+    std::string kind;
 };
 struct SchemaCheck {
     std::filesystem::path schema;
@@ -417,6 +505,7 @@ struct SchemaSuite {
 struct Help {
     std::vector<std::string> topic;  ///< names of commands, or `exit-codes`
     bool markdown = false;
+    std::filesystem::path man;  ///< folder for a man page of every command
 };
 struct Device {
     DeviceOptions options;
@@ -444,6 +533,7 @@ struct BridgeStatusShow {
 struct BridgeEnable {
     std::string provider;
     bool yes = true;  ///< false: disable
+    Output output = Output::kText;
 };
 struct BridgeCall {
     std::string provider;
@@ -470,10 +560,13 @@ struct McpAdd {
     std::string network, privilege;
     std::uint64_t memory_bytes = 0;
     bool replace = false;
+    Output output = Output::kText;
 };
 struct McpRemove {
     Target target;
     std::string name;
+    bool yes = false;  ///< do not ask
+    Output output = Output::kText;
 };
 struct McpDiff {
     Target target;
@@ -484,6 +577,7 @@ struct McpApprove {
     Target target;
     std::string name;
     std::vector<std::string> entries;  ///< empty: all that were shown
+    Output output = Output::kText;
 };
 struct McpLogin {
     Target target;
@@ -491,11 +585,13 @@ struct McpLogin {
     std::string principal;  ///< whose login; empty: that of the gateway
     std::uint16_t port = 0;  ///< that the browser comes back to; 0: any
     bool listen_only = false;  ///< nobody types
+    Output output = Output::kText;
 };
 struct McpLogout {
     Target target;
     std::string name;
     std::string principal;
+    Output output = Output::kText;
 };
 struct McpImport {
     Target target;
@@ -519,15 +615,17 @@ struct McpServe {
 using Command = std::variant<
     GatewayRun, GatewayCheck, RunHost, ToolsList, ToolsShow, ToolsCheck, ToolsCost, CallTool,
     AgentsList, AgentsShow, Chat, CallsList, CallsShow, CallsCancel, Top, EventsTail, EventsForward,
-    Explain, DevicesList, DevicesShow, DevicesRename, DevicesPair, DevicesApprove, DevicesRevoke,
-    PairRemote, PairTest, PeersList, PeersShow, PeersRenew, PeersRevoke, PeersSetStatus,
-    PeersIdentity, LeasesList, LeasesRevoke, SessionsList, SessionsShow, SessionsDelete,
-    ArtifactsList, ArtifactsGet, ArtifactsDelete, ApprovalsList, ApprovalsShow, ApprovalsDecide,
-    ApprovalsWatch, ApprovalsRemembered, ApprovalsForget, PolicyTest, PolicyMatrix, WorktreeBind,
-    WorktreeStatus, Device, BridgeRun, BridgeList, BridgeStatusShow, BridgeEnable, BridgeCall,
-    ConfigShow, ConfigPath, TlsInit, Doctor, ConsoleRun, McpStatus, McpAdd, McpRemove, McpDiff,
-    McpApprove, McpLogin, McpLogout, McpImport, McpExport, McpServe, AuditVerify, AuditSearch,
-    AuditExport, Backup, Completion, SchemaCheck, SchemaSuite, Help>;
+    DevicesList, DevicesShow, DevicesRename, DevicesPair, DevicesApprove, DevicesRevoke, PairRemote,
+    PairTest, PeersList, PeersShow, PeersRenew, PeersRevoke, PeersSetStatus, PeersIdentity,
+    LeasesList, LeasesRevoke, SessionsList, SessionsShow, SessionsDelete, ArtifactsList,
+    ArtifactsGet, ArtifactsDelete, ApprovalsList, ApprovalsShow, ApprovalsDecide, ApprovalsWatch,
+    ApprovalsRemembered, ApprovalsForget, PolicyTest, PolicyMatrix, WorktreeBind, WorktreeStatus,
+    Device, BridgeRun, BridgeList, BridgeStatusShow, BridgeEnable, BridgeCall, ConfigShow,
+    ConfigPath, TlsInit, Doctor, ConsoleRun, McpStatus, McpAdd, McpRemove, McpDiff, McpApprove,
+    McpLogin, McpLogout, McpImport, McpExport, McpServe, AuditVerify, AuditSearch, AuditExport,
+    Backup, Completion, SchemaCheck, SchemaSuite, Help, TokensCreate, TokensList, TokensRevoke,
+    GatewayStatus, GatewayStop, GatewayReload, Logs, ContextList, ContextUse, ContextSet,
+    ContextRemove, Version, CompletionNames>;
 
 int run(const GatewayRun& options, const GatewayProgram& gateway);
 int run(const GatewayCheck& options, const GatewayProgram& gateway);
@@ -546,7 +644,6 @@ int run(const CallsCancel& options);
 int run(const Top& options);
 int run(const EventsTail& options);
 int run(const EventsForward& options);
-int run(const Explain& options);
 int run(const DevicesList& options);
 int run(const DevicesShow& options);
 int run(const DevicesRename& options);
@@ -608,5 +705,18 @@ int run(const Completion& options);
 int run(const SchemaCheck& options);
 int run(const SchemaSuite& options);
 int run(const Help& options);
+int run(const TokensCreate& options);
+int run(const TokensList& options);
+int run(const TokensRevoke& options);
+int run(const GatewayStatus& options);
+int run(const GatewayStop& options);
+int run(const GatewayReload& options);
+int run(const Logs& options);
+int run(const ContextList& options);
+int run(const ContextUse& options);
+int run(const ContextSet& options);
+int run(const ContextRemove& options);
+int run(const Version& options);
+int run(const CompletionNames& options);
 
 }  // namespace crab::cli

@@ -12,7 +12,10 @@
 namespace crab::cli {
 namespace {
 
-constexpr std::string_view kToolNames = "crab tools list -o names 2>/dev/null";
+/// Bounded in time, and silent without a gateway.
+std::string live_names(const OptionNode& option) {
+    return fmt::format("crab completion-names {} 2>/dev/null", option.live);
+}
 
 /// Calls `visit(path, node)` for every command, `path` without the program's name.
 template <class Visit>
@@ -33,12 +36,15 @@ std::vector<std::string> words_of(const CommandNode& node) {
     return words;
 }
 
-bool takes_tool(const CommandNode& node) {
-    return !node.positionals.empty() && node.positionals[0].kind == ValueKind::kTool;
+const OptionNode* first_positional(const CommandNode& node) {
+    return node.positionals.empty() ? nullptr : &node.positionals[0];
+}
+bool takes_live(const CommandNode& node) {
+    return first_positional(node) && node.positionals[0].kind == ValueKind::kLive;
 }
 bool takes_file(const CommandNode& node) {
-    return !node.positionals.empty() && (node.positionals[0].kind == ValueKind::kFile ||
-                                         node.positionals[0].kind == ValueKind::kDirectory);
+    return first_positional(node) && (node.positionals[0].kind == ValueKind::kFile ||
+                                      node.positionals[0].kind == ValueKind::kDirectory);
 }
 
 std::string shell_quoted(std::string_view text) {
@@ -60,12 +66,11 @@ std::string zsh_text(std::string_view text) {
 std::string zsh_action(const OptionNode& option) {
     switch (option.kind) {
         case ValueKind::kNone: return "";
-        case ValueKind::kText:
-        case ValueKind::kCall:
-        case ValueKind::kDevice: return fmt::format(":{}:", option.value);
+        case ValueKind::kText: return fmt::format(":{}:", option.value);
         case ValueKind::kFile: return fmt::format(":{}:_files", option.value);
         case ValueKind::kDirectory: return fmt::format(":{}:_files -/", option.value);
-        case ValueKind::kTool: return fmt::format(":{}:_crab_tools", option.value);
+        case ValueKind::kLive:
+            return fmt::format(":{}:{{_crab_live {}}}", option.value, option.live);
         case ValueKind::kChoice:
             return fmt::format(":{}:({})", option.value, fmt::join(option.choices, " "));
     }
@@ -105,6 +110,9 @@ std::string bash_completion(const CommandNode& root) {
             if (option.kind == ValueKind::kFile) reply = "COMPREPLY=($(compgen -f -- \"$cur\"))";
             if (option.kind == ValueKind::kDirectory)
                 reply = "COMPREPLY=($(compgen -d -- \"$cur\"))";
+            if (option.kind == ValueKind::kLive)
+                reply = fmt::format("COMPREPLY=($(compgen -W \"$({})\" -- \"$cur\"))",
+                                    live_names(option));
             if (option.kind == ValueKind::kChoice)
                 reply = fmt::format("COMPREPLY=($(compgen -W '{}' -- \"$cur\"))",
                                     fmt::join(option.choices, " "));
@@ -114,8 +122,9 @@ std::string bash_completion(const CommandNode& root) {
     out += "    esac\n    case \"$path\" in\n";
     for_each_command(root, "", [&](const std::string& path, const CommandNode& node) {
         std::string dynamic;
-        if (takes_tool(node))
-            dynamic = fmt::format(" [[ $cur != -* ]] && words+=\" $({})\";", kToolNames);
+        if (takes_live(node))
+            dynamic = fmt::format(" [[ $cur != -* ]] && words+=\" $({})\";",
+                                  live_names(node.positionals[0]));
         if (takes_file(node))
             dynamic = " [[ $cur != -* ]] && { COMPREPLY=($(compgen -f -- \"$cur\")); return; };";
         out += fmt::format("        '{}{}') words='{}';{} ;;\n", path.empty() ? "" : " ", path,
@@ -128,10 +137,10 @@ std::string bash_completion(const CommandNode& root) {
 }
 
 std::string zsh_completion(const CommandNode& root) {
-    std::string out = fmt::format(
+    std::string out =
         "#compdef crab\n# zsh completion for crab; made by: crab completion zsh\n"
-        "_crab_tools() {{ local -a names; names=(${{(f)\"$({})\"}}); compadd -a names }}\n",
-        kToolNames);
+        "_crab_live() { local -a names; names=(${(f)\"$(crab completion-names $1 2>/dev/null)\"}); "
+        "compadd -a names }\n";
     for_each_command(root, "", [&](const std::string& path, const CommandNode& node) {
         out += zsh_function(path) + "() {\n";
         if (!node.commands.empty()) out += "    local -a commands; local state line\n";
@@ -175,23 +184,21 @@ std::string fish_completion(const CommandNode& root) {
         "# fish completion for crab; made by: crab completion fish\ncomplete -c crab -f\n";
     for_each_command(root, "", [&](const std::string& path, const CommandNode& node) {
         std::string condition;
-        std::string first = path.substr(0, path.find(' '));
-        const std::string second =
-            path.find(' ') == path.npos ? "" : path.substr(path.find(' ') + 1);
+        std::string seen;
+        for (std::size_t at = 0; at < path.size();) {
+            const std::size_t end = std::min(path.find(' ', at), path.size());
+            seen += fmt::format("{}__fish_seen_subcommand_from {}", seen.empty() ? "" : "; and ",
+                                path.substr(at, end - at));
+            at = end + 1;
+        }
         std::vector<std::string> names;
         for (const CommandNode& command : node.commands) names.push_back(command.name);
         if (path.empty())
             condition = "__fish_use_subcommand";
-        else if (!second.empty())
-            condition =
-                fmt::format("__fish_seen_subcommand_from {}; and __fish_seen_subcommand_from {}",
-                            first, second);
-        else if (!names.empty())
-            condition = fmt::format(
-                "__fish_seen_subcommand_from {}; and not __fish_seen_subcommand_from {}", first,
-                fmt::join(names, " "));
         else
-            condition = "__fish_seen_subcommand_from " + first;
+            condition = names.empty() ? seen
+                                      : fmt::format("{}; and not __fish_seen_subcommand_from {}",
+                                                    seen, fmt::join(names, " "));
         const std::string start = "complete -c crab -n " + shell_quoted(condition);
         for (const CommandNode& command : node.commands)
             out += fmt::format("{} -a {} -d {}\n", start, command.name,
@@ -204,12 +211,15 @@ std::string fish_completion(const CommandNode& root) {
                 out += " -r -F";
             else if (option.kind == ValueKind::kChoice)
                 out += " -x -a " + shell_quoted(fmt::format("{}", fmt::join(option.choices, " ")));
+            else if (option.kind == ValueKind::kLive)
+                out += " -x -a " + shell_quoted(fmt::format("({})", live_names(option)));
             else if (option.kind != ValueKind::kNone)
                 out += " -x";
             out += fmt::format(" -d {}\n", shell_quoted(option.description));
         }
-        if (takes_tool(node))
-            out += start + " -a " + shell_quoted(fmt::format("({})", kToolNames)) + "\n";
+        if (takes_live(node))
+            out += start + " -a " +
+                   shell_quoted(fmt::format("({})", live_names(node.positionals[0]))) + "\n";
         if (takes_file(node)) out += start + " -F\n";
         if (!node.positionals.empty() && node.positionals[0].kind == ValueKind::kChoice) {
             out += start + " -a " +

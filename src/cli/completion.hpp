@@ -6,8 +6,8 @@
 
 namespace crab::cli {
 
-/// Completion scripts for the tree. Tool names come from `crab tools list -o names` at the moment
-/// of completion.
+/// Completion scripts for the tree. Names of what is there come from `crab completion-names` at the
+/// moment of completion.
 std::string bash_completion(const CommandNode& root);
 std::string zsh_completion(const CommandNode& root);
 std::string fish_completion(const CommandNode& root);

@@ -1,7 +1,7 @@
 #include "cli/admin_client.hpp"
 #include "cli/output/exit_codes.hpp"
+#include "cli/output/listing.hpp"
 #include "cli/output/pretty_json.hpp"
-#include "cli/output/table.hpp"
 #include "cli/output/terminal.hpp"
 
 namespace crab::cli {
@@ -23,20 +23,34 @@ bool is_default(const json::Value& entry) {
 }  // namespace
 
 int run(const ConfigShow& options) {
-    const auto config = fetch(options.target, "/v1/admin/config");
-    if (!config) return report(config.error());
-    if (options.output == Output::kJson) return print_json(*config), kExitOk;
-    Table table({"KEY", "VALUE", "DEFAULT", "LINE", ""});
-    for (const json::Value& entry : items_of(*config, "entries")) {
-        const bool usual = is_default(entry);
-        if (usual && options.changed) continue;
-        table.add({text_of(entry, "key"),
-                   flag_of(entry, "secret") ? std::string(kSecret) : shown(entry.find("value")),
-                   usual ? "" : shown(entry.find("default")), shown(entry.find("line")),
-                   flag_of(entry, "restart") ? "restart" : ""});
-    }
-    print(table.to_text(Terminal::out()));
-    return kExitOk;
+    static const Listing kEntries{
+        .members = {"entries"},
+        .name = by_member("key"),
+        .columns = {column("KEY", "key"),
+                    {"VALUE",
+                     [](const json::Value& entry) {
+                         return flag_of(entry, "secret") ? std::string(kSecret)
+                                                         : shown(entry.find("value"));
+                     }},
+                    {"DEFAULT",
+                     [](const json::Value& entry) {
+                         return is_default(entry) ? std::string() : shown(entry.find("default"));
+                     }},
+                    column("LINE", "line"),
+                    {"", [](const json::Value& entry) {
+                         return flag_of(entry, "restart") ? "restart" : "";
+                     }}}};
+    const auto ask_for_entries = [&]() -> Result<json::Value> {
+        auto config = fetch(options.target, "/v1/admin/config");
+        if (!config || !options.changed) return config;
+        json::Value changed = json::Value::array();
+        for (const json::Value& entry : items_of(*config, "entries")) {
+            if (!is_default(entry)) changed.push_back(entry);
+        }
+        config->set("entries", std::move(changed));
+        return config;
+    };
+    return show_list(ask_for_entries, kEntries, options.output);
 }
 
 int run(const ConfigPath& options) {
@@ -47,6 +61,8 @@ int run(const ConfigPath& options) {
         complain("the gateway runs without a file: all are defaults");
         return kExitNotFound;
     }
+    if (!options.output.is_text())
+        return show_value(json::Value::object({{"path", path}}), options.output);
     print_line(printable(path));
     return kExitOk;
 }

@@ -18,9 +18,9 @@
 namespace crab::cli {
 namespace {
 
-/// What `crab device` keeps between runs: `{"gateway","ca_file","token","key_file","session_id"}`.
-/// A token is only ever shown to the gateway that gave it; `key_file` has what a pairing gave,
-/// since pairings give keys.
+/// What `crab devices run` keeps between runs:
+/// `{"gateway","ca_file","token","key_file","session_id"}`. A token is only ever shown to the
+/// gateway that gave it; `key_file` has what a pairing gave, since pairings give keys.
 struct DeviceState {
     std::string gateway;
     std::string ca_file;

@@ -12,7 +12,7 @@
 
 namespace crab::cli {
 
-/// What `crab device` was asked to do.
+/// What `crab devices run` was asked to do.
 struct DeviceOptions {
     static constexpr const char* kUsualGateway = "ws://127.0.0.1:42617";
     /// Ws:// or wss://, with its path prefix; empty: the one in `state_file`, else the usual

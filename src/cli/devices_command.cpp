@@ -1,8 +1,8 @@
 #include "cli/admin_client.hpp"
 #include "cli/output/exit_codes.hpp"
 #include "cli/output/files.hpp"
+#include "cli/output/listing.hpp"
 #include "cli/output/pretty_json.hpp"
-#include "cli/output/table.hpp"
 #include "cli/output/terminal.hpp"
 #include "net/codec/qr_code.hpp"
 #include "net/codec/url.hpp"
@@ -59,6 +59,22 @@ std::string battery_of(const json::Value& device) {
     return words;
 }
 
+/// What was refused, and where the tokens of callers are listed.
+std::string notes_on_devices(const json::Value& answer) {
+    std::string notes;
+    for (const json::Value& device : items_of(answer, "devices")) {
+        for (const json::Value& refused : items_of(device, "refused_tools")) {
+            notes += printable(fmt::format("{}: tool {} is refused: {}: {}",
+                                           text_of(device, "device"), text_of(refused, "tool"),
+                                           text_of(refused, "code"), text_of(refused, "reason"))) +
+                     "\n";
+        }
+    }
+    if (!items_of(answer, "callers").empty())
+        notes += "Callers have tokens and are no devices: crab tokens list\n";
+    return notes;
+}
+
 }  // namespace
 
 int run(const DevicesApprove& options) {
@@ -69,49 +85,44 @@ int run(const DevicesApprove& options) {
     for (const std::string& tool : options.tools) request.find("tools")->push_back(tool);
     const auto reply = accepted(client->post("/v1/admin/devices/approve", request));
     if (!reply) return report(reply.error());
-    for (const json::Value& tool : items_of(*reply, "approved"))
-        print_line(printable(
-            fmt::format("approved {}", tool.as_string() ? *tool.as_string() : tool.dump())));
-    if (items_of(*reply, "approved").empty())
+    if (items_of(*reply, "approved").empty()) {
         complain("none of these tools waits; crab devices list shows which do");
-    return items_of(*reply, "approved").empty() ? kExitFailed : kExitOk;
+        return kExitFailed;
+    }
+    std::string sentences;
+    for (const json::Value& tool : items_of(*reply, "approved"))
+        sentences += fmt::format("{}approved {}", sentences.empty() ? "" : "\n",
+                                 tool.as_string() ? *tool.as_string() : tool.dump());
+    return show_done(*reply, options.output, options.device, sentences);
 }
 
 int run(const DevicesList& options) {
-    Result<AdminClient> client = AdminClient::make(options.target);
-    if (!client) return report(client.error());
-    const auto reply = accepted(client->get("/v1/admin/devices"));
-    if (!reply) return report(reply.error());
-    if (options.output == Output::kJson) return print_json(*reply), kExitOk;
-    Table table({"DEVICE", "NAME", "STATE", "TOOLS", "BATTERY", "LAST SEEN", "TOKENS"});
-    for (const json::Value& device : items_of(*reply, "devices")) {
-        table.add({text_of(device, "device"), text_of(device, "name"),
-                   flag_of(device, "connected") ? "connected" : "away", tools_of(device),
-                   battery_of(device), text_of(device, "last_seen_at"), tokens_of(device)});
-    }
-    if (table.empty())
-        print_line("No devices yet: crab devices pair --name phone");
-    else
-        print(table.to_text(Terminal::out()));
-    for (const json::Value& device : items_of(*reply, "devices")) {
-        for (const json::Value& refused : items_of(device, "refused_tools")) {
-            print_line(printable(fmt::format(
-                "{}: tool {} is refused: {}: {}", text_of(device, "device"),
-                text_of(refused, "tool"), text_of(refused, "code"), text_of(refused, "reason"))));
-        }
-    }
-    Table callers({"CALLER", "PRINCIPAL", "TOKENS"});
-    for (const json::Value& caller : items_of(*reply, "callers"))
-        callers.add({text_of(caller, "name"), text_of(caller, "principal"), tokens_of(caller)});
-    if (!callers.empty()) print("\n" + callers.to_text(Terminal::out()));
-    return kExitOk;
+    const auto listing = [](const json::Value& answer) {
+        const auto state = [](const json::Value& device) {
+            return flag_of(device, "connected") ? "connected" : "away";
+        };
+        return Listing{.members = {"devices"},
+                       .name = by_member("device"),
+                       .columns = {column("DEVICE", "device"),
+                                   column("NAME", "name"),
+                                   {"STATE", state},
+                                   {"TOOLS", tools_of},
+                                   {"BATTERY", battery_of},
+                                   column("LAST SEEN", "last_seen_at"),
+                                   {"TOKENS", tokens_of},
+                                   wide_column("PRINCIPAL", "principal")},
+                       .empty = "No devices yet: crab devices pair --name phone",
+                       .footer = notes_on_devices(answer)};
+    };
+    return show_list([&] { return fetch(options.target, "/v1/admin/devices"); }, listing,
+                     options.output);
 }
 
 int run(const DevicesShow& options) {
     const auto device =
         fetch(options.target, "/v1/admin/devices/" + net::percent_encode(options.device));
     if (!device) return report(device.error());
-    if (options.output == Output::kJson) return print_json(*device), kExitOk;
+    if (!options.output.is_text()) return show_value(*device, options.output);
     const std::string id = text_of(*device, "device");
     print_line(printable(fmt::format("{}  {} ({})", id.empty() ? text_of(*device, "caller") : id,
                                      text_of(*device, "name"), text_of(*device, "principal"))));
@@ -141,9 +152,9 @@ int run(const DevicesRename& options) {
         accepted(client->patch("/v1/admin/devices/" + net::percent_encode(options.device),
                                json::Value::object({{"name", options.name}})));
     if (!reply) return report(reply.error());
-    print_line(printable(
-        fmt::format("{} is called {} now", text_of(*reply, "device"), text_of(*reply, "name"))));
-    return kExitOk;
+    return show_done(
+        *reply, options.output, text_of(*reply, "device"),
+        fmt::format("{} is called {} now", text_of(*reply, "device"), text_of(*reply, "name")));
 }
 
 namespace {
@@ -167,7 +178,7 @@ json::Value pairing_request(const DevicesPair& options) {
     return request;
 }
 
-/// The flags with which `crab device` finds this gateway, as it is configured.
+/// The flags with which `crab devices run` finds this gateway, as it is configured.
 std::string gateway_flags(const json::Value& reply) {
     const std::string gateway = text_of(reply, "gateway"), ca_file = text_of(reply, "ca_file");
     return (gateway.empty() ? "" : " --gateway " + shell_word(gateway)) +
@@ -202,9 +213,9 @@ void print_rights(const json::Value& reply) {
 int show_token(const DevicesPair& options, const json::Value& reply, const Descriptor& file) {
     if (options.out.empty()) return print_line(printable(text_of(reply, "token"))), kExitOk;
     if (!file.write_and_sync(text_of(reply, "token") + "\n")) {
-        complain(fmt::format(
-            "cannot write {}: {}; revoke the token with crab devices revoke --token-id {}",
-            options.out.string(), std::strerror(errno), text_of(reply, "token_id")));
+        complain(fmt::format("cannot write {}: {}; revoke the token with crab tokens revoke {}",
+                             options.out.string(), std::strerror(errno),
+                             text_of(reply, "token_id")));
         return kExitFailed;
     }
     const std::string roles = roles_of(reply), until = text_of(reply, "expires_at"),
@@ -214,8 +225,8 @@ int show_token(const DevicesPair& options, const json::Value& reply, const Descr
         roles.empty() ? "" : ", role " + roles, until.empty() ? "" : ", until " + until)));
     const bool is_device = roles.find("device") != std::string::npos;
     if (is_device)
-        print_line(
-            printable(fmt::format("  crab device --token-file {}{}", path, gateway_flags(reply))));
+        print_line(printable(
+            fmt::format("  crab devices run --token-file {}{}", path, gateway_flags(reply))));
     if (std::string url = text_of(reply, "gateway"); !is_device && url.starts_with("ws")) {
         const std::string ca_file = text_of(reply, "ca_file");
         url.replace(0, 2, "http");
@@ -258,7 +269,7 @@ int show_code(const DevicesPair& options, const json::Value& reply) {
     print_line(fmt::format("Valid once, until {}. On the device:",
                            printable(text_of(reply, "expires_at"))));
     print_line(
-        printable(fmt::format("  crab device --pair {}{}{}", code, gateway_flags(reply),
+        printable(fmt::format("  crab devices run --pair {}{}{}", code, gateway_flags(reply),
                               options.name.empty() ? "" : " --name " + shell_word(options.name))));
     if (!page.empty()) print_line(fmt::format("or open {} in its browser,", page));
     print_line("or type the code into the app's pairing screen.");
@@ -288,16 +299,22 @@ int run(const DevicesPair& options) {
         if (file.is_open()) std::filesystem::remove(options.out, ignored);
         return report(reply.error());
     }
-    if (options.output == Output::kJson && options.out.empty()) return print_json(*reply), kExitOk;
+    if (!options.output.is_text() && options.out.empty()) return show_value(*reply, options.output);
     return options.token || !options.out.empty() ? show_token(options, *reply, file)
                                                  : show_code(options, *reply);
 }
 
 int run(const DevicesRevoke& options) {
     if (options.device.empty() && options.token_id.empty()) {
-        complain("name a device, or a token with --token-id; crab devices list shows both");
+        complain("name a device; crab devices list shows them");
         return kExitUsage;
     }
+    const bool one_token = options.device.empty();
+    if (!may_go_on(options.yes, one_token ? fmt::format("Revoke the token {}?", options.token_id)
+                                          : fmt::format("Revoke {} with all its tokens? It has to "
+                                                        "be paired again to come back.",
+                                                        options.device)))
+        return kExitFailed;
     Result<AdminClient> client = AdminClient::make(options.target);
     if (!client) return report(client.error());
     json::Value request = json::Value::object();
@@ -310,8 +327,8 @@ int run(const DevicesRevoke& options) {
         complain("nothing to revoke has that name; crab devices list shows what there is");
         return kExitNotFound;
     }
-    print_line(fmt::format("revoked {} token{}", revoked, revoked == 1 ? "" : "s"));
-    return kExitOk;
+    return show_done(*reply, options.output, one_token ? options.token_id : options.device,
+                     fmt::format("revoked {} token{}", revoked, revoked == 1 ? "" : "s"));
 }
 
 }  // namespace crab::cli

@@ -1,6 +1,7 @@
 #include "cli/admin_client.hpp"
 #include "cli/certificate_expiry.hpp"
 #include "cli/output/exit_codes.hpp"
+#include "cli/output/listing.hpp"
 #include "cli/output/pretty_json.hpp"
 #include "cli/output/terminal.hpp"
 #include "config/load.hpp"
@@ -65,7 +66,7 @@ public:
             failed = failed || finding == Finding::kFail;
             checks.push_back(json::Value::object(
                 {{"check", name}, {"result", word(finding)}, {"message", text}}));
-            if (options_.output == Output::kJson) continue;
+            if (!options_.output.is_text()) continue;
             const Colour colour = finding == Finding::kOk     ? Colour::kGreen
                                   : finding == Finding::kWarn ? Colour::kYellow
                                                               : Colour::kRed;
@@ -73,8 +74,11 @@ public:
                 "{}  {:<18} {}", Terminal::out().paint(colour, fmt::format("{:<4}", word(finding))),
                 name, printable(text)));
         }
-        if (options_.output == Output::kJson)
-            print_json(json::Value::object({{"ok", !failed}, {"checks", checks}}));
+        int code = kExitOk;
+        if (!options_.output.is_text())
+            code = show_value(json::Value::object({{"ok", !failed}, {"checks", checks}}),
+                              options_.output);
+        if (code != kExitOk) return code;
         return failed ? kExitFailed : kExitOk;
     }
 
@@ -240,7 +244,7 @@ int diagnose(const Doctor& options) {
     for (const json::Value& check : items_of(*found, "checks")) {
         const bool ok = flag_of(check, "ok");
         failed = failed || !ok;
-        if (options.output == Output::kJson) continue;
+        if (!options.output.is_text()) continue;
         print_line(fmt::format(
             "{}  {:<18} {}",
             Terminal::out().paint(ok ? Colour::kGreen : Colour::kRed, ok ? "ok  " : "fail"),
@@ -250,10 +254,12 @@ int diagnose(const Doctor& options) {
         const std::string command = params != nullptr ? text_of(*params, "command") : "";
         if (!command.empty()) print_line(fmt::format("{:>25}{}", "", printable(command)));
     }
-    if (options.output == Output::kJson)
-        print_json(*found);
+    int code = kExitOk;
+    if (!options.output.is_text())
+        code = show_value(*found, options.output);
     else
         print_line(printable(text_of(*found, "answer")));
+    if (code != kExitOk) return code;
     return failed ? kExitFailed : kExitOk;
 }
 

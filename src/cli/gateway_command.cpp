@@ -2,6 +2,7 @@
 #include "cli/admin_client.hpp"
 #include "cli/commands.hpp"
 #include "cli/output/exit_codes.hpp"
+#include "cli/output/listing.hpp"
 #include "cli/output/pretty_json.hpp"
 #include "cli/output/terminal.hpp"
 #include "config/load.hpp"
@@ -92,7 +93,7 @@ int run(const GatewayCheck& options, const GatewayProgram& gateway) {
             gateway.check({.config = *config, .config_file = options.config, .paths = paths});
         if (!findings.problems.empty()) config = invalid(config->source, findings.problems);
     }
-    if (options.output == Output::kJson) {
+    if (!options.output.is_text()) {
         json::Value answer = json::Value::object({{"valid", config.has_value()}});
         if (config) answer.set("file", config->source.string());
         if (!findings.warnings.empty()) answer.set("warnings", texts(findings.warnings));
@@ -108,7 +109,7 @@ int run(const GatewayCheck& options, const GatewayProgram& gateway) {
         if (!config && config.error().details.empty())
             answer.find("errors")->push_back(
                 json::Value::object({{"message", config.error().message}}));
-        print_json(answer);
+        if (const int code = show_value(answer, options.output); code != kExitOk) return code;
         return config                           ? kExitOk
                : config.error().details.empty() ? exit_code_of(config.error().code)
                                                 : kExitFailed;

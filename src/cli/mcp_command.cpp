@@ -3,8 +3,8 @@
 #include "cli/commands.hpp"
 #include "cli/mcp_shown.hpp"
 #include "cli/output/exit_codes.hpp"
+#include "cli/output/listing.hpp"
 #include "cli/output/pretty_json.hpp"
-#include "cli/output/table.hpp"
 #include "net/codec/url.hpp"
 
 #include <algorithm>
@@ -16,6 +16,8 @@ namespace crab::cli {
 namespace {
 
 constexpr std::string_view kServers = "/v1/mcp/servers";
+constexpr std::string_view kNoServers =
+    "No MCP servers. Add one with crab mcp add, or those of a client with crab mcp import.";
 
 std::string path_of(std::string_view name, std::string_view rest = {}) {
     return fmt::format("{}/{}{}", kServers, net::percent_encode(name), rest);
@@ -191,27 +193,28 @@ int run(const McpStatus& options) {
             fail(ErrorCode::kNotFound,
                  fmt::format("there is no MCP server {}; crab mcp list shows them", options.name))
                 .error());
-    if (options.output == Output::kJson)
-        return print_json(json::Value::object({{"servers", json::Value::array(servers)}})), kExitOk;
-    if (servers.empty()) {
-        print_line(
-            "No MCP servers. Add one with crab mcp add, or those of a client with crab mcp "
-            "import.");
-        return kExitOk;
-    }
+    const json::Value shown = json::Value::object({{"servers", json::Value::array(servers)}});
     if (options.details) {
+        if (!options.output.is_text()) return show_value(shown, options.output);
+        if (servers.empty()) print_line(kNoServers);
         for (const json::Value& server : servers) print_details(server);
         return kExitOk;
     }
-    Table table({"SERVER", "STATE", "TOOLS", "WAITING", "COMMAND OR URL"});
-    for (const json::Value& server : servers) {
-        const std::int64_t held = number_of(server, "held");
-        table.add({text_of(server, "name"), text_of(server, "state"),
-                   fmt::format("{}", number_of(server, "tools")),
-                   held == 0 ? "" : fmt::format("{}", held), address_of_server(server)});
-    }
-    print(table.to_text(Terminal::out()));
-    return kExitOk;
+    static const Listing kServerList{
+        .members = {"servers"},
+        .name = by_member("name"),
+        .columns = {column("SERVER", "name"),
+                    column("STATE", "state"),
+                    column("TOOLS", "tools"),
+                    {"WAITING",
+                     [](const json::Value& server) {
+                         const std::int64_t held = number_of(server, "held");
+                         return held == 0 ? std::string() : fmt::format("{}", held);
+                     }},
+                    {"COMMAND OR URL", address_of_server},
+                    wide_column("ERROR", "error")},
+        .empty = std::string(kNoServers)};
+    return show_list(shown, kServerList, options.output);
 }
 
 int run(const McpAdd& options) {
@@ -221,26 +224,25 @@ int run(const McpAdd& options) {
     if (!client) return report(client.error());
     const json::Value body = json::Value::object(
         {{"name", options.name}, {"server", std::move(*server)}, {"origin", "crab mcp add"}});
-    if (options.replace) {
-        auto reply = accepted(client->post(std::string(kServers), body));
-        if (!reply && reply.error().code == ErrorCode::kConflict)
-            reply = accepted(client->put(path_of(options.name), body));
-        if (!reply) return report(reply.error());
-    } else if (const auto reply = accepted(client->post(std::string(kServers), body)); !reply) {
-        return report(reply.error());
-    }
-    print_line(printable(fmt::format("{} is added; crab mcp status {} shows how it does",
-                                     options.name, options.name)));
-    return kExitOk;
+    auto reply = accepted(client->post(std::string(kServers), body));
+    if (options.replace && !reply && reply.error().code == ErrorCode::kConflict)
+        reply = accepted(client->put(path_of(options.name), body));
+    if (!reply) return report(reply.error());
+    return show_done(*reply, options.output, options.name,
+                     fmt::format("{} is added; crab mcp status {} shows how it does", options.name,
+                                 options.name));
 }
 
 int run(const McpRemove& options) {
+    if (!may_go_on(options.yes,
+                   fmt::format("Remove the MCP server {} and its secrets?", options.name)))
+        return kExitFailed;
     Result<AdminClient> client = AdminClient::make(options.target);
     if (!client) return report(client.error());
     const auto reply = accepted(client->remove(path_of(options.name)));
     if (!reply) return report(reply.error());
-    print_line(printable(fmt::format("{} is removed", options.name)));
-    return kExitOk;
+    return show_done(*reply, options.output, options.name,
+                     fmt::format("{} is removed", options.name));
 }
 
 int run(const McpDiff& options) {
@@ -248,14 +250,14 @@ int run(const McpDiff& options) {
     if (!reply) return report(reply.error());
     json::Value::Items shown;
     for (const json::Value& change : items_of(*reply, "changes")) shown.push_back(named(change));
-    if (options.output == Output::kJson) {
-        print_json(*reply);
-    } else {
+    int code = kExitOk;
+    if (!options.output.is_text())
+        code = show_value(*reply, options.output);
+    else
         print_changes(*reply, options.name);
-    }
     if (const auto kept = keep_shown(options.name, std::move(shown)); !kept)
         complain("crab mcp approve will not know that this was shown: " + kept.error().message);
-    return kExitOk;
+    return code;
 }
 
 int run(const McpApprove& options) {
@@ -281,10 +283,10 @@ int run(const McpApprove& options) {
     for (const json::Value& entry : *shown) {
         if (std::ranges::find(*chosen, entry) == chosen->end()) left.push_back(entry);
     }
-    print_line(fmt::format("{} approved", items_of(*reply, "approved").size()));
     if (const auto kept = keep_shown(options.name, std::move(left)); !kept)
         complain(kept.error().message);
-    return kExitOk;
+    return show_done(*reply, options.output, options.name,
+                     fmt::format("{} approved", items_of(*reply, "approved").size()));
 }
 
 }  // namespace crab::cli

@@ -3,6 +3,7 @@
 #include "base/token_estimate.hpp"
 #include "cli/admin_client.hpp"
 #include "cli/output/exit_codes.hpp"
+#include "cli/output/listing.hpp"
 #include "cli/output/pretty_json.hpp"
 #include "cli/output/table.hpp"
 #include "net/codec/url.hpp"
@@ -87,7 +88,7 @@ int show_mcp_cost(const ToolsCost& options) {
     std::ranges::sort(listed->tools, [](const auto& a, const auto& b) {
         return std::tie(b.first, a.second) < std::tie(a.first, b.second);
     });
-    if (options.output == Output::kJson) return print_json(as_json(*listed)), kExitOk;
+    if (!options.output.is_text()) return show_value(as_json(*listed), options.output);
     Table table({"TOKENS", "TOOL"});
     for (const auto& [tokens, name] : listed->tools) table.add({fmt::format("{}", tokens), name});
     if (!table.empty()) print(table.to_text(Terminal::out()));

@@ -2,6 +2,7 @@
 #include "cli/commands.hpp"
 #include "cli/login_redirect.hpp"
 #include "cli/output/exit_codes.hpp"
+#include "cli/output/listing.hpp"
 #include "cli/output/pretty_json.hpp"
 #include "cli/output/terminal.hpp"
 #include "net/codec/url.hpp"
@@ -44,10 +45,13 @@ int run(const McpLogin& options) {
     if (!is_page(url))
         return report(
             fail(ErrorCode::kAuthRequired, "the server's page for logins is none to open").error());
-    print_line("Open this page and log in:\n\n" + url + "\n");
-    print_line(
-        "Waiting for the browser to come back. If it cannot, paste the address it ends at here.");
-    std::fflush(stdout);
+    // not among the answers of -o json
+    std::FILE* const out = options.output.is_text() ? stdout : stderr;
+    fmt::print(out,
+               "Open this page and log in:\n\n{}\n\nWaiting for the browser to come back. If it "
+               "cannot, paste the address it ends at here.\n",
+               url);
+    std::fflush(out);
     const auto answer = redirect->wait(state_of(url), options.listen_only ? -1 : STDIN_FILENO,
                                        RealClock().steady_now() + kLoginPatience);
     if (!answer)
@@ -56,10 +60,10 @@ int run(const McpLogin& options) {
         client->post(login_path(options.name, "/" + net::percent_encode(text_of(*begun, "login"))),
                      json::Value::object({{"redirected", *answer}})));
     if (!done) return report(done.error());
-    print_line(printable(options.principal.empty() ? fmt::format("{} is logged in", options.name)
-                                                   : fmt::format("{} is logged in for {}",
-                                                                 options.name, options.principal)));
-    return kExitOk;
+    return show_done(*done, options.output, options.name,
+                     options.principal.empty()
+                         ? fmt::format("{} is logged in", options.name)
+                         : fmt::format("{} is logged in for {}", options.name, options.principal));
 }
 
 int run(const McpLogout& options) {
@@ -69,8 +73,8 @@ int run(const McpLogout& options) {
         options.principal.empty() ? "" : "?principal=" + net::percent_encode(options.principal);
     const auto done = accepted(client->remove(login_path(options.name, query)));
     if (!done) return report(done.error());
-    print_line(printable(fmt::format("the login of {} is forgotten", options.name)));
-    return kExitOk;
+    return show_done(*done, options.output, options.name,
+                     fmt::format("the login of {} is forgotten", options.name));
 }
 
 }  // namespace crab::cli

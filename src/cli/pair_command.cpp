@@ -2,6 +2,7 @@
 #include "cli/admin_client.hpp"
 #include "cli/commands.hpp"
 #include "cli/output/exit_codes.hpp"
+#include "cli/output/listing.hpp"
 #include "cli/output/pretty_json.hpp"
 #include "cli/output/terminal.hpp"
 #include "cli/pair_test_remote.hpp"
@@ -77,7 +78,8 @@ std::string test_id(const std::string& given) {
     return known ? host : std::string(kDefaultTestId);
 }
 
-void print_paired(std::string_view headline, const json::Value& answer) {
+int show_paired(const Output& output, std::string_view headline, const json::Value& answer) {
+    if (!output.is_text()) return show_value(answer, output);
     const json::Value* const peer = answer.find("peer");
     const json::Value none;
     const json::Value& shown = peer != nullptr ? *peer : none;
@@ -87,6 +89,7 @@ void print_paired(std::string_view headline, const json::Value& answer) {
     print_line("component_id=" + printable(text_of(shown, "component_id")));
     print_line("endpoint=" + printable(text_of(answer, "endpoint")));
     print_line("mtls_cert_fingerprint=" + printable(text_of(shown, "mtls_cert_fingerprint")));
+    return kExitOk;
 }
 
 /// Whether the gateway behind the socket is crab's. Others refuse members of a request that they do
@@ -143,14 +146,14 @@ int run(const PairRemote& options) {
             "this gateway has paired another remote than that of --remote-key: it does not look at "
             "the key; remove the peer there");
     }
-    print_paired("pairing complete", *paired);
+    const int code = show_paired(options.output, "pairing complete", *paired);
     if (options.remote_key.empty() && key != nullptr && key->as_string() != nullptr &&
         *key->as_string() != known) {
         fmt::print(stderr,
                    "first use: compare with the line that the remote printed: remote_key={}\n",
                    printable(*key->as_string()));
     }
-    return kExitOk;
+    return code;
 }
 
 int run(const PairTest& options) {
@@ -195,8 +198,7 @@ int run(const PairTest& options) {
     if (!end) return failed(end.error().message);
     if (!end->succeeded())
         return failed(fmt::format("{}: {}", token_of(end->error->code), end->error->message));
-    print_paired("pairing test complete", *paired);
-    return kExitOk;
+    return show_paired(options.output, "pairing test complete", *paired);
 }
 
 }  // namespace crab::cli

@@ -12,7 +12,7 @@ constexpr std::array<std::string_view, 9> kWithValue{
     "gateway-public-key", "component-id", "listen-addr", "listen-path"};
 constexpr std::array<std::string_view, 2> kAlone{"replace", "help"};
 
-/// The name of a flag of `crab pair` without its dashes and value; empty for any other word.
+/// The name of a flag of `crab peers pair` without its dashes and value; empty for any other word.
 std::string_view flag_name(std::string_view word) {
     std::string_view name = word;
     if (!name.starts_with('-')) return {};
@@ -30,7 +30,7 @@ bool takes_next(std::string_view word) {
 
 }  // namespace
 
-std::vector<std::string> pair_flags_last(std::span<const char* const> arguments) {
+std::vector<std::string> pair_flags_last(const std::vector<std::string>& arguments) {
     std::vector<std::string> words, flags;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
         const std::string_view word = arguments[i];
@@ -44,9 +44,10 @@ std::vector<std::string> pair_flags_last(std::span<const char* const> arguments)
             continue;
         }
         flags.push_back("--" + std::string(word.substr(word.starts_with("--") ? 2 : 1)));
-        if (takes_next(word) && i + 1 < arguments.size()) flags.emplace_back(arguments[++i]);
+        if (takes_next(word) && i + 1 < arguments.size()) flags.push_back(arguments[++i]);
     }
-    if (words.empty() || words[0] != "pair") return {arguments.begin(), arguments.end()};
+    const bool of_peers = words.size() > 1 && words[0] == "peers" && words[1] == "pair";
+    if (words.empty() || (words[0] != "pair" && !of_peers)) return arguments;
     words.insert(words.end(), flags.begin(), flags.end());
     return words;
 }

@@ -8,7 +8,7 @@ namespace {
 using Words = std::vector<std::string>;
 
 Words ordered(std::initializer_list<const char*> words) {
-    return pair_flags_last(std::span(words.begin(), words.size()));
+    return pair_flags_last(Words(words.begin(), words.end()));
 }
 
 TEST(PairFlagsTest, FlagsStandAnywhereWithOneOrTwoDashes) {
@@ -27,6 +27,8 @@ TEST(PairFlagsTest, FlagsStandAnywhereWithOneOrTwoDashes) {
 
 TEST(PairFlagsTest, WhatIsNoFlagOfPairStaysAWord) {
     EXPECT_EQ(ordered({"pair", "-x", "test"}), (Words{"pair", "-x", "test"}));
+    EXPECT_EQ(ordered({"peers", "pair", "-replace", "test"}),
+              (Words{"peers", "pair", "test", "--replace"}));
     EXPECT_EQ(ordered({"pair", "test", "--", "-replace"}), (Words{"pair", "test", "-replace"}));
     // the parser says what is missing
     EXPECT_EQ(ordered({"pair", "test", "--timeout"}), (Words{"pair", "test", "--timeout"}));

@@ -11,8 +11,8 @@
 
 namespace crab::cli {
 
-/// The remote end of `crab pair test`: a tool host with fresh keys on loopback `ws` that stores
-/// nothing. Runs on a thread of its own; call it from another one.
+/// The remote end of `crab peers pair test`: a tool host with fresh keys on loopback `ws` that
+/// stores nothing. Runs on a thread of its own; call it from another one.
 class PairTestRemote {
 public:
     struct Options {

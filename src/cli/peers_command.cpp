@@ -1,8 +1,8 @@
 #include "cli/admin_client.hpp"
 #include "cli/commands.hpp"
 #include "cli/output/exit_codes.hpp"
+#include "cli/output/listing.hpp"
 #include "cli/output/pretty_json.hpp"
-#include "cli/output/table.hpp"
 #include "trust/pairing/peer_name.hpp"
 
 #include <expected>
@@ -68,20 +68,24 @@ std::string name_of(const json::Value& peer) {
 }  // namespace
 
 int run(const PeersList& options) {
-    const auto reply = ask(options.target, Method::kGet, "/v1/peers");
-    if (!reply) return reply.error();
-    if (options.output == Output::kJson) return print_json(*reply), kExitOk;
-    Table table({"PEER", "STATUS", "ENDPOINT", "CERTIFICATE UNTIL", "LAST SEEN", "PROBLEM"});
-    for (const json::Value& peer : items_of(*reply, "peers")) {
-        table.add({name_of(peer), text_of(peer, "status"), text_of(peer, "endpoint"),
-                   text_of(peer, "not_after").substr(0, 10), text_of(peer, "last_seen_at"),
-                   text_of(peer, "problem")});
-    }
-    if (table.empty())
-        print_line("No peers yet: crab pair tool ENDPOINT NAME");
-    else
-        print(table.to_text(Terminal::out()));
-    return kExitOk;
+    static const Listing kPeers{.members = {"peers"},
+                                .name = name_of,
+                                .columns = {{"PEER", name_of},
+                                            column("STATUS", "status"),
+                                            column("ENDPOINT", "endpoint"),
+                                            {"CERTIFICATE UNTIL",
+                                             [](const json::Value& peer) {
+                                                 return text_of(peer, "not_after").substr(0, 10);
+                                             }},
+                                            column("LAST SEEN", "last_seen_at"),
+                                            column("PROBLEM", "problem"),
+                                            wide_column("KEY", "public_key_ed25519")},
+                                .empty = "No peers yet: crab peers pair tool ENDPOINT NAME"};
+    const auto ask_for_peers = [&]() -> Result<json::Value> {
+        Result<AdminClient> client = AdminClient::make(options.target);
+        return client ? accepted(client->get("/v1/peers")) : fail(client.error());
+    };
+    return show_list(ask_for_peers, kPeers, options.output);
 }
 
 int run(const PeersShow& options) {
@@ -89,11 +93,8 @@ int run(const PeersShow& options) {
     if (!path) return path.error();
     const auto peer = ask(options.target, Method::kGet, *path);
     if (!peer) return peer.error();
-    if (options.output == Output::kJson || !peer->is_object()) return print_json(*peer), kExitOk;
-    for (const auto& [name, value] : *peer->as_object()) {
-        print_line(fmt::format("{:<23}{}", printable(name),
-                               printable(value.as_string() ? *value.as_string() : value.dump())));
-    }
+    if (!options.output.is_text()) return show_value(*peer, options.output);
+    print_members(*peer, 23);
     return kExitOk;
 }
 
@@ -102,20 +103,21 @@ int run(const PeersRenew& options) {
     if (!path) return path.error();
     const auto peer = ask(options.target, Method::kPost, *path + "/renew");
     if (!peer) return peer.error();
-    print_line(
-        printable(fmt::format("renewed {} until {}", name_of(*peer), text_of(*peer, "not_after"))));
-    return kExitOk;
+    return show_done(
+        *peer, options.output, name_of(*peer),
+        fmt::format("renewed {} until {}", name_of(*peer), text_of(*peer, "not_after")));
 }
 
 int run(const PeersRevoke& options) {
     const auto path = path_of(options.peer);
     if (!path) return path.error();
+    if (!may_go_on(options.yes, fmt::format("Revoke {} for good?", options.peer)))
+        return kExitFailed;
     json::Value body = json::Value::object();
     if (!options.reason.empty()) body.set("reason", options.reason);
     const auto peer = ask(options.target, Method::kPost, *path + "/revoke", body);
     if (!peer) return peer.error();
-    print_line(printable("revoked " + name_of(*peer)));
-    return kExitOk;
+    return show_done(*peer, options.output, name_of(*peer), "revoked " + name_of(*peer));
 }
 
 int run(const PeersSetStatus& options) {
@@ -124,14 +126,14 @@ int run(const PeersSetStatus& options) {
     const auto peer = ask(options.target, Method::kPatch, *path,
                           json::Value::object({{"status", options.status}}));
     if (!peer) return peer.error();
-    print_line(printable(fmt::format("{} is {}", name_of(*peer), text_of(*peer, "status"))));
-    return kExitOk;
+    return show_done(*peer, options.output, name_of(*peer),
+                     fmt::format("{} is {}", name_of(*peer), text_of(*peer, "status")));
 }
 
 int run(const PeersIdentity& options) {
     const auto identity = ask(options.target, Method::kGet, "/v1/identity");
     if (!identity) return identity.error();
-    if (options.output == Output::kJson) return print_json(*identity), kExitOk;
+    if (!options.output.is_text()) return show_value(*identity, options.output);
     for (const std::string_view member : {"gateway_id", "public_key_ed25519", "ca_fingerprint"}) {
         print_line(fmt::format("{}={}", member, printable(text_of(*identity, member))));
     }

@@ -2,6 +2,7 @@
 #include "cli/call_arguments.hpp"
 #include "cli/commands.hpp"
 #include "cli/output/exit_codes.hpp"
+#include "cli/output/listing.hpp"
 #include "cli/output/pretty_json.hpp"
 #include "cli/output/table.hpp"
 #include "cli/output/terminal.hpp"
@@ -169,8 +170,8 @@ int run(const PolicyTest& options) {
     const Result<json::Value> answer = options.file ? ask_file(options) : ask_gateway(options);
     if (!answer) return report(answer.error());
     const std::string verdict = text_of(*answer, "verdict");
-    if (options.output == Output::kJson) {
-        print_json(*answer);
+    if (!options.output.is_text()) {
+        if (const int code = show_value(*answer, options.output); code != kExitOk) return code;
     } else {
         print_line(
             printable(fmt::format("{}, by rule {}{}", verdict, text_of(*answer, "rule"),

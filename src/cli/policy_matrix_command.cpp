@@ -1,8 +1,8 @@
 #include "cli/admin_client.hpp"
 #include "cli/commands.hpp"
 #include "cli/output/exit_codes.hpp"
+#include "cli/output/listing.hpp"
 #include "cli/output/pretty_json.hpp"
-#include "cli/output/table.hpp"
 #include "cli/output/terminal.hpp"
 #include "net/codec/url.hpp"
 
@@ -31,22 +31,25 @@ Result<json::Value::Items> fetch_rows(AdminClient& client, const std::string& as
 }  // namespace
 
 int run(const PolicyMatrix& options) {
-    Result<AdminClient> client = AdminClient::make(options.target);
-    if (!client) return report(client.error());
-    Result<json::Value::Items> rows = fetch_rows(*client, options.as);
-    if (!rows) return report(rows.error());
-    if (options.output == Output::kJson) {
-        print_json(json::Value::object({{"tools", json::Value::array(std::move(*rows))}}));
-        return kExitOk;
-    }
-    Table table({"TOOL", "VERDICT", "RULE"});
-    for (const json::Value& row : *rows) {
-        const bool depends = flag_of(row, "depends_on_arguments");
-        table.add({text_of(row, "name"), text_of(row, "verdict") + (depends ? " (arguments)" : ""),
-                   text_of(row, "rule")});
-    }
-    print(table.to_text(Terminal::out()));
-    return kExitOk;
+    static const Listing kRows{
+        .members = {"tools"},
+        .name = by_member("name"),
+        .columns = {column("TOOL", "name"),
+                    {"VERDICT",
+                     [](const json::Value& row) {
+                         return text_of(row, "verdict") +
+                                (flag_of(row, "depends_on_arguments") ? " (arguments)" : "");
+                     }},
+                    column("RULE", "rule")},
+        .empty = "No tools."};
+    const auto ask_for_rows = [&]() -> Result<json::Value> {
+        Result<AdminClient> client = AdminClient::make(options.target);
+        if (!client) return fail(client.error());
+        auto rows = fetch_rows(*client, options.as);
+        if (!rows) return fail(std::move(rows.error()));
+        return json::Value::object({{"tools", json::Value::array(std::move(*rows))}});
+    };
+    return show_list(ask_for_rows, kRows, options.output);
 }
 
 }  // namespace crab::cli

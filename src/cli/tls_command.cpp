@@ -2,6 +2,7 @@
 #include "cli/commands.hpp"
 #include "cli/output/exit_codes.hpp"
 #include "cli/output/files.hpp"
+#include "cli/output/listing.hpp"
 #include "cli/output/pretty_json.hpp"
 #include "cli/output/terminal.hpp"
 #include "config/load.hpp"
@@ -152,7 +153,8 @@ void print_lines_for_others(const std::string& gateway, const std::string& ca_fi
     print_line(ca_file.empty() ? "Then devices and callers dial:"
                                : "Then devices and callers dial, on other machines with the "
                                  "authority's file where you have brought it:");
-    print_line(printable(fmt::format("  crab device --pair CODE --gateway {}{}", gateway, trust)));
+    print_line(
+        printable(fmt::format("  crab devices run --pair CODE --gateway {}{}", gateway, trust)));
     print_line(printable(fmt::format("  crab tools list --url {}{}", https, trust)));
 }
 
@@ -175,7 +177,8 @@ int run(const TlsInit& options) {
     const config::ListenOptions listen = listener_with(options, *made);
     const auto place = setup::public_address(listen, listen.public_address->port);
     const std::string gateway = place->url("ws", "wss");
-    if (options.output == Output::kJson) return print_json(as_json(*made, names, gateway)), kExitOk;
+    if (!options.output.is_text())
+        return show_value(as_json(*made, names, gateway), options.output);
     print_made(*made, names);
     print_configuration(*made, names, *listen.public_address);
     print_lines_for_others(gateway, place->ca_file);

@@ -1,6 +1,7 @@
 #include "cli/admin_client.hpp"
 #include "cli/call_arguments.hpp"
 #include "cli/output/exit_codes.hpp"
+#include "cli/output/listing.hpp"
 #include "cli/output/pretty_json.hpp"
 #include "cli/output/terminal.hpp"
 
@@ -45,8 +46,8 @@ int run(const ToolsCheck& options) {
     const Result<json::Value> checked = accepted(client->post("/v1/admin/tools/check", question));
     if (!checked) return report(checked.error());
     const json::Value* const refusal = checked->find("refusal");
-    if (options.output == Output::kJson) {
-        print_json(*checked);
+    if (!options.output.is_text()) {
+        if (const int code = show_value(*checked, options.output); code != kExitOk) return code;
         return refusal == nullptr ? kExitOk : exit_code_of(text_of(*refusal, "code"));
     }
     if (refusal != nullptr) return show_refusal(*checked, *refusal);

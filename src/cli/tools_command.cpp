@@ -1,6 +1,8 @@
+#include "base/glob.hpp"
 #include "cli/admin_client.hpp"
 #include "cli/output/durations.hpp"
 #include "cli/output/exit_codes.hpp"
+#include "cli/output/listing.hpp"
 #include "cli/output/pretty_json.hpp"
 #include "cli/output/table.hpp"
 #include "cli/tool_names.hpp"
@@ -26,6 +28,23 @@ std::string effects(const json::Value& tool) {
 std::string source_of(const json::Value& tool) {
     const std::string kind = text_of(tool, "source_kind"), source = text_of(tool, "source");
     return kind.empty() || source.empty() ? kind + source : kind + "/" + source;
+}
+
+/// Those whose name, or qualified name, and source fit.
+Result<json::Value> find_tools(const ToolsList& options) {
+    Result<json::Value> reply = fetch_tools(options.target);
+    if (!reply || (options.glob.empty() && options.source.empty())) return reply;
+    const Glob names(options.glob.empty() ? "*" : options.glob),
+        sources(options.source.empty() ? "*" : options.source);
+    json::Value fitting = json::Value::array();
+    for (const json::Value& tool : items_of(*reply, "tools")) {
+        if ((names.matches(text_of(tool, "name")) ||
+             names.matches(text_of(tool, "qualified_name"))) &&
+            sources.matches(source_of(tool)))
+            fitting.push_back(tool);
+    }
+    reply->set("tools", std::move(fitting));
+    return reply;
 }
 
 std::string type_in_words(const json::Value& schema) {
@@ -88,23 +107,21 @@ void print_tool(const json::Value& tool) {
 }  // namespace
 
 int run(const ToolsList& options) {
-    const Result<json::Value> reply = fetch_tools(options.target);
-    if (!reply) return report(reply.error());
-    if (options.output == Output::kJson) return print_json(*reply), kExitOk;
-    Table table({"TOOL", "SOURCE", "EFFECTS", "DESCRIPTION"});
-    for (const json::Value& tool : items_of(*reply, "tools")) {
-        if (options.output == Output::kNames) print_line(printable(text_of(tool, "name")));
-        table.add(
-            {text_of(tool, "name"), source_of(tool), effects(tool), text_of(tool, "description")});
-    }
-    if (options.output == Output::kNames) return kExitOk;
-    if (table.empty())
-        print_line(
-            "No tools. A device's tools appear while it is connected: crab devices pair, then crab "
-            "device.");
-    else
-        print(table.to_text(Terminal::out()));
-    return kExitOk;
+    static const Listing kTools{
+        .members = {"tools"},
+        .name = by_member("name"),
+        .columns = {column("TOOL", "name"),
+                    {"SOURCE", source_of},
+                    {"EFFECTS", effects},
+                    wide_column("QUALIFIED NAME", "qualified_name"),
+                    wide_column("TITLE", "title"),
+                    column("DESCRIPTION", "description")},
+        .empty =
+            "No tools. A device's tools appear while it is connected: crab devices pair, then "
+            "crab devices run."};
+    Listing listing = kTools;
+    if (!options.glob.empty() || !options.source.empty()) listing.empty = "No such tools.";
+    return show_list([&] { return find_tools(options); }, listing, options.output);
 }
 
 int run(const ToolsShow& options) {
@@ -114,7 +131,8 @@ int run(const ToolsShow& options) {
     for (const json::Value& tool : items_of(*reply, "tools")) {
         if (text_of(tool, "name") == options.tool ||
             text_of(tool, "qualified_name") == options.tool) {
-            options.output == Output::kJson ? print_json(tool) : print_tool(tool);
+            if (!options.output.is_text()) return show_value(tool, options.output);
+            print_tool(tool);
             return kExitOk;
         }
         names.push_back(text_of(tool, "name"));

@@ -1,6 +1,7 @@
 #include "cli/admin_client.hpp"
 #include "cli/output/durations.hpp"
 #include "cli/output/exit_codes.hpp"
+#include "cli/output/listing.hpp"
 #include "cli/output/pretty_json.hpp"
 #include "cli/output/table.hpp"
 
@@ -81,12 +82,11 @@ Result<Screen> look(const Top& options) {
 }  // namespace
 
 int run(const Top& options) {
-    const bool once =
-        options.once || options.output == Output::kJson || !Terminal::out().interactive();
+    const bool once = options.once || !options.output.is_text() || !Terminal::out().interactive();
     for (;;) {
         const auto screen = look(options);
         if (!screen) return report(screen.error());
-        if (options.output == Output::kJson) return print_json(screen->stats), kExitOk;
+        if (!options.output.is_text()) return show_value(screen->stats, options.output);
         print((once ? std::string() : std::string(kStartOver)) + text_of_screen(*screen, options));
         std::fflush(stdout);
         if (once) return kExitOk;

@@ -63,7 +63,7 @@ class CallTest(ApprovalCase):
         end = approver.end()
         self.assertEqual((end["state"], end["scope"]), ("allowed", "once"))
         told = eventually(
-            lambda: "allowed" in (text := self.gateway.crab("explain", "first")) and text,
+            lambda: "allowed" in (text := self.gateway.crab("calls", "show", "first")) and text,
             "the audit log has the call",
         )
         self.assertIn(f"approval    allowed, by {end['decided_by']}, once, after", told)

@@ -318,7 +318,7 @@ class CallTest(CommandCase):
         self.assertEqual(processes_of("s3cret-token") + processes_of("s3cret-file"), [])
         self.assertEqual(call.result(15).result["text"], "nekot-terc3s elif-terc3s\n")
         self.assertNotIn("s3cret", self.gateway.log_tail(1 << 20))
-        self.assertNotIn("s3cret", self.gateway.crab("explain", name))
+        self.assertNotIn("s3cret", self.gateway.crab("calls", "show", name))
 
     def test_the_environment_is_that_of_the_sandbox(self) -> None:
         lines = dict(
@@ -441,12 +441,12 @@ class WorktreeTest(CommandCase):
         )  # noqa: E731
         who = "caller/bound"
         self.assertIn("worktree", call().error["message"])
-        self.assertIn(who, self.gateway.crab("worktree", "bind", who, "garden/main"))
+        self.assertIn(who, self.gateway.crab("worktrees", "bind", who, "garden/main"))
         self.gateway.stop()
         self.gateway.start()
         self.assertNotIn("worktree", call().body.get("error", {}).get("message", ""))
-        self.assertIn(who, self.gateway.crab("worktree", "status"))
-        self.gateway.crab("worktree", "unbind", who)
+        self.assertIn(who, self.gateway.crab("worktrees", "list"))
+        self.gateway.crab("worktrees", "unbind", who)
         self.assertIn("worktree", call().error["message"])
 
 
@@ -689,7 +689,7 @@ class FullTest(GatewayCase):
         self.assertEqual(
             reply.result, {"text": "written"}, "its hook was asked, and its record is on the disk"
         )
-        self.assertIn("nods", self.gateway.crab("explain", key))
+        self.assertIn("nods", self.gateway.crab("calls", "show", key))
 
         chat = self.open()
         chat.send("message", content="hello")

@@ -1,5 +1,5 @@
-"""`crab device` as somebody starts it: the gateway that it keeps, commands with schemas, output as
-it is printed."""
+"""`crab devices run` as somebody starts it: the gateway that it keeps, commands with schemas,
+output as it is printed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class DeviceProgramTest(GatewayCase):
 
     def device(self, *words: str) -> subprocess.Popen:
         process = subprocess.Popen(
-            [program(), "device", "--state", str(self.state), *words],
+            [program(), "devices", "run", "--state", str(self.state), *words],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=open(f"{self.home.name}/log", "ab"),
@@ -44,7 +44,7 @@ class DeviceProgramTest(GatewayCase):
         pasted = next(
             line
             for line in self.gateway.crab("devices", "pair", "--name", name).splitlines()
-            if line.startswith("  crab device ")
+            if line.startswith("  crab devices run ")
         )
         self.assertIn(f"--gateway ws://127.0.0.1:{self.gateway.public[1]} ", pasted)
         tool = self.unique("hello")

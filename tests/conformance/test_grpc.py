@@ -328,7 +328,8 @@ class WhoTest(GrpcCase):
         self.assertIn(
             "find-me",
             eventually(
-                lambda: self.gateway.crab("explain", call_id, "-o", "json"), "the record is there"
+                lambda: self.gateway.crab("calls", "show", call_id, "-o", "json"),
+                "the record is there",
             ),
         )
 

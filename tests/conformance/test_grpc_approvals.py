@@ -114,7 +114,7 @@ class LabelTest(ApprovalCase):
 
 @unittest.skipUnless(can_sandbox(), "commands cannot be confined here under DEFAULT")
 class GrantTest(ApprovalCase):
-    """`crab approvals allow --once|--session|--always`, from the first refusal to the run."""
+    """`crab approvals allow --scope once|--session|--always`, from the first refusal to the run."""
 
     @classmethod
     def setUpClass(cls) -> None:

@@ -67,7 +67,7 @@ class CallTest(GrpcCase):
         )
 
     def test_a_file_of_the_bound_worktree_under_a_policy(self) -> None:
-        self.gateway.crab("worktree", "bind", "caller/tester", "garden/main")
+        self.gateway.crab("worktrees", "bind", "caller/tester", "garden/main")
         done = self.crab(
             "read_file",
             "--arg",
@@ -91,7 +91,7 @@ class CallTest(GrpcCase):
         )
 
     def test_the_agent_that_it_is_for_decides_about_the_worktree(self) -> None:
-        self.gateway.crab("worktree", "bind", "planner", "garden/main")
+        self.gateway.crab("worktrees", "bind", "planner", "garden/main")
         self.assertEqual(
             self.crab("read_file", "--arg", "path=notes.md", "--agent", "planner").stdout,
             "one two three\n",

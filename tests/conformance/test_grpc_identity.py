@@ -117,7 +117,7 @@ class UnixSocketTest(GrpcCase):
             request = tool_call("list_devices", call_id="local-call")
             self.assertTrue(client.call(request).final)
             self.assertIn(
-                f"local/{os.getuid()}", gateway.crab("explain", "local-call", "-o", "json")
+                f"local/{os.getuid()}", gateway.crab("calls", "show", "local-call", "-o", "json")
             )
             bad = {"authorization": "Bearer " + "0" * 64}
             self.refused(

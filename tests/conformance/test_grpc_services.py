@@ -221,7 +221,7 @@ class WorktreeTest(GrpcCase):
 
     def test_sw4rm_29_unbound_and_bind_failed_are_unbound(self) -> None:
         self.gateway.crab(
-            "worktree", "bind", "caller/tester", "garden/main"
+            "worktrees", "bind", "caller/tester", "garden/main"
         )  # counts only without the service
         for state in ("UNBOUND", "BIND_FAILED", ""):
             self.service.bound = {"caller/tester": ("garden", "main", state)}

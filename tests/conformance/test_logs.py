@@ -47,7 +47,7 @@ class LogTest(LogCase):
             "POST", "/v1/admin/devices/pair", {"name": name, "roles": ["caller"], "token": True}
         ).json()
         self.wait_line("token issued", answer["token_id"], "caller")
-        self.gateway.crab("devices", "revoke", "--token-id", answer["token_id"])
+        self.gateway.crab("tokens", "revoke", answer["token_id"])
         self.wait_line("token revoked", answer["token_id"])
         self.assertEqual(self.lines(answer["token"]), [])
 

@@ -96,7 +96,7 @@ class CameraTest(unittest.TestCase):
         folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="crab-docs-")))
         (folder / "picture.txt").write_text("a picture\n", encoding="utf-8")
         gateway = self.enterContext(Gateway({}))
-        pair, device, *calls = commands(PAGES[1], "crab device --pair CODE")
+        pair, device, *calls = commands(PAGES[1], "crab devices run --pair CODE")
         code = gateway.crab(*pair[1:]).splitlines()[0]
         at = f"ws://127.0.0.1:{gateway.public[1]}"
         words = [code if word == "CODE" else word for word in device[1:]]
@@ -126,7 +126,7 @@ class CameraTest(unittest.TestCase):
             self.assertIn("a picture", done.stdout)
         shown = gateway.crab("calls", "list")
         call_id = next(line for line in shown.splitlines() if "take_photo" in line).split()[0]
-        self.assertIn("mcp", gateway.crab("explain", call_id))
+        self.assertIn("mcp", gateway.crab("calls", "show", call_id))
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ class RecordsTest(McpCase):
     def record(self, result: Message) -> Message:
         """That of the call with this result."""
         call_id = result["_meta"]["crab/call"]["id"]
-        return json.loads(self.gateway.crab("explain", call_id, "-o", "json"))
+        return json.loads(self.gateway.crab("calls", "show", call_id, "-o", "json"))
 
     def assert_ends(self, record: Message, era: str, source: str, tool: str) -> None:
         client = {"name": "crab-tests", "version": "1.0.0", "revision": REVISIONS[era], "era": era}
@@ -59,7 +59,7 @@ class RecordsTest(McpCase):
                     self.assert_ends(record, era, source, "test_echo")
                     self.assertNotIn("input_rounds", record)
                     self.assertNotIn(SECRET, json.dumps(record))
-                    text = self.gateway.crab("explain", record["call_id"])
+                    text = self.gateway.crab("calls", "show", record["call_id"])
                     self.assertRegex(text, rf"client +crab-tests, .*{REVISIONS[era]} \({era}\)")
                     self.assertRegex(text, rf"upstream +test_echo, .*{REVISIONS[source]}")
 
@@ -91,7 +91,7 @@ class RecordsTest(McpCase):
         request = call_request("modern__test_echo", {})
         answer = self.gateway.admin_request("POST", "/v1/tools/call", request)
         self.assertEqual(answer.status, 200, answer.body)
-        record = json.loads(self.gateway.crab("explain", request["call_id"], "-o", "json"))
+        record = json.loads(self.gateway.crab("calls", "show", request["call_id"], "-o", "json"))
         self.assertNotIn("client", record)
         self.assertEqual(record["upstream"]["era"], "modern")
         hostile = {"name": "ed\u202eit\u001b[2J\n", "version": "9" * 65}

@@ -1,4 +1,4 @@
-"""docs/protocols/clawseed.md, section 10: our own clients, `crab device` and the TypeScript
+"""docs/protocols/clawseed.md, section 10: our own clients, `crab devices run` and the TypeScript
 package, at a gateway of a few lines (checklist 69, 70)."""
 
 from __future__ import annotations
@@ -262,7 +262,7 @@ class CrabDeviceTest(OurDevice, unittest.TestCase):
             "broken=/no/such/program",
         ]
         nowhere = {name: subprocess.DEVNULL for name in ("stdin", "stdout", "stderr")}
-        process = subprocess.Popen([program(), "device", *words], **nowhere)
+        process = subprocess.Popen([program(), "devices", "run", *words], **nowhere)
         self.addCleanup(process.wait, 20)
         self.addCleanup(process.terminate)
 

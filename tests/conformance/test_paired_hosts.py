@@ -148,7 +148,9 @@ class PairedHostCase(unittest.TestCase):
     def pair(self, *flags: str, host: PairedHost | None = None) -> str:
         host = host or self.host
         with self.pairing(host):
-            return self.gateway.crab("pair", "tool", host.endpoint, host.component_id, *flags)
+            return self.gateway.crab(
+                "peers", "pair", "tool", host.endpoint, host.component_id, *flags
+            )
 
     @contextlib.contextmanager
     def pairing(self, host: PairedHost) -> Iterator[None]:
@@ -311,7 +313,7 @@ class CallerTest(PairedHostCase):
             self.host.start()
         with self.host.connect(mine) as kept:
             self.assertEqual(self.host.ask(kept, "GET", "/v1/tools").status, 200)
-            other.crab("pair", "tool", self.host.endpoint, self.host.component_id)
+            other.crab("peers", "pair", "tool", self.host.endpoint, self.host.component_id)
             # The old gateway is let in until the host has stored the end of the new pairing.
             eventually(
                 lambda: self.host.ask(kept, "GET", "/v1/tools").status == 401,

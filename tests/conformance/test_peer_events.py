@@ -181,7 +181,7 @@ class CronHost(PeerEventsCase):
         address = f"https://{self.gateway.peers[0]}:{self.gateway.peers[1]}"
         host = PairedHost(folder, "cron", key, "clock", "--events-to", address)
         self.addCleanup(lambda: host.process.poll() is None and host.end())
-        self.gateway.crab("pair", "tool", host.endpoint, "clock")
+        self.gateway.crab("peers", "pair", "tool", host.endpoint, "clock")
         self.gateway.wait_listed("cron.create")
         with WebSocket(self.gateway.admin, "/v1/events?types=cron.*&remember=false") as stream:
             self.gateway.call("cron.create", {"name": "tick", "schedule": "* * * * *"})

@@ -63,8 +63,8 @@ class WorktreeTest(WhoCase):
             "policy": POLICY,
         }
         super().setUpClass()
-        cls.gateway.crab("worktree", "bind", "planner", "garden/agents")
-        cls.gateway.crab("worktree", "bind", "caller/ann", "garden/anns")
+        cls.gateway.crab("worktrees", "bind", "planner", "garden/agents")
+        cls.gateway.crab("worktrees", "bind", "caller/ann", "garden/anns")
 
     def read(self, caller: str, agent: str) -> str:
         reply = self.gateway.call(
@@ -91,7 +91,7 @@ class WorktreeTest(WhoCase):
     def test_bindings_say_whose_they_are_and_survive_a_restart(self) -> None:
         self.gateway.stop()
         self.gateway.start()
-        told = json.loads(self.gateway.crab("worktree", "status", "-o", "json"))["bindings"]
+        told = json.loads(self.gateway.crab("worktrees", "list", "-o", "json"))["bindings"]
         self.assertEqual(
             [(each["who"], each["kind"]) for each in told],
             [("caller/ann", "principal"), ("planner", "agent")],

@@ -26,9 +26,9 @@ NOT_READ = {
 }
 GUIDES = ("README.md", "docs/quickstart.md", "docs/how_to/*.md", "docs/operations/*.md")
 # Commands and options that `crab help` does not list: they are for programs.
-UNLISTED = {"sandbox-init": {"--supervise"}}
-UNLISTED_OPTIONS = {"--help", "--version", "--markdown"}
-PRINTED = {"gateway ready", "host ready"}  # first words of what they print
+UNLISTED = {"sandbox-init": {"--supervise"}, "completion-names": set()}
+UNLISTED_OPTIONS = {"--help", "--version", "--markdown", "--man"}
+PRINTED = {"gateway ready", "host ready", "pair"}  # first words of what they print
 
 Commands = dict[str, set[str]]
 
@@ -38,6 +38,7 @@ def commands_of(page: str) -> Commands:
     found: Commands = {}
     for section in re.split(r"^## crab ", page, flags=re.MULTILINE)[1:]:
         rows = re.findall(r"^\| `([^`]+)` \|", section, re.MULTILINE)
+        rows += re.findall(r"^\[Shared options\].*", section, re.MULTILINE)
         options = {word for row in rows for word in re.findall(r"(?<![\w-])--[\w-]+", row)}
         found[section.partition("\n")[0].strip()] = options
     return found
@@ -111,13 +112,13 @@ class DocsCommandsTest(unittest.TestCase):
         for code, problem in (
             ("crab tools lost", "there is no crab tools lost"),
             ("crab frobnicate", "there is no crab frobnicate"),
-            ("token=$(crab devices pair --quiet)", "crab devices pair has no --quiet"),
+            ("token=$(crab devices pair --quietly)", "crab devices pair has no --quietly"),
             ("sudo -u crab crab tools list --all-of-them", "crab tools list has no --all-of-them"),
         ):
             with self.subTest(code=code):
                 self.assertEqual(unknown(code, self.commands), [problem])
         self.assertEqual(unknown("sudo -u crab crab tools show NAME", self.commands), [])
-        self.assertEqual(unknown("crab pair | other --flag", self.commands), [])
+        self.assertEqual(unknown("crab peers pair | other --flag", self.commands), [])
         page = "Run `crab\na`.\n```sh\ncrab b \\\n  --c\n```\n```\ncrab gateway ready\n```\n"
         self.assertEqual(code_of(page), ["crab b    --c", "crab a"])
 

@@ -1,4 +1,6 @@
 #include "cli/command_line.hpp"
+#include "cli/contexts.hpp"
+#include "cli/output/report.hpp"
 #include "cli/output/terminal.hpp"
 #include "gateway/gateway_run.hpp"
 #include "hosts/command/init/sandbox_init.hpp"
@@ -7,6 +9,7 @@
 #include <cstdio>
 #include <span>
 #include <string_view>
+#include <vector>
 
 int main(int argc, char** argv) {
     using namespace crab::cli;
@@ -16,13 +19,17 @@ int main(int argc, char** argv) {
     std::signal(SIGPIPE, SIG_IGN);
     const std::span<const char* const> arguments(argv + 1,
                                                  static_cast<std::size_t>(argc > 0 ? argc - 1 : 0));
-    const std::variant<Command, ParserOutput> parsed = parse_command_line(arguments);
+    std::vector<std::string> notes;
+    std::variant<Command, ParserOutput> parsed = parse_command_line(arguments, &notes);
     if (const auto* printed = std::get_if<ParserOutput>(&parsed)) {
         std::fputs(printed->text.c_str(),
                    printed->exit_code == 0 || printed->is_help ? stdout : stderr);
         return printed->exit_code;
     }
+    for (const std::string& note : notes) complain(note);
     try {
+        if (const auto settled = settle(std::get<Command>(parsed)); !settled)
+            return report(settled.error());
         constexpr GatewayProgram kGateway{.run = crab::gateway::run_gateway,
                                           .check = crab::gateway::check_gateway};
         const auto start = [&]<typename Asked>(const Asked& command) {

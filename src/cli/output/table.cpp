@@ -29,9 +29,10 @@ void Table::add(std::vector<std::string> cells) {
     rows_.push_back(std::move(cells));
 }
 
-std::string Table::to_text(const Terminal& terminal) const {
+std::string Table::to_text(const Terminal& terminal, Head head) const {
     std::vector<std::size_t> widths;
-    for (const std::string& title : head_) widths.push_back(columns(title));
+    for (const std::string& title : head_)
+        widths.push_back(head == Head::kShown ? columns(title) : 0);
     for (const auto& row : rows_) {
         for (std::size_t i = 0; i < row.size(); ++i)
             widths[i] = std::max(widths[i], columns(row[i]));
@@ -50,7 +51,7 @@ std::string Table::to_text(const Terminal& terminal) const {
         while (text.ends_with(' ')) text.pop_back();
         return text + "\n";
     };
-    std::string text = line(head_, Colour::kBold);
+    std::string text = head == Head::kShown ? line(head_, Colour::kBold) : std::string();
     for (const auto& row : rows_) text += line(row, Colour::kPlain);
     return text;
 }

@@ -2,6 +2,7 @@
 
 #include "cli/output/terminal.hpp"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,8 @@ public:
     /// One cell per column; control characters are escaped.
     void add(std::vector<std::string> cells);
     bool empty() const { return rows_.empty(); }
-    std::string to_text(const Terminal& terminal) const;
+    enum class Head : std::uint8_t { kShown, kNone };
+    std::string to_text(const Terminal& terminal, Head head = Head::kShown) const;
 
 private:
     std::vector<std::string> head_;

@@ -418,7 +418,7 @@ Result<SandboxRequest> CommandHost::request_of(const core::AdmittedCall& call,
     const core::EffectivePolicy& policy = *call.policy();
     if (policy.worktree_required && worktree == nullptr) {
         return fail(ErrorCode::kWorktreeNotBound,
-                    fmt::format("no worktree is bound for {}; bind one with crab worktree bind",
+                    fmt::format("no worktree is bound for {}; bind one with crab worktrees bind",
                                 call.principal()->id));
     }
     if (worktree != nullptr) {

@@ -213,7 +213,7 @@ Result<RemoteTrust::TrustedCaller> RemoteTrust::judge(const trust::RemoteCertifi
                                                       SystemTime now) const {
     const auto not_paired = [] {
         return fail(ErrorCode::kPairingRequired,
-                    "this host is not paired with a gateway; run crab pair tool there");
+                    "this host is not paired with a gateway; run crab peers pair tool there");
     };
     if (!known.paired && !known.installed) return not_paired();
     Result<crypto::Certificate> certificate =

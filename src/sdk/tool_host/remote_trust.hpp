@@ -51,7 +51,7 @@ public:
     /// For connections to its gateway: TLS 1.3 that shows the same certificate; caller_of()
     /// verifies the gateway. Stays the same object.
     const std::shared_ptr<net::TlsContext>& client_tls() const { return client_tls_; }
-    /// Its own Ed25519 key, base64: what `--remote-key` of `crab pair` is compared with.
+    /// Its own Ed25519 key, base64: what `--remote-key` of `crab peers pair` is compared with.
     std::string key_text() const;
     /// Who it is as a handshake begins.
     trust::RemotePairing::Remote identity();

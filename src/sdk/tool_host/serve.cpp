@@ -39,7 +39,7 @@ int serve_until_signal(const HostEngine::Options& options) {
         return 1;
     }
     if (options.paired) {
-        fmt::print(stderr, "at the gateway: crab pair tool wss://{} {} --remote-key {}\n",
+        fmt::print(stderr, "at the gateway: crab peers pair tool wss://{} {} --remote-key {}\n",
                    dialled_by_others((*host)->endpoint(), options.paired->pair_path),
                    options.paired->component_id, (*host)->remote_key());
         fmt::print("remote_key={}\ncrab host ready name={} listen={}\n", (*host)->remote_key(),

@@ -21,11 +21,12 @@ std::string not_active(const PeerRecord& peer) {
             return says(fmt::format("crab peers enable {} uses it again", peer.name.text()));
         case PeerStatus::kRevoked:
             return says(
-                "its certificate is no longer valid; pair it again with crab pair and --replace");
+                "its certificate is no longer valid; pair it again with crab peers pair and "
+                "--replace");
         case PeerStatus::kPending:
         case PeerStatus::kActive: break;
     }
-    return says("its pairing has not come to its end; pair it again with crab pair");
+    return says("its pairing has not come to its end; pair it again with crab peers pair");
 }
 
 Result<void> check_peer(const PeerRecord& peer, const crypto::Certificate& leaf,

@@ -6,7 +6,7 @@
 
 namespace crab::trust {
 
-/// A remote's memory that ends with the process: for tests, and for `crab pair test`.
+/// A remote's memory that ends with the process: for tests, and for `crab peers pair test`.
 /// `fail_from_write` makes the n-th write from now and all later ones fail.
 class RemoteStoreMemory : public RemoteStore {
 public:

@@ -38,7 +38,7 @@ Task<Result<net::DialTarget>> PeerRoute::find_server(Deadline deadline) {
     const trust::PeerRef peer = services_.peers.find(name_);
     if (!peer)
         co_return fail(ErrorCode::kPairingRequired,
-                       fmt::format("{} is not paired; pair it with crab pair", name_.text()));
+                       fmt::format("{} is not paired; pair it with crab peers pair", name_.text()));
     if (peer->status != trust::PeerStatus::kActive)
         co_return fail(ErrorCode::kPairingRequired, trust::not_active(*peer));
     net::DialTarget target;
@@ -61,7 +61,7 @@ Task<Result<void>> PeerRoute::judge(std::string certificate_der) {
     Result<void> good;
     if (!peer) {
         good = fail(ErrorCode::kPairingRequired,
-                    fmt::format("{} is not paired; pair it with crab pair", name_.text()));
+                    fmt::format("{} is not paired; pair it with crab peers pair", name_.text()));
     } else if (!leaf) {
         good = fail(ErrorCode::kForbidden,
                     fmt::format("{} showed no certificate that can be read", name_.text()));

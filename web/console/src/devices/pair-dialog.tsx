@@ -65,7 +65,7 @@ function usePairing(device: string | undefined): [Made, () => void, () => void] 
 function Machine({ pairing, again }: { readonly pairing: Pairing; readonly again: () => void }) {
   const { code = "", gateway, ca_file, only_here } = pairing;
   const command = [
-    "crab device --pair",
+    "crab devices run --pair",
     quoted(code),
     gateway && !only_here && `--gateway ${quoted(gateway)}`,
     ca_file && !only_here && `--ca-file ${quoted(ca_file)}`,

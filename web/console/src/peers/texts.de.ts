@@ -21,7 +21,7 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   "leases.others": "Rechte anderer",
   none: "Kein Partner ist gekoppelt",
   "none.why":
-    "Werkzeugdienste und andere Teile werden mit crab pair gekoppelt; dann stehen sie hier.",
+    "Werkzeugdienste und andere Teile werden mit crab peers pair gekoppelt; dann stehen sie hier.",
   paired: "Gekoppelt",
   reason: "Grund",
   "reason.hint": "Steht im Protokoll",

@@ -18,7 +18,8 @@ export const en = {
   "leases.title": "Leases",
   "leases.others": "Leases of others",
   none: "No peer is paired",
-  "none.why": "Tool hosts and other components are paired with crab pair; they stand here then.",
+  "none.why":
+    "Tool hosts and other components are paired with crab peers pair; they stand here then.",
   paired: "Paired",
   reason: "Reason",
   "reason.hint": "Stands in the audit log",
