@@ -48,7 +48,7 @@ class DeviceProgramTest(GatewayCase):
         )
         self.assertIn(f"--gateway ws://127.0.0.1:{self.gateway.public[1]} ", pasted)
         tool = self.unique("hello")
-        first = self.device(*pasted.split()[2:], "--exec", f"{tool}=echo hello")
+        first = self.device(*pasted.split()[3:], "--exec", f"{tool}=echo hello")
         self.gateway.wait_listed(tool)
         self.end(first)
         self.gateway.wait_gone(tool)

@@ -513,7 +513,16 @@ class Tail(EventsCase):
     def test_it_shows_events_as_lines_and_ends_after_as_many_as_were_asked(self) -> None:
         ids = self.published("agent.response.created", "agent.turn.started")
         shown = self.gateway.crab(
-            "events", "tail", "--from", "earliest", "--types", "agent.*", "--count", "2", "--json"
+            "events",
+            "tail",
+            "--from",
+            "earliest",
+            "--types",
+            "agent.*",
+            "--count",
+            "2",
+            "-o",
+            "json",
         )
         self.assertEqual(
             [json.loads(line)["event"]["event_id"] for line in shown.splitlines()], ids
@@ -523,7 +532,7 @@ class Tail(EventsCase):
 
     def test_ctrl_c_ends_it_in_good_order(self) -> None:
         tail = subprocess.Popen(
-            [program(), "events", "tail", "--socket", str(self.gateway.admin), "--json"],
+            [program(), "events", "tail", "--socket", str(self.gateway.admin), "-o", "json"],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -330,7 +330,8 @@ class News(PairedHostCase):
             "earliest",
             "--count",
             str(self.pairing_events()),
-            "--json",
+            "-o",
+            "json",
         ).splitlines()
         told = [
             event
