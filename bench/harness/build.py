@@ -29,6 +29,11 @@ class Build:
                 return found
         raise RuntimeError(f"{target} was built, but no such executable is in {self.folder}")
 
+    def library(self, target):
+        """Builds a library that programs load, and returns its path."""
+        self._run("cmake", "--build", self.folder, "--target", target)
+        return next(self.folder.rglob(f"{target}.so"))
+
     @staticmethod
     def _run(*command):
         done = subprocess.run(

@@ -32,6 +32,13 @@ constexpr auto kHexOfByte = [] {
     return table;
 }();
 
+constexpr auto kValueOfHex = [] {
+    std::array<std::int8_t, 256> table{};
+    for (std::size_t byte = 0; byte < table.size(); ++byte)
+        table[byte] = static_cast<std::int8_t>(hex_value(static_cast<char>(byte)));
+    return table;
+}();
+
 /// The lowest `bytes` bytes of `value`; returns where it ends.
 char* write_hex(char* to, std::uint64_t value, int bytes) {
     for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8, to += 2)
@@ -82,16 +89,23 @@ UuidText IdSource::uuid_v7(std::uint64_t tag) {
 
 std::optional<std::uint64_t> uuid_tag(std::string_view text) {
     if (text.size() != 36) return std::nullopt;
+    if (text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-')
+        return std::nullopt;
     std::uint64_t low = 0;
-    for (std::size_t at = 0; at < text.size(); ++at) {
-        if (at == 8 || at == 13 || at == 18 || at == 23) {
-            if (text[at] != '-') return std::nullopt;
-            continue;
+    std::int8_t digits = 0;  // negative once one was none
+    const auto read = [&](std::size_t from, std::size_t to) {
+        for (std::size_t at = from; at < to; ++at) {
+            const std::int8_t digit = kValueOfHex[static_cast<unsigned char>(text[at])];
+            digits = static_cast<std::int8_t>(digits | digit);
+            low = (low << 4) | static_cast<std::uint64_t>(digit & 0xf);
         }
-        const int value = hex_value(text[at]);
-        if (value < 0) return std::nullopt;
-        low = (low << 4) | static_cast<std::uint64_t>(value);  // the high half is shifted out
-    }
+    };
+    read(0, 8);
+    read(9, 13);
+    read(14, 18);
+    read(19, 23);
+    read(24, 36);  // the high half is shifted out
+    if (digits < 0) return std::nullopt;
     return low & kTagMask;
 }
 

@@ -469,7 +469,10 @@ Result<mcp::LoginOptions> McpServers::login_options(std::string_view server,
     const auto found = all->find(server);
     if (found == all->end())
         return fail(ErrorCode::kNotFound, "there is no such MCP server that can be used");
-    if (auth_of(found->first).kind != mcp::UpstreamAuth::Kind::kUser)
+    // not auth_of(): a server that was added just now may not be there yet
+    const auto auth = upstream_auth(found->first, found->second);
+    if (!auth) return fail(auth.error());
+    if (auth->kind != mcp::UpstreamAuth::Kind::kUser)
         return fail(ErrorCode::kInvalidArgs,
                     fmt::format("nobody logs in at {}: it is a program, or its configuration says "
                                 "how the gateway shows itself there",

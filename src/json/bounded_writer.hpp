@@ -1,5 +1,7 @@
 #pragma once
 
+#include "base/unfilled.hpp"
+
 #include <array>
 #include <charconv>
 #include <cstdint>
@@ -18,7 +20,7 @@ public:
 
     BoundedWriter(std::string& out, std::size_t room) : out_(out) {
         const std::size_t begin = out_.size();
-        out_.resize(begin + room);
+        resize_unfilled(out_, begin + room);
         at_ = out_.data() + begin;
     }
     BoundedWriter(const BoundedWriter&) = delete;

@@ -1,5 +1,6 @@
 #include "json/raw_parts.hpp"
 
+#include "base/unfilled.hpp"
 #include "json/byte_words.hpp"
 #include "json/unicode.hpp"
 
@@ -201,7 +202,7 @@ void append_one_line(std::string& out, std::string_view json) {
 void append_compact(std::string& out, std::string_view json) {
     const std::size_t before = out.size();
     std::size_t size = 0;
-    out.resize(before + json.size());
+    resize_unfilled(out, before + json.size());
     const auto done = simdjson::minify(json.data(), json.size(), out.data() + before, size);
     out.resize(before + (done == simdjson::SUCCESS ? size : 0));
     if (done != simdjson::SUCCESS) append_tokens(out, json);

@@ -1,6 +1,7 @@
 #include "adapters/clawseed/wire.hpp"
 
 #include "adapters/clawseed/frame_scan.hpp"
+#include "base/unfilled.hpp"
 #include "core/call/picture.hpp"
 #include "json/unicode.hpp"
 #include "json/writer.hpp"
@@ -679,7 +680,7 @@ core::Outcome parse_tool_result(const json::Root& root) {
         result.kind = core::ContentKind::kJson;
         // The bytes received, less the white space between them.
         const std::string_view raw = root.raw_member("output").value_or("null");
-        result.content.resize(raw.size());
+        resize_unfilled(result.content, raw.size());
         std::size_t size = 0;
         if (simdjson::minify(raw.data(), raw.size(), result.content.data(), size) !=
             simdjson::SUCCESS)

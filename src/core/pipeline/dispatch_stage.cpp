@@ -60,11 +60,10 @@ Task<OutcomeRef> DispatchStage::attempts(AdmittedCall admitted, FrameSink& sink,
                                          CallInProgress& progress) {
     const std::uint32_t retries = retries_of(progress);
     admitted.policy_ = progress.policy.get();
-    admitted.first_dispatch_ = loop_.now();
+    admitted.first_dispatch_ = progress.now;  // RecordStage has just looked at the clock
     for (;;) {
         const ToolRef tool = progress.facts.tool;
-        const SteadyTime sent = loop_.now();
-        progress.now = sent;
+        const SteadyTime sent = progress.now;
         progress.reach(Stage::kDispatched);
         progress.facts.dispatched = true;
         Outcome outcome;
@@ -103,7 +102,9 @@ Task<DispatchStage::Next> DispatchStage::wait_for_next(AdmittedCall& admitted, E
     const SteadyTime at = next_attempt_at(admitted.attempt_, error, progress);
     if (at >= admitted.deadline_) co_return Next::kGiveUp;
     Waiter pause(loop_.timers);
-    if (co_await pause.wait(at) == WaitEnd::kCancelled) co_return Next::kCancelled;
+    const WaitEnd end = co_await pause.wait(at);
+    progress.look_at_the_clock();
+    if (end == WaitEnd::kCancelled) co_return Next::kCancelled;
     CallFacts& facts = progress.facts;
     auto found = loop_.registry.get()->resolve(progress.view(*progress.rules->policy),
                                                facts.tool->unique_name);
@@ -114,6 +115,7 @@ Task<DispatchStage::Next> DispatchStage::wait_for_next(AdmittedCall& admitted, E
     facts.tool = std::move(*found);
     admitted.tool_ = facts.tool.get();
     ++admitted.attempt_;
+    progress.look_at_the_clock();
     co_return Next::kTryAgain;
 }
 

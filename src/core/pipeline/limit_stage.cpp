@@ -30,8 +30,7 @@ AdmittedCall LimitStage::admit(ApprovedCall approved, CallInProgress& progress) 
 
 Result<void> LimitStage::count(CallInProgress& progress) {
     if (std::exchange(progress.counted, true)) return {};
-    return progress.rules->rates->take(*progress.principal, *progress.facts.tool,
-                                       progress.loop.now());
+    return progress.rules->rates->take(*progress.principal, *progress.facts.tool, progress.now);
 }
 
 MaybeTask<bool> LimitStage::move_permit(const Tool& next, CallInProgress& progress) {

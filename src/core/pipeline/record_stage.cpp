@@ -113,7 +113,8 @@ Task<Reached<RecordedCall>> RecordStage::in_audit_trail(AdmittedCall admitted,
 /// Not every wait of the stages before ends with the cancellation or at the deadline.
 Reached<RecordedCall> RecordStage::last_look(AdmittedCall admitted, CallInProgress& progress) {
     const bool over = progress.chain.cancelled();
-    if (!over && progress.loop.now() < progress.deadline) return RecordedCall(admitted);
+    progress.look_at_the_clock();
+    if (!over && progress.now < progress.deadline) return RecordedCall(admitted);
     progress.forget_record();
     return end_with(over ? cancelled() : too_late());
 }

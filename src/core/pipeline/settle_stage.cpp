@@ -39,7 +39,7 @@ MaybeTask<OutcomeRef> SettleStage::pass(OutcomeRef outcome, CallInProgress& prog
         return outcome;
     }
     // A replay tells the same duration as the first answer did.
-    progress.first_duration = loop_.now() - progress.call().timeline.started();
+    progress.first_duration = progress.now - progress.call().timeline.started();
     // Nobody asked for the end of a call whose caller left: a repeat has to hear that it may have
     // run.
     OutcomeRef kept =

@@ -281,11 +281,15 @@ bool SchemaValidation::check_values(NodeId id, const ValueRules& rules, Element 
     if (rules.weight > 0 && !spend(rules.by_hash.empty() ? rules.weight : size_of(value).steps()))
         return false;
     if (rules.by_hash.empty()) {
-        for (const Value& allowed : rules.allowed) {
-            if (equal(value, allowed)) {
-                found = true;
-                break;
-            }
+        std::string_view text;
+        if (value.get(text) == simdjson::SUCCESS) {
+            found = std::ranges::any_of(rules.allowed, [&](const Value& allowed) {
+                const std::string* const other = allowed.as_string();
+                return other != nullptr && *other == text;
+            });
+        } else {
+            found = std::ranges::any_of(
+                rules.allowed, [&](const Value& allowed) { return equal(value, allowed); });
         }
     } else {
         const std::size_t hash = hash_of(value);

@@ -11,10 +11,20 @@
 namespace crab::net {
 namespace {
 
-constexpr std::string_view kHeadEnd = "\r\n\r\n";
 constexpr std::size_t kCopiedWithHead = 4096;  // of what follows a head; enough for most bodies
 constexpr std::string_view kTooManyAtWork =
     "too many requests of yours are being served already; wait for some of them";
+
+/// Where the head that `bytes` begin with ends, behind its empty line; npos: not here. By line
+/// feeds, of which a head has few: memmem() looks at every byte.
+std::size_t find_head_end(std::string_view bytes) {
+    for (std::size_t at = bytes.find('\n'); at != std::string_view::npos;
+         at = bytes.find('\n', at + 1)) {
+        if (at > 0 && bytes[at - 1] == '\r' && bytes.substr(at + 1).starts_with("\r\n"))
+            return at + 3;
+    }
+    return std::string_view::npos;
+}
 
 }  // namespace
 
@@ -92,11 +102,10 @@ std::size_t HttpSession::take_head(std::string_view bytes) {
     // RFC 9112 section 2.2: empty lines before a request are ignored
     while (bytes.substr(blank).starts_with("\r\n")) blank += 2;
     if (blank != 0) return blank;
-    const void* const end = ::memmem(bytes.data(), bytes.size(), kHeadEnd.data(), kHeadEnd.size());
+    const std::size_t end = find_head_end(bytes);
     HttpRequest& request = exchange_.request_;
-    if (end == nullptr) return look_at_incomplete_head(bytes);
-    head_bytes_ =
-        static_cast<std::size_t>(static_cast<const char*>(end) - bytes.data()) + kHeadEnd.size();
+    if (end == std::string_view::npos) return look_at_incomplete_head(bytes);
+    head_bytes_ = end;
     std::string& buffer = exchange_.buffer_;
     buffer = server_.loop().take_buffer();
     const std::size_t copied = std::min(bytes.size(), head_bytes_ + kCopiedWithHead);

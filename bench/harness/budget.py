@@ -1,0 +1,176 @@
+"""bench/run budget: what one relayed call costs the event loop, stage by stage, against the limits
+in docs/decisions/0007.
+
+Instructions and misses of the instruction cache (32 KiB) are callgrind's; a stage is the functions
+that its folders define, with all that is inlined in them. Locks, clock readings, copied bytes and system
+calls are counted by a library that is loaded into the gateway. Each count is the difference of a
+long and a short run, over the difference of their calls. The event loop is the thread that executes
+most; what other threads execute is a row of its own. Valgrind runs one thread at a time: how many
+calls a loop finds at once differs a little between runs, and so do the counts, by about 2 %.
+"""
+
+import re
+import shutil
+from pathlib import Path
+
+from . import callgrind, load, processes
+from .instructions import CountedGateway, stripped
+from .machine import ROOT
+from .servers import Gateway
+
+DECISION = ROOT / "docs/decisions/0007-the-hot-path-in-numbers.md"
+LIMITS_FROM = "| stage | thousand instructions |"
+CACHE = ["--cache-sim=yes", "--I1=32768,8,64", "--D1=32768,8,64", "--LL=8388608,16,64"]
+
+#: The first that a file's path holds decides.
+STAGES = (
+    ("parse", ("src/json/document", "src/json/parse", "src/json/element")),
+    ("schema", ("src/json/schema/",)),
+    ("members, texts", ("src/json/",)),
+    ("http", ("src/net/http/", "src/net/codec/")),
+    ("websocket", ("src/net/websocket/",)),
+    ("sockets, loop", ("src/net/", "src/base/time")),
+    ("digest, ledger", ("src/core/ledger/", "src/crypto/")),
+    ("audit", ("src/core/audit/",)),
+    ("resolve, policy", ("src/core/registry/", "src/core/policy/", "src/trust/")),
+    ("pipeline, tasks", ("src/core/", "src/base/task/")),
+    ("request, answer", ("src/adapters/rtp/",)),
+    ("device", ("src/adapters/clawseed/",)),
+    ("rest of crab", ("/src/",)),
+)
+LIBRARY = "libraries"
+
+
+def stage_of(function, file):
+    if re.match(r"_ZNK?8simdjson", function):
+        return "parse"
+    for stage, parts in STAGES:
+        if any(part in file for part in parts):
+            return stage
+    return LIBRARY
+
+
+def limits(text):
+    """Of each stage, in thousand instructions, as the decision record's table has them."""
+    rows = text[text.index(LIMITS_FROM) :].split("\n\n")[0].splitlines()[2:]
+    cells = ([cell.strip() for cell in row.strip("|").split("|")] for row in rows)
+    return {row[0]: float(row[1]) for row in cells}
+
+
+def run(build, options, report, say):
+    valgrind = shutil.which("valgrind")
+    if not valgrind:
+        raise RuntimeError("valgrind is missing; install the package valgrind")
+    in_flight = options.in_flight[-1]
+    short, long = (1, 4) if options.quick else (3, 30)
+    client = build.executable("bench_load")
+    program = build.executable("crab")
+    say(f"callgrind, {in_flight} in flight")
+    (few, few_calls), (many, many_calls) = (
+        profiled(build, program, valgrind, client, in_flight, seconds) for seconds in (short, long)
+    )
+    calls = many_calls - few_calls
+    more = {
+        thread: profile.total() - (few[thread].total() if thread in few else 0)
+        for thread, profile in many.items()
+    }
+    busiest = max(more, key=more.get)
+    loop = per_call(many[busiest], few[busiest], calls, callgrind.files_of(program))
+    others = sum(more.values()) - more[busiest]
+    allowed = limits(DECISION.read_text(encoding="utf-8"))
+    for stage in [*(stage for stage, _ in STAGES), LIBRARY]:
+        found = loop["stages"].get(stage, {"Ir": 0.0, "I1mr": 0.0})
+        report.row(
+            stage=stage, thousand_instructions=found["Ir"] / 1000, instruction_misses=found["I1mr"]
+        )
+        report.goal(stage, found["Ir"] / 1000, allowed[stage], "thousand instructions")
+    report.row(stage="other threads", thousand_instructions=others / calls / 1000)
+    report.goal("instructions, event loop", loop["Ir"] / 1000, 22.0, "thousand")
+    report.goal("misses of the instruction cache", loop["I1mr"], 700.0)
+    for name, function in loop["dearest"]:
+        report.notes.append(f"{function / 1000:6.2f} thousand  {name}")
+    say("counting locks, clock readings, copies and system calls")
+    counted = asked_of_the_system(build, program, client, in_flight, 0.5, 3)
+    for name, limit in (("locks", 2.0), ("clock readings", 5.0), ("bytes copied", 2560.0)):
+        report.goal(name, counted[name], limit)
+    report.row(stage="system calls", thousand_instructions=counted["system calls"])
+
+
+class ProfiledGateway(CountedGateway):
+    def command(self):
+        words = super().command()
+        ours = [*CACHE, "--separate-threads=yes", "--demangle=no"]
+        return [words[0], words[1], *ours, *words[2:]]
+
+    def end(self):
+        processes.stop(self.process, patience=120)
+        return callgrind.read(self.folder, "counts")
+
+
+def profiled(build, program, valgrind, client, in_flight, seconds):
+    """The profiles of the gateway's threads, and how many calls it answered."""
+    with ProfiledGateway(build, stripped(build, program), valgrind) as gateway:
+        answered = relayed(gateway, client, in_flight, seconds)
+        return gateway.end(), answered
+
+
+def relayed(gateway, client, in_flight, seconds):
+    words, _ = gateway.load_options("tcp", -(-in_flight // 64))
+    timing = ["--in-flight", in_flight, "--warm-up", 0, "--seconds", seconds]
+    return load.run(client, None, "calls", *words, *timing)["answered"]
+
+
+def per_call(many, few, calls, files):
+    """Of one thread: all it executed in a call, by stage, and its dearest functions."""
+    at = {event: many.events.index(event) for event in ("Ir", "I1mr")}
+    stages, functions, place = {}, {}, {}
+    for name, costs in many.costs.items():
+        before = few.costs.get(name, [0] * len(costs))
+        spent = {event: (costs[i] - before[i]) / calls for event, i in at.items()}
+        stage = stage_of(name, files.get(name, ""))
+        for event, count in spent.items():
+            stages.setdefault(stage, dict.fromkeys(at, 0.0))[event] += count
+        functions[name] = spent["Ir"]
+        place[name] = stage
+    dearest = sorted(functions, key=lambda name: -functions[name])[:60]
+    return {
+        **{event: sum(each[event] for each in stages.values()) for event in at},
+        "stages": stages,
+        "dearest": [
+            (f"{place[name]}: {readable}", functions[name])
+            for name, readable in zip(dearest, callgrind.readable(dearest))
+        ],
+    }
+
+
+class AskingGateway(Gateway):
+    """A gateway whose calls of the C library are counted; the loop's once it has ended."""
+
+    def __init__(self, build, program, counters):
+        super().__init__(build)
+        self.program, self.counters = program, counters
+
+    def command(self):
+        self.environment["CRAB_COUNTS"] = str(self.folder / "asked")
+        self.environment["LD_PRELOAD"] = str(self.counters)
+        return super().command()
+
+    def end(self):
+        processes.stop(self.process, patience=60)
+        rows = [
+            [int(word) for word in line.split()]
+            for line in (self.folder / "asked").read_text(encoding="utf-8").splitlines()
+        ]
+        return max(rows)  # the thread that waited most for events
+
+
+def asked_of_the_system(build, program, client, in_flight, short, long):
+    counters, found = build.library("crab_counters"), []
+    for seconds in (short, long):
+        with AskingGateway(build, program, counters) as gateway:
+            answered = relayed(gateway, client, in_flight, seconds)
+            found.append((gateway.end(), answered))
+    (few, few_calls), (many, many_calls) = found
+    names = ("waits", "locks", "clock readings", "bytes copied", "system calls")
+    calls = many_calls - few_calls
+    return {name: (many[i] - few[i]) / calls for i, name in enumerate(names)}
