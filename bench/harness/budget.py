@@ -5,13 +5,14 @@ Instructions and misses of the instruction cache (32 KiB) are callgrind's; a sta
 that its folders define, with all that is inlined in them. Locks, clock readings, copied bytes and system
 calls are counted by a library that is loaded into the gateway. Each count is the difference of a
 long and a short run, over the difference of their calls. The event loop is the thread that executes
-most; what other threads execute is a row of its own. Valgrind runs one thread at a time: how many
+most; what other threads execute is a row of its own. `--short` counts instructions alone, of one
+call at a time, and fails when a stage has grown by more than 5 % over what bench/budget.json says
+of the dev build; `--short --renew` writes that file. Valgrind runs one thread at a time: how many
 calls a loop finds at once differs a little between runs, and so do the counts, by about 2 %.
 """
 
-import re
+import json
 import shutil
-from pathlib import Path
 
 from . import callgrind, load, processes
 from .instructions import CountedGateway, stripped
@@ -19,6 +20,9 @@ from .machine import ROOT
 from .servers import Gateway
 
 DECISION = ROOT / "docs/decisions/0007-the-hot-path-in-numbers.md"
+KNOWN = ROOT / "bench/budget.json"
+GROWTH, SPREAD = 1.05, 0.25  # of a stage; thousand instructions that differ from run to run
+LIBRARY_GROWTH = 1.25  # how the C library copies depends on the processor
 LIMITS_FROM = "| stage | thousand instructions |"
 CACHE = ["--cache-sim=yes", "--I1=32768,8,64", "--D1=32768,8,64", "--LL=8388608,16,64"]
 
@@ -40,14 +44,26 @@ STAGES = (
 )
 LIBRARY = "libraries"
 
+#: Where debug information names a header of the library: what is inlined first in a function.
+NAMESPACES = (
+    ("crab::json::Schema", "schema"),
+    ("crab::json::", "members, texts"),
+    ("crab::net::", "http"),
+    ("crab::core::", "pipeline, tasks"),
+    ("crab::rtp::", "request, answer"),
+    ("crab::clawseed::", "device"),
+    ("crab::", "rest of crab"),
+)
+
 
 def stage_of(function, file):
-    if re.match(r"_ZNK?8simdjson", function):
+    """`function` as people write it."""
+    if function.startswith("simdjson::"):
         return "parse"
     for stage, parts in STAGES:
         if any(part in file for part in parts):
             return stage
-    return LIBRARY
+    return next((stage for start, stage in NAMESPACES if function.startswith(start)), LIBRARY)
 
 
 def limits(text):
@@ -58,16 +74,58 @@ def limits(text):
 
 
 def run(build, options, report, say):
+    if options.short:
+        return check_growth(build, options, report, say)
+    in_flight = options.in_flight[-1]
+    say(f"callgrind, {in_flight} in flight")
+    loop, others = counted(build, in_flight, (1, 4) if options.quick else (3, 30), CACHE)
+    allowed = limits(DECISION.read_text(encoding="utf-8"))
+    for stage in [*(stage for stage, _ in STAGES), LIBRARY]:
+        found = loop["stages"].get(stage, {"Ir": 0.0, "I1mr": 0.0})
+        report.row(
+            stage=stage, thousand_instructions=found["Ir"] / 1000, instruction_misses=found["I1mr"]
+        )
+        report.goal(stage, found["Ir"] / 1000, allowed[stage], "thousand instructions")
+    report.row(stage="other threads", thousand_instructions=others / 1000)
+    report.goal("instructions, event loop", loop["Ir"] / 1000, 22.0, "thousand")
+    report.goal("misses of the instruction cache", loop["I1mr"], 700.0)
+    for name, function in loop["dearest"]:
+        report.notes.append(f"{function / 1000:6.2f} thousand  {name}")
+    say("counting locks, clock readings, copies and system calls")
+    asked = asked_of_the_system(build, in_flight, (0.5, 3))
+    for name, limit in (("locks", 2.0), ("clock readings", 5.0), ("bytes copied", 2560.0)):
+        report.goal(name, asked[name], limit)
+    report.notes.append(f"system calls of the event loop: {asked['system calls']:.2f}")
+
+
+def check_growth(build, options, report, say):
+    say("callgrind, one call at a time")
+    loop, _ = counted(build, 1, (1, 5), [])
+    found = {stage: round(each["Ir"] / 1000, 2) for stage, each in loop["stages"].items()}
+    if options.renew:
+        KNOWN.write_text(json.dumps(found, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+        return
+    known = json.loads(KNOWN.read_text(encoding="utf-8"))
+    for stage, before in known.items():
+        growth = LIBRARY_GROWTH if stage == LIBRARY else GROWTH
+        allowed = before * growth + SPREAD
+        report.goal(stage, found.get(stage, 0.0), allowed, "thousand instructions")
+    if report.missed():
+        report.notes.append(
+            "A stage has grown. If that is meant: bench/run budget --short --renew "
+            f"--build-dir {options.build_dir}, and say why in the commit."
+        )
+        report.notes += [f"{spent / 1000:6.2f} thousand  {name}" for name, spent in loop["dearest"]]
+
+
+def counted(build, in_flight, seconds, settings):
+    """What the event loop executes for a call, and what all other threads do, in instructions."""
     valgrind = shutil.which("valgrind")
     if not valgrind:
         raise RuntimeError("valgrind is missing; install the package valgrind")
-    in_flight = options.in_flight[-1]
-    short, long = (1, 4) if options.quick else (3, 30)
-    client = build.executable("bench_load")
-    program = build.executable("crab")
-    say(f"callgrind, {in_flight} in flight")
+    client, program = build.executable("bench_load"), build.executable("crab")
     (few, few_calls), (many, many_calls) = (
-        profiled(build, program, valgrind, client, in_flight, seconds) for seconds in (short, long)
+        profiled(build, program, [valgrind, settings], client, in_flight, each) for each in seconds
     )
     calls = many_calls - few_calls
     more = {
@@ -76,30 +134,15 @@ def run(build, options, report, say):
     }
     busiest = max(more, key=more.get)
     loop = per_call(many[busiest], few[busiest], calls, callgrind.files_of(program))
-    others = sum(more.values()) - more[busiest]
-    allowed = limits(DECISION.read_text(encoding="utf-8"))
-    for stage in [*(stage for stage, _ in STAGES), LIBRARY]:
-        found = loop["stages"].get(stage, {"Ir": 0.0, "I1mr": 0.0})
-        report.row(
-            stage=stage, thousand_instructions=found["Ir"] / 1000, instruction_misses=found["I1mr"]
-        )
-        report.goal(stage, found["Ir"] / 1000, allowed[stage], "thousand instructions")
-    report.row(stage="other threads", thousand_instructions=others / calls / 1000)
-    report.goal("instructions, event loop", loop["Ir"] / 1000, 22.0, "thousand")
-    report.goal("misses of the instruction cache", loop["I1mr"], 700.0)
-    for name, function in loop["dearest"]:
-        report.notes.append(f"{function / 1000:6.2f} thousand  {name}")
-    say("counting locks, clock readings, copies and system calls")
-    counted = asked_of_the_system(build, program, client, in_flight, 0.5, 3)
-    for name, limit in (("locks", 2.0), ("clock readings", 5.0), ("bytes copied", 2560.0)):
-        report.goal(name, counted[name], limit)
-    report.row(stage="system calls", thousand_instructions=counted["system calls"])
+    return loop, (sum(more.values()) - more[busiest]) / calls
 
 
 class ProfiledGateway(CountedGateway):
+    settings = ()
+
     def command(self):
         words = super().command()
-        ours = [*CACHE, "--separate-threads=yes", "--demangle=no"]
+        ours = [*self.settings, "--separate-threads=yes", "--demangle=no"]
         return [words[0], words[1], *ours, *words[2:]]
 
     def end(self):
@@ -107,9 +150,12 @@ class ProfiledGateway(CountedGateway):
         return callgrind.read(self.folder, "counts")
 
 
-def profiled(build, program, valgrind, client, in_flight, seconds):
+def profiled(build, program, tool, client, in_flight, seconds):
     """The profiles of the gateway's threads, and how many calls it answered."""
-    with ProfiledGateway(build, stripped(build, program), valgrind) as gateway:
+    valgrind, settings = tool
+    gateway = ProfiledGateway(build, stripped(build, program), valgrind)
+    gateway.settings = settings
+    with gateway:
         answered = relayed(gateway, client, in_flight, seconds)
         return gateway.end(), answered
 
@@ -122,12 +168,13 @@ def relayed(gateway, client, in_flight, seconds):
 
 def per_call(many, few, calls, files):
     """Of one thread: all it executed in a call, by stage, and its dearest functions."""
-    at = {event: many.events.index(event) for event in ("Ir", "I1mr")}
+    at = {event: many.events.index(event) for event in many.events if event in ("Ir", "I1mr")}
     stages, functions, place = {}, {}, {}
+    words = dict(zip(many.costs, callgrind.readable(many.costs)))
     for name, costs in many.costs.items():
         before = few.costs.get(name, [0] * len(costs))
         spent = {event: (costs[i] - before[i]) / calls for event, i in at.items()}
-        stage = stage_of(name, files.get(name, ""))
+        stage = stage_of(words[name], files.get(name, ""))
         for event, count in spent.items():
             stages.setdefault(stage, dict.fromkeys(at, 0.0))[event] += count
         functions[name] = spent["Ir"]
@@ -136,10 +183,7 @@ def per_call(many, few, calls, files):
     return {
         **{event: sum(each[event] for each in stages.values()) for event in at},
         "stages": stages,
-        "dearest": [
-            (f"{place[name]}: {readable}", functions[name])
-            for name, readable in zip(dearest, callgrind.readable(dearest))
-        ],
+        "dearest": [(f"{place[name]}: {words[name]}", functions[name]) for name in dearest],
     }
 
 
@@ -164,9 +208,10 @@ class AskingGateway(Gateway):
         return max(rows)  # the thread that waited most for events
 
 
-def asked_of_the_system(build, program, client, in_flight, short, long):
+def asked_of_the_system(build, in_flight, lengths):
+    client, program = build.executable("bench_load"), build.executable("crab")
     counters, found = build.library("crab_counters"), []
-    for seconds in (short, long):
+    for seconds in lengths:
         with AskingGateway(build, program, counters) as gateway:
             answered = relayed(gateway, client, in_flight, seconds)
             found.append((gateway.end(), answered))

@@ -24,7 +24,7 @@ class Profile:
             if match := _FUNCTION.match(line):
                 kind, number, name = match.groups()
                 if name is not None:
-                    self._names[number] = name
+                    self._names[number] = name.partition("'")[0]  # 'N: the Nth round of a recursion
                 if kind == "fn":
                     costs = self.costs.setdefault(self._names[number], [0] * len(self.events))
             elif line.startswith("calls="):
