@@ -283,6 +283,9 @@ class Questions(CliTest):
         for words, method, path, answer in self.CASES:
             self.gateway.answer(method, path, answer)
             done = self.crab(*words.split())
+            if words.startswith("sessions"):  # it has always wanted --yes
+                self.assertEqual((done.returncode, done.stdout), (1, ""))
+                done = self.crab(*words.split(), "--yes")
             self.assertEqual((done.returncode, done.stderr), (0, ""), words)
 
 

@@ -183,7 +183,8 @@ void CommandLine::sessions() {
         leaf<SessionsDelete>(parent, "delete", "Delete one, with all that was said in it",
                              "  crab sessions delete kitchen-7 --yes");
     remove->add_option("session", remove_options->id, "Its id")->type_name("SESSION")->required();
-    confirm(remove, remove_options->yes);
+    remove->add_flag("--yes", remove_options->yes,
+                     "Do not ask; without a terminal it has to be said");
     remote(remove, remove_options->target);
     choose_output(remove, remove_options->output, Answer::kChange);
 }

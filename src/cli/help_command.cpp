@@ -118,7 +118,8 @@ void append_shared(std::string& page, const CommandNode& root) {
         "What cannot be undone (`devices revoke`, `tokens revoke`, `peers revoke`, `leases "
         "revoke`, `artifacts delete`, `sessions delete`,\n`mcp remove`) is asked about on a "
         "terminal; `--yes` says it. Where standard input or standard error is no terminal\nnobody "
-        "could answer: it is done, so that scripts run as they always have.\n\n";
+        "could answer: it is done, so that scripts run as they always have. `sessions delete` "
+        "alone has always\nneeded `--yes` there.\n\n";
 }
 
 std::string markdown() {

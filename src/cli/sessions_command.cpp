@@ -8,6 +8,8 @@
 
 #include <string>
 
+#include <unistd.h>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -53,6 +55,11 @@ int run(const SessionsShow& options) {
 }
 
 int run(const SessionsDelete& options) {
+    // what was said comes back in no way, unlike a device or a token that is made anew
+    if (!options.yes && ::isatty(STDIN_FILENO) == 0) {
+        complain("deleting is not undone; say --yes");
+        return kExitFailed;
+    }
     if (!may_go_on(
             options.yes,
             fmt::format("Delete the chat session {} and all that was said in it?", options.id)))
