@@ -4,11 +4,11 @@ in docs/decisions/0007.
 Instructions and misses of the instruction cache (32 KiB) are callgrind's; a stage is the functions
 that its folders define, with all that is inlined in them. Locks, clock readings, copied bytes and
 system calls are counted by a library that is loaded into the gateway. Each count is the difference
-of a long and a short run, over the difference of their calls. The event loop is the thread that executes
-most; what other threads execute is a row of its own. `--short` counts instructions alone, of one
-call at a time, and fails when a stage has grown by more than 5 % over what bench/budget.json says
-of the dev build; `--short --renew` writes that file. Valgrind runs one thread at a time: how many
-calls a loop finds at once differs a little between runs, and so do the counts, by about 2 %.
+of a long and a short run, over the difference of their calls. The event loop is the thread that
+executes most; what other threads execute is a row of its own. `--short` counts instructions alone,
+of one call at a time, and fails when a stage has grown by more than 5 % over what bench/budget.json
+says of the dev build; `--short --renew` writes that file. Valgrind runs one thread at a time: how
+many calls a loop finds at once differs a little between runs, and so do the counts, by about 2 %.
 """
 
 import json
