@@ -8,9 +8,10 @@ import os
 import signal
 import subprocess
 import tempfile
+import threading
 import unittest
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from test_chat import Answer, ChatCase, Hold, Refusal, ScriptedModel, call
 
@@ -19,6 +20,103 @@ from support.gateway import Gateway, program
 from support.wait import eventually
 
 QUICK = {"agent": {"turn_timeout_s": 1}}
+
+
+class DetachedTurnsTest(ChatCase):
+    """The extension `detached_turns`: who closes a page does not end what was asked there."""
+
+    CONFIG: ClassVar[dict[str, Any]] = {"devices": {"grace_ms": 100}}
+
+    def begun(
+        self, capabilities: tuple[str, ...] = ("detached_turns",)
+    ) -> tuple[str, Device, Device, dict[str, Any]]:
+        """A turn whose tool call waits for its answer: the asker's token, asker, device, call."""
+        lamp = self.unique("lamp")
+        helper = self.open()
+        helper.register(tool(lamp))
+        self.model.script(Answer(calls=[call(lamp)]), Answer("The lamp is lit."))
+        token = self.new_token()
+        asker = self.open(token, capabilities=capabilities)
+        asker.send("message", content="light the lamp")
+        return token, asker, helper, helper.next_call(lamp)
+
+    def said(self, asker: Device, token: str) -> list[str]:
+        return [text for role, text in self.stored(asker, token) if role == "assistant" and text]
+
+    def test_a_turn_goes_on_when_its_client_has_left(self) -> None:
+        for leave in (Device.close, Device.cut):
+            with self.subTest(leave=leave.__name__):
+                token, asker, helper, request = self.begun()
+                leave(asker)
+                threading.Event().wait(0.3)  # longer than the grace period
+                helper.answer(request, "lit")
+                eventually(
+                    lambda: self.said(asker, token) == ["The lamp is lit."], "the answer is kept"
+                )
+
+    def test_a_client_that_comes_back_gets_what_was_missed(self) -> None:
+        token, asker, helper, request = self.begun()
+        asker.close()
+        back = self.open(token, session_id=asker.session_id, capabilities=("detached_turns",))
+        helper.answer(request, "lit")
+        self.assertEqual(self.frame(back, "done")["full_response"], "The lamp is lit.")
+
+    def test_it_can_be_aborted_by_another_client_of_the_session(self) -> None:
+        token, asker, helper, request = self.begun()
+        asker.close()
+        path = f"/api/sessions/{asker.session_id}/abort"
+        self.assertEqual(self.gateway.fetch("POST", path, token).status, 200)
+        self.assertEqual(self.state(asker, token), "idle")
+        helper.answer(request, "lit")
+        self.assertEqual(self.said(asker, token), ["[interrupted by user]"])
+
+    def test_the_revocation_of_its_token_ends_it(self) -> None:
+        token, asker, helper, request = self.begun()
+        slug = self.slug
+        asker.cut()
+        self.gateway.crab("devices", "revoke", slug)
+        helper.answer(request, "lit")
+        helper.assert_silent()
+        eventually(
+            lambda: f"{asker.session_id} turn_id" in self.gateway.log_tail()
+            and "end=CANCELLED" in self.gateway.log_tail(),
+            "its turn has ended",
+        )
+        self.assertEqual(len(self.model.requests), 1, "the model was not asked again")
+
+    def test_without_the_extension_it_ends_as_ever(self) -> None:
+        token, asker, helper, request = self.begun(("ask_user",))
+        asker.close()
+        eventually(lambda: self.state(asker, token) == "idle", "the turn has ended")
+        helper.answer(request, "lit")
+        self.assertEqual(self.said(asker, token), ["[interrupted by user]"])
+
+    def test_of_many_at_once_eight_go_on(self) -> None:
+        lamp, token = self.unique("lamp"), self.new_token()
+        helper = self.open()
+        helper.register(tool(lamp))
+        self.model.script(*[Answer(calls=[call(lamp)]) for _ in range(9)])
+        askers = []
+        for _ in range(9):
+            asker = self.open(token, capabilities=("detached_turns",))
+            asker.send("message", content="light the lamp")
+            helper.next_call(lamp)
+            askers.append(asker)
+        for asker in askers:
+            asker.close()
+        eventually(
+            lambda: sum(self.state(asker, token) == "running" for asker in askers) == 8,
+            "one of them has ended",
+        )
+
+    def frame(self, device: Device, kind: str) -> dict[str, Any]:
+        while (frame := device.receive())["type"] != kind:
+            pass
+        return frame
+
+    def state(self, asker: Device, token: str) -> str:
+        answer = self.gateway.fetch("GET", f"/api/sessions/{asker.session_id}/state", token)
+        return answer.json()["state"]
 
 
 class SessionsTest(ChatCase):

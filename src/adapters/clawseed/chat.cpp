@@ -177,6 +177,9 @@ public:
         if (wanted_) tell_question();
         returned.wake();
     }
+    bool waits_for_somebody() const {
+        return gone_until || (target == nullptr && question.detached != nullptr);
+    }
     void on_expired() override { chat_.tasks_.cancel(); }
 
     // Asker: the person in this chat.
@@ -356,6 +359,8 @@ bool Chat::find_asker(Turn& turn) {
     if (here) return true;
     if (!targets_.empty()) {
         turn.go_on_with(targets_.back());
+    } else if (turn.question.detached != nullptr) {
+        turn.target = nullptr;
     } else if (loop_.clock().steady_now() < empty_until_) {
         turn.wait_for_return(empty_until_);
     } else {
@@ -643,7 +648,7 @@ void Chat::withdraw(const std::shared_ptr<FrameTarget>& asker) {
 void Chat::join(std::shared_ptr<FrameTarget> target) {
     on_loop([this, joined = std::move(target)] {
         targets_.push_back(joined);
-        if (current_ && current_->gone_until) current_->go_on_with(joined);
+        if (current_ && current_->waits_for_somebody()) current_->go_on_with(joined);
     });
 }
 
@@ -652,18 +657,34 @@ void Chat::leave(ConnectionId connection, bool goodbye) {
         std::erase_if(targets_,
                       [&](const auto& target) { return target->connection() == connection; });
         std::erase_if(waiting_, [&](const auto& waiting) {
-            return goodbye && waiting->question.asker->connection() == connection;
+            return goodbye && waiting->question.detached == nullptr &&
+                   waiting->question.asker->connection() == connection;
         });
         empty_until_ = loop_.clock().steady_now() + hub_.options()->grace;
         if (!current_ || !current_->target || current_->target->connection() != connection) return;
-        if (goodbye) {
+        const bool detached = current_->question.detached != nullptr;
+        if (goodbye && !detached) {
             current_->target = nullptr;
             tasks_.cancel();
         } else if (!targets_.empty()) {
             current_->go_on_with(targets_.back());
+        } else if (detached) {
+            current_->target = nullptr;
         } else {
             current_->wait_for_return(empty_until_);
         }
+    });
+}
+
+void Chat::revoke(const std::string& credential_id) {
+    on_loop([this, credential_id] {
+        const auto is_its = [&](const ChatQuestion& question) {
+            return question.detached != nullptr && question.credential_id == credential_id;
+        };
+        std::erase_if(waiting_, [&](const auto& waiting) { return is_its(waiting->question); });
+        if (!current_ || !is_its(current_->question) || current_->aborted) return;
+        current_->aborted = true;
+        tasks_.cancel();
     });
 }
 

@@ -46,6 +46,9 @@ struct ChatQuestion {
     bool regenerate = false;
     bool debug = false;
     std::string prefer_source;
+    /// Its turn goes on without the asker, as long as this is held; null: it does not
+    std::shared_ptr<void> detached;
+    std::string credential_id{};  ///< of the asker
     /// Called once, on the chat's loop; may be empty. `called_tools`: a failed turn may still have
     /// had side effects.
     std::function<void(const Result<std::string>& answer, bool called_tools)> on_end;
@@ -111,8 +114,10 @@ public:
     /// connection broke.
     void join(std::shared_ptr<FrameTarget> target);
     /// Removes a connection. Its turn is cancelled: immediately after a clean close, otherwise when
-    /// no client reconnects within the grace period.
+    /// no client reconnects within the grace period. A detached one goes on.
     void leave(ConnectionId connection, bool goodbye);
+    /// Cancels what was asked with a credential that is revoked.
+    void revoke(const std::string& credential_id);
     void rename(std::string name);
     /// The stored history is being deleted: resets the message count, and hides the chat from
     /// listings until its next message.

@@ -586,6 +586,10 @@ void DeviceSession::on_question(const json::Root& root, bool regenerate) {
         question.pictures = std::move(attached->pictures);
         question.files = std::move(attached->files);
     }
+    if (extensions_.has(Extension::kDetachedTurns)) {
+        question.detached = hub_.detached_turns().take(principal_->id);
+        question.credential_id = principal_->credential_id;
+    }
     chat_->ask(std::move(question));
 }
 

@@ -352,13 +352,16 @@ std::size_t Hub::known_links() const {
 
 void Hub::close_credential(const std::string& credential_id) {
     std::vector<std::shared_ptr<DeviceSession>> sessions;
+    std::vector<std::shared_ptr<Chat>> chats;
     {
         const std::scoped_lock lock(mutex_);
         for (const auto& [id, live] : live_) {
             if (live.device.credential_id != credential_id) continue;
             if (auto session = live.session.lock()) sessions.push_back(std::move(session));
         }
+        for (const auto& [id, chat] : chats_) chats.push_back(chat);
     }
+    for (const auto& chat : chats) chat->revoke(credential_id);
     for (const auto& session : sessions) session->close_from_anywhere(4401, "credential revoked");
 }
 

@@ -116,6 +116,8 @@ public:
     const Services& services() const { return services_; }
     /// Requests about chat sessions that run: what they read and write has one thread for all.
     core::PrincipalLimits& requests() { return requests_; }
+    /// Turns that go on when those who asked have left.
+    core::PrincipalLimits& detached_turns() { return detached_turns_; }
     std::shared_ptr<const Options> options() const { return options_.get(); }
     /// Called by a reload; applies to new connections, and to new registrations on old ones.
     void set_options(std::shared_ptr<const Options> options) { options_.set(std::move(options)); }
@@ -210,6 +212,7 @@ private:
     Published<Options> options_;
     RunnerOf runner_of_;
     core::PrincipalLimits requests_{16};
+    core::PrincipalLimits detached_turns_{8};
     Uploads uploads_;
     mutable OrderedMutex<LockRank::kHub> mutex_;
     std::uint64_t next_connection_ = 1;

@@ -18,10 +18,10 @@ using json::Element;
 using json::Writer;
 
 constexpr std::array kExtensions{
-    Extension::kReplace,   Extension::kUnregister, Extension::kRejected, Extension::kDeadline,
-    Extension::kCaller,    Extension::kCancel,     Extension::kAccepted, Extension::kProgress,
-    Extension::kApprovals, Extension::kArtifacts,  Extension::kResume,   Extension::kPresence,
-    Extension::kAskUser,   Extension::kCallIds};
+    Extension::kReplace,   Extension::kUnregister, Extension::kRejected,     Extension::kDeadline,
+    Extension::kCaller,    Extension::kCancel,     Extension::kAccepted,     Extension::kProgress,
+    Extension::kApprovals, Extension::kArtifacts,  Extension::kResume,       Extension::kPresence,
+    Extension::kAskUser,   Extension::kCallIds,    Extension::kDetachedTurns};
 
 struct ClaimableCode {
     std::string_view word;
@@ -94,6 +94,7 @@ std::string_view name_of(Extension extension) {
         case Extension::kPresence: return "presence";
         case Extension::kAskUser: return "ask_user";
         case Extension::kCallIds: return "tool_call.call_id";
+        case Extension::kDetachedTurns: return "detached_turns";
     }
     return "";
 }

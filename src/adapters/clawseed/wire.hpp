@@ -39,7 +39,8 @@ enum class Extension : std::uint8_t {
     kResume,
     kPresence,
     kAskUser,
-    kCallIds
+    kCallIds,
+    kDetachedTurns
 };
 std::string_view name_of(Extension extension);
 

@@ -118,7 +118,7 @@ TEST_F(WireTest, Item60_ConnectedTellsItsLimitsOnlyToClientsThatListCapabilities
                R"("tool_call_request.deadline_ms",
                          "tool_call_request.caller","tool_call_cancel","tool_call_accepted",)"
                R"("tool_call_progress","approvals","artifacts","tool_call_resume","presence",)"
-               R"("ask_user","tool_call.call_id"])"));
+               R"("ask_user","tool_call.call_id","detached_turns"])"));
 }
 
 TEST_F(WireTest, ApprovalsAreAskedForAndEndInFrames) {

@@ -15,7 +15,7 @@ export type LinkNow =
 /** Where a WebSocket is opened, as the browser's constructor does it. */
 type Open = (address: string, protocols: string[]) => WebSocket;
 
-const CAPABILITIES = ["ask_user", "tool_call.call_id"];
+const CAPABILITIES = ["ask_user", "tool_call.call_id", "detached_turns"];
 const DRAW_MS = 16;
 const SESSION_OVER = 4401;
 
