@@ -1,11 +1,16 @@
 #!/usr/bin/env python3
 """Make docs/reference/configuration.md from spec/config.schema.json.
 
-usage: gen_config_docs.py [--check]
-  --check   write nothing; exit 1 if the page is not what the schema gives
+usage: gen_config_docs.py [--check | --man FILE]
+  --check      write nothing; exit 1 if the page is not what the schema gives
+  --man FILE   write the manual page crab-gateway.yaml(5) instead
 """
 import json
+import os
+import re
 import sys
+import textwrap
+from datetime import datetime, timezone
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -99,9 +104,52 @@ def page(schema: dict) -> str:
     return "\n".join(lines)
 
 
+def roff(text: str) -> str:
+    """Text with code in backticks as roff has it, on lines that begin no request."""
+    text = text.replace("\\", "\\e").replace("-", "\\-")
+    text = re.sub(r"`([^`]+)`", r"\\fB\1\\fR", text)
+    lines = textwrap.wrap(
+        " ".join(text.split()), 78, break_long_words=False, break_on_hyphens=False
+    )
+    return "\n".join("\\&" + line if line[:1] in (".", "'") else line for line in lines)
+
+
+def man_page(schema: dict) -> str:
+    """crab-gateway.yaml(5), of the same rows as the page in Markdown."""
+    version = (ROOT / "VERSION").read_text().split()[0]
+    date = os.environ.get("SOURCE_DATE_EPOCH", "")  # of the sources, in builds to be reproduced
+    date = date and datetime.fromtimestamp(int(date), timezone.utc).strftime("%Y-%m-%d")
+    lines = [
+        f'.TH CRAB\\-GATEWAY.YAML 5 "{date}" "crab {version}" "crab"',
+        ".SH NAME",
+        "crab\\-gateway.yaml \\- configuration of the crab gateway",
+        ".SH DESCRIPTION",
+    ]
+    for paragraph in HEAD.split("\n\n")[2:]:
+        lines += [".PP" if len(lines) > 4 else "", roff(paragraph)]
+    for name, section in schema["properties"].items():
+        inner = section.get("items", section)
+        lines += [f".SH {roff(name).upper()}", roff(section["description"])]
+        for row in rows(name + ("[]" if "items" in section else ""), inner):
+            key, shape, usual, meaning = row.strip("|").split(" | ", 3)
+            usual = usual.strip()
+            if usual not in ("", "required"):
+                usual = f"default {usual}"
+            told = "; ".join(it for it in (shape.strip(), usual) if it)
+            lines += [".TP", roff(key.strip()), roff(f"{meaning.strip()} ({told})")]
+    lines += [".SH FILES", ".TP", ".I /etc/crab/gateway.yaml", "Of the system service."]
+    lines += [".TP", ".I ~/.config/crab/gateway.yaml", "Of a person; comes first."]
+    lines += [".SH SEE ALSO", ".BR crab (1),", ".BR crab\\-gateway\\-check (1)", ""]
+    return "\n".join(line for line in lines if line) + "\n"
+
+
 def main() -> int:
     if "--help" in sys.argv or "-h" in sys.argv:
         print(__doc__)
+        return 0
+    if "--man" in sys.argv:
+        schema = json.loads((ROOT / "spec/config.schema.json").read_text())
+        Path(sys.argv[sys.argv.index("--man") + 1]).write_text(man_page(schema))
         return 0
     text = page(json.loads((ROOT / "spec/config.schema.json").read_text()))
     if PAGE.exists() and PAGE.read_text() == text:

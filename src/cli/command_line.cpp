@@ -34,6 +34,7 @@ public:
 
 }  // namespace
 
+constexpr std::string_view kFormsOf = "Form of the output: ";
 /// One text for both, since the reference has it once.
 constexpr std::string_view kQuiet =
     "Lists: names only, one a line, as -o name; changes: nothing when they worked";
@@ -85,7 +86,7 @@ void CommandLine::choose_output(CLI::App* command, Output& output, Answer answer
     });
     command
         ->add_option_function<std::string>("-o,--output", take,
-                                           fmt::format("Form of the output: {}", shown))
+                                           fmt::format("{}{}", kFormsOf, shown))
         ->type_name("FORM")
         ->default_str("text")
         ->check(fits)
@@ -257,11 +258,11 @@ void set_kind(OptionNode& node, const CLI::Option& option) {
         node.live = live->second;
     }
     if (node.value == "SHELL") node.choices = {"bash", "zsh", "fish"};
+    if (node.value == "FORMAT") node.choices = {"jsonl", "csv"};
     if (node.value == "SCOPE") node.choices = {"once", "session", "always"};
     if (node.value == "FORM") {
         std::string_view words = option.get_description();
-        const std::size_t begin = words.find(": ");
-        words.remove_prefix(begin == std::string_view::npos ? words.size() : begin + 2);
+        words.remove_prefix(kFormsOf.size());
         while (!words.empty()) {
             const std::string_view word = words.substr(0, words.find(", "));
             node.choices.emplace_back(

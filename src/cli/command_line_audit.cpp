@@ -99,7 +99,7 @@ void CommandLine::audit() {
                    "Go on with what is recorded later, until Ctrl-C");
     read->add_option("--format", read_options->format,
                      "jsonl, or csv for spreadsheets, formulas defused (default: jsonl)")
-        ->type_name("FORM")
+        ->type_name("FORMAT")
         ->check(one_of({"jsonl", "csv"}));
 }
 

@@ -176,7 +176,10 @@ std::string zsh_completion(const CommandNode& root) {
         }
         out += "}\n";
     });
-    return out + "compdef _crab crab\n";
+    // As a file of $fpath it is the body of _crab, which has to complete at once.
+    return out +
+           "if [ \"$funcstack[1]\" = _crab ]; then\n    _crab \"$@\"\nelse\n    compdef _crab "
+           "crab\nfi\n";
 }
 
 std::string fish_completion(const CommandNode& root) {

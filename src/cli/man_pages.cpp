@@ -1,5 +1,6 @@
 #include "cli/man_pages.hpp"
 
+#include "base/clock.hpp"
 #include "cli/command_line.hpp"
 #include "cli/command_tree.hpp"
 #include "cli/output/exit_codes.hpp"
@@ -7,12 +8,17 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
 #include <fstream>
 
 #include <fmt/format.h>
 
 namespace crab::cli {
 namespace {
+
+constexpr std::size_t kMostColumns = 70;
 
 /// Text as roff reads it: dashes that can be copied, no requests, one line.
 std::string roff(std::string_view text) {
@@ -40,8 +46,32 @@ std::string page_name(const CommandNode& node) {
     return name;
 }
 
+/// On lines of at most 70 bytes, none of which begins a request.
+std::string lines_of(std::string rest) {
+    std::string lines;
+    while (rest.size() > kMostColumns) {
+        std::size_t end = rest.rfind(' ', kMostColumns);
+        if (end == std::string::npos || end == 0) end = rest.find(' ', kMostColumns);
+        if (end == std::string::npos) break;
+        lines += rest.substr(0, end) + "\n";
+        rest.erase(0, end + 1);
+        if (rest.starts_with('.') || rest.starts_with('\'')) rest.insert(0, "\\&");
+    }
+    return lines + rest;
+}
+
 std::string sentence(std::string_view text) {
-    return roff(text) + (text.ends_with('.') ? "" : ".");
+    return lines_of(roff(text) + (text.ends_with('.') ? "" : "."));
+}
+
+/// Of the sources, as reproducible builds give it; else none.
+std::string date_of_sources() {
+    const char* const given = std::getenv("SOURCE_DATE_EPOCH");
+    std::int64_t seconds = 0;
+    if (given == nullptr ||
+        std::from_chars(given, given + std::strlen(given), seconds).ec != std::errc())
+        return {};
+    return to_rfc3339(SystemTime(std::chrono::seconds(seconds))).substr(0, 10);
 }
 
 std::string positional_in_man(const OptionNode& one) {
@@ -97,8 +127,9 @@ std::string page_of(const CommandNode& node, const std::string& parent) {
     std::string title = page_name(node);
     for (char& c : title) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
     std::string page = fmt::format(
-        ".TH {} 1 \"\" \"crab {}\" \"crab\"\n.SH NAME\n{} \\- {}\n.SH SYNOPSIS\n{}", title,
-        version_text(), roff(page_name(node)), roff(node.description), bold(node.path));
+        ".TH {} 1 \"{}\" \"crab {}\" \"crab\"\n.SH NAME\n{}\n.SH SYNOPSIS\n{}", title,
+        date_of_sources(), version_text(),
+        lines_of(roff(page_name(node)) + " \\- " + roff(node.description)), bold(node.path));
     if (node.commands.empty()) {
         for (const OptionNode& one : node.positionals) page += " " + positional_in_man(one);
         page += " [" + slanted("OPTIONS") + "]\n";
@@ -118,7 +149,7 @@ std::string page_of(const CommandNode& node, const std::string& parent) {
     append_exit_codes(page);
     page += ".SH SEE ALSO\n";
     if (!parent.empty()) page += fmt::format(".BR {} (1),\n", roff(parent));
-    return page + ".BR gateway.yaml (5)\n";
+    return page + ".BR crab\\-gateway.yaml (5)\n";
 }
 
 Result<void> write_pages(const CommandNode& node, const std::string& parent,
