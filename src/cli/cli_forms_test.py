@@ -362,6 +362,19 @@ class ContextsTest(CliTest):
             self.assertIn("ssh -L", done.stderr)
         self.assertEqual(self.gateway.requests, [])
 
+    def test_what_is_about_this_machine_does_not_mind_which_gateway_is_in_use(self):
+        self.office()
+        self.good("context", "use", "office")
+        for words, expected in (
+            (["devices", "run", "--exec", "x"], "--exec"),
+            (["mcp", "export", "--for", "zed"], ""),
+            (["doctor"], ""),
+            (["policy", "test", "--file", "--as", "caller/ci", "call", "x"], ""),
+        ):
+            done = self.crab(*words)
+            self.assertIn(expected, done.stderr)
+            self.assertNotIn("office", done.stderr, words)
+
     def test_a_file_that_others_may_write_and_one_that_is_wrong_are_refused(self):
         self.office()
         for mode in (0o620, 0o602):

@@ -151,7 +151,7 @@ void CommandLine::calls() {
         "  crab calls list --tool 'sms.*' --since 1h --watch");
     list->add_option("--limit", list_options->limit, "How many recent calls")
         ->type_name("N")
-        ->check(CLI::Range(1, 1000))
+        ->check(CLI::Range(1, 10'000))
         ->capture_default_str();
     const auto filter = [command = list](const std::string& name, std::string& out,
                                          const std::string& description) {

@@ -47,7 +47,8 @@ bool is_context_name(std::string_view name);
 Result<void> settle(Target& target,
                     const config::Environment& environment = config::process_environment());
 
-/// The same for the target of any command that has one.
+/// The same for the target of any command that asks a gateway; `crab devices run` and checks of
+/// this machine do not.
 Result<void> settle(Command& command);
 
 }  // namespace crab::cli
