@@ -49,7 +49,8 @@ add_custom_command(
 add_custom_target(web_modules DEPENDS ${modules})
 
 file(GLOB package_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/clients/typescript/src/*.ts)
-file(GLOB_RECURSE shared_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/web/shared/src/*)
+file(GLOB_RECURSE shared_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/web/shared/src/*
+     ${CMAKE_SOURCE_DIR}/web/shared/worker/*)
 
 # crab_page(name folder): TypeScript and styles of web/<folder> into few files, those into one
 # object.

@@ -23,7 +23,8 @@ std::string content_security_policy(bool tls, std::string_view host) {
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; "
         "media-src 'self' blob:; "
         "connect-src 'self' {}://{}; manifest-src 'self'; worker-src 'self'; base-uri 'none'; "
-        "form-action 'none'; frame-ancestors 'none'",
+        "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; "
+        "trusted-types crab-worker",
         tls ? "wss" : "ws", host);
 }
 

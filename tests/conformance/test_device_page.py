@@ -34,6 +34,7 @@ class DevicePageFilesTest(GatewayCase):
         policy = self.page.headers["content-security-policy"]
         self.assertIn("default-src 'none'; script-src 'self'; style-src 'self';", policy)
         self.assertIn("connect-src 'self' ws://localhost;", policy)
+        self.assertIn("require-trusted-types-for 'script'; trusted-types crab-worker", policy)
         self.assertNotIn("unsafe", policy)
         self.assertEqual(self.page.headers["x-content-type-options"], "nosniff")
         text = self.page.body.decode()

@@ -50,6 +50,7 @@ class IdentityTest(DevicePageCase):
 
     def test_unpairing_forgets_the_key(self) -> None:
         self.pair()
+        self.tab("about")
         self.page.click_button("Unpair this device")
         self.page.click_button("Unpair")
         self.page.wait_text("h1", "Lend a hand")
@@ -102,7 +103,7 @@ class ArtifactsTest(DevicePageCase):
 
     def photo(self, max_side: int) -> dict[str, Any]:
         call = self.start("take_photo", {"max_side": max_side})
-        self.page.click_button("Allow once")
+        self.answer("Allow once")
         return call.result(60).result
 
     def test_a_large_photo_is_uploaded_and_fetched_whole(self) -> None:

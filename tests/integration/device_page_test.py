@@ -10,7 +10,7 @@ from pathlib import Path
 
 from support.browser import Browser
 from support.case import GatewayCase
-from support.page_case import PATIENCE, PLACE, DevicePageCase
+from support.page_case import LASTING, PATIENCE, PLACE, DevicePageCase
 from support.wait import eventually
 
 #: Where to leave pictures of the page for the documentation; unset: nowhere.
@@ -62,7 +62,7 @@ class ConsentTest(DevicePageCase):
         self.page.wait_text(".ask h2", "planner wants to know where you are")
         self.assertIn("through caller/ci", self.page.text(".ask"))
         self.assertFalse(call.done())
-        self.page.click_button("Allow once")
+        self.answer("Allow once")
         place = call.result(60).result
         self.assertEqual(
             (place["latitude"], place["longitude"], place["accuracy_m"]), (53.5461, 9.9661, 12)
@@ -70,13 +70,13 @@ class ConsentTest(DevicePageCase):
         self.page.wait_text(".call.ok", "Location")
         again = self.start("get_location")
         self.page.wait_text(".ask h2", "planner wants")  # once was once
-        self.page.click_button("Not now")
+        self.answer("Not now")
         self.assertEqual(again.result(60).code, "FORBIDDEN")
 
     def test_always_is_for_one_tool_and_one_agent_and_outlives_the_page(self) -> None:
         self.pair()
         call = self.start("take_photo", {"max_side": 640})
-        self.page.click_button("Always allow")
+        self.answer("Always allow")
         photo = call.result(60).result
         self.assertEqual(base64.b64decode(photo["data_base64"])[:3], b"\xff\xd8\xff")
         self.assertEqual(
@@ -89,26 +89,27 @@ class ConsentTest(DevicePageCase):
         self.assertEqual(self.start("take_photo").result(60).status, "ok")  # nobody is asked
         other = self.start("take_photo", agent="stranger")
         self.page.wait_text(".ask h2", "stranger wants to take a photo")
-        self.page.click_button("Not now")
+        self.answer("Not now")
         self.assertEqual(other.result(60).code, "FORBIDDEN")
 
     def test_never_is_final_until_the_person_forgets_it(self) -> None:
         self.pair()
         call = self.start("get_location")
-        self.page.click_button("Never")
+        self.answer("Never")
         self.assertEqual(call.result(60).code, "FORBIDDEN")
         self.assertEqual(self.start("get_location").result(60).code, "FORBIDDEN")
         self.assertFalse(self.page.has("dialog[open]"))
+        self.tab("answers")
         self.page.click_button("Forget")
         call = self.start("get_location")
-        self.page.click_button("Allow once")
+        self.answer("Allow once")
         self.assertEqual(call.result(60).status, "ok")
 
     def test_questions_come_one_after_the_other_and_each_waits_for_its_answer(self) -> None:
         self.pair()
         calls = [self.start("get_location", agent=agent) for agent in ("first", "second", "third")]
         for answer in ("Allow once", "Not now", "Allow once"):
-            self.page.click_button(answer)
+            self.answer(answer)
         outcomes = [call.result(60) for call in calls]
         self.assertEqual(sorted(outcome.status for outcome in outcomes), ["error", "ok", "ok"])
 
@@ -125,9 +126,9 @@ class ConsentTest(DevicePageCase):
     def test_what_is_asked_and_what_was_given_are_told_in_words(self) -> None:
         self.pair()
         call = self.start("take_photo", {"camera": "front", "max_side": 320})
-        self.page.wait_text(".ask-args", "max side")
-        self.assertIn("front", self.page.text(".ask-args"))
-        self.page.click_button("Allow once")
+        self.page.wait_text(".consent-args", "max side")
+        self.assertIn("front", self.page.text(".consent-args"))
+        self.answer("Allow once")
         call.result(60)
         self.page.wait_text(".call.ok .given", "320 ×")
         self.assertTrue(
@@ -136,6 +137,7 @@ class ConsentTest(DevicePageCase):
 
     def test_a_switch_takes_a_tool_away_and_gives_it_back(self) -> None:
         self.pair()
+        self.tab("tools")
         self.page.click("#tool-get_location")
         self.gone("get_location")
         self.page.click("#tool-get_location")
@@ -143,7 +145,7 @@ class ConsentTest(DevicePageCase):
         self.page.click("#tool-record_audio")
         self.listed("record_audio")
         call = self.start("record_audio", {"seconds": 0.5})
-        self.page.click_button("Allow once")
+        self.answer("Allow once")
         clip = call.result(60).result
         self.assertTrue(clip["mime_type"].startswith("audio/"), clip["mime_type"])
         self.assertGreater(clip["bytes"], 0)
@@ -226,7 +228,7 @@ class PicturesTest(GatewayCase):
                 page.resize(390, 844)
                 page.screenshot(folder / f"device-pairing-phone-{scheme}.png")
                 page.type("#code", code)
-                page.run("document.getElementById('name').value = 'Kitchen phone'")
+                page.run("document.querySelector('.name').value = 'Kitchen phone'")
                 page.click_button("Pair this device")
                 page.wait_text(".link", "Connected")
                 self.gateway.wait_listed("take_photo")
@@ -236,6 +238,8 @@ class PicturesTest(GatewayCase):
                     ("take_photo", "Allow once"),
                 ):
                     call = self.call(f"phone-{scheme}__{tool}", {})
+                    if answer in LASTING:
+                        page.click_button("More")
                     page.click_button(answer)
                     call.result(60)
                 page.wait_text(".call.ok", "Camera")

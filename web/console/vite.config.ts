@@ -2,6 +2,7 @@ import { fileURLToPath } from "node:url";
 
 import { defineConfig } from "vite";
 
+import { serviceWorker } from "../shared/worker/plugin";
 import { mockGateway } from "./mock/gateway";
 
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -9,7 +10,7 @@ const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 export default defineConfig({
   base: "./", // below whatever path the gateway serves it
   resolve: { alias: { "@crab/web-shared": at("../shared/src") } },
-  plugins: [mockGateway()],
+  plugins: [mockGateway(), serviceWorker()],
   build: {
     target: "es2021",
     modulePreload: { polyfill: false },

@@ -117,6 +117,11 @@ export class CallRunner {
     for (const callId of [...this.running.keys()]) this.cancel(callId);
   }
 
+  /** Whether calls wait or run. */
+  busy(): boolean {
+    return this.running.size > 0;
+  }
+
   private async admit(call: Running, tool: Tool): Promise<void> {
     try {
       if (this.options.consent && !(await this.options.consent(call.seen))) {

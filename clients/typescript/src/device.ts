@@ -109,6 +109,7 @@ export class Device {
   private readonly seen = new SeenCalls();
   private readonly instance: string;
   private readonly calls: CallRunner;
+  private name: string;
   private state: "idle" | "dialing" | "open" | "waiting" | "ended" = "idle";
   private socket: Socket | undefined;
   private attempts = 0; // events of earlier ones are ignored
@@ -127,6 +128,7 @@ export class Device {
   private cancelSendAgain: (() => void) | undefined;
 
   constructor(private readonly options: DeviceOptions) {
+    this.name = options.name;
     this.address = GatewayAddress.parse(options.gateway);
     this.platform = options.platform ?? defaultPlatform(options.webSocket);
     this.backoff = new Backoff(() => this.platform.random());
@@ -180,6 +182,20 @@ export class Device {
     const socket = this.letGo();
     this.end({ reason: "stopped", message: "stopped" });
     socket?.close(1000, "goodbye");
+  }
+
+  /**
+   * Gives the device another name. The gateway hears it with the next connection, which is made at
+   * once unless calls run.
+   */
+  rename(name: string): void {
+    if (name === this.name) return;
+    this.name = name;
+    if (this.state !== "open" || this.calls.busy()) return;
+    const socket = this.letGo();
+    this.outbox.linkBroke(this.keepUntil());
+    this.dial();
+    socket?.close(1000, "another name");
   }
 
   /**
@@ -255,7 +271,7 @@ export class Device {
     const connect: ClientFrame = {
       type: "connect",
       v: 1,
-      device_name: this.options.name,
+      device_name: this.name,
       instance: this.instance,
       capabilities,
     };

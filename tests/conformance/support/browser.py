@@ -204,8 +204,8 @@ class Browser:
         self._request("POST", f"/element/{self.find(selector)}/click")
 
     def click_button(self, words: str) -> None:
-        """Clicks the button with these words, once there is one."""
-        xpath = f'//button[normalize-space()="{words}"]'
+        """Clicks the button with these words, once there is one that can be pressed."""
+        xpath = f'//button[normalize-space()="{words}" and not(@aria-disabled="true")]'
 
         def clicked() -> bool:
             found = self._request("POST", "/elements", {"using": "xpath", "value": xpath})

@@ -13,6 +13,8 @@ from .wait import eventually
 
 PATIENCE = 30.0  #: seconds; a browser on a loaded machine takes its time
 PLACE = {"latitude": 53.5461, "longitude": 9.9661, "accuracy": 12}
+LASTING = ("Always allow", "Until I close this page", "Never")
+TABS = ("now", "tools", "answers", "about")
 
 
 @unittest.skipIf(browser.missing(), browser.missing())
@@ -44,12 +46,39 @@ class DevicePageCase(GatewayCase):
         self.page.complaints()
 
     def tearDown(self) -> None:
-        self.assertEqual(self.page.complaints(), [])
+        self.assertEqual(self.unexpected(), [])
         self.page.run("localStorage.clear()")
         self.page.open("about:blank")
         self.gone("get_location")  # so that the next test's is the only one
 
+    def unexpected(self) -> list[str]:
+        """What the browser complained of, but for the console, which this gateway does not
+        serve."""
+        console = f"{self.origin}/console/ - Failed to load"
+        return [line for line in self.page.complaints() if not line.startswith(console)]
+
     # Steps
+
+    def answer(self, words: str) -> None:
+        """Answers the open question; lasting answers stand behind *More*."""
+        if words in LASTING:
+            self.page.click_button("More")
+        self.page.click_button(words)
+
+    def tab(self, name: str) -> None:
+        """Shows one of the page's parts: `now`, `tools`, `answers`, `about`."""
+        self.page.run(
+            "[...document.querySelectorAll('.tabs a')][arguments[0]].click()", TABS.index(name)
+        )
+        eventually(
+            lambda: self.page.run(
+                "return [...document.querySelectorAll('.tabs a')]"
+                ".findIndex(each => each.ariaCurrent || each.getAttribute('aria-current'))"
+            )
+            == TABS.index(name),
+            f"{name} is shown",
+            PATIENCE,
+        )
 
     def code(self, name: str) -> str:
         """A pairing code of the operator for a device of that name."""

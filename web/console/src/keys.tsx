@@ -2,12 +2,11 @@ import { useCallback, useEffect, useState } from "preact/hooks";
 
 import { Button } from "@crab/web-shared/button";
 import { Dialog } from "@crab/web-shared/dialog";
-import { Choice } from "@crab/web-shared/field";
+import { Looks } from "@crab/web-shared/looks";
 import { Switch } from "@crab/web-shared/switch";
-import { language } from "@crab/web-shared/t";
 
 import { addressOf, visit } from "./place";
-import { LANGUAGES, singleKeys, type Theme, theme, THEMES } from "./preferences";
+import { singleKeys } from "./preferences";
 import { ROUTES } from "./routes";
 import { t } from "./strings/shell";
 
@@ -92,21 +91,10 @@ function List() {
 }
 
 /** Theme, language and keys of this browser. */
-export function Looks() {
+export function Wishes() {
   return (
     <div class="stack">
-      <Choice
-        label={t("theme")}
-        value={theme.value}
-        options={THEMES.map((value) => ({ value, label: t(`theme.${value}`) }))}
-        onValue={(value) => (theme.value = value as Theme)}
-      />
-      <Choice
-        label={t("language")}
-        value={language.value}
-        options={LANGUAGES.map((value) => ({ value, label: t(`language.${value}`) }))}
-        onValue={(value) => (language.value = value === "de" ? "de" : "en")}
-      />
+      <Looks />
       <Switch on={singleKeys.value} onChange={(on) => (singleKeys.value = on)}>
         {t("keys.single")}
       </Switch>
@@ -124,7 +112,7 @@ export function Preferences() {
       <Button small kind="bare" icon="settings" label={t("looks")} onPress={() => setOpen(true)} />
       {open && (
         <Dialog title={t("looks")} onClose={() => setOpen(false)}>
-          <Looks />
+          <Wishes />
         </Dialog>
       )}
     </>

@@ -1,6 +1,8 @@
 import type { ComponentChildren } from "preact";
 
-import { addressOf, addressWith, visit } from "./place";
+import { Anchor } from "@crab/web-shared/link";
+
+import { addressOf, addressWith } from "./place";
 
 interface Props {
   /** Another page, without what the address says of this one. */
@@ -12,19 +14,7 @@ interface Props {
   readonly children: ComponentChildren;
 }
 
-/** A place of this console; another tab, a copied address and *back* work as with any link. */
-export function Link({ page, to = {}, current = false, onGo, children }: Props) {
-  const address = page === undefined ? addressWith(to) : addressOf(page, to);
-  const follow = (event: MouseEvent) => {
-    if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey)
-      return;
-    event.preventDefault();
-    visit(address);
-    onGo?.();
-  };
-  return (
-    <a href={address} onClick={follow} aria-current={current ? "page" : undefined}>
-      {children}
-    </a>
-  );
+/** A place of this console. */
+export function Link({ page, to = {}, ...rest }: Props) {
+  return <Anchor address={page === undefined ? addressWith(to) : addressOf(page, to)} {...rest} />;
 }

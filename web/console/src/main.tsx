@@ -1,17 +1,17 @@
 import "@crab/web-shared/tokens.css";
 import "@crab/web-shared/base.css";
+import { registerWorker } from "@crab/web-shared/worker";
 import { render } from "preact";
 
 import { App } from "./app";
 import { codeOf, KEY } from "./api";
-import { keepPreferences } from "./preferences";
+import { keepAllPreferences } from "./preferences";
 import { enter, who } from "./store";
-import { registerWorker } from "./worker";
 
 const code = codeOf(location.hash);
 if (code !== undefined) history.replaceState(null, "", location.pathname + location.search);
 
-keepPreferences();
+keepAllPreferences();
 const root = document.getElementById("app");
 if (root) render(<App />, root);
 void enter(code);

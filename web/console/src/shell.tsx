@@ -5,6 +5,7 @@ import { Button } from "@crab/web-shared/button";
 import { Dialog } from "@crab/web-shared/dialog";
 import { Icon } from "@crab/web-shared/icons";
 import { LinkState } from "@crab/web-shared/link-state";
+import { Mark } from "@crab/web-shared/mark";
 import { Pill } from "@crab/web-shared/pill";
 import { SafeText } from "@crab/web-shared/safe-text";
 
@@ -109,7 +110,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
         {t("nav.skip")}
       </a>
       <header class="top">
-        <img src="./icon.svg" alt="" width="28" height="28" />
+        <Mark size={28} />
         <span class="top-name">crab</span>
         <span class="top-who">
           {now.state === "in" && <SafeText text={now.identity.principal} most={60} />}

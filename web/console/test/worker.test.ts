@@ -4,7 +4,7 @@ import { runInNewContext } from "node:vm";
 
 import { beforeEach, describe, expect, it } from "vitest";
 
-const SOURCE = readFileSync(fileURLToPath(new URL("../public/sw.js", import.meta.url)), "utf8");
+const SOURCE = readFileSync(fileURLToPath(new URL("../../shared/worker/shell.js", import.meta.url)), "utf8");
 const ORIGIN = "http://127.0.0.1:9";
 const SCOPE = `${ORIGIN}/console/`;
 
@@ -44,7 +44,8 @@ beforeEach(() => {
     registration: { scope: SCOPE },
     location: { origin: ORIGIN },
   };
-  const fetch = async ({ url }: { url: string }) => {
+  const fetch = async (of: string | { url: string }) => {
+    const url = typeof of === "string" ? of : of.url;
     fetched.push(url);
     const text = answers[url];
     if (text === undefined) throw new TypeError("offline");
@@ -57,8 +58,12 @@ async function ask(url: string, more: object = {}): Promise<string | undefined> 
   let answer: Promise<Response> | undefined;
   const respondWith = (given: Promise<Response>) => (answer = given);
   const request = { url, method: "GET", mode: "cors", ...more };
-  listeners["fetch"]?.({ request, respondWith });
-  return answer === undefined ? undefined : (await answer).text();
+  const work: Promise<unknown>[] = [];
+  const waitUntil = (one: Promise<unknown>) => work.push(one);
+  listeners["fetch"]?.({ request, respondWith, waitUntil });
+  const text = answer === undefined ? undefined : await (await answer).text();
+  await Promise.all(work);
+  return text;
 }
 const navigate = () => ask(SCOPE, { mode: "navigate" });
 const ASSET = `${SCOPE}assets/index-AbCd_123.js`;
@@ -89,6 +94,17 @@ describe("the service worker", () => {
     answers = { [SCOPE]: "two" };
     await navigate();
     await expect(ask(ASSET)).rejects.toThrow("offline");
+  });
+
+  it("keeps a page with the files that it names, or neither", async () => {
+    const page = (of: string) => `<script src="./assets/index-${of}.js"></script>`;
+    answers = { [SCOPE]: page("AAAAAAAA"), [`${SCOPE}assets/index-AAAAAAAA.js`]: "a" };
+    await navigate();
+    answers = { [SCOPE]: page("BBBBBBBB") }; // its script cannot be had
+    expect(await navigate()).toBe(page("BBBBBBBB"));
+    answers = {};
+    expect(await navigate()).toBe(page("AAAAAAAA"));
+    expect(await ask(`${SCOPE}assets/index-AAAAAAAA.js`)).toBe("a");
   });
 
   it("deletes the caches of others of its kind, and no other's", async () => {

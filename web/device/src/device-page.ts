@@ -1,102 +1,101 @@
 import {
+  type Answer,
   ConsentBook,
+  type Decision,
   Device,
   type DeviceEvent,
   storedDecisions,
   type TokenSource,
+  type ToolCall,
 } from "@crab/device";
+import { toast } from "@crab/web-shared/toast";
+import { signal } from "@preact/signals";
 
 import { Activity } from "./activity.js";
-import { install, watchInstall } from "./install.js";
+import { type Link, linkAfter } from "./link.js";
 import { watchPresence } from "./presence.js";
+import { Questions } from "./questions.js";
 import type { SettingsStore } from "./settings.js";
-import type { Hands, PageTool } from "./tools/page-tool.js";
-import { ConsentDialog } from "./ui/consent-dialog.js";
-import { DeviceView } from "./ui/device-view.js";
+import { t } from "./strings/t.js";
+import { lackOf, type PageTool } from "./tools/page-tool.js";
+import { callerName, toolTitle } from "./ui/words.js";
+import { hasNewVersion } from "./version.js";
 
-const refreshMs = 5_000; // of the times in the lists
+const graceMs = 2_000; // in which an answer can be taken back, before it counts
+const leastLeftMs = 6_000; // of a call's time; with less an answer counts at once
 
-/** A paired browser: the device, the person's answers, and the view of both. */
+export interface DevicePageOptions {
+  readonly gateway: string;
+  readonly token: string | TokenSource;
+  readonly settings: SettingsStore;
+  readonly tools: readonly PageTool[];
+  /** The token is no longer valid (`lost`), or the person unpaired the device. */
+  readonly unpaired: (lost: boolean) => void;
+}
+
+/** A paired browser at work: the device, the person's answers, and what the views show of both. */
 export class DevicePage {
-  readonly element: HTMLElement;
+  readonly questions = new Questions();
+  readonly link = signal<Link>({ state: "connecting" });
+  readonly running = signal(false);
+  readonly decisions = signal<readonly Decision[]>([]);
+  readonly switched = signal<Readonly<Record<string, boolean>>>({});
+  readonly name = signal("");
+  readonly newVersion = signal(false);
+  readonly activity: Activity;
+  readonly calls = signal<Pick<Activity, "running" | "ended">>({
+    running: () => [],
+    ended: () => [],
+  });
+  private readonly book: ConsentBook;
   private readonly device: Device;
-  private readonly view: DeviceView;
-  private readonly activity: Activity;
-  private readonly dialog: ConsentDialog;
   private readonly abort = new AbortController();
-  private readonly hands: Hands;
-  private running = false;
 
-  constructor(
-    private readonly options: {
-      gateway: string;
-      token: string | TokenSource;
-      settings: SettingsStore;
-      tools: readonly PageTool[];
-      /** The token is no longer valid, or the person unpaired the device. */
-      unpaired: (why: string | undefined) => void;
-    },
-  ) {
-    const { gateway, token, settings, tools } = options;
-    const name = settings.get().name;
-    this.view = new DeviceView({
-      gateway,
-      name,
-      tools,
-      isOn: (tool) => this.isOn(tool),
-      actions: {
-        switchTool: (tool, on) => this.switchTool(tool, on),
-        forget: (decision) => book.forget(decision),
-        pauseOrResume: () => this.pauseOrResume(),
-        install: () => void install(),
-        unpair: () => this.end(undefined),
-      },
-    });
-    this.element = this.view.element;
-    this.activity = new Activity(() => this.view.showActivity(this.activity, Date.now()));
-    this.dialog = new ConsentDialog(this.element, (wanted) =>
-      tools.find((tool) => tool.name === wanted),
-    );
-    this.hands = {
-      tap: (call, what) => this.dialog.tap(call, what),
-      gave: (call, given) => this.activity.gave(call.id, given),
-    };
-    const book = new ConsentBook({
-      ask: this.dialog.ask,
+  constructor(readonly options: DevicePageOptions) {
+    const { gateway, token, settings } = options;
+    this.name.value = settings.get().name;
+    this.switched.value = settings.get().switched;
+    this.activity = new Activity(() => this.showCalls(), localStorage);
+    this.book = new ConsentBook({
+      ask: (call) => this.ask(call),
       store: storedDecisions(localStorage, "crab.consent"),
-      changed: () => this.view.showDecisions(book.list()),
+      changed: () => (this.decisions.value = this.book.list()),
     });
+    this.decisions.value = this.book.list();
     this.device = new Device({
       gateway,
       token,
-      name,
-      consent: book.consent,
-      onCall: this.activity.onCall,
+      name: this.name.value,
+      consent: (call) => {
+        this.activity.wants(call.id, call.args);
+        return this.book.consent(call);
+      },
+      onCall: (news) => {
+        this.activity.onCall(news);
+        if (news.phase === "running") this.tellOfRemembered(news.id);
+      },
       onEvent: (event) => this.onEvent(event),
     });
-    for (const tool of tools) {
-      if (this.isOn(tool)) this.offer(tool);
-    }
-    this.view.showActivity(this.activity, Date.now());
-    this.view.showDecisions(book.list());
+    for (const tool of options.tools) if (this.isOn(tool)) this.offer(tool);
+    this.showCalls();
     this.listen();
   }
 
   /** Answers calls from now on, unless the person has paused it. */
   start(): void {
     if (this.options.settings.get().paused) {
-      this.view.showLink({ kind: "ended", end: { reason: "stopped", message: "" } }, Date.now());
+      this.link.value = { state: "paused" };
       return;
     }
-    this.running = true;
+    this.running.value = true;
     this.device.start();
   }
 
   /** Another tab answers now. */
   yieldToOtherTab(): void {
-    this.running = false;
+    this.running.value = false;
     this.device.stop();
-    this.view.showLink({ kind: "elsewhere" }, Date.now());
+    this.link.value = { state: "elsewhere" };
   }
 
   /** Closes the connection for good; the page is not used any more. */
@@ -105,63 +104,138 @@ export class DevicePage {
     this.device.stop();
   }
 
-  private onEvent(event: DeviceEvent): void {
-    this.view.showLink(event, Date.now());
-    if (event.kind !== "ended") return;
-    this.running = false;
-    if (event.end.reason === "refused")
-      this.end("The gateway no longer knows this device. Pair it again.");
+  isOn(tool: PageTool): boolean {
+    const { [tool.name]: chosen = tool.onByDefault } = this.switched.value;
+    return chosen && lackOf(tool) === undefined;
   }
 
-  private isOn(tool: PageTool): boolean {
-    return this.options.settings.get().switched[tool.name] ?? tool.onByDefault;
+  switchTool(tool: PageTool, on: boolean): void {
+    this.switched.value = { ...this.switched.value, [tool.name]: on };
+    this.options.settings.set({ switched: this.switched.value });
+    if (on) this.offer(tool);
+    else this.device.removeTool(tool.name);
+  }
+
+  forget(decision: Decision): void {
+    this.book.forget(decision);
+    toast({ text: t("answer.forgotten", { tool: toolTitle(decision.tool) }) });
+  }
+
+  rename(name: string): void {
+    this.name.value = name;
+    this.options.settings.set({ name });
+    this.device.rename(name);
+    toast({ text: t("name.saved", { name }) });
+  }
+
+  pauseOrResume(): void {
+    const pause = this.running.value;
+    this.options.settings.set({ paused: pause });
+    if (pause) this.device.stop();
+    else this.start();
+  }
+
+  tryNow(): void {
+    this.device.networkChanged();
+  }
+
+  unpair(): void {
+    this.end(false);
+  }
+
+  /** Asks until an answer stands: each can be taken back for a moment. */
+  private async ask(call: ToolCall): Promise<Answer> {
+    this.activity.asked(call.id);
+    for (;;) {
+      const answer = await this.questions.consent(call);
+      if (call.signal.aborted || !(await takenBack(call, answer))) return answer;
+    }
+  }
+
+  private onEvent(event: DeviceEvent): void {
+    this.link.value = linkAfter(this.link.value, event, Date.now());
+    if (event.kind === "connected") void this.lookForNewVersion();
+    if (event.kind !== "ended") return;
+    this.running.value = false;
+    if (event.end.reason === "refused") this.end(true);
+  }
+
+  private async lookForNewVersion(): Promise<void> {
+    if (await hasNewVersion()) this.newVersion.value = true;
+  }
+
+  private tellOfRemembered(callId: string): void {
+    const entry = this.activity.running().find(({ id }) => id === callId);
+    if (!entry?.remembered) return;
+    const who = callerName(entry.caller);
+    toast({ text: t("call.ran", { who, tool: toolTitle(entry.tool) }) });
+  }
+
+  private showCalls(): void {
+    const [running, ended] = [this.activity.running(), this.activity.ended()];
+    this.calls.value = { running: () => running, ended: () => ended };
+    document.title = running.length > 0 ? `(${running.length}) crab device` : "crab device";
   }
 
   private offer(tool: PageTool): void {
     this.device.tool({
       ...tool.offer,
       name: tool.name,
-      handler: (call) => tool.run(call, this.hands),
+      handler: (call) =>
+        tool.run(call, {
+          tap: (of, what) => this.questions.tap(of, what),
+          gave: (of, given) => this.activity.gave(of.id, given),
+        }),
     });
   }
 
-  private switchTool(name: string, on: boolean): void {
-    const { settings, tools } = this.options;
-    settings.set({ switched: { ...settings.get().switched, [name]: on } });
-    const tool = tools.find((each) => each.name === name);
-    if (on && tool) this.offer(tool);
-    else this.device.removeTool(name);
-  }
-
-  private pauseOrResume(): void {
-    this.options.settings.set({ paused: this.running });
-    if (this.running) this.device.stop();
-    else this.start();
-  }
-
-  private end(why: string | undefined): void {
+  private end(lost: boolean): void {
     this.close();
-    this.options.unpaired(why);
+    this.options.unpaired(lost);
   }
 
   /** What the browser knows about the network and this page's life. */
   private listen(): void {
-    const { signal } = this.abort;
-    addEventListener("online", () => this.device.networkChanged(), { signal });
+    const { signal: until } = this.abort;
+    addEventListener("online", () => this.device.networkChanged(), { signal: until });
     // A page that is left closes its connection; the browser may keep it and show it again.
-    addEventListener("pagehide", () => this.device.stop(), { signal });
-    addEventListener("pageshow", (event) => event.persisted && this.start(), { signal });
+    addEventListener("pagehide", () => this.device.stop(), { signal: until });
+    addEventListener("pageshow", (event) => event.persisted && this.start(), { signal: until });
     document.addEventListener(
       "visibilitychange",
       () => document.hidden || this.device.networkChanged(),
-      { signal },
+      { signal: until },
     );
-    watchInstall((can) => this.view.showInstall(can), signal);
-    void watchPresence((presence) => this.device.setPresence(presence), signal);
-    const timer = setInterval(
-      () => document.hidden || this.view.showActivity(this.activity, Date.now()),
-      refreshMs,
+    navigator.serviceWorker?.addEventListener(
+      "message",
+      ({ data }: MessageEvent<{ kind?: unknown; call?: unknown }>) => {
+        if (data.kind === "refuse" && typeof data.call === "string")
+          this.questions.refuse(data.call);
+      },
+      { signal: until },
     );
-    signal.addEventListener("abort", () => clearInterval(timer), { once: true });
+    void watchPresence((presence) => this.device.setPresence(presence), until);
   }
+}
+
+/** Offers to take an answer back; true if the person does, false once it counts. */
+function takenBack(call: ToolCall, answer: Answer): Promise<boolean> {
+  if (call.deadline - Date.now() < leastLeftMs) return Promise.resolve(false);
+  return new Promise((done) => {
+    const settle = (back: boolean) => {
+      clearTimeout(timer);
+      call.signal.removeEventListener("abort", stands);
+      close();
+      done(back);
+    };
+    const stands = () => settle(false);
+    const said = answer === "no" || answer === "never" ? "after.refused" : "after.allowed";
+    const close = toast({
+      text: t(said, { tool: toolTitle(call.tool) }),
+      undo: () => settle(true),
+      stays: Infinity,
+    });
+    const timer = setTimeout(stands, graceMs);
+    call.signal.addEventListener("abort", stands, { once: true });
+  });
 }

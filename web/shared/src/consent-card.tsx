@@ -1,3 +1,4 @@
+import { Fragment } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 
 import { Button } from "./button";
@@ -49,32 +50,62 @@ function Args({ args }: { readonly args: unknown }) {
   const members = plain ? Object.entries(args) : args === undefined ? [] : [["", args] as const];
   if (members.length === 0) return <p class="quiet">{t("question.none")}</p>;
   return (
-    <dl class="consent-args" tabIndex={0}>
-      {members.map(([name, value]) => (
-        <>
-          <dt>
-            <SafeText text={name} most={Infinity} />
-          </dt>
-          <dd>
-            <SafeText text={json(value)} most={Infinity} lines />
-          </dd>
-        </>
-      ))}
-    </dl>
+    <div class="consent-args" role="group" tabIndex={0} aria-label={t("question.args")}>
+      <dl>
+        {members.map(([name, value]) => (
+          <Fragment key={name}>
+            <dt>
+              <SafeText text={name} most={Infinity} />
+            </dt>
+            <dd>
+              <SafeText text={json(value)} most={Infinity} lines />
+            </dd>
+          </Fragment>
+        ))}
+      </dl>
+    </div>
+  );
+}
+
+/** Who calls: what was proven, and what is only said. */
+function Who({ account, claims }: Pick<Question, "account" | "claims">) {
+  if (!account && !claims) return null;
+  return (
+    <p class="consent-who">
+      <span class="consent-account">
+        <SafeText text={account} most={Infinity} />
+      </span>{" "}
+      {claims && <span class="quiet">{t("question.claims", { name: claims })}</span>}
+    </p>
+  );
+}
+
+/** Which of how many it is, and the time that is left. */
+export function ConsentPlace({ question }: Pick<Props, "question">) {
+  const { place, until, tool } = question;
+  return (
+    <>
+      {place && place.all > 1 && (
+        <span class="quiet consent-place">
+          {t("question.place", { place: place.at, all: place.all })}
+        </span>
+      )}
+      {until !== undefined && <Countdown until={until} about={tool} />}
+    </>
   );
 }
 
 /**
- * A call that waits for a person. Its buttons do nothing until the card has stood still for half
- * a second. Answers are pressed or tapped, there is no key for one.
+ * What is asked and its answers, below whatever names the tool. The buttons do nothing until the
+ * question has stood still for half a second. Answers are pressed or tapped, there is no key for
+ * one.
  */
-export function ConsentCard({ question, answers, more = [], busy = false, onAnswer }: Props) {
-  const box = useRef<HTMLElement>(null);
+export function ConsentBody({ question, answers, more = [], busy = false, onAnswer }: Props) {
+  const box = useRef<HTMLDivElement>(null);
   const [open, setOpen] = useState(false);
   const { settled, still } = useSettled(box);
-  const id = useId();
-  const { tool, account, claims, place } = question;
-  useEffect(() => announceNow(`${account}: ${tool}`), [account, tool]);
+  const { tool, account } = question;
+  useEffect(() => announceNow([account, tool].filter(Boolean).join(": ")), [account, tool]);
   const press = (answer: string) => {
     if (still()) onAnswer(answer);
   };
@@ -90,22 +121,8 @@ export function ConsentCard({ question, answers, more = [], busy = false, onAnsw
     </Button>
   );
   return (
-    <article class="consent" ref={box} aria-labelledby={id}>
-      <div class="consent-head">
-        <h2 class="consent-tool" id={id}>
-          <SafeText text={tool} most={Infinity} />
-        </h2>
-        {place && place.all > 1 && (
-          <span class="quiet">{t("question.place", { place: place.at, all: place.all })}</span>
-        )}
-        {question.until !== undefined && <Countdown until={question.until} about={tool} />}
-      </div>
-      <p>
-        <span class="consent-account">
-          <SafeText text={account} most={Infinity} />
-        </span>{" "}
-        {claims && <span class="quiet">{t("question.claims", { name: claims })}</span>}
-      </p>
+    <div class="consent-body" ref={box}>
+      <Who account={account} claims={question.claims} />
       <Args args={question.args} />
       {question.because && (
         <p class="quiet">
@@ -139,6 +156,23 @@ export function ConsentCard({ question, answers, more = [], busy = false, onAnsw
           ))}
         </div>
       )}
+    </div>
+  );
+}
+
+/** A call that waits for a person, as a part of a page. */
+export function ConsentCard(props: Props) {
+  const id = useId();
+  const { question } = props;
+  return (
+    <article class="consent" aria-labelledby={id}>
+      <div class="consent-head">
+        <h2 class="consent-tool" id={id}>
+          <SafeText text={question.tool} most={Infinity} />
+        </h2>
+        <ConsentPlace question={question} />
+      </div>
+      <ConsentBody {...props} />
     </article>
   );
 }

@@ -13,6 +13,10 @@ interface Props {
   /** The person closes it: by the cross, by Escape. Without it the dialog cannot be closed. */
   readonly onClose?: (() => void) | undefined;
   readonly wide?: boolean;
+  /** Escape closes it, but no cross is drawn: one of its own buttons says the same. */
+  readonly noCross?: boolean;
+  /** A class of the page's own beside `dialog`. */
+  readonly look?: string;
 }
 
 /** Dialogs that are open or wait for the one before; only the first is seen. */
@@ -28,7 +32,8 @@ export const focusBack = (to: Element | null) => {
  * A modal dialog, shown for as long as it is drawn. Of several only one is open, the others follow
  * in their order; one within another opens over it. The focus goes to its title and back.
  */
-export function Dialog({ title, children, onClose, wide = false }: Props) {
+export function Dialog(props: Props) {
+  const { title, children, onClose, wide = false, noCross = false, look } = props;
   const me = useMemo(() => Symbol("dialog"), []);
   const nested = useContext(Inside);
   const box = useRef<HTMLDialogElement>(null);
@@ -56,7 +61,7 @@ export function Dialog({ title, children, onClose, wide = false }: Props) {
   return (
     <dialog
       ref={box}
-      class={wide ? "dialog wide" : "dialog"}
+      class={["dialog", wide && "wide", look].filter(Boolean).join(" ")}
       aria-labelledby={id}
       onCancel={(event) => {
         if (event.target !== event.currentTarget) return; // a file chooser's
@@ -70,7 +75,7 @@ export function Dialog({ title, children, onClose, wide = false }: Props) {
             <h2 id={id} ref={heading} tabIndex={-1}>
               {title}
             </h2>
-            {onClose && (
+            {onClose && !noCross && (
               <Button small kind="bare" icon="cross" label={t("close")} onPress={onClose} />
             )}
           </div>

@@ -10,10 +10,15 @@ import "./toast.css";
 interface Toast {
   readonly text: string;
   readonly undo?: () => void;
+  /** Instead of undo: something else to do about it, by its name. */
+  readonly action?: { readonly name: string; readonly run: () => void };
+  /** Milliseconds until it goes by itself; Infinity: it does not. */
+  readonly stays?: number;
 }
 
 interface Shown extends Toast {
   readonly id: number;
+  readonly until: number;
 }
 
 const WORDS_MS = 6_000;
@@ -27,20 +32,25 @@ const gone = (id: number) => {
   shown.value = shown.value.filter((one) => one.id !== id);
 };
 
-/** Says what was done, and offers to take it back if it can be. */
-export function toast(what: Toast): void {
-  shown.value = [...shown.value, { ...what, id: ++last }].slice(-MOST);
+/** Says what was done, and offers to take it back if it can be. Call the answer to end it. */
+export function toast(what: Toast): () => void {
+  const id = ++last;
+  const { undo, action } = what;
+  const stays = what.stays ?? (undo || action ? WITH_UNDO_MS : WORDS_MS);
+  shown.value = [...shown.value, { ...what, id, until: Date.now() + stays }].slice(-MOST);
   announce(what.text);
+  return () => gone(id);
 }
 
 function Row({ one }: { readonly one: Shown }) {
   useEffect(() => {
-    const timer = setTimeout(() => gone(one.id), one.undo ? WITH_UNDO_MS : WORDS_MS);
+    if (one.until === Infinity) return undefined;
+    const timer = setTimeout(() => gone(one.id), one.until - Date.now());
     return () => clearTimeout(timer);
   }, [one]);
-  const undo = () => {
+  const act = (run: () => void) => () => {
     gone(one.id);
-    one.undo?.();
+    run();
   };
   return (
     <div class="toast">
@@ -48,8 +58,13 @@ function Row({ one }: { readonly one: Shown }) {
         <SafeText text={one.text} />
       </span>
       {one.undo && (
-        <Button small onPress={undo}>
+        <Button small onPress={act(one.undo)}>
           {t("undo")}
+        </Button>
+      )}
+      {one.action && (
+        <Button small onPress={act(one.action.run)}>
+          {one.action.name}
         </Button>
       )}
       <Button small kind="bare" icon="cross" label={t("dismiss")} onPress={() => gone(one.id)} />

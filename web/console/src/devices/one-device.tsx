@@ -18,7 +18,7 @@ import { Link } from "../link";
 import { Loaded, usePoll } from "../loaded";
 import { PageTitle } from "../page-title";
 import { api, mayWrite } from "../store";
-import { tabOf, Tabs } from "../tabs";
+import { tabOf, Tabs } from "@crab/web-shared/tabs";
 import { PairDialog } from "./pair-dialog";
 import { Revoke } from "./revoke";
 import { type DeviceList, type DeviceRow, liveTokens, type Token } from "./shapes";

@@ -4,7 +4,7 @@ import "../policy/policy.css";
 import { t } from "../policy/texts";
 import { Trace } from "../policy/trace";
 import { t as shell } from "../strings/shell";
-import { tabOf, Tabs } from "../tabs";
+import { tabOf, Tabs } from "@crab/web-shared/tabs";
 import { place } from "../place";
 
 const TABS = ["trace", "matrix"] as const;

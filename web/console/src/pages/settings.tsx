@@ -8,7 +8,7 @@ import { Switch } from "@crab/web-shared/switch";
 import { visible } from "@crab/web-shared/visible";
 import { moment } from "@crab/web-shared/words";
 
-import { Looks } from "../keys";
+import { Wishes } from "../keys";
 import { Loaded, usePoll } from "../loaded";
 import { PageTitle } from "../page-title";
 import { go, place } from "../place";
@@ -112,7 +112,7 @@ export default function Settings() {
         <FileCheck again={again} />
         <Loaded poll={poll}>{(config) => <Entries config={config} />}</Loaded>
         <Card title={t("looks")}>
-          <Looks />
+          <Wishes />
         </Card>
       </div>
     </>

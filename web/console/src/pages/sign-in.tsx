@@ -1,6 +1,7 @@
 import { useEffect, useRef } from "preact/hooks";
 
 import { Button } from "@crab/web-shared/button";
+import { Mark } from "@crab/web-shared/mark";
 import { SafeText } from "@crab/web-shared/safe-text";
 
 import type { ApiError } from "../api";
@@ -21,7 +22,7 @@ export function SignIn({ error, over = false }: Props) {
   }, [over]);
   const card = (
     <div class="sign-in-card">
-      <img src="./icon.svg" alt="" width="56" height="56" />
+      <Mark size={56} />
       <h1>{over ? "Your session has ended" : "Sign in"}</h1>
       {error && (
         <p class="notice bad" role="alert">

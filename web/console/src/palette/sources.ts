@@ -1,8 +1,10 @@
 import { useEffect, useState } from "preact/hooks";
 
+import { themeName } from "@crab/web-shared/looks";
+import { theme, THEMES } from "@crab/web-shared/preferences";
+
 import { type DeviceList, slugOf } from "../devices/shapes";
 import { addressOf, visit } from "../place";
-import { theme, THEMES } from "../preferences";
 import { ROUTES } from "../routes";
 import { api } from "../store";
 import { t } from "../strings/shell";
@@ -30,7 +32,7 @@ function fixed(): Entry[] {
     action(t("palette.reload"), to("settings")),
     action(t("palette.verify"), to("audit")),
     ...THEMES.map((one) =>
-      action(t("palette.theme", { name: t(`theme.${one}`) }), () => (theme.value = one)),
+      action(t("palette.theme", { name: themeName(one) }), () => (theme.value = one)),
     ),
   ];
 }

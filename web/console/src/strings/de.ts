@@ -57,12 +57,5 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   "keys.filter": "Zum Filter",
   "keys.list": "Diese Liste",
   "keys.single": "Einzelne Tasten tun etwas",
-  "language": "Sprache",
-  "language.de": "Deutsch",
-  "language.en": "English",
   looks: "Aussehen und Tasten",
-  "theme": "Farben",
-  "theme.auto": "Wie das System",
-  "theme.dark": "Dunkel",
-  "theme.light": "Hell",
 };

@@ -55,12 +55,5 @@ export const en = {
   "keys.filter": "Go to the filter",
   "keys.list": "This list",
   "keys.single": "Single keys do something",
-  "language": "Language",
-  "language.de": "Deutsch",
-  "language.en": "English",
   looks: "Looks and keys",
-  "theme": "Theme",
-  "theme.auto": "As the system",
-  "theme.dark": "Dark",
-  "theme.light": "Light",
 };

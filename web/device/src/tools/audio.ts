@@ -16,9 +16,7 @@ const bitsPerSecond = 32_000; // speech stays clear, and a minute has 240 KB
 export const audio: PageTool = {
   name: "record_audio",
   icon: "microphone",
-  title: "Microphone",
-  hint: "A clip of up to two minutes",
-  asks: "wants to listen",
+  secure: true,
   onByDefault: false,
   permission: "microphone",
   available: () => navigator.mediaDevices?.getUserMedia !== undefined && "MediaRecorder" in window,

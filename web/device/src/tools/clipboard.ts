@@ -1,3 +1,4 @@
+import { t } from "../strings/t.js";
 import { objectOf, type PageTool, personMs, toolError } from "./page-tool.js";
 
 const mostText = 64 << 10;
@@ -5,9 +6,7 @@ const mostText = 64 << 10;
 export const readClipboard: PageTool = {
   name: "read_clipboard",
   icon: "read",
-  title: "Read the clipboard",
-  hint: "The text that was copied last",
-  asks: "wants to read your clipboard",
+  secure: true,
   onByDefault: false,
   permission: "clipboard-read",
   available: () => navigator.clipboard?.readText !== undefined,
@@ -20,11 +19,11 @@ export const readClipboard: PageTool = {
     annotations: { read_only: true },
   },
   async run(call, hands) {
-    await hands.tap(call, "Let it read the clipboard");
+    await hands.tap(call, t("tap.clipboard.read"));
     const text = await navigator.clipboard.readText().catch((thrown: unknown) => {
       throw toolError(thrown, "the clipboard");
     });
-    hands.gave(call, { words: `${text.length} characters` });
+    hands.gave(call, { words: t("gave.characters", { n: text.length }) });
     return { text: text.slice(0, mostText), cut: text.length > mostText };
   },
 };
@@ -32,9 +31,7 @@ export const readClipboard: PageTool = {
 export const writeClipboard: PageTool = {
   name: "write_clipboard",
   icon: "write",
-  title: "Write the clipboard",
-  hint: "Puts a text there, ready to paste",
-  asks: "wants to put a text on your clipboard",
+  secure: true,
   onByDefault: true,
   available: () => navigator.clipboard?.writeText !== undefined,
   offer: {
@@ -47,12 +44,12 @@ export const writeClipboard: PageTool = {
     annotations: { read_only: false, destructive: true, idempotent: true },
   },
   async run(call, hands) {
-    await hands.tap(call, "Copy the text");
+    await hands.tap(call, t("tap.clipboard.write"));
     const text = String(call.args["text"]);
     await navigator.clipboard.writeText(text).catch((thrown: unknown) => {
       throw toolError(thrown, "the clipboard");
     });
-    hands.gave(call, { words: `${text.length} characters` });
+    hands.gave(call, { words: t("gave.characters", { n: text.length }) });
     return { written: true };
   },
 };

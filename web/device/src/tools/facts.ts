@@ -1,5 +1,6 @@
 import { ToolError } from "@crab/device";
 
+import { t } from "../strings/t.js";
 import { objectOf, type PageTool } from "./page-tool.js";
 
 /** Missing in the type library. */
@@ -16,7 +17,7 @@ interface Connection extends EventTarget {
   rtt?: number;
   saveData?: boolean;
 }
-export const more = navigator as Navigator & {
+export const more = globalThis.navigator as Navigator & {
   getBattery?: () => Promise<Battery>;
   connection?: Connection;
 };
@@ -24,9 +25,7 @@ export const more = navigator as Navigator & {
 export const battery: PageTool = {
   name: "read_battery",
   icon: "battery",
-  title: "Battery",
-  hint: "Charge, and whether it is plugged in",
-  asks: "wants to know the battery's charge",
+  secure: true,
   onByDefault: true,
   available: () => more.getBattery !== undefined,
   offer: {
@@ -42,7 +41,9 @@ export const battery: PageTool = {
     if (!state)
       throw new ToolError("UNAVAILABLE", "this browser does not tell the battery's state");
     const percent = Math.round(state.level * 100);
-    hands.gave(call, { words: `${percent} %${state.charging ? ", charging" : ""}` });
+    hands.gave(call, {
+      words: state.charging ? t("gave.charging", { percent }) : `${percent} %`,
+    });
     return {
       percent,
       charging: state.charging,
@@ -61,9 +62,6 @@ export const battery: PageTool = {
 export const network: PageTool = {
   name: "read_network",
   icon: "network",
-  title: "Network",
-  hint: "Kind and speed of the connection",
-  asks: "wants to know how good the network is",
   onByDefault: true,
   available: () => "onLine" in navigator,
   offer: {
@@ -77,7 +75,7 @@ export const network: PageTool = {
   run(call, hands) {
     const { type, effectiveType, downlink, rtt, saveData } = more.connection ?? {};
     hands.gave(call, {
-      words: [navigator.onLine ? "online" : "offline", type ?? effectiveType]
+      words: [t(navigator.onLine ? "gave.online" : "gave.offline"), type ?? effectiveType]
         .filter(Boolean)
         .join(", "),
     });

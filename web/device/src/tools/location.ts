@@ -1,11 +1,10 @@
+import { t } from "../strings/t.js";
 import { objectOf, type PageTool, personMs, toolError } from "./page-tool.js";
 
 export const location: PageTool = {
   name: "get_location",
   icon: "place",
-  title: "Location",
-  hint: "Where this device is, with its accuracy",
-  asks: "wants to know where you are",
+  secure: true,
   onByDefault: true,
   permission: "geolocation",
   available: () => "geolocation" in navigator,
@@ -44,7 +43,10 @@ export const location: PageTool = {
     });
     const { latitude, longitude, accuracy, altitude, heading, speed } = found.coords;
     hands.gave(call, {
-      words: `${latitude.toFixed(4)}, ${longitude.toFixed(4)} within ${Math.round(accuracy)} m`,
+      words: t("gave.place", {
+        place: `${latitude.toFixed(4)}, ${longitude.toFixed(4)}`,
+        n: Math.round(accuracy),
+      }),
     });
     return {
       latitude,

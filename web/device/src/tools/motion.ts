@@ -1,5 +1,6 @@
 import { type JsonObject, ToolError } from "@crab/device";
 
+import { t } from "../strings/t.js";
 import { type Hands, objectOf, pause, type PageTool, personMs } from "./page-tool.js";
 
 /** Safari asks the person, and only after a tap. */
@@ -8,11 +9,10 @@ type AskingEvent = { requestPermission?: () => Promise<"granted" | "denied"> };
 export const motion: PageTool = {
   name: "read_motion",
   icon: "motion",
-  title: "Motion and orientation",
-  hint: "How it is held and moved",
-  asks: "wants to feel how the device moves",
+  touch: true,
+  secure: true,
   onByDefault: true,
-  available: () => "DeviceMotionEvent" in window && matchMedia("(pointer: coarse)").matches,
+  available: () => "DeviceMotionEvent" in window,
   offer: {
     description:
       "How the device is held (alpha, beta, gamma in degrees) and moved (acceleration in m/s², " +
@@ -80,7 +80,7 @@ export const motion: PageTool = {
 async function askBrowser(call: Parameters<PageTool["run"]>[0], hands: Hands): Promise<void> {
   for (const event of [DeviceMotionEvent, DeviceOrientationEvent] as AskingEvent[]) {
     if (!event.requestPermission) continue;
-    await hands.tap(call, "Let it read the motion sensors");
+    await hands.tap(call, t("tap.motion"));
     if ((await event.requestPermission()) !== "granted")
       throw new ToolError("FORBIDDEN", "the person does not let the page read the motion sensors");
   }

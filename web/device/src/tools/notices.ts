@@ -1,5 +1,7 @@
 import { ToolError } from "@crab/device";
+import { locale } from "@crab/web-shared/t";
 
+import { t } from "../strings/t.js";
 import { objectOf, type PageTool, personMs, toolError } from "./page-tool.js";
 
 /** Shows a notification; through the service worker where the browser requires it. */
@@ -12,9 +14,7 @@ export async function notify(title: string, options: NotificationOptions): Promi
 export const notification: PageTool = {
   name: "show_notification",
   icon: "bell",
-  title: "Notification",
-  hint: "A note that pops up here",
-  asks: "wants to show you a notification",
+  secure: true,
   onByDefault: true,
   permission: "notifications",
   available: () => "Notification" in window,
@@ -33,7 +33,7 @@ export const notification: PageTool = {
   },
   async run(call, hands) {
     if (Notification.permission === "default") {
-      await hands.tap(call, "Let it show notifications");
+      await hands.tap(call, t("tap.notice"));
       await Notification.requestPermission();
     }
     if (Notification.permission !== "granted")
@@ -55,12 +55,9 @@ export const notification: PageTool = {
 export const vibration: PageTool = {
   name: "vibrate",
   icon: "vibrate",
-  title: "Vibration",
-  hint: "A buzz in the hand",
-  asks: "wants to make the device buzz",
+  touch: true,
   onByDefault: true,
-  available: () =>
-    typeof navigator.vibrate === "function" && matchMedia("(pointer: coarse)").matches,
+  available: () => typeof navigator.vibrate === "function",
   offer: {
     description: "Makes the device vibrate: milliseconds of buzz, pause, buzz, and so on.",
     parameters: objectOf({
@@ -97,14 +94,12 @@ async function keepAwake(): Promise<void> {
   if (!document.hidden && Date.now() < awakeUntil)
     lock = await navigator.wakeLock.request("screen");
 }
-document.addEventListener("visibilitychange", () => void keepAwake().catch(() => {}));
+globalThis.document?.addEventListener("visibilitychange", () => void keepAwake().catch(() => {}));
 
 export const wakeLock: PageTool = {
   name: "keep_screen_on",
   icon: "screen",
-  title: "Screen stays on",
-  hint: "For some minutes, then it sleeps again",
-  asks: "wants to keep your screen on",
+  secure: true,
   onByDefault: true,
   available: () => "wakeLock" in navigator,
   offer: {
@@ -130,7 +125,9 @@ export const wakeLock: PageTool = {
     release = setTimeout(() => void lock?.release(), minutes * 60_000);
     const until = new Date(awakeUntil);
     hands.gave(call, {
-      words: `until ${until.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}`,
+      words: t("gave.until", {
+        at: until.toLocaleTimeString(locale(), { hour: "2-digit", minute: "2-digit" }),
+      }),
     });
     return { on: true, until: until.toISOString() };
   },
@@ -139,9 +136,7 @@ export const wakeLock: PageTool = {
 export const share: PageTool = {
   name: "share",
   icon: "share",
-  title: "Share",
-  hint: "Opens the share sheet with a text or link",
-  asks: "wants to share something through you",
+  secure: true,
   onByDefault: true,
   available: () => typeof navigator.share === "function",
   offer: {
@@ -160,7 +155,7 @@ export const share: PageTool = {
   },
   async run(call, hands) {
     const { title, text, url } = call.args;
-    await hands.tap(call, "Choose where it goes");
+    await hands.tap(call, t("tap.share"));
     const what = {
       ...(title && { title: String(title) }),
       ...(text && { text: String(text) }),

@@ -6,18 +6,31 @@ import {
   type ToolResult,
 } from "@crab/device";
 
-import type { IconName } from "../ui/icons.js";
+import type { SignName } from "../ui/signs.js";
 
-/** A tool of this page: what the gateway gets, and what the person reads. */
+/** The tools that some browser offers; their texts are in `strings/`, by these names. */
+export type ToolName =
+  | "get_location"
+  | "keep_screen_on"
+  | "read_battery"
+  | "read_clipboard"
+  | "read_motion"
+  | "read_network"
+  | "record_audio"
+  | "share"
+  | "show_notification"
+  | "take_photo"
+  | "vibrate"
+  | "write_clipboard";
+
+/** A tool of this page: what the gateway gets, and what the browser does. */
 export interface PageTool {
-  name: string;
-  icon: IconName;
-  /** In a list: `Camera`. */
-  title: string;
-  /** Below the title: what an agent gets. */
-  hint: string;
-  /** After an agent's name: `wants to take a photo`. */
-  asks: string;
+  name: ToolName;
+  icon: SignName;
+  /** Browsers offer it to secure pages only. */
+  secure?: true;
+  /** For what is held in the hand. */
+  touch?: true;
   onByDefault: boolean;
   /** The browser's own permission that it needs, by its name in the Permissions API. */
   permission?: string;
@@ -25,6 +38,19 @@ export interface PageTool {
   available(): boolean;
   offer: Omit<Tool, "name" | "handler">;
   run(call: ToolCall, hands: Hands): ToolResult | Promise<ToolResult>;
+}
+
+/** Why a tool cannot be offered here. */
+export type Lack = "secure" | "touch" | "browser";
+
+/** What is missing for a tool; undefined if nothing is. */
+export function lackOf(
+  tool: Pick<PageTool, "secure" | "touch" | "available">,
+  here = { secure: isSecureContext, touch: matchMedia("(pointer: coarse)").matches },
+): Lack | undefined {
+  if (tool.touch && !here.touch) return "touch";
+  if (tool.secure && !here.secure) return "secure";
+  return tool.available() ? undefined : "browser";
 }
 
 /** What left the device with a call, for the person to see afterwards. */

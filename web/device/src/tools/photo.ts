@@ -16,9 +16,7 @@ const framesToSettle = 8; // exposure and focus need a few
 export const photo: PageTool = {
   name: "take_photo",
   icon: "camera",
-  title: "Camera",
-  hint: "One photo each time",
-  asks: "wants to take a photo",
+  secure: true,
   onByDefault: true,
   permission: "camera",
   available: () => navigator.mediaDevices?.getUserMedia !== undefined,

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 
-import { Link } from "./link";
-import { place } from "./place";
+import { Anchor } from "./link";
+import { addressWith, place } from "./place";
 import "./tabs.css";
 
 interface Props<Name extends string> {
@@ -30,9 +30,13 @@ export function Tabs<Name extends string>(props: Props<Name>) {
   return (
     <nav class="tabs" aria-label={label}>
       {tabs.map(({ tab, name }, index) => (
-        <Link key={tab} to={{ ...gone, [member]: index === 0 ? "" : tab }} current={tab === now}>
+        <Anchor
+          key={tab}
+          address={addressWith({ ...gone, [member]: index === 0 ? "" : tab })}
+          current={tab === now}
+        >
           {name}
-        </Link>
+        </Anchor>
       ))}
     </nav>
   );

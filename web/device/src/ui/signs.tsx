@@ -1,5 +1,5 @@
-/** Line icons on a grid of 24, as paths. */
-const paths = {
+/** Line icons of what a browser can do, on a grid of 24, as paths. */
+const PATHS = {
   place:
     "M12 21s-7-6.100-7-11.500a7 7 0 0 1 14 0C19 14.900 12 21 12 21zM12 12a2.500 2.500 0 1 0 0-5 " +
     "2.500 2.500 0 0 0 0 5z",
@@ -25,25 +25,19 @@ const paths = {
     "M12 7V4M12 20v-3M7 12H4M20 12h-3M8.500 8.500l-2-2M17.500 17.500l-2-2M15.500 8.500l2-2M6.500 " +
     "17.500l2-2M12 14.800a2.800 2.800 0 1 0 0-5.600 2.800 2.800 0 0 0 0 5.600z",
   share: "M12 14.500V4M8.500 7.500L12 4l3.500 3.500M6 11.500v8h12v-8",
-  check: "M5 12.500l4.500 4.500L19 7.500",
-  cross: "M6.500 6.500l11 11M17.500 6.500l-11 11",
-  clock: "M12 20.500a8.500 8.500 0 1 0 0-17 8.500 8.500 0 0 0 0 17zM12 7.500V12l3 2",
-  shield:
-    "M12 3.500l7 2.500v5.500c0 4.500-3 7.500-7 9-4-1.500-7-4.500-7-9V6zM9 12l2.200 2.200L15.200 10",
   scan: "M4 8V4.500h3.500M16.500 4.500H20V8M20 16v3.500h-3.500M7.500 19.500H4V16M4 12h16",
   spark: "M12 4l1.800 5.200L19 11l-5.200 1.800L12 18l-1.800-5.200L5 11l5.200-1.800z",
 } as const;
 
-export type IconName = keyof typeof paths;
+export type SignName = keyof typeof PATHS;
 
-/** An icon beside a text that says the same; screen readers skip it. */
-export function icon(name: IconName): SVGSVGElement {
-  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  svg.setAttribute("viewBox", "0 0 24 24");
-  svg.setAttribute("class", "icon");
-  svg.setAttribute("aria-hidden", "true");
-  const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
-  path.setAttribute("d", paths[name]);
-  svg.append(path);
-  return svg;
+/** The sign of a tool, beside its name; screen readers skip it. */
+export function Sign({ name }: { readonly name: SignName }) {
+  return (
+    <span class="sign" aria-hidden="true">
+      <svg class="icon" viewBox="0 0 24 24">
+        <path d={PATHS[name]} />
+      </svg>
+    </span>
+  );
 }

@@ -1,0 +1,140 @@
+import { Button } from "@crab/web-shared/button";
+import { Card } from "@crab/web-shared/card";
+import { Dialog } from "@crab/web-shared/dialog";
+import { TextField } from "@crab/web-shared/field";
+import { Looks } from "@crab/web-shared/looks";
+import { useEffect, useState } from "preact/hooks";
+
+import type { DevicePage } from "../device-page.js";
+import { canInstall, install, installsByShare } from "../install.js";
+import { gateway } from "../state.js";
+import { t } from "../strings/t.js";
+
+interface Props {
+  readonly page: DevicePage;
+}
+
+const mostName = 60;
+
+function Name({ page }: Props) {
+  const [name, set] = useState(page.name.value);
+  const wanted = name.trim();
+  const same = wanted === "" || wanted === page.name.value;
+  return (
+    <form
+      class="name-form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (!same) page.rename(wanted);
+      }}
+    >
+      <TextField label={t("name.field")} value={name} most={mostName} onValue={set} />
+      <button type="submit" class="button" aria-disabled={same || undefined}>
+        {t("name.save")}
+      </button>
+    </form>
+  );
+}
+
+function Install() {
+  if (!canInstall() && !installsByShare()) return null;
+  return (
+    <Card title={t("install.title")}>
+      {canInstall() ? (
+        <Button onPress={() => void install()}>{t("install.do")}</Button>
+      ) : (
+        <p>{t("install.iphone")}</p>
+      )}
+    </Card>
+  );
+}
+
+const permission = () => ("Notification" in window ? Notification.permission : undefined);
+
+/** A question while the page is hidden is a notice, once the person allows those. */
+function Notices() {
+  const [state, set] = useState(permission);
+  if (state === undefined) return null;
+  const ask = () => void Notification.requestPermission().then(set);
+  return (
+    <Card title={t("notices.title")}>
+      <div class="stack">
+        <p class="quiet">{t("notices.how")}</p>
+        {state === "granted" && <p>{t("notices.on")}</p>}
+        {state === "denied" && <p>{t("notices.blocked")}</p>}
+        {state === "default" && (
+          <p>
+            <Button onPress={ask}>{t("notices.allow")}</Button>
+          </p>
+        )}
+      </div>
+    </Card>
+  );
+}
+
+/** The console of the same gateway, where it offers one to browsers. */
+function Ways() {
+  const [there, set] = useState(false);
+  const console = new URL("console/", gateway).href;
+  useEffect(() => {
+    void fetch(console, { method: "HEAD" }).then(
+      ({ ok }) => set(ok),
+      () => undefined,
+    );
+  }, [console]);
+  if (!there) return null;
+  return (
+    <Card title={t("ways.title")}>
+      <p class="row">
+        <a class="button" href={`${console}?page=chat`}>
+          {t("ways.chat")}
+        </a>
+        <a class="button" href={console}>
+          {t("ways.console")}
+        </a>
+      </p>
+    </Card>
+  );
+}
+
+function Unpair({ page }: Props) {
+  const [asked, ask] = useState(false);
+  return (
+    <>
+      <Button kind="danger" onPress={() => ask(true)}>
+        {t("unpair")}
+      </Button>
+      {asked && (
+        <Dialog title={t("unpair.title")} onClose={() => ask(false)}>
+          <p>{t("unpair.what")}</p>
+          <div class="dialog-actions">
+            <Button kind="danger" onPress={() => page.unpair()}>
+              {t("unpair.do")}
+            </Button>
+          </div>
+        </Dialog>
+      )}
+    </>
+  );
+}
+
+/** Name, looks, home screen, notices, other pages, and the way out. */
+export function About({ page }: Props) {
+  return (
+    <div class="stack">
+      <Card title={t("about.title")}>
+        <div class="stack">
+          <Name page={page} />
+          <Looks />
+          <p class="quiet">{t("pair.gateway", { host: new URL(gateway).host })}</p>
+        </div>
+      </Card>
+      <Install />
+      <Notices />
+      <Ways />
+      <p>
+        <Unpair page={page} />
+      </p>
+    </div>
+  );
+}
