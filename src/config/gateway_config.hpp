@@ -114,6 +114,15 @@ struct ArtifactOptions {
     friend bool operator==(const ArtifactOptions&, const ArtifactOptions&) = default;
 };
 
+/// `tracing`: spans of calls for an OpenTelemetry collector.
+struct TracingOptions {
+    std::string otlp;  ///< URL of its OTLP/HTTP receiver; empty: what the environment says
+    std::filesystem::path headers_file, ca;
+    double sample = 0.1;  ///< share of the traces
+    std::vector<std::string> always{"errors", "slow:1s"};
+    friend bool operator==(const TracingOptions&, const TracingOptions&) = default;
+};
+
 struct CallOptions {
     Milliseconds default_timeout{30'000};
     Milliseconds max_timeout{120'000};
@@ -424,6 +433,7 @@ struct GatewayConfig {
     AgentOptions agent;
     std::vector<NamedAgentOptions> agents;
     AuditOptions audit;
+    TracingOptions tracing;
     McpOptions mcp;
     friend bool operator==(const GatewayConfig&, const GatewayConfig&) = default;
 };

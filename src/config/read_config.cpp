@@ -259,6 +259,8 @@ void read_records(const Members& root, GatewayConfig& config) {
     root.in("artifacts")("tenant_bytes", config.artifacts.tenant_bytes)(
         "total_bytes", config.artifacts.total_bytes)("uploads", config.artifacts.uploads);
     root.in("audit")("retention_days", config.audit.retention);
+    root.in("tracing")("otlp", config.tracing.otlp)("headers_file", config.tracing.headers_file)(
+        "ca", config.tracing.ca)("sample", config.tracing.sample)("always", config.tracing.always);
 }
 
 }  // namespace

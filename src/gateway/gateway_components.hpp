@@ -36,6 +36,7 @@
 #include "gateway/session_workers.hpp"
 #include "gateway/shared_components.hpp"
 #include "gateway/tool_hosts.hpp"
+#include "gateway/trace_export.hpp"
 #include "gateway/turns.hpp"
 #include "runtime/call_ledger.hpp"
 #include "runtime/call_path.hpp"
@@ -90,6 +91,7 @@ public:
     Credentials& credentials = all.add<Credentials>(context);
     ChatSessions& chats = all.add<ChatSessions>(context);
     AuditTrail& audit = all.add<ConfiguredAuditTrail>(context);
+    TraceExport& traces = all.add<TraceExport>(context, audit);
     CallLedger& ledger = all.add<CallLedger>(
         clock, audit, CallLedger::Options{.file = paths.state_dir / "ledger.db"});
     PeerRecords& peer_records = all.add<PeerRecords>(context, workers, audit);

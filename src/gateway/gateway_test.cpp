@@ -262,6 +262,8 @@ constexpr Change kReloadChanges[] = {
     [](Config c) { c.agents.push_back({.name = "other"}); },
     [](Config c) { c.mcp.servers["one"].url = "https://mcp.example/mcp"; },
     [](Config c) { c.mcp.client_metadata_url = "https://gw.example/client.json"; },
+    [](Config c) { c.tracing.sample = 0.5; },
+    [](Config c) { c.tracing.always = {"errors"}; },
 };
 
 /// One change of each key that needs a restart.
@@ -315,6 +317,9 @@ constexpr Change kRestartChanges[] = {
     [](Config c) { c.mcp.task_after += Milliseconds(1); },
     [](Config c) { c.mcp.input_wait += Milliseconds(1); },
     [](Config c) { c.mcp.poll_after += Milliseconds(1); },
+    [](Config c) { c.tracing.otlp = "http://collector.example"; },
+    [](Config c) { c.tracing.headers_file = "/headers"; },
+    [](Config c) { c.tracing.ca = "/ca.pem"; },
 };
 
 /// Each key of a reload is taken over by a running gateway, one after the other.

@@ -154,6 +154,7 @@ Paths own_files(const config::GatewayConfig& config, Paths own) {
         if (tls) add({tls->key});
     }
     for (const config::SecretOptions& secret : config.secrets) add({secret.file});
+    add({config.tracing.headers_file});
     for (const config::ModelOptions& model : config.models) add({model.key_file});
     for (const config::ToolHostOptions& host : config.hosts) add({host.unix_socket});
     const auto add_service = [&](const config::RemoteServiceOptions& service) {
@@ -187,7 +188,7 @@ Paths relied_on(const config::GatewayConfig& config) {
                 files.push_back(std::filesystem::absolute(word));
         }
     }
-    add({config.pairing.ca, config.pairing.cert});
+    add({config.pairing.ca, config.pairing.cert, config.tracing.ca});
     for (const auto& tls : {config.listen.tls, config.grpc.tls}) {
         if (tls) add({tls->cert});
     }

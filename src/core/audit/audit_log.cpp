@@ -153,12 +153,12 @@ void AuditLog::remember(std::shared_ptr<const AuditBatch> batch) {  // with mute
 
 void AuditLog::show_to(std::shared_ptr<AuditObserver> observer) {
     const std::scoped_lock lock(mutex_);
-    observer_ = std::move(observer);
+    observers_.push_back(std::move(observer));
 }
 
 bool AuditLog::store_next() {
     std::shared_ptr<const AuditBatch> next;
-    std::shared_ptr<AuditObserver> observer;
+    std::vector<std::shared_ptr<AuditObserver>> observers;
     {
         const std::scoped_lock storing(storing_);
         {
@@ -166,12 +166,12 @@ bool AuditLog::store_next() {
             if (to_store_.empty()) return false;
             next = std::move(to_store_.front());
             to_store_.pop_front();
-            observer = observer_;
+            observers = observers_;
         }
         store_batch(*next);
     }
     // Records that calls wait for are stored meanwhile.
-    if (observer) observer->on_batch(*next);
+    for (const auto& observer : observers) observer->on_batch(*next);
     return true;
 }
 

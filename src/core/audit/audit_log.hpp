@@ -76,7 +76,7 @@ public:
     /// of the store; kTimeout at `deadline` and kCancelled, after which it may still be stored.
     Task<Result<void>> append_durable(std::string record, TimerWheel& timers, Deadline deadline);
 
-    /// Shows every batch from now on to `observer`, and to no other.
+    /// Shows every batch from now on to `observer` too.
     void show_to(std::shared_ptr<AuditObserver> observer);
 
     /// Starts writing the buffered records; called on a timer (about 200 ms) and at shutdown.
@@ -135,7 +135,7 @@ private:
     /// Bytes by principal while the backlog is long; under mutex_
     std::map<std::string, std::size_t, std::less<>> shares_;
     SteadyTime complained_{};  ///< under mutex_
-    std::shared_ptr<AuditObserver> observer_;  ///< under mutex_; may be null
+    std::vector<std::shared_ptr<AuditObserver>> observers_;  ///< under mutex_
     std::deque<std::shared_ptr<const AuditBatch>> recent_;  ///< newest last
     std::size_t recent_bytes_ = 0;
     std::atomic<std::size_t> backlog_{0};

@@ -1,5 +1,6 @@
 #include "core/audit/call_record.hpp"
 
+#include "core/call/traceparent.hpp"
 #include "json/bounded_writer.hpp"
 #include "json/element.hpp"
 #include "json/parser.hpp"
@@ -91,8 +92,8 @@ std::size_t room_for(const Call& call, const Principal& principal, const CallFac
     std::size_t texts = call.id.size() + call.front.size() + principal.id.size() +
                         call.tenant.size() + call.context.agent_id.size() +
                         call.context.session_id.size() + call.context.trace_id.size() +
-                        call.tool.size() + facts.decision.rule.size() + message.size() +
-                        call.client.name.size() + call.client.version.size() +
+                        call.traceparent.size() + call.tool.size() + facts.decision.rule.size() +
+                        message.size() + call.client.name.size() + call.client.version.size() +
                         call.upstream.tool.size();
     if (facts.tool) texts += facts.tool->source_text.size();
     if (facts.approval) texts += facts.approval->id.size() + facts.approval->by.size() + 64;
@@ -140,6 +141,7 @@ void caller(BoundedWriter& writer, const Call& call, const Principal& principal)
     if (call.context.agent_id != principal.id) text(writer, ",\"agent\":", call.context.agent_id);
     text(writer, ",\"session\":", call.context.session_id);
     text(writer, ",\"trace_id\":", call.context.trace_id);
+    if (parse_traceparent(call.traceparent)) text(writer, ",\"traceparent\":", call.traceparent);
     client(writer, call.client);
     writer.literal(",\"tool\":").quoted(call.tool);
 }
