@@ -219,6 +219,10 @@ class TracesTest(GatewayCase):
     def test_a_reload_changes_the_share(self) -> None:
         gateway, device = self.gateway_with(sample=0, always=[])
         self.call(gateway, device)
+        row = 'crab_call_stage_seconds_count{stage="answered"} 1\n'  # its record has been read
+        eventually(
+            lambda: row in gateway.admin_request("GET", "/metrics").body.decode(), "it is read"
+        )
         gateway.reload({"tracing": {"otlp": self.collector.url, "sample": 1, "always": []}})
         eventually(lambda: "reload" in gateway.log_tail(), "the reload is told")
         self.call(gateway, device, "door")
