@@ -32,7 +32,7 @@ constexpr std::string_view kPrincipal = "crab.principal";
 constexpr std::string_view kSource = "crab.source";
 constexpr std::string_view kRule = "crab.rule";
 constexpr std::string_view kApproval = "crab.approval";
-constexpr std::string_view kFront = "crab.front";
+constexpr std::string_view kCameBy = "crab.front";
 constexpr std::string_view kAttempts = "crab.attempts";
 constexpr std::string_view kTraceId = "crab.trace_id";  // one that is no W3C trace id
 constexpr std::string_view kExecute = "execute_tool";
@@ -153,7 +153,7 @@ void write_root(SpanWriter& spans, const core::FinishedCall& call, const More& m
     spans.attribute(kSource, call.source);
     spans.attribute(kRule, more.rule);
     spans.attribute(kApproval, more.approval);
-    spans.attribute(kFront, call.front);
+    spans.attribute(kCameBy, call.front);
     spans.attribute(kTraceId, place.foreign);
     if (more.attempts > 0) spans.attribute(kAttempts, more.attempts);
     spans.end(error);

@@ -141,7 +141,6 @@ TraceExporter::Counts TraceExporter::counts() const {
     return counts_;
 }
 
-/// With reading_ locked.
 bool TraceExporter::may_read() {
     const SteadyTime now = clock_.steady_now();
     const double passed = std::chrono::duration<double>(now - filled_).count();
@@ -153,25 +152,18 @@ bool TraceExporter::may_read() {
 }
 
 void TraceExporter::on_batch(const core::AuditBatch& batch) {
-    const std::scoped_lock reading(reading_);
-    const SpanSampling sampling = [&] {
-        const std::scoped_lock lock(mutex_);
-        return sampling_;
-    }();
+    const std::scoped_lock lock(mutex_);
     for (std::string_view rest = batch.records; !rest.empty();) {
         const std::size_t end = std::min(rest.find('\n'), rest.size());
-        if (!may_read()) {
-            const std::scoped_lock lock(mutex_);
+        if (!may_read())
             ++counts_.dropped;
-        } else if (auto spans = spans_.of(rest.substr(0, end), sampling)) {
+        else if (auto spans = spans_.of(rest.substr(0, end), sampling_))
             keep(std::move(*spans));
-        }
         rest.remove_prefix(std::min(end + 1, rest.size()));
     }
 }
 
 void TraceExporter::keep(CallSpans spans) {
-    const std::scoped_lock lock(mutex_);
     if (kept_spans_ + spans.count > kMostKept) {
         counts_.dropped += spans.count;
         return;

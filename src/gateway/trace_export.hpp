@@ -55,8 +55,8 @@ public:
 
 private:
     using Request = std::vector<CallSpans>;
-    bool may_read();
-    void keep(CallSpans spans);
+    bool may_read();             ///< with the lock
+    void keep(CallSpans spans);  ///< with the lock
     void work();
     bool next(Request& request);
     void send(const Request& request);
@@ -68,13 +68,12 @@ private:
     const TraceTarget target_;
     const std::string version_;
     const Clock& clock_;
-    std::mutex reading_;  ///< taken before mutex_
-    OtlpSpans spans_;
-    double allowed_ = kReadPerSecond;
-    SteadyTime filled_;
 
     mutable std::mutex mutex_;
     std::condition_variable changed_;
+    OtlpSpans spans_;
+    double allowed_ = kReadPerSecond;
+    SteadyTime filled_;
     SpanSampling sampling_;
     std::deque<CallSpans> kept_;
     std::size_t kept_spans_ = 0;

@@ -4,7 +4,10 @@ import { runInNewContext } from "node:vm";
 
 import { beforeEach, describe, expect, it } from "vitest";
 
-const SOURCE = readFileSync(fileURLToPath(new URL("../../shared/worker/shell.js", import.meta.url)), "utf8");
+const SOURCE = readFileSync(
+  fileURLToPath(new URL("../../shared/worker/shell.js", import.meta.url)),
+  "utf8",
+);
 const ORIGIN = "http://127.0.0.1:9";
 const SCOPE = `${ORIGIN}/console/`;
 

@@ -36,7 +36,9 @@ describe("the built page", () => {
     const page = readFileSync(join(out, "index.html"), "utf8");
     expect(page).not.toMatch(/<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)|https?:\/\//);
     for (const name of assets())
-      expect(readFileSync(join(out, "assets", name), "utf8")).not.toMatch(/insertAdjacentHTML|\beval\(/);
+      expect(readFileSync(join(out, "assets", name), "utf8")).not.toMatch(
+        /insertAdjacentHTML|\beval\(/,
+      );
   });
 
   it("has its worker, with the shell that all pages share", () => {

@@ -131,7 +131,8 @@ describe("the activity", () => {
   });
 
   test("takes nothing that makes no sense from the storage", () => {
-    const bad = [null, 7, {}, { ...news("a", "ok", 1) }, { ...news("b", "running", 1), startedAt: 1 }];
+    const running = { ...news("b", "running", 1), startedAt: 1 };
+    const bad = [null, 7, {}, { ...news("a", "ok", 1) }, running];
     for (const text of ["{", "7", JSON.stringify(bad)])
       expect(new Activity(() => {}, storage({ "crab.calls": text })).ended()).toEqual([]);
   });
@@ -230,7 +231,14 @@ describe("words", () => {
 
   test("tell arguments as people read them", () => {
     expect(
-      argsWords({ camera: "back", max_side: 1280, flash: true, l: ["a", 1], o: { a: [1] }, n: null }),
+      argsWords({
+        camera: "back",
+        max_side: 1280,
+        flash: true,
+        l: ["a", 1],
+        o: { a: [1] },
+        n: null,
+      }),
     ).toEqual({
       camera: "back",
       "max side": "1280",

@@ -114,8 +114,8 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   "pair.gateway": "Gateway: {host}",
   "pair.hint": "Zwölf Ziffern von dem, der das Gateway betreibt. Sie gelten einmal, fünf Minuten.",
   "pair.lead":
-    "Koppeln Sie diesen Browser, und Agenten können ihn um ein Foto, einen Ort oder ein Vibrieren " +
-    "bitten. Sie entscheiden jedes Mal, und Nein heißt Nein.",
+    "Koppeln Sie diesen Browser, und Agenten können ihn um ein Foto, einen Ort oder ein " +
+    "Vibrieren bitten. Sie entscheiden jedes Mal, und Nein heißt Nein.",
   "pair.mine": "Ich betreibe das Gateway",
   "pair.mine.how": "Machen Sie einen Code in der Konsole, unter Geräte, oder im Terminal:",
   "pair.name": "Name dieses Geräts",
@@ -170,9 +170,9 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   "unpair.lost": "Das Gateway kennt dieses Gerät nicht mehr. Koppeln Sie es neu.",
   "unpair.title": "Dieses Gerät entkoppeln?",
   "unpair.what":
-    "Die Seite vergisst, wer sie ist, und Agenten erreichen sie nicht mehr. Ihre Antworten bleiben. " +
-    "Zurück kommen Sie mit einem neuen Code. Ist ein Gerät verloren, kann es der Betreiber des " +
-    "Gateways dort beenden.",
+    "Die Seite vergisst, wer sie ist, und Agenten erreichen sie nicht mehr. Ihre Antworten " +
+    "bleiben. Zurück kommen Sie mit einem neuen Code. Ist ein Gerät verloren, kann es der " +
+    "Betreiber des Gateways dort beenden.",
   "version.new": "Es gibt eine neue Fassung dieser Seite.",
   "version.reload": "Neu laden",
   "ways.chat": "Mit einem Agenten reden",
