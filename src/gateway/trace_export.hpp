@@ -55,7 +55,7 @@ public:
 
 private:
     using Request = std::vector<CallSpans>;
-    bool may_read();             ///< with the lock
+    bool may_read();  ///< with the lock
     void keep(CallSpans spans);  ///< with the lock
     void work();
     bool next(Request& request);
