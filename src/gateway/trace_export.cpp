@@ -1,6 +1,7 @@
 #include "gateway/trace_export.hpp"
 
 #include "base/log.hpp"
+#include "net/codec/url.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -50,10 +51,25 @@ Result<Headers> read_headers(std::string_view text, char mark, char end, std::st
     return headers;
 }
 
+/// The environment's belong to the collector that it names: another one does not get its token.
+/// Values are percent-encoded (OpenTelemetry, OTLP exporter configuration).
+Result<Headers> headers_of_environment() {
+    constexpr std::string_view kName = "OTEL_EXPORTER_OTLP_HEADERS";
+    auto headers = read_headers(environment(kName.data()), '=', ',', kName);
+    if (!headers) return headers;
+    for (auto& [name, value] : *headers) {
+        auto decoded = net::percent_decode(value);
+        if (!decoded || decoded->find_first_of("\r\n") != std::string::npos)
+            return fail(ErrorCode::kInvalidArgs,
+                        fmt::format("{}: the value of {} is not percent-encoded", kName, name));
+        value = std::move(*decoded);
+    }
+    return headers;
+}
+
 Result<Headers> headers_of(const config::TracingOptions& options) {
     if (options.headers_file.empty())
-        return read_headers(environment("OTEL_EXPORTER_OTLP_HEADERS"), '=', ',',
-                            "OTEL_EXPORTER_OTLP_HEADERS");
+        return options.otlp.empty() ? headers_of_environment() : Headers();
     std::ifstream file(options.headers_file);
     const std::string text((std::istreambuf_iterator<char>(file)), {});
     if (!file)
@@ -201,10 +217,12 @@ void TraceExporter::send(const Request& request) {
     const std::string body = otlp_request(request, "crab", version_);
     std::uint64_t spans = 0;
     for (const CallSpans& each : request) spans += each.count;
-    Milliseconds pause = kFirstPause;
+    Milliseconds backoff = kFirstPause;
+    Milliseconds pause = backoff;
     Answer answer = post(body, pause);
     for (int tries = 1; answer == Answer::kTryAgain && tries < kTries && wait(pause); ++tries) {
-        pause = std::min(2 * pause, kLongestPause);
+        backoff = std::min(2 * backoff, kLongestPause);
+        pause = backoff;  // what one answer asks for is for the try after it alone
         answer = post(body, pause);
     }
     const std::scoped_lock lock(mutex_);

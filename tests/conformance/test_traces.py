@@ -4,9 +4,11 @@ docs/how_to/dashboards_and_traces.md: the collector is a double of ours."""
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 import threading
 import time
+import unittest.mock
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -200,6 +202,23 @@ class TracesTest(GatewayCase):
         self.assertEqual((sent["Authorization"], sent["X-Tenant"]), (SECRET, "home"))
         eventually(lambda: "it answers 401" in gateway.log_tail(), "the log says so")
         self.assertNotIn("of-the-collector", gateway.log_tail(100_000))
+
+    def test_headers_of_the_environment_are_for_the_collector_that_it_names(self) -> None:
+        variables = {
+            "OTEL_EXPORTER_OTLP_HEADERS": "Authorization=Bearer%20of-the-collector",
+            "OTEL_EXPORTER_OTLP_ENDPOINT": self.collector.url,
+        }
+        with unittest.mock.patch.dict(os.environ, variables):
+            for settings in ({"sample": 1}, {"sample": 1, "otlp": self.collector.url}):
+                self.collector.requests.clear()
+                with Gateway({"tracing": settings}) as gateway:
+                    device = Device(gateway, gateway.pair("phone"))
+                    self.addCleanup(device.drop)
+                    device.register(tool("lamp"))
+                    self.call(gateway, device)
+                    eventually(self.collector.roots, "a span", limit=15)
+                sent = self.collector.requests[0][0].get("Authorization")
+                self.assertEqual(sent, None if "otlp" in settings else SECRET)
 
     def test_a_collector_that_hangs_or_is_away_disturbs_nothing(self) -> None:
         self.collector.hold.clear()
