@@ -67,7 +67,7 @@ public:
                                             {"data", result_value(part)}})
                            .dump());
         } else if (output_.is_text()) {
-            print(Terminal::out().interactive() ? printable(frame.data, Lines::kKeep) : frame.data);
+            print_foreign(frame.data);
             printed = printed || !frame.data.empty();
         }
         std::fflush(stdout);

@@ -105,7 +105,7 @@ void print_end(std::ifstream& file, int lines) {
     }
     if (begin < text.size() && text[begin] == '\n') ++begin;
     text.erase(0, begin);
-    print(Terminal::out().interactive() ? printable(text, Lines::kKeep) : text);
+    print_foreign(text);
 }
 
 int follow_file(const fs::path& path, const Logs& options) {
@@ -132,7 +132,7 @@ int follow_file(const fs::path& path, const Logs& options) {
         if (size < file.tellg()) file.seekg(0);  // it was cut, to be written anew
         const std::string more(std::istreambuf_iterator<char>(file), {});
         file.clear();
-        print(Terminal::out().interactive() ? printable(more, Lines::kKeep) : more);
+        print_foreign(more);
         if (std::fflush(stdout) != 0) return kExitOk;
     }
     return kExitOk;

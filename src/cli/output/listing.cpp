@@ -23,11 +23,6 @@ constexpr std::chrono::seconds kWatchEvery{2};
 /// To the upper left corner, and nothing below it.
 constexpr std::string_view kClear = "\x1b[H\x1b[J";
 
-/// Text of elsewhere must not control a terminal; in a pipe it stays what it is.
-void print_foreign(const std::string& text) {
-    print(Terminal::out().interactive() ? printable(text, Lines::kKeep) : text);
-}
-
 std::string member_text(const json::Value& row, const std::string& member) {
     if (!member.starts_with('/')) return text_of(row, member);
     const json::Value* const value = row.resolve(member);
@@ -68,7 +63,7 @@ public:
     }
 
     int show() const {
-        if (output_ == Output::kName || (output_.quiet && output_.is_text())) {
+        if (wants_names()) {
             for (const json::Value* row : rows_) print_line(printable(listing_.name(*row)));
             return kExitOk;
         }
@@ -95,7 +90,7 @@ public:
             const bool changed = known == seen_.end() || known->second != cells;
             now[name] = cells;
             if (!changed) continue;
-            if (output_ == Output::kName || (output_.quiet && output_.is_text())) {
+            if (wants_names()) {
                 print_line(printable(name));
             } else if (!output_.is_text()) {
                 if (const int code = show_value(*row, output_); code != kExitOk) return code;
@@ -110,6 +105,9 @@ public:
     }
 
 private:
+    bool wants_names() const {
+        return output_ == Output::kName || (output_.quiet && output_.is_text());
+    }
     Table::Head heads() const {
         return output_.no_headers ? Table::Head::kNone : Table::Head::kShown;
     }
@@ -138,15 +136,10 @@ private:
     std::vector<const json::Value*> sorted(const std::vector<const json::Value*>& rows) const {
         struct Place {
             const json::Value *key, *row;
-            std::size_t at;
         };
         std::vector<Place> places;
-        for (const json::Value* row : rows)
-            places.push_back({.key = key_of(*row), .row = row, .at = places.size()});
-        std::ranges::sort(places, [](const Place& left, const Place& right) {
-            if (is_less(left.key, right.key)) return true;
-            return !is_less(right.key, left.key) && left.at < right.at;
-        });
+        for (const json::Value* row : rows) places.push_back({.key = key_of(*row), .row = row});
+        std::ranges::stable_sort(places, is_less, &Place::key);
         std::vector<const json::Value*> in_order;
         for (const Place& place : places) in_order.push_back(place.row);
         return in_order;

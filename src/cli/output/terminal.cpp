@@ -140,4 +140,11 @@ void print_line(std::string_view text) {
     print("\n");
 }
 
+void print_foreign(std::string_view text) {
+    if (Terminal::out().interactive())
+        print(printable(text, Lines::kKeep));
+    else
+        print(text);
+}
+
 }  // namespace crab::cli

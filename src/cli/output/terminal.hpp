@@ -38,5 +38,7 @@ void complain(std::string_view message);
 int wrong_usage(std::string_view message);
 void print(std::string_view text);      ///< to standard output
 void print_line(std::string_view text); ///< with a line end
+/// The same for text of elsewhere: printable() on a terminal, in a pipe as it is.
+void print_foreign(std::string_view text);
 
 }  // namespace crab::cli
