@@ -39,14 +39,12 @@ constexpr std::string_view kExecute = "execute_tool";
 
 /// What the record says beside FinishedCall.
 struct More {
-    std::string_view rule, approval, traceparent;
+    std::string_view approval;
     std::int64_t attempts = 0, last_attempt_us = 0;
 };
 
 More more_of(json::Element record) {
-    More more{.rule = json::get_string(record, "rule").value_or(""),
-              .approval = {},
-              .traceparent = json::get_string(record, "traceparent").value_or("")};
+    More more;
     if (const auto approval = json::get(record, "approval"))
         more.approval = json::get_string(*approval, "state").value_or("");
     json::Array attempts;
@@ -67,12 +65,12 @@ struct Place {
     std::string_view foreign;  ///< a trace id of the caller's that cannot be one here
 };
 
-Place place_of(const core::FinishedCall& call, std::string_view traceparent) {
+Place place_of(const core::FinishedCall& call) {
     Place place{.trace_id = {},
                 .span_id = crypto::sha256_hex(fmt::format("call {}", call.call_id)).substr(0, 16),
                 .parent = {},
                 .foreign = {}};
-    if (const auto parent = core::parse_traceparent(traceparent)) {
+    if (const auto parent = core::parse_traceparent(call.traceparent)) {
         place.trace_id = parent->trace_id;
         place.parent = parent->span_id;
     } else if (core::is_trace_id(call.trace_id)) {
@@ -151,7 +149,7 @@ void write_root(SpanWriter& spans, const core::FinishedCall& call, const More& m
     spans.attribute(kErrorType, error);
     spans.attribute(kPrincipal, call.principal);
     spans.attribute(kSource, call.source);
-    spans.attribute(kRule, more.rule);
+    spans.attribute(kRule, call.rule);
     spans.attribute(kApproval, more.approval);
     spans.attribute(kCameBy, call.front);
     spans.attribute(kTraceId, place.foreign);
@@ -205,16 +203,16 @@ std::optional<SpanSampling> SpanSampling::read(double share, std::span<const std
 std::optional<CallSpans> OtlpSpans::of(std::string_view record, const SpanSampling& sampling) {
     const auto call = core::parse_finished_call(record, parser_);
     if (!call) return std::nullopt;
-    const auto root = more_parser_.parse(record);  // views of `call` go on
-    const auto started = json::parse_rfc3339(call->time);
-    if (!root || !started) return std::nullopt;
-    const More more = more_of(root->element());
-    const Place place = place_of(*call, more.traceparent);
+    const Place place = place_of(*call);
     const bool slow =
         sampling.slow && call->duration_us >= std::chrono::microseconds(*sampling.slow).count();
     if (!slow && !(sampling.errors && call->failed()) &&
         !is_in_share(place.trace_id, sampling.share))
         return std::nullopt;
+    const auto root = more_parser_.parse(record);  // views of `call` go on
+    const auto started = json::parse_rfc3339(call->time);
+    if (!root || !started) return std::nullopt;
+    const More more = more_of(root->element());
     CallSpans spans;
     SpanWriter writer(spans, place, to_unix_ms(*started) * 1'000'000);
     write_root(writer, *call, more, place);

@@ -1,10 +1,11 @@
 #include "gateway/trace_export.hpp"
 
+#include "base/ascii.hpp"
 #include "base/log.hpp"
 #include "net/codec/url.hpp"
+#include "net/http/http_reply.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -25,12 +26,6 @@ std::string_view environment(const char* name) {
     return value != nullptr ? value : "";
 }
 
-std::string_view trimmed(std::string_view text) {
-    const std::size_t from = text.find_first_not_of(" \t\r");
-    if (from == std::string_view::npos) return {};
-    return text.substr(from, text.find_last_not_of(" \t\r") - from + 1);
-}
-
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
 /// Rows of `name<mark>value`, between `end`s.
@@ -38,15 +33,15 @@ Result<Headers> read_headers(std::string_view text, char mark, char end, std::st
     Headers headers;
     while (!text.empty()) {
         const std::size_t stop = std::min(text.find(end), text.size());
-        const std::string_view row = trimmed(text.substr(0, stop));
+        const std::string_view row = trim(text.substr(0, stop), " \t\r");
         text.remove_prefix(std::min(stop + 1, text.size()));
         if (row.empty()) continue;
         const std::size_t at = row.find(mark);
-        const std::string_view name = trimmed(row.substr(0, at));
+        const std::string_view name = trim(row.substr(0, at));
         if (at == std::string_view::npos || name.empty())
             return fail(ErrorCode::kInvalidArgs,
                         fmt::format("{}: every row is a name, '{}' and a value", from, mark));
-        headers.emplace_back(name, trimmed(row.substr(at + 1)));
+        headers.emplace_back(name, trim(row.substr(at + 1)));
     }
     return headers;
 }
@@ -251,14 +246,10 @@ TraceExporter::Answer TraceExporter::post(const std::string& body, Milliseconds&
     }
     tell(false, fmt::format("it answers {}", status));
     if (status != 429 && status != 502 && status != 503 && status != 504) return Answer::kRefused;
-    if (const auto after = answer->find("retry-after")) {
-        std::int64_t seconds = 0;
-        const auto [end, error] =
-            std::from_chars(after->data(), after->data() + after->size(), seconds);
-        if (error == std::errc() && end == after->data() + after->size() && seconds >= 0)
-            pause =
-                std::min(Milliseconds(std::chrono::seconds(std::min<std::int64_t>(seconds, 3600))),
-                         kLongestPause);
+    if (const auto text = answer->find("retry-after")) {
+        const auto date = answer->find("date").value_or("");
+        if (const auto asked = net::parse_retry_after(*text, date, clock_.system_now()))
+            pause = std::min(*asked, kLongestPause);
     }
     return Answer::kTryAgain;
 }

@@ -86,19 +86,19 @@ std::string run_members(const Call& call, const CallFacts& facts) {
     return text;
 }
 
-/// What the record can take at most: a kilobyte of keys and numbers, and its texts.
+/// What the record can take at most: a kilobyte of keys, numbers and a traceparent, and its texts.
 std::size_t room_for(const Call& call, const Principal& principal, const CallFacts& facts,
                      std::string_view message) {
     std::size_t texts = call.id.size() + call.front.size() + principal.id.size() +
                         call.tenant.size() + call.context.agent_id.size() +
                         call.context.session_id.size() + call.context.trace_id.size() +
-                        call.traceparent.size() + call.tool.size() + facts.decision.rule.size() +
-                        message.size() + call.client.name.size() + call.client.version.size() +
+                        call.tool.size() + facts.decision.rule.size() + message.size() +
+                        call.client.name.size() + call.client.version.size() +
                         call.upstream.tool.size();
     if (facts.tool) texts += facts.tool->source_text.size();
     if (facts.approval) texts += facts.approval->id.size() + facts.approval->by.size() + 64;
     for (const auto& note : facts.hooks) texts += note.hook.size() + note.answer.size() + 64;
-    return 1280 + BoundedWriter::room_for(texts) + 96 * facts.attempts.size();
+    return 1360 + BoundedWriter::room_for(texts) + 96 * facts.attempts.size();
 }
 
 /// Revision and era of a protocol; static text of adapters.

@@ -1,13 +1,14 @@
 #include "core/call/traceparent.hpp"
 
+#include "base/ascii.hpp"
+
 #include <algorithm>
 
 namespace crab::core {
 namespace {
 
 bool is_hex(std::string_view text) {
-    return std::ranges::all_of(
-        text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+    return std::ranges::all_of(text, [](char c) { return hex_value(c) >= 0 && to_lower(c) == c; });
 }
 
 bool is_id(std::string_view text, std::size_t digits) {

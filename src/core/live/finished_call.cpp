@@ -9,7 +9,7 @@ namespace crab::core {
 namespace {
 
 using Text = std::string_view FinishedCall::*;
-constexpr std::array<std::pair<std::string_view, Text>, 11> kTexts{
+constexpr std::array<std::pair<std::string_view, Text>, 13> kTexts{
     {{"call_id", &FinishedCall::call_id},
      {"time", &FinishedCall::time},
      {"front", &FinishedCall::front},
@@ -17,8 +17,10 @@ constexpr std::array<std::pair<std::string_view, Text>, 11> kTexts{
      {"agent", &FinishedCall::agent},
      {"session", &FinishedCall::session},
      {"trace_id", &FinishedCall::trace_id},
+     {"traceparent", &FinishedCall::traceparent},
      {"tool", &FinishedCall::tool},
      {"source", &FinishedCall::source},
+     {"rule", &FinishedCall::rule},
      {"code", &FinishedCall::code},
      {"message", &FinishedCall::message}}};
 

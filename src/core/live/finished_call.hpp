@@ -17,8 +17,9 @@ inline constexpr std::size_t kCallStatuses = 6;  ///< of Status
 /// parser that read it.
 struct FinishedCall {
     std::string_view record;  ///< the whole record, JSON
-    std::string_view call_id, time, principal, agent, session, trace_id, front, tool;
+    std::string_view call_id, time, principal, agent, session, trace_id, traceparent, front, tool;
     std::string_view source;  ///< empty: no such tool
+    std::string_view rule;  ///< that decided
     std::string_view code, message;  ///< of a failure
     Status status = Status::kOk;
     std::int64_t duration_us = 0;
