@@ -28,12 +28,12 @@ CACHE = ["--cache-sim=yes", "--I1=32768,8,64", "--D1=32768,8,64", "--LL=8388608,
 
 #: The first that a file's path holds decides.
 STAGES = (
-    ("parse", ("src/json/document", "src/json/parse", "src/json/element")),
+    ("parse", ("src/json/parse", "src/json/element")),
     ("schema", ("src/json/schema/",)),
     ("members, texts", ("src/json/",)),
     ("http", ("src/net/http/", "src/net/codec/")),
     ("websocket", ("src/net/websocket/",)),
-    ("sockets, loop", ("src/net/", "src/base/time")),
+    ("sockets, loop", ("src/net/",)),
     ("digest, ledger", ("src/core/ledger/", "src/crypto/")),
     ("audit", ("src/core/audit/",)),
     ("resolve, policy", ("src/core/registry/", "src/core/policy/", "src/trust/")),
