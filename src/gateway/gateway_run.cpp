@@ -50,7 +50,7 @@ std::vector<std::string> sandboxes_not_here(const config::Startup& startup) {
     std::vector<std::string> problems;
     for (const auto& [name, server] : config.mcp.servers) {
         if (!server.enabled) continue;
-        if (const auto usable = programs.check(name, server); !usable)
+        if (const auto usable = programs.check(config.mcp.servers, name, server); !usable)
             problems.push_back(usable.error().message);
     }
     return problems;

@@ -46,25 +46,28 @@ Result<McpPrograms::Sandbox> McpPrograms::sandbox_for(const std::string& source,
     return sandbox;
 }
 
-Result<void> McpPrograms::check_apart(const std::string& source,
+Result<void> McpPrograms::check_apart(const config::McpServers& servers, const std::string& source,
                                       const config::McpServerOptions& server) {
-    if (auto apart = hosting::check_apart_from_worktrees(config_, server); !apart)
+    if (auto apart = hosting::check_apart_from_others(config_, servers, source, server); !apart)
         return fail(apart.error().code,
                     fmt::format("mcp.servers.{}: {}", source, apart.error().message));
     return {};
 }
 
-Result<void> McpPrograms::check(const std::string& source, const config::McpServerOptions& server) {
-    if (auto apart = check_apart(source, server); !apart) return apart;
+Result<void> McpPrograms::check(const config::McpServers& servers, const std::string& source,
+                                const config::McpServerOptions& server) {
+    if (auto apart = check_apart(servers, source, server); !apart) return apart;
     if (!server.sandbox) return {};
     auto sandbox = sandbox_for(source, server);
     if (!sandbox) return fail(std::move(sandbox.error()));
     return {};
 }
 
-Result<McpPrograms::Wrap> McpPrograms::wrap_for(const std::string& source,
+Result<McpPrograms::Wrap> McpPrograms::wrap_for(const config::McpServers& servers,
+                                                const std::string& source,
                                                 const config::McpServerOptions& server) {
-    if (auto apart = check_apart(source, server); !apart) return fail(std::move(apart.error()));
+    if (auto apart = check_apart(servers, source, server); !apart)
+        return fail(std::move(apart.error()));
     if (server.sandbox) {
         auto sandbox = sandbox_for(source, server);
         if (!sandbox) return fail(std::move(sandbox.error()));

@@ -28,14 +28,17 @@ public:
     /// Whether its program could be started here with all that its sandbox promises, if it has one,
     /// and whether commands in worktrees can touch nothing that it is made of. Blocks. Errors:
     /// kInvalidArgs, kUnavailable; they name the key.
-    Result<void> check(const std::string& source, const config::McpServerOptions& server);
+    Result<void> check(const config::McpServers& servers, const std::string& source,
+                       const config::McpServerOptions& server);
     /// For UpstreamChild::wrap. Blocks. Errors: those of check().
     using Wrap = decltype(mcp::UpstreamChild::wrap);
-    Result<Wrap> wrap_for(const std::string& source, const config::McpServerOptions& server);
+    Result<Wrap> wrap_for(const config::McpServers& servers, const std::string& source,
+                          const config::McpServerOptions& server);
 
 private:
     using Sandbox = std::shared_ptr<const command::ServerSandbox>;
-    Result<void> check_apart(const std::string& source, const config::McpServerOptions& server);
+    Result<void> check_apart(const config::McpServers& servers, const std::string& source,
+                             const config::McpServerOptions& server);
     Result<Sandbox> sandbox_for(const std::string& source, const config::McpServerOptions& server);
 
     const config::GatewayConfig& config_;

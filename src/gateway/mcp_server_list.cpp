@@ -75,10 +75,14 @@ Result<void> McpServerList::start() {
 }
 
 Result<Component::Change> McpServerList::prepare(const config::GatewayConfig& next) {
+    const config::McpServers all = [&] {
+        const std::scoped_lock lock(mutex_);
+        return with_added(next.mcp.servers);
+    }();
     for (const auto& [name, server] : next.mcp.servers) {
         const auto before = configured_.find(name);
         if (!server.enabled || (before != configured_.end() && before->second == server)) continue;
-        if (auto usable = programs_.check(name, server); !usable)
+        if (auto usable = programs_.check(all, name, server); !usable)
             return fail(std::move(usable.error()));
     }
     return Change([this, servers = next.mcp.servers] {
@@ -97,12 +101,15 @@ void McpServerList::add_routes(const ListenerRoutes& table) {
 }
 
 /// The configuration wins: what it names was not added, or is no longer what counts.
-void McpServerList::publish() {
-    auto all = std::make_shared<config::McpServers>(configured_);
+config::McpServers McpServerList::with_added(config::McpServers all) const {
     for (const auto& [name, server] : added_->servers()) {
-        if (server.read) all->try_emplace(name, *server.read);
+        if (server.read) all.try_emplace(name, *server.read);
     }
-    servers_.set(std::move(all));
+    return all;
+}
+
+void McpServerList::publish() {
+    servers_.set(std::make_shared<config::McpServers>(with_added(configured_)));
 }
 
 std::vector<admin::KnownMcpServer> McpServerList::known() {
@@ -134,7 +141,7 @@ Result<void> McpServerList::put(std::string_view name, json::Value server, std::
             return fail(ErrorCode::kNotFound,
                         fmt::format("no MCP server {} was added; crab mcp list shows them", name));
         const auto usable = [&](const config::McpServerOptions& options) {
-            return programs_.check(std::string(name), options);
+            return programs_.check(*servers_.get(), std::string(name), options);
         };
         if (auto stored = added_->put(name, std::move(server), origin, usable); !stored)
             return stored;

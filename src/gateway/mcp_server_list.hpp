@@ -42,7 +42,9 @@ public:
     Result<void> remove(std::string_view name) override;
 
 private:
-    void publish();  ///< with the lock
+    // with the lock
+    config::McpServers with_added(config::McpServers configured) const;
+    void publish();
 
     const GatewayContext& context_;
     Workers& workers_;

@@ -374,7 +374,8 @@ Result<mcp::UpstreamSettings> McpServers::usable_settings(const std::string& sou
         if (auto made = make_work_folder(folder, source); !made)
             return fail(std::move(made.error()));
     }
-    auto wrap = uses_.known.programs().wrap_for(source, server);
+    const auto servers = uses_.known.servers().get();
+    auto wrap = uses_.known.programs().wrap_for(*servers, source, server);
     if (!wrap) return fail(std::move(wrap.error()));
     settings->connection.child->wrap = std::move(*wrap);
     return settings;

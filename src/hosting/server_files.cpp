@@ -5,6 +5,7 @@
 #include "hosts/command/protected_files.hpp"
 
 #include <filesystem>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -34,67 +35,94 @@ Paths program_files(const config::McpServerOptions& server) {
     return files;
 }
 
-Paths named(std::initializer_list<fs::path> files) {
-    Paths given;
-    for (const fs::path& file : files)
-        if (!file.empty()) given.push_back(fs::absolute(file));
-    return given;
-}
-
-struct HeldWorktree {
-    const config::WorktreeOptions& options;
+/// Something that a command or another server's program works in, with its operator's word for it.
+struct WorkFolder {
+    std::string name;
     FileHandle folder;
+    bool writable;
 };
 
-std::vector<HeldWorktree> held(const config::GatewayConfig& config) {
-    const fs::path from = folder_of(config);
-    std::vector<HeldWorktree> all;
-    for (const config::WorktreeOptions& worktree : config.worktrees) {
-        // one that is not there is refused where worktrees are made
-        if (auto folder = FileHandle::open_folder(from / worktree.path))
-            all.push_back({worktree, std::move(*folder)});
-    }
-    return all;
+/// One that is not there is refused where it is used.
+void add_folder(std::vector<WorkFolder>& all, const std::string& name, const fs::path& path,
+                bool writable) {
+    if (auto folder = FileHandle::open_folder(path))
+        all.push_back({name, std::move(*folder), writable});
 }
 
-Result<void> refused(const HeldWorktree& worktree, const fs::path& file, std::string_view why) {
-    return fail(ErrorCode::kInvalidArgs, fmt::format("{} and the worktree {} overlap: {}; move one",
-                                                     file.string(), worktree.options.id, why));
+void add_worktrees(std::vector<WorkFolder>& all, const config::GatewayConfig& config) {
+    for (const config::WorktreeOptions& tree : config.worktrees)
+        add_folder(all, "the worktree " + tree.id, folder_of(config) / tree.path, !tree.read_only);
 }
 
-/// The root of a worktree is no name in it, so a command cannot make it another folder.
-Result<void> check_shown(const HeldWorktree& worktree, const Paths& shown, bool changes) {
+void add_sandbox(std::vector<WorkFolder>& all, std::string_view source,
+                 const config::McpServerOptions& server) {
+    if (!server.sandbox) return;
+    const std::string name = fmt::format("what mcp.servers.{}.sandbox shows", source);
+    for (const fs::path& path : server.sandbox->read) add_folder(all, name, path, false);
+    for (const fs::path& path : server.sandbox->write) add_folder(all, name, path, true);
+}
+
+Result<void> refused(const WorkFolder& met, const fs::path& file, std::string_view why) {
+    return fail(ErrorCode::kInvalidArgs,
+                fmt::format("{} and {} overlap: {}; move one", file.string(), met.name, why));
+}
+
+/// The root of a folder is no name in it, so nothing in it can make it another folder.
+Result<void> check_shown(const WorkFolder& other, const Paths& shown, bool changes) {
     for (const fs::path& path : shown) {
         const auto file = FileHandle::open(path);
-        if (!file || file->identity() == worktree.folder.identity()) continue;
-        if (!changes && worktree.options.read_only) continue;
-        if (overlap(*file, worktree.folder))
-            return refused(worktree, path, "one could turn the other into something else");
+        if (!file || file->identity() == other.folder.identity()) continue;
+        if ((changes || other.writable) && overlap(*file, other.folder))
+            return refused(other, path, "one could turn the other into something else");
+    }
+    return {};
+}
+
+/// Whether what works in `others` can do nothing to the server, and its sandbox nothing to them.
+Result<void> check_apart(const config::McpServerOptions& server,
+                         const std::vector<WorkFolder>& others, const fs::path& from) {
+    if (others.empty()) return {};
+    const auto named = [&from](std::initializer_list<fs::path> files) {
+        Paths given;
+        for (const fs::path& file : files)
+            if (!file.empty()) given.push_back(from / file);
+        return ProtectedFiles(given);
+    };
+    const ProtectedFiles secret = named({server.tls.key});
+    const ProtectedFiles trusted = named({server.tls.ca, server.tls.cert});
+    const ProtectedFiles run(server.sandbox ? Paths() : program_files(server));
+    for (const WorkFolder& other : others) {
+        if (const auto met = secret.met_by(other.folder))
+            return refused(other, *met, "its key could be read");
+        for (const ProtectedFiles* const files : {&trusted, &run}) {
+            const auto met = other.writable ? files->met_by(other.folder) : std::nullopt;
+            if (met) return refused(other, *met, "it could be replaced");
+        }
+        if (!server.sandbox) continue;
+        if (auto apart = check_shown(other, server.sandbox->read, false); !apart) return apart;
+        if (auto apart = check_shown(other, server.sandbox->write, true); !apart) return apart;
     }
     return {};
 }
 
 }  // namespace
 
-Result<void> check_apart_from_worktrees(const config::GatewayConfig& config,
-                                        const config::McpServerOptions& server) {
-    if (config.worktrees.empty()) return {};
-    const ProtectedFiles secret(named({server.tls.key}));
-    const ProtectedFiles trusted(named({server.tls.ca, server.tls.cert}));
-    const ProtectedFiles run(server.sandbox ? Paths() : program_files(server));
-    for (const HeldWorktree& worktree : held(config)) {
-        if (const auto met = secret.met_by(worktree.folder))
-            return refused(worktree, *met, "a command could read it");
-        for (const ProtectedFiles* const files : {&trusted, &run}) {
-            const auto met =
-                worktree.options.read_only ? std::nullopt : files->met_by(worktree.folder);
-            if (met) return refused(worktree, *met, "a command could replace it");
-        }
-        if (!server.sandbox) continue;
-        if (auto apart = check_shown(worktree, server.sandbox->read, false); !apart) return apart;
-        if (auto apart = check_shown(worktree, server.sandbox->write, true); !apart) return apart;
+Result<void> check_apart_from_others(const config::GatewayConfig& config,
+                                     const config::McpServers& servers, std::string_view source,
+                                     const config::McpServerOptions& server) {
+    const fs::path from = folder_of(config);
+    std::vector<WorkFolder> others;
+    std::vector<WorkFolder> own;
+    add_worktrees(others, config);
+    add_sandbox(own, source, server);
+    for (const auto& [name, other] : servers) {
+        if (name == source || !other.enabled) continue;
+        add_sandbox(others, name, other);
+        if (auto apart = check_apart(other, own, from); !apart)
+            return fail(apart.error().code,
+                        fmt::format("mcp.servers.{}: {}", name, apart.error().message));
     }
-    return {};
+    return check_apart(server, others, from);
 }
 
 }  // namespace crab::hosting

@@ -4,13 +4,17 @@
 #include "config/gateway_config.hpp"
 #include "config/mcp_options.hpp"
 
+#include <string_view>
+
 namespace crab::hosting {
 
-/// Whether commands in the configured worktrees can neither replace what a server of `mcp.servers`
-/// is made of (its program, the files its words name, its folder, the certificates it is believed
-/// by), nor read its key, nor turn what its sandbox shows into something else; and whether its
-/// sandbox can do that to no worktree. Blocks. Errors: kInvalidArgs that names both.
-Result<void> check_apart_from_worktrees(const config::GatewayConfig& config,
-                                        const config::McpServerOptions& server);
+/// Whether neither commands in the configured worktrees nor the sandboxed programs of the other
+/// `servers` can replace what the server `source` is made of (its program, the files its words
+/// name, its folder, the certificates it is believed by), read its key, or turn what its sandbox
+/// shows into something else; and whether its sandbox can do that to none of them. Blocks. Errors:
+/// kInvalidArgs that names both.
+Result<void> check_apart_from_others(const config::GatewayConfig& config,
+                                     const config::McpServers& servers, std::string_view source,
+                                     const config::McpServerOptions& server);
 
 }  // namespace crab::hosting

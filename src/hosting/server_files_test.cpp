@@ -25,14 +25,16 @@ protected:
     }
     fs::path at(const char* name) const { return folder.path() / name; }
     bool is_apart(const config::McpServerOptions& server) const {
-        const auto apart = check_apart_from_worktrees(config, server);
-        if (!apart) EXPECT_THAT(apart.error().message, testing::HasSubstr("desk/tree"));
+        const auto apart = check_apart_from_others(config, others, "mine", server);
+        if (!apart) EXPECT_THAT(apart.error().message, testing::HasSubstr(met));
         return apart.has_value();
     }
 
     TestFolder folder;
     config::GatewayConfig config;
+    config::McpServers others;
     config::McpServerOptions server;
+    const char* met = "desk/tree";  ///< what a refusal names
 };
 
 TEST_F(ServerFilesTest, WhatAServerWithoutSandboxIsMadeOfLiesInNoWritableWorktree) {
@@ -79,6 +81,42 @@ TEST_F(ServerFilesTest, WhatASandboxShowsIsNoFolderThatACommandCanExchange) {
     EXPECT_TRUE(is_apart(server));
     server.sandbox->write = {folder.path()};
     EXPECT_FALSE(is_apart(server)) << "the server could exchange the worktree";
+}
+
+TEST_F(ServerFilesTest, TheSandboxOfAnotherServerChangesNothingThatThisOneIsMadeOf) {
+    config.worktrees.clear();
+    met = "sandbox shows";
+    auto& sandbox = others["other"].sandbox.emplace();
+    others["mine"].sandbox.emplace().write = {at("tree")};  // itself, as it is listed
+    server.command = at("tree/server.sh");
+    sandbox.read = {at("tree")};
+    EXPECT_TRUE(is_apart(server)) << "to read a program is no harm";
+    sandbox.write = {at("tree")};
+    EXPECT_FALSE(is_apart(server));
+    server.sandbox.emplace().write = {at("tree")};
+    EXPECT_TRUE(is_apart(server)) << "both work in one folder";
+    server.sandbox->read = {at("tree/inner")};
+    EXPECT_FALSE(is_apart(server));
+    others["other"].enabled = false;
+    EXPECT_TRUE(is_apart(server));
+}
+
+TEST_F(ServerFilesTest, ASandboxThatIsAddedReachesNoProgramOfAnotherServer) {
+    config.worktrees.clear();
+    met = "mcp.servers.mine.sandbox";
+    others["other"].command = at("tree/server.sh");
+    server.command = at("elsewhere/server.sh");
+    server.sandbox.emplace().read = {at("tree")};
+    EXPECT_TRUE(is_apart(server));
+    server.sandbox->write = {at("tree")};
+    EXPECT_FALSE(is_apart(server));
+}
+
+TEST_F(ServerFilesTest, KeysStandWhereTheConfigurationStands) {
+    config.source = at("gateway.yaml");
+    server.url = "https://example.org/mcp";
+    server.tls.key = "tree/server.sh";
+    EXPECT_FALSE(is_apart(server));
 }
 
 }  // namespace
