@@ -78,10 +78,11 @@ std::unique_ptr<net::Periodic> AccessRights::keep(net::EventLoop& loop) {
         [this] { housekeeping_->post([this] { flush(); }); });
 }
 
-std::function<void(const core::Principal& owner, const std::string& session_id)>
+std::function<void(const core::Principal& owner, const core::ChatSession& session)>
 AccessRights::on_session_deleted() {
-    return [this](const core::Principal& owner, const std::string& session_id) {
-        if (const auto ended = leases_->end_session(owner, session_id); !ended)
+    return [this](const core::Principal& owner, const core::ChatSession& session) {
+        if (const auto ended = leases_->end_session(owner, session.id.text(), session.created_at);
+            !ended)
             log::warn("the ends of leases were not stored", {{"reason", ended.error().message}});
     };
 }

@@ -2,6 +2,7 @@
 
 #include "adapters/rtp/hosts/leases_api.hpp"
 #include "admin/policy_api.hpp"
+#include "core/chat/chat_session_store.hpp"
 #include "gateway/current_rules.hpp"
 #include "gateway/gateway_context.hpp"
 #include "net/loop/periodic.hpp"
@@ -39,7 +40,7 @@ public:
     /// returned object.
     std::unique_ptr<net::Periodic> keep(net::EventLoop& loop);
     /// Ends the leases of a session; may block.
-    std::function<void(const core::Principal& owner, const std::string& session_id)>
+    std::function<void(const core::Principal& owner, const core::ChatSession& session)>
     on_session_deleted();
     /// Ends the leases of a peer that is no longer trusted; may block.
     std::function<void(const trust::PeerChange&)> on_peer_changed();

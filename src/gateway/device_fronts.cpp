@@ -86,8 +86,9 @@ Result<void> DeviceFronts::start() {
     uses_.context.registry.set_absent(std::make_shared<AwayDevices>(
         uses_.credentials.tokens(), uses_.approvals.device_tools(), uses_.context.clock));
     const auto session_deleted = [this, end_leases = uses_.access.on_session_deleted()](
-                                     const core::Principal& owner, const std::string& session) {
-        uses_.approvals.approvals().end_session(owner.id, session);
+                                     const core::Principal& owner,
+                                     const core::ChatSession& session) {
+        uses_.approvals.approvals().end_session(owner.id, session.id.text());
         end_leases(owner, session);
     };
     for (const auto& part : uses_.calls.parts()) {

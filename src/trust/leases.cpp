@@ -129,9 +129,13 @@ Result<std::size_t> Leases::revoke_owner(std::string_view owner, std::string_vie
     return ended;
 }
 
-Result<std::size_t> Leases::end_session(const core::Principal& owner, std::string_view session_id) {
+Result<std::size_t> Leases::end_session(const core::Principal& owner, std::string_view session_id,
+                                        SystemTime began) {
+    // stores keep milliseconds
+    const auto first = std::chrono::floor<Milliseconds>(began);
     const std::size_t ended = end_if("its session is closed", [&](const Lease& lease) {
-        return lease.session_id == session_id && owner.may_act_in(lease.tenant_id);
+        return lease.session_id == session_id && lease.issued_at >= first &&
+               owner.may_act_in(lease.tenant_id);
     });
     if (auto stored = flush(); !stored) return fail(std::move(stored.error()));
     return ended;

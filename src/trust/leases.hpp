@@ -55,9 +55,12 @@ public:
     /// Ends all leases of a principal, such as a peer that was revoked; returns how many. Errors as
     /// above.
     Result<std::size_t> revoke_owner(std::string_view owner, std::string_view reason);
-    /// Ends the leases of a session of `owner` that is over, in the tenants that are its own.
-    /// Errors as above.
-    Result<std::size_t> end_session(const core::Principal& owner, std::string_view session_id);
+    /// Ends the leases of a session of `owner` that began at `began` and is over, in the tenants
+    /// that are its own. Older leases are not of it: they were made for another of that name, or
+    /// before there was one, and somebody else who takes the name must not end them. Errors as
+    /// above.
+    Result<std::size_t> end_session(const core::Principal& owner, std::string_view session_id,
+                                    SystemTime began);
     /// Stores what has ended since, and drops what has expired; call it every second or so. Errors:
     /// those of the store; it tries again.
     Result<void> flush();

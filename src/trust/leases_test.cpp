@@ -127,15 +127,25 @@ TEST_F(LeasesTest, ARevokedOneHasEndedEvenWhenTheDiskIsFullAndIsStoredLater) {
 }
 
 TEST_F(LeasesTest, ItEndsWithItsSession) {
+    const SystemTime began = clock.system_now();
     const Lease lease = make();
     core::Principal owner;
     owner.tenant = TenantId("elsewhere");
-    EXPECT_EQ(leases->end_session(owner, "s").value(), 0u)
+    EXPECT_EQ(leases->end_session(owner, "s", began).value(), 0u)
         << "a session of that name in another tenant";
     owner.more_tenants = {TenantId(lease.tenant_id)};
-    EXPECT_EQ(leases->end_session(owner, "other").value(), 0u);
-    EXPECT_EQ(leases->end_session(owner, "s").value(), 1u);
+    EXPECT_EQ(leases->end_session(owner, "other", began).value(), 0u);
+    EXPECT_EQ(leases->end_session(owner, "s", began).value(), 1u);
     EXPECT_FALSE(covers(lease));
+}
+
+TEST_F(LeasesTest, WhoTakesTheNameOfASessionLaterEndsNoLeaseByDeletingIt) {
+    const Lease lease = make();
+    core::Principal another;
+    another.tenant = TenantId(lease.tenant_id);
+    clock.advance(1ms);
+    EXPECT_EQ(leases->end_session(another, "s", clock.system_now()).value(), 0u);
+    EXPECT_TRUE(covers(lease));
 }
 
 TEST_F(LeasesTest, ADisconnectBoundOneEndsWithTheLastStreamThatNamedIt) {

@@ -47,8 +47,8 @@ public:
         const StatusFacts& facts;
         /// By principal; null: received bytes are not limited
         ByteBudgets* budgets = nullptr;
-        /// Principal and session; called on the pool, may block; may be empty
-        std::function<void(const core::Principal& owner, const std::string& session_id)>
+        /// Called on the pool, may block; may be empty
+        std::function<void(const core::Principal& owner, const core::ChatSession& session)>
             session_deleted{};
     };
     Front(net::EventLoop& loop, Services services)

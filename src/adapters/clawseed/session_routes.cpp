@@ -183,9 +183,10 @@ Task<void> Front::delete_session(const Request& request) {
     }
     const std::string& id = request.arguments["session_id"];
     auto remove = [&store = services_.hub.services().chats, session_id = ChatSessionId(id),
-                   deleted = services_.session_deleted, principal = request.principal] {
+                   session = own->session, deleted = services_.session_deleted,
+                   principal = request.principal] {
         auto removed = store.remove(session_id);
-        if (removed && deleted) deleted(*principal, session_id.text());
+        if (removed && deleted) deleted(*principal, session);
         return removed;
     };
     if (const auto removed = co_await services_.hub.services().store_pool.run(std::move(remove));
