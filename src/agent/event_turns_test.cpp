@@ -35,12 +35,14 @@ public:
             if (end == WaitEnd::kCancelled) co_return fail(ErrorCode::kCancelled, "cancelled");
         }
         if (failure) co_return fail(*failure);
+        if (!thrown.empty()) throw std::runtime_error(thrown);
         events.on_chunk("done");
         co_return std::string("done");
     }
     std::vector<core::TurnRequest> requests;
     std::vector<Waiter*> waiting;
     std::optional<Error> failure;
+    std::string thrown;
     bool hold = false;
 
 private:
@@ -270,6 +272,17 @@ TEST_F(EventTurnsTest, AFailedTurnIsToldAndTheNextOneRuns) {
     runner.failure.reset();
     publish("e2");
     EXPECT_THAT(log.lines, ElementsAre("begun e1", "UNAVAILABLE e1", "begun e2", "answer e2"));
+}
+
+TEST_F(EventTurnsTest, AnExceptionOfATurnIsLoggedWithItsTextAndTheNextOneRuns) {
+    runner.thrown = "no such key: 7";
+    begin();
+    testing::internal::CaptureStderr();
+    publish("e1");
+    EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("no such key: 7"));
+    runner.thrown.clear();
+    publish("e2");
+    EXPECT_THAT(log.lines, ElementsAre("begun e1", "INTERNAL e1", "begun e2", "answer e2"));
 }
 
 TEST_F(EventTurnsTest, AnotherWordOnTheAgentHoldsForTheNextEventAndNotForTurnsThatRun) {

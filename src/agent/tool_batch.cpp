@@ -1,5 +1,6 @@
 #include "agent/tool_batch.hpp"
 
+#include "base/exception_text.hpp"
 #include "base/log.hpp"
 #include "base/task/spawn.hpp"
 
@@ -27,7 +28,9 @@ Task<void> ToolBatch::call(One& one) {
 void ToolBatch::on_end(One& one, const std::exception_ptr& failure) {
     if (failure || !one.outcome) {
         log::error("tool call of a turn failed unexpectedly",
-                   {{"tool", one.request->tool}, {"session_id", access_.session_id()}});
+                   {{"tool", one.request->tool},
+                    {"session_id", access_.session_id()},
+                    {"reason", failure ? text_of(failure) : "it ended without an outcome"}});
         one.outcome = fail(ErrorCode::kInternal, "the call failed unexpectedly");
     }
     if (--left_ == 0) ended_.wake();

@@ -120,7 +120,10 @@ TEST_F(Turns, Item37_ARunnerThatThrowsIsAnAgentErrorAndTheNextTurnRuns) {
         throw std::runtime_error("secret /path");
         co_return "";
     });
+    testing::internal::CaptureStderr();
     world.ask(chat, phone, "warm?");
+    EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr("secret /path"))
+        << "the log tells the operator";
     ASSERT_EQ(ends(*phone), 1);
     EXPECT_EQ(text_of(phone->of("error").at(0), "code"), "AGENT_ERROR");
     EXPECT_EQ(text_of(phone->of("error").at(0), "message").find("secret"), std::string::npos);
