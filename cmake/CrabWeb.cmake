@@ -48,7 +48,8 @@ add_custom_command(
   COMMENT "npm ci" VERBATIM)
 add_custom_target(web_modules DEPENDS ${modules})
 
-file(GLOB package_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/clients/typescript/src/*.ts)
+file(GLOB_RECURSE package_sources CONFIGURE_DEPENDS
+     ${CMAKE_SOURCE_DIR}/clients/typescript/src/*.ts)
 file(GLOB_RECURSE shared_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/web/shared/src/*
      ${CMAKE_SOURCE_DIR}/web/shared/worker/*)
 

@@ -1,0 +1,42 @@
+import type { Json, JsonObject } from "./frames.js";
+
+/** In what context a call is made, as the caller claims. docs/protocols/rtp.md, section 2. */
+export interface CallContext {
+  agentId: string;
+  sessionId: string;
+  platform?: string;
+  channelId?: string;
+  actorId?: string;
+  isolationKey?: string;
+  traceId?: string;
+  requestOrigin?: "agent_turn" | "cron" | "operator" | "system";
+}
+
+/** Members of {@link CallContext} as they are called on the wire. */
+export const contextMembers: ReadonlyArray<readonly [keyof CallContext, string]> = [
+  ["agentId", "agent_id"],
+  ["sessionId", "session_id"],
+  ["platform", "platform"],
+  ["channelId", "channel_id"],
+  ["actorId", "actor_id"],
+  ["isolationKey", "isolation_key"],
+  ["traceId", "trace_id"],
+  ["requestOrigin", "request_origin"],
+];
+
+export const requestOrigins: readonly string[] = ["agent_turn", "cron", "operator", "system"];
+
+/** How a call ended. */
+export type CallStatus = "ok" | "error" | "retryable_error" | "timeout";
+
+export const callStatuses: readonly string[] = ["ok", "error", "retryable_error", "timeout"];
+
+export const longestCallMs = 120_000;
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export function textOr(value: Json | undefined, otherwise: string): string {
+  return typeof value === "string" ? value : otherwise;
+}
