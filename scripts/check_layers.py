@@ -127,10 +127,11 @@ LAYERS = {
     "hosts/command": TASKS | VALUES | {"hosts/command/init", "base/process", "core/call"},
     "hosts/command/egress": TASKS | VALUES | NET | {"hosts/command", "core/audit"},
     "agent": TASKS | VALUES | NET | CORE | {"crypto"},
+    "store": TASKS | VALUES | CORE,
     "store/*": TASKS
     | VALUES
     | CORE
-    | {"trust", "trust/pairing", "hosts/memory", "hosts/cron", "crypto"},
+    | {"store", "trust", "trust/pairing", "hosts/memory", "hosts/cron", "crypto"},
     "config": SCHEMAS | {"net/codec"},
     "setup": SCHEMAS | {"base/process", "config", "core/policy", "crypto", "net/tls"},
     "admin": TASKS | VALUES | NET | CORE | {"agent", "trust", "hosts/command", "crypto"},
@@ -185,6 +186,7 @@ LAYERS = {
         "adapters/rtp/*",
         "adapters/mcp/*",
         "hosts/command",
+        "store",
         "store/*",
         "sdk/tool_host",
         "trust",
@@ -244,6 +246,7 @@ TESTS = {
     "runtime": {"config"},
     "sdk/machine": {"json/schema"},
     "store/*": {"base/process", "json/schema"},
+    "store/suite": {"store/sqlite", "store/postgres"},
 }
 
 # First part of a header's path -> the folders that may name it, and whether their headers may too.
@@ -252,6 +255,7 @@ LIBRARIES = {
     "google": ({"adapters/*"}, False),
     "openssl": ({"crypto", "net/tls", "net/codec", "cli"}, False),
     "sqlite3.h": ({"store/*"}, False),
+    "libpq-fe.h": ({"store/postgres"}, False),
     "CLI": ({"cli"}, True),
     "spdlog": ({"base"}, False),
     "yaml-cpp": ({"config"}, False),
@@ -291,8 +295,8 @@ LIBRARIES = {
 # What is neither std (a word without a dot), nor of the system, nor in LIBRARIES, is no header of
 # ours.
 SYSTEM = re.compile(
-    r"(sys|netinet|arpa|net|linux)/\w+\.h|(dirent|fcntl|ifaddrs|malloc|netdb|poll|pthread|signal"
-    r"|spawn|stdlib|time|unistd)\.h"
+    r"(sys|netinet|arpa|net|linux)/\w+\.h|(dirent|fcntl|ifaddrs|malloc|netdb|poll|pthread|pwd"
+    r"|signal|spawn|stdlib|time|unistd)\.h"
 )
 TEST_LIBRARIES = {"gtest", "gmock", "benchmark"}
 # The headers of std that pure code may include: none of them has a file, a stream or a socket.

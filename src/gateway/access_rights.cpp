@@ -4,6 +4,7 @@
 #include "base/log.hpp"
 #include "core/audit/metrics.hpp"
 #include "json/writer.hpp"
+#include "store/stores.hpp"
 
 #include <fmt/format.h>
 
@@ -40,8 +41,7 @@ std::span<const ConfigKey> AccessRights::keys() const {
 
 Result<void> AccessRights::start() {
     const Clock& clock = context_.clock;
-    auto store = store::sqlite::LeaseStoreSqlite::open(context_.paths.state_dir / "trust.db",
-                                                       {.check = store::sqlite::StartCheck::kNone});
+    auto store = context_.stores.open_leases();
     if (!store) return fail(std::move(store.error()));
     store_ = std::move(*store);
     if (auto forgotten = store_->forget(clock.system_now() - kKeptAfterTheEnd); !forgotten)

@@ -8,7 +8,7 @@
 #include "net/loop/periodic.hpp"
 #include "runtime/audit_trail.hpp"
 #include "runtime/workers.hpp"
-#include "store/sqlite/lease_store_sqlite.hpp"
+#include "trust/lease_store.hpp"
 #include "trust/peer_access.hpp"
 #include "trust/peers.hpp"
 
@@ -54,7 +54,7 @@ private:
     Workers& workers_;
     AuditTrail& audit_;
     CurrentRules& rules_;
-    std::unique_ptr<store::sqlite::LeaseStoreSqlite> store_;
+    std::unique_ptr<trust::LeaseStore> store_;
     std::unique_ptr<trust::Leases> leases_;
     std::optional<trust::PeerAccess> access_;
     std::optional<rtp::LeasesApi> leases_api_;

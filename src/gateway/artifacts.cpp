@@ -3,6 +3,7 @@
 #include "base/log.hpp"
 #include "core/audit/metrics.hpp"
 #include "json/writer.hpp"
+#include "store/stores.hpp"
 
 namespace crab::gateway {
 namespace {
@@ -30,9 +31,8 @@ std::span<const ConfigKey> Artifacts::keys() const {
 }
 
 Result<void> Artifacts::start() {
-    auto store = store::sqlite::ArtifactStoreSqlite::open(context_.paths.state_dir / "artifacts",
-                                                          to_limits(context_.config.artifacts),
-                                                          context_.clock);
+    auto store =
+        context_.stores.open_artifacts(to_limits(context_.config.artifacts), context_.clock);
     if (!store) return fail(std::move(store.error()));
     store_ = std::move(*store);
     pool_ = std::make_unique<BlockingPool>(2);

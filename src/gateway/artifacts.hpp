@@ -1,17 +1,17 @@
 #pragma once
 
 #include "adapters/rtp/calls/artifacts_api.hpp"
+#include "core/call/artifact_store.hpp"
 #include "gateway/gateway_context.hpp"
 #include "net/loop/periodic.hpp"
 #include "runtime/audit_trail.hpp"
-#include "store/sqlite/artifact_store_sqlite.hpp"
 
 #include <memory>
 #include <optional>
 
 namespace crab::gateway {
 
-/// Large results: their store in `<state_dir>/artifacts`, its worker threads, and the routes for
+/// Large results: their store, its worker threads, and the routes for
 /// callers. Devices upload through clawseed::Front.
 class Artifacts final : public Component {
 public:
@@ -38,7 +38,7 @@ public:
 private:
     const GatewayContext& context_;
     AuditTrail& audit_;
-    std::unique_ptr<store::sqlite::ArtifactStoreSqlite> store_;
+    std::unique_ptr<core::ArtifactStore> store_;
     /// Separate, so that a slow disk delays only artifacts
     std::unique_ptr<BlockingPool> pool_;
     std::unique_ptr<FairPool> reads_;

@@ -3,6 +3,7 @@
 #include "hosting/cron_sinks.hpp"
 #include "hosting/hosted_cron.hpp"
 #include "hosting/hosted_memory.hpp"
+#include "store/stores.hpp"
 
 namespace crab::gateway {
 
@@ -14,15 +15,14 @@ std::span<const ConfigKey> BuiltInHosts::keys() const {
 
 Result<void> BuiltInHosts::start() {
     const config::BuiltInHostOptions& wanted = context_.config.built_in_hosts;
-    const std::filesystem::path& folder = context_.paths.state_dir;
     if (wanted.memory) {
-        auto opened = hosting::HostedMemory::open(folder / "memory.db", context_.clock);
+        auto opened = hosting::HostedMemory::open(context_.stores.open_memory(), context_.clock);
         if (!opened) return fail(std::move(opened.error()));
         hosts_.push_back(std::move(*opened));
     }
     if (wanted.cron) {
         auto opened = hosting::HostedCron::open(
-            folder / "cron.db", loops_.first(),
+            context_.stores.open_cron(), loops_.first(),
             std::make_unique<hosting::OutboxEventSink>(events_.outbox(), context_.clock));
         if (!opened) return fail(std::move(opened.error()));
         hosts_.push_back(std::move(*opened));

@@ -4,6 +4,7 @@
 #include "admin/approvals_wire.hpp"
 #include "base/log.hpp"
 #include "core/audit/metrics.hpp"
+#include "store/stores.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -60,13 +61,10 @@ std::span<const ConfigKey> CallApprovals::keys() const {
 }
 
 Result<void> CallApprovals::start() {
-    const std::filesystem::path trust_db = context_.paths.state_dir / "trust.db";
-    auto store = store::sqlite::ApprovalStoreSqlite::open(
-        trust_db, {.check = store::sqlite::StartCheck::kNone});
+    auto store = context_.stores.open_approvals();
     if (!store) return fail(std::move(store.error()));
     store_ = std::move(*store);
-    auto tool_store = store::sqlite::DeviceToolStoreSqlite::open(
-        trust_db, {.check = store::sqlite::StartCheck::kNone});
+    auto tool_store = context_.stores.open_device_tools();
     if (!tool_store) return fail(std::move(tool_store.error()));
     tool_store_ = std::move(*tool_store);
     auto device_tools = trust::DeviceTools::load(*tool_store_);

@@ -10,8 +10,6 @@
 #include "gateway/peer_records.hpp"
 #include "runtime/audit_trail.hpp"
 #include "runtime/workers.hpp"
-#include "store/sqlite/approval_store_sqlite.hpp"
-#include "store/sqlite/device_tool_store_sqlite.hpp"
 #include "trust/device_tools.hpp"
 
 #include <array>
@@ -77,8 +75,8 @@ private:
     EventLog& events_;
     PeerRecords& peers_;
     ApprovalWaits waits_;  ///< written with the approvals locked
-    std::unique_ptr<store::sqlite::ApprovalStoreSqlite> store_;
-    std::unique_ptr<store::sqlite::DeviceToolStoreSqlite> tool_store_;
+    std::unique_ptr<core::ApprovalStore> store_;
+    std::unique_ptr<trust::DeviceToolStore> tool_store_;
     admin::ApprovalFeed feed_;
     std::mutex ids_mutex_;
     IdSource ids_;

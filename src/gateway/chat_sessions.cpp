@@ -1,6 +1,7 @@
 #include "gateway/chat_sessions.hpp"
 
 #include "base/log.hpp"
+#include "store/stores.hpp"
 
 namespace crab::gateway {
 namespace {
@@ -12,13 +13,12 @@ constexpr std::string_view kUnanswered =
 }  // namespace
 
 Result<void> ChatSessions::start() {
-    const std::filesystem::path& folder = context_.paths.state_dir;
-    auto chats = store::sqlite::ChatSessionStoreSqlite::open(folder / "sessions.db");
+    auto chats = context_.stores.open_chats();
     if (!chats) return fail(std::move(chats.error()));
     chats_ = std::move(*chats);
     if (auto closed = chats_->close_unanswered(kUnanswered, context_.clock.system_now()); !closed)
         return fail(std::move(closed.error()));
-    auto turns = store::sqlite::EventTurnStoreSqlite::open(folder / "agents.db");
+    auto turns = context_.stores.open_event_turns();
     if (!turns) return fail(std::move(turns.error()));
     event_turns_ = std::move(*turns);
     return {};

@@ -1,14 +1,14 @@
 #pragma once
 
+#include "core/chat/chat_session_store.hpp"
+#include "core/events/event_turn_store.hpp"
 #include "gateway/gateway_context.hpp"
-#include "store/sqlite/chat_session_store_sqlite.hpp"
-#include "store/sqlite/event_turn_store_sqlite.hpp"
 
 #include <memory>
 
 namespace crab::gateway {
 
-/// Stores of chat sessions (`sessions.db`) and of turns started by events (`agents.db`).
+/// Stores of chat sessions and of turns started by events.
 class ChatSessions final : public Component {
 public:
     explicit ChatSessions(const GatewayContext& context) : context_(context) {}
@@ -25,8 +25,8 @@ public:
 
 private:
     const GatewayContext& context_;
-    std::unique_ptr<store::sqlite::ChatSessionStoreSqlite> chats_;
-    std::unique_ptr<store::sqlite::EventTurnStoreSqlite> event_turns_;
+    std::unique_ptr<core::ChatSessionStore> chats_;
+    std::unique_ptr<core::EventTurnStore> event_turns_;
 };
 
 }  // namespace crab::gateway

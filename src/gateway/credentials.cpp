@@ -1,11 +1,12 @@
 #include "gateway/credentials.hpp"
 
 #include "base/log.hpp"
+#include "store/stores.hpp"
 
 namespace crab::gateway {
 
 Result<void> Credentials::start() {
-    auto opened = store::sqlite::TokenStoreSqlite::open(context_.paths.state_dir / "trust.db");
+    auto opened = context_.stores.open_tokens();
     if (!opened) return fail(std::move(opened.error()));
     store_ = std::move(*opened);
     auto loaded = trust::Tokens::load(*store_, context_.clock);

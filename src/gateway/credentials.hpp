@@ -1,10 +1,10 @@
 #pragma once
 
 #include "gateway/gateway_context.hpp"
-#include "store/sqlite/token_store_sqlite.hpp"
 #include "trust/credential_cache.hpp"
 #include "trust/device_keys.hpp"
 #include "trust/pairing_codes.hpp"
+#include "trust/token_store.hpp"
 #include "trust/tokens.hpp"
 
 #include <deque>
@@ -12,7 +12,7 @@
 
 namespace crab::gateway {
 
-/// Tokens in `trust.db`, pairing codes and device keys.
+/// Stored tokens, pairing codes and device keys.
 class Credentials final : public Component {
 public:
     explicit Credentials(const GatewayContext& context) : context_(context) {}
@@ -35,7 +35,7 @@ public:
 
 private:
     const GatewayContext& context_;
-    std::unique_ptr<store::sqlite::TokenStoreSqlite> store_;
+    std::unique_ptr<trust::TokenStore> store_;
     std::unique_ptr<trust::Tokens> tokens_;
     std::unique_ptr<trust::PairingCodes> codes_;
     std::unique_ptr<trust::DeviceKeys> keys_;

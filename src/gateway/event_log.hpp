@@ -9,7 +9,6 @@
 #include "gateway/peer_records.hpp"
 #include "runtime/call_ledger.hpp"
 #include "runtime/workers.hpp"
-#include "store/sqlite/event_store_sqlite.hpp"
 #include "trust/access.hpp"
 
 #include <memory>
@@ -55,7 +54,7 @@ private:
     ChatSessions& chats_;
     CallLedger& ledger_;
     PeerRecords& peers_;
-    std::unique_ptr<store::sqlite::EventStoreSqlite> store_;
+    std::unique_ptr<core::EventStore> store_;
     std::unique_ptr<BlockingPool> writer_;
     std::unique_ptr<rtp::EventStreams> streams_;
     std::unique_ptr<core::EventSubscriptions> subscriptions_;

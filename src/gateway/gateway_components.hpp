@@ -42,6 +42,7 @@
 #include "runtime/call_path.hpp"
 #include "runtime/components.hpp"
 #include "runtime/tool_calls.hpp"
+#include "store/sqlite/stores_sqlite.hpp"
 
 #include <functional>
 
@@ -71,6 +72,7 @@ public:
     const std::function<LoadedConfig()> loaded_config;
     ReloadOutcome last_reload;
     RealClock clock;
+    store::sqlite::StoresSqlite stores{paths.state_dir};
     core::Registry registry;
     core::MetricsPage metrics;
     McpShared mcp_shared;
@@ -79,6 +81,7 @@ public:
     const GatewayContext context{.config = config,
                                  .paths = paths,
                                  .clock = clock,
+                                 .stores = stores,
                                  .registry = registry,
                                  .metrics = metrics,
                                  .budgets = budgets};
@@ -93,7 +96,7 @@ public:
     AuditTrail& audit = all.add<ConfiguredAuditTrail>(context);
     TraceExport& traces = all.add<TraceExport>(context, audit);
     CallLedger& ledger = all.add<CallLedger>(
-        clock, audit, CallLedger::Options{.file = paths.state_dir / "ledger.db"});
+        clock, audit, CallLedger::Options{.open = [this] { return stores.open_ledger(); }});
     PeerRecords& peer_records = all.add<PeerRecords>(context, workers, audit);
     EventLog& events = all.add<EventLog>(context, workers, chats, ledger, peer_records);
     CurrentRules& rules = all.add<CurrentRules>(context);

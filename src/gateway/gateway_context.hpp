@@ -8,6 +8,9 @@
 
 #include <filesystem>
 
+namespace crab::store {
+class Stores;
+}
 namespace crab::runtime {  // what a tool host has too
 class AuditTrail;
 class CallLedger;
@@ -42,6 +45,7 @@ struct GatewayContext {
     const config::GatewayConfig& config;  ///< at start
     const GatewayPaths& paths;
     const Clock& clock;
+    store::Stores& stores;
     core::Registry& registry;
     core::MetricsPage& metrics;
     ByteBudgets& budgets;  ///< received bytes that are not processed yet, by principal

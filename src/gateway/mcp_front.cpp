@@ -3,6 +3,7 @@
 #include "base/encoding.hpp"
 #include "crypto/key_folder.hpp"
 #include "runtime/event_loops.hpp"
+#include "store/stores.hpp"
 
 #include <algorithm>
 #include <array>
@@ -137,7 +138,7 @@ Result<void> McpFront::start() {
     const std::filesystem::path& folder = uses_.context.paths.state_dir;
     auto key = sealing_key(folder, random_);
     if (!key) return fail(std::move(key.error()));
-    auto tasks = store::sqlite::CallTaskStoreSqlite::open(folder / "tasks.db");
+    auto tasks = uses_.context.stores.open_call_tasks();
     if (!tasks) return fail(std::move(tasks.error()));
     tasks_ = std::move(*tasks);
     pool_ = std::make_unique<BlockingPool>(1);

@@ -2,6 +2,7 @@
 
 #include "adapters/mcp/server/endpoints.hpp"
 #include "base/task/fair_pool.hpp"
+#include "core/ledger/call_task_store.hpp"
 #include "crypto/random_source.hpp"
 #include "gateway/artifacts.hpp"
 #include "gateway/call_approvals.hpp"
@@ -10,7 +11,6 @@
 #include "gateway/mcp_shared.hpp"
 #include "runtime/call_path.hpp"
 #include "runtime/component.hpp"
-#include "store/sqlite/call_task_store_sqlite.hpp"
 #include "store/sqlite/tool_index_sqlite.hpp"
 
 #include <memory>
@@ -47,7 +47,7 @@ private:
 
     const Uses uses_;
     crypto::SystemRandom random_;
-    std::unique_ptr<store::sqlite::CallTaskStoreSqlite> tasks_;
+    std::unique_ptr<core::CallTaskStore> tasks_;
     /// Separate, so that tasks wait for their own disk work only
     std::unique_ptr<BlockingPool> pool_;
     std::optional<mcp::ServerState> state_;

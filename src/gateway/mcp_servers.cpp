@@ -8,6 +8,7 @@
 #include "json/writer.hpp"
 #include "net/loop/finish_on.hpp"
 #include "net/tls/tls_context.hpp"
+#include "store/stores.hpp"
 
 #include <algorithm>
 #include <array>
@@ -296,8 +297,7 @@ mcp::UpstreamAuth McpServers::auth_of(const std::string& source) {
 
 Result<void> McpServers::start() {
     const GatewayContext& context = uses_.context;
-    auto pins = store::sqlite::PinStoreSqlite::open(context.paths.state_dir / "trust.db",
-                                                    {.check = store::sqlite::StartCheck::kNone});
+    auto pins = context.stores.open_pins();
     if (!pins) return fail(std::move(pins.error()));
     pins_ = std::move(*pins);
     loop_ = std::make_unique<net::LoopGroup>(1, context.clock);

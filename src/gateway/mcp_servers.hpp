@@ -14,7 +14,7 @@
 #include "gateway/session_workers.hpp"
 #include "net/loop/loop_group.hpp"
 #include "runtime/workers.hpp"
-#include "store/sqlite/pin_store_sqlite.hpp"
+#include "trust/pin_store.hpp"
 
 #include <map>
 #include <memory>
@@ -98,7 +98,7 @@ private:
     /// Runs until all components have stopped: calls that end late come back to it.
     std::unique_ptr<net::LoopGroup> loop_;
     bool loop_runs_ = false;
-    std::unique_ptr<store::sqlite::PinStoreSqlite> pins_;
+    std::unique_ptr<trust::PinStore> pins_;
     std::unique_ptr<mcp::OAuthCredentialsFile> credentials_;
     std::unique_ptr<mcp::GuardedFetch> fetch_;
     std::unique_ptr<mcp::OAuthAuthorizer> authorizer_;  ///< used on the loop

@@ -1,6 +1,7 @@
 #include "gateway/peer_records.hpp"
 
 #include "base/log.hpp"
+#include "store/stores.hpp"
 #include "trust/refused_credentials.hpp"
 
 #include <utility>
@@ -37,8 +38,7 @@ std::span<const ConfigKey> PeerRecords::keys() const {
 
 Result<void> PeerRecords::start() {
     const std::filesystem::path& folder = context_.paths.state_dir;
-    auto store = store::sqlite::PeerStoreSqlite::open(folder / "trust.db",
-                                                      {.check = store::sqlite::StartCheck::kNone});
+    auto store = context_.stores.open_peers();
     if (!store) return fail(std::move(store.error()));
     store_ = std::move(*store);
     auto peers = trust::Peers::load(*store_);

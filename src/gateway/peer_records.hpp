@@ -6,7 +6,7 @@
 #include "gateway/peer_certificates.hpp"
 #include "runtime/audit_trail.hpp"
 #include "runtime/workers.hpp"
-#include "store/sqlite/peer_store_sqlite.hpp"
+#include "trust/pairing/peer_store.hpp"
 
 #include <functional>
 #include <memory>
@@ -52,7 +52,7 @@ private:
     Workers& workers_;
     AuditTrail& audit_;
     crypto::SystemRandom random_;
-    std::unique_ptr<store::sqlite::PeerStoreSqlite> store_;
+    std::unique_ptr<trust::PeerStore> store_;
     std::unique_ptr<trust::Peers> peers_;
     std::optional<const trust::GatewayKeys> keys_;
     std::optional<rtp::GatewayTls> tls_;

@@ -1,6 +1,7 @@
 #include "hosting/hosted_cron.hpp"
 
 #include "hosts/cron/cron_tools.hpp"
+#include "store/sqlite/cron_store_sqlite.hpp"
 
 namespace crab::hosting {
 namespace {
@@ -9,7 +10,7 @@ constexpr std::size_t kCronThreads = 2;   // the store is one connection
 
 }  // namespace
 
-HostedCron::HostedCron(std::unique_ptr<store::sqlite::CronStoreSqlite> store, net::EventLoop& home,
+HostedCron::HostedCron(std::unique_ptr<cron::CronStore> store, net::EventLoop& home,
                        std::unique_ptr<cron::CronEventSink> sink, std::string component_id)
     : store_(std::move(store)),
       sink_(std::move(sink)),
@@ -35,7 +36,13 @@ HostedCron::HostedCron(std::unique_ptr<store::sqlite::CronStoreSqlite> store, ne
 Result<std::unique_ptr<sdk::HostedTools>> HostedCron::open(
     const std::filesystem::path& file, net::EventLoop& home,
     std::unique_ptr<cron::CronEventSink> sink, std::string component_id) {
-    auto store = store::sqlite::CronStoreSqlite::open(file);
+    return open(store::sqlite::CronStoreSqlite::open(file), home, std::move(sink),
+                std::move(component_id));
+}
+
+Result<std::unique_ptr<sdk::HostedTools>> HostedCron::open(
+    Store store, net::EventLoop& home, std::unique_ptr<cron::CronEventSink> sink,
+    std::string component_id) {
     if (!store) return fail(std::move(store.error()));
     return std::unique_ptr<sdk::HostedTools>(
         new HostedCron(std::move(*store), home, std::move(sink), std::move(component_id)));

@@ -3,18 +3,25 @@
 #include "base/result.hpp"
 #include "hosts/cron/cron_host.hpp"
 #include "hosts/cron/cron_scheduler.hpp"
+#include "hosts/cron/cron_store.hpp"
 #include "sdk/tool_host/hosted_tools.hpp"
-#include "store/sqlite/cron_store_sqlite.hpp"
 
 #include <filesystem>
+#include <memory>
 
 namespace crab::hosting {
 
-/// cron.create, cron.list and cron.remove on one SQLite file, and what fires the jobs.
+/// cron.create, cron.list and cron.remove on a store, and what fires the jobs.
 class HostedCron final : public sdk::HostedTools {
 public:
-    /// Opens or creates the store at `file`; jobs fire on `home` from start() on, and their events,
-    /// with `component_id` as source, go to `sink`. Errors: those of CronStoreSqlite::open().
+    using Store = Result<std::unique_ptr<cron::CronStore>>;
+
+    /// On this store; an error of opening it is handed on. Jobs fire on `home` from start() on, and
+    /// their events, with `component_id` as source, go to `sink`.
+    static Result<std::unique_ptr<sdk::HostedTools>> open(Store store, net::EventLoop& home,
+                                                          std::unique_ptr<cron::CronEventSink> sink,
+                                                          std::string component_id = "cron");
+    /// Opens or creates an SQLite file. Errors: those of CronStoreSqlite::open().
     static Result<std::unique_ptr<sdk::HostedTools>> open(const std::filesystem::path& file,
                                                           net::EventLoop& home,
                                                           std::unique_ptr<cron::CronEventSink> sink,
@@ -28,10 +35,10 @@ public:
     Result<void> register_in(core::Registry& registry) override;
 
 private:
-    HostedCron(std::unique_ptr<store::sqlite::CronStoreSqlite> store, net::EventLoop& home,
+    HostedCron(std::unique_ptr<cron::CronStore> store, net::EventLoop& home,
                std::unique_ptr<cron::CronEventSink> sink, std::string component_id);
 
-    std::unique_ptr<store::sqlite::CronStoreSqlite> store_;
+    std::unique_ptr<cron::CronStore> store_;
     std::unique_ptr<cron::CronEventSink> sink_;
     cron::TimeZones zones_;
     IdSource job_ids_, event_ids_;

@@ -2,6 +2,7 @@
 
 #include "hosts/memory/memory_tools.hpp"
 #include "net/loop/event_loop.hpp"
+#include "store/sqlite/memory_store_sqlite.hpp"
 
 namespace crab::hosting {
 namespace {
@@ -10,8 +11,7 @@ constexpr std::size_t kMemoryThreads = 3;   // one commits, the others search
 
 }  // namespace
 
-HostedMemory::HostedMemory(std::unique_ptr<store::sqlite::MemoryStoreSqlite> store,
-                           const Clock& clock)
+HostedMemory::HostedMemory(std::unique_ptr<memory::MemoryStore> store, const Clock& clock)
     : store_(std::move(store)),
       ids_(clock),
       pool_(kMemoryThreads),
@@ -20,7 +20,10 @@ HostedMemory::HostedMemory(std::unique_ptr<store::sqlite::MemoryStoreSqlite> sto
 
 Result<std::unique_ptr<sdk::HostedTools>> HostedMemory::open(const std::filesystem::path& file,
                                                              const Clock& clock) {
-    auto store = store::sqlite::MemoryStoreSqlite::open(file);
+    return open(store::sqlite::MemoryStoreSqlite::open(file), clock);
+}
+
+Result<std::unique_ptr<sdk::HostedTools>> HostedMemory::open(Store store, const Clock& clock) {
     if (!store) return fail(std::move(store.error()));
     return std::unique_ptr<sdk::HostedTools>(new HostedMemory(std::move(*store), clock));
 }

@@ -1,18 +1,60 @@
 #include "runtime/call_ledger.hpp"
 
+#include "base/log.hpp"
+#include "core/audit/call_record.hpp"
+#include "store/sqlite/ledger_store_sqlite.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
 namespace crab::runtime {
 
+std::function<Result<std::unique_ptr<core::LedgerStore>>()> CallLedger::in_file(
+    const std::filesystem::path& file) {
+    if (file.empty()) return {};
+    return [file]() -> Result<std::unique_ptr<core::LedgerStore>> {
+        return store::sqlite::LedgerStoreSqlite::open(file);
+    };
+}
+
 Result<void> CallLedger::start() {
-    if (options_.file.empty()) return {};
-    auto opened = store::sqlite::open_ledger(options_.file, audit_.store(), clock_);
+    if (!options_.open) return {};
+    auto opened = options_.open();
     if (!opened) return fail(std::move(opened.error()));
-    store_ = std::move(opened->store);
-    unfinished_ = std::move(opened->unfinished);
+    store_ = std::move(*opened);
+    if (auto read = read_unfinished(); !read) return read;
     if (options_.unfinished == Options::Unfinished::kForget) {
         if (auto forgotten = mark_reported(); !forgotten) return forgotten;
     }
     pool_ = std::make_unique<BlockingPool>(1);
     journal_ = std::make_unique<core::LedgerJournal>(*store_, *pool_, clock_);
+    return {};
+}
+
+/// Their audit records are written now, unless they are there.
+Result<void> CallLedger::read_unfinished() {
+    auto unfinished = store_->unfinished();
+    if (!unfinished) return fail(std::move(unfinished.error()));
+    core::AuditStore& audit = audit_.store();
+    const SystemTime now = clock_.system_now();
+    for (const core::UnfinishedCall& call : *unfinished) {
+        if (call.record.empty()) continue;
+        if (const auto id = core::call_id_of(call.record)) {
+            const auto found = audit.find_call(*id, now - std::chrono::hours(24));
+            if (!found) return fail(found.error());
+            if (*found) continue;
+        }
+        const auto added =
+            audit.append({.first = now, .last = now, .count = 1, .records = call.record});
+        if (!added) return fail(added.error());
+    }
+    unfinished_ = std::move(*unfinished);
+    const auto open = std::ranges::count_if(
+        unfinished_, [](const core::UnfinishedCall& call) { return call.outcome == nullptr; });
+    if (open > 0)
+        log::warn("calls were running when this process stopped; their outcome is unknown",
+                  {{"calls", open}});
     return {};
 }
 

@@ -4,21 +4,23 @@
 #include "core/call/early_cancels.hpp"
 #include "core/ledger/ledger.hpp"
 #include "core/ledger/ledger_journal.hpp"
+#include "core/ledger/ledger_store.hpp"
 #include "runtime/audit_trail.hpp"
-#include "store/sqlite/ledger_file.hpp"
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <vector>
 
 namespace crab::runtime {
 
-/// The ledger, and its journal in a file, which records started calls across crashes.
+/// The ledger, and its stored journal, which records started calls across crashes.
 class CallLedger final : public Component {
 public:
     struct Options {
-        std::filesystem::path file;  ///< empty: there is no journal
+        /// Opens the store of the journal; empty: there is none
+        std::function<Result<std::unique_ptr<core::LedgerStore>>()> open;
         /// What to do about unfinished calls of earlier runs.
         enum class Unfinished : std::uint8_t {
             kKeepUntilReported,  ///< keep them in unfinished() until mark_reported()
@@ -41,7 +43,11 @@ public:
     void stop(Deadline deadline) override;
 
     core::Ledger& ledger() { return ledger_; }
-    /// Null without a file.
+    /// A store in that file, for Options::open; without a file, none.
+    static std::function<Result<std::unique_ptr<core::LedgerStore>>()> in_file(
+        const std::filesystem::path& file);
+
+    /// Null without a store.
     core::LedgerJournal* journal() { return journal_.get(); }
     core::EarlyCancels& early_cancels() { return early_cancels_; }
     /// Unfinished calls of earlier runs, until mark_reported() confirms that they have been
@@ -52,10 +58,12 @@ public:
     void forget_old();
 
 private:
+    Result<void> read_unfinished();
+
     const Clock& clock_;
     AuditTrail& audit_;
     const Options options_;
-    std::unique_ptr<store::sqlite::LedgerStoreSqlite> store_;
+    std::unique_ptr<core::LedgerStore> store_;
     std::unique_ptr<BlockingPool> pool_;
     std::vector<core::UnfinishedCall> unfinished_;
     std::unique_ptr<core::LedgerJournal> journal_;

@@ -65,6 +65,8 @@ public:
     /// Removes what has expired; returns how many.
     virtual Result<std::size_t> forget_expired() = 0;
     virtual Stats stats() const = 0;
+    /// For begin() from here on.
+    virtual void set_limits(Limits limits) = 0;
 };
 
 }  // namespace crab::core

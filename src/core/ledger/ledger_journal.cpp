@@ -14,7 +14,7 @@ constexpr std::size_t kMostInACommit = 4'096;
 /// An admission that nobody waits for any more is not an admission: its call is not made.
 std::optional<LedgerChange> release_of(const Result<LedgerEntry>& written) {
     if (!written || written->status != LedgerStatus::kAdmitted) return std::nullopt;
-    return LedgerRelease{written->number};
+    return LedgerRelease{written->ref};
 }
 
 }  // namespace
@@ -58,11 +58,10 @@ Task<Result<LedgerEntry>> LedgerJournal::find(const LedgerKey& key, Deadline dea
                       {.bytes = key.key.size(), .deadline = deadline, .timers = timers});
 }
 
-Task<Result<LedgerEntry>> LedgerJournal::end(std::int64_t number,
-                                             std::shared_ptr<const Outcome> outcome,
+Task<Result<LedgerEntry>> LedgerJournal::end(LedgerRef ref, std::shared_ptr<const Outcome> outcome,
                                              std::chrono::nanoseconds duration, Deadline deadline,
                                              TimerWheel* timers) {
-    LedgerEnd change{.number = number, .outcome = std::move(outcome), .duration = duration};
+    LedgerEnd change{.ref = ref, .outcome = std::move(outcome), .duration = duration};
     // As many as were admitted, so nothing else has to bound them.
     return queue_.ask(std::move(change), {.deadline = deadline,
                                           .timers = timers,
@@ -70,7 +69,7 @@ Task<Result<LedgerEntry>> LedgerJournal::end(std::int64_t number,
                                           .late = Queue::Late::kWritten});
 }
 
-void LedgerJournal::release(std::int64_t number) { queue_.post(LedgerRelease{number}); }
+void LedgerJournal::release(LedgerRef ref) { queue_.post(LedgerRelease{ref}); }
 
 std::vector<Result<LedgerEntry>> LedgerJournal::write(std::vector<LedgerChange>& changes) {
     auto answers = store_.write(changes);

@@ -45,12 +45,12 @@ public:
     /// Returns when the outcome is durable. Errors: those of the store; then the entry stays open.
     /// kTimeout at `deadline`, kCancelled: it is written nevertheless, when its turn comes. Without
     /// `timers`, which belong to the caller's loop, it waits for as long as it takes.
-    Task<Result<LedgerEntry>> end(std::int64_t number, std::shared_ptr<const Outcome> outcome,
+    Task<Result<LedgerEntry>> end(LedgerRef ref, std::shared_ptr<const Outcome> outcome,
                                   std::chrono::nanoseconds duration,
                                   Deadline deadline = kNoDeadline, TimerWheel* timers = nullptr);
     /// Removes an entry whose call certainly had no effect, without waiting. If the removal is
     /// lost, a repeat is refused, not run twice.
-    void release(std::int64_t number);
+    void release(LedgerRef ref);
 
     /// Whether the last commit failed.
     bool failing() const { return failing_.load(std::memory_order_relaxed); }

@@ -4,6 +4,7 @@
 #include "base/result.hpp"
 #include "core/call/content_digest.hpp"
 #include "core/call/tool_result.hpp"
+#include "core/ledger/ledger_ref.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -32,13 +33,13 @@ struct LedgerAdmission {
 };
 /// Records the outcome of an admitted call for repeats.
 struct LedgerEnd {
-    std::int64_t number = 0;
+    LedgerRef ref;
     std::shared_ptr<const Outcome> outcome;
     std::chrono::nanoseconds duration{0};
 };
 /// Removes the entry: nothing happened, a repeat runs as a new call.
 struct LedgerRelease {
-    std::int64_t number = 0;
+    LedgerRef ref;
 };
 /// Reads the entry of a key, in order with the changes.
 struct LedgerQuestion {
@@ -62,7 +63,7 @@ enum class LedgerStatus : std::uint8_t {
 /// The answer to a change. For ends and releases it only confirms durability.
 struct LedgerEntry {
     LedgerStatus status = LedgerStatus::kAdmitted;
-    std::int64_t number = 0;  ///< identifies the entry in later changes
+    LedgerRef ref;  ///< names the entry in later changes
     /// As in LedgerAdmission, as are the next four, in answers to questions; nothing: of another
     /// kind
     std::optional<ContentDigest> content{};

@@ -77,7 +77,7 @@ private:
             entries_.erase(known);
         }
         LedgerEntry entry{.status = LedgerStatus::kOpen,
-                          .number = next_++,
+                          .ref = LedgerRef{.low = next_++},
                           .content = wanted.content,
                           .tool = wanted.tool,
                           .source = wanted.source,
@@ -92,7 +92,7 @@ private:
     Result<LedgerEntry> apply(const LedgerEnd& end) {
         if (refuse_ != Refuse::kNothing) return full();
         for (auto& [key, kept] : entries_) {
-            if (kept.entry.number != end.number) continue;
+            if (kept.entry.ref != end.ref) continue;
             kept.entry.status = LedgerStatus::kFinished;
             kept.entry.outcome = end.outcome;
             kept.entry.duration = end.duration;
@@ -108,13 +108,13 @@ private:
     }
     Result<LedgerEntry> apply(const LedgerRelease& release) {
         std::erase_if(entries_,
-                      [&](const auto& kept) { return kept.second.entry.number == release.number; });
+                      [&](const auto& kept) { return kept.second.entry.ref == release.ref; });
         return LedgerEntry{};
     }
 
     mutable std::mutex mutex_;
     std::map<Key, Kept> entries_;
-    std::int64_t next_ = 1;
+    std::uint64_t next_ = 1;
     std::size_t commits_ = 0;
     Refuse refuse_ = Refuse::kNothing;
 };

@@ -91,7 +91,7 @@ bool CallInProgress::needs_approval() const {
 }
 
 void CallInProgress::forget_record() const {
-    if (journal_number != 0) loop.shared.journal->release(journal_number);
+    if (journal_ref) loop.shared.journal->release(journal_ref);
 }
 
 Error CallInProgress::given_up() const {

@@ -77,7 +77,7 @@ struct CallInProgress {
     ContentDigest digest{};  ///< of calls with side effects or a key
     std::uint64_t content = 0;  ///< what a repeat must match
     Ledger::Ticket ticket;
-    std::int64_t journal_number = 0;  ///< of the durable entry; 0: there is none
+    LedgerRef journal_ref;  ///< of the durable entry; false: there is none
     /// Reported in the first answer and in every replay
     std::optional<std::chrono::nanoseconds> first_duration;
 

@@ -70,7 +70,7 @@ Task<KeyedRun::Known> KeyedRun::begin(LedgerKey key, std::string_view what, Cont
         co_return refused(entry.error());
     }
     if (entry->status == LedgerStatus::kAdmitted) {
-        number_ = entry->number;
+        ref_ = entry->ref;
         co_return Known{};
     }
     if (entry->status == LedgerStatus::kFinished) {
@@ -88,15 +88,15 @@ Task<KeyedRun::Known> KeyedRun::begin(LedgerKey key, std::string_view what, Cont
 Task<void> KeyedRun::end(Outcome outcome, Deadline deadline) {
     const auto kept = std::make_shared<const Outcome>(std::move(outcome));
     const std::chrono::nanoseconds duration = services_.clock.steady_now() - begun_;
-    if (number_ != 0)
-        (void)co_await services_.journal->end(std::exchange(number_, 0), kept, duration, deadline,
+    if (ref_)
+        (void)co_await services_.journal->end(std::exchange(ref_, {}), kept, duration, deadline,
                                               &services_.timers);
     std::exchange(ticket_, {}).finish(kept, duration);
 }
 
 // After end() there is nothing left to release.
 void KeyedRun::release() {
-    if (number_ != 0) services_.journal->release(std::exchange(number_, 0));
+    if (ref_) services_.journal->release(std::exchange(ref_, {}));
     ticket_ = {};
 }
 

@@ -46,7 +46,7 @@ public:
 private:
     Services services_;
     Ledger::Ticket ticket_;
-    std::int64_t number_ = 0;  ///< of the durable entry; 0: there is none
+    LedgerRef ref_;  ///< of the durable entry; false: there is none
     SteadyTime begun_{};
 };
 

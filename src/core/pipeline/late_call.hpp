@@ -2,6 +2,7 @@
 
 #include "core/call/tool.hpp"
 #include "core/ledger/ledger.hpp"
+#include "core/ledger/ledger_ref.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -28,7 +29,7 @@ private:
     std::shared_ptr<const CallRules> rules_;
     ToolGate::Permit permit_;
     Ledger::Ticket ticket_;
-    std::int64_t journal_number_ = 0;
+    LedgerRef journal_ref_;
     SteadyTime started_{};
 };
 

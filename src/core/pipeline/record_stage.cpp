@@ -73,7 +73,7 @@ Task<Reached<RecordedCall>> RecordStage::in_journal(AdmittedCall admitted,
     }
     if (entry->status != LedgerStatus::kAdmitted)
         co_return end_with(co_await known_by(std::move(*entry), progress));
-    progress.journal_number = entry->number;
+    progress.journal_ref = entry->ref;
     if (!record.empty())
         loop_.shared.audit.append_call(progress.principal->id,
                                        [&](std::string& out) { out += record; });

@@ -47,8 +47,7 @@ MaybeTask<OutcomeRef> SettleStage::pass(OutcomeRef outcome, CallInProgress& prog
             ? ended(ErrorCode::kOutcomeUnknown,
                     "the caller left while this call ran; it may or may not have taken effect")
             : outcome;
-    if (progress.journal_number != 0)
-        return keep_durably(std::move(outcome), std::move(kept), progress);
+    if (progress.journal_ref) return keep_durably(std::move(outcome), std::move(kept), progress);
     progress.ticket.finish(std::move(kept), *progress.first_duration);
     return outcome;
 }
@@ -57,9 +56,8 @@ MaybeTask<OutcomeRef> SettleStage::pass(OutcomeRef outcome, CallInProgress& prog
 /// until then memory knows it. One that is not stored by the deadline is stored later.
 Task<OutcomeRef> SettleStage::keep_durably(OutcomeRef outcome, OutcomeRef kept,
                                            CallInProgress& progress) {
-    (void)co_await loop_.shared.journal->end(progress.journal_number, kept,
-                                             *progress.first_duration, progress.afterwards_until(),
-                                             &loop_.timers);
+    (void)co_await loop_.shared.journal->end(progress.journal_ref, kept, *progress.first_duration,
+                                             progress.afterwards_until(), &loop_.timers);
     progress.ticket.finish(std::move(kept), *progress.first_duration);
     co_return outcome;
 }
@@ -72,7 +70,7 @@ void SettleStage::leave(CallInProgress& progress) {
     late.rules_ = progress.rules;
     late.permit_ = std::move(progress.permit);
     late.ticket_ = std::move(progress.ticket);
-    late.journal_number_ = std::exchange(progress.journal_number, 0);
+    late.journal_ref_ = std::exchange(progress.journal_ref, {});
     late.started_ = progress.call().timeline.started();
 }
 
@@ -92,7 +90,7 @@ Task<void> SettleStage::finish(LateCall& late, Outcome given) {
         std::make_shared<const Outcome>(results_.check(tool, std::move(given), *late.rules_));
     late.permit_ = {};
     if (leaves_no_trace(*outcome, tool, true)) {
-        if (late.journal_number_ != 0) loop_.shared.journal->release(late.journal_number_);
+        if (late.journal_ref_) loop_.shared.journal->release(late.journal_ref_);
         late.ticket_.finish(nullptr);
         co_return;
     }
@@ -102,8 +100,8 @@ Task<void> SettleStage::finish(LateCall& late, Outcome given) {
                         "tool does not say what it did");
     }
     const std::chrono::nanoseconds duration = loop_.now() - late.started_;
-    if (late.journal_number_ != 0)
-        (void)co_await loop_.shared.journal->end(late.journal_number_, outcome, duration);
+    if (late.journal_ref_)
+        (void)co_await loop_.shared.journal->end(late.journal_ref_, outcome, duration);
     late.ticket_.finish(std::move(outcome), duration);
 }
 

@@ -58,7 +58,7 @@ struct HostEngine::Running {
     runtime::CallLedger& ledger = all.add<runtime::CallLedger>(
         clock, audit,
         runtime::CallLedger::Options{
-            .file = file_in(options.state_dir, "ledger.db"),
+            .open = runtime::CallLedger::in_file(file_in(options.state_dir, "ledger.db")),
             .unfinished = runtime::CallLedger::Options::Unfinished::kForget});
     runtime::EventLoops& loops = all.add<runtime::EventLoops>(clock, 1);
     OfferedTools& tools = all.add<OfferedTools>(OfferedTools::Uses{

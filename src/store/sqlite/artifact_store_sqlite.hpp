@@ -30,9 +30,7 @@ public:
     Result<bool> remove(std::string_view id) override;
     Result<std::size_t> forget_expired() override;
     Stats stats() const override;
-
-    /// For begin() from here on.
-    void set_limits(Limits limits);
+    void set_limits(Limits limits) override;
 
 private:
     class Upload;

@@ -71,6 +71,9 @@ std::int64_t micros(std::chrono::nanoseconds span) {
     return std::chrono::duration_cast<std::chrono::microseconds>(span).count();
 }
 
+core::LedgerRef ref_of(std::int64_t number) { return {.low = static_cast<std::uint64_t>(number)}; }
+std::int64_t number_of(core::LedgerRef ref) { return static_cast<std::int64_t>(ref.low); }
+
 }  // namespace
 
 Result<std::unique_ptr<LedgerStoreSqlite>> LedgerStoreSqlite::open(
@@ -150,7 +153,7 @@ Result<LedgerEntry> LedgerStoreSqlite::apply(const core::LedgerAdmission& admiss
     };
     const auto admitted = [&] {
         return LedgerEntry{.status = LedgerStatus::kAdmitted,
-                           .number = next_++,
+                           .ref = ref_of(next_++),
                            .outcome = {},
                            .admitted_at = admission.at};
     };
@@ -166,14 +169,14 @@ Result<LedgerEntry> LedgerStoreSqlite::apply(const core::LedgerAdmission& admiss
     const bool same = known.content == admission.content;
     if (known.admitted_at < admission.forgotten_before ||
         (same && known.status == LedgerStatus::kOpen && admission.may_run_again)) {
-        if (const auto gone = remove(known.number); !gone) return fail(gone.error());
+        if (const auto gone = remove(number_of(known.ref)); !gone) return fail(gone.error());
         if (const auto again = insert(); !again) return fail(again.error());
         return admitted();
     }
     if (!same) {
         return LedgerEntry{
             .status = known.content ? LedgerStatus::kConflict : LedgerStatus::kIncomparable,
-            .number = known.number,
+            .ref = known.ref,
             .outcome = {},
             .admitted_at = known.admitted_at};
     }
@@ -190,7 +193,7 @@ Result<LedgerEntry> LedgerStoreSqlite::find(const std::string& tenant, const std
         return LedgerEntry{.status = LedgerStatus::kAbsent, .outcome = {}, .admitted_at = {}};
     }
     LedgerEntry known{.status = LedgerStatus::kOpen,
-                      .number = find.integer(0),
+                      .ref = ref_of(find.integer(0)),
                       .content = core::from_stored(find.text_view(1)),
                       .tool = std::string(find.text(5)),
                       .source = std::string(find.text(6)),
@@ -216,19 +219,17 @@ Result<LedgerEntry> LedgerStoreSqlite::apply(const core::LedgerQuestion& questio
 }
 
 Result<LedgerEntry> LedgerStoreSqlite::apply(const core::LedgerEnd& end) {
-    Statement& statement = statements_.end.bind(end.number, micros(end.duration));
+    Statement& statement = statements_.end.bind(number_of(end.ref), micros(end.duration));
     bind_outcome(statement, 3, *end.outcome);
     if (const auto done = statement.run(); !done) return fail(done.error());
     return LedgerEntry{
-        .status = LedgerStatus::kFinished, .number = end.number, .outcome = {}, .admitted_at = {}};
+        .status = LedgerStatus::kFinished, .ref = end.ref, .outcome = {}, .admitted_at = {}};
 }
 
 Result<LedgerEntry> LedgerStoreSqlite::apply(const core::LedgerRelease& release) {
-    if (const auto gone = remove(release.number); !gone) return fail(gone.error());
-    return LedgerEntry{.status = LedgerStatus::kAdmitted,
-                       .number = release.number,
-                       .outcome = {},
-                       .admitted_at = {}};
+    if (const auto gone = remove(number_of(release.ref)); !gone) return fail(gone.error());
+    return LedgerEntry{
+        .status = LedgerStatus::kAdmitted, .ref = release.ref, .outcome = {}, .admitted_at = {}};
 }
 
 Result<void> LedgerStoreSqlite::remove(std::int64_t number) {

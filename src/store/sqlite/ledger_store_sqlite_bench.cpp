@@ -38,7 +38,7 @@ struct Caller {
                 {.tenant = "default", .principal = "caller/bench", .key = key},
                 std::move(admission), kNoDeadline);
             if (!entry || entry->status != core::LedgerStatus::kAdmitted ||
-                !co_await journal.end(entry->number, outcome, std::chrono::microseconds(50)))
+                !co_await journal.end(entry->ref, outcome, std::chrono::microseconds(50)))
                 ++failed;
         }
         co_return true;

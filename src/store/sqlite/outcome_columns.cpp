@@ -1,8 +1,7 @@
 #include "store/sqlite/outcome_columns.hpp"
 
 #include "base/encoding.hpp"
-#include "json/parser.hpp"
-#include "json/writer.hpp"
+#include "store/outcome_logs.hpp"
 
 #include <utility>
 
@@ -11,28 +10,6 @@ namespace {
 
 std::string text_of(std::span<const std::uint8_t> bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-std::string logs_to_text(const std::vector<std::string>& logs) {
-    std::string text;
-    if (logs.empty()) return text;
-    json::Writer writer(text);
-    writer.begin_array();
-    for (const std::string& line : logs) writer.string_lossy(line);
-    writer.end_array();
-    return text;
-}
-
-std::vector<std::string> logs_from(std::string_view text) {
-    std::vector<std::string> logs;
-    if (text.empty()) return logs;
-    json::Parser parser;
-    const auto root = parser.parse(text);
-    if (!root || !root->element().is_array()) return logs;
-    for (const auto line : root->element().get_array().value_unsafe()) {
-        if (line.is_string()) logs.emplace_back(line.get_string().value_unsafe());
-    }
-    return logs;
 }
 
 }  // namespace
@@ -90,7 +67,7 @@ std::shared_ptr<const core::Outcome> read_outcome(const Statement& statement, in
                               : core::ContentKind::kText;
     result.content = std::move(first);
     result.content_type = std::move(second);
-    result.logs = logs_from(statement.text_view(column + 4));
+    result.logs = logs_from_text(statement.text_view(column + 4));
     result.usage = {.cpu = Milliseconds(statement.integer(column + 7)),
                     .wall = Milliseconds(statement.integer(column + 8)),
                     .peak_memory_bytes = static_cast<std::uint64_t>(statement.integer(column + 9))};

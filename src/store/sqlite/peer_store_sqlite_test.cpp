@@ -45,65 +45,6 @@ protected:
     const PeerName memory{ComponentType::kToolHost, "memory"};
 };
 
-TEST_F(PeerStoreSqliteTest, EveryFieldSurvives) {
-    const SystemTime now = clock.system_now();
-    PeerCertificate leaf{.serial_number = "7f",
-                         .fingerprint = "sha256:7f",
-                         .name = memory,
-                         .pairing_id = "p1",
-                         .key_digest = crypto::sha256("key"),
-                         .certificate_pem = "PEM",
-                         .not_before = now - 5min,
-                         .not_after = now + 24h,
-                         .issued_at = now,
-                         .renews = "sha256:6e"};
-    PeerRecord peer{.name = memory,
-                    .endpoint = "wss://a.example:443/x",
-                    .mtls_cert_fingerprint = "sha256:7f",
-                    .serial_number = "7f",
-                    .not_after = now + 24h,
-                    .pairing_id = "p1",
-                    .paired_at = now,
-                    .last_seen_at = now + 1s,
-                    .status = PeerStatus::kActive,
-                    .tool_url = "https://b.example"};
-    peer.public_key_ed25519.fill(1);
-    peer.public_key_x25519.fill(2);
-    {
-        const auto store = open();
-        ASSERT_TRUE(store->add_certificate(leaf, record(memory, "7f", PeerStatus::kPending)));
-        ASSERT_TRUE(store->commit({.record = peer, .previous = {}, .at = now}));
-    }
-    const auto store = open();
-    leaf.state = trust::CertificateState::kCurrent;
-    EXPECT_EQ(store->find_peer(memory).value(), peer);
-    EXPECT_EQ(store->find_active_at(peer.endpoint).value(), peer);
-    EXPECT_EQ(store->find_certificate("sha256:7f").value(), leaf);
-    EXPECT_EQ(store->has_key(crypto::sha256("key")), true);
-    EXPECT_EQ(store->has_key(crypto::sha256("other")), false);
-    EXPECT_EQ(store->find_peer({ComponentType::kListener, "memory"}).value(), std::nullopt);
-}
-
-TEST_F(PeerStoreSqliteTest, ACommitThatFailsChangesNothing) {
-    const auto store = open();
-    ASSERT_TRUE(store->add_certificate(certificate(memory, "a1"),
-                                       record(memory, "a1", PeerStatus::kPending)));
-    ASSERT_TRUE(store->commit({.record = record(memory, "a1"), .previous = {}, .at = {}}));
-    ASSERT_TRUE(store->add_certificate(certificate(memory, "a2"),
-                                       record(memory, "a2", PeerStatus::kPending)));
-    EXPECT_EQ(
-        store->commit({.record = record(memory, "a2"), .previous = record(memory, "a0"), .at = {}})
-            .error()
-            .code,
-        ErrorCode::kConflict);
-    EXPECT_EQ(store->find_peer(memory).value(), record(memory, "a1"));
-    EXPECT_EQ(store->find_certificate("sha256:a2").value()->state,
-              trust::CertificateState::kIssued);
-    // a serial never comes twice
-    EXPECT_FALSE(store->add_certificate(certificate(memory, "a2"),
-                                        record(memory, "a2", PeerStatus::kPending)));
-}
-
 TEST_F(PeerStoreSqliteTest, AFullDiskIsUnavailableAndLeavesTheOldRecord) {
     { open(); }
     const auto store = open({.max_pages = 20});
@@ -176,27 +117,6 @@ struct BothStores {
     trust::PeerStoreMemory model{};
     std::vector<std::string> serials{"0"};
 };
-
-/// The rules of the one in memory are spelled out by trust/pairing/peer_store_test.cpp.
-TEST_F(PeerStoreSqliteTest, DoesWhatTheStoreInMemoryDoes) {
-    const auto seed = std::random_device{}();
-    SCOPED_TRACE(testing::Message() << "seed " << seed);
-    const std::array<PeerName, 3> names{
-        memory, {ComponentType::kToolHost, "cron"}, {ComponentType::kListener, "log"}};
-    const auto store = open({.durability = Durability::kProcess});
-    BothStores both{.store = *store, .random = std::mt19937(seed)};
-    for (int step = 0; step < 600; ++step) {
-        clock.advance(1s);
-        ASSERT_NO_FATAL_FAILURE(both.change(names[both.pick(names.size())], clock.system_now()))
-            << "step " << step;
-        ASSERT_EQ(store->list_peers().value(), both.model.list_peers().value()) << "step " << step;
-    }
-    for (const PeerCertificate& one : both.model.certificates)
-        EXPECT_EQ(store->find_certificate(one.fingerprint).value(), one);
-    for (const std::string endpoint : {"wss://a.example:443", "wss://b.example:443"})
-        EXPECT_EQ(store->find_active_at(endpoint).value(),
-                  both.model.find_active_at(endpoint).value());
-}
 
 }  // namespace
 }  // namespace crab::store::sqlite

@@ -62,6 +62,7 @@ public:
         return std::erase_if(kept, [&](const auto& each) { return each.first.id == id; }) > 0;
     }
     Result<std::size_t> forget_expired() override { return 0; }
+    void set_limits(Limits) override {}
     Stats stats() const override { return {}; }
 
     std::vector<std::pair<core::Artifact, std::string>> kept;

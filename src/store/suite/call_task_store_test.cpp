@@ -1,10 +1,9 @@
-#include "store/sqlite/call_task_store_sqlite.hpp"
-
-#include "base/process/test_folder.hpp"
+#include "core/ledger/call_task_store.hpp"
+#include "store/suite/test_engine.hpp"
 
 #include <gtest/gtest.h>
 
-namespace crab::store::sqlite {
+namespace crab::store {
 namespace {
 
 using core::CallTask;
@@ -25,15 +24,14 @@ CallTask task(std::string id, std::string principal = "caller/ann") {
             .outcome = {}};
 }
 
-struct CallTaskStoreTest : testing::Test {
-    std::unique_ptr<CallTaskStoreSqlite> open() {
-        return std::move(CallTaskStoreSqlite::open(folder / "tasks.db").value());
+struct CallTaskStoreTest : StoreSuite {
+    std::unique_ptr<core::CallTaskStore> open() {
+        return engine().calls().open_call_tasks().value();
     }
-    const TestFolder folder;
-    std::unique_ptr<CallTaskStoreSqlite> store = open();
+    std::unique_ptr<core::CallTaskStore> store = open();
 };
 
-TEST_F(CallTaskStoreTest, ATaskIsThereAfterARestartWithWhatItsHostPromised) {
+TEST_P(CallTaskStoreTest, ATaskIsThereAfterARestartWithWhatItsHostPromised) {
     ASSERT_TRUE(store->add(task("a"), {}).value());
     ASSERT_TRUE(store->set_resume("a", "upstream-1"));
     store = open();
@@ -43,7 +41,7 @@ TEST_F(CallTaskStoreTest, ATaskIsThereAfterARestartWithWhatItsHostPromised) {
     EXPECT_FALSE(store->find("b").value());
 }
 
-TEST_F(CallTaskStoreTest, TheFirstEndCountsAndLeavesNothingOfTheRequest) {
+TEST_P(CallTaskStoreTest, TheFirstEndCountsAndLeavesNothingOfTheRequest) {
     ASSERT_TRUE(store->add(task("a"), {}).value());
     ASSERT_TRUE(store->end("a", "completed", "{}", kNoon + 1s, {}));
     ASSERT_TRUE(store->end("a", "failed", "", kNoon + 2s, {}));
@@ -57,7 +55,7 @@ TEST_F(CallTaskStoreTest, TheFirstEndCountsAndLeavesNothingOfTheRequest) {
     EXPECT_TRUE(found.resume.empty());
 }
 
-TEST_F(CallTaskStoreTest, ACancelledTaskHasNothingToBeRunAgain) {
+TEST_P(CallTaskStoreTest, ACancelledTaskHasNothingToBeRunAgain) {
     ASSERT_TRUE(store->add(task("a"), {}).value());
     ASSERT_TRUE(store->cancel("a"));
     const CallTask found = store->find("a").value().value();
@@ -65,7 +63,7 @@ TEST_F(CallTaskStoreTest, ACancelledTaskHasNothingToBeRunAgain) {
     EXPECT_TRUE(found.request.empty());
 }
 
-TEST_F(CallTaskStoreTest, EachPrincipalHasItsLimits) {
+TEST_P(CallTaskStoreTest, EachPrincipalHasItsLimits) {
     const core::CallTaskStore::Limits limits{.tasks = 2, .bytes = 20};
     ASSERT_TRUE(store->add(task("a"), limits).value());
     ASSERT_TRUE(store->add(task("b"), limits).value());
@@ -78,7 +76,7 @@ TEST_F(CallTaskStoreTest, EachPrincipalHasItsLimits) {
     EXPECT_TRUE(store->add(task("c"), limits).value());
 }
 
-TEST_F(CallTaskStoreTest, AnOutcomeIsKeptAsFarAsThereIsRoom) {
+TEST_P(CallTaskStoreTest, AnOutcomeIsKeptAsFarAsThereIsRoom) {
     const core::CallTaskStore::Limits limits{.bytes_at_end = 10'000};
     for (const char* id : {"a", "b"}) ASSERT_TRUE(store->add(task(id), limits).value());
     EXPECT_TRUE(store->end("a", "completed", std::string(9'000, ' '), kNoon, limits).value());
@@ -87,12 +85,14 @@ TEST_F(CallTaskStoreTest, AnOutcomeIsKeptAsFarAsThereIsRoom) {
     EXPECT_TRUE(store->end("b", "failed", "too large", kNoon, limits).value());
 }
 
-TEST_F(CallTaskStoreTest, OldTasksAreForgotten) {
+TEST_P(CallTaskStoreTest, OldTasksAreForgotten) {
     ASSERT_TRUE(store->add(task("a"), {}).value());
     EXPECT_EQ(store->forget(kNoon).value(), 0u);
     EXPECT_EQ(store->forget(kNoon + 1ms).value(), 1u);
     EXPECT_FALSE(store->find("a").value());
 }
 
+CRAB_EACH_ENGINE(CallTaskStoreTest);
+
 }  // namespace
-}  // namespace crab::store::sqlite
+}  // namespace crab::store

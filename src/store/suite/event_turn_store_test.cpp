@@ -1,16 +1,15 @@
-#include "store/sqlite/event_turn_store_sqlite.hpp"
-
-#include "base/process/test_folder.hpp"
+#include "core/events/event_turn_store.hpp"
 #include "base/test_clock.hpp"
+#include "store/suite/test_engine.hpp"
 
 #include <gtest/gtest.h>
 
-namespace crab::store::sqlite {
+namespace crab::store {
 namespace {
 
 using namespace std::chrono_literals;
 
-class EventTurnStoreSqliteTest : public testing::Test {
+class EventTurnStoreTest : public StoreSuite {
 protected:
     core::EventTurn turn(std::string event_id, std::string agent = "butler") {
         const SystemTime now = std::chrono::floor<Milliseconds>(clock.system_now());
@@ -21,16 +20,15 @@ protected:
                 .session = ChatSessionId("agent-butler"),
                 .begun = now};
     }
-    std::unique_ptr<EventTurnStoreSqlite> open() {
-        return std::move(EventTurnStoreSqlite::open(folder / "agents.db").value());
+    std::unique_ptr<core::EventTurnStore> open() {
+        return engine().calls().open_event_turns().value();
     }
 
     FakeClock clock;
-    TestFolder folder;
-    std::unique_ptr<EventTurnStoreSqlite> store = open();
+    std::unique_ptr<core::EventTurnStore> store = open();
 };
 
-TEST_F(EventTurnStoreSqliteTest, AnEventIsClaimedOnceByEachAgentAlsoAfterARestart) {
+TEST_P(EventTurnStoreTest, AnEventIsClaimedOnceByEachAgentAlsoAfterARestart) {
     EXPECT_TRUE(store->claim(turn("e1"), 7).value());
     EXPECT_TRUE(store->claim(turn("e1", "cook"), 7).value());
     store = open();
@@ -38,7 +36,7 @@ TEST_F(EventTurnStoreSqliteTest, AnEventIsClaimedOnceByEachAgentAlsoAfterARestar
     EXPECT_TRUE(store->claim(turn("e2"), 8).value());
 }
 
-TEST_F(EventTurnStoreSqliteTest, TheClaimMovesThePositionOfItsAgent) {
+TEST_P(EventTurnStoreTest, TheClaimMovesThePositionOfItsAgent) {
     EXPECT_EQ(store->position("butler").value(), std::nullopt);
     (void)store->claim(turn("e1"), 7);
     store = open();
@@ -48,7 +46,7 @@ TEST_F(EventTurnStoreSqliteTest, TheClaimMovesThePositionOfItsAgent) {
     EXPECT_EQ(store->position("butler").value(), 9);
 }
 
-TEST_F(EventTurnStoreSqliteTest, WhatHasNoEndIsOpenAlsoAfterARestart) {
+TEST_P(EventTurnStoreTest, WhatHasNoEndIsOpenAlsoAfterARestart) {
     (void)store->claim(turn("e1"), 1);
     (void)store->claim(turn("e2"), 2);
     ASSERT_TRUE(store->finish("butlere1", "answer", clock.system_now()));
@@ -60,7 +58,7 @@ TEST_F(EventTurnStoreSqliteTest, WhatHasNoEndIsOpenAlsoAfterARestart) {
     EXPECT_TRUE(store->open_turns().value().empty());
 }
 
-TEST_F(EventTurnStoreSqliteTest, TheLatestComeFirstAndOldOnesAreForgotten) {
+TEST_P(EventTurnStoreTest, TheLatestComeFirstAndOldOnesAreForgotten) {
     (void)store->claim(turn("e1"), 1);
     ASSERT_TRUE(store->finish("butlere1", "answer", clock.system_now()));
     clock.advance(1h);
@@ -73,5 +71,7 @@ TEST_F(EventTurnStoreSqliteTest, TheLatestComeFirstAndOldOnesAreForgotten) {
     EXPECT_EQ(store->latest(10).value().size(), 1u);
 }
 
+CRAB_EACH_ENGINE(EventTurnStoreTest);
+
 }  // namespace
-}  // namespace crab::store::sqlite
+}  // namespace crab::store

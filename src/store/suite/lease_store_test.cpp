@@ -1,17 +1,16 @@
-#include "store/sqlite/lease_store_sqlite.hpp"
-
-#include "base/process/test_folder.hpp"
+#include "trust/lease_store.hpp"
 #include "base/test_clock.hpp"
+#include "store/suite/test_engine.hpp"
 
 #include <gtest/gtest.h>
 
-namespace crab::store::sqlite {
+namespace crab::store {
 namespace {
 
 using namespace std::chrono_literals;
 using trust::Lease;
 
-class LeaseStoreSqliteTest : public testing::Test {
+class LeaseStoreTest : public StoreSuite {
 protected:
     Lease lease(std::string id, Milliseconds ttl) {
         const SystemTime now = std::chrono::floor<Milliseconds>(clock.system_now());
@@ -28,23 +27,20 @@ protected:
                 .revoked_at = {},
                 .revoke_reason = {}};
     }
-    std::unique_ptr<LeaseStoreSqlite> open() {
-        return std::move(LeaseStoreSqlite::open(folder / "trust.db").value());
-    }
+    std::unique_ptr<trust::LeaseStore> open() { return engine().trust().open_leases().value(); }
 
     FakeClock clock;
-    TestFolder folder;
-    std::unique_ptr<LeaseStoreSqlite> store = open();
+    std::unique_ptr<trust::LeaseStore> store = open();
 };
 
-TEST_F(LeaseStoreSqliteTest, ALeaseComesBackAsItWasAfterARestart) {
+TEST_P(LeaseStoreTest, ALeaseComesBackAsItWasAfterARestart) {
     const Lease made = lease("l1", 1h);
     ASSERT_TRUE(store->insert(made));
     store = open();
     EXPECT_EQ(store->load_live(clock.system_now()).value(), std::vector{made});
 }
 
-TEST_F(LeaseStoreSqliteTest, OnlyTheLivingAreLoaded) {
+TEST_P(LeaseStoreTest, OnlyTheLivingAreLoaded) {
     ASSERT_TRUE(store->insert(lease("short", 1s)));
     ASSERT_TRUE(store->insert(lease("renewed", 1s)));
     ASSERT_TRUE(store->insert(lease("revoked", 1h)));
@@ -58,7 +54,7 @@ TEST_F(LeaseStoreSqliteTest, OnlyTheLivingAreLoaded) {
     EXPECT_EQ(live[0].id, "renewed");
 }
 
-TEST_F(LeaseStoreSqliteTest, TheFirstEndCountsAndOldLeasesAreForgotten) {
+TEST_P(LeaseStoreTest, TheFirstEndCountsAndOldLeasesAreForgotten) {
     ASSERT_TRUE(store->insert(lease("l1", 1h)));
     ASSERT_TRUE(store->insert(lease("l2", 10h)));
     const SystemTime now = clock.system_now();
@@ -71,5 +67,7 @@ TEST_F(LeaseStoreSqliteTest, TheFirstEndCountsAndOldLeasesAreForgotten) {
     EXPECT_FALSE(store->insert(lease("l2", 1h)));
 }
 
+CRAB_EACH_ENGINE(LeaseStoreTest);
+
 }  // namespace
-}  // namespace crab::store::sqlite
+}  // namespace crab::store

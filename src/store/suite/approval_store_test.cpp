@@ -1,16 +1,15 @@
-#include "store/sqlite/approval_store_sqlite.hpp"
-
-#include "base/process/test_folder.hpp"
+#include "core/approvals/approval_store.hpp"
 #include "base/test_clock.hpp"
+#include "store/suite/test_engine.hpp"
 
 #include <gtest/gtest.h>
 
-namespace crab::store::sqlite {
+namespace crab::store {
 namespace {
 
 using core::RememberedApproval;
 
-struct ApprovalStoreSqliteTest : testing::Test {
+struct ApprovalStoreTest : StoreSuite {
     RememberedApproval decision(std::string id, bool allow) const {
         return {.id = std::move(id),
                 .allow = allow,
@@ -34,16 +33,15 @@ struct ApprovalStoreSqliteTest : testing::Test {
         for (const RememberedApproval& each : store->load().value()) all.push_back(each.id);
         return all;
     }
-    std::unique_ptr<ApprovalStoreSqlite> open() {
-        return std::move(ApprovalStoreSqlite::open(folder / "trust.db").value());
+    std::unique_ptr<core::ApprovalStore> open() {
+        return engine().trust().open_approvals().value();
     }
 
     FakeClock clock;
-    TestFolder folder;
-    std::unique_ptr<ApprovalStoreSqlite> store = open();
+    std::unique_ptr<core::ApprovalStore> store = open();
 };
 
-TEST_F(ApprovalStoreSqliteTest, ADecisionComesBackAsItWasAfterARestart) {
+TEST_P(ApprovalStoreTest, ADecisionComesBackAsItWasAfterARestart) {
     const RememberedApproval made = decision("a1", true);
     ASSERT_TRUE(store->keep(made, {}));
     store = open();
@@ -55,7 +53,7 @@ TEST_F(ApprovalStoreSqliteTest, ADecisionComesBackAsItWasAfterARestart) {
     EXPECT_EQ(kept[0].at, made.at);
 }
 
-TEST_F(ApprovalStoreSqliteTest, AKeptDecisionTakesThePlaceOfThoseBefore) {
+TEST_P(ApprovalStoreTest, AKeptDecisionTakesThePlaceOfThoseBefore) {
     ASSERT_TRUE(store->keep(decision("a1", true), {}));
     ASSERT_TRUE(store->keep(decision("a2", false), {}));
     ASSERT_TRUE(store->keep(decision("a3", false), {"a1"}));
@@ -64,5 +62,7 @@ TEST_F(ApprovalStoreSqliteTest, AKeptDecisionTakesThePlaceOfThoseBefore) {
     EXPECT_EQ(ids(), std::vector<std::string>{"a3"});
 }
 
+CRAB_EACH_ENGINE(ApprovalStoreTest);
+
 }  // namespace
-}  // namespace crab::store::sqlite
+}  // namespace crab::store

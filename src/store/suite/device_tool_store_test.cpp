@@ -1,17 +1,17 @@
-#include "store/sqlite/device_tool_store_sqlite.hpp"
-
-#include "base/process/test_folder.hpp"
+#include "trust/device_tool_store.hpp"
+#include "store/suite/test_engine.hpp"
 
 #include <gtest/gtest.h>
 
-namespace crab::store::sqlite {
+namespace crab::store {
 namespace {
 
 using trust::DeviceToolRecord;
 
-TEST(DeviceToolStoreSqlite, NamesComeBackAsTheyWereLastPut) {
-    const TestFolder folder;
-    auto store = std::move(DeviceToolStoreSqlite::open(folder / "trust.db").value());
+using DeviceToolStoreTest = StoreSuite;
+
+TEST_P(DeviceToolStoreTest, NamesComeBackAsTheyWereLastPut) {
+    auto store = engine().trust().open_device_tools().value();
     const std::vector<DeviceToolRecord> first{
         {.device = "phone", .tool = "camera", .waiting = false},
         {.device = "phone", .tool = "sms", .waiting = true}};
@@ -20,9 +20,11 @@ TEST(DeviceToolStoreSqlite, NamesComeBackAsTheyWereLastPut) {
     const std::vector<DeviceToolRecord> changed{
         {.device = "phone", .tool = "sms", .waiting = false}};
     ASSERT_TRUE(store->put(changed));
-    store = std::move(DeviceToolStoreSqlite::open(folder / "trust.db").value());
+    store = engine().trust().open_device_tools().value();
     EXPECT_EQ(store->load().value()[1], changed[0]);
 }
 
+CRAB_EACH_ENGINE(DeviceToolStoreTest);
+
 }  // namespace
-}  // namespace crab::store::sqlite
+}  // namespace crab::store
