@@ -20,6 +20,7 @@ find_library(UNISTRING unistring REQUIRED)  # comes without a .pc file
 pkg_check_modules(SECCOMP REQUIRED IMPORTED_TARGET libseccomp)
 pkg_check_modules(EDIT REQUIRED IMPORTED_TARGET libedit)
 pkg_check_modules(QRENCODE REQUIRED IMPORTED_TARGET libqrencode)
+pkg_check_modules(PQ IMPORTED_TARGET libpq)
 
 # Boost is used header-only: Asio, never the compiled libraries.
 add_library(crab_asio INTERFACE)

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+
+namespace crab::store::postgres {
+
+/// The statements of the ledger. Times are milliseconds of Unix time in parameters and results.
+namespace ledger_sql {
+
+/// $1…$11: arrays, an element for each admission; $12, $13: the node. One row for each, in order:
+/// whether it was inserted, and whether the node may write.
+extern const std::string kAdmit;
+/// $1…$12: arrays, an element for each end. A row for each that was decided by this.
+extern const std::string kEnd;
+/// $1: refs. A row for each: the ref, and its kind.
+extern const std::string kDecided;
+/// $1: keys. A row for each that is there.
+extern const std::string kRead;
+/// $1: a key; its ref, node and incarnation, locked.
+extern const std::string kLock;
+/// $1: a ref, $2: a kind that is no outcome. A row if this decided it.
+extern const std::string kDecide;
+/// $1: the key; then what the row becomes.
+extern const std::string kTakeOver;
+/// What a call owes to audit log and events.
+extern const std::string kOwe;
+/// $1, $2: the node, $3: how many milliseconds before the last admission, $4: how many at most.
+extern const std::string kUnfinished;
+/// $1: the time, $2: how many. How many rows of `call` are gone.
+extern const std::string kForget;
+/// Waits for the standbys, although nothing else was written.
+extern const std::string kBarrier;
+
+}  // namespace ledger_sql
+}  // namespace crab::store::postgres

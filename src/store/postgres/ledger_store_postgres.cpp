@@ -1,0 +1,410 @@
+#include "store/postgres/ledger_store_postgres.hpp"
+
+#include "base/encoding.hpp"
+#include "base/id_source.hpp"
+#include "crypto/digest.hpp"
+#include "crypto/random.hpp"
+#include "store/postgres/ledger_statements.hpp"
+#include "store/postgres/stored_outcome.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <set>
+#include <utility>
+
+namespace crab::store::postgres {
+namespace {
+
+using core::LedgerEntry;
+using core::LedgerRef;
+using core::LedgerStatus;
+
+/// Of the last run: whose records the audit log may lack
+constexpr std::int64_t kLateMs = 5'000;
+constexpr std::int64_t kMostLate = 1'000;
+constexpr std::int64_t kForgetRows = 1'000;
+
+std::uint64_t big_endian(const std::uint8_t* bytes) {
+    std::uint64_t value = 0;
+    for (int i = 0; i < 8; ++i) value = value << 8 | bytes[i];
+    return value;
+}
+
+std::uint64_t random_half() {
+    std::array<std::uint8_t, 8> bytes{};
+    crypto::fill_random(bytes);
+    return big_endian(bytes.data()) | 1;  // never 0
+}
+
+/// Each part with its length, so that parts that meet elsewhere give another key.
+std::pair<std::uint64_t, std::uint64_t> key_of(std::string_view tenant, std::string_view principal,
+                                               std::string_view key) {
+    std::string text;
+    for (const std::string_view part : {tenant, principal, key})
+        text.append(std::to_string(part.size())).append(":").append(part);
+    const crypto::Sha256Digest digest = crypto::sha256(text);
+    return {big_endian(digest.data()), big_endian(digest.data() + 8)};
+}
+
+std::string uuid(std::uint64_t high, std::uint64_t low) {
+    return std::string(UuidText(high, low).view());
+}
+std::string text_of(LedgerRef ref) { return uuid(ref.high, ref.low); }
+std::string place_of(LedgerRef ref) { return uuid(ref.place_high, ref.place_low); }
+
+/// Of a column of type uuid.
+std::pair<std::uint64_t, std::uint64_t> halves_of(std::string_view text) {
+    std::string digits;
+    std::ranges::copy_if(text, std::back_inserter(digits), [](char c) { return c != '-'; });
+    const std::string bytes = from_hex(digits).value_or("");
+    if (bytes.size() != 16) return {};
+    const auto* const raw = reinterpret_cast<const std::uint8_t*>(bytes.data());
+    return {big_endian(raw), big_endian(raw + 8)};
+}
+
+std::int64_t micros(std::chrono::nanoseconds span) {
+    return std::chrono::duration_cast<std::chrono::microseconds>(span).count();
+}
+
+std::unexpected<Error> fenced() {
+    return fail(ErrorCode::kUnavailable,
+                "another process writes as this node: start this one again, or give it a number "
+                "of its own");
+}
+
+std::unexpected<Error> busy() {
+    return fail(ErrorCode::kUnavailable, "database: busy with the same rows: repeat");
+}
+
+}  // namespace
+
+/// A row of `call` with what was decided.
+struct LedgerStorePostgres::Known {
+    LedgerEntry entry;
+    bool released = false;
+};
+
+/// What is written together, and the answers so far.
+struct LedgerStorePostgres::Batch {
+    const std::vector<core::LedgerChange>& changes;
+    std::vector<LedgerRef> refs{};  ///< of the admissions; of others, none
+    std::vector<std::optional<Result<LedgerEntry>>> answers{};
+
+    template <class Change>
+    void each(auto visit) const {
+        for (std::size_t i = 0; i < changes.size(); ++i)
+            if (const auto* const one = std::get_if<Change>(&changes[i])) visit(i, *one);
+    }
+};
+
+LedgerStorePostgres::LedgerStorePostgres(std::unique_ptr<Connection> database, NodeClaim node)
+    : database_(std::move(database)), node_(node), boot_(random_half()) {}
+
+Result<std::unique_ptr<LedgerStorePostgres>> LedgerStorePostgres::open(ConnectionOptions options,
+                                                                       std::int16_t node,
+                                                                       std::string_view name) {
+    auto database = std::make_unique<Connection>(std::move(options));
+    auto claim = claim_node(*database, node, name);
+    if (!claim) return fail(std::move(claim.error()));
+    return std::unique_ptr<LedgerStorePostgres>(
+        new LedgerStorePostgres(std::move(database), *claim));
+}
+
+LedgerRef LedgerStorePostgres::next_ref(const core::LedgerAdmission& admission) {
+    const auto [high, low] = key_of(admission.tenant, admission.principal, admission.key);
+    return {.high = boot_, .low = ++last_, .place_high = high, .place_low = low};
+}
+
+std::vector<Result<LedgerEntry>> LedgerStorePostgres::write(
+    const std::vector<core::LedgerChange>& changes) {
+    const std::scoped_lock lock(mutex_);
+    Batch batch{.changes = changes};
+    batch.refs.resize(changes.size());
+    batch.each<core::LedgerAdmission>(
+        [&](std::size_t i, const auto& admission) { batch.refs[i] = next_ref(admission); });
+    auto written = apply(batch);
+    if (!written && database_->is_lost()) written = apply(batch);
+    std::vector<Result<LedgerEntry>> answers;
+    for (auto& answer : batch.answers) {
+        if (answer && written)
+            answers.push_back(std::move(*answer));
+        else
+            answers.push_back(fail(written ? busy().error() : written.error()));
+    }
+    return answers;
+}
+
+// Releases first, each by itself: in one statement an admission does not see that its key is being
+// released.
+Result<void> LedgerStorePostgres::apply(Batch& batch) {
+    batch.answers.assign(batch.changes.size(), std::nullopt);
+    Result<void> done;
+    batch.each<core::LedgerRelease>([&](std::size_t i, const core::LedgerRelease& change) {
+        if (done) done = release(change.ref);
+        batch.answers[i] = LedgerEntry{
+            .status = LedgerStatus::kAdmitted, .ref = change.ref, .outcome = {}, .admitted_at = {}};
+    });
+    if (!done) return done;
+    done = database_->transaction([&]() -> Result<void> {
+        if (auto ended = write_ends(batch); !ended) return ended;
+        return write_admissions(batch);
+    });
+    if (!done) return done;
+    return read_others(batch);
+}
+
+Result<void> LedgerStorePostgres::release(LedgerRef ref) {
+    return database_->transaction([&]() -> Result<void> {
+        auto rows = database_->query(ledger_sql::kLock, place_of(ref));
+        if (!rows) return fail(std::move(rows.error()));
+        const bool mine = rows->count() == 1 && (*rows)[0].text_view(0) == text_of(ref) &&
+                          (*rows)[0].integer(1) == node_.number &&
+                          (*rows)[0].integer(2) == node_.incarnation;
+        if (!mine) return {};
+        return database_->run(ledger_sql::kDecide, text_of(ref), kReleased);
+    });
+}
+
+Result<void> LedgerStorePostgres::write_ends(Batch& batch) {
+    Array refs, durations;
+    OutcomeArrays outcomes;
+    std::set<std::string, std::less<>> lost;
+    batch.each<core::LedgerEnd>([&](std::size_t, const core::LedgerEnd& end) {
+        refs.add(text_of(end.ref));
+        durations.add_number(micros(end.duration));
+        outcomes.add(*end.outcome);
+        lost.insert(text_of(end.ref));
+    });
+    if (lost.empty()) return {};
+    auto rows =
+        database_->query(ledger_sql::kEnd, refs, durations, outcomes.codes, outcomes.kinds,
+                         outcomes.firsts, outcomes.seconds, outcomes.logs, outcomes.retryable,
+                         outcomes.retry_after, outcomes.cpu, outcomes.wall, outcomes.memory);
+    if (!rows) return fail(std::move(rows.error()));
+    for (const auto row : *rows) lost.erase(row.text(0));
+    if (!lost.empty()) {
+        // Decided before: by this end, if the batch is sent again, or otherwise.
+        auto decided = database_->query(ledger_sql::kDecided, refs);
+        if (!decided) return fail(std::move(decided.error()));
+        for (const auto row : *decided)
+            if (row.integer(1) < kReleased) lost.erase(row.text(0));
+    }
+    batch.each<core::LedgerEnd>([&](std::size_t i, const core::LedgerEnd& end) {
+        batch.answers[i] =
+            LedgerEntry{.status = lost.contains(text_of(end.ref)) ? LedgerStatus::kOpen
+                                                                  : LedgerStatus::kFinished,
+                        .ref = end.ref,
+                        .outcome = {},
+                        .admitted_at = {}};
+    });
+    return {};
+}
+
+Result<void> LedgerStorePostgres::write_admissions(Batch& batch) {
+    Array keys, refs, contents, again, records, events, addressees, tools, sources, effects, times;
+    std::vector<std::size_t> places;
+    batch.each<core::LedgerAdmission>([&](std::size_t i, const core::LedgerAdmission& one) {
+        places.push_back(i);
+        keys.add(place_of(batch.refs[i]));
+        refs.add(text_of(batch.refs[i]));
+        contents.add_bytes(one.content);
+        again.add_flag(one.may_run_again);
+        records.add(one.record);
+        events.add(one.event);
+        addressees.add(one.addressee);
+        tools.add(one.tool);
+        sources.add(one.source);
+        effects.add_flag(one.side_effects);
+        times.add_number(to_unix_ms(one.at));
+    });
+    if (places.empty()) return {};
+    auto rows = database_->query(ledger_sql::kAdmit, keys, refs, contents, again, records, events,
+                                 addressees, tools, sources, effects, times, node_.number,
+                                 node_.incarnation);
+    if (!rows) return fail(std::move(rows.error()));
+    if (rows->count() != static_cast<int>(places.size()))
+        return fail(ErrorCode::kInternal, "database: an admission was not answered");
+    if (!(*rows)[0].boolean(1)) return fenced();
+    for (std::size_t n = 0; n < places.size(); ++n) {
+        if (!(*rows)[static_cast<int>(n)].boolean(0)) continue;
+        const std::size_t i = places[n];
+        batch.answers[i] =
+            LedgerEntry{.status = LedgerStatus::kAdmitted,
+                        .ref = batch.refs[i],
+                        .outcome = {},
+                        .admitted_at = std::get<core::LedgerAdmission>(batch.changes[i]).at};
+    }
+    return {};
+}
+
+/// What was not inserted is there already, or was asked for.
+Result<void> LedgerStorePostgres::read_others(Batch& batch) {
+    const auto is_open = [&](std::size_t i) { return !batch.answers[i]; };
+    bool barrier = false, any = false;
+    for (std::size_t i = 0; i < batch.changes.size(); ++i) {
+        any = any || is_open(i);
+        barrier = barrier || (is_open(i) && batch.refs[i]);
+    }
+    if (!any) return {};
+    auto known = read(batch, barrier);
+    if (!known) return fail(std::move(known.error()));
+    const auto find = [&](std::pair<std::uint64_t, std::uint64_t> key) {
+        return std::ranges::find_if(*known, [&](const Known& one) {
+            return std::pair(one.entry.ref.place_high, one.entry.ref.place_low) == key;
+        });
+    };
+    batch.each<core::LedgerQuestion>([&](std::size_t i, const core::LedgerQuestion& question) {
+        const auto found = find(key_of(question.tenant, question.principal, question.key));
+        const bool there = found != known->end() && !found->released &&
+                           found->entry.admitted_at >= question.forgotten_before;
+        batch.answers[i] =
+            there ? found->entry
+                  : LedgerEntry{.status = LedgerStatus::kAbsent, .outcome = {}, .admitted_at = {}};
+    });
+    Result<void> done;
+    batch.each<core::LedgerAdmission>([&](std::size_t i, const core::LedgerAdmission& admission) {
+        if (!is_open(i) || !done) return;
+        const LedgerRef ref = batch.refs[i];
+        const auto found = find({ref.place_high, ref.place_low});
+        auto answer =
+            found == known->end() ? Result<LedgerEntry>(busy()) : decide(admission, ref, *found);
+        if (!answer && database_->is_lost())
+            done = fail(answer.error());
+        else
+            batch.answers[i] = std::move(answer);
+    });
+    return done;
+}
+
+Result<std::vector<LedgerStorePostgres::Known>> LedgerStorePostgres::read(const Batch& batch,
+                                                                          bool barrier) {
+    Array keys;
+    batch.each<core::LedgerQuestion>([&](std::size_t, const core::LedgerQuestion& question) {
+        const auto [high, low] = key_of(question.tenant, question.principal, question.key);
+        keys.add(uuid(high, low));
+    });
+    batch.each<core::LedgerAdmission>([&](std::size_t i, const core::LedgerAdmission&) {
+        if (!batch.answers[i]) keys.add(place_of(batch.refs[i]));
+    });
+    std::vector<Known> known;
+    const auto done = database_->transaction([&]() -> Result<void> {
+        auto rows = database_->query(ledger_sql::kRead, keys);
+        if (!rows) return fail(std::move(rows.error()));
+        for (const auto row : *rows) {
+            const auto [place_high, place_low] = halves_of(row.text_view(0));
+            const auto [high, low] = halves_of(row.text_view(1));
+            Known one{.entry = {.status = LedgerStatus::kOpen,
+                                .ref = {high, low, place_high, place_low},
+                                .content = {},
+                                .tool = row.text(4),
+                                .source = row.text(5),
+                                .side_effects = row.boolean(6),
+                                .may_run_again = row.boolean(3),
+                                .outcome = {},
+                                .admitted_at = row.time(7)}};
+            const std::string content = row.bytes(2);
+            core::ContentDigest digest{};
+            if (content.size() == digest.size()) {
+                std::memcpy(digest.data(), content.data(), digest.size());
+                one.entry.content = digest;
+            }
+            one.released = row.integer(8) == kReleased;
+            if (!row.is_null(8) && row.integer(8) < kReleased) {
+                one.entry.status = LedgerStatus::kFinished;
+                one.entry.duration = std::chrono::microseconds(row.integer(9));
+                one.entry.outcome = read_outcome(row, 10);
+            }
+            known.push_back(std::move(one));
+        }
+        return barrier ? database_->run(ledger_sql::kBarrier) : Result<void>();
+    });
+    if (!done) return fail(done.error());
+    return known;
+}
+
+Result<LedgerEntry> LedgerStorePostgres::decide(const core::LedgerAdmission& admission,
+                                                LedgerRef ref, const Known& known) {
+    const LedgerEntry& entry = known.entry;
+    if (entry.ref == ref)  // of a batch that is sent again
+        return LedgerEntry{.status = LedgerStatus::kAdmitted,
+                           .ref = ref,
+                           .outcome = {},
+                           .admitted_at = entry.admitted_at};
+    const bool same = entry.content == admission.content;
+    if (known.released || entry.admitted_at < admission.forgotten_before ||
+        (same && entry.status == LedgerStatus::kOpen && admission.may_run_again))
+        return take_over(admission, ref, known);
+    if (same) return entry;
+    return LedgerEntry{
+        .status = entry.content ? LedgerStatus::kConflict : LedgerStatus::kIncomparable,
+        .ref = entry.ref,
+        .outcome = {},
+        .admitted_at = entry.admitted_at};
+}
+
+// The row is locked first, and what was decided is read in a statement that begins after that: else
+// an end and a take-over could both be committed.
+Result<LedgerEntry> LedgerStorePostgres::take_over(const core::LedgerAdmission& admission,
+                                                   LedgerRef ref, const Known& known) {
+    const std::string key = place_of(ref), old = text_of(known.entry.ref);
+    return database_->transaction([&]() -> Result<LedgerEntry> {
+        auto locked = database_->query(ledger_sql::kLock, key);
+        if (!locked) return fail(std::move(locked.error()));
+        if (locked->count() != 1 || (*locked)[0].text_view(0) != old) return busy();
+        if (known.entry.status == LedgerStatus::kOpen && !known.released) {
+            auto decided = database_->query(ledger_sql::kDecide, old, kTakenOver);
+            if (!decided) return fail(std::move(decided.error()));
+            if (decided->count() == 0) return busy();  // it has ended meanwhile
+        }
+        auto taken =
+            database_->query(ledger_sql::kTakeOver, key, text_of(ref),
+                             std::span<const std::uint8_t>(admission.content),
+                             admission.may_run_again, admission.tool, admission.source,
+                             admission.side_effects, admission.at, node_.number, node_.incarnation);
+        if (!taken) return fail(std::move(taken.error()));
+        if (taken->changed() != 1) return fenced();
+        auto owed =
+            database_->run(ledger_sql::kOwe, text_of(ref), node_.number, node_.incarnation,
+                           admission.record, admission.event, admission.addressee, admission.at);
+        if (!owed) return fail(std::move(owed.error()));
+        return LedgerEntry{.status = LedgerStatus::kAdmitted,
+                           .ref = ref,
+                           .outcome = {},
+                           .admitted_at = admission.at};
+    });
+}
+
+Result<std::vector<core::UnfinishedCall>> LedgerStorePostgres::unfinished() {
+    const std::scoped_lock lock(mutex_);
+    auto rows = database_->query(ledger_sql::kUnfinished, node_.number, node_.incarnation, kLateMs,
+                                 kMostLate);
+    if (!rows) return fail(std::move(rows.error()));
+    std::vector<core::UnfinishedCall> calls;
+    for (const auto row : *rows) {
+        core::UnfinishedCall& call = calls.emplace_back();
+        call.record = row.text(0);
+        call.event = row.text(1);
+        call.addressee = row.text(2);
+        call.admitted_at = row.time(3);
+        if (row.is_null(4)) continue;
+        call.duration = std::chrono::microseconds(row.integer(5));
+        call.outcome = read_outcome(row, 6);
+    }
+    return calls;
+}
+
+Result<void> LedgerStorePostgres::mark_reported() {
+    const std::scoped_lock lock(mutex_);
+    return database_->run("DELETE FROM call_debt WHERE node = $1 AND incarnation < $2",
+                          node_.number, node_.incarnation);
+}
+
+Result<std::uint64_t> LedgerStorePostgres::forget(SystemTime before) {
+    const std::scoped_lock lock(mutex_);
+    auto rows = database_->query(ledger_sql::kForget, before, kForgetRows);
+    if (!rows) return fail(std::move(rows.error()));
+    return static_cast<std::uint64_t>((*rows)[0].integer(0));
+}
+
+}  // namespace crab::store::postgres

@@ -1,0 +1,58 @@
+#pragma once
+
+#include "base/ordered_mutex.hpp"
+#include "core/ledger/ledger_store.hpp"
+#include "store/postgres/connection.hpp"
+#include "store/postgres/node_claim.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace crab::store::postgres {
+
+/// Calls in the table `call`, one row for each key, and one decision for each ref in `call_end`,
+/// ever: an outcome, a release, or that the row was taken over. A batch whose connection was lost
+/// is sent again: by the refs, what was written is known. An end that lost to a take-over is
+/// answered with kOpen. One connection, one lock. Thread-safe. Source: docs/protocols/fleet.md,
+/// section 6.
+class LedgerStorePostgres final : public core::LedgerStore {
+public:
+    /// The schema is there. Claims the node's next incarnation, which ends what another process of
+    /// this number could write. Errors: those of Connection.
+    static Result<std::unique_ptr<LedgerStorePostgres>> open(ConnectionOptions options,
+                                                             std::int16_t node,
+                                                             std::string_view name);
+
+    std::vector<Result<core::LedgerEntry>> write(
+        const std::vector<core::LedgerChange>& changes) override;
+    Result<std::vector<core::UnfinishedCall>> unfinished() override;
+    Result<void> mark_reported() override;
+    Result<std::uint64_t> forget(SystemTime before) override;
+
+private:
+    struct Batch;
+    struct Known;
+
+    LedgerStorePostgres(std::unique_ptr<Connection> database, NodeClaim node);
+    core::LedgerRef next_ref(const core::LedgerAdmission& admission);
+    Result<void> apply(Batch& batch);
+    Result<void> release(core::LedgerRef ref);
+    Result<void> write_ends(Batch& batch);
+    Result<void> write_admissions(Batch& batch);
+    Result<void> read_others(Batch& batch);
+    Result<std::vector<Known>> read(const Batch& batch, bool barrier);
+    Result<core::LedgerEntry> decide(const core::LedgerAdmission& admission, core::LedgerRef ref,
+                                     const Known& known);
+    Result<core::LedgerEntry> take_over(const core::LedgerAdmission& admission, core::LedgerRef ref,
+                                        const Known& known);
+
+    OrderedMutex<LockRank::kStore> mutex_;
+    const std::unique_ptr<Connection> database_;
+    const NodeClaim node_;
+    const std::uint64_t boot_;  ///< the first half of its refs
+    std::uint64_t last_ = 0;  ///< the second half
+};
+
+}  // namespace crab::store::postgres
