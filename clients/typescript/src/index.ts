@@ -9,6 +9,7 @@ export {
 } from "./consent.js";
 export { base64Of } from "./base64.js";
 export { browserKeyStore } from "./browser-key-store.js";
+export { defineTool, type TypedCall, type TypedTool } from "./define-tool.js";
 export { DeviceKey, hasDeviceKeys, type KeyStore, type StoredKey } from "./device-key.js";
 export { Device, type DeviceEnd, type DeviceEvent, type DeviceOptions } from "./device.js";
 export { type ErrorCode, errorCodes } from "./error-codes.js";
@@ -30,5 +31,6 @@ export {
   type SocketConstructor,
   type Platform,
 } from "./platform.js";
+export { type ArgsOf, type FromSchema, type Schema } from "./schema-types.js";
 export { TokenRefused, type TokenSource } from "./token-source.js";
 export { type Tool, type ToolCall, ToolError, type ToolHandler, type ToolResult } from "./tool.js";

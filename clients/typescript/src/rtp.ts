@@ -37,6 +37,20 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** Whether the object has this member itself, whatever its name. */
+export function hasOwn(object: object, name: string): boolean {
+  return Object.prototype.hasOwnProperty.call(object, name);
+}
+
 export function textOr(value: Json | undefined, otherwise: string): string {
   return typeof value === "string" ? value : otherwise;
+}
+
+/** Undefined for what is no JSON. */
+export function parsedJson(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return undefined;
+  }
 }

@@ -1,10 +1,11 @@
-import type { Json, JsonObject } from "../frames.js";
+import type { JsonObject } from "../frames.js";
 import {
   type CallContext,
   callStatuses,
   contextMembers,
   isJsonObject,
   longestCallMs,
+  parsedJson,
   textOr,
 } from "../rtp.js";
 import { CallError } from "./call-error.js";
@@ -97,7 +98,7 @@ export function readCallAnswer(
       status: "no_answer",
       httpStatus: http.status,
     });
-  const body = parsed(text);
+  const body = parsedJson(text);
   if (!isJsonObject(body) || !callStatuses.includes(textOr(body["status"], "")))
     throw http.status === 200
       ? broken("it is no response to a call")
@@ -140,7 +141,7 @@ export function refusal(
   status: number,
   request: { callId: string; tool: string },
 ): CallError {
-  const body = parsed(text);
+  const body = parsedJson(text);
   const said: JsonObject = isJsonObject(body) ? body : {};
   return new CallError({
     ...request,
@@ -152,7 +153,7 @@ export function refusal(
 }
 
 export function readToolList(text: string): ToolInfo[] {
-  const body = parsed(text);
+  const body = parsedJson(text);
   const tools = isJsonObject(body) ? body["tools"] : undefined;
   if (!Array.isArray(tools)) throw new TypeError("the gateway's list of tools cannot be read");
   return tools.filter(isJsonObject).map((tool) => ({
@@ -166,14 +167,6 @@ export function readToolList(text: string): ToolInfo[] {
     idempotent: tool["idempotent"] === true,
     sideEffects: tool["side_effects"] !== false,
   }));
-}
-
-export function parsed(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return undefined;
-  }
 }
 
 function codeOf(status: number): string {

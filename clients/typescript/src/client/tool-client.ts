@@ -2,12 +2,11 @@ import type { Json, JsonObject } from "../frames.js";
 import { HttpRequests, type OpenAnswer, TransportError } from "../node/http-requests.js";
 import { readPrivateFile } from "../node/private-file.js";
 import { uuid7 } from "../node/uuid7.js";
-import { type CallContext, isJsonObject, longestCallMs, textOr } from "../rtp.js";
+import { type CallContext, isJsonObject, longestCallMs, parsedJson, textOr } from "../rtp.js";
 import { CallError } from "./call-error.js";
 import {
   type CallAnswer,
   type CallRequest,
-  parsed,
   readCallAnswer,
   readToolList,
   refusal,
@@ -176,7 +175,7 @@ export class ToolClient {
       call_id: callId,
       reason: "cancelled",
     });
-    const answer = parsed(await this.ask("POST", "/v1/tools/cancel", body));
+    const answer = parsedJson(await this.ask("POST", "/v1/tools/cancel", body));
     const status = isJsonObject(answer) ? answer["status"] : undefined;
     return status === "cancelling" || status === "finished" ? status : "not_found";
   }
@@ -189,7 +188,7 @@ export class ToolClient {
     if (this.requests.endpoint.socketPath === undefined)
       throw new TypeError("calls are explained on the gateway's machine; use unix: and its socket");
     const text = await this.ask("GET", `/v1/admin/calls/${encodeURIComponent(callId)}`);
-    const answer = parsed(text);
+    const answer = parsedJson(text);
     if (!isJsonObject(answer)) throw new TypeError("the gateway's answer cannot be read");
     return answer;
   }
@@ -420,7 +419,7 @@ function partOf(
     const answer = readCallAnswer(data, { status: 200, replayed: false }, request);
     return { kind: "result", answer };
   }
-  const body = parsed(data);
+  const body = parsedJson(data);
   if (!isJsonObject(body)) return undefined;
   if (type === "progress") {
     const { message, progress, total } = body;

@@ -1,0 +1,140 @@
+import { createServer } from "node:http";
+
+import type { Schema } from "../schema-types.js";
+import { CallEngine } from "./call-engine.js";
+import { HostServer, serverOptions } from "./host-server.js";
+import { type HostTool, offered, type OfferedTool } from "./host-tool.js";
+import { KnownCalls } from "./known-calls.js";
+import { StateFolder } from "./state-folder.js";
+import { listenUnix } from "./unix-socket.js";
+
+export interface ToolHostOptions {
+  /** A line for the operator: what a handler threw, a pairing. Default: standard error. */
+  log?: (line: string) => void;
+}
+
+/** Where a host on the gateway's machine listens. */
+export interface UnixListen {
+  /** The socket's path; mode 0600. */
+  unix: string;
+  /** A folder of its own, mode 0700: keys of calls then hold across restarts and crashes. */
+  stateDir?: string;
+}
+
+const mostTools = 1_024;
+const graceMs = 10_000;
+
+interface Serving {
+  server: HostServer;
+  engine: CallEngine;
+  folder: StateFolder | undefined;
+  address: string;
+}
+
+/**
+ * A process that offers tools to a gateway: on a Unix socket of this machine, or behind mutual TLS
+ * after `crab peers pair tool`.
+ *
+ *     const host = new ToolHost("weather");
+ *     host.tool({
+ *       name: "weather.today",
+ *       description: "Today's weather in a city",
+ *       parameters: {
+ *         type: "object",
+ *         properties: { city: { type: "string" } },
+ *         required: ["city"],
+ *       },
+ *       sideEffects: false,
+ *       handler: ({ args }) => ({ city: args.city, sky: "clear" }),
+ *     });
+ *     process.exitCode = await host.serve({ unix: "/run/crab/weather.sock" });
+ *
+ * The host does what handlers should not have to: it checks requests, arguments and results, runs
+ * repeats of a key once, ends each call at its deadline whatever the handler does, enforces limits
+ * (64 calls run, 256 wait), cancels, and shuts down cleanly. Handlers share one thread: one that
+ * computes for long belongs into a worker. Source: docs/protocols/rtp.md, sections 1 to 3.
+ */
+export class ToolHost {
+  private readonly tools = new Map<string, OfferedTool>();
+  private readonly log: (line: string) => void;
+  private serving: Serving | undefined;
+  private starting = false;
+
+  constructor(
+    readonly name: string,
+    options: ToolHostOptions = {},
+  ) {
+    this.log = options.log ?? ((line) => console.error(line));
+  }
+
+  /** Adds a tool, before the host is started. Throws a TypeError for what no gateway accepts. */
+  tool<const S extends Schema = Record<string, never>>(tool: HostTool<S>): void {
+    if (this.starting) throw new TypeError("tools are added before the host is started");
+    if (this.tools.size >= mostTools) throw new TypeError(`a host has at most ${mostTools} tools`);
+    const made = offered(tool as unknown as HostTool);
+    if (this.tools.has(made.name)) throw new TypeError(`there is a tool ${made.name} already`);
+    this.tools.set(made.name, made);
+  }
+
+  /** Starts to serve; can be called as soon as this returns. */
+  async start(listen: UnixListen): Promise<void> {
+    if (this.starting) throw new TypeError("the host is started already");
+    this.starting = true;
+    let folder: StateFolder | undefined;
+    try {
+      if (listen.stateDir !== undefined) folder = await StateFolder.open(listen.stateDir);
+      const engine = new CallEngine({
+        service: this.name,
+        tools: this.tools,
+        calls: folder?.calls ?? KnownCalls.inMemory(),
+        log: this.log,
+      });
+      const http = createServer(serverOptions);
+      const server = new HostServer(http, engine, { admit: () => ({ identity: "local" }) });
+      await listenUnix(http, listen.unix);
+      this.serving = { server, engine, folder, address: listen.unix };
+    } catch (error) {
+      await folder?.close();
+      this.starting = false;
+      throw error;
+    }
+  }
+
+  /** Where it listens. */
+  get address(): string {
+    return this.serving?.address ?? "";
+  }
+
+  /**
+   * Serves until SIGINT or SIGTERM; prints `crab host ready name=… unix=…` when it can be called.
+   * Returns an exit status: 0, or 1 after a line on standard error.
+   */
+  async serve(listen: UnixListen): Promise<number> {
+    try {
+      await this.start(listen);
+    } catch (error) {
+      this.log(`crab host ${this.name}: ${(error as Error).message}`);
+      return 1;
+    }
+    process.stdout.write(`crab host ready name=${this.name} unix=${this.address}\n`);
+    await new Promise<void>((resolve) => {
+      for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
+    });
+    await this.stop();
+    return 0;
+  }
+
+  /** Takes no more calls, gives those that run 10 s, then cancels them and closes. */
+  async stop(): Promise<void> {
+    const { serving } = this;
+    if (!serving) return;
+    this.serving = undefined;
+    serving.server.drain();
+    await serving.engine.stop(graceMs);
+    // answers of the calls that have just ended are on their way
+    await new Promise((resolve) => setImmediate(resolve));
+    await serving.server.close();
+    await serving.folder?.close();
+    this.starting = false;
+  }
+}
