@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Make src/base/error_code.{hpp,cpp}, src/base/error_kind.{hpp,cpp},
-clients/typescript/src/error-codes.ts and docs/reference/errors.md from spec/errors.json.
+clients/typescript/src/error-codes.ts, clients/python/src/crab/error_codes.py and
+docs/reference/errors.md from spec/errors.json.
 
 usage: gen_errors.py [--check]
   --check   write nothing; exit 1 and name the files that are not what spec/errors.json gives
@@ -226,6 +227,14 @@ def page(codes: list) -> str:
     return "\n".join(lines + [""])
 
 
+def python(codes: list) -> str:
+    lines = [f"# {MARK}", '"""Every error code; docs/reference/errors.md says what each means."""']
+    lines += ["", "ERROR_CODES = ("]
+    lines += [f"    {quoted(code['token'])}," for code in codes]
+    lines += [")", ""]
+    return "\n".join(lines)
+
+
 def main() -> int:
     if "--help" in sys.argv or "-h" in sys.argv:
         print(__doc__)
@@ -239,6 +248,7 @@ def main() -> int:
         ("src/base/error_kind.hpp", kind_header(kinds)),
         ("src/base/error_kind.cpp", kind_source(kinds, codes)),
         ("clients/typescript/src/error-codes.ts", typescript(codes)),
+        ("clients/python/src/crab/error_codes.py", python(codes)),
         ("docs/reference/errors.md", page(codes)),
     ):
         target = ROOT / path
