@@ -10,7 +10,11 @@ export type Admitted = { identity: string } | { status: 401 | 403; code: string;
 
 /** What differs between the ways to reach a host. */
 export interface Door {
+  /** Connections are TLS. */
+  secure?: boolean;
   admit(request: IncomingMessage): Admitted;
+  /** Whether the path is for an upgrade alone. */
+  pairs?: (path: string) => boolean;
   /** Takes an upgrade of the connection, if it is for this door. */
   upgrade?: (request: IncomingMessage, socket: Socket, head: Buffer) => boolean;
 }
@@ -41,6 +45,7 @@ const routes: Record<string, readonly string[]> = {
 /** Answers the four routes of a tool host. Source: docs/protocols/rtp.md, sections 1 and 3. */
 export class HostServer {
   private readonly connections = new Set<Socket>();
+  private readonly shaking = new Set<Socket>();
   private stopping = false;
 
   constructor(
@@ -49,10 +54,13 @@ export class HostServer {
     private readonly door: Door,
   ) {
     server.maxConnections = mostConnections + mostRefused;
-    server.on("connection", (socket: Socket) => {
-      this.connections.add(socket);
-      socket.once("close", () => this.connections.delete(socket));
-    });
+    const follow = (set: Set<Socket>) => (socket: Socket) => {
+      set.add(socket);
+      socket.once("close", () => set.delete(socket));
+    };
+    server.on("connection", follow(this.door.secure ? this.shaking : this.connections));
+    if (this.door.secure) server.on("secureConnection", follow(this.connections));
+    server.on("tlsClientError", (_error: Error, socket: Socket) => socket.destroy());
     const onRequest = (request: IncomingMessage, response: ServerResponse) =>
       void this.answer(request, response).catch(() => response.destroy());
     server.on("request", onRequest);
@@ -73,18 +81,15 @@ export class HostServer {
   close(): Promise<void> {
     this.stopping = true;
     return new Promise((resolve) => {
-      const timer = setTimeout(() => this.closeConnections(() => true), lingerMs);
+      const timer = setTimeout(() => {
+        for (const socket of [...this.connections, ...this.shaking]) socket.destroy();
+      }, lingerMs);
       this.server.close(() => {
         clearTimeout(timer);
         resolve();
       });
       for (const socket of this.connections) socket.destroySoon();
     });
-  }
-
-  /** Closes the connections for which that holds. */
-  closeConnections(which: (socket: Socket) => boolean): void {
-    for (const socket of this.connections) if (which(socket)) socket.destroy();
   }
 
   private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -95,6 +100,8 @@ export class HostServer {
     const isCall = path === "/v1/tools/call";
     const refuse = (status: number, code: string, message: string, close = true) =>
       refuseRequest(response, { status, code, message, isCall, close });
+    if (this.door.pairs?.(path) && request.method === "GET")
+      return refuse(426, "INVALID_ARGS", "this path is for the WebSocket of a pairing");
     if (!allowed) return refuse(404, "NOT_FOUND", "there is no such path");
     if (request.method === "OPTIONS" || !allowed.includes(request.method ?? "")) {
       response.setHeader("Allow", [...allowed, "OPTIONS"].join(", "));

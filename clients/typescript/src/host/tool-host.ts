@@ -1,10 +1,16 @@
 import { createServer } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { hostname } from "node:os";
+import { join } from "node:path";
 
 import type { Schema } from "../schema-types.js";
 import { CallEngine } from "./call-engine.js";
 import { HostServer, serverOptions } from "./host-server.js";
 import { type HostTool, offered, type OfferedTool } from "./host-tool.js";
 import { KnownCalls } from "./known-calls.js";
+import { PairedDoor } from "./pairing/paired-door.js";
+import { publicKeyOf, rawPublicKey, RemoteState } from "./pairing/remote-state.js";
 import { StateFolder } from "./state-folder.js";
 import { listenUnix } from "./unix-socket.js";
 
@@ -21,6 +27,20 @@ export interface UnixListen {
   stateDir?: string;
 }
 
+/** Where a host behind mutual TLS listens, and which gateway may pair with it. */
+export interface PairedListen {
+  /** `host:port`; port 0: the system chooses. */
+  listen: string;
+  /** Of the only gateway that may pair, as `crab peers identity` prints it. */
+  gatewayKey: string;
+  /** As a peer; default: the machine's name. */
+  id?: string;
+  /** Default `/v1/pair`. */
+  pairPath?: string;
+  /** A folder of its own, mode 0700: keys, certificates, and the keys of calls. */
+  stateDir: string;
+}
+
 const mostTools = 1_024;
 const graceMs = 10_000;
 
@@ -29,6 +49,9 @@ interface Serving {
   engine: CallEngine;
   folder: StateFolder | undefined;
   address: string;
+  /** As it was asked for, for the ready line. */
+  word: "unix" | "listen";
+  remoteKey: string;
 }
 
 /**
@@ -77,7 +100,7 @@ export class ToolHost {
   }
 
   /** Starts to serve; can be called as soon as this returns. */
-  async start(listen: UnixListen): Promise<void> {
+  async start(listen: UnixListen | PairedListen): Promise<void> {
     if (this.starting) throw new TypeError("the host is started already");
     this.starting = true;
     let folder: StateFolder | undefined;
@@ -89,10 +112,11 @@ export class ToolHost {
         calls: folder?.calls ?? KnownCalls.inMemory(),
         log: this.log,
       });
-      const http = createServer(serverOptions);
-      const server = new HostServer(http, engine, { admit: () => ({ identity: "local" }) });
-      await listenUnix(http, listen.unix);
-      this.serving = { server, engine, folder, address: listen.unix };
+      const opened =
+        "unix" in listen
+          ? await this.openUnix(listen, engine)
+          : await this.openPaired(listen, engine);
+      this.serving = { ...opened, engine, folder };
     } catch (error) {
       await folder?.close();
       this.starting = false;
@@ -100,23 +124,80 @@ export class ToolHost {
     }
   }
 
-  /** Where it listens. */
+  /** Where it listens: a path, or `host:port` with the port that the system chose. */
   get address(): string {
     return this.serving?.address ?? "";
   }
 
+  /** Its own key, for `--remote-key` of `crab peers pair`; empty on a Unix socket. */
+  get remoteKey(): string {
+    return this.serving?.remoteKey ?? "";
+  }
+
+  private async openUnix(listen: UnixListen, engine: CallEngine) {
+    const http = createServer(serverOptions);
+    const server = new HostServer(http, engine, { admit: () => ({ identity: "local" }) });
+    await listenUnix(http, listen.unix);
+    return { server, address: listen.unix, word: "unix" as const, remoteKey: "" };
+  }
+
+  private async openPaired(listen: PairedListen, engine: CallEngine) {
+    const id = listen.id ?? hostname();
+    if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(id))
+      throw new TypeError("an id is 1 to 64 of A-Z a-z 0-9 . _ -, the first a letter or digit");
+    const found = /^(\[[0-9A-Fa-f:.]+\]|[^:[\]]+):(\d{1,5})$/.exec(listen.listen);
+    if (!found) throw new TypeError("listen: must be host:port, or [address]:port");
+    const host = (found[1] as string).replace(/^\[|\]$/g, "");
+    const state = RemoteState.open(join(listen.stateDir, "pairing"), id);
+    const tls = () => ({
+      cert: state.shown.certificate_pem,
+      key: state.shown.key_pem,
+      minVersion: "TLSv1.3" as const,
+      requestCert: true,
+      rejectUnauthorized: false, // the door judges, so that it can say why
+    });
+    const https = createTlsServer({ ...serverOptions, ...tls(), handshakeTimeout: 5_000 });
+    let version = state.version;
+    const door = new PairedDoor({
+      id,
+      state,
+      gatewayKey: publicKeyOf("Ed25519", listen.gatewayKey),
+      host: ["0.0.0.0", "::"].includes(host) ? undefined : host,
+      pairPath: listen.pairPath ?? "/v1/pair",
+      onChange: () => {
+        if (version !== state.version) https.setSecureContext(tls());
+        version = state.version;
+      },
+      log: this.log,
+    });
+    const server = new HostServer(https, engine, door);
+    await new Promise<void>((resolve, reject) => {
+      https.once("error", reject);
+      https.listen(Number(found[2]), host, () => {
+        https.off("error", reject);
+        resolve();
+      });
+    });
+    const { port } = https.address() as AddressInfo;
+    const remoteKey = rawPublicKey(state.identityKey);
+    return { server, address: `${found[1]}:${port}`, word: "listen" as const, remoteKey };
+  }
+
   /**
-   * Serves until SIGINT or SIGTERM; prints `crab host ready name=… unix=…` when it can be called.
+   * Serves until SIGINT or SIGTERM; prints `crab host ready name=… unix=…` (or `listen=…`, and
+   * before it `remote_key=…`) when it can be called.
    * Returns an exit status: 0, or 1 after a line on standard error.
    */
-  async serve(listen: UnixListen): Promise<number> {
+  async serve(listen: UnixListen | PairedListen): Promise<number> {
     try {
       await this.start(listen);
     } catch (error) {
       this.log(`crab host ${this.name}: ${(error as Error).message}`);
       return 1;
     }
-    process.stdout.write(`crab host ready name=${this.name} unix=${this.address}\n`);
+    if (this.remoteKey !== "") process.stdout.write(`remote_key=${this.remoteKey}\n`);
+    const where = `${this.serving?.word}=${this.address}`;
+    process.stdout.write(`crab host ready name=${this.name} ${where}\n`);
     await new Promise<void>((resolve) => {
       for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
     });
