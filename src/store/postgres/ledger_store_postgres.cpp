@@ -154,7 +154,10 @@ Result<void> LedgerStorePostgres::apply(Batch& batch) {
     return read_others(batch);
 }
 
+// Of a ref that another process has admitted, and that was adopted, only this one's attempts are
+// known: it is not released (docs/decisions/0028).
 Result<void> LedgerStorePostgres::release(LedgerRef ref) {
+    if (ref.high != boot_) return {};
     return database_->transaction([&]() -> Result<void> {
         auto rows = database_->query(ledger_sql::kLock, place_of(ref));
         if (!rows) return fail(std::move(rows.error()));

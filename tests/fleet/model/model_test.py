@@ -32,6 +32,17 @@ BEGUN = {
         'C takes f2',
         'C asks the same instance again, same id rB0',
     ),
+    'own': (
+        'p1 forwards f1 to B',
+        'p2 forwards f2 to C',
+        'B takes f1',
+        'B commits admission (rB0)',
+        'B: lease is good',
+        'B: lease lapses (paused or cut off)',
+        'the device moves to C',
+        'C takes f2',
+        'C asks the same instance again, same id rB0',
+    ),
 }
 
 

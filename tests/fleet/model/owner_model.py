@@ -3,9 +3,10 @@
 runs the whole pipeline, the node where the request came in only forwards it.
 
 Proxies P1 and P2 forward one key (f1, f2) to the owners B and C; the device begins at B and may
-move to C. Messages may be lost and overtake each other. An owner may be paused between its look at
-the lease and its write; it may die; its lease may lapse, and it may come back (incarnation 2, the
-same memory). Source: docs/protocols/fleet.md, sections 5, 6 and 9.
+move to C and back. A write to a dead socket may be known not to have been sent. Messages may be
+lost and overtake each other. An owner may be paused between its look at the lease and its write; it
+may die; its lease may lapse, and it may come back (incarnation 2, the same memory). Source:
+docs/protocols/fleet.md, sections 5, 6 and 9.
 
 usage: owner_model.py    all runs, complete: some minutes
 """
@@ -14,22 +15,24 @@ from collections import namedtuple
 from search import Found, get, put, search
 
 # An owner. One key, so one execution at a time: `pc` is where it is, `ref` what it runs under,
-# `run_inc` the incarnation that admitted it; `seen` forwards, and `waiters` for the end.
-O = namedtuple('O', 'alive boot inc lease pg pc ref run_inc seen waiters')
+# `run_inc` the incarnation of that, `adm` what this process has admitted itself; `seen` forwards,
+# and `waiters` for the end.
+O = namedtuple('O', 'alive boot inc lease pg pc ref run_inc adm seen waiters')
 # A proxy, in p1 and p2, is (where it is, forwards not yet refused, its answer, how many it sent).
-S = namedtuple('S', 'row ends b c dev starts replies msgs p1 p2 kills laps')
+S = namedtuple('S', 'row ends b c dev starts replies msgs p1 p2 kills laps back')
 # The rules, each a switch: without one of them the search has to find a fault.
 RULES = {
     'seal',  # a take-over inserts the end of the old ref; an end that loses reads it
     'doubt',  # a process that was not addressed refuses without proving anything
     'inc',  # a ref is dispatched only under the incarnation that admitted it
     'lock',  # release and adoption lock the row, see whose it is, then read the end
+    'own',  # only who admitted a ref releases it: who adopted it knows of its own attempts only
     'each',  # "nothing run" only when every process that got the forward said so
 }
 
 
 def init():
-    o = O(True, 1, 1, True, (1, 'live'), 'idle', None, 0, frozenset(), frozenset())
+    o = O(True, 1, 1, True, (1, 'live'), 'idle', None, 0, None, frozenset(), frozenset())
     return S(
         None,
         (),
@@ -41,6 +44,7 @@ def init():
         frozenset(),
         ('idle', frozenset(), None, 0),
         ('idle', frozenset(), None, 0),
+        0,
         0,
         0,
     )
@@ -179,13 +183,13 @@ def succ(s, F, idem, resume):
             if s.row is None:
                 up(
                     f'{x} commits admission ({ref})',
-                    o._replace(pc='adm', ref=ref, run_inc=o.inc),
+                    o._replace(pc='adm', ref=ref, run_inc=o.inc, adm=ref),
                     row=(ref, x, o.inc),
                 )
             elif e == 'NOTHING':
                 up(
                     f'{x} admits anew over a release ({ref})',
-                    o._replace(pc='adm', ref=ref, run_inc=o.inc),
+                    o._replace(pc='adm', ref=ref, run_inc=o.inc, adm=ref),
                     row=(ref, x, o.inc),
                 )
             elif e is not None:
@@ -205,7 +209,7 @@ def succ(s, F, idem, resume):
                     if 'seal' in F:
                         up(
                             f'{x} takes over: end({r})=SUP, row {ref}',
-                            o._replace(pc='adm', ref=ref + "'", run_inc=o.inc),
+                            o._replace(pc='adm', ref=ref + "'", run_inc=o.inc, adm=ref + "'"),
                             row=(ref + "'", x, o.inc),
                             ends=put(s.ends, r, 'SUP'),
                         )
@@ -221,7 +225,7 @@ def succ(s, F, idem, resume):
             ref = f'r{x}t'
             up(
                 f'{x} takes over: UPDATE row {ref}',
-                o._replace(pc='adm', ref=ref, run_inc=o.inc),
+                o._replace(pc='adm', ref=ref, run_inc=o.inc, adm=ref),
                 row=(ref, x, o.inc),
             )
         if o.pc == 'adm':
@@ -229,7 +233,8 @@ def succ(s, F, idem, resume):
                 up(f'{x}: lease is good', o._replace(pc='chk'))
             else:
                 e = get(s.ends, o.ref)
-                if 'lock' in F and s.row != (o.ref, x, o.run_inc):
+                mine = 'own' not in F or o.adm == o.ref
+                if 'lock' in F and (s.row != (o.ref, x, o.run_inc) or not mine):
                     up(
                         f'{x}: no lease, and the row is not mine any more',
                         o._replace(pc='fin', waiters=frozenset()),
@@ -258,6 +263,23 @@ def succ(s, F, idem, resume):
                     )
             else:
                 up(f'{x} writes {o.ref} to a dead socket', o._replace(pc='written'))
+                up(f'{x}: {o.ref} is surely not written', o._replace(pc='unsent'))
+        if o.pc == 'unsent':
+            up(f'{x} tries again', o._replace(pc='adm'))
+            if s.row == (o.ref, x, o.run_inc) and (o.adm == o.ref or 'own' not in F):
+                e = get(s.ends, o.ref)
+                up(
+                    f'{x} gives up: end({o.ref})=NOTHING',
+                    o._replace(pc='fin', waiters=frozenset()),
+                    ends=put(s.ends, o.ref, 'NOTHING') if e is None else s.ends,
+                    msgs=tell('unavailable'),
+                )
+            else:
+                up(
+                    f'{x} gives up: the ref is not mine alone',
+                    o._replace(pc='fin', waiters=frozenset()),
+                    msgs=tell('unknown'),
+                )
         if o.pc == 'written':
             ns = [i + 1 for i, (r, _) in enumerate(s.starts) if r == o.ref]
             if ns and s.dev == x:
@@ -330,13 +352,16 @@ def succ(s, F, idem, resume):
                     'idle',
                     None,
                     0,
+                    None,
                     frozenset(),
                     frozenset(),
                 ),
                 kills=1,
             )
-    if s.dev == 'B' and s.c.alive:
+    if s.dev == 'B' and s.c.alive and not s.back:
         t('the device moves to C', dev='C')
+    if s.dev == 'C' and s.b.alive and not s.back:
+        t('the device moves back to B', dev='B', back=1)
     return out
 
 
@@ -351,6 +376,9 @@ def bad(s, idem, resume):
         e = get(s.ends, s.row[0])
         if isinstance(e, int) and e not in oks:
             return 'I2: the ledger replays another result than the one answered'
+    for ref, _ in runs:
+        if get(s.ends, ref) == 'NOTHING':
+            return 'I3: a ref that was released has run'
     for f, p in (('f1', s.p1), ('f2', s.p2)):
         if p[2] == 'nothing' and any(f in w for _, w in runs):
             return 'I3: "nothing run" was said of a forward that ran'
@@ -379,15 +407,13 @@ def check(
 
 # What has to hold, and what has to fail: rules, whether the tool is idempotent, resume.
 SOUND = [(RULES, False, False), (RULES, True, False), (RULES, False, True), (RULES, True, True)]
-# 'inc' is missing: it needs attempts that were surely not written, which the model does not have
-# yet (home_model.py has them, and fails without that rule).
-# 'inc' is missing: it needs attempts that were surely not written, which the model does not have
-# yet (home_model.py has them, and fails without that rule).
+# 'inc' is missing: with 'own' nothing here needs it. home_model.py fails without it.
 UNSOUND = [
     (RULES - {'seal'}, True, False),
     (RULES - {'lock'}, False, True),
     (RULES - {'each'}, False, False),
     (RULES - {'doubt'}, False, False),
+    (RULES - {'own'}, False, True),
 ]
 
 if __name__ == '__main__':
