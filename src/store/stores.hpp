@@ -48,27 +48,27 @@ public:
     virtual Result<std::unique_ptr<core::ApprovalStore>> open_approvals() = 0;
 };
 
-/// Opens what says that something has run.
-class CallStores {
+/// Opens what says what has run, has happened, is due, and was said.
+class RecordStores {
 public:
-    virtual ~CallStores() = default;
+    virtual ~RecordStores() = default;
 
     virtual Result<std::unique_ptr<core::LedgerStore>> open_ledger() = 0;
     virtual Result<std::unique_ptr<core::CallTaskStore>> open_call_tasks() = 0;
     virtual Result<std::unique_ptr<core::EventTurnStore>> open_event_turns() = 0;
+    virtual Result<std::unique_ptr<core::EventStore>> open_events() = 0;
+    virtual Result<std::unique_ptr<cron::CronStore>> open_cron() = 0;
+    virtual Result<std::unique_ptr<core::ChatSessionStore>> open_chats() = 0;
 };
 
 /// Opens all that a gateway keeps durably, in one engine. The audit log is not here: each process
 /// keeps its own (runtime/audit_trail).
-class Stores : public TrustStores, public CallStores {
+class Stores : public TrustStores, public RecordStores {
 public:
-    virtual Result<std::unique_ptr<core::EventStore>> open_events() = 0;
-    virtual Result<std::unique_ptr<core::ChatSessionStore>> open_chats() = 0;
     /// `clock` outlives the store.
     virtual Result<std::unique_ptr<core::ArtifactStore>> open_artifacts(
         const core::ArtifactStore::Limits& limits, const Clock& clock) = 0;
     virtual Result<std::unique_ptr<memory::MemoryStore>> open_memory() = 0;
-    virtual Result<std::unique_ptr<cron::CronStore>> open_cron() = 0;
 };
 
 }  // namespace crab::store

@@ -124,23 +124,17 @@ TEST_F(LedgerOfNodesTest, AProcessWhoseNumberAnotherHasTakenAdmitsNothingMore) {
 
 /// The connection is cut between batches and in them; what was answered has been written.
 TEST_F(LedgerOfNodesTest, ABatchIsSentAgainWhenTheConnectionIsLost) {
-    Connection admin(options);
-    std::atomic<bool> over{false};
-    std::jthread cutter([&] {
-        while (!over)
-            (void)admin.run(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> "
-                "pg_backend_pid() AND datname = current_database()");
-    });
+    auto cutter = std::make_unique<ConnectionCutter>(options);
     int admitted = 0;
     for (int i = 0; i < 200; ++i) {
         const auto answer = write(*one, admission(std::to_string(i)));
+        cutter->step();
         if (!answer) continue;
         EXPECT_EQ(answer->status, LedgerStatus::kAdmitted) << i;
         ++admitted;
     }
-    over = true;
-    cutter.join();
+    cutter.reset();
+    EXPECT_GT(admitted, 0);
     EXPECT_LE(admitted, count("call"));
     for (int i = 0; i < 200; ++i) (void)write(*two, admission(std::to_string(i)));
     EXPECT_EQ(count("call"), 200);

@@ -2,7 +2,10 @@
 
 #include "store/postgres/approval_store_postgres.hpp"
 #include "store/postgres/call_task_store_postgres.hpp"
+#include "store/postgres/chat_session_store_postgres.hpp"
+#include "store/postgres/cron_store_postgres.hpp"
 #include "store/postgres/device_tool_store_postgres.hpp"
+#include "store/postgres/event_store_postgres.hpp"
 #include "store/postgres/event_turn_store_postgres.hpp"
 #include "store/postgres/lease_store_postgres.hpp"
 #include "store/postgres/ledger_store_postgres.hpp"
@@ -54,6 +57,18 @@ Result<std::unique_ptr<core::CallTaskStore>> StoresPostgres::open_call_tasks() {
 
 Result<std::unique_ptr<core::EventTurnStore>> StoresPostgres::open_event_turns() {
     return std::make_unique<EventTurnStorePostgres>(options_.database);
+}
+
+Result<std::unique_ptr<core::EventStore>> StoresPostgres::open_events() {
+    return std::make_unique<EventStorePostgres>(options_.database);
+}
+
+Result<std::unique_ptr<cron::CronStore>> StoresPostgres::open_cron() {
+    return std::make_unique<CronStorePostgres>(options_.database);
+}
+
+Result<std::unique_ptr<core::ChatSessionStore>> StoresPostgres::open_chats() {
+    return std::make_unique<ChatSessionStorePostgres>(options_.database);
 }
 
 }  // namespace crab::store::postgres

@@ -10,14 +10,14 @@
 
 namespace crab::store::postgres {
 
-/// What is kept of trust and calls, in the database of a fleet; each store has a connection of its
-/// own. (Events, chats, artifacts, memory and cron are not kept there yet.)
-class StoresPostgres final : public TrustStores, public CallStores {
+/// What is kept of trust, calls, events, cron and chats, in the database of a fleet; each store has
+/// a connection of its own, events have two. (Artifacts and memory are not kept there yet.)
+class StoresPostgres final : public TrustStores, public RecordStores {
 public:
     struct Options {
         ConnectionOptions database;
-        std::string fleet;         ///< name of the fleet that the database belongs to
-        std::int16_t node = 1;     ///< number of this process in the fleet
+        std::string fleet;  ///< name of the fleet that the database belongs to
+        std::int16_t node = 1;  ///< number of this process in the fleet
         std::string node_name;
     };
     /// Brings the schema up to date. Errors: those of Connection; kConflict for another fleet's
@@ -34,6 +34,9 @@ public:
     Result<std::unique_ptr<core::LedgerStore>> open_ledger() override;
     Result<std::unique_ptr<core::CallTaskStore>> open_call_tasks() override;
     Result<std::unique_ptr<core::EventTurnStore>> open_event_turns() override;
+    Result<std::unique_ptr<core::EventStore>> open_events() override;
+    Result<std::unique_ptr<cron::CronStore>> open_cron() override;
+    Result<std::unique_ptr<core::ChatSessionStore>> open_chats() override;
 
 private:
     explicit StoresPostgres(Options options) : options_(std::move(options)) {}

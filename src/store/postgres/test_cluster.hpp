@@ -6,6 +6,7 @@
 #include "store/postgres/connection.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -128,6 +129,32 @@ private:
     TestFolder folder_;
     Child server_;
     int databases_ = 0;
+};
+
+/// Cuts all other connections to a database again and again, while somebody works on it: a little
+/// after every third step, so that work goes on between.
+class ConnectionCutter {
+public:
+    explicit ConnectionCutter(ConnectionOptions options) : admin_(std::move(options)) {}
+    ~ConnectionCutter() { over_ = true; }
+
+    void step() { ++steps_; }
+
+private:
+    void run() {
+        for (int next = 3; !over_; std::this_thread::yield()) {
+            if (steps_ < next) continue;
+            next = steps_ + 3;
+            (void)admin_.run(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> "
+                "pg_backend_pid() AND datname = current_database()");
+        }
+    }
+
+    Connection admin_;
+    std::atomic<int> steps_{0};
+    std::atomic<bool> over_{false};
+    std::jthread thread_{[this] { run(); }};
 };
 
 }  // namespace crab::store::postgres

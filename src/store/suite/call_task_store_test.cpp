@@ -26,7 +26,7 @@ CallTask task(std::string id, std::string principal = "caller/ann") {
 
 struct CallTaskStoreTest : StoreSuite {
     std::unique_ptr<core::CallTaskStore> open() {
-        return engine().calls().open_call_tasks().value();
+        return engine().records().open_call_tasks().value();
     }
     std::unique_ptr<core::CallTaskStore> store = open();
 };

@@ -21,7 +21,7 @@ protected:
                 .begun = now};
     }
     std::unique_ptr<core::EventTurnStore> open() {
-        return engine().calls().open_event_turns().value();
+        return engine().records().open_event_turns().value();
     }
 
     FakeClock clock;

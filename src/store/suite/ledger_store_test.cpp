@@ -31,7 +31,7 @@ struct LedgerStoreTest : StoreSuite {
     SystemTime now = kStart;
 
     std::unique_ptr<core::LedgerStore> open() {
-        auto opened = engine().calls().open_ledger();
+        auto opened = engine().records().open_ledger();
         EXPECT_TRUE(opened) << opened.error().message;
         return std::move(*opened);
     }

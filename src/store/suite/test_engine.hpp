@@ -24,13 +24,13 @@ public:
     virtual ~TestEngine() = default;
     /// They open what is there: a second time, as a process that has started again.
     virtual TrustStores& trust() = 0;
-    virtual CallStores& calls() = 0;
+    virtual RecordStores& records() = 0;
 };
 
 class TestEngineSqlite final : public TestEngine {
 public:
     TrustStores& trust() override { return stores_; }
-    CallStores& calls() override { return stores_; }
+    RecordStores& records() override { return stores_; }
 
 private:
     TestFolder folder_;
@@ -41,7 +41,7 @@ private:
 class TestEnginePostgres final : public TestEngine {
 public:
     TrustStores& trust() override { return *stores_; }
-    CallStores& calls() override { return *stores_; }
+    RecordStores& records() override { return *stores_; }
 
 private:
     static std::unique_ptr<postgres::StoresPostgres> open() {
@@ -75,13 +75,22 @@ inline std::vector<EngineKind> engine_kinds() {
     return {{"sqlite", [] { return std::unique_ptr<TestEngine>(new TestEngineSqlite); }}};
 }
 
+/// These, and the store in memory that other tests use, which is no engine.
+inline std::vector<EngineKind> engine_kinds_and_memory() {
+    std::vector<EngineKind> kinds = engine_kinds();
+    kinds.push_back({"memory", nullptr});
+    return kinds;
+}
+
 /// The base of a suite that each engine passes.
 class StoreSuite : public testing::TestWithParam<EngineKind> {
 protected:
     TestEngine& engine() { return *engine_; }
+    bool in_memory() const { return engine_ == nullptr; }
 
 private:
-    const std::unique_ptr<TestEngine> engine_ = GetParam().make();
+    const std::unique_ptr<TestEngine> engine_ =
+        GetParam().make != nullptr ? GetParam().make() : nullptr;
 };
 
 inline std::string name_of_engine(const testing::TestParamInfo<EngineKind>& info) {
@@ -92,4 +101,7 @@ inline std::string name_of_engine(const testing::TestParamInfo<EngineKind>& info
 
 #define CRAB_EACH_ENGINE(suite)                                                       \
     INSTANTIATE_TEST_SUITE_P(Stores, suite, testing::ValuesIn(store::engine_kinds()), \
+                             store::name_of_engine)
+#define CRAB_EACH_ENGINE_AND_MEMORY(suite)                                                       \
+    INSTANTIATE_TEST_SUITE_P(Stores, suite, testing::ValuesIn(store::engine_kinds_and_memory()), \
                              store::name_of_engine)

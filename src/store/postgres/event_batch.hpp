@@ -1,0 +1,55 @@
+#pragma once
+
+#include "core/events/event_store.hpp"
+#include "store/postgres/connection.hpp"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace crab::store::postgres {
+
+/// The events of one append, in the transaction that holds the row of event_head.
+class EventBatch {
+public:
+    EventBatch(const std::vector<core::NewEvent>& events, SystemTime at)
+        : events_(events), at_(at) {}
+
+    /// Locks the head and writes what is accepted. Once it was lost, a second time finds what the
+    /// first has committed.
+    Result<std::vector<core::EventReceipt>> write(Connection& database);
+
+private:
+    using Name = std::pair<std::string, std::string>;  ///< publisher, and the key of a repeat
+    struct Seen {
+        std::string content;  ///< the digest's bytes
+        std::string event_id;
+    };
+    using Doubt = std::tuple<std::string, std::string, std::string>;
+
+    Result<bool> was_written(Connection& database);
+    Result<void> read_repeats(Connection& database);
+    Result<core::EventReceipt> accept(Connection& database, const core::NewEvent& event);
+    std::optional<core::EventReceipt> find_repeat(const core::NewEvent& event) const;
+    Result<bool> settle(Connection& database, const core::NewEvent& event);
+    void account(const core::NewEvent& event, core::EventPosition position);
+    Result<void> store(Connection& database);
+    Result<void> store_events(Connection& database);
+    Result<void> store_repeats(Connection& database);
+    Result<void> store_account(Connection& database);
+
+    const std::vector<core::NewEvent>& events_;
+    const SystemTime at_;
+    core::EventPosition last_ = 0;  ///< of those that are accepted
+    std::map<Name, Seen> seen_;
+    std::vector<std::pair<const core::NewEvent*, core::EventPosition>> accepted_;
+    std::map<std::string, core::EventPosition> opened_;
+    std::set<std::string> closed_;
+    std::map<Doubt, core::EventPosition> doubts_;
+    std::vector<core::EventReceipt> receipts_;
+};
+
+}  // namespace crab::store::postgres
