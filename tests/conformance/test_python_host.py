@@ -1,5 +1,5 @@
-"""docs/how_to/offer_tools_from_python.md: its program is run as it stands there, and the gateway
-calls it."""
+"""docs/how_to/offer_tools_from_python.md: its programs are run as they stand there, and the gateway
+calls them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,14 @@ PAGE = Path(__file__).resolve().parents[2] / "docs/how_to/offer_tools_from_pytho
 
 class PythonHostTest(unittest.TestCase):
     def test_the_program_of_the_page_offers_a_tool_that_is_called(self) -> None:
-        program = re.search(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)[1]
-        self.assertLessEqual(len([line for line in program.splitlines() if line.strip()]), 30)
+        self.assert_rolls(0, 30)
+
+    def test_the_program_with_the_package_does_the_same(self) -> None:
+        self.assert_rolls(1, 10)
+
+    def assert_rolls(self, number: int, most_lines: int) -> None:
+        program = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)[number]
+        self.assertLessEqual(len([x for x in program.splitlines() if x.strip()]), most_lines)
         with tempfile.TemporaryDirectory(prefix="crab-dice-") as folder:
             path = Path(folder, "dice.sock")
             Path(folder, "dice.py").write_text(program)
@@ -33,7 +39,7 @@ class PythonHostTest(unittest.TestCase):
                 with socket.socket(socket.AF_UNIX) as link:
                     return link.connect_ex(str(path)) == 0
 
-            eventually(listens, "the host listens")
+            eventually(listens, "the host listens", 10)
             self.assertEqual(path.stat().st_mode & 0o777, 0o600)
             with Gateway({"hosts": [{"name": "dice", "unix": str(path)}]}) as gateway:
                 gateway.wait_listed("dice.roll")

@@ -1,8 +1,9 @@
-"""crab for Python: devices and callers of a crab gateway."""
+"""crab for Python: devices, tool hosts and callers of a crab gateway."""
 
 from .client import CallResult, Explanation, Frame, Progress, ToolClient, ToolInfo
 from .device import Device, DeviceEnd, DeviceEvent
 from .errors import CallFailed, CrabError, GatewayError, InvalidArgs, PairingError, ToolError
+from .host import ToolHost
 from .pairing import pair, pair_async
 from .tools import Blob, Caller, Tool, ToolCall
 
@@ -25,6 +26,7 @@ __all__ = [
     "ToolCall",
     "ToolClient",
     "ToolError",
+    "ToolHost",
     "ToolInfo",
     "pair",
     "pair_async",

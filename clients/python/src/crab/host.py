@@ -1,0 +1,532 @@
+"""A tool host: functions of this program as tools that the gateway of this machine calls.
+
+    host = ToolHost("dice")
+
+    @host.tool(read_only=True)
+    def roll(sides: Annotated[int, {"minimum": 2}]) -> dict[str, int]:
+        \"\"\"Rolls a die.\"\"\"
+        return {"number": random.randint(1, sides)}
+
+    host.run_unix("/run/user/1000/dice.sock")
+
+Source: docs/protocols/rtp.md, sections 1 to 3.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import json
+import os
+import signal
+import socket
+import stat
+import threading
+import time
+import uuid
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .errors import ToolError
+from .runner import LoopWatch, Runner
+from .server import HttpServer, Reply, Request, strict_json
+from .tools import Blob, Caller, Tool, ToolCall, Toolbox, failure_of, json_text
+from .upload import inline
+
+__all__ = ["ToolHost"]
+
+_PARALLEL, _QUEUED, _REPEATS = 64, 256, 64
+_DEFAULT_MS, _LONGEST_MS = 30_000, 120_000
+_REPLY_BYTES = 8 << 20
+_KEPT_SECONDS, _KEPT_BYTES = 600.0, 64 << 20
+_EARLY_SECONDS, _EARLY_MOST = 10.0, 256
+_STOP_SECONDS = 10.0
+_TEXTS = ("version", "call_id", "tool_name", "tenant_id", "idempotency_key")
+_CONTEXT = ("agent_id", "session_id", "platform", "channel_id", "actor_id", "isolation_key")
+_CONTEXT_MEMBERS = (*_CONTEXT, "trace_id", "request_origin")
+_ORIGINS = ("agent_turn", "cron", "operator", "system")
+_WIRE_CODES = {
+    "UNAVAILABLE": "DEPENDENCY_UNAVAILABLE",
+    "UNAUTHENTICATED": "UNAUTHORIZED",
+    "AUTH_REQUIRED": "FORBIDDEN",
+    "NOT_FOUND": "INVALID_ARGS",
+}
+_WIRE = set(
+    "TOOL_NOT_FOUND INVALID_ARGS UNAUTHORIZED FORBIDDEN RATE_LIMITED DEPENDENCY_UNAVAILABLE "
+    "TIMEOUT INTERNAL PAIRING_REQUIRED PAIRING_FAILED CONFLICT CANCELLED OUTCOME_UNKNOWN".split()
+)
+_NO_EFFECT = ("RATE_LIMITED", "DEPENDENCY_UNAVAILABLE")
+
+
+@dataclass
+class _Outcome:
+    """How a call ended: `text` are the members of the response that depend on it, as JSON."""
+
+    status: str
+    text: str
+    duration_ms: int = 0
+
+
+@dataclass
+class _Entry:
+    """One call under its key, and whoever waits for it."""
+
+    content: bytes
+    call: ToolCall
+    tool: Tool
+    ended: asyncio.Future[_Outcome]
+    begun: float = field(default_factory=time.monotonic)
+    waiting: int = 0
+    kept: _Outcome | None = None  #: what repeats get; None after an end that is not certain
+    news: list[asyncio.Queue[dict[str, Any]]] = field(default_factory=list)
+    cancelled: bool = False
+    work: asyncio.Future[Any] | None = None
+
+
+class ToolHost(Toolbox):
+    """Offers the functions that `tool` decorates on a Unix socket. Arguments are read before they
+    run; a call runs once under its key while the process lives and for ten minutes; the answer
+    leaves at the deadline or at a cancel, whatever the function does."""
+
+    def __init__(self, service: str) -> None:
+        super().__init__()
+        self.service = service
+        self._runner = Runner(_PARALLEL)
+        self._entries: dict[tuple[str, str], _Entry] = {}
+        self._early: dict[tuple[str, str], float] = {}
+        self._stopping: asyncio.Event | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._work: set[asyncio.Task[None]] = set()
+
+    def run_unix(self, path: str | os.PathLike[str], *, mode: int = 0o600) -> None:
+        """Serves until stop(), SIGINT or SIGTERM. Errors: OSError, also for a path at which
+        somebody else listens."""
+
+        async def whole() -> None:
+            if threading.current_thread() is threading.main_thread():
+                for number in (signal.SIGINT, signal.SIGTERM):
+                    asyncio.get_running_loop().add_signal_handler(number, self.stop)
+            await self.serve_unix(path, mode=mode)
+
+        asyncio.run(whole())
+
+    async def serve_unix(self, path: str | os.PathLike[str], *, mode: int = 0o600) -> None:
+        """As run_unix(), on the running loop."""
+        self._loop, self._stopping = asyncio.get_running_loop(), asyncio.Event()
+        self._runner = Runner(_PARALLEL)
+        server = HttpServer(self._handle, _refuse)
+        listener = _listen(Path(path), mode)
+        unix = await asyncio.start_unix_server(server.serve, sock=listener, limit=64 << 10)
+        watch = asyncio.create_task(LoopWatch(self._runner).watch())
+        try:
+            await self._stopping.wait()
+            if self._work:
+                await asyncio.wait(self._work, timeout=_STOP_SECONDS)
+        finally:
+            self._stopping.set()
+            watch.cancel()
+            unix.close()
+            for entry in self._entries.values():
+                entry.call.cancel()
+            for task in list(self._work):
+                task.cancel()
+            await asyncio.gather(*self._work, return_exceptions=True)
+            await server.end()
+            Path(path).unlink(missing_ok=True)
+            self._loop = None
+
+    def stop(self) -> None:
+        """Ends it, after what runs, ten seconds at most; from any thread."""
+        loop, stopping = self._loop, self._stopping
+        if loop and stopping:
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(stopping.set)
+
+    # Requests
+
+    async def _handle(self, request: Request) -> Reply:
+        routes = {
+            "/healthz": "GET",
+            "/v1/tools": "GET",
+            "/v1/tools/call": "POST",
+            "/v1/tools/cancel": "POST",
+        }
+        method = routes.get(request.path)
+        if method is None:
+            return _refuse(request.path, 404, "there is no such route")
+        if request.method == "OPTIONS":
+            return Reply(204, headers={"Allow": method})
+        if request.method != method:
+            reply = _refuse(request.path, 405, f"use {method}")
+            reply.headers["Allow"] = method
+            return reply
+        stopping = self._stopping is not None and self._stopping.is_set()
+        if request.path == "/healthz":
+            return Reply(503 if stopping else 200, json_text({"ok": not stopping}).encode())
+        if request.path == "/v1/tools":
+            elements = [element_of(self.tools[name]) for name in sorted(self.tools)]
+            listed = {"version": "v1", "service": self.service, "tools": elements}
+            return Reply(200, json_text(listed).encode())
+        try:
+            body = strict_json(request.body)
+            if not isinstance(body, dict):
+                raise ValueError("the body is one JSON object")
+            if request.path == "/v1/tools/cancel":
+                return self._cancel(body)
+            _check_form(body)
+        except ValueError as bad:
+            return _refuse(request.path, 400, str(bad))
+        if stopping:
+            failure = ToolError("UNAVAILABLE", "this host is stopping")
+            return Reply(503, _response(body, _failed(failure)))
+        return await self._call(body, "text/event-stream" in request.headers.get("accept", ""))
+
+    async def _call(self, body: dict[str, Any], streams: bool) -> Reply:
+        try:
+            _check_values(body)
+            tool = self.tools.get(body["tool_name"])
+            if tool is None:
+                gone = f"there is no tool {body['tool_name']!r}; list the tools"
+                raise ToolError("TOOL_NOT_FOUND", gone)
+            if tool.members is not None:
+                tool.members.read(body["args"], "")
+            seconds = _seconds(tool, body)
+            entry, replayed = self._enter(body, tool, seconds)
+        except ToolError as refused:
+            return Reply(200, _response(body, _failed(refused)))
+        if streams:
+            headers = {"Content-Type": "text/event-stream", "Cache-Control": "no-store"}
+            return Reply(200, headers=headers, events=self._events(body, entry, seconds))
+        outcome = await self._wait(entry, seconds)
+        headers = {"Crab-Replayed": "true"} if replayed else {}
+        return Reply(200, _response(body, outcome), headers)
+
+    def _enter(self, body: dict[str, Any], tool: Tool, seconds: float) -> tuple[_Entry, bool]:
+        """The entry of this call, which runs, or the one that it repeats. Errors: ToolError."""
+        self._forget_old()
+        context = body["context"]
+        key = (body["tenant_id"], body.get("idempotency_key") or body["call_id"])
+        said = [tool.name, body["args"], context["agent_id"], context.get("isolation_key", "")]
+        content = hashlib.sha256(json.dumps(said, sort_keys=True).encode()).digest()
+        known = self._entries.get(key)
+        if known and known.content != content:
+            raise ToolError("CONFLICT", "another call has this key; choose a new one")
+        if known and not known.ended.done():
+            if known.waiting > _REPEATS:
+                raise ToolError("RATE_LIMITED", "too many repeats of this call wait already")
+            return known, True
+        if known and known.kept:
+            return known, True
+        if known and tool.read_only is not True and tool.idempotent is not True:
+            raise ToolError(
+                "OUTCOME_UNKNOWN", "this call was cut off before; look whether it had its effect"
+            )
+        if len(self._work) >= _PARALLEL + _QUEUED:
+            raise ToolError("RATE_LIMITED", "too many calls wait already", {"retry_after_ms": 500})
+        caller = Caller("", context["agent_id"])
+        call = ToolCall(body["call_id"], tool.name, body["args"], caller)
+        call.deadline = time.monotonic() + seconds
+        ended: asyncio.Future[_Outcome] = asyncio.get_running_loop().create_future()
+        entry = _Entry(content, call, tool, ended)
+        early = self._early.pop((body["tenant_id"], body["call_id"]), 0.0)
+        if time.monotonic() - early < _EARLY_SECONDS:
+            failure = ToolError("CANCELLED", "this call was cancelled before it came")
+            ended.set_result(_failed(failure))
+            return entry, False
+        self._entries[key] = entry
+        task = asyncio.create_task(self._run(entry, seconds), name=f"call {call.id}")
+        self._work.add(task)
+        task.add_done_callback(self._work.discard)
+        return entry, False
+
+    async def _run(self, entry: _Entry, seconds: float) -> None:
+        call, tool = entry.call, entry.tool
+        loop = asyncio.get_running_loop()
+
+        def report(news: dict[str, Any]) -> None:
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(_spread, entry, news)
+
+        call._on_progress = report
+        patience = asyncio.timeout(seconds)
+        work = entry.work = asyncio.ensure_future(self._runner.run(tool, call))
+        outcome: _Outcome
+        try:
+            async with patience:
+                outcome = self._succeeded(entry, await work)
+            entry.kept = outcome
+        except (Exception, asyncio.CancelledError) as raised:
+            if patience.expired() and call._work is None:
+                busy = ToolError("RATE_LIMITED", "no place was free in time; try again later")
+                busy.details = {"retry_after_ms": 500}
+                outcome = _failed(busy)
+            elif patience.expired():
+                repeatable = tool.read_only is True or tool.idempotent is True
+                late = ToolError("TIMEOUT", "the tool did not end before the deadline")
+                outcome = _failed(late, "timeout", repeatable)
+            elif entry.cancelled or call.cancelled:
+                outcome = _failed(ToolError("CANCELLED", "the call was cancelled"))
+            else:
+                outcome = _failed(failure_of(raised, tool.name))
+                entry.kept = outcome if outcome.status == "error" else None
+            self._keep_late(entry)
+        outcome.duration_ms = round((time.monotonic() - entry.begun) * 1000)
+        if outcome.status == "retryable_error":  # it had no effect, so a repeat runs
+            self._drop(entry)
+        if not entry.ended.done():
+            entry.ended.set_result(outcome)
+
+    def _keep_late(self, entry: _Entry) -> None:
+        """What a function returns after its call was cut off serves repeats."""
+        work = entry.call._work
+        if work is None or work.done() or entry.kept:
+            return
+
+        def keep(done: asyncio.Future[Any]) -> None:
+            if not done.cancelled() and done.exception() is None:
+                with contextlib.suppress(ToolError):
+                    entry.kept = self._succeeded(entry, done.result())
+
+        work.add_done_callback(keep)
+
+    def _succeeded(self, entry: _Entry, value: Any) -> _Outcome:
+        if isinstance(value, Blob):
+            value = inline(value)
+        if value is None:
+            value = {}
+        text = json_text(value)
+        if not text.startswith("{"):
+            text = json_text({"text" if isinstance(value, str) else "value": value})
+        tool = entry.tool
+        if tool.read_only is not True and tool.output_schema is None:
+            found = json.loads(text)
+            found.setdefault("operation_id", _uuid7())
+            text = json_text(found)
+        if len(text.encode()) > _REPLY_BYTES:
+            raise ToolError("INTERNAL", f"the result has more than {_REPLY_BYTES} bytes")
+        logs = f',"logs":{json_text(entry.call.logs)}' if entry.call.logs else ""
+        return _Outcome("ok", f'"result":{text}{logs}')
+
+    async def _wait(self, entry: _Entry, seconds: float) -> _Outcome:
+        """The outcome, or `timeout` of who repeats with less patience."""
+        if entry.ended.done():
+            return entry.kept or entry.ended.result()
+        entry.waiting += 1
+        try:
+            async with asyncio.timeout(seconds + 0.05):
+                return await asyncio.shield(entry.ended)
+        except asyncio.TimeoutError:
+            return _failed(ToolError("TIMEOUT", "the call still runs"), "timeout", False)
+        finally:
+            entry.waiting -= 1
+
+    async def _events(
+        self, body: dict[str, Any], entry: _Entry, seconds: float
+    ) -> AsyncIterator[bytes]:
+        news: asyncio.Queue[dict[str, Any]] = asyncio.Queue(256)
+        entry.news.append(news)
+        waiting = asyncio.ensure_future(self._wait(entry, seconds))
+        getting: asyncio.Future[dict[str, Any]] | None = None
+        try:
+            while True:
+                getting = getting or asyncio.ensure_future(news.get())
+                either: set[asyncio.Future[Any]] = {waiting, getting}
+                await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+                if getting.done():
+                    yield f"event: progress\ndata: {json_text(getting.result())}\n\n".encode()
+                    getting = None
+                    continue
+                yield b"event: result\ndata: " + _response(body, waiting.result()) + b"\n\n"
+                return
+        finally:
+            entry.news.remove(news)
+            for task in (waiting, getting):
+                if task:
+                    task.cancel()
+            await asyncio.gather(waiting, return_exceptions=True)
+            if not entry.ended.done() and entry.waiting == 0:  # the last one has left
+                self._cut(entry)
+
+    def _cancel(self, body: dict[str, Any]) -> Reply:
+        """Errors: ValueError."""
+        if body.get("version") != "v1" or not all(
+            isinstance(body.get(name), str) and body[name] for name in ("tenant_id", "call_id")
+        ):
+            raise ValueError("version v1, tenant_id and call_id are needed")
+        tenant, call_id = body["tenant_id"], body["call_id"]
+        status = "not_found"
+        for (of, _), entry in self._entries.items():
+            if of == tenant and entry.call.id == call_id:
+                status = "finished" if entry.ended.done() else "cancelling"
+                if status == "cancelling":
+                    self._cut(entry)
+                break
+        else:
+            self._early[tenant, call_id] = time.monotonic()
+            if len(self._early) > _EARLY_MOST:
+                del self._early[next(iter(self._early))]
+        answer = {"version": "v1", "call_id": call_id, "status": status}
+        return Reply(200, json_text(answer).encode())
+
+    def _cut(self, entry: _Entry) -> None:
+        """Ends it as CANCELLED at once, whatever its function does."""
+        entry.cancelled = True
+        outcome = _failed(ToolError("CANCELLED", "the call was cancelled"))
+        outcome.duration_ms = round((time.monotonic() - entry.begun) * 1000)
+        entry.ended.set_result(outcome)
+        entry.call.cancel()
+        if entry.work:
+            entry.work.cancel()  # it may still wait for its place
+
+    def _drop(self, entry: _Entry) -> None:
+        for key, each in list(self._entries.items()):
+            if each is entry:
+                del self._entries[key]
+
+    def _forget_old(self) -> None:
+        now, size = time.monotonic(), 0
+        for key, entry in reversed(list(self._entries.items())):
+            if not entry.ended.done():
+                continue
+            size += len(entry.kept.text) if entry.kept else 0
+            if now - entry.call.deadline > _KEPT_SECONDS or size > _KEPT_BYTES:
+                del self._entries[key]
+
+
+def _spread(entry: _Entry, news: dict[str, Any]) -> None:
+    for queue in entry.news:
+        with contextlib.suppress(asyncio.QueueFull):
+            queue.put_nowait(news)
+
+
+def element_of(tool: Tool) -> dict[str, Any]:
+    """The tool as `GET /v1/tools` has it."""
+    longest = min(round((tool.max_timeout or 120) * 1000), _LONGEST_MS)
+    default = min(round((tool.timeout or 30) * 1000), longest)
+    element: dict[str, Any] = {
+        "name": tool.name,
+        "description": tool.description,
+        "input_schema": tool.parameters,
+        "output_schema": tool.output_schema or {"type": "object"},
+        "timeout_ms_default": default,
+        "timeout_ms_max": longest,
+        "idempotent": tool.idempotent is True,
+        "side_effects": tool.read_only is not True,
+    }
+    if tool.title:
+        element["title"] = tool.title
+    if tool.max_concurrency:
+        element["max_concurrency"] = tool.max_concurrency
+    return element
+
+
+def _seconds(tool: Tool, body: dict[str, Any]) -> float:
+    limits = element_of(tool)
+    asked = body.get("timeout_ms", limits["timeout_ms_default"])
+    return float(min(asked, limits["timeout_ms_max"])) / 1000
+
+
+def _check_form(body: dict[str, Any]) -> None:
+    """Types and unknown members. Errors: ValueError."""
+    known = {*_TEXTS, "args", "context", "timeout_ms"}
+    context = body.get("context", {})
+    if body.keys() - known:
+        raise ValueError(f"unknown members: {', '.join(sorted(body.keys() - known))}")
+    if not isinstance(context, dict) or context.keys() - set(_CONTEXT_MEMBERS):
+        raise ValueError("context: an object with members that are known")
+    texts = [body[name] for name in _TEXTS if name in body] + list(context.values())
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError("a text is no string")
+    timeout = body.get("timeout_ms", 1)
+    if not isinstance(timeout, int) or isinstance(timeout, bool):
+        raise ValueError("timeout_ms: must be an integer")
+    if not isinstance(body.get("args", {}), dict):
+        raise ValueError("args: must be an object")
+
+
+def _check_values(body: dict[str, Any]) -> None:
+    """What is needed, and not blank. Errors: ToolError."""
+    context = body.get("context", {})
+    needed = [(name, body.get(name)) for name in ("version", "call_id", "tool_name", "tenant_id")]
+    needed += [(f"context/{name}", context.get(name)) for name in ("agent_id", "session_id")]
+    for name, value in needed:
+        if not value or not value.strip():
+            raise ToolError("INVALID_ARGS", f"/{name}: is needed and not blank")
+    texts = [body[name] for name in _TEXTS if name in body] + list(context.values())
+    if any(len(text.encode(errors="replace")) > 256 for text in texts):
+        raise ToolError("INVALID_ARGS", "a text outside of args has at most 256 bytes")
+    if body["version"] != "v1":
+        raise ToolError("INVALID_ARGS", "/version: must be v1")
+    if "args" not in body:
+        raise ToolError("INVALID_ARGS", "/args: is needed")
+    if not 1 <= body.get("timeout_ms", 1) <= _LONGEST_MS:
+        raise ToolError("INVALID_ARGS", f"/timeout_ms: 1 to {_LONGEST_MS}")
+    if context.get("request_origin", "system") not in _ORIGINS:
+        raise ToolError("INVALID_ARGS", "/context/request_origin: is not known")
+
+
+def _failed(failure: ToolError, status: str = "", retryable: bool = False) -> _Outcome:
+    code = _WIRE_CODES.get(failure.code, failure.code)
+    code = code if code in _WIRE else "INTERNAL"
+    status = status or ("retryable_error" if code in _NO_EFFECT else "error")
+    error: dict[str, Any] = {
+        "code": code,
+        "message": failure.message.encode(errors="replace").decode(),
+        "retryable": retryable or status == "retryable_error",
+    }
+    if failure.details:
+        error["details"] = failure.details
+    return _Outcome(status, f'"error":{json_text(error)}')
+
+
+def _response(body: dict[str, Any], outcome: _Outcome) -> bytes:
+    def text(name: str) -> str:
+        value = body.get(name)
+        return value.encode(errors="replace").decode() if isinstance(value, str) else ""
+
+    head = {
+        "version": "v1",
+        "call_id": text("call_id"),
+        "tool_name": text("tool_name"),
+        "status": outcome.status,
+        "duration_ms": outcome.duration_ms,
+    }
+    return f"{json_text(head)[:-1]},{outcome.text}}}".encode()
+
+
+def _refuse(path: str, status: int, message: str) -> Reply:
+    """What HTTP refuses, in the form of the route."""
+    code = {403: "FORBIDDEN", 503: "UNAVAILABLE"}.get(status, "INVALID_ARGS")
+    if path == "/v1/tools/call":
+        return Reply(status, _response({}, _failed(ToolError(code, message))))
+    return Reply(status, json_text({"error": message, "code": code}).encode())
+
+
+def _listen(path: Path, mode: int) -> socket.socket:
+    """Replaces a socket's file only if nobody answers there."""
+    with contextlib.suppress(FileNotFoundError):
+        if not stat.S_ISSOCK(path.stat().st_mode):
+            raise FileExistsError(f"{path} is there and no socket")
+        with socket.socket(socket.AF_UNIX) as probe:
+            probe.settimeout(1)
+            if probe.connect_ex(str(path)) == 0:
+                raise FileExistsError(f"somebody listens at {path} already")
+        path.unlink()
+    listener = socket.socket(socket.AF_UNIX)
+    before = os.umask(0o777 & ~mode)
+    try:
+        listener.bind(str(path))
+    finally:
+        os.umask(before)
+    return listener
+
+
+def _uuid7() -> str:
+    stamp = time.time_ns() // 1_000_000
+    number = stamp << 80 | uuid.uuid4().int & ((1 << 80) - 1)
+    number = number & ~(0xF << 76) | 7 << 76
+    number = number & ~(3 << 62) | 2 << 62
+    return str(uuid.UUID(int=number))
