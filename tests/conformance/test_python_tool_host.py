@@ -7,6 +7,8 @@ import asyncio
 import contextlib
 import json
 import socket
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -19,6 +21,7 @@ from crab import Progress, ToolCall, ToolClient, ToolError, ToolHost
 from support import rtp
 from support.gateway import Gateway
 from support.http import fetch
+from support.stream import EndOfStream
 from support.wait import Stopwatch, eventually
 
 
@@ -286,6 +289,76 @@ class Direct(HostCase):
         eventually(
             lambda: self.call("deaf")["status"] == "ok", "the places are free again", limit=10
         )
+
+
+CRASHING = """
+import os, sys, time
+from pathlib import Path
+from crab import ToolHost
+
+folder = Path(sys.argv[1])
+host = ToolHost("crashing", state_dir=folder / "state")
+
+def runs(name):
+    with open(folder / name, "a") as file:
+        file.write("x")
+
+@host.tool
+def write(crash: bool) -> str:
+    \"\"\"Writes, and may die.\"\"\"
+    runs("write")
+    if crash:
+        os.kill(os.getpid(), 9)
+    return "written"
+
+@host.tool(idempotent=True)
+def put() -> str:
+    \"\"\"Writes once more without harm.\"\"\"
+    runs("put")
+    if not (folder / "died").exists():
+        (folder / "died").touch()
+        os.kill(os.getpid(), 9)
+    return "put"
+
+host.run_unix(folder / "host.sock")
+"""
+
+
+class Crash(HostCase):
+    def launch(self) -> None:
+        process = subprocess.Popen([sys.executable, "-c", CRASHING, str(self.folder)])
+        self.addCleanup(lambda: (process.kill(), process.wait()))
+        eventually(self.listens, "the host listens", 10)
+
+    def runs(self, name: str) -> int:
+        return len((self.folder / name).read_text())
+
+    def dies(self, tool: str, args: Any, key: str) -> None:
+        with self.assertRaises(EndOfStream):
+            self.post(rtp.call_request(tool, args, idempotency_key=key))
+
+    def test_keys_survive_kill_9(self) -> None:
+        self.launch()
+        listed = fetch(self.path, "GET", "/v1/tools").json()["tools"]
+        self.assertTrue(all(tool["accepts_idempotency_key"] for tool in listed))
+        first = self.call("write", {"crash": False}, idempotency_key="good")
+        self.dies("write", {"crash": True}, "bad")
+        self.launch()
+        again = self.call("write", {"crash": False}, idempotency_key="good")
+        self.assertEqual(again["result"], first["result"])
+        other = self.call("write", {"crash": True}, idempotency_key="good")
+        self.assertEqual(other["error"]["code"], "CONFLICT")
+        unknown = self.call("write", {"crash": True}, idempotency_key="bad")
+        self.assertEqual(unknown["error"]["code"], "OUTCOME_UNKNOWN")
+        self.assertEqual(self.runs("write"), 2)
+        self.dies("put", {}, "again")
+        self.launch()
+        self.assertEqual(self.call("put", idempotency_key="again")["status"], "ok")
+        self.assertEqual(self.runs("put"), 2)
+        second = ToolHost("second", state_dir=self.folder / "state")
+        with self.assertRaises(BlockingIOError):
+            second.run_unix(self.folder / "second.sock")
+        self.assertEqual((self.folder / "state/calls.db").stat().st_mode & 0o777, 0o600)
 
 
 class Raw(HostCase):

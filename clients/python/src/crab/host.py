@@ -18,9 +18,11 @@ import asyncio
 import contextlib
 import hashlib
 import json
+import logging
 import os
 import signal
 import socket
+import sqlite3
 import stat
 import threading
 import time
@@ -31,6 +33,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import ToolError
+from .host_store import HostStore
 from .runner import LoopWatch, Runner
 from .server import HttpServer, Reply, Request, strict_json
 from .tools import Blob, Caller, Tool, ToolCall, Toolbox, failure_of, json_text
@@ -58,6 +61,7 @@ _WIRE = set(
     "TOOL_NOT_FOUND INVALID_ARGS UNAUTHORIZED FORBIDDEN RATE_LIMITED DEPENDENCY_UNAVAILABLE "
     "TIMEOUT INTERNAL PAIRING_REQUIRED PAIRING_FAILED CONFLICT CANCELLED OUTCOME_UNKNOWN".split()
 )
+_log = logging.getLogger("crab.host")
 _NO_EFFECT = ("RATE_LIMITED", "DEPENDENCY_UNAVAILABLE")
 
 
@@ -74,6 +78,7 @@ class _Outcome:
 class _Entry:
     """One call under its key, and whoever waits for it."""
 
+    key: tuple[str, str]
     content: bytes
     call: ToolCall
     tool: Tool
@@ -88,12 +93,16 @@ class _Entry:
 
 class ToolHost(Toolbox):
     """Offers the functions that `tool` decorates on a Unix socket. Arguments are read before they
-    run; a call runs once under its key while the process lives and for ten minutes; the answer
-    leaves at the deadline or at a cancel, whatever the function does."""
+    run; a call runs once under its key; the answer leaves at the deadline or at a cancel, whatever
+    the function does."""
 
-    def __init__(self, service: str) -> None:
+    def __init__(self, service: str, *, state_dir: str | os.PathLike[str] | None = None) -> None:
+        """With `state_dir` keys of calls with effects are kept for a day and over crashes, without
+        one for ten minutes and while the process lives. No two hosts share a folder."""
         super().__init__()
         self.service = service
+        self._state_dir = state_dir
+        self._store: HostStore | None = None
         self._runner = Runner(_PARALLEL)
         self._entries: dict[tuple[str, str], _Entry] = {}
         self._early: dict[tuple[str, str], float] = {}
@@ -119,6 +128,13 @@ class ToolHost(Toolbox):
         self._runner = Runner(_PARALLEL)
         server = HttpServer(self._handle, _refuse)
         listener = _listen(Path(path), mode)
+        if self._state_dir is not None:
+            try:
+                self._store = HostStore(self._state_dir)
+            except BaseException:
+                listener.close()
+                Path(path).unlink(missing_ok=True)
+                raise
         unix = await asyncio.start_unix_server(server.serve, sock=listener, limit=64 << 10)
         watch = asyncio.create_task(LoopWatch(self._runner).watch())
         try:
@@ -136,7 +152,9 @@ class ToolHost(Toolbox):
             await asyncio.gather(*self._work, return_exceptions=True)
             await server.end()
             Path(path).unlink(missing_ok=True)
-            self._loop = None
+            if self._store:
+                self._store.close()
+            self._loop, self._store = None, None
 
     def stop(self) -> None:
         """Ends it, after what runs, ten seconds at most; from any thread."""
@@ -168,6 +186,9 @@ class ToolHost(Toolbox):
             return Reply(503 if stopping else 200, json_text({"ok": not stopping}).encode())
         if request.path == "/v1/tools":
             elements = [element_of(self.tools[name]) for name in sorted(self.tools)]
+            if self._store:
+                for element in elements:
+                    element["accepts_idempotency_key"] = element["side_effects"]
             listed = {"version": "v1", "service": self.service, "tools": elements}
             return Reply(200, json_text(listed).encode())
         try:
@@ -211,7 +232,7 @@ class ToolHost(Toolbox):
         key = (body["tenant_id"], body.get("idempotency_key") or body["call_id"])
         said = [tool.name, body["args"], context["agent_id"], context.get("isolation_key", "")]
         content = hashlib.sha256(json.dumps(said, sort_keys=True).encode()).digest()
-        known = self._entries.get(key)
+        known = self._entries.get(key) or self._stored(key, tool)
         if known and known.content != content:
             raise ToolError("CONFLICT", "another call has this key; choose a new one")
         if known and not known.ended.done():
@@ -230,17 +251,51 @@ class ToolHost(Toolbox):
         call = ToolCall(body["call_id"], tool.name, body["args"], caller)
         call.deadline = time.monotonic() + seconds
         ended: asyncio.Future[_Outcome] = asyncio.get_running_loop().create_future()
-        entry = _Entry(content, call, tool, ended)
+        entry = _Entry(key, content, call, tool, ended)
         early = self._early.pop((body["tenant_id"], body["call_id"]), 0.0)
         if time.monotonic() - early < _EARLY_SECONDS:
             failure = ToolError("CANCELLED", "this call was cancelled before it came")
             ended.set_result(_failed(failure))
             return entry, False
+        if self._store and tool.read_only is not True:
+            try:
+                self._store.begin(*key, content)
+            except sqlite3.Error:
+                _log.exception("a call cannot be recorded, so it does not run")
+                raise ToolError("UNAVAILABLE", "this host cannot record calls now") from None
         self._entries[key] = entry
         task = asyncio.create_task(self._run(entry, seconds), name=f"call {call.id}")
         self._work.add(task)
         task.add_done_callback(self._work.discard)
         return entry, False
+
+    def _stored(self, key: tuple[str, str], tool: Tool) -> _Entry | None:
+        """The entry of a call of an earlier process, or that memory has lost. Errors: ToolError."""
+        if self._store is None:
+            return None
+        try:
+            found = self._store.find(*key)
+        except sqlite3.Error:
+            _log.exception("calls cannot be looked up")
+            raise ToolError("UNAVAILABLE", "this host cannot look up calls now") from None
+        if found is None:
+            return None
+        outcome = _failed(ToolError("OUTCOME_UNKNOWN", "nobody knows how it ended"))
+        ended: asyncio.Future[_Outcome] = asyncio.get_running_loop().create_future()
+        entry = _Entry(key, found.content, ToolCall("", tool.name, {}, Caller()), tool, ended)
+        if found.text:
+            outcome = entry.kept = _Outcome(found.status, found.text, found.duration_ms)
+        ended.set_result(outcome)
+        return entry
+
+    def _record(self, entry: _Entry) -> None:
+        """How it ended; without that a repeat after a crash is OUTCOME_UNKNOWN."""
+        kept = entry.kept
+        if self._store and kept and entry.tool.read_only is not True:
+            try:
+                self._store.end(*entry.key, kept.status, kept.text, kept.duration_ms)
+            except sqlite3.Error:
+                _log.exception("the end of call %s cannot be recorded", entry.call.id)
 
     async def _run(self, entry: _Entry, seconds: float) -> None:
         call, tool = entry.call, entry.tool
@@ -274,6 +329,7 @@ class ToolHost(Toolbox):
                 entry.kept = outcome if outcome.status == "error" else None
             self._keep_late(entry)
         outcome.duration_ms = round((time.monotonic() - entry.begun) * 1000)
+        self._record(entry)
         if outcome.status == "retryable_error":  # it had no effect, so a repeat runs
             self._drop(entry)
         if not entry.ended.done():
@@ -289,6 +345,7 @@ class ToolHost(Toolbox):
             if not done.cancelled() and done.exception() is None:
                 with contextlib.suppress(ToolError):
                     entry.kept = self._succeeded(entry, done.result())
+                    self._record(entry)
 
         work.add_done_callback(keep)
 
@@ -382,9 +439,11 @@ class ToolHost(Toolbox):
             entry.work.cancel()  # it may still wait for its place
 
     def _drop(self, entry: _Entry) -> None:
-        for key, each in list(self._entries.items()):
-            if each is entry:
-                del self._entries[key]
+        if self._entries.get(entry.key) is entry:
+            del self._entries[entry.key]
+        if self._store:
+            with contextlib.suppress(sqlite3.Error):  # then a repeat is OUTCOME_UNKNOWN
+                self._store.drop(*entry.key)
 
     def _forget_old(self) -> None:
         now, size = time.monotonic(), 0
