@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
+import http.client
 import json
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -19,6 +22,7 @@ from typing import Annotated, Any
 
 from crab import Progress, ToolCall, ToolClient, ToolError, ToolHost
 from support import rtp
+from support.certificates import self_signed
 from support.gateway import Gateway
 from support.http import fetch
 from support.stream import EndOfStream
@@ -359,6 +363,105 @@ class Crash(HostCase):
         with self.assertRaises(BlockingIOError):
             second.run_unix(self.folder / "second.sock")
         self.assertEqual((self.folder / "state/calls.db").stat().st_mode & 0o777, 0o600)
+
+
+class MutualTls(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="crab-host-")))
+        self.gateway = self.enterContext(Gateway())
+        identity = self.gateway.admin_request("GET", "/v1/identity").json()
+        self.key = identity["public_key_ed25519"]
+        self.host = ToolHost("tls")
+
+        @self.host.tool
+        def double(n: int) -> dict[str, int]:
+            """Doubles."""
+            return {"n": 2 * n}
+
+        self.serve()
+
+    def serve(self, key: str = "") -> None:
+        def run() -> None:
+            self.host.run_tls(
+                "127.0.0.1",
+                getattr(self.host, "port", 0),
+                component_id="double-east",
+                gateway_key=key or self.key,
+                state_dir=str(self.folder),
+            )
+
+        self.thread = threading.Thread(target=run, daemon=True)
+        self.thread.start()
+        self.addCleanup(self.stop)
+        eventually(self.listens, "the host listens", 15)
+        self.endpoint = f"wss://127.0.0.1:{self.host.port}/v1/pair"
+
+    def listens(self) -> bool:
+        if not self.host.port:
+            return False
+        with socket.socket() as link:
+            return link.connect_ex(("127.0.0.1", self.host.port)) == 0
+
+    def stop(self) -> None:
+        self.host.stop()
+        self.thread.join(15)
+        self.assertFalse(self.thread.is_alive())
+
+    def pair(self, **members: Any) -> Any:
+        body = {
+            "component_type": "tool_host",
+            "component_id": "double-east",
+            "endpoint": self.endpoint,
+            **members,
+        }
+        return self.gateway.admin_request("POST", "/v1/pairings", body, timeout=25)
+
+    def ask(self, path: str, cert: tuple[Path, Path] | None = None) -> int:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        if cert:
+            context.load_cert_chain(*cert)
+        link = http.client.HTTPSConnection("127.0.0.1", self.host.port, context=context, timeout=5)
+        with contextlib.closing(link):
+            link.request("GET", path)
+            return link.getresponse().status
+
+    def test_it_pairs_serves_its_gateway_alone_renews_and_outlives_a_restart(self) -> None:
+        self.assertEqual(self.ask("/healthz"), 200)
+        self.assertEqual(self.ask("/v1/tools"), 403)  # PAIRING_REQUIRED
+        paired = self.pair()
+        self.assertEqual(paired.status, 200, paired.body)
+        self.gateway.wait_listed("double")
+        self.assertEqual(self.gateway.call("double", {"n": 21}).result["n"], 42)
+        self.assertEqual(self.ask("/v1/tools"), 401)
+        self.assertEqual(self.ask("/healthz"), 200)
+        with self.assertRaises((ssl.SSLError, OSError)):
+            self.ask("/v1/tools", self_signed(self.folder, "stranger"))
+        self.gateway.crab("peers", "renew", "tool_host/double-east")
+        self.assertEqual(self.gateway.call("double", {"n": 1}).result["n"], 2)
+        self.stop()
+        self.serve()
+        self.assertEqual(self.ask("/v1/tools"), 401)  # still paired
+        eventually(
+            lambda: self.gateway.call("double", {"n": 4}).body.get("result", {}).get("n") == 8,
+            "the gateway calls it again",
+            20,
+        )
+        for file in (self.folder / "pairing").iterdir():
+            self.assertEqual(file.stat().st_mode & 0o077, 0, file)
+
+    def test_another_gateway_is_told_nothing(self) -> None:
+        self.stop()
+        self.serve(key=base64.b64encode(bytes(range(32))).decode())
+        refused = self.pair()
+        self.assertNotEqual(refused.status, 200)
+        self.assertEqual(self.ask("/v1/tools"), 403)
+
+    def test_another_remote_key_than_expected_is_not_paired(self) -> None:
+        refused = self.pair(remote_key=base64.b64encode(bytes(range(32))).decode())
+        self.assertEqual(refused.json()["code"], "IDENTITY_MISMATCH")
+        self.assertEqual(self.ask("/v1/tools"), 403)
+        self.assertEqual(self.pair().status, 200)
 
 
 class Raw(HostCase):

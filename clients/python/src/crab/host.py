@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import hashlib
 import json
 import logging
@@ -27,13 +28,14 @@ import stat
 import threading
 import time
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from .errors import ToolError
 from .host_store import HostStore
+from .remote import Remote
 from .runner import LoopWatch, Runner
 from .server import HttpServer, Reply, Request, strict_json
 from .tools import Blob, Caller, Tool, ToolCall, Toolbox, failure_of, json_text
@@ -109,33 +111,84 @@ class ToolHost(Toolbox):
         self._stopping: asyncio.Event | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._work: set[asyncio.Task[None]] = set()
+        self.port = 0  #: of serve_tls(), while it serves
 
     def run_unix(self, path: str | os.PathLike[str], *, mode: int = 0o600) -> None:
         """Serves until stop(), SIGINT or SIGTERM. Errors: OSError, also for a path at which
         somebody else listens."""
+        self._until_stopped(self.serve_unix(path, mode=mode))
 
+    async def serve_unix(self, path: str | os.PathLike[str], *, mode: int = 0o600) -> None:
+        """As run_unix(), on the running loop."""
+        server = HttpServer(self._handle, _refuse)
+        listener = _listen(Path(path), mode)
+        try:
+            start = functools.partial(
+                asyncio.start_unix_server, server.serve, sock=listener, limit=64 << 10
+            )
+            await self._serve(server, start, self._state_dir)
+        finally:
+            listener.close()
+            Path(path).unlink(missing_ok=True)
+
+    def run_tls(
+        self, host: str, port: int, *, component_id: str, gateway_key: str, state_dir: str
+    ) -> None:
+        """Serves the gateway that pairs with it (`crab peers pair tool wss://…`), until stop(),
+        SIGINT or SIGTERM; prints `remote_key=`. Needs the command `openssl`, and Linux.
+        `gateway_key` is what `crab peers identity` prints.
+        Errors: ValueError, OSError."""
+        self._until_stopped(
+            self.serve_tls(
+                host, port, component_id=component_id, gateway_key=gateway_key, state_dir=state_dir
+            )
+        )
+
+    async def serve_tls(
+        self, host: str, port: int, *, component_id: str, gateway_key: str, state_dir: str
+    ) -> None:
+        """As run_tls(), on the running loop."""
+        remote = Remote(Path(state_dir) / "pairing", component_id, gateway_key)
+
+        def admit(path: str, writer: asyncio.StreamWriter) -> Reply | None:
+            denied = remote.admit(path, writer.get_extra_info("peercert"))
+            return _refuse(path, denied[0], denied[2], denied[1]) if denied else None
+
+        server = HttpServer(self._handle, _refuse, admit, remote.pair)
+        print(f"remote_key={remote.key}", flush=True)
+        start = functools.partial(
+            asyncio.start_server,
+            server.serve,
+            host,
+            port,
+            ssl=remote.context,
+            ssl_handshake_timeout=5,
+            limit=64 << 10,
+        )
+        await self._serve(server, start, state_dir)
+
+    def _until_stopped(self, serving: Coroutine[Any, Any, None]) -> None:
         async def whole() -> None:
             if threading.current_thread() is threading.main_thread():
                 for number in (signal.SIGINT, signal.SIGTERM):
                     asyncio.get_running_loop().add_signal_handler(number, self.stop)
-            await self.serve_unix(path, mode=mode)
+            await serving
 
         asyncio.run(whole())
 
-    async def serve_unix(self, path: str | os.PathLike[str], *, mode: int = 0o600) -> None:
-        """As run_unix(), on the running loop."""
+    async def _serve(
+        self,
+        server: HttpServer,
+        start: Callable[[], Awaitable[asyncio.Server]],
+        state_dir: str | os.PathLike[str] | None,
+    ) -> None:
         self._loop, self._stopping = asyncio.get_running_loop(), asyncio.Event()
         self._runner = Runner(_PARALLEL)
-        server = HttpServer(self._handle, _refuse)
-        listener = _listen(Path(path), mode)
-        if self._state_dir is not None:
-            try:
-                self._store = HostStore(self._state_dir)
-            except BaseException:
-                listener.close()
-                Path(path).unlink(missing_ok=True)
-                raise
-        unix = await asyncio.start_unix_server(server.serve, sock=listener, limit=64 << 10)
+        self._store = None if state_dir is None else HostStore(state_dir)
+        listening = await start()
+        name = listening.sockets[0].getsockname()
+        if isinstance(name, tuple):
+            self.port = int(name[1])
         watch = asyncio.create_task(LoopWatch(self._runner).watch())
         try:
             await self._stopping.wait()
@@ -144,14 +197,13 @@ class ToolHost(Toolbox):
         finally:
             self._stopping.set()
             watch.cancel()
-            unix.close()
+            listening.close()
             for entry in self._entries.values():
                 entry.call.cancel()
             for task in list(self._work):
                 task.cancel()
             await asyncio.gather(*self._work, return_exceptions=True)
             await server.end()
-            Path(path).unlink(missing_ok=True)
             if self._store:
                 self._store.close()
             self._loop, self._store = None, None
@@ -556,9 +608,9 @@ def _response(body: dict[str, Any], outcome: _Outcome) -> bytes:
     return f"{json_text(head)[:-1]},{outcome.text}}}".encode()
 
 
-def _refuse(path: str, status: int, message: str) -> Reply:
+def _refuse(path: str, status: int, message: str, code: str = "") -> Reply:
     """What HTTP refuses, in the form of the route."""
-    code = {403: "FORBIDDEN", 503: "UNAVAILABLE"}.get(status, "INVALID_ARGS")
+    code = code or {403: "FORBIDDEN", 503: "UNAVAILABLE"}.get(status, "INVALID_ARGS")
     if path == "/v1/tools/call":
         return Reply(status, _response({}, _failed(ToolError(code, message))))
     return Reply(status, json_text({"error": message, "code": code}).encode())

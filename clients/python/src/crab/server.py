@@ -49,14 +49,24 @@ class _Refused(Exception):
 
 
 Refuse = Callable[[str, int, str], Reply]
+Admit = Callable[[str, asyncio.StreamWriter], Reply | None]
+Upgrade = Callable[[dict[str, str], asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 class HttpServer:
     """Serves connections with `handle`; `refuse` words what HTTP itself refuses, by path, status
     and message. Neither may raise."""
 
-    def __init__(self, handle: Callable[[Request], Awaitable[Reply]], refuse: Refuse) -> None:
+    def __init__(
+        self,
+        handle: Callable[[Request], Awaitable[Reply]],
+        refuse: Refuse,
+        admit: Admit | None = None,
+        upgrade: Upgrade | None = None,
+    ) -> None:
+        """`admit` refuses requests before their body is read; `upgrade` serves WebSockets."""
         self._handle, self._refuse = handle, refuse
+        self._admit, self._upgrade = admit, upgrade
         self._connections: set[asyncio.Task[None]] = set()
 
     async def end(self) -> None:
@@ -111,6 +121,16 @@ class HttpServer:
             raise _Refused(400, str(bad)) from None
         if "origin" in headers:
             raise _Refused(403, "web pages are not served")
+        if self._upgrade and headers.get("upgrade", "").lower() == "websocket":
+            if path[0] not in ("/v1/pair", "/"):
+                raise _Refused(404, "there is no such route")
+            await self._upgrade(headers, reader, writer)
+            await writer.drain()
+            return False
+        denied = self._admit(path[0], writer) if self._admit else None
+        if denied:
+            await _write(writer, denied, False)
+            return False
         body = await _body(reader, headers)
         reply = await self._handle(Request(parts[1].decode(), path[0], headers, body))
         keep = headers.get("connection", "").lower() != "close" and reply.events is None
