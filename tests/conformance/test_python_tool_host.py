@@ -331,6 +331,7 @@ host.run_unix(folder / "host.sock")
 class Crash(HostCase):
     def launch(self) -> None:
         process = subprocess.Popen([sys.executable, "-c", CRASHING, str(self.folder)])
+        self.process = process
         self.addCleanup(lambda: (process.kill(), process.wait()))
         eventually(self.listens, "the host listens", 10)
 
@@ -340,6 +341,7 @@ class Crash(HostCase):
     def dies(self, tool: str, args: Any, key: str) -> None:
         with self.assertRaises(EndOfStream):
             self.post(rtp.call_request(tool, args, idempotency_key=key))
+        self.process.wait(10)  # a connection of it may end before its listener does
 
     def test_keys_survive_kill_9(self) -> None:
         self.launch()
