@@ -22,7 +22,6 @@ public:
     std::uint64_t is(char byte) const { return zeros(word_ ^ all(byte)); }
     /// `byte` with or without the bit 0x20, which tells `{` from `[` and `}` from `]`; it has it.
     std::uint64_t is_bracket(char byte) const { return zeros((word_ | all(0x20)) ^ all(byte)); }
-    std::uint64_t is_below(char limit) const { return (word_ - all(limit)) & ~word_ & kHighs; }
 
     /// The place of the first byte that fits; `found` is not 0.
     static std::size_t first(std::uint64_t found) {

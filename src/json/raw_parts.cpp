@@ -182,7 +182,8 @@ std::optional<std::string_view> find_raw(std::string_view object, std::string_vi
 
 std::optional<std::string> read_raw_string(std::string_view raw) {
     if (!raw.starts_with('"')) return std::nullopt;
-    return unescape(between_quotes(raw));
+    const std::string_view inside = between_quotes(raw);
+    return inside.contains('\\') ? unescape(inside) : std::string(inside);
 }
 
 std::optional<std::string> find_raw_string(std::string_view object, std::string_view name) {

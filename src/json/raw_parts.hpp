@@ -24,6 +24,8 @@ public:
     std::string_view value() const { return value_; }
     /// The parts of the value.
     RawParts inside() const { return RawParts(value_); }
+    /// As TokenParts has it; here the end is known already.
+    void passed(const RawParts&) {}
 
 private:
     std::string_view rest_;

@@ -10,13 +10,26 @@ bool is_blank(char byte) { return byte == ' ' || byte == '\t' || byte == '\n' ||
 }  // namespace
 
 bool TokenParts::next() {
+    if (before_ == ',') {
+        find_last();
+        at_ = last_ + 1;
+    }
     if (at_ + 1 >= tokens_.size() || byte_of(at_) != before_ || byte_of(at_ + 1) != '"')
         return false;
     first_ = at_ + 3;  // behind the name and its colon
-    last_ = last_of_value(first_);
-    at_ = last_ + 1;
+    last_ = 0;
     before_ = ',';
     return true;
+}
+
+std::string_view TokenParts::value() {
+    find_last();
+    return bytes(first_, last_);
+}
+
+void TokenParts::passed(const TokenParts& inside) {
+    if (byte_of(first_) != '{') return;
+    last_ = inside.before_ == ',' ? inside.at_ : inside.at_ + 1;  // of `{}`, at_ is the brace
 }
 
 std::string_view TokenParts::name() {
@@ -27,8 +40,9 @@ std::string_view TokenParts::name() {
     return unescaped_;
 }
 
-std::size_t TokenParts::last_of_value(std::size_t first) const {
-    std::size_t last = first;
+void TokenParts::find_last() {
+    if (last_ != 0) return;
+    std::size_t last = first_;
     std::size_t depth = 0;
     do {
         // the bit 0x20 tells `{` from `[` and `}` from `]`, and makes neither of another token
@@ -36,7 +50,7 @@ std::size_t TokenParts::last_of_value(std::size_t first) const {
         depth += byte == '{' ? 1 : 0;
         depth -= byte == '}' ? 1 : 0;
     } while (depth > 0);
-    return last - 1;
+    last_ = last - 1;
 }
 
 /// From the beginning of one token to the end of another, behind which there is a third one.

@@ -1,16 +1,22 @@
 #include "json/writer.hpp"
 
 #include "json/bounded_writer.hpp"
-#include "json/byte_words.hpp"
 #include "json/unicode.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <stdexcept>
 
 #include <simdjson.h>
 
-#include <array>
-#include <charconv>
-#include <cmath>
-#include <cstring>
-#include <stdexcept>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 namespace crab::json {
 namespace {
@@ -19,13 +25,31 @@ constexpr std::size_t kRoom = 32;  // beside a text: its quotes, a few escapes, 
 
 bool needs_escape(unsigned char byte) { return byte < 0x20 || byte == '"' || byte == '\\'; }
 
+constexpr std::size_t kBlock = 16;  // bytes that are looked at together
+
+/// A bit for each byte of a block that needs an escape; the lowest stands for the first.
+std::uint32_t escapes_in(const char* block) {
+#ifdef __SSE2__
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(block));
+    const __m128i quotes = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"'));
+    const __m128i slashes = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'));
+    const __m128i controls = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1F)), bytes);
+    const __m128i found = _mm_or_si128(_mm_or_si128(quotes, slashes), controls);
+    return static_cast<std::uint32_t>(_mm_movemask_epi8(found));
+#else
+    std::uint32_t found = 0;
+    for (std::size_t i = 0; i < kBlock; ++i)
+        found |= std::uint32_t{needs_escape(static_cast<unsigned char>(block[i]))} << i;
+    return found;
+#endif
+}
+
 // The number of bytes before the first that needs an escape.
 std::size_t plain_run(const char* text, std::size_t size) {
     std::size_t at = 0;
-    for (; at + ByteWord::kSize <= size; at += ByteWord::kSize) {
-        const ByteWord word(text + at);
-        const std::uint64_t found = word.is('"') | word.is('\\') | word.is_below(0x20);
-        if (found != 0) return at + ByteWord::first(found);
+    for (; at + kBlock <= size; at += kBlock) {
+        const std::uint32_t found = escapes_in(text + at);
+        if (found != 0) return at + static_cast<std::size_t>(std::countr_zero(found));
     }
     while (at < size && !needs_escape(static_cast<unsigned char>(text[at]))) ++at;
     return at;
@@ -59,37 +83,42 @@ char* write_escape(char* to, char byte) {
     return to;
 }
 
-/// `to` has room for kMostEscaped bytes for each of the text, and a word. Texts that need escapes
-/// are often JSON themselves, where one follows the other: what lies between is copied by words.
+/// Writes the first `size` bytes of a block with their escapes; another block can be read behind it
+/// and written behind what it becomes. Returns where that ends.
+char* write_block(char* to, const char* block, std::size_t size) {
+    std::size_t done = 0;
+    std::memcpy(to, block, kBlock);
+    const std::uint32_t all = (std::uint32_t{1} << size) - 1;
+    for (std::uint32_t left = escapes_in(block) & all; left != 0; left &= left - 1) {
+        const auto next = static_cast<std::size_t>(std::countr_zero(left));
+        to = write_escape(to + (next - done), block[next]);
+        done = next + 1;
+        std::memcpy(to, block + done, kBlock);
+    }
+    return to + (size - done);
+}
+
+constexpr std::size_t kPart = 256;  // bytes that get their escapes at once
+
+/// `to` has room for kMostEscaped bytes for each of the text, and two blocks. Texts that need
+/// escapes are often JSON themselves, where one follows the other.
 char* write_escaped(char* to, std::string_view text) {
-    std::size_t at = 0;
-    while (at + ByteWord::kSize <= text.size()) {
-        const char* const from = text.data() + at;
-        const ByteWord word(from);
-        std::memcpy(to, from, ByteWord::kSize);
-        const std::uint64_t found = word.is('"') | word.is('\\') | word.is_below(0x20);
-        const std::size_t plain = found == 0 ? ByteWord::kSize : ByteWord::first(found);
-        at += plain;
-        to += plain;
-        if (found != 0) to = write_escape(to, text[at++]);
-    }
-    for (; at < text.size(); ++at) {
-        if (needs_escape(static_cast<unsigned char>(text[at])))
-            to = write_escape(to, text[at]);
-        else
-            *to++ = text[at];
-    }
+    for (; text.size() >= 2 * kBlock; text.remove_prefix(kBlock))
+        to = write_block(to, text.data(), kBlock);
+    std::array<char, 3 * kBlock> last{};
+    std::memcpy(last.data(), text.data(), text.size());
+    for (std::size_t at = 0; at < text.size(); at += kBlock)
+        to = write_block(to, last.data() + at, std::min(kBlock, text.size() - at));
     return to;
 }
 
 void append_escaped(std::string& out, std::string_view text) {
-    constexpr std::size_t kPart = 256;
     while (true) {
         const std::size_t plain = plain_run(text.data(), text.size());
         out.append(text.data(), plain);
         if (plain == text.size()) return;
         text.remove_prefix(plain);
-        std::array<char, kMostEscaped * kPart + ByteWord::kSize> room;
+        std::array<char, kMostEscaped * kPart + 2 * kBlock> room;
         const std::string_view part = text.substr(0, kPart);
         const char* const end = write_escaped(room.data(), part);
         out.append(room.data(), static_cast<std::size_t>(end - room.data()));

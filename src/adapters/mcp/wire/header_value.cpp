@@ -36,10 +36,13 @@ std::optional<json::Number> number_of(json::Element value) {
 
 }  // namespace
 
+bool is_plain_header(std::string_view text) {
+    return std::ranges::all_of(text, is_plain_byte) && trim(text).size() == text.size() &&
+           !looks_encoded(text);
+}
+
 std::string encode_header_value(std::string_view text) {
-    if (std::ranges::all_of(text, is_plain_byte) && trim(text).size() == text.size() &&
-        !looks_encoded(text))
-        return std::string(text);
+    if (is_plain_header(text)) return std::string(text);
     std::string value(kOpening);
     value += to_base64({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
     value += kClosing;

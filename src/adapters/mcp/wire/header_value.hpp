@@ -10,9 +10,10 @@
 /// "Header values".
 namespace crab::mcp {
 
+/// Printable ASCII and tabs, without white space at the ends, that does not look encoded itself.
+bool is_plain_header(std::string_view text);
 /// The header value that stands for `text`, which is UTF-8: itself if it is plain, else
-/// `=?base64?…?=`. Plain is printable ASCII and tabs, without white space at the ends, that does
-/// not look encoded itself.
+/// `=?base64?…?=`.
 std::string encode_header_value(std::string_view text);
 
 /// What a header value stands for. White space around it is no part of it; with one of the two

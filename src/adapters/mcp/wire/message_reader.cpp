@@ -11,6 +11,8 @@
 namespace crab::mcp {
 namespace {
 
+using Reading = std::expected<void, Refusal>;
+
 std::unexpected<Refusal> refuse(std::int64_t code, std::string why,
                                 std::optional<RequestId> id = {}) {
     return std::unexpected(Refusal{.error = {.code = code, .message = std::move(why), .data = {}},
@@ -31,16 +33,20 @@ struct Envelope {
         std::string_view raw;
     };
     std::optional<Member> jsonrpc, id, method, params, result, error;
-    RequestMeta meta;  ///< of the params
 
-    Envelope(const json::Root& root, json::Object object) {
+    /// `meta`: becomes that of the params.
+    Envelope(const json::Root& root, json::Object object, RequestMeta& meta) {
         json::TokenParts parts = root.members();
         for (const auto field : object) {
             parts.next();
             std::optional<Member>* const slot = find(field.key);
             if (slot == nullptr || *slot) continue;
+            if (slot == &params) {
+                json::TokenParts inside = parts.inside();
+                read_request_meta(inside, meta);
+                parts.passed(inside);
+            }
             *slot = {field.value, parts.value()};
-            if (slot == &params) meta = read_request_meta(parts.inside());
         }
     }
 
@@ -71,9 +77,8 @@ std::expected<RpcError, std::string> read_error(const Envelope::Member& member) 
     return error;
 }
 
-MessageReading read_response(const json::Root& root, const Envelope& envelope,
-                             std::optional<RequestId> id) {
-    Message message;
+Reading read_response(const json::Root& root, const Envelope& envelope, std::optional<RequestId> id,
+                      Message& message) {
     if (envelope.result && envelope.error)
         return refuse(rpc_code::kInvalidRequest, "a response has `result` or `error`, not both",
                       id);
@@ -91,12 +96,11 @@ MessageReading read_response(const json::Root& root, const Envelope& envelope,
     }
     message.is_ambiguous = json::find_duplicate(root.element()).has_value();
     message.id = std::move(id);
-    return message;
+    return {};
 }
 
-MessageReading read_asking(const json::Root& root, Envelope& envelope,
-                           std::optional<RequestId> id) {
-    Message message;
+Reading read_asking(const json::Root& root, const Envelope& envelope, std::optional<RequestId> id,
+                    Message& message) {
     std::string_view method;
     if (envelope.result || envelope.error) {
         return refuse(rpc_code::kInvalidRequest, "a message is a request or a response, not both",
@@ -113,16 +117,16 @@ MessageReading read_asking(const json::Root& root, Envelope& envelope,
     message.kind = id ? Message::Kind::kRequest : Message::Kind::kNotification;
     message.method = method;
     if (envelope.params) message.params = envelope.params->raw;
-    message.meta = std::move(envelope.meta);
     message.id = std::move(id);
-    return message;
+    return {};
 }
 
-MessageReading read_root(const json::Root& root) {
+/// `message` is empty, and means nothing if this fails.
+Reading read_root(const json::Root& root, Message& message) {
     json::Object object;
     if (root.element().get(object) != simdjson::SUCCESS)
         return refuse(rpc_code::kInvalidRequest, "a message is a JSON object");
-    Envelope envelope(root, object);
+    const Envelope envelope(root, object, message.meta);
     std::optional<RequestId> id;
     if (envelope.id) id = RequestId::read(envelope.id->raw);
     if (json::has_duplicate_members(root.element()))
@@ -135,8 +139,9 @@ MessageReading read_root(const json::Root& root) {
         return refuse(rpc_code::kInvalidRequest,
                       "`id` is a string of at most 256 bytes or an integer within 2^53");
     }
-    if (envelope.method) return read_asking(root, envelope, std::move(id));
-    if (envelope.result || envelope.error) return read_response(root, envelope, std::move(id));
+    if (envelope.method) return read_asking(root, envelope, std::move(id), message);
+    if (envelope.result || envelope.error)
+        return read_response(root, envelope, std::move(id), message);
     return refuse(rpc_code::kInvalidRequest, "a message has `method`, `result` or `error`", id);
 }
 
@@ -166,8 +171,10 @@ std::expected<Body, Refusal> read_batch(std::string_view text, json::Parser& par
 MessageReading read_message(std::string_view text, json::Parser& parser) {
     const auto root = parser.parse(text);
     if (!root) return refuse_text(root.error());
-    MessageReading reading = read_root(*root);
-    if (reading) reading->parsed = parser.lend(root->element());
+    MessageReading reading{std::in_place};
+    if (auto read = read_root(*root, *reading); !read)
+        return std::unexpected(std::move(read.error()));
+    reading->parsed = parser.lend(root->element());
     return reading;
 }
 
@@ -180,11 +187,11 @@ std::expected<Body, Refusal> read_body(std::string_view text, Batches batches,
         return refuse(rpc_code::kInvalidRequest,
                       "batches are taken in sessions of 2025-03-26 only: send one message");
     }
-    Body body;
-    body.messages.push_back(read_root(*root));
-    if (MessageReading& reading = body.messages.front(); !reading)
-        return std::unexpected(std::move(reading.error()));
-    body.messages.front()->parsed = parser.lend(root->element());
+    std::expected<Body, Refusal> body;
+    MessageReading& message = body->messages.emplace_back(std::in_place);
+    if (auto read = read_root(*root, *message); !read)
+        return std::unexpected(std::move(read.error()));
+    message->parsed = parser.lend(root->element());
     return body;
 }
 

@@ -3,10 +3,6 @@
 #include "adapters/mcp/wire/header_value.hpp"
 #include "net/codec/http_text.hpp"
 
-#include <algorithm>
-#include <iterator>
-#include <utility>
-
 #include <fmt/format.h>
 
 namespace crab::mcp {
@@ -16,6 +12,7 @@ std::expected<void, std::string> check(std::string_view name,
                                        std::optional<std::string_view> header,
                                        std::optional<std::string_view> wanted) {
     if (!header) return std::unexpected(fmt::format("header {} is missing", name));
+    if (header == wanted && !header->empty() && is_plain_header(*header)) return {};
     const auto decoded = decode_header_value(*header);
     if (!decoded) return std::unexpected(fmt::format("header {} is malformed", name));
     if (*decoded != wanted)
@@ -43,21 +40,31 @@ std::string_view named_param(std::string_view method) {
 }
 
 PostFields PostFields::read(const net::HeaderList& fields) {
-    using Field = std::optional<std::string_view> PostFields::*;
-    static constexpr std::pair<std::string_view, Field> kKnown[] = {
-        {"accept", &PostFields::accept},       {"content-type", &PostFields::content_type},
-        {"mcp-method", &PostFields::method},   {"mcp-name", &PostFields::name},
-        {kVersionField, &PostFields::version}, {kSessionField, &PostFields::session}};
     PostFields found;
     for (const net::HttpHeader& field : fields) {
-        const auto* const known = std::ranges::find_if(
-            kKnown, [&](const auto& each) { return equals_lower(field.name, each.first); });
-        if (known != std::end(kKnown) && !(found.*known->second))
-            found.*known->second = field.value;
+        std::optional<std::string_view>* const slot = found.slot_of(field.name);
+        if (slot != nullptr && !*slot)
+            *slot = field.value;
         else if (is_twice(fields, field.name))
             found.twice = field.name;
     }
     return found;
+}
+
+/// No two of the names are equally long.
+std::optional<std::string_view>* PostFields::slot_of(std::string_view field) {
+    const auto only_if = [field](std::string_view known, std::optional<std::string_view>& slot) {
+        return equals_lower(field, known) ? &slot : nullptr;
+    };
+    switch (field.size()) {
+        case std::string_view("accept").size(): return only_if("accept", accept);
+        case std::string_view("content-type").size(): return only_if("content-type", content_type);
+        case std::string_view("mcp-method").size(): return only_if("mcp-method", method);
+        case std::string_view("mcp-name").size(): return only_if("mcp-name", name);
+        case kVersionField.size(): return only_if(kVersionField, version);
+        case kSessionField.size(): return only_if(kSessionField, session);
+        default: return nullptr;
+    }
 }
 
 std::expected<void, std::string> check_fields_once(const PostFields& fields) {

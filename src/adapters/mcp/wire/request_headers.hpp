@@ -33,6 +33,9 @@ struct PostFields {
     std::string_view twice;
 
     static PostFields read(const net::HeaderList& fields);
+
+private:
+    std::optional<std::string_view>* slot_of(std::string_view field);
 };
 
 /// Errors: a sentence for -32020 when a field is there twice.

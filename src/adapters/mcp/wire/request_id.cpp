@@ -36,7 +36,7 @@ RequestId::RequestId(std::string text) : value_(std::move(text)) {
 }
 
 std::optional<RequestId> RequestId::read(std::string_view raw) {
-    if (const auto count = small_count(raw)) return RequestId(*count);
+    if (const auto count = small_count(raw)) return RequestId(*count, raw);
     if (auto text = json::read_raw_string(raw)) {
         if (text->size() > kMaxIdBytes) return std::nullopt;
         RequestId id(std::move(*text));
@@ -56,9 +56,7 @@ std::optional<RequestId> RequestId::read(std::string_view raw) {
     } else {
         whole = std::get<std::int64_t>(*number);
     }
-    RequestId id(whole);
-    id.json_ = raw;
-    return id;
+    return RequestId(whole, raw);
 }
 
 std::size_t RequestIdHash::operator()(const RequestId& id) const {

@@ -36,6 +36,8 @@ public:
     }
 
 private:
+    RequestId(std::int64_t number, std::string_view raw) : value_(number), json_(raw) {}
+
     std::variant<std::int64_t, std::string> value_;
     std::string json_;
 };

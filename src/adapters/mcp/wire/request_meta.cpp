@@ -69,20 +69,19 @@ std::string_view* slot_of(RequestMeta& meta, std::string_view name) {
 
 /// Of members with one name the first counts.
 template <class Parts>
-RequestMeta read_params(Parts params) {
-    RequestMeta meta;
+void read_params(Parts& params, RequestMeta& meta) {
     bool has_meta = false;
     while (params.next()) {
         const std::string_view name = params.name();
         if (name == "_meta" && !std::exchange(has_meta, true)) {
-            for (Parts members = params.inside(); members.next();)
-                read_member(meta, members.name(), members.value());
+            Parts members = params.inside();
+            while (members.next()) read_member(meta, members.name(), members.value());
+            params.passed(members);
         } else if (std::string_view* const slot = slot_of(meta, name);
                    slot != nullptr && slot->empty()) {
             *slot = params.value();
         }
     }
-    return meta;
 }
 
 RpcError unsupported(std::string_view requested, const RevisionSet& enabled) {
@@ -100,10 +99,13 @@ RpcError unsupported(std::string_view requested, const RevisionSet& enabled) {
 }  // namespace
 
 RequestMeta read_request_meta(std::string_view params) {
-    return read_params(json::RawParts(params));
+    RequestMeta meta;
+    json::RawParts parts(params);
+    read_params(parts, meta);
+    return meta;
 }
 
-RequestMeta read_request_meta(json::TokenParts params) { return read_params(std::move(params)); }
+void read_request_meta(json::TokenParts& params, RequestMeta& meta) { read_params(params, meta); }
 
 std::expected<Revision, RpcError> check_modern_request(
     const RequestMeta& meta, Carrier carrier, std::optional<std::string_view> version_header,

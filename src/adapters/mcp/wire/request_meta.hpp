@@ -44,8 +44,8 @@ struct RequestMeta {
 
 /// `params`: an object that a parser has accepted, or empty.
 RequestMeta read_request_meta(std::string_view params);
-/// The same while the parser has not gone on.
-RequestMeta read_request_meta(json::TokenParts params);
+/// The same while the parser has not gone on; `params` is at its end then, `meta` was empty.
+void read_request_meta(json::TokenParts& params, RequestMeta& meta);
 
 /// Where a request came in decides whether its headers are looked at.
 enum class Carrier : std::uint8_t { kHttp, kStdio };
