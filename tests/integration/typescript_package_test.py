@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -26,6 +27,9 @@ ROOT = Path(__file__).resolve().parents[2]
     "npm or its packages are missing (cmake/CrabWeb.cmake)",
 )
 class PackageTest(GatewayCase):
+    FOLDER = tempfile.TemporaryDirectory(prefix="crab-package-")
+    CONFIG = {"hosts": [{"name": "weather", "unix": f"{FOLDER.name}/weather.sock"}]}
+
     @classmethod
     def setUpClass(cls) -> None:
         super().setUpClass()
@@ -96,8 +100,64 @@ class PackageTest(GatewayCase):
             device.wait(20)
             device.stdout.close()
 
+    def program(self, name: str, having: str, **places: str) -> list[str]:
+        """The block of the README that holds those words, as a program of its own."""
+        blocks = re.findall(
+            r"```ts\n(.*?)```", (ROOT / "clients/typescript/README.md").read_text(), re.DOTALL
+        )
+        [source] = [block for block in blocks if having in block]
+        for place, text in places.items():
+            self.assertIn(text.split("=>")[0], source, place)
+            source = source.replace(*text.split("=>"))
+        (self.home / name).write_text(source)
+        return [NODE, name]
+
+    def test_the_host_and_the_caller_of_the_readme_run_as_they_stand_there(self) -> None:
+        folder = self.FOLDER.name
+        host = subprocess.Popen(
+            self.program(
+                "host.mjs",
+                "serve({ unix",
+                socket=f"/run/crab/weather.sock=>{folder}/weather.sock",
+                state=f"/var/lib/weather=>{folder}/state",
+            ),
+            cwd=self.home,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            self.assertEqual(
+                host.stdout.readline(), f"crab host ready name=weather unix={folder}/weather.sock\n"
+            )
+            self.gateway.wait_listed("weather.today")
+            token = self.home / "token"
+            token.touch(0o600)
+            token.write_text(self.gateway.caller_token())
+            port = f"127.0.0.1:42617=>127.0.0.1:{self.gateway.public[1]}"
+            done = subprocess.run(
+                self.program("caller.mjs", "new ToolClient", port=port),
+                cwd=self.home,
+                capture_output=True,
+                text=True,
+                timeout=60,
+            )
+            self.assertEqual(done.stdout, "{ city: 'Bergen', sky: 'clear' }\n", done.stderr)
+            host.send_signal(signal.SIGTERM)
+            self.assertEqual(host.wait(20), 0)
+        finally:
+            host.kill()
+            host.wait(20)
+            host.stdout.close()
+
     def test_types_are_found_by_a_program_in_typescript(self) -> None:
         (self.home / "use.ts").write_text(
+            'import { ToolClient } from "@crab/device/client";\n'
+            'import { ToolHost } from "@crab/device/host";\n'
+            'export const host = new ToolHost("h");\n'
+            'host.tool({ name: "n", description: "d", parameters: { type: "object", properties: '
+            '{ a: { type: "integer" } }, required: ["a"] }, handler: ({ args }) => '
+            "args.a.toFixed() });\n"
+            'export const client = new ToolClient({ gateway: "https://x" });\n'
             'import { Device, type Tool } from "@crab/device";\nexport const tool: Tool = { name: '
             '"a", description: "b", handler: () => new Blob([]) };\n'
             'export const device = new Device({ gateway: "https://x", token: { token: async () => '
