@@ -3,6 +3,7 @@
 #include "base/task/fair_pool.hpp"
 #include "core/audit/audit_log.hpp"
 #include "core/audit/audit_search.hpp"
+#include "core/call/principal.hpp"
 #include "core/policy/principal_limits.hpp"
 #include "net/http/routes.hpp"
 
