@@ -296,7 +296,7 @@ LIBRARIES = {
 # ours.
 SYSTEM = re.compile(
     r"(sys|netinet|arpa|net|linux)/\w+\.h|(dirent|fcntl|ifaddrs|malloc|netdb|poll|pthread|pwd"
-    r"|signal|spawn|stdlib|time|unistd)\.h"
+    r"|emmintrin|signal|spawn|stdlib|time|unistd)\.h"
 )
 TEST_LIBRARIES = {"gtest", "gmock", "benchmark"}
 # The headers of std that pure code may include: none of them has a file, a stream or a socket.
@@ -309,10 +309,11 @@ PURE_HEADERS = set(
     string string_view system_error thread tuple type_traits typeindex typeinfo unordered_map
     unordered_set utility variant vector version""".split()
 )
-# What single files of pure folders may include and call beside that: closing a descriptor, and the
-# form of an address.
+# What single files of pure folders may include and call beside that: closing a descriptor, the
+# processor's wide instructions, and the form of an address.
 PURE_EXCEPTIONS = {
     "base/descriptor.cpp": {"unistd.h", "::write(", "::fsync("},
+    "json/writer.cpp": {"emmintrin.h"},
     "trust/pairing/endpoint.cpp": {"arpa/inet.h", "AF_INET", "AF_INET6"},
 }
 # What code may not do, by itself or by a header that has the name: touch files, or speak to others.

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from support.case import GatewayCase
 from support.node_device import MISSING, NODE
+from support.wait import eventually
 
 NPM = shutil.which("npm")
 ROOT = Path(__file__).resolve().parents[2]
@@ -129,7 +130,10 @@ class PackageTest(GatewayCase):
             self.assertEqual(
                 host.stdout.readline(), f"crab host ready name=weather unix={folder}/weather.sock\n"
             )
-            self.gateway.wait_listed("weather.today")
+            # the gateway has looked for this host since its start, and pauses longer each time
+            eventually(
+                lambda: "weather.today" in self.gateway.tools(), "the host is found", limit=90
+            )
             token = self.home / "token"
             token.touch(0o600)
             token.write_text(self.gateway.caller_token())
