@@ -1,6 +1,7 @@
 #include "store/sqlite/event_store_sqlite.hpp"
 
 #include "base/process/test_folder.hpp"
+#include "core/events/test_event_steps.hpp"
 
 #include <array>
 #include <csignal>
@@ -27,12 +28,10 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-const SystemTime kStart{std::chrono::seconds(1'780'000'000)};
-
-struct EventStoreSqliteTest : testing::Test {
+struct EventStoreSqliteTest : testing::Test, core::EventStoreSteps {
+    EventStoreSqliteTest() { store = open(); }
+    ~EventStoreSqliteTest() override { store.reset(); }  // before its folder goes
     TestFolder folder;
-    std::unique_ptr<EventStoreSqlite> store = open();
-    SystemTime now = kStart;
 
     std::unique_ptr<EventStoreSqlite> open(DatabaseOptions options = {}) {
         auto opened = EventStoreSqlite::open(folder / "events.db", options);
@@ -42,68 +41,6 @@ struct EventStoreSqliteTest : testing::Test {
     void start_again() {
         store.reset();
         store = open();
-    }
-    static NewEvent event(std::string id, std::string envelope = "{}") {
-        NewEvent made;
-        made.event = {.type = EventType::kCronTriggered,
-                      .event_id = std::move(id),
-                      .tenant = "acme",
-                      .agent_id = "butler",
-                      .session_id = "s1",
-                      .addressee = {},
-                      .envelope = std::move(envelope)};
-        return made;
-    }
-    static NewEvent published(std::string id, std::string key = {}, std::uint64_t content = 1,
-                              std::string by = "listener/mail") {
-        NewEvent made = event(std::move(id));
-        made.publisher = std::move(by);
-        made.idempotency_key = std::move(key);
-        made.content = crypto::sha256(std::to_string(content));
-        return made;
-    }
-    static NewEvent requested(std::string id, std::string addressee = {}) {
-        NewEvent made = event(std::move(id));
-        made.step = CallStep::kRequested;
-        made.event.addressee = std::move(addressee);
-        return made;
-    }
-    static NewEvent ended(std::string request, CallStep step = CallStep::kEnded,
-                          std::string addressee = {}) {
-        NewEvent made = event("end of " + request);
-        made.step = step;
-        made.requested_id = std::move(request);
-        made.call_id = "call";
-        made.event.addressee = std::move(addressee);
-        return made;
-    }
-    NewEvent settles(std::string by) const {
-        NewEvent made = published(std::string("word of ") + by, {}, 1, by);
-        made.step = CallStep::kSettles;
-        made.call_id = "call";
-        return made;
-    }
-    EventReceipt append(NewEvent one) {
-        return store->append({std::move(one)}, now).front().value();
-    }
-    void append_many(int count, std::size_t bytes = 2) {
-        std::vector<NewEvent> many;
-        for (int i = 0; i < count; ++i)
-            many.push_back(event(std::to_string(i), std::string(bytes, 'x')));
-        for (const auto& receipt : store->append(many, now))
-            ASSERT_TRUE(receipt) << receipt.error().message;
-    }
-    std::vector<std::string> ids(EventPosition after = 0, std::size_t most = 1'000) {
-        std::vector<std::string> found;
-        for (const auto& stored : store->read(after, most, 1 << 20).value())
-            found.push_back(stored.event.event_id);
-        return found;
-    }
-    std::vector<std::string> open_ids() {
-        std::vector<std::string> found;
-        for (const auto& stored : store->open_calls().value())
-            found.push_back(stored.event.event_id);
-        return found;
     }
 };
 
@@ -196,7 +133,7 @@ TEST_F(EventStoreSqliteTest, WhatWasAnsweredIsThereAfterTheProcessWasKilled) {
             const auto receipts =
                 mine->append({requested(std::to_string(2 * i)), ended(std::to_string(2 * i)),
                               requested(std::to_string(2 * i + 1))},
-                             kStart);
+                             core::kFirstEventAt);
             const EventPosition last = receipts.back()->position;
             if (::write(answers[1], &last, sizeof last) != sizeof last) ::_exit(1);
         }

@@ -1,6 +1,7 @@
 #include "store/sqlite/ledger_store_sqlite.hpp"
 
 #include "base/process/test_folder.hpp"
+#include "core/ledger/test_ledger_steps.hpp"
 
 #include <array>
 #include <filesystem>
@@ -17,20 +18,13 @@ using core::LedgerAdmission;
 using core::LedgerChange;
 using core::LedgerEntry;
 using core::LedgerStatus;
+using core::ok;
 using core::Outcome;
 
-const SystemTime kStart{std::chrono::seconds(1'780'000'000)};
-
-std::shared_ptr<const Outcome> ok(std::string content) {
-    core::ToolResult result;
-    result.content = std::move(content);
-    return std::make_shared<const Outcome>(std::move(result));
-}
-
-struct LedgerStoreSqliteTest : testing::Test {
+struct LedgerStoreSqliteTest : testing::Test, core::LedgerStoreSteps {
+    LedgerStoreSqliteTest() { store = open(); }
+    ~LedgerStoreSqliteTest() override { store.reset(); }  // before its folder goes
     TestFolder folder;
-    std::unique_ptr<LedgerStoreSqlite> store = open();
-    SystemTime now = kStart;
 
     std::unique_ptr<LedgerStoreSqlite> open(DatabaseOptions options = {}) {
         auto opened = LedgerStoreSqlite::open(folder / "ledger.db", options);
@@ -41,31 +35,6 @@ struct LedgerStoreSqliteTest : testing::Test {
     void start_again() {
         store.reset();
         store = open();
-    }
-    LedgerAdmission admission(std::string key, std::uint64_t content = 1) const {
-        return {.tenant = "acme",
-                .principal = "ann",
-                .key = std::move(key),
-                .content = crypto::sha256(std::to_string(content)),
-                .at = now,
-                .forgotten_before = now - 24h,
-                .may_run_again = false,
-                .record = {}};
-    }
-    Result<LedgerEntry> write(LedgerChange change) {
-        return store->write({std::move(change)}).front();
-    }
-    LedgerEntry admit(std::string key, std::uint64_t content = 1) {
-        return write(admission(std::move(key), content)).value();
-    }
-    void admit_many(int count) {
-        std::vector<LedgerChange> changes;
-        for (int i = 0; i < count; ++i) changes.emplace_back(admission("key-" + std::to_string(i)));
-        for (const auto& answer : store->write(changes))
-            ASSERT_EQ(answer->status, LedgerStatus::kAdmitted);
-    }
-    void end(const LedgerEntry& entry, std::shared_ptr<const Outcome> outcome) {
-        ASSERT_TRUE(write(core::LedgerEnd{entry.ref, std::move(outcome), 7ms}));
     }
 };
 
@@ -92,7 +61,7 @@ void write_old_ledger(const std::filesystem::path& path) {
         ASSERT_TRUE(
             old.run("INSERT INTO ledger (number, tenant, principal, key, content, admitted_ms, "
                     "record) VALUES (?, 'acme', 'ann', ?, 1, ?, 'record')",
-                    std::int64_t{number}, std::string_view(key), kStart));
+                    std::int64_t{number}, std::string_view(key), core::kFirstAdmissionAt));
     }
     ASSERT_TRUE(old.execute(
         "INSERT INTO ledger_end VALUES (2, 7, NULL, 0, x'61', x'', '[]', NULL, NULL, 0, 0, 0)"));

@@ -1,4 +1,4 @@
-#include "core/events/event_store.hpp"
+#include "core/events/test_event_steps.hpp"
 #include "store/suite/test_engine.hpp"
 
 #include <gmock/gmock.h>
@@ -18,11 +18,8 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-const SystemTime kStart{std::chrono::seconds(1'780'000'000)};
-
-struct EventStoreTest : StoreSuite {
-    std::unique_ptr<core::EventStore> store = open();
-    SystemTime now = kStart;
+struct EventStoreTest : StoreSuite, core::EventStoreSteps {
+    EventStoreTest() { store = open(); }
 
     std::unique_ptr<core::EventStore> open() {
         auto opened = engine().records().open_events();
@@ -32,68 +29,6 @@ struct EventStoreTest : StoreSuite {
     void start_again() {
         store.reset();
         store = open();
-    }
-    static NewEvent event(std::string id, std::string envelope = "{}") {
-        NewEvent made;
-        made.event = {.type = EventType::kCronTriggered,
-                      .event_id = std::move(id),
-                      .tenant = "acme",
-                      .agent_id = "butler",
-                      .session_id = "s1",
-                      .addressee = {},
-                      .envelope = std::move(envelope)};
-        return made;
-    }
-    static NewEvent published(std::string id, std::string key = {}, std::uint64_t content = 1,
-                              std::string by = "listener/mail") {
-        NewEvent made = event(std::move(id));
-        made.publisher = std::move(by);
-        made.idempotency_key = std::move(key);
-        made.content = crypto::sha256(std::to_string(content));
-        return made;
-    }
-    static NewEvent requested(std::string id, std::string addressee = {}) {
-        NewEvent made = event(std::move(id));
-        made.step = CallStep::kRequested;
-        made.event.addressee = std::move(addressee);
-        return made;
-    }
-    static NewEvent ended(std::string request, CallStep step = CallStep::kEnded,
-                          std::string addressee = {}) {
-        NewEvent made = event("end of " + request);
-        made.step = step;
-        made.requested_id = std::move(request);
-        made.call_id = "call";
-        made.event.addressee = std::move(addressee);
-        return made;
-    }
-    NewEvent settles(std::string by) const {
-        NewEvent made = published(std::string("word of ") + by, {}, 1, by);
-        made.step = CallStep::kSettles;
-        made.call_id = "call";
-        return made;
-    }
-    EventReceipt append(NewEvent one) {
-        return store->append({std::move(one)}, now).front().value();
-    }
-    void append_many(int count, std::size_t bytes = 2) {
-        std::vector<NewEvent> many;
-        for (int i = 0; i < count; ++i)
-            many.push_back(event(std::to_string(i), std::string(bytes, 'x')));
-        for (const auto& receipt : store->append(many, now))
-            ASSERT_TRUE(receipt) << receipt.error().message;
-    }
-    std::vector<std::string> ids(EventPosition after = 0, std::size_t most = 1'000) {
-        std::vector<std::string> found;
-        for (const auto& stored : store->read(after, most, 1 << 20).value())
-            found.push_back(stored.event.event_id);
-        return found;
-    }
-    std::vector<std::string> open_ids() {
-        std::vector<std::string> found;
-        for (const auto& stored : store->open_calls().value())
-            found.push_back(stored.event.event_id);
-        return found;
     }
 };
 
@@ -109,7 +44,7 @@ TEST_P(EventStoreTest, EventsComeBackAsTheyWereInTheirOrderAndAfterAStart) {
     EXPECT_THAT(ids(1, 1), ElementsAre("two"));
     const auto stored = store->read(0, 1, 1 << 20).value().front();
     EXPECT_EQ(stored.position, 1);
-    EXPECT_EQ(stored.at, kStart);
+    EXPECT_EQ(stored.at, core::kFirstEventAt);
     EXPECT_EQ(stored.event.type, EventType::kCronTriggered);
     EXPECT_EQ(stored.event.tenant, "acme");
     EXPECT_EQ(stored.event.agent_id, "butler");
@@ -209,9 +144,9 @@ TEST_P(EventStoreTest, WhatIsOldGoesAThousandAtATimeAndPositionsGoOn) {
         store->remember({{.peer = "p", .name = "", .acknowledged = 1, .types = "", .seen = now}}));
     now += 1h;
     append(published("young", "k"));
-    EXPECT_EQ(store->forget(kStart, 1 << 30)->first, 1) << "not older";
-    EXPECT_EQ(store->forget(kStart + 1ms, 1 << 30)->first, 1'001);
-    const auto left = store->forget(kStart + 1ms, 1 << 30).value();
+    EXPECT_EQ(store->forget(core::kFirstEventAt, 1 << 30)->first, 1) << "not older";
+    EXPECT_EQ(store->forget(core::kFirstEventAt + 1ms, 1 << 30)->first, 1'001);
+    const auto left = store->forget(core::kFirstEventAt + 1ms, 1 << 30).value();
     EXPECT_EQ(left.first, 1'201);
     EXPECT_EQ(left.last, 1'201);
     EXPECT_EQ(left.oldest, now);

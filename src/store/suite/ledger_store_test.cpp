@@ -1,4 +1,4 @@
-#include "core/ledger/ledger_store.hpp"
+#include "core/ledger/test_ledger_steps.hpp"
 #include "store/suite/test_engine.hpp"
 
 #include <array>
@@ -16,19 +16,11 @@ using core::LedgerAdmission;
 using core::LedgerChange;
 using core::LedgerEntry;
 using core::LedgerStatus;
+using core::ok;
 using core::Outcome;
 
-const SystemTime kStart{std::chrono::seconds(1'780'000'000)};
-
-std::shared_ptr<const Outcome> ok(std::string content) {
-    core::ToolResult result;
-    result.content = std::move(content);
-    return std::make_shared<const Outcome>(std::move(result));
-}
-
-struct LedgerStoreTest : StoreSuite {
-    std::unique_ptr<core::LedgerStore> store = open();
-    SystemTime now = kStart;
+struct LedgerStoreTest : StoreSuite, core::LedgerStoreSteps {
+    LedgerStoreTest() { store = open(); }
 
     std::unique_ptr<core::LedgerStore> open() {
         auto opened = engine().records().open_ledger();
@@ -40,31 +32,6 @@ struct LedgerStoreTest : StoreSuite {
         store.reset();
         store = open();
     }
-    LedgerAdmission admission(std::string key, std::uint64_t content = 1) const {
-        return {.tenant = "acme",
-                .principal = "ann",
-                .key = std::move(key),
-                .content = crypto::sha256(std::to_string(content)),
-                .at = now,
-                .forgotten_before = now - 24h,
-                .may_run_again = false,
-                .record = {}};
-    }
-    Result<LedgerEntry> write(LedgerChange change) {
-        return store->write({std::move(change)}).front();
-    }
-    LedgerEntry admit(std::string key, std::uint64_t content = 1) {
-        return write(admission(std::move(key), content)).value();
-    }
-    void admit_many(int count) {
-        std::vector<LedgerChange> changes;
-        for (int i = 0; i < count; ++i) changes.emplace_back(admission("key-" + std::to_string(i)));
-        for (const auto& answer : store->write(changes))
-            ASSERT_EQ(answer->status, LedgerStatus::kAdmitted);
-    }
-    void end(const LedgerEntry& entry, std::shared_ptr<const Outcome> outcome) {
-        ASSERT_TRUE(write(core::LedgerEnd{entry.ref, std::move(outcome), 7ms}));
-    }
 };
 
 TEST_P(LedgerStoreTest, AnEndedCallIsReplayedInALaterLife) {
@@ -74,7 +41,7 @@ TEST_P(LedgerStoreTest, AnEndedCallIsReplayedInALaterLife) {
     ASSERT_EQ(again.status, LedgerStatus::kFinished);
     EXPECT_EQ((*again.outcome)->content, "done");
     EXPECT_EQ(again.duration, 7ms);
-    EXPECT_EQ(again.admitted_at, kStart);
+    EXPECT_EQ(again.admitted_at, core::kFirstAdmissionAt);
 }
 
 TEST_P(LedgerStoreTest, ACallThatNeverEndedIsOpenAndOnlyAnIdempotentToolRunsAgain) {
@@ -82,7 +49,7 @@ TEST_P(LedgerStoreTest, ACallThatNeverEndedIsOpenAndOnlyAnIdempotentToolRunsAgai
     start_again();
     now += 1min;
     EXPECT_EQ(admit("k").status, LedgerStatus::kOpen);
-    EXPECT_EQ(admit("k").admitted_at, kStart);
+    EXPECT_EQ(admit("k").admitted_at, core::kFirstAdmissionAt);
     auto repeat = admission("k");
     repeat.may_run_again = true;
     const LedgerEntry taken = write(repeat).value();

@@ -12,7 +12,7 @@ std::expected<void, std::string> check(std::string_view name,
                                        std::optional<std::string_view> header,
                                        std::optional<std::string_view> wanted) {
     if (!header) return std::unexpected(fmt::format("header {} is missing", name));
-    if (header == wanted && !header->empty() && is_plain_header(*header)) return {};
+    if (header == wanted && is_plain_header(*header)) return {};
     const auto decoded = decode_header_value(*header);
     if (!decoded) return std::unexpected(fmt::format("header {} is malformed", name));
     if (*decoded != wanted)
