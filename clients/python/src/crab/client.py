@@ -376,11 +376,7 @@ def _no_answer(failed: BaseException) -> GatewayError:
 
 def _refusal(response: Response) -> GatewayError:
     """An answer that is no 200."""
-    try:
-        body = json.loads(response.body)
-    except ValueError:
-        body = None
-    body = body if isinstance(body, dict) else {}
+    body = response.members()
     error = body.get("error")
     code, message = body.get("code", ""), error
     if isinstance(error, dict):  # of a call

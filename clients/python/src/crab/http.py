@@ -6,11 +6,13 @@ RFC 9112, without what a gateway does not use: no redirects, proxies, cookies or
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from types import TracebackType
+from typing import Any
 
 from .address import Address
 
@@ -39,6 +41,14 @@ class Response:
     status: int
     headers: Mapping[str, str]
     body: bytes = b""
+
+    def members(self) -> dict[str, Any]:
+        """Of the body, if it is a JSON object; else none."""
+        try:
+            value = json.loads(self.body)
+        except ValueError:
+            return {}
+        return value if isinstance(value, dict) else {}
 
 
 @dataclass
@@ -243,17 +253,22 @@ class Exchange:
             raise HttpFailure(f"the answer cannot be read: {bad}", True, True) from None
 
 
+async def _pieces(reader: asyncio.StreamReader, left: int) -> AsyncIterator[bytes]:
+    while left:
+        piece = await reader.read(min(left, _PIECE))
+        if not piece:
+            raise EOFError("closed")
+        left -= len(piece)
+        yield piece
+
+
 async def _read_sized(reader: asyncio.StreamReader, length: str, most: int) -> AsyncIterator[bytes]:
     if not re.fullmatch(r"[0-9]{1,15}", length):
         raise ValueError("a bad Content-Length")
     left = int(length)
     if left > most:
         raise ValueError(f"it has {left} bytes, and {most} are allowed")
-    while left:
-        piece = await reader.read(min(left, _PIECE))
-        if not piece:
-            raise EOFError("closed")
-        left -= len(piece)
+    async for piece in _pieces(reader, left):
         yield piece
 
 
@@ -272,11 +287,7 @@ async def read_chunks(reader: asyncio.StreamReader, most: int) -> AsyncIterator[
                 if await reader.readuntil(b"\r\n") == b"\r\n":
                     return
             raise ValueError("too many trailers")
-        while left:
-            piece = await reader.read(min(left, _PIECE))
-            if not piece:
-                raise EOFError("closed")
-            left -= len(piece)
+        async for piece in _pieces(reader, left):
             yield piece
         if await reader.readexactly(2) != b"\r\n":
             raise ValueError("a bad chunk")

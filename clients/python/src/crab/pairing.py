@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import re
 from pathlib import Path
@@ -57,11 +56,7 @@ async def pair_async(
         raise PairingError("unreachable", str(failed) or "the gateway does not answer") from None
     finally:
         await http.close()
-    try:
-        answer = json.loads(response.body)
-    except ValueError:
-        answer = None
-    answer = answer if isinstance(answer, dict) else {}
+    answer = response.members()
     token = answer.get("token")
     if response.status == 200 and isinstance(token, str):
         if token_file is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
-import json
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -69,11 +68,7 @@ async def upload(
             response = await http.request("POST", path, headers, content)
         except HttpFailure:
             continue
-        try:
-            answer = json.loads(response.body)
-        except ValueError:
-            answer = None
-        answer = answer if isinstance(answer, dict) else {}
+        answer = response.members()
         if response.status == 201 and isinstance(answer.get("artifact"), str):
             return str(answer["artifact"])
         code = answer.get("code")

@@ -107,8 +107,7 @@ export class ToolClient {
           accept: "application/json",
           timeoutMs,
         });
-        const replayed = reply.headers["crab-replayed"] === "true";
-        return readCallAnswer(await textOf(reply), { status: reply.status, replayed }, attempts);
+        return answerOf(reply, attempts);
       });
       if (answer) return answer as CallAnswer<Result>;
     }
@@ -132,8 +131,7 @@ export class ToolClient {
           timeoutMs,
         });
         if (`${open.headers["content-type"]}`.startsWith("text/event-stream")) return open;
-        const replayed = open.headers["crab-replayed"] === "true";
-        return readCallAnswer(await textOf(open), { status: open.status, replayed }, attempts);
+        return answerOf(open, attempts);
       });
       if (reply === undefined) continue;
       if ("result" in reply) {
@@ -442,6 +440,14 @@ function partOf(
 
 function bytesOf(text: Json | undefined, base64: Json | undefined): Uint8Array {
   return typeof base64 === "string" ? Buffer.from(base64, "base64") : Buffer.from(textOr(text, ""));
+}
+
+async function answerOf(
+  reply: OpenAnswer,
+  request: { callId: string; tool: string },
+): Promise<CallAnswer> {
+  const replayed = reply.headers["crab-replayed"] === "true";
+  return readCallAnswer(await textOf(reply), { status: reply.status, replayed }, request);
 }
 
 async function textOf(reply: OpenAnswer): Promise<string> {
