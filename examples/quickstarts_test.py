@@ -13,6 +13,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
+from installed_sdk import compile_with_pkg_config, install
 from support.case import GatewayCase
 from support.gateway import program
 from support.node_device import MISSING, NODE, PACKAGE
@@ -100,25 +101,10 @@ class QuickstartsTest(GatewayCase):
         source, sdk = self.written("cpp", "kitchen.cpp"), self.folder / "sdk"
         lines = [line for line in source.read_text().splitlines() if line.strip()]
         self.assertLessEqual(len(lines), 10)
-        self.run_it(CMAKE, "--install", BUILD, "--component", "sdk", "--prefix", str(sdk))
-        folder = next(sdk.rglob("crab.pc")).parent
-        words = self.run_it(
-            "pkg-config", "--cflags", "--libs", "--static", "crab", PKG_CONFIG_PATH=str(folder)
-        )
+        install(CMAKE, BUILD, sdk)
         compiled = self.folder / "kitchen"
-        self.run_it(
-            "sh",
-            "-c",
-            f"'{COMPILER}' -std=c++23 $CXXFLAGS '{source}' -o '{compiled}' {words.strip()}",
-        )
+        compile_with_pkg_config(COMPILER, source, compiled, sdk)
         self.assert_serves(compiled)
-
-    def run_it(self, *command: str, **environment: str) -> str:
-        done = subprocess.run(
-            command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=240
-        )
-        self.assertEqual(done.returncode, 0, f"{command}\n{done.stdout}{done.stderr}")
-        return done.stdout
 
 
 if __name__ == "__main__":
