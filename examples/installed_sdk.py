@@ -18,11 +18,14 @@ def install(cmake: str, build: str, prefix: Path) -> None:
     run_it(cmake, "--install", build, "--component", "sdk", "--prefix", str(prefix))
 
 
-def compile_with_pkg_config(compiler: str, source: Path, program: Path, prefix: Path) -> None:
+def flags_of_pkg_config(prefix: Path, static: bool = False) -> str:
     folder = next(prefix.rglob("crab.pc")).parent
-    words = run_it(
-        "pkg-config", "--cflags", "--libs", "--static", "crab", PKG_CONFIG_PATH=str(folder)
-    )
-    run_it(
-        "sh", "-c", f"'{compiler}' -std=c++23 $CXXFLAGS '{source}' -o '{program}' {words.strip()}"
-    )
+    command = ["pkg-config", "--cflags", "--libs", "crab"] + ["--static"] * static
+    return run_it(*command, PKG_CONFIG_PATH=str(folder)).strip()
+
+
+def compile_with_pkg_config(
+    compiler: str, source: Path, program: Path, prefix: Path, static: bool = True
+) -> None:
+    flags = flags_of_pkg_config(prefix, static)
+    run_it("sh", "-c", f"'{compiler}' -std=c++23 $CXXFLAGS '{source}' -o '{program}' {flags}")
