@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""Print the licences of what a built crab is linked with, compiled from and embeds: the file
+third-party-licences.txt of the package. Texts come from Debian's copyright files and from the
+npm packages of package-lock.json.
+
+usage: licences.py --built PROGRAM    such as build/release/crab
+"""
+
+import sys
+from pathlib import Path
+
+from components import Component, Missing, shipped
+
+HOW = {
+    "linked": "shared library, which crab loads",
+    "compiled in": "in part compiled into the programs (headers, or linked statically)",
+    "embedded": "part of the pages that the gateway serves",
+}
+RULE = "=" * 80
+
+
+def document(parts: list[Component]) -> str:
+    """One section for each source; packages of one source have one copyright file."""
+    sections: dict[bytes, list[Component]] = {}
+    for part in parts:
+        sections.setdefault(part.licence_file().read_bytes(), []).append(part)
+    pieces = [
+        "Licences of what crab is linked with, compiled from, and embeds. Its own is the\n"
+        "Apache License, version 2.0.\n"
+    ]
+    for content, group in sorted(sections.items(), key=lambda item: item[1]):
+        heads = [f"{part.name} {part.version}: {HOW[part.how]}" for part in sorted(group)]
+        pages = sorted({part.homepage for part in group if part.homepage})
+        text = content.decode("utf-8", "replace").replace("\r\n", "\n").strip("\n")
+        pieces.append("\n".join([RULE, *heads, *pages, RULE, "", text, ""]))
+    return "\n".join(pieces)
+
+
+def main() -> int:
+    if len(sys.argv) != 3 or sys.argv[1] != "--built":
+        print(__doc__)
+        return 0 if "--help" in sys.argv else 2
+    try:
+        sys.stdout.write(document(shipped(Path(sys.argv[2]))))
+    except Missing as error:
+        print(f"licences: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
