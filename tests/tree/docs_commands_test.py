@@ -24,7 +24,7 @@ NOT_READ = {
     "docs/reference/cli.md",
     "docs/decisions/0023-where-mcp-differs-from-its-contract.md",
 }
-GUIDES = ("README.md", "docs/quickstart.md", "docs/how_to/*.md", "docs/operations/*.md")
+GUIDES = ("README.md", "docs/quickstart.md", "docs/how_to/**/*.md", "docs/operations/*.md")
 # Commands and options that `crab help` does not list: they are for programs.
 UNLISTED = {"sandbox-init": {"--supervise"}, "completion-names": set()}
 UNLISTED_OPTIONS = {"--help", "--version", "--markdown", "--man"}
