@@ -17,10 +17,14 @@ using namespace std::chrono_literals;
 
 template <class T>
 T parsed(std::vector<const char*> arguments) {
-    const std::variant<Command, ParserOutput> result = parse_command_line(arguments);
-    if (const auto* printed = std::get_if<ParserOutput>(&result)) ADD_FAILURE() << printed->text;
-    const Command* command = std::get_if<Command>(&result);
-    return command && std::holds_alternative<T>(*command) ? std::get<T>(*command) : T{};
+    const auto result = parse_command_line(arguments);
+    if (const auto* printed = std::get_if<ParserOutput>(&result)) {
+        ADD_FAILURE() << printed->text;
+        return {};
+    }
+    const Command* command = std::get<std::unique_ptr<Command>>(result).get();
+    const auto* chosen = dynamic_cast<const CommandOf<T>*>(command);
+    return chosen != nullptr ? chosen->options : T{};
 }
 
 TEST(CommandLine, FillsTheStructOfTheCommand) {

@@ -1,14 +1,13 @@
 #pragma once
 
 #include "base/closest_name.hpp"
-#include "cli/commands.hpp"
+#include "cli/command.hpp"
 #include "cli/output/durations.hpp"
 #include "cli/output/json_path.hpp"
 
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,7 +26,7 @@ public:
     CommandLine();
 
     CLI::App& app() { return app_; }
-    std::optional<Command> chosen;
+    std::unique_ptr<Command> chosen;
     std::vector<std::string> notes;  ///< on what was written the old way
     /// `old` was written; `now` is how it is written now.
     void note_old(std::string_view old, std::string_view now);
@@ -40,7 +39,7 @@ private:
         CLI::App* command = parent.add_subcommand(name, description);
         auto options = std::make_shared<T>();
         if (!examples.empty()) command->footer("Examples:\n" + examples);
-        command->callback([this, options] { chosen = *options; });
+        command->callback([this, options] { chosen = std::make_unique<CommandOf<T>>(*options); });
         return {command, options.get()};
     }
     CLI::App& group(const std::string& name, const std::string& description) {

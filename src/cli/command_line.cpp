@@ -390,8 +390,8 @@ std::vector<std::string> with_common_options_behind(CLI::App& app,
 
 }  // namespace
 
-std::variant<Command, ParserOutput> parse_command_line(std::span<const char* const> arguments,
-                                                       std::vector<std::string>* notes) {
+std::variant<std::unique_ptr<Command>, ParserOutput> parse_command_line(
+    std::span<const char* const> arguments, std::vector<std::string>* notes) {
     CommandLine line;
     const ScopeExit tell([&] {
         if (notes != nullptr) *notes = line.notes;
@@ -413,7 +413,7 @@ std::variant<Command, ParserOutput> parse_command_line(std::span<const char* con
     } catch (const CLI::ParseError& error) {
         return usage_error(line, error, words);
     }
-    return std::move(*line.chosen);
+    return std::move(line.chosen);
 }
 
 ParserOutput help_of(const std::vector<std::string>& path) {

@@ -1,7 +1,8 @@
 #pragma once
 
-#include "cli/commands.hpp"
+#include "cli/command.hpp"
 
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,8 +22,8 @@ struct ParserOutput {
 
 /// Reads the arguments (without the program's name). Errors for unknown commands and options
 /// suggest the closest name. `notes`: what to tell of spellings that will go.
-std::variant<Command, ParserOutput> parse_command_line(std::span<const char* const> arguments,
-                                                       std::vector<std::string>* notes = nullptr);
+std::variant<std::unique_ptr<Command>, ParserOutput> parse_command_line(
+    std::span<const char* const> arguments, std::vector<std::string>* notes = nullptr);
 
 /// The version of this program, such as `0.1.0`.
 std::string_view version_text();

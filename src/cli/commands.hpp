@@ -11,7 +11,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 /// The options of each subcommand, and the function that runs it. command_line.cpp fills the
@@ -611,21 +610,6 @@ struct McpServe {
     Target target;
     std::string scope;
 };
-
-using Command = std::variant<
-    GatewayRun, GatewayCheck, RunHost, ToolsList, ToolsShow, ToolsCheck, ToolsCost, CallTool,
-    AgentsList, AgentsShow, Chat, CallsList, CallsShow, CallsCancel, Top, EventsTail, EventsForward,
-    DevicesList, DevicesShow, DevicesRename, DevicesPair, DevicesApprove, DevicesRevoke, PairRemote,
-    PairTest, PeersList, PeersShow, PeersRenew, PeersRevoke, PeersSetStatus, PeersIdentity,
-    LeasesList, LeasesRevoke, SessionsList, SessionsShow, SessionsDelete, ArtifactsList,
-    ArtifactsGet, ArtifactsDelete, ApprovalsList, ApprovalsShow, ApprovalsDecide, ApprovalsWatch,
-    ApprovalsRemembered, ApprovalsForget, PolicyTest, PolicyMatrix, WorktreeBind, WorktreeStatus,
-    Device, BridgeRun, BridgeList, BridgeStatusShow, BridgeEnable, BridgeCall, ConfigShow,
-    ConfigPath, TlsInit, Doctor, ConsoleRun, McpStatus, McpAdd, McpRemove, McpDiff, McpApprove,
-    McpLogin, McpLogout, McpImport, McpExport, McpServe, AuditVerify, AuditSearch, AuditExport,
-    Backup, Completion, SchemaCheck, SchemaSuite, Help, TokensCreate, TokensList, TokensRevoke,
-    GatewayStatus, GatewayStop, GatewayReload, Logs, ContextList, ContextUse, ContextSet,
-    ContextRemove, Version, CompletionNames>;
 
 int run(const GatewayRun& options, const GatewayProgram& gateway);
 int run(const GatewayCheck& options, const GatewayProgram& gateway);

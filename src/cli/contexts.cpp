@@ -202,29 +202,9 @@ Result<void> settle(Target& target, const config::Environment& environment) {
     return use(target, *context, environment);
 }
 
-namespace {
-
-/// Whether the command asks a gateway at all: not what is about this machine whatever is in use.
-template <class Asked>
-bool asks_a_gateway(const Asked&) {
-    // Completion says nothing, whatever is wrong, and settles for itself.
-    return !std::is_same_v<Asked, CompletionNames> && !std::is_same_v<Asked, Device> &&
-           !std::is_same_v<Asked, McpExport>;
-}
-bool asks_a_gateway(const Doctor& asked) { return !asked.tool.empty() || !asked.device.empty(); }
-bool asks_a_gateway(const PolicyTest& asked) { return !asked.file; }
-
-}  // namespace
-
 Result<void> settle(Command& command) {
-    return std::visit(
-        []<class Asked>(Asked& asked) -> Result<void> {
-            if constexpr (requires { asked.target; }) {
-                if (asks_a_gateway(asked)) return settle(asked.target);
-            }
-            return {};
-        },
-        command);
+    Target* const target = command.asked();
+    return target == nullptr ? Result<void>() : settle(*target);
 }
 
 }  // namespace crab::cli

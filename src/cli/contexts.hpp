@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "cli/commands.hpp"
+#include "cli/command.hpp"
 #include "config/paths.hpp"
 
 #include <filesystem>

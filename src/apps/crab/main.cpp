@@ -7,6 +7,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -20,7 +21,8 @@ int main(int argc, char** argv) {
     const std::span<const char* const> arguments(argv + 1,
                                                  static_cast<std::size_t>(argc > 0 ? argc - 1 : 0));
     std::vector<std::string> notes;
-    std::variant<Command, ParserOutput> parsed = parse_command_line(arguments, &notes);
+    std::variant<std::unique_ptr<Command>, ParserOutput> parsed =
+        parse_command_line(arguments, &notes);
     if (const auto* printed = std::get_if<ParserOutput>(&parsed)) {
         std::fputs(printed->text.c_str(),
                    printed->exit_code == 0 || printed->is_help ? stdout : stderr);
@@ -28,17 +30,10 @@ int main(int argc, char** argv) {
     }
     for (const std::string& note : notes) complain(note);
     try {
-        if (const auto settled = settle(std::get<Command>(parsed)); !settled)
-            return report(settled.error());
-        constexpr GatewayProgram kGateway{.run = crab::gateway::run_gateway,
-                                          .check = crab::gateway::check_gateway};
-        const auto start = [&]<typename Asked>(const Asked& command) {
-            if constexpr (requires { run(command, kGateway); })
-                return run(command, kGateway);
-            else
-                return run(command);
-        };
-        return std::visit(start, std::get<Command>(parsed));
+        Command& command = *std::get<std::unique_ptr<Command>>(parsed);
+        if (const auto settled = settle(command); !settled) return report(settled.error());
+        return command.start(
+            {.run = crab::gateway::run_gateway, .check = crab::gateway::check_gateway});
     } catch (const std::exception& error) {
         complain(std::string("internal error: ") + error.what());
         return 1;
