@@ -1,4 +1,5 @@
-"""The stories of docs/how_to/cookbook, as they stand there (support/story.py)."""
+"""The stories of docs/how_to/cookbook, and docs/operations/people_and_tokens.md, as they stand
+there (support/story.py)."""
 
 from __future__ import annotations
 
@@ -170,6 +171,13 @@ class CookbookTest(unittest.TestCase):
         story.run()
         story.run(until=True)
         story.run(status=4)
+
+    def test_people_and_tokens(self) -> None:
+        story = self.story("../../operations/people_and_tokens.md")
+        story.configure()
+        story.gateway()
+        for _ in range(4):
+            story.run()
 
 
 if __name__ == "__main__":

@@ -55,6 +55,13 @@ class MetricsTest(GatewayCase):
             self.assertGreater(len(used), 8, where)
             self.assertEqual(used - names, set(), where)
 
+    def test_every_alert_is_explained_to_operators(self) -> None:
+        page = (DEPLOY.parent / "docs/operations/alerts.md").read_text()
+        rules = (DEPLOY / "prometheus/alerts.yaml").read_text()
+        self.assertEqual(
+            re.findall(r"^\| `(Crab\w+)` \|", page, re.M), re.findall(r"alert: (\w+)", rules)
+        )
+
     def test_calls_are_counted_by_source_code_and_stage(self) -> None:
         count = 'crab_call_duration_seconds_count{source="device"}'
         errors = 'crab_call_errors_total{code="TOOL_NOT_FOUND"}'
