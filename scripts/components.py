@@ -6,6 +6,8 @@ import dataclasses
 import json
 import re
 import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -51,6 +53,17 @@ class Component:
         if not path.is_file():
             raise Missing(f"{path} is missing: this system leaves out documentation")
         return path
+
+
+def write(text: Callable[[], str], script: str) -> int:
+    """Writes the text to standard output, or what is missing for it to the other one. Returns the
+    exit status."""
+    try:
+        sys.stdout.write(text())
+    except Missing as error:
+        print(f"{script}: {error}", file=sys.stderr)
+        return 1
+    return 0
 
 
 def is_licence(name: str) -> bool:

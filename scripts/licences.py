@@ -9,7 +9,7 @@ usage: licences.py --built PROGRAM    such as build/release/crab
 import sys
 from pathlib import Path
 
-from components import Component, Missing, shipped
+from components import Component, shipped, write
 
 HOW = {
     "linked": "shared library, which crab loads",
@@ -40,12 +40,7 @@ def main() -> int:
     if len(sys.argv) != 3 or sys.argv[1] != "--built":
         print(__doc__)
         return 0 if "--help" in sys.argv else 2
-    try:
-        sys.stdout.write(document(shipped(Path(sys.argv[2]))))
-    except Missing as error:
-        print(f"licences: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return write(lambda: document(shipped(Path(sys.argv[2]))), "licences")
 
 
 if __name__ == "__main__":

@@ -131,7 +131,7 @@ def stage(page: Path, to: Path, done: set[Path]) -> None:
     target.write_text(laid_out(LINK.sub(linked, text)), encoding="utf-8")
 
 
-def navigation(pages: Path) -> list[dict[str, object]]:
+def navigation(pages: Path, staged: set[Path]) -> list[dict[str, object]]:
     named: set[Path] = set()
     nav: list[dict[str, object]] = [{"crab": "README.md"}]
     for section, patterns in SECTIONS.items():
@@ -140,21 +140,19 @@ def navigation(pages: Path) -> list[dict[str, object]]:
             found = sorted(set(ROOT.glob(pattern)) - named, key=title_of)
             named |= set(found)
             for page in found:
-                stage(page, pages, _STAGED)
+                stage(page, pages, staged)
                 entries.append({title_of(page): page.relative_to(ROOT).as_posix()})
         nav.append({section: entries})
     return nav
-
-
-_STAGED: set[Path] = set()
 
 
 def build(pages: Path, site: Path) -> None:
     from mkdocs.commands.build import build as build_site
     from mkdocs.config import load_config
 
-    stage(ROOT / "README.md", pages, _STAGED)
-    nav = navigation(pages)
+    staged: set[Path] = set()
+    stage(ROOT / "README.md", pages, staged)
+    nav = navigation(pages, staged)
     for name in ("site.css", "theme.js"):
         shutil.copy(SOURCES / name, pages / name)
     config = pages.parent / f"{pages.name}.yml"
@@ -211,7 +209,7 @@ def problems_of(page: Path, site: Path, pages: dict[Path, Page]) -> list[str]:
         parts = urlsplit(target)
         if target in pages[page].fetched and (parts.netloc or parts.scheme in ("http", "https")):
             problems.append(f"fetches {target}")
-        if parts.scheme or parts.netloc or target.startswith("javascript:"):
+        if parts.scheme or parts.netloc:
             continue
         file = (page.parent / unquote(parts.path)).resolve() if parts.path else page
         if file.is_dir():

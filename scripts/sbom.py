@@ -8,6 +8,7 @@ usage: sbom.py --built PROGRAM    such as build/release/crab
 
 import base64
 import datetime
+import email.utils
 import json
 import os
 import re
@@ -16,7 +17,7 @@ import uuid
 from pathlib import Path
 
 import components
-from components import Component, Missing
+from components import Component, write
 
 VERSION = (components.ROOT / "VERSION").read_text().strip()
 RELATIONS = {
@@ -31,10 +32,9 @@ OWN = "SPDXRef-crab"
 def created() -> str:
     seconds = os.environ.get("SOURCE_DATE_EPOCH")
     if not seconds:
-        changelog = components.ROOT / "debian/changelog"
-        seconds = components.output_of(
-            "dpkg-parsechangelog", "-l", str(changelog), "-S", "Timestamp"
-        )
+        changelog = (components.ROOT / "debian/changelog").read_text()
+        newest = re.search(r"^ -- .*>  (.+)$", changelog, re.MULTILINE)[1]
+        seconds = email.utils.parsedate_to_datetime(newest).timestamp()
     moment = datetime.datetime.fromtimestamp(int(seconds), datetime.UTC)
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
@@ -135,6 +135,11 @@ def document(parts: list[Component]) -> dict:
     }
 
 
+def spdx(program: Path) -> str:
+    parts = components.shipped(program) + components.build_tools()
+    return json.dumps(document(parts), indent=1, ensure_ascii=False) + "\n"
+
+
 def built_using() -> str:
     parts = components.debian(set(components.COMPILED_IN), "compiled in")
     sources = {
@@ -146,20 +151,14 @@ def built_using() -> str:
 
 
 def main() -> int:
-    try:
-        match sys.argv[1:]:
-            case ["--built", program]:
-                parts = components.shipped(Path(program)) + components.build_tools()
-                print(json.dumps(document(parts), indent=1, ensure_ascii=False))
-            case ["--built-using"]:
-                print(built_using())
-            case words:
-                print(__doc__)
-                return 0 if "--help" in words else 2
-    except Missing as error:
-        print(f"sbom: {error}", file=sys.stderr)
-        return 1
-    return 0
+    match sys.argv[1:]:
+        case ["--built", program]:
+            return write(lambda: spdx(Path(program)), "sbom")
+        case ["--built-using"]:
+            return write(lambda: built_using() + "\n", "sbom")
+        case words:
+            print(__doc__)
+            return 0 if "--help" in words else 2
 
 
 if __name__ == "__main__":

@@ -64,9 +64,9 @@ def command_line(_: Path) -> Facts:
         for row in re.findall(r"^\| `([^`]+)` \|", text, re.M):
             if not row.startswith("-"):
                 places += 1
-                needed = "" if row.startswith("[") else "must "
-                facts |= {f"crab {name} argument {places}"}
-                facts |= {f"must crab {name} argument {places}"} if needed else set()
+                facts.add(f"crab {name} argument {places}")
+                if not row.startswith("["):
+                    facts.add(f"must crab {name} argument {places}")
                 continue
             words = row.replace(",", "").split()
             value = " VALUE" if not words[-1].startswith("-") else ""
