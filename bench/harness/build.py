@@ -27,10 +27,14 @@ class Build:
     def executable(self, target):
         """Builds `target` and returns its path."""
         self._build(target)
-        for found in sorted(self.folder.rglob(target)):
-            if found.is_file() and os.access(found, os.X_OK):
-                return found
-        raise RuntimeError(f"{target} was built, but no such executable is in {self.folder}")
+        found = [
+            each
+            for each in self.folder.rglob(target)
+            if each.is_file() and os.access(each, os.X_OK)
+        ]
+        if not found:
+            raise RuntimeError(f"{target} was built, but no such executable is in {self.folder}")
+        return max(found, key=lambda each: each.stat().st_mtime)  # others are where it was before
 
     def library(self, target):
         """Builds a library that programs load, and returns its path."""

@@ -248,6 +248,7 @@ void BM_Append(benchmark::State& state) {
     BlockingPool pool(1);
     RealClock clock;
     WriteQueue queue(*store, pool, clock);
+    TimerWheel timers(clock);
     IdSource ids(clock);
     std::mt19937_64 random(5);
     std::int64_t done = 0;
@@ -257,7 +258,7 @@ void BM_Append(benchmark::State& state) {
         while (!stop) {
             MemoryWrite write = append_of(ids, random, scope_sizes()(random),
                                           std::chrono::floor<Milliseconds>(clock.system_now()));
-            const auto written = co_await queue.write(std::move(write), kNoDeadline);
+            const auto written = co_await queue.write(std::move(write), timers, kNoDeadline);
             if (!written) std::abort();
             ++done;
         }
