@@ -175,6 +175,7 @@ private:
     static std::string moment_of(const std::string& name, const std::string& text);
     static void select_records(CLI::App* command, AuditSelection& which);
     void backup();
+    void restore();
     void completion();
     void schema();
     void help();

@@ -157,6 +157,7 @@ CommandLine::CommandLine() {
     config();
     audit();
     backup();
+    restore();
     in_group("Look after it");
     context();
     completion();

@@ -376,6 +376,22 @@ void CommandLine::backup() {
     choose_output(command, options->output);
 }
 
+void CommandLine::restore() {
+    auto [command, options] = leaf<Restore>(
+        app_, "restore",
+        "Put a backup in the place of the gateway's state, which has to be stopped",
+        "  crab restore ~/crab-2026-05-01\n  crab restore ~/crab-2026-05-01 --to /srv/crab/state");
+    command->add_option("from", options->from, "What crab backup has made")
+        ->type_name("DIR")
+        ->required();
+    command
+        ->add_option("--to", options->to,
+                     "State folder to make or replace (default: the gateway's)")
+        ->type_name("DIR");
+    of_gateway(command, options->config, options->system);
+    choose_output(command, options->output);
+}
+
 void CommandLine::completion() {
     auto [command, options] = leaf<Completion>(
         app_, "completion", "Print a completion script",

@@ -485,6 +485,13 @@ struct Backup {
     bool system = false;
     Output output = Output::kText;
 };
+struct Restore {
+    std::filesystem::path from;  ///< what crab backup made
+    std::filesystem::path to;  ///< another state folder than the gateway's; empty: that
+    std::filesystem::path config;
+    bool system = false;
+    Output output = Output::kText;
+};
 struct Completion {
     std::string shell;
 };
@@ -685,6 +692,7 @@ int run(const AuditVerify& options);
 int run(const AuditSearch& options);
 int run(const AuditExport& options);
 int run(const Backup& options);
+int run(const Restore& options);
 int run(const Completion& options);
 int run(const SchemaCheck& options);
 int run(const SchemaSuite& options);

@@ -255,6 +255,7 @@ class JsonOutputTest(PeerListenerCase):
         self.shown("config show")
         self.shown("config path")
         self.without_gateway("backup", f"{self.folder}/backup")
+        self.without_gateway("restore", f"{self.folder}/backup", "--to", f"{self.folder}/restored")
 
     def test_the_metrics_are_those_that_the_page_names(self) -> None:
         page = self.gateway.admin_request("GET", "/metrics").body.decode()

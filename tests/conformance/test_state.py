@@ -3,6 +3,7 @@ told (docs/operations/running_the_gateway.md)."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -11,10 +12,12 @@ import socket
 import sqlite3
 import stat
 import subprocess
+import tarfile
 import tempfile
 import unittest
 from pathlib import Path
 
+from support import released_state
 from support.gateway import Gateway, program
 from support.wait import eventually
 
@@ -107,6 +110,140 @@ class BackupTest(StateTest):
         self.assertNotEqual(refused.returncode, 0)
         self.assertIn("sessions.db", refused.stderr)
         self.assertEqual(list(self.folder.iterdir()), [])
+
+
+class RestoreTest(StateTest):
+    def setUp(self) -> None:
+        super().setUp()
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.copy = self.folder / "copy"
+        self.state = self.gateway.folder / "state"
+
+    def back_up(self) -> None:
+        self.assertEqual(self.crab("backup", str(self.copy)).returncode, 0)
+
+    def notes(self) -> str:
+        token = self.gateway.caller_token()
+        return json.dumps(
+            self.gateway.call("memory.query", {"query": "kettle"}, token=token).result
+        )
+
+    def refused(self, *words: str) -> str:
+        before = {path: path.read_bytes() for path in self.state.rglob("*.db")}
+        done = self.crab("restore", *words)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual({path: path.read_bytes() for path in self.state.rglob("*.db")}, before)
+        self.assertEqual(list(self.gateway.folder.glob("state.*")), [])
+        return done.stderr
+
+    def test_the_state_of_a_backup_comes_back_and_the_later_one_is_kept_beside(self) -> None:
+        self.append("the kettle is blue", "before")
+        self.back_up()
+        self.append("the kettle is green", "after")
+        self.gateway.stop()
+        done = self.crab("restore", str(self.copy), "-o", "json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        answer = json.loads(done.stdout)
+        self.assertGreaterEqual(answer["databases"], 6)
+        self.assertTrue(Path(answer["before"], "memory.db").exists())
+        for path in [self.state, *self.state.rglob("*")]:
+            self.assertEqual(stat.S_IMODE(path.stat().st_mode) & 0o077, 0, path)
+        self.gateway.start()
+        self.assertIn("blue", self.notes())
+        self.assertNotIn("green", self.notes())
+        self.append("the kettle is blue", "before")  # the ledger knows it
+        self.assertEqual(self.notes().count("the kettle is blue"), 1)
+        self.assertEqual(self.crab("audit", "verify").returncode, 0)
+
+    def test_another_folder_becomes_a_state_folder(self) -> None:
+        self.append("the kettle is blue", "before")
+        self.back_up()
+        self.gateway.stop()
+        shutil.rmtree(self.state)
+        elsewhere = self.folder / "new" / "host"
+        done = self.crab("restore", str(self.copy), "--to", str(elsewhere))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        shutil.copytree(elsewhere, self.state)
+        self.gateway.start()
+        self.assertIn("blue", self.notes())
+
+    def test_a_running_gateway_is_left_alone(self) -> None:
+        self.back_up()
+        done = self.crab("restore", str(self.copy))
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("another process uses", done.stderr)
+        self.assertEqual(list(self.gateway.folder.glob("state.*")), [])
+
+    def test_a_store_of_a_newer_program_is_refused_whichever_it_is(self) -> None:
+        self.append("the kettle is blue", "before")
+        self.back_up()
+        self.gateway.stop()
+        stores = 0
+        for file in sorted(self.copy.rglob("*.db")):
+            with contextlib.closing(sqlite3.connect(file)) as database:
+                names = [name for (name,) in database.execute("SELECT name FROM crab_schema")]
+                for name in names:
+                    stores += 1
+                    change = "UPDATE crab_schema SET version = version + ? WHERE name = ?"
+                    database.execute(change, (100, name))
+                    database.commit()
+                    said = self.refused(str(self.copy))
+                    self.assertIn(file.name, said)
+                    self.assertIn(f"`{name}` has version 1", said)
+                    self.assertIn("use the newer program", said)
+                    database.execute(change, (-100, name))
+                    database.commit()
+        self.assertGreaterEqual(stores, 10)
+        self.assertEqual(self.crab("restore", str(self.copy)).returncode, 0)
+
+    def test_what_is_no_backup_is_refused(self) -> None:
+        self.gateway.stop()
+        self.assertIn("is not a folder", self.refused(str(self.folder / "nothing")))
+        self.copy.mkdir()
+        self.assertIn("holds no database", self.refused(str(self.copy)))
+        (self.copy / "memory.db").write_bytes(b"no database, and long enough to be one" * 200)
+        self.assertIn("memory.db", self.refused(str(self.copy)))
+        (self.copy / "memory.db").unlink()
+        (self.copy / "trust.db").symlink_to("/etc/passwd")
+        self.assertIn("neither a file nor a folder", self.refused(str(self.copy)))
+
+
+class ReleasedStateTest(unittest.TestCase):
+    """What a release has stored (fixtures/, made by support/released_state.py) is there still."""
+
+    def test_every_released_state_is_opened_with_all_that_is_in_it(self) -> None:
+        packed = sorted((Path(__file__).parent / "fixtures").glob("state_*.tar.gz"))
+        self.assertIn("state_0.1.0.tar.gz", {file.name for file in packed})
+        for file in packed:
+            with self.subTest(file.name), Gateway(released_state.CONFIG) as gateway:
+                self.open_one(gateway, file)
+
+    def open_one(self, gateway: Gateway, file: Path) -> None:
+        gateway.stop()
+        with tempfile.TemporaryDirectory() as folder:
+            with tarfile.open(file) as archive:
+                archive.extractall(folder, filter="data")
+            subprocess.run(
+                [program(), "restore", folder, "--config", str(gateway.config_file)],
+                check=True,
+                stdout=subprocess.DEVNULL,
+                timeout=60,
+            )
+        gateway.start()
+        self.assertIn(released_state.CALLER, gateway.crab("devices", "list", "-o", "json"))
+        token = gateway.pair(released_state.CALLER, ("caller",))  # its notes are its own
+        notes = gateway.call("memory.query", {"query": "kettle"}, token=token).result
+        self.assertIn(released_state.NOTE, json.dumps(notes))
+        jobs = gateway.call("cron.list", {}, token=token).result
+        self.assertIn(released_state.JOB, json.dumps(jobs))
+        checked = subprocess.run(
+            [program(), "audit", "verify", "-o", "json", "--config", str(gateway.config_file)],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        )
+        self.assertGreaterEqual(json.loads(checked.stdout)["records"], 2)
 
 
 class AuditTest(StateTest):
