@@ -1,0 +1,62 @@
+"""The units in deploy/: systemd reads them without a word, and they are as closed as their comments
+say. Needs systemd-analyze of systemd 252 or newer, and no running systemd."""
+
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
+# Of 10; sandboxes of commands need what the unit names, and without them it is the drop-in's.
+EXPOSURE = {"crab.service": 3.5, "crab.service with without_sandboxes.conf": 2.0}
+
+
+@unittest.skipUnless(shutil.which("systemd-analyze"), "no systemd-analyze here")
+class Units(unittest.TestCase):
+    def setUp(self):
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+    def exposure(self, text: str) -> float:
+        unit = self.folder / "crab.service"
+        unit.write_text(text)
+        done = subprocess.run(
+            ["systemd-analyze", "security", "--offline=true", "--no-pager", str(unit)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        found = re.search(r"Overall exposure level for \S+: ([\d.]+)", done.stdout)
+        if found is None:
+            self.skipTest(f"this systemd does not look at files: {done.stderr}")
+        return float(found[1])
+
+    def test_the_service_is_as_closed_as_sandboxes_allow(self):
+        text = (DEPLOY / "crab.service").read_text()
+        self.assertLessEqual(self.exposure(text), EXPOSURE["crab.service"])
+        more = (DEPLOY / "without_sandboxes.conf").read_text().partition("[Service]\n")[2]
+        closed = text.replace("\n[Install]", f"\n{more}\n[Install]")
+        self.assertLessEqual(
+            self.exposure(closed), EXPOSURE["crab.service with without_sandboxes.conf"]
+        )
+
+    def test_systemd_has_nothing_to_say_about_them(self):
+        for source in ("crab.service", "user/crab-device.service"):
+            text = (DEPLOY / source).read_text().replace("/usr/local/bin/crab", "/bin/true")
+            text = re.sub(r"^Documentation=.*\n", "", text, flags=re.MULTILINE)
+            (self.folder / Path(source).name).write_text(text)
+        for unit in sorted(self.folder.iterdir()):
+            done = subprocess.run(
+                ["systemd-analyze", "verify", "--man=no", str(unit)],
+                capture_output=True,
+                text=True,
+                check=False,
+                env={"SYSTEMD_UNIT_PATH": f"{self.folder}:", "PATH": "/usr/bin:/bin"},
+            )
+            said = [line for line in done.stderr.splitlines() if "crab" in line]
+            self.assertEqual(said, [], unit.name)
+
+
+if __name__ == "__main__":
+    unittest.main()
