@@ -131,7 +131,15 @@ LAYERS = {
     "store/*": TASKS
     | VALUES
     | CORE
-    | {"store", "trust", "trust/pairing", "hosts/memory", "hosts/cron", "crypto"},
+    | {
+        "store",
+        "store/memory",
+        "trust",
+        "trust/pairing",
+        "hosts/memory",
+        "hosts/cron",
+        "crypto",
+    },
     "config": SCHEMAS | {"net/codec"},
     "setup": SCHEMAS | {"base/process", "config", "core/policy", "crypto", "net/tls"},
     "admin": TASKS | VALUES | NET | CORE | {"agent", "trust", "hosts/command", "crypto"},

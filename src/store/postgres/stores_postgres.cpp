@@ -1,6 +1,7 @@
 #include "store/postgres/stores_postgres.hpp"
 
 #include "store/postgres/approval_store_postgres.hpp"
+#include "store/postgres/artifact_store_postgres.hpp"
 #include "store/postgres/call_task_store_postgres.hpp"
 #include "store/postgres/chat_session_store_postgres.hpp"
 #include "store/postgres/cron_store_postgres.hpp"
@@ -9,6 +10,7 @@
 #include "store/postgres/event_turn_store_postgres.hpp"
 #include "store/postgres/lease_store_postgres.hpp"
 #include "store/postgres/ledger_store_postgres.hpp"
+#include "store/postgres/memory_store_postgres.hpp"
 #include "store/postgres/peer_store_postgres.hpp"
 #include "store/postgres/pin_store_postgres.hpp"
 #include "store/postgres/schema.hpp"
@@ -16,11 +18,47 @@
 
 namespace crab::store::postgres {
 
+namespace {
+
+/// Of the advisory lock of a process that is alone in a database.
+constexpr std::int64_t kAloneLock = 0x63726162616c6f6e;
+
+Result<void> expect_standbys(Connection& database) {
+    auto rows = database.query(
+        "SELECT current_setting('synchronous_standby_names') <> '' AND "
+        "current_setting('synchronous_commit') IN ('on', 'remote_apply')");
+    if (!rows) return fail(std::move(rows.error()));
+    if ((*rows)[0].boolean(0)) return {};
+    return fail(ErrorCode::kConflict,
+                "the database does not wait for a standby: set synchronous_standby_names there, or "
+                "fleet.postgres.require_sync: false if losing its disk may lose what was done");
+}
+
+/// A process that was killed keeps its session for a moment.
+Result<void> lock_out_others(Connection& database) {
+    if (auto set = database.execute("SET lock_timeout = '4s'"); !set) return set;
+    auto locked = database.run("SELECT pg_advisory_lock($1)", kAloneLock);
+    if (!locked && !database.is_lost())
+        return fail(ErrorCode::kConflict,
+                    "another gateway uses the database: stop it, or give this one its own");
+    return locked;
+}
+
+}  // namespace
+
 Result<std::unique_ptr<StoresPostgres>> StoresPostgres::open(Options options) {
-    Connection database(options.database);
+    auto guard = std::make_unique<Connection>(options.database);
+    Connection& database = *guard;
+    if (options.require_sync) {
+        if (auto safe = expect_standbys(database); !safe) return fail(std::move(safe.error()));
+    }
+    if (options.is_alone) {
+        if (auto alone = lock_out_others(database); !alone) return fail(std::move(alone.error()));
+    }
     if (auto migrated = migrate(database, options.fleet); !migrated)
         return fail(std::move(migrated.error()));
-    return std::unique_ptr<StoresPostgres>(new StoresPostgres(std::move(options)));
+    return std::unique_ptr<StoresPostgres>(
+        new StoresPostgres(std::move(options), std::move(guard)));
 }
 
 Result<std::unique_ptr<core::LedgerStore>> StoresPostgres::open_ledger() {
@@ -69,6 +107,15 @@ Result<std::unique_ptr<cron::CronStore>> StoresPostgres::open_cron() {
 
 Result<std::unique_ptr<core::ChatSessionStore>> StoresPostgres::open_chats() {
     return std::make_unique<ChatSessionStorePostgres>(options_.database);
+}
+
+Result<std::unique_ptr<core::ArtifactStore>> StoresPostgres::open_artifacts(
+    const core::ArtifactStore::Limits& limits, const Clock& clock) {
+    return ArtifactStorePostgres::open(options_.database, options_.node, limits, clock);
+}
+
+Result<std::unique_ptr<memory::MemoryStore>> StoresPostgres::open_memory() {
+    return MemoryStorePostgres::open(options_.database);
 }
 
 }  // namespace crab::store::postgres

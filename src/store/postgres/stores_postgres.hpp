@@ -10,18 +10,23 @@
 
 namespace crab::store::postgres {
 
-/// What is kept of trust, calls, events, cron and chats, in the database of a fleet; each store has
-/// a connection of its own, events have two. (Artifacts and memory are not kept there yet.)
-class StoresPostgres final : public TrustStores, public RecordStores {
+/// All that a gateway keeps, in the database of a fleet; each store has a connection of its own,
+/// events and artifacts have two, memory three.
+class StoresPostgres final : public Stores {
 public:
     struct Options {
         ConnectionOptions database;
         std::string fleet;  ///< name of the fleet that the database belongs to
         std::int16_t node = 1;  ///< number of this process in the fleet
         std::string node_name;
+        /// No other process that says so has the database open while this object lives. Should its
+        /// session break, the next one to start is let in; the ledger refuses the former one then.
+        bool is_alone = false;
+        bool require_sync = false;  ///< refuse a server that does not wait for a standby
     };
     /// Brings the schema up to date. Errors: those of Connection; kConflict for another fleet's
-    /// database; kInternal for a newer schema.
+    /// database, for one that is in use, and for a server without standbys; kInternal for a newer
+    /// schema.
     static Result<std::unique_ptr<StoresPostgres>> open(Options options);
 
     Result<std::unique_ptr<trust::TokenStore>> open_tokens() override;
@@ -37,11 +42,17 @@ public:
     Result<std::unique_ptr<core::EventStore>> open_events() override;
     Result<std::unique_ptr<cron::CronStore>> open_cron() override;
     Result<std::unique_ptr<core::ChatSessionStore>> open_chats() override;
+    Result<std::unique_ptr<core::ArtifactStore>> open_artifacts(
+        const core::ArtifactStore::Limits& limits, const Clock& clock) override;
+    Result<std::unique_ptr<memory::MemoryStore>> open_memory() override;
 
 private:
-    explicit StoresPostgres(Options options) : options_(std::move(options)) {}
+    StoresPostgres(Options options, std::unique_ptr<Connection> guard)
+        : options_(std::move(options)), guard_(std::move(guard)) {}
 
     const Options options_;
+    const std::unique_ptr<Connection>
+        guard_;  ///< its session holds the lock of a process that is alone
 };
 
 }  // namespace crab::store::postgres

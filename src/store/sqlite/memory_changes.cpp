@@ -1,9 +1,6 @@
 #include "store/sqlite/memory_changes.hpp"
 
-#include "crypto/digest.hpp"
-#include "json/value.hpp"
-
-#include <fmt/format.h>
+#include "store/memory/memory_identity.hpp"
 
 #include <algorithm>
 #include <array>
@@ -68,74 +65,6 @@ constexpr std::array<std::string_view, 1> kSchema{R"(
 )"};
 
 constexpr int kScopeShift = 32;   // a row is `scope << 32 | n`
-
-void add(crypto::Sha256& digest, std::string_view text) {
-    digest.update_number(text.size()).update(text);
-}
-
-crypto::Sha256Digest key_of(const MemoryWrite& write) {
-    crypto::Sha256 digest;
-    add(digest, write.scope.tenant.text());
-    add(digest, write.principal);
-    add(digest, write.key);
-    return digest.finish();
-}
-
-struct AddContent {
-    crypto::Sha256& digest;
-
-    void operator()(const MemoryAppend& append) const {
-        digest.update_number(append.entries.size());
-        for (const memory::NewMemory& entry : append.entries) {
-            add(digest, entry.text);
-            add(digest, entry.tags);
-            add(digest, entry.metadata);
-            digest.update_number(entry.occurred_at ? 1 : 0)
-                .update_number(entry.occurred_at
-                                   ? static_cast<std::uint64_t>(to_unix_ms(*entry.occurred_at))
-                                   : 0);
-        }
-    }
-    void operator()(const MemoryDelete& what) const {
-        digest.update_number(what.index());
-        std::visit(*this, what);
-    }
-    void operator()(const memory::DeleteIds& ids) const {
-        for (const std::string& id : ids.entry_ids) add(digest, id);
-    }
-    void operator()(const memory::DeleteBefore& before) const {
-        digest.update_number(static_cast<std::uint64_t>(to_unix_ms(before.before)));
-        add(digest, before.tags);
-    }
-    void operator()(const memory::DeleteAll&) const {}
-};
-
-/// What the change does, by which a repeat is told from another use of its key. Ids and times that
-/// were made for it do not count.
-crypto::Sha256Digest content_of(const MemoryWrite& write) {
-    crypto::Sha256 digest;
-    add(digest, write.scope.agent_id);
-    add(digest, write.scope.isolation_key);
-    digest.update_number(write.change.index());
-    std::visit(AddContent{digest}, write.change);
-    return digest.finish();
-}
-
-std::string to_json(const std::vector<std::string>& texts) {
-    json::Value array = json::Value::array();
-    for (const std::string& text : texts) array.push_back(text);
-    return array.dump();
-}
-
-std::vector<std::string> from_json(std::string_view text) {
-    std::vector<std::string> texts;
-    const auto array = json::Value::parse(text);
-    if (!array || !array->is_array()) return texts;
-    for (const json::Value& item : *array->as_array()) {
-        if (const std::string* string = item.as_string()) texts.push_back(*string);
-    }
-    return texts;
-}
 
 }  // namespace
 
@@ -284,23 +213,21 @@ Result<MemoryChanges::Answer> MemoryChanges::make(const MemoryWrite& write, Batc
 
 Result<std::optional<MemoryChanges::Answer>> MemoryChanges::find_repeat(const MemoryWrite& write) {
     Statement& find = statements_->find_change;
-    const auto row = find.bind(key_of(write)).step();
+    const auto row = find.bind(memory_key_of(write)).step();
     if (!row) return fail(row.error());
     if (!*row) {
         find.reset();
         return std::nullopt;
     }
-    if (!std::ranges::equal(find.bytes(0), content_of(write))) {
+    if (!std::ranges::equal(find.bytes(0), memory_content_of(write))) {
         find.reset();
-        return Answer(
-            fail(ErrorCode::kConflict,
-                 "this call id or idempotency key was used for another change; use a new one"));
+        return Answer(fail(memory_key_conflict()));
     }
     MemoryWritten written{.operation_id = find.text(1),
                           .at = find.time(2),
-                          .entry_ids = from_json(find.text_view(3)),
+                          .entry_ids = memory_list_from_json(find.text_view(3)),
                           .deleted = static_cast<std::uint64_t>(find.integer(4)),
-                          .not_found = from_json(find.text_view(5)),
+                          .not_found = memory_list_from_json(find.text_view(5)),
                           .repeated = true};
     find.reset();
     return Answer(std::move(written));
@@ -308,9 +235,9 @@ Result<std::optional<MemoryChanges::Answer>> MemoryChanges::find_repeat(const Me
 
 Result<void> MemoryChanges::remember(const MemoryWrite& write, const MemoryWritten& written) {
     return statements_->insert_change
-        .bind(key_of(write), content_of(write), written.at, written.operation_id,
-              to_json(written.entry_ids), static_cast<std::int64_t>(written.deleted),
-              to_json(written.not_found))
+        .bind(memory_key_of(write), memory_content_of(write), written.at, written.operation_id,
+              memory_list_to_json(written.entry_ids), static_cast<std::int64_t>(written.deleted),
+              memory_list_to_json(written.not_found))
         .run();
 }
 
@@ -340,14 +267,7 @@ Result<MemoryChanges::Answer> MemoryChanges::append(const MemoryWrite& write,
     if (!scope) return fail(std::move(scope.error()));
     const auto present = *scope != nullptr ? static_cast<std::uint64_t>((*scope)->entries) : 0;
     if (present + append.entries.size() > memory::kMostEntriesPerScope) {
-        return Answer(fail(
-            Error{.code = ErrorCode::kRateLimited,
-                  .message = fmt::format(
-                      "this agent's memory holds {} entries and {} is the most; delete some first",
-                      present, memory::kMostEntriesPerScope),
-                  .details = {},
-                  .retryable = false,
-                  .retry_after = {}}));
+        return Answer(fail(memory_scope_full(present)));
     }
     if (*scope == nullptr) {
         Statement& insert = statements_->insert_scope;

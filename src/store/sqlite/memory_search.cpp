@@ -1,24 +1,19 @@
 #include "store/sqlite/memory_search.hpp"
 
 #include "base/scope_exit.hpp"
+#include "store/memory/memory_order.hpp"
 #include "store/sqlite/memory_expression.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <limits>
-#include <tuple>
 
 namespace crab::store::sqlite {
 namespace {
 
 using memory::MemoryOrder;
 using memory::MemoryQuery;
-
-/// The usual constants of BM25 (Robertson and Zaragoza, 2009, section 3.2).
-constexpr double kSaturation = 1.2, kLengthWeight = 0.75;
 
 constexpr std::int64_t kFirst = std::numeric_limits<std::int64_t>::min(),
                        kLast = std::numeric_limits<std::int64_t>::max();
@@ -30,87 +25,12 @@ constexpr std::string_view kHasTags =
     " WHERE t.scope = ?2 AND t.tag = wanted.value AND t.occurred_ms = e.occurred_ms AND t.row = "
     "e.row))";
 
-/// BM25 in whole millionths, so that a page can be continued at a score without worrying about its
-/// last bit. `weights` are the mean number of words of an entry and the weight of each phrase. It
-/// only falls as `words` grows.
-std::int64_t score_of(std::span<const std::uint32_t> counts, std::span<const double> weights,
-                      double words) {
-    const double damping = kSaturation * (1 - kLengthWeight + kLengthWeight * words / weights[0]);
-    double score = 0;
-    for (std::size_t i = 0; i < counts.size(); ++i)
-        score += weights[i + 1] * counts[i] * (kSaturation + 1) / (counts[i] + damping);
-    return std::llround(score * 1e6);
-}
-
 bool has_tags(const MemoryQuery& query) { return query.tags != "[]"; }
 
 }  // namespace
 
 struct MemorySearch::Scope {
     std::int64_t number = 0, last_row = 0, entries = 0, words = 0;
-};
-
-/// Where an entry stands in the order of a query. The score counts millionths; 0 when the order is
-/// by time.
-struct MemorySearch::Mark {
-    std::int64_t score = 0, occurred_ms = 0, row = 0;
-
-    /// Whether this one comes before `other`.
-    bool precedes(const Mark& other, MemoryOrder order) const {
-        const auto mine = std::tie(score, occurred_ms, row),
-                   others = std::tie(other.score, other.occurred_ms, other.row);
-        return order == MemoryOrder::kOldest ? mine < others : mine > others;
-    }
-};
-
-/// What one page leaves to the next: the state of the first, as far as the order depends on it, and
-/// the last entry given. Entries never change, so with the weights and the newest row of the first
-/// page the order stays what it was; deleted ones just drop out.
-struct MemorySearch::Position {
-    std::int64_t last_row = 0;  ///< what was appended later is not seen
-    std::vector<double> weights;  ///< for score_of(); empty when the order is by time
-    bool first_page = true;
-    Mark mark;  ///< of the last entry given, unless this is the first page
-
-    std::string to_bytes() const {
-        std::string bytes;
-        for (const std::int64_t number : {last_row, mark.score, mark.occurred_ms, mark.row})
-            put(bytes, static_cast<std::uint64_t>(number));
-        for (const double weight : weights) put(bytes, std::bit_cast<std::uint64_t>(weight));
-        return bytes;
-    }
-    /// Errors: kInvalidArgs unless there are `weights` weights.
-    static Result<Position> parse(std::string_view bytes, std::size_t weights) {
-        constexpr std::size_t kNumbers = 4;
-        if (bytes.size() != 8 * (kNumbers + weights))
-            return fail(ErrorCode::kInvalidArgs,
-                        "the cursor is not of this query; ask again without it");
-        Position position;
-        position.first_page = false;
-        for (std::int64_t* number : {&position.last_row, &position.mark.score,
-                                     &position.mark.occurred_ms, &position.mark.row}) {
-            *number = static_cast<std::int64_t>(take(bytes));
-        }
-        while (!bytes.empty()) {
-            position.weights.push_back(std::bit_cast<double>(take(bytes)));
-            if (!std::isfinite(position.weights.back()))
-                return fail(ErrorCode::kInvalidArgs, "the cursor is damaged; ask again without it");
-        }
-        return position;
-    }
-
-private:
-    static void put(std::string& bytes, std::uint64_t number) {
-        for (int shift = 56; shift >= 0; shift -= 8)
-            bytes += static_cast<char>(number >> shift & 0xff);
-    }
-    static std::uint64_t take(std::string_view& bytes) {
-        std::uint64_t number = 0;
-        for (const char byte : bytes.substr(0, 8))
-            number = number << 8 | static_cast<unsigned char>(byte);
-        bytes.remove_prefix(8);
-        return number;
-    }
 };
 
 Result<std::unique_ptr<MemorySearch>> MemorySearch::open(const std::filesystem::path& path,
@@ -154,9 +74,9 @@ Result<memory::MemoryPage> MemorySearch::find_in(const Scope& scope, const Memor
         query.order = MemoryOrder::kNewest;
     const bool ranked = query.order == MemoryOrder::kRelevance;
 
-    Position position;
+    MemoryPosition position;
     if (!query.after.empty()) {
-        auto parsed = Position::parse(query.after, ranked ? 1 + expression.wanted.size() : 0);
+        auto parsed = MemoryPosition::parse(query.after, ranked ? 1 + expression.wanted.size() : 0);
         if (!parsed) return fail(std::move(parsed.error()));
         position = std::move(*parsed);
     } else {
@@ -173,14 +93,13 @@ Result<memory::MemoryPage> MemorySearch::find_in(const Scope& scope, const Memor
     return read_page(std::move(*marks), query, std::move(position));
 }
 
-/// The mean length of the scope's entries, then the weight of each wanted phrase: its inverse
-/// document frequency in the form that is never negative, ln(1 + (N - n + 0.5) / (n + 0.5)). A
-/// prefix weighs as much as a word that every second entry has: counting its entries would cost as
-/// much as finding them.
+/// The mean length of the scope's entries, then the weight of each wanted phrase. A prefix weighs
+/// as much as a word that every second entry has: counting its entries would cost as much as
+/// finding them.
 Result<std::vector<double>> MemorySearch::weigh(const Scope& scope,
                                                 const MemoryExpression& expression) {
     const auto entries = static_cast<double>(std::max<std::int64_t>(scope.entries, 1));
-    std::vector<double> weights{std::max(static_cast<double>(scope.words) / entries, 1.0)};
+    std::vector<double> weights{memory_mean_words(scope.words, scope.entries)};
     auto statement =
         database_.prepare("SELECT count(*) FROM memory_text WHERE memory_text MATCH ?");
     if (!statement) return fail(std::move(statement.error()));
@@ -192,16 +111,16 @@ Result<std::vector<double>> MemorySearch::weigh(const Scope& scope,
             if (!row) return fail(row.error());
             found = static_cast<double>(statement->integer(0));
         }
-        weights.push_back(std::log1p((std::max(entries - found, 0.0) + 0.5) / (found + 0.5)));
+        weights.push_back(memory_phrase_weight(entries, found));
     }
     return weights;
 }
 
 /// The first `limit` + 1 entries after `position` that match the words, in order.
-Result<std::vector<MemorySearch::Mark>> MemorySearch::matching(const MemoryExpression& expression,
-                                                               const MemoryQuery& query,
-                                                               const Position& position,
-                                                               std::int64_t scope) {
+Result<std::vector<MemoryMark>> MemorySearch::matching(const MemoryExpression& expression,
+                                                       const MemoryQuery& query,
+                                                       const MemoryPosition& position,
+                                                       std::int64_t scope) {
     const bool ranked = query.order == MemoryOrder::kRelevance;
     auto matches = database_.prepare(
         "SELECT rowid, crab_count(memory_text, ?) FROM memory_text WHERE memory_text MATCH ? AND "
@@ -221,22 +140,18 @@ Result<std::vector<MemorySearch::Mark>> MemorySearch::matching(const MemoryExpre
     matches->bind(static_cast<std::int64_t>(ranked ? expression.wanted.size() : 0),
                   expression.match, position.last_row);
 
-    const auto precedes = [&](const Mark& left, const Mark& right) {
-        return left.precedes(right, query.order);
-    };
-    std::vector<Mark> best;  // a heap whose top is the last one
+    MemoryBest best(query.limit + 1, query.order);
     for (;;) {
         const auto row = matches->step();
         if (!row) return fail(row.error());
         if (!*row) break;
         // An entry is as long as its last match at least. Most are out of the question by that
         // alone and need no look.
-        const bool is_full = best.size() > query.limit;
-        if (ranked && is_full &&
-            score_of(index_->last_counts(), position.weights,
-                     static_cast<double>(matches->integer(1) + 1)) < best.front().score)
+        if (ranked && best.is_full() &&
+            memory_score(index_->last_counts(), position.weights,
+                         static_cast<double>(matches->integer(1) + 1)) < best.last().score)
             continue;
-        Mark mark{.score = 0, .occurred_ms = 0, .row = matches->integer(0)};
+        MemoryMark mark{.score = 0, .occurred_ms = 0, .row = matches->integer(0)};
         entry->reset();
         entry->bind_at(3, mark.row);
         const auto passes = entry->step();
@@ -244,27 +159,20 @@ Result<std::vector<MemorySearch::Mark>> MemorySearch::matching(const MemoryExpre
         if (!*passes) continue;
         mark.occurred_ms = entry->integer(0);
         if (ranked)
-            mark.score = score_of(index_->last_counts(), position.weights,
-                                  static_cast<double>(entry->integer(1)));
-        if (!position.first_page && !precedes(position.mark, mark)) continue;
-        if (is_full) {
-            if (!precedes(mark, best.front())) continue;
-            std::ranges::pop_heap(best, precedes);
-            best.pop_back();
-        }
-        best.push_back(mark);
-        std::ranges::push_heap(best, precedes);
+            mark.score = memory_score(index_->last_counts(), position.weights,
+                                      static_cast<double>(entry->integer(1)));
+        if (!position.first_page && !position.mark.precedes(mark, query.order)) continue;
+        best.add(mark);
     }
-    std::ranges::sort_heap(best, precedes);
-    return best;
+    return best.finish();
 }
 
 /// The first `limit` + 1 entries after `position` in the order of time, less those with an excluded
 /// word.
-Result<std::vector<MemorySearch::Mark>> MemorySearch::listed(const MemoryExpression& expression,
-                                                             const MemoryQuery& query,
-                                                             const Position& position,
-                                                             std::int64_t scope) {
+Result<std::vector<MemoryMark>> MemorySearch::listed(const MemoryExpression& expression,
+                                                     const MemoryQuery& query,
+                                                     const MemoryPosition& position,
+                                                     std::int64_t scope) {
     const bool oldest = query.order == MemoryOrder::kOldest;
     // The rows of one tag are in the order of time too, so either table can be read in order until
     // the page is full.
@@ -291,7 +199,7 @@ Result<std::vector<MemorySearch::Mark>> MemorySearch::listed(const MemoryExpress
     statement->bind_at(7, query.until ? to_unix_ms(*query.until) : kLast);
     statement->bind_at(8, static_cast<std::int64_t>(query.limit) + 1);
     if (!expression.excluded.empty()) statement->bind_at(9, expression.excluded);
-    std::vector<Mark> marks;
+    std::vector<MemoryMark> marks;
     for (;;) {
         const auto row = statement->step();
         if (!row) return fail(row.error());
@@ -301,8 +209,9 @@ Result<std::vector<MemorySearch::Mark>> MemorySearch::listed(const MemoryExpress
     }
 }
 
-Result<memory::MemoryPage> MemorySearch::read_page(std::vector<Mark> marks,
-                                                   const MemoryQuery& query, Position position) {
+Result<memory::MemoryPage> MemorySearch::read_page(std::vector<MemoryMark> marks,
+                                                   const MemoryQuery& query,
+                                                   MemoryPosition position) {
     memory::MemoryPage page;
     auto statement = database_.prepare(
         "SELECT e.entry_id, c.text, c.tags, c.metadata, e.occurred_ms, c.created_ms FROM "
@@ -310,7 +219,7 @@ Result<memory::MemoryPage> MemorySearch::read_page(std::vector<Mark> marks,
         " JOIN memory_content AS c ON c.row = e.row WHERE e.row = ?");
     if (!statement) return fail(std::move(statement.error()));
     std::size_t bytes = 0;
-    for (const Mark& mark : marks) {
+    for (const MemoryMark& mark : marks) {
         statement->bind(mark.row);
         const auto row = statement->step();
         if (!row) return fail(row.error());

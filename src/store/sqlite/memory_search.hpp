@@ -1,6 +1,7 @@
 #pragma once
 
 #include "hosts/memory/memory_store.hpp"
+#include "store/memory/memory_order.hpp"
 #include "store/sqlite/database.hpp"
 #include "store/sqlite/memory_index.hpp"
 
@@ -25,21 +26,19 @@ public:
 
 private:
     struct Scope;
-    struct Mark;
-    struct Position;
 
     MemorySearch(std::unique_ptr<MemoryIndex> index, Database database)
         : index_(std::move(index)), database_(std::move(database)) {}
     Result<memory::MemoryPage> find_in(const Scope& scope, const memory::MemoryQuery& query);
     Result<std::vector<double>> weigh(const Scope& scope, const MemoryExpression& expression);
-    Result<std::vector<Mark>> matching(const MemoryExpression& expression,
-                                       const memory::MemoryQuery& query, const Position& position,
-                                       std::int64_t scope);
-    Result<std::vector<Mark>> listed(const MemoryExpression& expression,
-                                     const memory::MemoryQuery& query, const Position& position,
-                                     std::int64_t scope);
-    Result<memory::MemoryPage> read_page(std::vector<Mark> marks, const memory::MemoryQuery& query,
-                                         Position position);
+    Result<std::vector<MemoryMark>> matching(const MemoryExpression& expression,
+                                             const memory::MemoryQuery& query,
+                                             const MemoryPosition& position, std::int64_t scope);
+    Result<std::vector<MemoryMark>> listed(const MemoryExpression& expression,
+                                           const memory::MemoryQuery& query,
+                                           const MemoryPosition& position, std::int64_t scope);
+    Result<memory::MemoryPage> read_page(std::vector<MemoryMark> marks,
+                                         const memory::MemoryQuery& query, MemoryPosition position);
 
     /// Before the database, which refers to it until it is closed
     std::unique_ptr<MemoryIndex> index_;

@@ -23,14 +23,14 @@ class TestEngine {
 public:
     virtual ~TestEngine() = default;
     /// They open what is there: a second time, as a process that has started again.
-    virtual TrustStores& trust() = 0;
-    virtual RecordStores& records() = 0;
+    virtual Stores& stores() = 0;
+    TrustStores& trust() { return stores(); }
+    RecordStores& records() { return stores(); }
 };
 
 class TestEngineSqlite final : public TestEngine {
 public:
-    TrustStores& trust() override { return stores_; }
-    RecordStores& records() override { return stores_; }
+    Stores& stores() override { return stores_; }
 
 private:
     TestFolder folder_;
@@ -40,8 +40,7 @@ private:
 #ifdef CRAB_POSTGRES
 class TestEnginePostgres final : public TestEngine {
 public:
-    TrustStores& trust() override { return *stores_; }
-    RecordStores& records() override { return *stores_; }
+    Stores& stores() override { return *stores_; }
 
 private:
     static std::unique_ptr<postgres::StoresPostgres> open() {
