@@ -29,6 +29,8 @@ void check_listen(const ListenOptions& listen, const YamlDocument& document, Rul
         rules.expect(!listen.open_loopback || listen.public_address->is_loopback(),
                      "/listen/open_loopback", "needs a loopback address in listen.public");
     }
+    rules.expect(listen.console == ConsoleAccess::kOff || listen.public_address, "/listen/console",
+                 "needs listen.public, which is off");
 }
 
 void check_grpc(const GrpcOptions& grpc, const YamlDocument& document, Rules& rules) {

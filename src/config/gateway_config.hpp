@@ -52,6 +52,9 @@ struct TlsOptions {
     friend bool operator==(const TlsOptions&, const TlsOptions&) = default;
 };
 
+/// `listen.console`: whom the console on the public listener lets in.
+enum class ConsoleAccess : std::uint8_t { kOff, kOperators, kPeople };
+
 /// `listen.public`: devices, HTTP callers, chat, console.
 struct ListenOptions {
     std::optional<HostPort> public_address = HostPort{"127.0.0.1", 42617};  ///< nothing: off
@@ -61,6 +64,7 @@ struct ListenOptions {
     std::vector<std::string> host_names;
     bool open_loopback = false;
     bool device_page = true;
+    ConsoleAccess console = ConsoleAccess::kOff;
     std::size_t max_connections = 10'000;
     std::size_t max_connections_per_principal = 32;
     std::filesystem::path admin_socket;  ///< empty: Paths decides

@@ -30,6 +30,13 @@ static void read(const Value& value, ChatApprover& out) {
     if (const std::string* word = value.as_string())
         out = *word == "owner" ? ChatApprover::kOwner : ChatApprover::kOperator;
 }
+static void read(const Value& value, ConsoleAccess& out) {
+    const std::string* word = value.as_string();
+    if (!word) return;
+    if (*word == "off") out = ConsoleAccess::kOff;
+    if (*word == "operators") out = ConsoleAccess::kOperators;
+    if (*word == "people") out = ConsoleAccess::kPeople;
+}
 static void read(const Value& value, NewToolRule& out) {
     if (const std::string* word = value.as_string())
         out = *word == "ask" ? NewToolRule::kAsk : NewToolRule::kAllow;
@@ -61,7 +68,8 @@ void read_listen(const Members& listen, ListenOptions& out) {
         "allowed_origins", out.allowed_origins)("host_names", out.host_names);
     listen("open_loopback", out.open_loopback)("device_page", out.device_page)("max_connections",
                                                                                out.max_connections);
-    listen("max_connections_per_principal", out.max_connections_per_principal);
+    listen("console", out.console)("max_connections_per_principal",
+                                   out.max_connections_per_principal);
     listen.in("admin")("socket", out.admin_socket);
     std::string peers = "off";
     listen("peers", peers);

@@ -15,6 +15,7 @@ Result<void> AdminListener::start() {
     if (!listener) return fail(std::move(listener.error()));
     listener_ = std::move(*listener);
     service_.record_changes_in(audit_.log());
+    service_.serve_sessions_of(console_.kept());
     server_ = std::make_unique<net::HttpServer>(loops_.first(), service_);
     return server_->listen(*listener_);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "gateway/console_doors.hpp"
 #include "gateway/gateway_context.hpp"
 #include "gateway/public_service.hpp"
 #include "net/http/http_server.hpp"
@@ -15,8 +16,9 @@ namespace crab::gateway {
 /// The admin socket, on the first event loop.
 class AdminListener final : public Component {
 public:
-    AdminListener(const GatewayContext& context, EventLoops& loops, AuditTrail& audit)
-        : context_(context), loops_(loops), audit_(audit) {}
+    AdminListener(const GatewayContext& context, EventLoops& loops, AuditTrail& audit,
+                  ConsoleDoors& console)
+        : context_(context), loops_(loops), audit_(audit), console_(console) {}
 
     std::string_view name() const override { return "admin socket"; }
     std::span<const ConfigKey> keys() const override;
@@ -33,6 +35,7 @@ private:
     const GatewayContext& context_;
     EventLoops& loops_;
     AuditTrail& audit_;
+    ConsoleDoors& console_;
     AdminService service_;
     std::unique_ptr<net::Listener> listener_;
     std::unique_ptr<net::HttpServer> server_;

@@ -85,7 +85,7 @@ void record_change(core::AuditLog& log, const net::HttpExchange& exchange,
         writer.begin_object().key("event").string("admin.change").key("time");
         writer.string(to_rfc3339(exchange.loop().clock().system_now()));
         writer.key("principal").string_lossy(principal.id);
-        writer.key("front").string(rtp::front_of(request, principal, "admin"));
+        writer.key("front").string(rtp::front_of(request, "admin"));
         writer.key("method").string_lossy(request.method());
         writer.key("path").string_lossy(cut_text(request.path(), kMostOfPath));
         append_about(writer, request);

@@ -1,6 +1,6 @@
 #include "gateway/device_page.hpp"
 
-#include <array>
+#include "gateway/page_files.hpp"
 
 #include <fmt/format.h>
 
@@ -16,34 +16,12 @@ constexpr std::string_view kPermissions =
     "geolocation=(self), gyroscope=(self), "
     "magnetometer=(self), microphone=(self), screen-wake-lock=(self), web-share=(self)";
 
-/// Nothing from elsewhere, no inline script. The WebSocket is named because `'self'` does not cover
-/// it in older browsers; `host` is the Host field, a name or address that was checked.
-std::string content_security_policy(bool tls, std::string_view host) {
-    return fmt::format(
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; "
-        "media-src 'self' blob:; "
-        "connect-src 'self' {}://{}; manifest-src 'self'; worker-src 'self'; base-uri 'none'; "
-        "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; "
-        "trusted-types crab-worker",
-        tls ? "wss" : "ws", host);
-}
-
-void respond_no_page(net::HttpExchange& exchange) {
-    exchange.respond_error(404, "NOT_FOUND", "this gateway was built without the device page");
-}
-
-void serve(net::HttpExchange& exchange, std::string_view file) {
-    if (device_page_files().empty()) return respond_no_page(exchange);
-    const net::HttpRequest& request = exchange.request();
-    const std::string policy = content_security_policy(request.tls, request.head.host);
-    const std::array<net::HttpHeader, 5> headers{{{"Content-Security-Policy", policy},
-                                                  {"Permissions-Policy", kPermissions},
-                                                  {"X-Content-Type-Options", "nosniff"},
-                                                  {"Referrer-Policy", "no-referrer"},
-                                                  {"Cross-Origin-Opener-Policy", "same-origin"}}};
-    const net::EmbeddedSite site(device_page_files());
-    if (!site.serve(exchange, file.empty() ? "index.html" : file, headers))
-        net::respond_unknown_path(exchange);
+Page device_page() {
+    return {.name = "the device page",
+            .files = device_page_files(),
+            .images = "'self' blob: data:",
+            .media = "'self' blob:",
+            .permissions = kPermissions};
 }
 
 }  // namespace
@@ -74,7 +52,8 @@ void add_device_page(net::Routes<core::PrincipalRef>& routes) {
                 .answers = {{308, {}, {}}},
                 .refusals = {404}},
                [root = routes.table().prefix() + "/device/"](const Request& request) {
-                   if (device_page_files().empty()) return respond_no_page(request.exchange);
+                   if (device_page_files().empty())
+                       return respond_no_page(request.exchange, device_page());
                    // the page's own links are relative
                    request.exchange.respond(308, "", "", {{"Location", root}});
                });
@@ -85,7 +64,9 @@ void add_device_page(net::Routes<core::PrincipalRef>& routes) {
                 .headers = {{"If-None-Match", "the ETag that is known"}},
                 .answers = {{200, {}, "*/*"}, {304, {}, {}}},
                 .refusals = {404}},
-               [](const Request& request) { serve(request.exchange, request.arguments["file"]); });
+               [](const Request& request) {
+                   serve_page(request.exchange, device_page(), request.arguments["file"]);
+               });
 }
 
 }  // namespace crab::gateway

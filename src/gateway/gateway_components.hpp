@@ -8,6 +8,7 @@
 #include "gateway/chat_sessions.hpp"
 #include "gateway/command_providers.hpp"
 #include "gateway/config_api.hpp"
+#include "gateway/console_doors.hpp"
 #include "gateway/credentials.hpp"
 #include "gateway/current_rules.hpp"
 #include "gateway/device_fronts.hpp"
@@ -176,8 +177,20 @@ public:
     // Listeners
     McpOauth& mcp_oauth =
         all.add<McpOauth>(McpOauth::Uses{.context = context, .loops = loops, .workers = workers});
+    ConsoleDoors& console_doors =
+        all.add<ConsoleDoors>(ConsoleDoors::Uses{.context = context,
+                                                 .workers = workers,
+                                                 .loops = loops,
+                                                 .credentials = credentials,
+                                                 .audit = audit,
+                                                 .devices = devices});
     PublicListener& public_listener =
-        all.add<PublicListener>(context, loops, credentials, devices, mcp_oauth);
+        all.add<PublicListener>(PublicListener::Uses{.context = context,
+                                                     .loops = loops,
+                                                     .credentials = credentials,
+                                                     .devices = devices,
+                                                     .oauth = mcp_oauth,
+                                                     .console = console_doors});
     GrpcListener& grpc =
         all.add<GrpcListener>(context, loops, calls, credentials, peer_records, grpc_providers);
     PeerListener& peers = all.add<PeerListener>(PeerListener::Uses{.context = context,
@@ -232,7 +245,7 @@ public:
                                                            .credentials = credentials,
                                                            .calls = calls,
                                                            .operator_api = operator_api});
-    AdminListener& admin = all.add<AdminListener>(context, loops, audit);
+    AdminListener& admin = all.add<AdminListener>(context, loops, audit, console_doors);
     // What runs ends before the connections that carry it
     EventDelivery& event_delivery = all.add<EventDelivery>(loops, events, access);
     EventAgents& event_agents =

@@ -241,6 +241,7 @@ constexpr Change kReloadChanges[] = {
     [](Config c) { c.policy.push_back({.principal = "*", .call_allow = {"*"}}); },
     [](Config c) { c.peers.push_back({.id = "tool_host/a"}); },
     [](Config c) { c.leases.max_per_peer += 1; },
+    [](Config c) { c.listen.console = config::ConsoleAccess::kPeople; },
     [](Config c) { c.approvals.wait += Milliseconds(1); },
     [](Config c) { c.approvals.max_waiting += 1; },
     [](Config c) { c.approvals.max_waiting_per_principal += 1; },

@@ -40,12 +40,12 @@ std::span<const ConfigKey> PublicListener::keys() const {
 Result<void> PublicListener::start() {
     auto options = server_options();
     if (!options) return fail(std::move(options.error()));
-    for (net::EventLoop* loop : loops_.all()) add_server(servers_.size(), *loop, *options);
-    return context_.config.listen.public_address ? listen() : Result<void>();
+    for (net::EventLoop* loop : uses_.loops.all()) add_server(servers_.size(), *loop, *options);
+    return uses_.context.config.listen.public_address ? listen() : Result<void>();
 }
 
 Result<net::HttpServerOptions> PublicListener::server_options() {
-    const config::GatewayConfig& config = context_.config;
+    const config::GatewayConfig& config = uses_.context.config;
     net::HttpServerOptions options;
     if (config.listen.tls) {
         net::TlsContext::Options tls;
@@ -66,12 +66,14 @@ Result<net::HttpServerOptions> PublicListener::server_options() {
 
 void PublicListener::add_server(std::size_t i, net::EventLoop& loop,
                                 const net::HttpServerOptions& options) {
-    const config::GatewayConfig& config = context_.config;
+    const config::GatewayConfig& config = uses_.context.config;
     LoopServer& made = servers_.emplace_back(LoopServer{loop, {}, {}});
     made.service = std::make_unique<PublicService>(
-        devices_.front(i), credentials_.cache(i), context_.metrics, config.listen,
-        config.limits.request_body_bytes, context_.budgets);
-    if (trust::AccessTokens* const tokens = oauth_.tokens(i)) made.service->take_tokens_of(*tokens);
+        uses_.devices.front(i), uses_.credentials.cache(i), uses_.context.metrics, config.listen,
+        config.limits.request_body_bytes, uses_.context.budgets);
+    if (trust::AccessTokens* const tokens = uses_.oauth.tokens(i))
+        made.service->take_tokens_of(*tokens);
+    made.service->take_console(uses_.console.door(i));
     made.server = std::make_unique<net::HttpServer>(loop, *made.service, options);
 }
 
@@ -86,16 +88,16 @@ std::vector<ListenerRoutes> PublicListener::tables() {
 }
 
 void PublicListener::add_routes(const ListenerRoutes& table) {
-    if (table.kind == ListenerKind::kPublic && context_.config.listen.device_page)
+    if (table.kind == ListenerKind::kPublic && uses_.context.config.listen.device_page)
         add_device_page(table.routes);
 }
 
 Result<void> PublicListener::listen() {
-    const config::HostPort& address = *context_.config.listen.public_address;
+    const config::HostPort& address = *uses_.context.config.listen.public_address;
     auto listener = net::Listener::bind(net::Endpoint::tcp(address.host, address.port));
     if (!listener) return fail(std::move(listener.error()));
     listener_ = std::move(*listener);
-    devices_.facts().port = listener_->endpoint().port;
+    uses_.devices.facts().port = listener_->endpoint().port;
     for (const LoopServer& each : servers_) {
         if (auto listening = each.server->listen(*listener_); !listening) return listening;
     }
@@ -113,7 +115,8 @@ Result<Component::Change> PublicListener::prepare(const config::GatewayConfig&) 
 }
 
 void PublicListener::read_certificate_end() {
-    certificate_ends_ = certificate_end(context_.config.listen.tls->cert).value_or(SystemTime{});
+    certificate_ends_ =
+        certificate_end(uses_.context.config.listen.tls->cert).value_or(SystemTime{});
 }
 
 void PublicListener::drain() {
@@ -126,7 +129,7 @@ void PublicListener::drain() {
 }
 
 void PublicListener::stop(Deadline deadline) {
-    loops_.finish_on_each(deadline, [this](std::size_t i, std::function<void()> done) {
+    uses_.loops.finish_on_each(deadline, [this](std::size_t i, std::function<void()> done) {
         servers_[i].server->stop(std::move(done));
     });
     listener_.reset();

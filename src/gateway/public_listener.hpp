@@ -1,5 +1,6 @@
 #pragma once
 
+#include "gateway/console_doors.hpp"
 #include "gateway/credentials.hpp"
 #include "gateway/device_fronts.hpp"
 #include "gateway/gateway_context.hpp"
@@ -20,13 +21,15 @@ namespace crab::gateway {
 /// The public listener: on every event loop an HTTP server for devices, callers and browsers.
 class PublicListener final : public Component {
 public:
-    PublicListener(const GatewayContext& context, EventLoops& loops, Credentials& credentials,
-                   DeviceFronts& devices, McpOauth& oauth)
-        : context_(context),
-          loops_(loops),
-          credentials_(credentials),
-          devices_(devices),
-          oauth_(oauth) {}
+    struct Uses {
+        const GatewayContext& context;
+        EventLoops& loops;
+        Credentials& credentials;
+        DeviceFronts& devices;
+        McpOauth& oauth;
+        ConsoleDoors& console;
+    };
+    explicit PublicListener(const Uses& uses) : uses_(uses) {}
 
     std::string_view name() const override { return "public listener"; }
     std::span<const ConfigKey> keys() const override;
@@ -64,12 +67,8 @@ private:
     Result<void> listen();
     void read_certificate_end();
 
-    const GatewayContext& context_;
+    const Uses uses_;
     std::atomic<SystemTime> certificate_ends_{SystemTime{}};
-    EventLoops& loops_;
-    Credentials& credentials_;
-    DeviceFronts& devices_;
-    McpOauth& oauth_;
     std::shared_ptr<net::TlsContext> tls_;  ///< null: plain
     std::vector<LoopServer> servers_;
     std::unique_ptr<net::Listener> listener_;

@@ -113,8 +113,17 @@ net::RequestBodyLimits PublicService::limits_for(const net::HttpRequest& request
     return route->limits(most);
 }
 
+std::optional<net::Refusal> PublicService::refuse_head(const net::HttpRequest& request) {
+    return is_for_console(request) ? door_->refuse_head(request) : std::nullopt;
+}
+
 net::BodyAdmission PublicService::admit_body(const net::HttpRequest& request) {
     const net::Route* const route = request.match.route;
+    if (route != nullptr && is_for_console(request)) {
+        const auto owner = door_->owner_of_body(request);
+        return {.admitted = door_->is_open(),
+                .budget = owner ? budgets_.of(*owner) : budget_of_stranger(request)};
+    }
     if (route != nullptr && route->who == net::Caller::kGuest)
         return {.admitted = true, .budget = budget_of_stranger(request)};
     if (route == nullptr || route->who != net::Caller::kProven)
@@ -187,6 +196,7 @@ bool PublicService::is_operator(const net::HttpRequest& request) {
 
 /// False: the caller is answered as if there were no such path.
 bool PublicService::may_know_path(const net::RouteMatch& match, const net::HttpRequest& request) {
+    if (is_for_console(request)) return door_->is_open();
     if (match.route == nullptr || match.route->who != net::Caller::kOperator) return true;
     return match.found() && is_operator(request);
 }
@@ -207,6 +217,7 @@ bool PublicService::source_allowed(net::HttpExchange& exchange, const net::Route
 
 std::optional<net::Upgrade> PublicService::upgrade(const net::HttpRequest& request,
                                                    const net::WebSocketOffer& offer) {
+    if (is_for_console(request)) return door_->upgrade(request, offer);
     return routes_.upgrade(request, offer, nullptr);
 }
 
@@ -249,9 +260,11 @@ void AdminService::refusal_body(const net::HttpRequest* request, int status,
         HttpService::refusal_body(request, status, reason, body);
 }
 
-const core::PrincipalRef& AdminService::operator_of(const net::PeerAddress& peer) {
-    core::PrincipalRef& principal = operators_[peer.uid()];
-    if (!principal) principal = trust::local_operator(peer.uid());
+core::PrincipalRef AdminService::caller_of(const net::HttpRequest& request) {
+    if (const auto acting = request.find("crab-acting"))
+        return kept_ != nullptr ? kept_->find_acting(*acting) : nullptr;
+    core::PrincipalRef& principal = operators_[request.peer.uid()];
+    if (!principal) principal = trust::local_operator(request.peer.uid());
     return principal;
 }
 
@@ -279,7 +292,12 @@ std::optional<net::Upgrade> AdminService::upgrade(const net::HttpRequest& reques
             .status = 403,
             .body = R"({"error":"the admin socket is for the user who runs the gateway",)"
                     R"("code":"FORBIDDEN"})"};
-    return routes_.upgrade(request, offer, operator_of(request.peer));
+    const core::PrincipalRef principal = caller_of(request);
+    if (!principal)
+        return net::Refusal{.status = 401,
+                            .body = R"({"error":"this session has ended",)"
+                                    R"("code":"UNAUTHENTICATED"})"};
+    return routes_.upgrade(request, offer, principal);
 }
 
 Task<void> AdminService::serve(net::HttpExchange& exchange) {
@@ -292,7 +310,11 @@ Task<void> AdminService::serve(net::HttpExchange& exchange) {
     if (!net::found_or_refused(exchange, match)) co_return;
     if (match.route->not_while_stopping && stopping_)
         co_return net::refuse(exchange, match.route, 503, stopping_error());
-    const core::PrincipalRef principal = operator_of(request.peer);
+    const core::PrincipalRef principal = caller_of(request);
+    if (!principal)
+        co_return net::refuse(
+            exchange, match.route, 401,
+            {.code = ErrorCode::kUnauthenticated, .message = "this session has ended"});
     const bool recorded = audit_ != nullptr && is_change(*match.route);
     if (recorded && !audit_->accepts(principal->id))
         co_return net::refuse(exchange, match.route, 503, no_record_error());

@@ -3,6 +3,7 @@
 #include "adapters/clawseed/front.hpp"
 #include "base/byte_budget.hpp"
 #include "config/gateway_config.hpp"
+#include "console/door/console_door.hpp"
 #include "core/audit/audit_log.hpp"
 #include "gateway/api_document.hpp"
 #include "net/http/routed_service.hpp"
@@ -26,12 +27,15 @@ public:
                   const core::MetricsPage& metrics, const config::ListenOptions& listen,
                   std::size_t max_body_bytes, ByteBudgets& budgets);
 
+    /// Before anything is served: the console for other machines. It outlives this.
+    void take_console(console::ConsoleDoor& door) { door_ = &door; }
     /// Before anything is served: tokens of others count as well. `tokens` outlives it.
     void take_tokens_of(trust::AccessTokens& tokens) { issued_ = &tokens; }
 
     Task<void> serve(net::HttpExchange& exchange) override;
     std::optional<net::Upgrade> upgrade(const net::HttpRequest& request,
                                         const net::WebSocketOffer& offer) override;
+    std::optional<net::Refusal> refuse_head(const net::HttpRequest& request) override;
     net::RequestBodyLimits limits_for(const net::HttpRequest& request) override;
     /// The OpenAPI document of what is served; from any thread.
     std::string api_document() const;
@@ -65,6 +69,12 @@ private:
     ByteBudgets& budgets_;  ///< by principal
     /// By network: bodies of those who have proven nothing yet, who leave the others theirs
     ByteBudgets strangers_{kMostOfNetwork, kMostOfStrangers};
+    /// Whether it is for the console
+    bool is_for_console(const net::HttpRequest& request) const {
+        return door_ != nullptr && door_->covers(request);
+    }
+
+    console::ConsoleDoor* door_ = nullptr;  ///< null: there is none
     trust::AccessTokens* issued_ = nullptr;  ///< null: only the gateway's own count
     std::string known_host_;  ///< the last Host that was accepted
 };
@@ -75,6 +85,9 @@ public:
     AdminService();
     /// Before anything is served: what requests change is recorded there. It outlives this.
     void record_changes_in(core::AuditLog& audit) { audit_ = &audit; }
+    /// Before anything is served: its own process may pass on what these sessions ask
+    /// (`Crab-Acting`). It outlives this.
+    void serve_sessions_of(console::KeptSessions& kept) { kept_ = &kept; }
     /// The OpenAPI document of what is served; from any thread.
     std::string api_document() const;
     bool knows(const net::Connection& connection) override;
@@ -91,10 +104,12 @@ public:
                       std::string& body) override;
 
 private:
-    const core::PrincipalRef& operator_of(const net::PeerAddress& peer);
+    /// The user behind the socket, or whom a door of the console says; null: nobody any more.
+    core::PrincipalRef caller_of(const net::HttpRequest& request);
 
     std::unordered_map<unsigned, core::PrincipalRef> operators_;
     core::AuditLog* audit_ = nullptr;
+    console::KeptSessions* kept_ = nullptr;  ///< null: requests act for nobody else
 };
 
 }  // namespace crab::gateway

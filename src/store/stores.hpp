@@ -8,6 +8,9 @@
 namespace crab {
 class Clock;
 }
+namespace crab::console {
+class SessionStore;
+}
 namespace crab::core {
 class ApprovalStore;
 class CallTaskStore;
@@ -69,6 +72,8 @@ public:
     virtual Result<std::unique_ptr<core::ArtifactStore>> open_artifacts(
         const core::ArtifactStore::Limits& limits, const Clock& clock) = 0;
     virtual Result<std::unique_ptr<memory::MemoryStore>> open_memory() = 0;
+    /// After the tokens
+    virtual Result<std::unique_ptr<console::SessionStore>> open_console_sessions() = 0;
 };
 
 }  // namespace crab::store

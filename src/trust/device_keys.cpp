@@ -51,6 +51,16 @@ std::string DeviceKeys::to_be_signed(std::string_view key_id, std::string_view n
 Result<KeySession> DeviceKeys::exchange(std::string_view key_id, std::string_view nonce,
                                         std::string_view signature,
                                         std::string_view remote_address) {
+    const auto proven = prove(key_id, nonce, signature, remote_address);
+    if (!proven) return fail(proven.error());
+    if (!proven->principal->roles.has(core::Role::kDevice))
+        return fail(ErrorCode::kForbidden,
+                    "this key is for the console, and is exchanged for no token");
+    return tokens_.open_session(key_id);
+}
+
+Result<Proven> DeviceKeys::prove(std::string_view key_id, std::string_view nonce,
+                                 std::string_view signature, std::string_view remote_address) {
     const SteadyTime now = clock_.steady_now();
     const std::string address(remote_address);
     {
@@ -72,19 +82,19 @@ Result<KeySession> DeviceKeys::exchange(std::string_view key_id, std::string_vie
                     std::chrono::ceil<Milliseconds>(it->second.since + kFailuresCounted - now)});
         }
     }
-    auto session = judge(key_id, nonce, signature);
-    if (!session) {
+    auto proven = judge(key_id, nonce, signature);
+    if (!proven) {
         const std::scoped_lock lock(mutex_);
         if (wrong_.contains(address) || wrong_.size() < kMostAddresses) {
             FailedAttempts& wrong = wrong_[address];
             if (wrong.count++ == 0) wrong.since = now;
         }
     }
-    return session;
+    return proven;
 }
 
-Result<KeySession> DeviceKeys::judge(std::string_view key_id, std::string_view nonce,
-                                     std::string_view signature) {
+Result<Proven> DeviceKeys::judge(std::string_view key_id, std::string_view nonce,
+                                 std::string_view signature) {
     const SteadyTime now = clock_.steady_now();
     const auto refused = [] {
         return fail(ErrorCode::kUnauthenticated,
@@ -106,7 +116,7 @@ Result<KeySession> DeviceKeys::judge(std::string_view key_id, std::string_view n
                     "nonce, each on a line");
     }
     if (!use_up(nonce, now)) return refused();
-    return tokens_.open_session(key_id);
+    return tokens_.find_credential(key_id);
 }
 
 /// False when it was used before. Only rightly signed ones are remembered.

@@ -31,7 +31,11 @@ public:
     std::string challenge();
     /// What has to be signed for it.
     static std::string to_be_signed(std::string_view key_id, std::string_view nonce);
-    /// A bearer token for the holder of that key. Errors: kUnauthenticated; kRateLimited.
+    /// Whose key that is, and until when. Errors: kUnauthenticated; kRateLimited.
+    Result<Proven> prove(std::string_view key_id, std::string_view nonce,
+                         std::string_view signature, std::string_view remote_address);
+    /// A bearer token for the holder of that key. Errors: those of prove(); kForbidden for a key
+    /// that is no device's, but for the console alone.
     Result<KeySession> exchange(std::string_view key_id, std::string_view nonce,
                                 std::string_view signature, std::string_view remote_address);
 
@@ -45,17 +49,17 @@ private:
         int count = 0;
     };
     std::string seal(std::string_view time_and_random) const;
-    Result<KeySession> judge(std::string_view key_id, std::string_view nonce,
-                             std::string_view signature);
+    Result<Proven> judge(std::string_view key_id, std::string_view nonce,
+                         std::string_view signature);
     bool use_up(std::string_view nonce, SteadyTime now);
 
     Tokens& tokens_;
     const Clock& clock_;
-    const std::array<std::uint8_t, 32> secret_;            ///< of this process
+    const std::array<std::uint8_t, 32> secret_;  ///< of this process
     std::mutex mutex_;
     std::unordered_set<std::string> used_;
     std::deque<Used> used_order_;
-    std::unordered_map<std::string, FailedAttempts> wrong_;         ///< by address
+    std::unordered_map<std::string, FailedAttempts> wrong_;  ///< by address
 };
 
 }  // namespace crab::trust

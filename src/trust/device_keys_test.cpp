@@ -111,6 +111,26 @@ TEST_F(DeviceKeysTest, OneKeyIsPairedOnceAndOnlyByDevices) {
               ErrorCode::kInvalidArgs);
 }
 
+TEST_F(DeviceKeysTest, AKeyOfTheConsoleProvesItsPersonAndGivesNoToken) {
+    const auto issued = tokens->issue({.name = "me",
+                                       .roles = {core::Role::kOperator},
+                                       .public_key = key.public_key().der,
+                                       .for_console = true});
+    ASSERT_TRUE(issued) << issued.error().message;
+    const std::string id = issued->record.id;
+    EXPECT_EQ(prove(key, id, keys.challenge()).error().code, ErrorCode::kForbidden);
+    const std::string nonce = keys.challenge();
+    const std::string signature = crypto::sign(key, DeviceKeys::to_be_signed(id, nonce));
+    const auto proven = keys.prove(id, nonce, signature, "192.0.2.1");
+    ASSERT_TRUE(proven) << proven.error().message;
+    EXPECT_EQ(proven->principal->id, "caller/me");
+    EXPECT_FALSE(keys.prove(id, nonce, signature, "192.0.2.1")) << "a challenge is good once";
+    EXPECT_EQ(tokens->find_credential(id)->principal, proven->principal);
+    EXPECT_EQ(tokens->revoke_token(id).value(), 1);
+    EXPECT_FALSE(tokens->find_credential(id));
+    EXPECT_FALSE(tokens->find_credential("00000000"));
+}
+
 TEST_F(DeviceKeysTest, AnAddressThatGuessesHasToWait) {
     const std::string id = enrol(key);
     for (int i = 0; i < DeviceKeys::kWrongPerMinute; ++i)

@@ -87,7 +87,9 @@ Result<IssuedToken> PairingCodes::redeem(std::string_view code, std::string_view
     if (!taken) return fail(std::move(taken.error()));
     const PairingOffer& offer = taken->offer;
     IssueRequest request = request_for(offer);
-    if (offer.roles.has(core::Role::kDevice)) request.public_key = std::move(public_key);
+    request.public_key = std::move(public_key);
+    // A person's key is for signing in to the console.
+    request.for_console = !request.public_key.empty() && !offer.roles.has(core::Role::kDevice);
     if (!request.public_key.empty() && request.public_key == taken->vouched_key)
         request.roles.add(core::Role::kTrustedDevice);
     auto issued = tokens_.issue(request);

@@ -209,9 +209,12 @@ Result<void> Tokens::check(const IssueRequest& request) const {
                                 kMostTenants));
     }
     const bool for_device = request.roles.has(core::Role::kDevice);
-    if (!request.public_key.empty() && !for_device)
+    if (!request.public_key.empty() && !for_device && !request.for_console)
         return fail(ErrorCode::kInvalidArgs,
-                    "only devices have keys; a token for a caller is made without one");
+                    "only devices and browsers of the console have keys; a token for a caller is "
+                    "made without one");
+    if (request.for_console && for_device)
+        return fail(ErrorCode::kInvalidArgs, "a browser of the console is no device");
     if (!for_device && !request.device.empty())
         return fail(ErrorCode::kInvalidArgs, "a token for a device needs the role device");
     const std::shared_lock lock(index_mutex_);
@@ -323,6 +326,15 @@ Result<std::string> Tokens::find_key(std::string_view id) const {
     if (!found->second->record.is_live(clock_.system_now()))
         return fail(ErrorCode::kUnauthenticated, "this key was revoked or has expired: pair again");
     return found->second->record.public_key;
+}
+
+Result<Proven> Tokens::find_credential(std::string_view id) const {
+    const std::shared_lock lock(index_mutex_);
+    const auto found = by_id_.find(std::string(id));
+    if (found == by_id_.end() || !found->second->record.is_live(clock_.system_now()))
+        return fail(ErrorCode::kUnauthenticated, "this credential was revoked or has expired");
+    return Proven{.principal = found->second->principal,
+                  .good_until = found->second->record.expires_at};
 }
 
 Result<KeySession> Tokens::open_session(std::string_view key_id) {

@@ -29,6 +29,7 @@ struct IssueRequest {
     std::optional<Milliseconds> lifetime;  ///< absent: until revoked
     std::string device;  ///< slug of a known device that gets a further token; empty: a new one
     std::string public_key{};  ///< DER: a key that the device holds, in place of a bearer token
+    bool for_console = false;  ///< the key is a browser's, whose person signs in with it
 };
 
 /// What the holder of a key gets for a signature.
@@ -80,6 +81,9 @@ public:
     /// The key of that id, DER. Errors: kUnauthenticated for one that is unknown, revoked or
     /// expired, and for a bearer token's id.
     Result<std::string> find_key(std::string_view id) const;
+    /// Whose credential that is, token or key, which was proven in another way. Errors:
+    /// kUnauthenticated for one that is unknown, revoked or expired.
+    Result<Proven> find_credential(std::string_view id) const;
     /// A bearer token for the holder of that key, which was proven just now. Of one key the latest
     /// kSessionsPerKey are good. Errors: those of find_key().
     Result<KeySession> open_session(std::string_view key_id);

@@ -9,7 +9,12 @@ const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 export default defineConfig({
   base: "./", // below whatever path the gateway serves it
-  resolve: { alias: { "@crab/web-shared": at("../shared/src") } },
+  resolve: {
+    alias: {
+      "@crab/web-shared": at("../shared/src"),
+      "@crab/device": at("../../clients/typescript/src"),
+    },
+  },
   plugins: [mockGateway(), serviceWorker()],
   build: {
     target: "es2021",

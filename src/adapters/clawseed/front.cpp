@@ -5,6 +5,8 @@
 #include "net/codec/url.hpp"
 #include "trust/origin_policy.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace crab::clawseed {
@@ -65,12 +67,24 @@ OpeningRefusal refusal_of(const Error& error) {
     return {.status = 503, .code = "UNAVAILABLE"};
 }
 
+std::optional<std::string> Front::refused_host(const net::HttpRequest& request) const {
+    if (trust::is_host_allowed(request.head.host, services_.hub.options()->host_names))
+        return std::nullopt;
+    return "this Host is not served here; use the gateway's own name, or add yours to "
+           "listen.host_names";
+}
+
+bool Front::is_named_origin(std::string_view origin) const {
+    const auto named = trust::parse_origin(origin);
+    return named && std::ranges::any_of(services_.hub.options()->allowed_origins,
+                                        [&](const std::string& allowed) {
+                                            return trust::parse_origin(allowed) == named;
+                                        });
+}
+
 std::optional<std::string> Front::refused_source(const net::HttpRequest& request) const {
+    if (auto refused = refused_host(request)) return refused;
     const auto options = services_.hub.options();
-    if (!trust::is_host_allowed(request.head.host, options->host_names)) {
-        return "this Host is not served here; use the gateway's own name, or add yours to "
-               "listen.host_names";
-    }
     if (!trust::is_origin_allowed(request.find("origin"), request.tls ? "https" : "http",
                                   request.head.host, options->allowed_origins)) {
         return "pages of this Origin may not use the gateway; add it to listen.allowed_origins";

@@ -61,6 +61,10 @@ public:
     /// The subset for the admin socket: the WebSocket, chat sessions, uploads.
     void add_chat_routes(net::Routes<core::PrincipalRef>& routes);
 
+    /// The refusal for a Host that is not allowed; nothing when it is.
+    std::optional<std::string> refused_host(const net::HttpRequest& request) const;
+    /// Whether pages of that origin are allowed by name (`listen.allowed_origins`).
+    bool is_named_origin(std::string_view origin) const;
     /// The refusal for a Host or Origin that is not allowed; nothing when both are.
     std::optional<std::string> refused_source(const net::HttpRequest& request) const;
 

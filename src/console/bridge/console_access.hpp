@@ -4,11 +4,11 @@
 #include "console/console_sessions.hpp"
 #include "console/login_tries.hpp"
 #include "console/one_time_codes.hpp"
+#include "console/session_access.hpp"
 #include "net/http/http_request.hpp"
 #include "net/http/routes.hpp"
 
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -39,43 +39,23 @@ public:
     /// Why a request is not the page's, by its head alone: a name that another site may have given
     /// to this address, another origin or site, a write that is no JSON. Nothing: it may be.
     std::optional<Error> refuse_source(const net::HttpRequest& request) const;
-    /// The session whose halves the request brings, which is now used. Errors: kUnauthenticated,
-    /// the same for every cause.
-    Result<ConsoleSession> session_of(const net::HttpRequest& request);
-    /// The session of a WebSocket's handshake, by its cookie and the ticket among its subprotocols,
-    /// which is good no more; `chosen` is the one to echo. Errors: kForbidden unless it says that
-    /// its page is the console's; kUnauthenticated.
-    struct Admitted {
-        ConsoleSession session;
-        std::string chosen;
-    };
-    Result<Admitted> admit_websocket(const net::HttpRequest& request,
-                                     std::span<const std::string_view> subprotocols);
+    SessionAccess& session() { return access_; }
+    const std::string& origin() const { return origin_; }
     ConsoleSessions& sessions() { return sessions_; }
     void add_routes(Routes& routes);
 
 private:
     using Request = Routes::Request;
     Task<void> sign_in(const Request& request);
-    void show(const Request& request);
     void sign_out(const Request& request);
-    void give_ticket(const Request& request);
-    std::string identity(const ConsoleSession& session, std::string_view key) const;
 
     const Options options_;
     const std::string origin_;
-    /// With the port: all ports of a host share its cookies, other consoles' too.
-    const std::string cookie_name_;
     SessionRecords& records_;
     OneTimeCodes codes_;
     ConsoleSessions sessions_;
+    SessionAccess access_;
     LoginTries tries_;
 };
-
-/// Whether it is the handshake of a WebSocket, or wants to be.
-bool asks_for_upgrade(const net::HttpRequest& request);
-
-/// What a request is answered that needs a session and has none.
-Error no_session();
 
 }  // namespace crab::console

@@ -44,11 +44,8 @@ ConsoleBridge::ConsoleBridge(std::unique_ptr<net::Listener> listener, Options op
       gateway_(loop_, gateway_at(gateway, listener_->endpoint())),
       records_(loop_, gateway_),
       access_(clock_, random_, records_, access_options(listener_->endpoint(), options)),
-      service_({.loop = loop_,
-                .access = access_,
-                .records = records_,
-                .gateway = gateway_,
-                .address = gateway},
+      relay_({.loop = loop_, .gateway = gateway_, .address = gateway}),
+      service_({.loop = loop_, .access = access_, .records = records_, .gateway = relay_},
                options.read_only),
       server_(std::make_unique<net::HttpServer>(loop_, service_,
                                                 net::HttpServerOptions{.max_connections = 256})) {}
@@ -62,6 +59,7 @@ ConsoleBridge::~ConsoleBridge() {
         gateway_.close();
         service_.stop_tasks(std::move(done));
     });
+    net::finish_on(loop_, [this](std::function<void()> done) { relay_.stop(std::move(done)); });
     thread_.reset();
 }
 

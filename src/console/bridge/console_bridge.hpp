@@ -3,6 +3,7 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "base/secret.hpp"
+#include "console/api_relay.hpp"
 #include "console/bridge/console_access.hpp"
 #include "console/bridge/console_service.hpp"
 #include "crypto/random_source.hpp"
@@ -52,6 +53,7 @@ private:
     net::HttpClient gateway_;
     SessionRecords records_;
     ConsoleAccess access_;
+    ApiRelay relay_;
     ConsoleService service_;
     std::unique_ptr<net::HttpServer> server_;
     std::optional<net::LoopThread> thread_;

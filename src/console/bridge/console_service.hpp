@@ -1,20 +1,16 @@
 #pragma once
 
 #include "base/task/task_group.hpp"
+#include "console/api_relay.hpp"
 #include "console/bridge/console_access.hpp"
-#include "console/bridge/websocket_relay.hpp"
-#include "net/http/dialer.hpp"
-#include "net/http/http_client.hpp"
 #include "net/http/routed_service.hpp"
 #include "net/loop/periodic.hpp"
 
 #include <functional>
-#include <list>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
-#include <vector>
 
 namespace crab::console {
 
@@ -29,8 +25,7 @@ public:
         net::EventLoop& loop;
         ConsoleAccess& access;
         SessionRecords& records;
-        net::HttpClient& gateway;
-        net::SocketAddress address;  ///< of the gateway
+        ApiRelay& gateway;
     };
     /// `read_only`: requests to the gateway are GET, and there are no WebSockets.
     ConsoleService(Uses uses, bool read_only);
@@ -51,31 +46,15 @@ public:
 private:
     static constexpr std::size_t kMostBytes = std::size_t{16} << 20;  ///< of an API request
 
-    /// What runs in a session.
-    struct Running {
-        std::uint64_t session = 0;
-        CancelSignal* canceller = nullptr;
-    };
-    struct OpenSocket {
-        std::uint64_t session = 0;
-        WebSocketRelay::Ref browser, gateway;
-    };
-
     Task<void> serve_api(const Request& request, std::string_view method);
     Task<void> serve_file(const Request& request);
-    Task<void> relay(net::HttpExchange& exchange, std::string_view method, std::string target);
     net::Upgrade open_socket(const net::HttpRequest& request, const net::WebSocketUpgrade& offer);
-    Task<void> connect(net::WebSocketTarget target, WebSocketRelay::Ref browser,
-                       WebSocketRelay::Ref gateway);
     void end_what_is_over();
-    void end_running(std::uint64_t session);
     Task<void> write_records();
 
     const Uses uses_;
     const bool read_only_;
     std::optional<net::Periodic> look_;
-    std::list<Running> running_;
-    std::vector<OpenSocket> sockets_;
     bool writing_ = false;  ///< records
     TaskGroup tasks_;
 };

@@ -11,16 +11,6 @@ namespace {
 constexpr std::size_t kMostNoted = 256;
 constexpr Milliseconds kPatience{5'000};
 
-std::string_view reason_of(ConsoleSessions::End end) {
-    switch (end) {
-        case ConsoleSessions::End::kSignedOut: return "signed_out";
-        case ConsoleSessions::End::kExpired: return "expired";
-        case ConsoleSessions::End::kCrowdedOut: return "crowded_out";
-        case ConsoleSessions::End::kStopped: return "stopped";
-    }
-    return "stopped";
-}
-
 }  // namespace
 
 Task<Result<void>> SessionRecords::opened(std::uint64_t number) {
@@ -36,7 +26,7 @@ void SessionRecords::note_refused() { note(R"({"change":"refused","session":0})"
 
 void SessionRecords::note_ended(const ConsoleSessions::Ended& ended) {
     note(fmt::format(R"({{"change":"ended","session":{},"why":"{}"}})", ended.number,
-                     reason_of(ended.end)));
+                     name_of(ended.end)));
 }
 
 void SessionRecords::note(std::string change) {

@@ -4,6 +4,7 @@
 #include "store/postgres/artifact_store_postgres.hpp"
 #include "store/postgres/call_task_store_postgres.hpp"
 #include "store/postgres/chat_session_store_postgres.hpp"
+#include "store/postgres/console_session_store_postgres.hpp"
 #include "store/postgres/cron_store_postgres.hpp"
 #include "store/postgres/device_tool_store_postgres.hpp"
 #include "store/postgres/event_store_postgres.hpp"
@@ -116,6 +117,10 @@ Result<std::unique_ptr<core::ArtifactStore>> StoresPostgres::open_artifacts(
 
 Result<std::unique_ptr<memory::MemoryStore>> StoresPostgres::open_memory() {
     return MemoryStorePostgres::open(options_.database);
+}
+
+Result<std::unique_ptr<console::SessionStore>> StoresPostgres::open_console_sessions() {
+    return std::make_unique<ConsoleSessionStorePostgres>(options_.database, options_.node);
 }
 
 }  // namespace crab::store::postgres

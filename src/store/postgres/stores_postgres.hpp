@@ -45,6 +45,7 @@ public:
     Result<std::unique_ptr<core::ArtifactStore>> open_artifacts(
         const core::ArtifactStore::Limits& limits, const Clock& clock) override;
     Result<std::unique_ptr<memory::MemoryStore>> open_memory() override;
+    Result<std::unique_ptr<console::SessionStore>> open_console_sessions() override;
 
 private:
     StoresPostgres(Options options, std::unique_ptr<Connection> guard)

@@ -4,6 +4,7 @@
 #include "store/sqlite/artifact_store_sqlite.hpp"
 #include "store/sqlite/call_task_store_sqlite.hpp"
 #include "store/sqlite/chat_session_store_sqlite.hpp"
+#include "store/sqlite/console_session_store_sqlite.hpp"
 #include "store/sqlite/cron_store_sqlite.hpp"
 #include "store/sqlite/device_tool_store_sqlite.hpp"
 #include "store/sqlite/event_store_sqlite.hpp"
@@ -77,6 +78,10 @@ Result<std::unique_ptr<memory::MemoryStore>> StoresSqlite::open_memory() {
 
 Result<std::unique_ptr<cron::CronStore>> StoresSqlite::open_cron() {
     return CronStoreSqlite::open(folder_ / "cron.db");
+}
+
+Result<std::unique_ptr<console::SessionStore>> StoresSqlite::open_console_sessions() {
+    return ConsoleSessionStoreSqlite::open(trust(), kChecked);
 }
 
 }  // namespace crab::store::sqlite

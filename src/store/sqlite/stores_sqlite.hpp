@@ -28,6 +28,7 @@ public:
         const core::ArtifactStore::Limits& limits, const Clock& clock) override;
     Result<std::unique_ptr<memory::MemoryStore>> open_memory() override;
     Result<std::unique_ptr<cron::CronStore>> open_cron() override;
+    Result<std::unique_ptr<console::SessionStore>> open_console_sessions() override;
 
 private:
     /// Opened by open_tokens() first, which has checked it

@@ -35,6 +35,16 @@ export interface Identity {
   readonly version: string;
 }
 
+/** A key's signature of a challenge. */
+export interface Proof {
+  readonly key_id: string;
+  readonly nonce: string;
+  readonly signature: string;
+}
+
+/** What a session is given for; codes and tokens are not kept. */
+export type WayIn = { readonly code: string } | { readonly token: string } | Proof;
+
 /** Where the page's half of the session is kept. */
 export const KEY = "crab-console-key";
 const PATIENCE_MS = 15_000;
@@ -45,6 +55,11 @@ const PATIENCE_MS = 15_000;
  * can read.
  */
 export class Api {
+  /**
+   * Called when a request needs a key that was proven just now; whether it was, and is worth
+   * another try.
+   */
+  onKeyNeeded: () => Promise<boolean> = () => Promise.resolve(false);
   /** Called once a request is answered 401: the session is over, nothing more is worth trying. */
   onSignedOut: () => void = () => undefined;
 
@@ -57,13 +72,35 @@ export class Api {
     return this.storage.getItem(KEY) !== null;
   }
 
-  /** Exchanges the one-time code of a printed link for a session. */
-  async signIn(code: string): Promise<Identity> {
-    const answer = await this.request<Identity & { key?: unknown }>("POST", "./session", { code });
+  /** Exchanges the one-time code of a printed link, or a token, for a session. */
+  async signIn(way: WayIn): Promise<Identity> {
+    const answer = await this.request<Identity & { key?: unknown }>("POST", "./session", way);
     if (typeof answer.key !== "string" || answer.key === "")
       throw new ApiError(200, "NO_KEY", "the answer to the sign-in has no key; reload the page");
     this.storage.setItem(KEY, answer.key);
     return answer;
+  }
+
+  /** What a key is to sign. */
+  async challenge(): Promise<string> {
+    const { nonce } = await this.request<{ nonce?: unknown }>("POST", "./session/challenge", {});
+    if (typeof nonce === "string") return nonce;
+    throw new ApiError(200, "NO_CHALLENGE", "the gateway gave nothing to sign");
+  }
+
+  async prove(proof: Proof): Promise<void> {
+    await this.request("POST", "./session/proof", proof);
+  }
+
+  /** Gives a key's public half to the gateway for a pairing code; the id that it has there. */
+  async pairKey(code: string, publicKey: string): Promise<string> {
+    const headers = { "content-type": "application/json", "x-pairing-code": code };
+    const body = JSON.stringify({ public_key: publicKey });
+    const answer = await this.send("../pair", { method: "POST", headers, body, redirect: "error" });
+    const read: unknown = await answer.json().catch(() => undefined);
+    const id = (read as { key_id?: unknown } | undefined)?.key_id;
+    if (answer.ok && typeof id === "string") return id;
+    throw refusal(answer.status, read);
   }
 
   identity(): Promise<Identity> {
@@ -119,6 +156,18 @@ export class Api {
   }
 
   private async request<T>(method: string, path: string, body?: unknown): Promise<T> {
+    try {
+      return await this.requestOnce<T>(method, path, body);
+    } catch (error) {
+      // A tool may answer so, too, for its own reasons.
+      const wanted = error instanceof ApiError && error.code === "AUTH_REQUIRED";
+      const ours = path.startsWith("./api/") && !path.startsWith("./api/v1/tools/");
+      if (!wanted || !ours || !(await this.onKeyNeeded())) throw error;
+      return this.requestOnce<T>(method, path, body);
+    }
+  }
+
+  private async requestOnce<T>(method: string, path: string, body?: unknown): Promise<T> {
     const key = this.storage.getItem(KEY);
     const patience = new AbortController();
     const timer = setTimeout(() => patience.abort(), PATIENCE_MS);

@@ -8,7 +8,7 @@ import { SignIn } from "./pages/sign-in";
 import { place } from "./place";
 import { routeOf } from "./routes";
 import { Shell } from "./shell";
-import { who } from "./store";
+import { chatsOnly, who } from "./store";
 
 /** The page stays below the sign-in card, so that nothing typed is lost when a session ends. */
 export function App() {
@@ -16,7 +16,8 @@ export function App() {
   useStream();
   if (now.state === "asking") return <p class="waiting">Signing in…</p>;
   if (now.state === "out" && !now.ended) return <SignIn error={now.error} />;
-  const { page, view: View } = routeOf(place.value.get("page")) ?? { page: "", view: Overview };
+  const wanted = chatsOnly.value ? "chat" : place.value.get("page");
+  const { page, view: View } = routeOf(wanted) ?? { page: "", view: Overview };
   return (
     <>
       <Shell>

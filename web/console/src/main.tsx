@@ -14,7 +14,7 @@ if (code !== undefined) history.replaceState(null, "", location.pathname + locat
 keepAllPreferences();
 const root = document.getElementById("app");
 if (root) render(<App />, root);
-void enter(code);
+void enter(code === undefined ? undefined : { code });
 if (import.meta.env.PROD)
   addEventListener("load", () => void registerWorker().catch(() => undefined)); // it works without
 // A link pasted into an open page signs in too.
@@ -22,7 +22,7 @@ addEventListener("hashchange", () => {
   const late = codeOf(location.hash);
   if (late === undefined) return;
   history.replaceState(null, "", location.pathname + location.search);
-  void enter(late);
+  void enter({ code: late });
 });
 // So does another tab of this browser.
 addEventListener("storage", (event) => {

@@ -17,7 +17,7 @@ import { waiting } from "./page-title";
 import { FIRST_PAGE, place } from "./place";
 import { type Route, ROUTES } from "./routes";
 import "./shell.css";
-import { api, mayWrite, who } from "./store";
+import { api, chatsOnly, mayWrite, who } from "./store";
 import { t } from "./strings/shell";
 
 const GROUPS = ["now", "look", "rules", "self"] as const;
@@ -27,6 +27,9 @@ const leave = () =>
     () => (who.value = { state: "out" }),
     () => undefined, // not reached: the session stays, and the page says so by its state
   );
+
+/** Who only chats has no other page. */
+const routes = () => (chatsOnly.value ? ROUTES.filter(({ page }) => page === "chat") : ROUTES);
 
 const current = () => place.value.get("page") ?? FIRST_PAGE;
 
@@ -46,11 +49,11 @@ function Pages({ onGo }: { readonly onGo?: () => void }) {
   return (
     <>
       {GROUPS.map((group) => {
-        const routes = ROUTES.filter((route) => route.group === group && !route.hidden);
+        const shown = routes().filter((route) => route.group === group && !route.hidden);
         return (
-          routes.length > 0 && (
+          shown.length > 0 && (
             <ul key={group} aria-label={t(`group.${group}`)}>
-              {routes.map((route) => (
+              {shown.map((route) => (
                 <li key={route.page}>
                   <PageLink route={route} {...(onGo && { onGo })} />
                 </li>
@@ -68,7 +71,7 @@ function Bar() {
   const [open, setOpen] = useState(false);
   return (
     <nav class="bar" aria-label={t("nav.pages")}>
-      {ROUTES.filter((route) => route.bar).map((route) => (
+      {routes().filter((route) => route.bar).map((route) => (
         <PageLink key={route.page} route={route} />
       ))}
       <button type="button" class="bar-more" onClick={() => setOpen(true)}>
@@ -114,10 +117,14 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
         <span class="top-name">crab</span>
         <span class="top-who">
           {now.state === "in" && <SafeText text={now.identity.principal} most={60} />}
-          {now.state === "in" && !mayWrite.value && <Pill>{t("nav.readOnly")}</Pill>}
+          {now.state === "in" && !mayWrite.value && !chatsOnly.value && (
+            <Pill>{t("nav.readOnly")}</Pill>
+          )}
         </span>
-        {!hub.refused.value && <LinkState link={hub.link.value} onNow={() => hub.tryNow()} />}
-        <Find />
+        {!hub.refused.value && !chatsOnly.value && (
+          <LinkState link={hub.link.value} onNow={() => hub.tryNow()} />
+        )}
+        {!chatsOnly.value && <Find />}
         <Preferences />
         <Button small onPress={leave}>
           {t("nav.signOut")}

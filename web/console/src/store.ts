@@ -1,6 +1,6 @@
 import { computed, signal } from "@preact/signals";
 
-import { Api, type ApiError, type Identity } from "./api";
+import { Api, type ApiError, type Identity, type WayIn } from "./api";
 
 export interface GatewayStatus {
   readonly version: string;
@@ -68,18 +68,60 @@ export const mayWrite = computed(
   () => who.value.state === "in" && who.value.identity.may.includes("operate"),
 );
 
-api.onSignedOut = () => {
-  who.value = { state: "out", ended: true };
+/** Whether anything may be said in chats: callers may, who change nothing else. */
+export const mayChat = computed(
+  () => who.value.state === "in" && who.value.identity.may.includes("chat"),
+);
+
+const browserKey = () => import("./browser-key");
+
+api.onKeyNeeded = async () => {
+  try {
+    const { proof } = await browserKey();
+    const signed = await proof(api);
+    if (signed) await api.prove(signed);
+    return signed !== undefined;
+  } catch {
+    return false; // what it was needed for says why
+  }
 };
 
+/** Whether this browser has a key; and, if it has, a session for it. */
+export async function enterByKey(): Promise<void> {
+  const { proof } = await browserKey();
+  const signed = await proof(api).catch((error: unknown) => error as ApiError);
+  if (signed instanceof Error) who.value = { state: "out", error: signed };
+  else if (signed) await enter(signed);
+}
+
+/** A key for this browser, by a pairing code, and a session for it. */
+export async function pairAndEnter(code: string): Promise<void> {
+  try {
+    const { pairKey } = await browserKey();
+    await pairKey(api, code);
+  } catch (error) {
+    who.value = { state: "out", error: error as ApiError };
+    return;
+  }
+  await enterByKey();
+}
+
+api.onSignedOut = () => {
+  // Who has signed out hears it from requests that were under way, too.
+  if (who.value.state !== "out") who.value = { state: "out", ended: true };
+};
+
+/** Whether this is somebody who chats here and operates nothing (`listen.console: people`). */
+export const chatsOnly = computed(() => mayChat.value && !mayWrite.value);
+
 /**
- * By the link's code if there is one, else by the session that this browser has. A page whose
- * session has ended stays as it is below the sign-in card until somebody is in again.
+ * By the link's code or a token if there is one, else by the session that this browser has. A page
+ * whose session has ended stays as it is below the sign-in card until somebody is in again.
  */
-export async function enter(code: string | undefined): Promise<void> {
+export async function enter(way: WayIn | undefined): Promise<void> {
   const before = who.value;
   const ended = before.state === "in" || (before.state === "out" && before.ended === true);
-  if (code === undefined && !api.hasKey) {
+  if (way === undefined && !api.hasKey) {
     who.value = { state: "out", ended };
     return;
   }
@@ -87,7 +129,7 @@ export async function enter(code: string | undefined): Promise<void> {
   try {
     who.value = {
       state: "in",
-      identity: await (code === undefined ? api.identity() : api.signIn(code)),
+      identity: await (way === undefined ? api.identity() : api.signIn(way)),
     };
   } catch (error) {
     who.value = { state: "out", error: error as ApiError, ended };

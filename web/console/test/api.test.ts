@@ -29,7 +29,7 @@ describe("the session", () => {
     const { seen, send } = answers(200, { key: "half", principal: "local/1000" });
     const memory = new Memory();
     const api = new Api(memory, send);
-    await api.signIn("code");
+    await api.signIn({ code: "code" });
     await api.get("/v1/admin/status");
     expect(seen.map(({ path }) => path)).toEqual(["./session", "./api/v1/admin/status"]);
     expect(seen[0]?.init.body).toBe('{"code":"code"}');
@@ -38,10 +38,29 @@ describe("the session", () => {
     expect([...memory.kept.values()]).toEqual(["half"]);
   });
 
+  it("is given for a token too, which is kept nowhere", async () => {
+    const { seen, send } = answers(200, { key: "half", principal: "caller/me" });
+    const memory = new Memory();
+    await new Api(memory, send).signIn({ token: "0a1b" });
+    expect(seen[0]?.init.body).toBe('{"token":"0a1b"}');
+    expect([...memory.kept.values()]).toEqual(["half"]);
+  });
+
+  it("proves its key once for what needs that, and never for a tool", async () => {
+    const { seen, send } = answers(403, { error: "prove it", code: "AUTH_REQUIRED" });
+    const api = new Api(new Memory(), send);
+    let asked = 0;
+    api.onKeyNeeded = () => Promise.resolve((asked += 1) > 0);
+    await expect(api.post("/v1/admin/reload", {})).rejects.toMatchObject({ code: "AUTH_REQUIRED" });
+    expect([seen.length, asked]).toEqual([2, 1]);
+    await expect(api.post("/v1/tools/call", {})).rejects.toMatchObject({ code: "AUTH_REQUIRED" });
+    expect([seen.length, asked]).toEqual([3, 1]);
+  });
+
   it("is not begun by an answer without a key", async () => {
     const memory = new Memory();
     const api = new Api(memory, answers(200, { principal: "x" }).send);
-    await expect(api.signIn("code")).rejects.toMatchObject({ code: "NO_KEY" });
+    await expect(api.signIn({ code: "code" })).rejects.toMatchObject({ code: "NO_KEY" });
     expect(api.hasKey).toBe(false);
   });
 

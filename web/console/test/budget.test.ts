@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 
 import { build } from "vite";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 
 const KIB = 1024;
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -20,8 +20,15 @@ const first = (end: string) => {
   return ending(end).filter((name) => page.includes(name));
 };
 
-beforeAll(() => build({ root, logLevel: "error", build: { outDir: out, emptyOutDir: true } }));
-afterAll(() => rmSync(out, { recursive: true, force: true }));
+// As the gateway's build does it: what tests set would bring the libraries' checks along.
+beforeAll(async () => {
+  vi.stubEnv("NODE_ENV", "production");
+  await build({ root, logLevel: "error", build: { outDir: out, emptyOutDir: true } });
+});
+afterAll(() => {
+  vi.unstubAllEnvs();
+  rmSync(out, { recursive: true, force: true });
+});
 
 describe("the built page", () => {
   it("is within its budget", () => {

@@ -1,19 +1,17 @@
 #pragma once
 
-#include "core/call/principal.hpp"
 #include "net/http/http_request.hpp"
 
 #include <string_view>
 
 namespace crab::rtp {
 
-/// How a request came in, for audit records: `console` when `crab console` passed it on, which only
-/// the operator behind the admin socket may say of a request (`Crab-Front: console`); else
+/// How a request came in, for audit records: `console` when a door of the console passed it on,
+/// which only somebody behind a local socket may say of a request (`Crab-Front: console`); else
 /// `listener`.
-inline std::string_view front_of(const net::HttpRequest& request, const core::Principal& principal,
-                                 std::string_view listener) {
-    const bool console = principal.proof == core::Proof::kLocalSocket &&
-                         request.find("crab-front") == std::string_view("console");
+inline std::string_view front_of(const net::HttpRequest& request, std::string_view listener) {
+    const bool console =
+        request.peer.is_unix() && request.find("crab-front") == std::string_view("console");
     return console ? std::string_view("console") : listener;
 }
 

@@ -140,7 +140,7 @@ Task<void> ToolsApi::call(net::HttpExchange& exchange, core::PrincipalRef princi
         exchange.loop().give_buffer(std::move(texts));
     });
     core::Call call;
-    call.front = front_of(exchange.request(), *principal, front);
+    call.front = front_of(exchange.request(), front);
     call.canceller = &exchange.canceller();
     const auto parsed = parse_call_request(exchange.request().body, parser_, texts, call);
     parser_.shrink();

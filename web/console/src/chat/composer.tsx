@@ -1,6 +1,6 @@
 import { Button } from "@crab/web-shared/button";
 
-import { mayWrite } from "../store";
+import { mayChat } from "../store";
 import type { ChatLink } from "./link";
 import { t } from "./texts";
 
@@ -12,7 +12,7 @@ export function Composer({ chat }: { readonly chat: ChatLink }) {
   const live = chat.link.value.state === "live";
   const { running } = chat.chat.value;
   const send = () => {
-    if (text.trim() !== "" && mayWrite.value && chat.say(text)) chat.draft.value = "";
+    if (text.trim() !== "" && mayChat.value && chat.say(text)) chat.draft.value = "";
   };
   return (
     <form
@@ -43,11 +43,11 @@ export function Composer({ chat }: { readonly chat: ChatLink }) {
           {t("abort")}
         </Button>
       )}
-      <Button kind="primary" off={!live || !mayWrite.value || text.trim() === ""} onPress={send}>
+      <Button kind="primary" off={!live || !mayChat.value || text.trim() === ""} onPress={send}>
         {t("send")}
       </Button>
       {!live && <p class="quiet composer-note">{t("message.offline")}</p>}
-      {!mayWrite.value && <p class="quiet composer-note">{t("read.only")}</p>}
+      {!mayChat.value && <p class="quiet composer-note">{t("read.only")}</p>}
     </form>
   );
 }

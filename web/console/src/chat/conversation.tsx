@@ -7,7 +7,7 @@ import { SafeText } from "@crab/web-shared/safe-text";
 import { visible } from "@crab/web-shared/visible";
 import { shortName } from "@crab/web-shared/words";
 
-import { mayWrite } from "../store";
+import { chatsOnly, mayChat } from "../store";
 import { ApprovalsHere } from "./approvals-here";
 import { chatOf, show } from "./chats";
 import { Composer } from "./composer";
@@ -42,14 +42,14 @@ export function Conversation({ session, agent }: { session: string; agent: strin
         <Link chat={chat} />
         {now.running && <span role="status">{t("running")}</span>}
         {!now.running && last?.kind === "answer" && (
-          <Button small off={link.state !== "live" || !mayWrite.value} onPress={() => chat.again()}>
+          <Button small off={link.state !== "live" || !mayChat.value} onPress={() => chat.again()}>
             {t("again")}
           </Button>
         )}
       </div>
       {link.state === "refused" && <ErrorCard error={link.error} />}
       <Items chat={now} onAnswer={(ask, answer) => chat.answer(ask, answer)} />
-      <ApprovalsHere session={session} />
+      {!chatsOnly.value && <ApprovalsHere session={session} />}
       <Composer chat={chat} />
     </section>
   );

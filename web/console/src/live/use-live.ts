@@ -3,17 +3,17 @@ import { useEffect, useRef } from "preact/hooks";
 
 import { waiting } from "../page-title";
 import type { Poll } from "../poll";
-import { api, who } from "../store";
+import { api, chatsOnly, who } from "../store";
 import { LiveHub } from "./hub";
 import type { Live } from "./state";
 
 export const hub = new LiveHub(api);
 
-/** Keeps the stream while somebody is signed in. Once in a page. */
+/** Keeps the stream while somebody is signed in who may read it. Once in a page. */
 export function useStream(): void {
-  const signedIn = who.value.state === "in";
+  const reads = who.value.state === "in" && !chatsOnly.value;
   useEffect(() => {
-    if (!signedIn) return undefined;
+    if (!reads) return undefined;
     const stop = hub.start();
     const count = effect(() => {
       if (hub.live.value.epoch > 0) waiting.value = hub.live.value.questions.size;
@@ -22,7 +22,7 @@ export function useStream(): void {
       count();
       stop();
     };
-  }, [signedIn]);
+  }, [reads]);
 }
 
 /** Whether the stream tells what changes, so that nothing has to be read again and again. */

@@ -14,7 +14,7 @@ import { usePoll } from "../loaded";
 import { PageTitle } from "../page-title";
 import { go, place } from "../place";
 import { type SessionList, sessionsWith, titleOf } from "../sessions/shapes";
-import { api, mayWrite } from "../store";
+import { api, chatsOnly, mayChat } from "../store";
 import { t as shell } from "../strings/shell";
 import "./chat.css";
 
@@ -26,26 +26,32 @@ interface Agents {
   readonly agents: readonly { readonly name: string }[];
 }
 
+/** Which agent, from those who may know all of them. */
+function AgentChoice(props: { readonly agent: string; readonly onAgent: (name: string) => void }) {
+  const poll = usePoll(() => api.get<Agents>("/v1/admin/agents"), NEVER_MS);
+  const names = poll.state.value.data?.agents.map(({ name }) => name) ?? [];
+  if (names.length === 0) return null;
+  return (
+    <Choice
+      label={t("agent")}
+      value={props.agent}
+      options={[
+        { value: "", label: t("standard") },
+        ...names.map((name) => ({ value: name, label: visible(name) })),
+      ]}
+      onValue={props.onAgent}
+    />
+  );
+}
+
 /** Begins a chat with an agent; the session is made when the link is. */
 function NewChat() {
-  const poll = usePoll(() => api.get<Agents>("/v1/admin/agents"), NEVER_MS);
   const [agent, setAgent] = useState("");
-  const names = poll.state.value.data?.agents.map(({ name }) => name) ?? [];
   const begin = () => go({ session: `console-${crypto.randomUUID()}`, agent });
   return (
     <div class="stack new-chat">
-      {names.length > 0 && (
-        <Choice
-          label={t("agent")}
-          value={agent}
-          options={[
-            { value: "", label: t("standard") },
-            ...names.map((name) => ({ value: name, label: visible(name) })),
-          ]}
-          onValue={setAgent}
-        />
-      )}
-      <Button icon="plus" off={!mayWrite.value} onPress={begin}>
+      {!chatsOnly.value && <AgentChoice agent={agent} onAgent={setAgent} />}
+      <Button icon="plus" off={!mayChat.value} onPress={begin}>
         {t("new")}
       </Button>
     </div>

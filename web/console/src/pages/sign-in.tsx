@@ -1,17 +1,76 @@
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 
 import { Button } from "@crab/web-shared/button";
 import { Mark } from "@crab/web-shared/mark";
 import { SafeText } from "@crab/web-shared/safe-text";
 
 import type { ApiError } from "../api";
-import { enter } from "../store";
+import { enter, enterByKey, pairAndEnter } from "../store";
 import "./sign-in.css";
 
 interface Props {
   readonly error?: ApiError | undefined;
   /** Over a page whose session has ended. */
   readonly over?: boolean;
+}
+
+/** `crab console` is at this address and no other; a gateway may be there too. */
+const atHome = location.hostname === "127.0.0.1" && location.protocol === "http:";
+
+/** Browsers give pages keys at secure addresses only. */
+const canHaveKey = globalThis.crypto?.subtle !== undefined;
+const CODE = /^\d{4}[- ]?\d{4}[- ]?\d{4}$/;
+
+/**
+ * For the public listener (`listen.console`): this browser's key, a pairing code that gives it one,
+ * or a token, which is exchanged and kept nowhere.
+ */
+function OtherWays() {
+  const [busy, setBusy] = useState(false);
+  const [known, setKnown] = useState(false);
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (!canHaveKey) return;
+    void import("../browser-key").then(({ hasKey }) => hasKey().then(setKnown, () => undefined));
+  }, []);
+  const during = async (work: Promise<void>) => {
+    setBusy(true);
+    await work;
+    setBusy(false);
+  };
+  const submit = (event: Event) => {
+    event.preventDefault();
+    const text = field.current?.value.trim() ?? "";
+    if (text === "" || busy) return;
+    if (field.current) field.current.value = "";
+    void during(CODE.test(text) && canHaveKey ? pairAndEnter(text) : enter({ token: text }));
+  };
+  return (
+    <>
+      {known && (
+        <Button kind="primary" busy={busy} onPress={() => void during(enterByKey())}>
+          Sign in with this browser's key
+        </Button>
+      )}
+      <form class="sign-in-form" onSubmit={submit}>
+        <label>
+          {atHome ? "Or, if this is the gateway itself: " : ""}
+          {canHaveKey ? "pairing code or token" : "token"}
+          <input ref={field} type="password" autocomplete="off" spellcheck={false} required />
+        </label>
+        <button type="submit" class={`button ${known ? "plain" : "primary"}`} disabled={busy}>
+          Sign in
+        </button>
+      </form>
+      {!atHome && (
+        <p class="quiet">
+          An operator makes a code where the gateway runs:{" "}
+          <code>crab devices pair --name me --role operator</code>. It gives this browser a key of
+          its own. A token is not kept here, and allows less.
+        </p>
+      )}
+    </>
+  );
 }
 
 /** How to get in, and why the last try did not. */
@@ -30,11 +89,16 @@ export function SignIn({ error, over = false }: Props) {
           {error.next && <SafeText text={error.next} />}
         </p>
       )}
-      <p>
-        Run this where the gateway runs, and open the link that it prints. It works once, within a
-        minute.
-      </p>
-      <pre>crab console</pre>
+      {atHome && (
+        <>
+          <p>
+            Run this where the gateway runs, and open the link that it prints. It works once, within
+            a minute.
+          </p>
+          <pre>crab console</pre>
+        </>
+      )}
+      <OtherWays />
       {over && <p class="quiet">What you see behind this card stays until then.</p>}
       {error?.status === 0 && (
         <Button kind="primary" onPress={() => void enter(undefined)}>

@@ -1,4 +1,4 @@
-#include "console/bridge/websocket_relay.hpp"
+#include "console/websocket_relay.hpp"
 
 namespace crab::console {
 namespace {
@@ -46,6 +46,10 @@ void WebSocketRelay::on_open(net::WebSocketSession& session) {
 
 void WebSocketRelay::on_text(net::WebSocketSession& session, std::span<char> text) {
     if (!other_ || other_->session_ == nullptr) return;
+    if (instead_) {
+        if (const auto answer = instead_({text.data(), text.size()}))
+            return session.send_text(*answer);
+    }
     other_->session_->send_text({text.data(), text.size()});
     if (other_ && other_->session_ != nullptr && other_->session_->queued_bytes() > kHighWater)
         session.pause_reading();

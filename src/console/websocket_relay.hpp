@@ -3,7 +3,10 @@
 #include "net/websocket/websocket_session.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -17,6 +20,11 @@ public:
     using Ref = std::shared_ptr<WebSocketRelay>;
     /// The browser's side and the gateway's.
     static std::pair<Ref, Ref> make();
+
+    /// What a text of this side is answered in the place of being passed on, if anything.
+    using Instead = std::function<std::optional<std::string>(std::string_view text)>;
+    /// Before it is open.
+    void answer_instead(Instead instead) { instead_ = std::move(instead); }
 
     /// Closes this side, and with it the other.
     void close(std::uint16_t code, std::string_view reason);
@@ -33,6 +41,7 @@ public:
 private:
     net::WebSocketSession* session_ = nullptr;  // while it is open
     Ref other_;                                 // until one of them ends
+    Instead instead_;
     bool over_ = false;
 };
 

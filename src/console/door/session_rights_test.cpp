@@ -1,0 +1,103 @@
+#include "console/door/session_rights.hpp"
+
+#include "base/test_clock.hpp"
+
+#include <array>
+#include <tuple>
+
+#include <gtest/gtest.h>
+
+namespace crab::console {
+namespace {
+
+class SessionRightsTest : public testing::Test {
+protected:
+    std::optional<ErrorCode> refused(const ConsoleSession& session, std::string_view method,
+                                     std::string_view path, std::string_view body = {}) {
+        const auto why = rights.refuse(session, method, path, body, clock.steady_now());
+        return why ? std::optional(why->code) : std::nullopt;
+    }
+
+    FakeClock clock;
+    const SessionRights rights;
+    ConsoleSession caller{.principal = "caller/ann", .roles = {core::Role::kCaller}};
+    ConsoleSession owner{.principal = "caller/me", .roles = {core::Role::kOperator}};
+};
+
+TEST_F(SessionRightsTest, CallersHaveTheirChatsAndNothingElse) {
+    for (const auto& [method, path] : {std::pair{"GET", "/ws/chat"},
+                                       {"GET", "/api/sessions"},
+                                       {"GET", "/api/sessions/running"},
+                                       {"PATCH", "/api/sessions/a"},
+                                       {"DELETE", "/api/sessions/a"},
+                                       {"GET", "/api/sessions/a/messages"},
+                                       {"POST", "/api/sessions/a/abort"}})
+        EXPECT_EQ(refused(caller, method, path), std::nullopt) << method << path;
+    for (const auto& [method, path] : {std::pair{"GET", "/v1/admin/status"},
+                                       {"POST", "/v1/tools/call"},
+                                       {"GET", "/metrics"},
+                                       {"GET", "/"},
+                                       {"GET", "/v1/events"},
+                                       {"GET", "/api/sessions/../../v1/admin/status"},
+                                       {"GET", "/api/sessions//messages"},
+                                       {"POST", "/api/sessions"},
+                                       {"PUT", "/api/sessions/a"}})
+        EXPECT_EQ(refused(caller, method, path), ErrorCode::kForbidden) << method << path;
+}
+
+TEST_F(SessionRightsTest, WhatAThiefWouldDoNeedsAKeyThatWasProvenJustNow) {
+    const std::array<std::tuple<const char*, const char*, const char*>, 11> heavy{{
+        {"POST", "/v1/admin/reload", ""},
+        {"POST", "/v1/admin/devices/revoke", R"({"device":"phone"})"},
+        {"POST", "/v1/peers/tool_host/a/revoke", ""},
+        {"POST", "/v1/admin/devices/pair", R"({"roles":["operator"]})"},
+        {"POST", "/v1/admin/devices/pair", R"({"roles":["op\u0065rator"]})"},
+        {"POST", "/v1/admin/devices/pair", R"({"roles":["cli_admin"]})"},
+        {"POST", "/v1/admin/approvals/x", R"({"decision":"allow","scope":"always"})"},
+        {"POST", "/v1/pairings", R"({"component_type":"CLI"})"},
+        {"POST", "/v1/mcp/servers", ""},
+        {"PUT", "/v1/mcp/servers/files", ""},
+        {"POST", "/v1/mcp/servers/files/approve", ""},
+    }};
+    for (const auto& [method, path, body] : heavy)
+        EXPECT_EQ(refused(owner, method, path, body), ErrorCode::kAuthRequired) << path << body;
+    owner.proven_at = clock.steady_now();
+    clock.advance(SessionRights::kProofLasts - Milliseconds(1));
+    for (const auto& [method, path, body] : heavy)
+        EXPECT_EQ(refused(owner, method, path, body), std::nullopt) << path << body;
+    clock.advance(Milliseconds(1));
+    for (const auto& [method, path, body] : heavy)
+        EXPECT_EQ(refused(owner, method, path, body), ErrorCode::kAuthRequired) << path << body;
+}
+
+TEST_F(SessionRightsTest, ALastingDecisionInAChatNeedsAKeyToo) {
+    const auto why = [&](std::string_view frame) {
+        return rights.refuse_frame(owner, frame, clock.steady_now()).has_value();
+    };
+    EXPECT_TRUE(why(R"({"type":"approval_decision","id":"a","scope":"always"})"));
+    EXPECT_TRUE(why(R"({"type":"approval\u005fdecision","id":"a","scope":"alw\u0061ys"})"));
+    EXPECT_FALSE(why(R"({"type":"approval_decision","id":"a","scope":"session"})"));
+    EXPECT_FALSE(
+        why(R"({"type":"message","content":"approval_decision always","scope":"always"})"));
+    EXPECT_FALSE(why(R"({"type":"message","content":"always\n"})"));
+    EXPECT_TRUE(why("approval_decision"));
+    owner.proven_at = clock.steady_now();
+    EXPECT_FALSE(why(R"({"type":"approval_decision","id":"a","scope":"always"})"));
+}
+
+TEST_F(SessionRightsTest, NobodyTellsOfSessionsInThePlaceOfTheBridge) {
+    owner.proven_at = clock.steady_now();
+    EXPECT_EQ(refused(owner, "POST", "/v1/admin/console/sessions"), ErrorCode::kForbidden);
+}
+
+TEST_F(SessionRightsTest, TheRestOfAnOperatorsWorkNeedsNoKey) {
+    EXPECT_EQ(refused(owner, "GET", "/v1/admin/status"), std::nullopt);
+    EXPECT_EQ(refused(owner, "POST", "/v1/tools/call", "{}"), std::nullopt);
+    EXPECT_EQ(refused(owner, "POST", "/v1/admin/devices/pair", R"({"name":"phone"})"),
+              std::nullopt);
+    EXPECT_EQ(refused(owner, "POST", "/v1/admin/approvals/x", R"({"decision":"allow"})"),
+              std::nullopt);
+}
+
+}  // namespace
+}  // namespace crab::console
