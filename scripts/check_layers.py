@@ -72,9 +72,13 @@ LAYERS = {
     },
     "trust/pairing": VALUES | {"crypto"},
     "trust": TASKS | VALUES | CORE | {"trust/pairing", "crypto"},
-    "console": TASKS | VALUES | NET | {"core/call", "crypto"},
-    "console/bridge": TASKS | VALUES | NET | {"console", "core/call", "crypto"},
-    "console/door": TASKS | VALUES | NET | {"console", "core/call", "trust", "crypto"},
+    "console": {"base", "core/call", "crypto"},
+    "console/relay": TASKS | VALUES | NET | {"console", "core/call", "crypto"},
+    "console/bridge": TASKS | VALUES | NET | {"console", "console/relay", "core/call", "crypto"},
+    "console/door": TASKS
+    | VALUES
+    | NET
+    | {"console", "console/relay", "core/call", "trust", "crypto"},
     "adapters/cetp": SCHEMAS | {"crypto"},
     "adapters/clawseed": TASKS | VALUES | NET | CORE | {"trust", "crypto"},
     "adapters/sw4rm": TASKS | VALUES | NET | CORE | {"trust", "crypto"},
@@ -197,6 +201,7 @@ LAYERS = {
         "adapters/mcp/*",
         "hosts/command",
         "console",
+        "console/relay",
         "console/door",
         "store",
         "store/*",

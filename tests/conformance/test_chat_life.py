@@ -108,6 +108,9 @@ class DetachedTurnsTest(ChatCase):
             lambda: sum(self.state(asker, token) == "running" for asker in askers) == 8,
             "one of them has ended",
         )
+        for asker in askers:  # or they would ask the model again while the next test counts
+            self.gateway.fetch("POST", f"/api/sessions/{asker.session_id}/abort", token)
+            self.assertEqual(self.state(asker, token), "idle")
 
     def frame(self, device: Device, kind: str) -> dict[str, Any]:
         while (frame := device.receive())["type"] != kind:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from urllib.parse import quote, urlencode
 
 from test_artifacts import EXTENSIONS
+from test_console_door import Browser
 from test_device_keys import Key, text
 from test_events import envelope
 from test_peer_listener import Peer, PeerListenerCase
@@ -22,7 +23,7 @@ from support.browser_login import get
 from support.case import GatewayCase
 from support.device import tool
 from support.guarded_server import GuardedServer
-from support.http import HttpConnection, fetch
+from support.http import HttpConnection, Response, fetch
 from support.issuer import Issuer
 from support.openapi import ApiDocument, PeerSide, Side
 from support.rtp import call_request
@@ -59,6 +60,7 @@ class HttpDocumentTest(PeerListenerCase):
             ],
             "worktrees": [{"id": "garden/main", "path": cls.tree}],
             "approvals": {"new_tools": "ask"},
+            "listen": {**PeerListenerCase.CONFIG["listen"], "console": "operators"},
             "mcp": {"scopes": {"kitchen": {"tools": {"allow": ["list_devices"]}}}},
             "leases": {"ttl": "1h", "max_ttl": "2h", "renewal_window": "2h"},
             "policy": [{"principal": "caller/*", "call": {"needs_approval": ["list_devices"]}}],
@@ -85,6 +87,7 @@ class HttpDocumentTest(PeerListenerCase):
         for part in (
             self.drive_open_routes,
             self.drive_keys,
+            self.drive_console,
             self.drive_tools,
             self.drive_mcp,
             self.drive_artifacts,
@@ -146,6 +149,52 @@ class HttpDocumentTest(PeerListenerCase):
         voucher = {"code": code(), "public_key": key.spki}
         self.admin.good("POST", "/v1/admin/devices/vouch", voucher)
         self.admin.ask("POST", "/v1/admin/devices/vouch", {})
+
+    def drive_console(self) -> None:
+        """What the page of another machine asks, as an operator with a key, and as nobody."""
+        device = self.gateway.unique("owner")
+        code = {"name": device, "roles": ["operator"]}
+        key = Key(self)
+        code = self.admin.good("POST", "/v1/admin/devices/pair", code)["code"]
+        paired = {"public_key": key.spki}
+        key.key_id = self.public.good("POST", "/pair", paired, X_Pairing_Code=code)["key_id"]
+        browser, nobody = Browser(self.gateway), Browser(self.gateway)
+
+        def ask(method: str, path: str, body: Any = None) -> None:
+            for who in (nobody, browser):
+                answer = who.request(method, path, body)
+                self.public.take(method, f"/console/{path}", answer)
+                self.assertEqual(answer.status < 400, who is browser, (method, path, answer.body))
+
+        def sign(who: Browser, path: str, proof: dict[str, str]) -> Response:
+            answer = who.request("POST", path, proof)
+            self.public.take("POST", f"/console/{path}", answer)
+            return answer
+
+        self.public.take("GET", "/console/index.html", nobody.send("GET", "index.html"))
+        self.public.take("GET", "/console/nothing.js", nobody.send("GET", "nothing.js"))
+        self.public.take(
+            "POST", "/console/session/challenge", nobody.send("POST", "session/challenge")
+        )
+        foreign = nobody.send("POST", "session/challenge", FOREIGN)
+        self.public.take("POST", "/console/session/challenge", foreign)
+        self.assertEqual(sign(browser, "session", {"token": "wrong"}).status, 401)
+        signed_in = sign(browser, "session", browser.signed(key))
+        browser.key = signed_in.json()["key"]
+        browser.cookie = signed_in.headers["set-cookie"].split(";")[0]
+        self.assertEqual(sign(browser, "session/proof", browser.signed(key)).status, 204)
+        self.assertEqual(sign(nobody, "session/proof", {}).status, 401)
+        ask("GET", "session")
+        ask("POST", "session/ticket")
+        ask("GET", "api/v1/admin/status")
+        ask("POST", "api/v1/admin/reload")
+        ask("PATCH", f"api/v1/admin/devices/{device}", {"name": "Owner"})
+        servers = "api/v1/mcp/servers"
+        command = {"server": {"command": "/bin/false"}}
+        ask("POST", servers, {"name": "kitchen", **command})
+        ask("PUT", f"{servers}/kitchen", {"server": {"url": "https://mcp.example/mcp"}})
+        ask("DELETE", f"{servers}/kitchen")
+        ask("DELETE", "session")
 
     def drive_tools(self) -> None:
         for side in (self.public, self.admin):

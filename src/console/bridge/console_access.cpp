@@ -1,6 +1,6 @@
 #include "console/bridge/console_access.hpp"
 
-#include "console/request_source.hpp"
+#include "console/relay/request_source.hpp"
 #include "json/parser.hpp"
 
 #include <fmt/format.h>

@@ -4,7 +4,7 @@
 #include "console/console_sessions.hpp"
 #include "console/login_tries.hpp"
 #include "console/one_time_codes.hpp"
-#include "console/session_access.hpp"
+#include "console/relay/session_access.hpp"
 #include "net/http/http_request.hpp"
 #include "net/http/routes.hpp"
 

@@ -1,7 +1,7 @@
 #include "console/bridge/console_service.hpp"
 
 #include "base/scope_exit.hpp"
-#include "console/request_source.hpp"
+#include "console/relay/request_source.hpp"
 
 #include <utility>
 

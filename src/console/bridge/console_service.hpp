@@ -1,8 +1,8 @@
 #pragma once
 
 #include "base/task/task_group.hpp"
-#include "console/api_relay.hpp"
 #include "console/bridge/console_access.hpp"
+#include "console/relay/api_relay.hpp"
 #include "net/http/routed_service.hpp"
 #include "net/loop/periodic.hpp"
 

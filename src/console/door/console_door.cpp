@@ -1,7 +1,7 @@
 #include "console/door/console_door.hpp"
 
 #include "base/encoding.hpp"
-#include "console/request_source.hpp"
+#include "console/relay/request_source.hpp"
 #include "json/parser.hpp"
 #include "json/writer.hpp"
 #include "net/codec/http_text.hpp"

@@ -1,10 +1,10 @@
 #pragma once
 
 #include "base/task/task_group.hpp"
-#include "console/api_relay.hpp"
 #include "console/door/kept_sessions.hpp"
 #include "console/door/session_rights.hpp"
-#include "console/session_access.hpp"
+#include "console/relay/api_relay.hpp"
+#include "console/relay/session_access.hpp"
 #include "net/http/http_client.hpp"
 #include "net/http/routes.hpp"
 #include "trust/device_keys.hpp"

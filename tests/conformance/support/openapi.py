@@ -34,6 +34,10 @@ def _fits(media: str, pattern: str) -> bool:
     return pattern == "*/*" or media == pattern or (media.startswith(pattern.removesuffix("*")))
 
 
+#: Patterns whose last parameter is the rest of the path.
+MANY_SEGMENTS = {"/device/{file}", "/console/{file}", "/console/api/{path}"}
+
+
 class ApiDocument:
     """One listener's document, and the answers that were held against it."""
 
@@ -51,7 +55,7 @@ class ApiDocument:
         """The operation that a request means; a literal path goes before a pattern."""
         path = target.partition("?")[0]
         for pattern in sorted(self.document["paths"], key=lambda each: each.count("{")):
-            end = ".*" if pattern == "/device/{file}" else "[^/]+"
+            end = ".*" if pattern in MANY_SEGMENTS else "[^/]+"
             if (method, pattern) in self.operations and re.fullmatch(
                 re.sub(r"\\{.*?\\}", end, re.escape(pattern)), path
             ):

@@ -1,6 +1,6 @@
-#include "console/session_access.hpp"
+#include "console/relay/session_access.hpp"
 
-#include "console/request_source.hpp"
+#include "console/relay/request_source.hpp"
 #include "json/writer.hpp"
 #include "net/codec/http_text.hpp"
 

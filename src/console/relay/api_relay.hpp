@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/task/task_group.hpp"
-#include "console/websocket_relay.hpp"
+#include "console/relay/websocket_relay.hpp"
 #include "net/http/dialer.hpp"
 #include "net/http/http_client.hpp"
 #include "net/http/http_service.hpp"

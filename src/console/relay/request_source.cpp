@@ -1,4 +1,4 @@
-#include "console/request_source.hpp"
+#include "console/relay/request_source.hpp"
 
 #include "base/ascii.hpp"
 

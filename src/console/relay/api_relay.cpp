@@ -1,8 +1,8 @@
-#include "console/api_relay.hpp"
+#include "console/relay/api_relay.hpp"
 
 #include "base/scope_exit.hpp"
 #include "base/task/gather.hpp"
-#include "console/answer_relay.hpp"
+#include "console/relay/answer_relay.hpp"
 #include "net/http/http_error.hpp"
 
 #include <algorithm>

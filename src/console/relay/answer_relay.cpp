@@ -1,4 +1,4 @@
-#include "console/answer_relay.hpp"
+#include "console/relay/answer_relay.hpp"
 
 #include "base/ascii.hpp"
 #include "net/http/http_error.hpp"

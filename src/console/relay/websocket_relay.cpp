@@ -1,4 +1,4 @@
-#include "console/websocket_relay.hpp"
+#include "console/relay/websocket_relay.hpp"
 
 namespace crab::console {
 namespace {
