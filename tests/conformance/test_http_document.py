@@ -152,10 +152,8 @@ class HttpDocumentTest(PeerListenerCase):
 
     def drive_console(self) -> None:
         """What the page of another machine asks, as an operator with a key, and as nobody."""
-        device = self.gateway.unique("owner")
-        code = {"name": device, "roles": ["operator"]}
-        key = Key(self)
-        code = self.admin.good("POST", "/v1/admin/devices/pair", code)["code"]
+        made = {"name": self.gateway.unique("owner"), "roles": ["operator"]}
+        code, key = self.admin.good("POST", "/v1/admin/devices/pair", made)["code"], Key(self)
         paired = {"public_key": key.spki}
         key.key_id = self.public.good("POST", "/pair", paired, X_Pairing_Code=code)["key_id"]
         browser, nobody = Browser(self.gateway), Browser(self.gateway)
@@ -171,6 +169,9 @@ class HttpDocumentTest(PeerListenerCase):
             self.public.take("POST", f"/console/{path}", answer)
             return answer
 
+        for headers in ({"Host": browser.host}, {"Host": browser.host, **FOREIGN}):
+            way = self.gateway.fetch("GET", "/console", headers=headers)
+            self.public.take("GET", "/console", way)
         self.public.take("GET", "/console/index.html", nobody.send("GET", "index.html"))
         self.public.take("GET", "/console/nothing.js", nobody.send("GET", "nothing.js"))
         self.public.take(
@@ -188,7 +189,9 @@ class HttpDocumentTest(PeerListenerCase):
         ask("POST", "session/ticket")
         ask("GET", "api/v1/admin/status")
         ask("POST", "api/v1/admin/reload")
-        ask("PATCH", f"api/v1/admin/devices/{device}", {"name": "Owner"})
+        device = self.gateway.unique("lamp")
+        self.gateway.pair(device)
+        ask("PATCH", f"api/v1/admin/devices/{device}", {"name": "Lamp"})
         servers = "api/v1/mcp/servers"
         command = {"server": {"command": "/bin/false"}}
         ask("POST", servers, {"name": "kitchen", **command})
