@@ -203,6 +203,8 @@ LAYERS = {
         "console",
         "console/relay",
         "console/door",
+        "hosts/memory",  # its store, and cron's
+        "hosts/cron",
         "store",
         "store/*",
         "sdk/tool_host",

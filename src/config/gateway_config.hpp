@@ -118,6 +118,14 @@ struct ArtifactOptions {
     friend bool operator==(const ArtifactOptions&, const ArtifactOptions&) = default;
 };
 
+/// `fleet`: stores in a database instead of files.
+struct FleetOptions {
+    std::string name;
+    std::filesystem::path dsn_file;  ///< `postgres.dsn_file`: holds the address of the database
+    bool require_sync = true;  ///< `postgres.require_sync`
+    friend bool operator==(const FleetOptions&, const FleetOptions&) = default;
+};
+
 /// `tracing`: spans of calls for an OpenTelemetry collector.
 struct TracingOptions {
     std::string otlp;  ///< URL of its OTLP/HTTP receiver; empty: what the environment says
@@ -439,6 +447,7 @@ struct GatewayConfig {
     AuditOptions audit;
     TracingOptions tracing;
     McpOptions mcp;
+    std::optional<FleetOptions> fleet;  ///< nothing: files in the state folder
     friend bool operator==(const GatewayConfig&, const GatewayConfig&) = default;
 };
 

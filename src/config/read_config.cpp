@@ -266,6 +266,11 @@ void read_records(const Members& root, GatewayConfig& config) {
         "inline_bytes", config.artifacts.inline_bytes)("ttl", config.artifacts.ttl);
     root.in("artifacts")("tenant_bytes", config.artifacts.tenant_bytes)(
         "total_bytes", config.artifacts.total_bytes)("uploads", config.artifacts.uploads);
+    if (const Members fleet = root.in("fleet"); fleet.present()) {
+        FleetOptions& out = config.fleet.emplace();
+        fleet("name", out.name);
+        fleet.in("postgres")("dsn_file", out.dsn_file)("require_sync", out.require_sync);
+    }
     root.in("audit")("retention_days", config.audit.retention);
     root.in("tracing")("otlp", config.tracing.otlp)("headers_file", config.tracing.headers_file)(
         "ca", config.tracing.ca)("sample", config.tracing.sample)("always", config.tracing.always);

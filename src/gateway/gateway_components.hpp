@@ -8,6 +8,7 @@
 #include "gateway/chat_sessions.hpp"
 #include "gateway/command_providers.hpp"
 #include "gateway/config_api.hpp"
+#include "gateway/configured_stores.hpp"
 #include "gateway/console_doors.hpp"
 #include "gateway/credentials.hpp"
 #include "gateway/current_rules.hpp"
@@ -43,7 +44,6 @@
 #include "runtime/call_path.hpp"
 #include "runtime/components.hpp"
 #include "runtime/tool_calls.hpp"
-#include "store/sqlite/stores_sqlite.hpp"
 
 #include <functional>
 
@@ -73,7 +73,7 @@ public:
     const std::function<LoadedConfig()> loaded_config;
     ReloadOutcome last_reload;
     RealClock clock;
-    store::sqlite::StoresSqlite stores{paths.state_dir};
+    ConfiguredStores stores{config, paths};
     core::Registry registry;
     core::MetricsPage metrics;
     McpShared mcp_shared;

@@ -297,6 +297,7 @@ constexpr Change kRestartChanges[] = {
     [](Config c) { c.providers.push_back({.id = "other"}); },
     [](Config c) { c.secrets.push_back({.name = "other", .env = "CRAB_TEST_NO_SECRET"}); },
     [](Config c) { c.pairing.allow_insecure_loopback = false; },
+    [](Config c) { c.fleet = config::FleetOptions{.name = "other", .dsn_file = "/dsn"}; },
     [](Config c) { c.mcp.enabled = false; },
     [](Config c) { c.mcp.versions = {"2025-11-25"}; },
     [](Config c) { c.mcp.instructions = "other"; },
