@@ -1,6 +1,7 @@
 #include "gateway/admin_listener.hpp"
 
 #include "gateway/console_page.hpp"
+#include "gateway/inherited_sockets.hpp"
 
 namespace crab::gateway {
 
@@ -11,7 +12,8 @@ std::span<const ConfigKey> AdminListener::keys() const {
 }
 
 Result<void> AdminListener::start() {
-    auto listener = net::Listener::bind(net::Endpoint::unix_socket(context_.paths.admin_socket));
+    auto listener =
+        context_.sockets.listen("admin", net::Endpoint::unix_socket(context_.paths.admin_socket));
     if (!listener) return fail(std::move(listener.error()));
     listener_ = std::move(*listener);
     service_.record_changes_in(audit_.log());

@@ -24,12 +24,13 @@ void raise_descriptor_limit() {
 
 /// The components, and what is done with all of them.
 struct Gateway::Running {
-    Running(config::GatewayConfig config, GatewayPaths paths, ReadConfig read)
+    Running(config::GatewayConfig config, GatewayPaths paths, ReadConfig read,
+            InheritedSockets sockets)
         : read_config(std::move(read)),
           last_read(config),
           components(
               std::move(config), std::move(paths), [this] { return reload(); }, read_config,
-              [this] { return loaded(); }),
+              [this] { return loaded(); }, std::move(sockets)),
           lifecycle(components.clock, components.all.in_order()) {}
 
     Result<void> reload();
@@ -80,16 +81,18 @@ Gateway::Gateway(std::unique_ptr<Running> running) : running_(std::move(running)
 Gateway::~Gateway() = default;
 
 Result<std::unique_ptr<Gateway>> Gateway::start(config::GatewayConfig config, GatewayPaths paths,
-                                                ReadConfig read_config) {
+                                                ReadConfig read_config, InheritedSockets sockets) {
     raise_descriptor_limit();
-    auto running =
-        std::make_unique<Running>(std::move(config), std::move(paths), std::move(read_config));
+    auto running = std::make_unique<Running>(std::move(config), std::move(paths),
+                                             std::move(read_config), std::move(sockets));
     if (auto started = running->lifecycle.start(); !started) {
         log::error("a component did not start", {{"component", running->lifecycle.failed()},
                                                  {"reason", started.error().message}});
         return fail(std::move(started.error()));
     }
     GatewayComponents& made = running->components;
+    for (const std::string& socket : made.sockets.close_rest())
+        log::warn("no listener has the address of a socket that was passed", {{"socket", socket}});
     running->lifecycle.begin(made.metrics);
     const std::filesystem::path& source = made.config.source;
     log::info("started", {{"version", CRAB_VERSION},

@@ -3,6 +3,7 @@
 #include "base/result.hpp"
 #include "config/gateway_config.hpp"
 #include "gateway/gateway_context.hpp"
+#include "gateway/inherited_sockets.hpp"
 #include "runtime/config_key.hpp"
 
 #include <functional>
@@ -23,7 +24,8 @@ public:
     /// reload. Errors: kUnavailable (address in use, store damaged), kInvalidArgs (configuration),
     /// kForbidden (modes); components that had started are stopped then.
     static Result<std::unique_ptr<Gateway>> start(config::GatewayConfig config, GatewayPaths paths,
-                                                  ReadConfig read_config);
+                                                  ReadConfig read_config,
+                                                  InheritedSockets sockets = {});
     /// The configuration keys of all components, and when changes take effect.
     static std::vector<ConfigKey> config_keys();
 

@@ -21,6 +21,7 @@
 #include "gateway/grpc_providers.hpp"
 #include "gateway/health_api.hpp"
 #include "gateway/hitl_service.hpp"
+#include "gateway/inherited_sockets.hpp"
 #include "gateway/live_data.hpp"
 #include "gateway/log_settings.hpp"
 #include "gateway/maintenance.hpp"
@@ -35,6 +36,8 @@
 #include "gateway/process_metrics.hpp"
 #include "gateway/public_listener.hpp"
 #include "gateway/running_work.hpp"
+#include "gateway/service_manager.hpp"
+#include "gateway/service_watchdog.hpp"
 #include "gateway/session_workers.hpp"
 #include "gateway/shared_components.hpp"
 #include "gateway/tool_hosts.hpp"
@@ -59,15 +62,17 @@ public:
     /// again, `loaded` is what the latest reload has read.
     GatewayComponents(config::GatewayConfig config_of_start, GatewayPaths paths_of_start,
                       std::function<Result<void>()> reload_all, ReadConfig read,
-                      std::function<LoadedConfig()> loaded)
+                      std::function<LoadedConfig()> loaded, InheritedSockets passed = {})
         : config(std::move(config_of_start)),
           paths(std::move(paths_of_start)),
+          sockets(std::move(passed)),
           reload(std::move(reload_all)),
           read_config(std::move(read)),
           loaded_config(std::move(loaded)) {}
 
     const config::GatewayConfig config;  ///< of the start
     const GatewayPaths paths;
+    InheritedSockets sockets;  ///< of the service manager, until a listener takes them
     const std::function<Result<void>()> reload;
     const ReadConfig read_config;
     const std::function<LoadedConfig()> loaded_config;
@@ -85,7 +90,8 @@ public:
                                  .stores = stores,
                                  .registry = registry,
                                  .metrics = metrics,
-                                 .budgets = budgets};
+                                 .budgets = budgets,
+                                 .sockets = sockets};
     runtime::Components all;
 
     // Stores, and who may do what
@@ -107,6 +113,8 @@ public:
     Artifacts& artifacts = all.add<Artifacts>(context, audit);
     // The call path, and what runs calls
     EventLoops& loops = all.add<ConfiguredEventLoops>(context);
+    // Before what takes its time to stop, during which it is fed too.
+    ServiceWatchdog& watchdog = all.add<ServiceWatchdog>(loops, feed_watchdog);
     SessionWorkers& session_workers = all.add<SessionWorkers>();
     HitlService& hitl = all.add<HitlService>(context, loops, workers, approvals);
     BuiltInHosts& built_in_hosts = all.add<BuiltInHosts>(context, loops, events);

@@ -21,6 +21,8 @@ class Workers;
 
 namespace crab::gateway {
 
+class InheritedSockets;
+
 using runtime::AuditTrail;
 using runtime::CallLedger;
 using runtime::CallPath;
@@ -49,6 +51,7 @@ struct GatewayContext {
     core::Registry& registry;
     core::MetricsPage& metrics;
     ByteBudgets& budgets;  ///< received bytes that are not processed yet, by principal
+    InheritedSockets& sockets;
 };
 
 }  // namespace crab::gateway

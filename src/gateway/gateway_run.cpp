@@ -94,7 +94,12 @@ int run_gateway(const config::Startup& startup) {
     const auto read_again = [&startup] {
         return config::load_first(startup.config_file, startup.paths);
     };
-    auto gateway = Gateway::start(startup.config, paths, read_again);
+    auto sockets = InheritedSockets::take();
+    if (!sockets) {
+        fmt::print(stderr, "crab gateway: {}\n", sockets.error().message);
+        return 1;
+    }
+    auto gateway = Gateway::start(startup.config, paths, read_again, std::move(*sockets));
     if (!gateway) {
         fmt::print(stderr, "crab gateway: {}\n", gateway.error().message);
         return 1;

@@ -1,6 +1,7 @@
 #include "gateway/grpc_listener.hpp"
 
 #include "gateway/certificate_file.hpp"
+#include "gateway/inherited_sockets.hpp"
 #include "net/loop/own_user.hpp"
 #include "trust/request_authentication.hpp"
 
@@ -159,7 +160,7 @@ core::CancelAnswer GrpcListener::cancel(const core::Principal& asker, std::strin
 
 Result<void> GrpcListener::listen(const net::Endpoint& endpoint,
                                   std::span<const std::unique_ptr<LoopServer>> servers) {
-    auto listener = net::Listener::bind(endpoint);
+    auto listener = context_.sockets.listen(endpoint.is_unix() ? "grpc_unix" : "grpc", endpoint);
     if (!listener) return fail(std::move(listener.error()));
     listeners_.push_back(std::move(*listener));
     for (const auto& server : servers) {

@@ -1,6 +1,7 @@
 #include "gateway/peer_listener.hpp"
 
 #include "base/log.hpp"
+#include "gateway/inherited_sockets.hpp"
 #include "trust/pairing/peer_check.hpp"
 
 #include <utility>
@@ -105,7 +106,8 @@ Result<void> PeerListener::listen() {
     const config::HostPort& address = *config().listen.peers;
     auto tls = uses_.records.tls().server();
     if (!tls) return fail(std::move(tls.error()));
-    auto listener = net::Listener::bind(net::Endpoint::tcp(address.host, address.port));
+    auto listener =
+        uses_.context.sockets.listen("peers", net::Endpoint::tcp(address.host, address.port));
     if (!listener) return fail(std::move(listener.error()));
     listener_ = std::move(*listener);
     trust::PeerAccess& access = uses_.access.access();

@@ -1,6 +1,7 @@
 #include "gateway/service_manager.hpp"
 
 #include <chrono>
+#include <cstdint>
 
 #include <systemd/sd-daemon.h>
 
@@ -21,5 +22,13 @@ void tell_service_manager(ServiceState state) {
         case ServiceState::kStopping: ::sd_notify(0, "STOPPING=1"); return;
     }
 }
+
+std::optional<Milliseconds> watchdog_interval() {
+    std::uint64_t microseconds = 0;
+    if (::sd_watchdog_enabled(0, &microseconds) <= 0) return {};
+    return Milliseconds(microseconds / 1000);
+}
+
+void feed_watchdog() { ::sd_notify(0, "WATCHDOG=1"); }
 
 }  // namespace crab::gateway

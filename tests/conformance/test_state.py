@@ -4,6 +4,7 @@ told (docs/operations/running_the_gateway.md)."""
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import os
 import shutil
@@ -12,9 +13,11 @@ import socket
 import sqlite3
 import stat
 import subprocess
+import sys
 import tarfile
 import tempfile
 import unittest
+from collections.abc import Iterator
 from pathlib import Path
 
 from support import released_state
@@ -305,6 +308,123 @@ class ServiceManagerTest(unittest.TestCase):
             self.assertEqual(told.recv(256), b"READY=1")
             gateway.stop()
             self.assertEqual(told.recv(256), b"STOPPING=1")
+
+    def test_a_loop_that_is_stuck_starves_the_watchdog(self) -> None:
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        told = self.enterContext(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
+        told.bind(os.path.join(folder, "notify"))
+        told.settimeout(15)
+        manager = {"NOTIFY_SOCKET": os.path.join(folder, "notify"), "WATCHDOG_USEC": "2000000"}
+        with Gateway(environment=manager) as gateway:
+            heard = {told.recv(256) for _ in range(4)}
+            self.assertEqual(heard, {b"READY=1", b"WATCHDOG=1"})
+            for loop in event_loops_of(gateway.process.pid):
+                with stopped(loop):
+                    told.setblocking(False)
+                    with contextlib.suppress(BlockingIOError):
+                        while told.recv(256):
+                            pass
+                    told.settimeout(2.0)  # of the manager's patience
+                    # One may be on its way still: the loop had answered before it was stopped.
+                    with self.assertRaises(TimeoutError):
+                        told.recv(256)
+                        told.recv(256)
+                told.settimeout(15)
+                self.assertEqual(told.recv(256), b"WATCHDOG=1")
+
+
+def event_loops_of(process: int) -> list[int]:
+    """Its threads that wait in epoll_wait or epoll_pwait."""
+    found = []
+    for task in sorted(Path(f"/proc/{process}/task").iterdir(), key=lambda path: int(path.name)):
+        try:
+            number = (task / "syscall").read_text().split()[0]
+        except OSError as error:
+            raise unittest.SkipTest("threads of others cannot be looked at here") from error
+        if number in {"232", "281", "441"}:
+            found.append(int(task.name))
+    if len(found) < 2:
+        raise unittest.SkipTest(f"which threads are event loops is not to be seen: {found}")
+    return found[:2]
+
+
+@contextlib.contextmanager
+def stopped(thread: int) -> Iterator[None]:
+    """The thread stands still within; the others of its process run."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.ptrace.argtypes = [ctypes.c_long] * 4
+    seize, interrupt, detach, any_thread = 0x4206, 0x4207, 17, 0x40000000
+    if libc.ptrace(seize, thread, 0, 0) != 0:
+        raise unittest.SkipTest(f"ptrace is refused here: {os.strerror(ctypes.get_errno())}")
+    libc.ptrace(interrupt, thread, 0, 0)
+    os.waitpid(thread, any_thread)
+    try:
+        yield
+    finally:
+        libc.ptrace(detach, thread, 0, 0)
+
+
+class SocketActivationTest(unittest.TestCase):
+    """The service manager has the sockets: callers that come while no gateway runs wait."""
+
+    def free_port(self) -> int:
+        with socket.create_server(("127.0.0.1", 0)) as probe:
+            return probe.getsockname()[1]
+
+    def with_sockets(self, *addresses: str) -> tuple[str, ...]:
+        script = Path(__file__).parent / "support" / "with_sockets.py"
+        return (sys.executable, str(script), *addresses, "--")
+
+    def test_every_listener_takes_the_socket_of_its_address(self) -> None:
+        public, grpc, peers = self.free_port(), self.free_port(), self.free_port()
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        admin, grpc_socket = folder / "admin.sock", folder / "grpc.sock"
+        config = {
+            "listen": {
+                "public": f"127.0.0.1:{public}",
+                "admin": str(admin),
+                "peers": f"127.0.0.1:{peers}",
+            },
+            "grpc": {"listen": f"127.0.0.1:{grpc}", "unix": str(grpc_socket)},
+        }
+        addresses = [f"127.0.0.1:{port}" for port in (public, grpc, peers)]
+        prefix = self.with_sockets(*addresses, f"admin={admin}", str(grpc_socket))
+        files = {}
+        with Gateway(config, prefix=prefix) as gateway:
+            for port in (public, grpc, peers):
+                socket.create_connection(("127.0.0.1", port), timeout=15).close()
+            self.assertIn("version", gateway.crab("gateway", "status", "-o", "json"))
+            for path in (admin, grpc_socket):
+                files[path] = path.stat().st_ino
+            self.assertNotIn("no listener has the address", gateway.log_tail(100_000))
+            gateway.process.send_signal(signal.SIGTERM)
+            self.assertEqual(gateway.process.wait(20), 0)
+            for path, inode in files.items():  # the manager's, and so they stay
+                self.assertEqual(path.stat().st_ino, inode)
+                path.unlink()
+            gateway.wait_stopped()
+
+    def test_many_callers_are_served_over_one_socket_by_all_loops(self) -> None:
+        public = self.free_port()
+        config = {"listen": {"public": f"127.0.0.1:{public}"}}
+        with Gateway(config, prefix=self.with_sockets(f"public=127.0.0.1:{public}")) as gateway:
+            for _ in range(50):
+                with socket.create_connection(("127.0.0.1", public), timeout=15) as caller:
+                    caller.sendall(b"GET /healthz HTTP/1.1\r\nHost: crab\r\n\r\n")
+                    self.assertTrue(caller.recv(64).startswith(b"HTTP/1.1 200"))
+            gateway.stop()
+
+    def refused(self, config: dict, *addresses: str) -> str:
+        gateway = Gateway(config, prefix=self.with_sockets(*addresses))
+        with self.assertRaises(Exception) as raised, gateway:
+            pass
+        return str(raised.exception)
+
+    def test_a_socket_that_does_not_fit_is_told(self) -> None:
+        one, other = self.free_port(), self.free_port()
+        config = {"listen": {"public": f"127.0.0.1:{one}"}}
+        said = self.refused(config, f"public=127.0.0.1:{other}")
+        self.assertIn(f"socket `public` is on 127.0.0.1:{other}", said)
 
 
 if __name__ == "__main__":

@@ -2,17 +2,22 @@
 
 #include "base/log.hpp"
 
+#include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <filesystem>
 #include <utility>
 
+#include <arpa/inet.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 namespace crab::net {
@@ -86,12 +91,50 @@ Result<void> make_room(const Endpoint& endpoint, const SocketAddress& address) {
     return {};
 }
 
+/// Of family 0 when there is none.
+SocketAddress bound_address(int fd) {
+    SocketAddress address;
+    address.size = sizeof address.storage;
+    if (::getsockname(fd, reinterpret_cast<sockaddr*>(&address.storage), &address.size) != 0)
+        return {};
+    return address;
+}
+
 std::uint16_t bound_port(int fd) {
-    sockaddr_storage storage{};
-    socklen_t size = sizeof storage;
-    ::getsockname(fd, reinterpret_cast<sockaddr*>(&storage), &size);
-    return storage.ss_family == AF_INET6 ? ntohs(reinterpret_cast<sockaddr_in6&>(storage).sin6_port)
-                                         : ntohs(reinterpret_cast<sockaddr_in&>(storage).sin_port);
+    const SocketAddress address = bound_address(fd);
+    return address.family() == AF_INET6
+               ? ntohs(reinterpret_cast<const sockaddr_in6&>(address.storage).sin6_port)
+               : ntohs(reinterpret_cast<const sockaddr_in&>(address.storage).sin_port);
+}
+
+int option_of(int fd, int option) {
+    int value = 0;
+    socklen_t size = sizeof value;
+    return ::getsockopt(fd, SOL_SOCKET, option, &value, &size) == 0 ? value : -1;
+}
+
+Result<Endpoint> endpoint_of(int fd) {
+    const SocketAddress address = bound_address(fd);
+    std::array<char, INET6_ADDRSTRLEN> text{};
+    const void* host = nullptr;
+    switch (address.family()) {
+        case AF_INET: host = &reinterpret_cast<const sockaddr_in&>(address.storage).sin_addr; break;
+        case AF_INET6:
+            host = &reinterpret_cast<const sockaddr_in6&>(address.storage).sin6_addr;
+            break;
+        case AF_UNIX: {
+            const auto& unix_address = reinterpret_cast<const sockaddr_un&>(address.storage);
+            const std::size_t most = address.size - offsetof(sockaddr_un, sun_path);
+            const std::string path(unix_address.sun_path, ::strnlen(unix_address.sun_path, most));
+            if (!path.empty()) return Endpoint::unix_socket(path);
+            break;
+        }
+        default: break;
+    }
+    if (host == nullptr || ::inet_ntop(address.family(), host, text.data(), text.size()) == nullptr)
+        return fail(ErrorCode::kInvalidArgs,
+                    "a socket that was passed has no address of TCP and no path");
+    return Endpoint::tcp(text.data(), bound_port(fd));
 }
 
 }  // namespace
@@ -120,12 +163,40 @@ Result<std::unique_ptr<Listener>> Listener::bind(const Endpoint& endpoint) {
     return listener;
 }
 
+Result<std::unique_ptr<Listener>> Listener::adopt(int fd) {
+    std::unique_ptr<Listener> listener(new Listener(Endpoint()));
+    listener->fd_ = fd;
+    listener->adopted_ = true;
+    if (option_of(fd, SO_TYPE) != SOCK_STREAM || option_of(fd, SO_ACCEPTCONN) != 1)
+        return fail(ErrorCode::kInvalidArgs,
+                    "what was passed is no stream socket that listens (ListenStream=, Accept=no)");
+    auto endpoint = endpoint_of(fd);
+    if (!endpoint) return fail(std::move(endpoint.error()));
+    listener->endpoint_ = std::move(*endpoint);
+    ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
+    if (!listener->endpoint_.is_unix()) {
+        set_for_accepted(fd);
+        return listener;
+    }
+    struct stat file{};
+    if (::stat(listener->endpoint_.path.c_str(), &file) != 0 || (file.st_mode & 0077) != 0)
+        return fail(ErrorCode::kForbidden,
+                    fmt::format("{} is open to others than its owner: SocketMode=0600",
+                                listener->endpoint_.text()));
+    return listener;
+}
+
 Listener::~Listener() {
     if (fd_ >= 0) ::close(fd_);
     if (owns_path_) ::unlink(endpoint_.path.c_str());
 }
 
 Result<int> Listener::descriptor() {
+    if (adopted_) {
+        const int copy = ::fcntl(fd_, F_DUPFD_CLOEXEC, 0);
+        if (copy < 0) return cannot_listen(endpoint_, errno);
+        return copy;
+    }
     if (fd_ >= 0) return std::exchange(fd_, -1);
     if (endpoint_.is_unix())
         return fail(ErrorCode::kUnavailable,

@@ -20,6 +20,11 @@ public:
     /// Binds. Port 0 lets the system choose; endpoint() tells. Errors: kUnavailable (address in
     /// use, no permission), kInvalidArgs.
     static Result<std::unique_ptr<Listener>> bind(const Endpoint& endpoint);
+    /// Takes a socket that listens already, which another process has made and keeps: all loops
+    /// accept from one queue, and the file of a Unix socket stays. Owns `fd`, also after an error.
+    /// Errors: kInvalidArgs (no stream socket that listens), kForbidden (the file of a Unix socket
+    /// is open to others).
+    static Result<std::unique_ptr<Listener>> adopt(int fd);
     Listener(const Listener&) = delete;
     Listener& operator=(const Listener&) = delete;
     ~Listener();
@@ -27,8 +32,8 @@ public:
     /// As bound, with the port that the system chose.
     const Endpoint& endpoint() const { return endpoint_; }
     /// A listening descriptor for one more loop: the first call gives the bound one; further calls
-    /// bind another to the same TCP address. Errors: kUnavailable, also for the second descriptor
-    /// of a Unix socket (one loop accepts for all).
+    /// bind another to the same TCP address, or copy one that was adopted. Errors: kUnavailable,
+    /// also for the second descriptor of a Unix socket (one loop accepts for all).
     Result<int> descriptor();
 
 private:
@@ -36,6 +41,7 @@ private:
     Endpoint endpoint_;
     int fd_ = -1;  // until descriptor() hands it out
     bool owns_path_ = false;
+    bool adopted_ = false;  // fd_ is copied, and stays
 };
 
 /// Accepts on one loop and hands every new descriptor (non-blocking; TCP with TCP_NODELAY and
