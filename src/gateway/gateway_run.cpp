@@ -56,6 +56,17 @@ std::vector<std::string> sandboxes_not_here(const config::Startup& startup) {
     return problems;
 }
 
+/// The line that whoever started it waits for.
+void say_ready(const Gateway& gateway) {
+    fmt::print("crab gateway ready public={} admin={}",
+               gateway.public_endpoint().empty() ? "off" : gateway.public_endpoint(),
+               gateway.admin_socket());
+    fmt::print("{}{}", gateway.grpc_endpoint().empty() ? "" : " grpc=", gateway.grpc_endpoint());
+    fmt::print("{}{}\n", gateway.peer_endpoint().empty() ? "" : " peers=",
+               gateway.peer_endpoint());
+    std::fflush(stdout);
+}
+
 }  // namespace
 
 config::Findings check_gateway(const config::Startup& startup) {
@@ -110,14 +121,7 @@ int run_gateway(const config::Startup& startup) {
                              findings.problems.end());
     for (const std::string& warning : findings.warnings)
         log::warn("something of the configuration does not work here", {{"what", warning}});
-    fmt::print("crab gateway ready public={} admin={}",
-               (*gateway)->public_endpoint().empty() ? "off" : (*gateway)->public_endpoint(),
-               (*gateway)->admin_socket());
-    fmt::print("{}{}",
-               (*gateway)->grpc_endpoint().empty() ? "" : " grpc=", (*gateway)->grpc_endpoint());
-    fmt::print("{}{}\n",
-               (*gateway)->peer_endpoint().empty() ? "" : " peers=", (*gateway)->peer_endpoint());
-    std::fflush(stdout);
+    say_ready(**gateway);
     tell_service_manager(ServiceState::kReady);
     for (;;) {
         int signal = 0;

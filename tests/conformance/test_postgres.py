@@ -105,7 +105,7 @@ class PostgresTest(GatewayCase):
         self.database.stop()
         try:
             reply = self.gateway.call(name, {"a": 1}, idempotency_key="away-" + name)
-            self.assertEqual(reply.code, "UNAVAILABLE")
+            self.assertEqual(reply.code, "DEPENDENCY_UNAVAILABLE")
             device.assert_silent()
         finally:
             self.database.start()

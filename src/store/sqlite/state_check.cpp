@@ -5,6 +5,7 @@
 #include "store/sqlite/audit_store_sqlite.hpp"
 #include "store/sqlite/call_task_store_sqlite.hpp"
 #include "store/sqlite/chat_session_store_sqlite.hpp"
+#include "store/sqlite/console_session_store_sqlite.hpp"
 #include "store/sqlite/cron_store_sqlite.hpp"
 #include "store/sqlite/device_tool_store_sqlite.hpp"
 #include "store/sqlite/event_store_sqlite.hpp"
@@ -49,6 +50,7 @@ constexpr StoreOfFile kStores[] = {
     {"trust.db", opens<DeviceToolStoreSqlite>},
     {"trust.db", opens<PinStoreSqlite>},
     {"trust.db", opens<ApprovalStoreSqlite>},
+    {"trust.db", opens<ConsoleSessionStoreSqlite>},
     {"ledger.db", opens<LedgerStoreSqlite>},
     {"tasks.db", opens<CallTaskStoreSqlite>},
     {"events.db", opens<EventStoreSqlite>},
