@@ -105,12 +105,14 @@ struct Agent::Turn {
         bool finds = false;   ///< it is find_tools, which the turn answers itself
         bool asks = false;    ///< it is ask_user, which the person answers
     };
-    Turn(core::TurnRequest asked, const AgentOptions& agent, core::TurnEvents& told, Deadline until)
+    Turn(core::TurnRequest asked, const AgentOptions& agent, core::TurnEvents& told, Deadline until,
+         std::optional<TurnTrace> traced)
         : request(std::move(asked)),
           options(agent),
           events(told),
           deadline(until),
-          access(request, options) {}
+          trace(std::move(traced)),
+          access(request, options, trace ? trace->traceparent() : std::string_view()) {}
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
 
@@ -118,6 +120,7 @@ struct Agent::Turn {
     const AgentOptions& options;
     core::TurnEvents& events;
     const Deadline deadline;
+    std::optional<TurnTrace> trace;  ///< nothing: no spans are exported
     const ToolAccess access;
     Conversation conversation{};
     std::unordered_set<std::string> ids{};   ///< of all requests in the conversation
@@ -424,6 +427,20 @@ Task<bool> Agent::run_tools(Turn& turn) {
     co_return !chain.cancelled();
 }
 
+/// Asks as a span of its own, if spans are exported.
+Task<Result<ModelAnswer>> Agent::ask_models(Turn& turn, const ModelRequest& request,
+                                            AnswerSink& sink) {
+    const std::vector<std::size_t> order = order_of(turn);
+    services_.metrics.model_requests.add();
+    if (!turn.trace) co_return co_await models_.ask(order, request, sink, turn.deadline);
+    ModelRequest traced = request;
+    const std::string traceparent = turn.trace->begin_request(models_.at(order.front()));
+    traced.traceparent = traceparent;
+    auto answer = co_await models_.ask(order, traced, sink, turn.deadline);
+    turn.trace->end_request(answer);
+    co_return answer;
+}
+
 /// The reported cost of a turn: the input of the last request, the output of all; only what the
 /// vendor reported.
 void Agent::count(Turn& turn, const ModelUsage& usage, Milliseconds generating) {
@@ -461,9 +478,7 @@ Task<Result<std::string>> Agent::run_rounds(Turn& turn) {
                                .tools = turn.offer.tools,
                                .may_call = round < options.max_rounds};
         AnswerForwarder forwarder(turn.events, services_.loop.clock());
-        const std::vector<std::size_t> order = order_of(turn);
-        services_.metrics.model_requests.add();
-        auto answer = co_await models_.ask(order, ask, forwarder, turn.deadline);
+        auto answer = co_await ask_models(turn, ask, forwarder);
         if (chain.cancelled()) co_return cancelled();
         if (!answer && services_.loop.clock().steady_now() >= turn.deadline)
             co_return fail(too_late());
@@ -502,8 +517,11 @@ Task<Result<std::string>> Agent::run(core::TurnRequest request, core::TurnEvents
         co_return fail(std::move(agent.error()));
     }
     const AgentOptions& options = **agent;
+    std::optional<TurnTrace> trace;
+    if (services_.tracer != nullptr)
+        trace.emplace(*services_.tracer, services_.loop.clock(), request, options.name);
     Turn turn(std::move(request), options, events,
-              services_.loop.clock().steady_now() + options.turn_timeout);
+              services_.loop.clock().steady_now() + options.turn_timeout, std::move(trace));
     auto begun = co_await begin(turn);
     Result<std::string> answer = begun ? Result<std::string>() : fail(std::move(begun.error()));
     const SteadyTime start = services_.loop.clock().steady_now();
@@ -511,6 +529,7 @@ Task<Result<std::string>> Agent::run(core::TurnRequest request, core::TurnEvents
     turn.metrics.elapsed =
         std::chrono::duration_cast<Milliseconds>(services_.loop.clock().steady_now() - start);
     if (answer) events.on_metrics(turn.metrics);
+    if (turn.trace) turn.trace->end(answer ? std::string_view() : token_of(answer.error().code));
     services_.metrics.tool_calls.add(turn.calls);
     services_.metrics.input_tokens.add(
         static_cast<std::uint64_t>(std::max<std::int64_t>(0, turn.usage.input)));

@@ -7,6 +7,7 @@
 #include "agent/tool_access.hpp"
 #include "agent/tool_offer.hpp"
 #include "agent/tool_output.hpp"
+#include "agent/turn_trace.hpp"
 #include "base/task/blocking_pool.hpp"
 #include "core/call/artifact_store.hpp"
 #include "core/chat/chat_session_store.hpp"
@@ -40,6 +41,7 @@ public:
         core::ArtifactStore* artifacts = nullptr;
         BlockingPool* artifact_pool = nullptr;           ///< with `artifacts`
         AgentMetrics& metrics;
+        TurnTracer* tracer = nullptr;  ///< null: no spans are exported
     };
     /// There is at least one model.
     Agent(Services services, std::vector<std::unique_ptr<ModelClient>> models,
@@ -62,6 +64,7 @@ private:
     Task<std::string> ask_person(Turn& turn, const ToolRequest& request);
     Task<void> load_pictures(Turn& turn);
     Task<std::optional<ToolPicture>> find_picture(Turn& turn, const core::Outcome& outcome);
+    Task<Result<ModelAnswer>> ask_models(Turn& turn, const ModelRequest& request, AnswerSink& sink);
     static void count(Turn& turn, const ModelUsage& usage, Milliseconds generating);
     bool sees(const AgentOptions& options) const;
     std::vector<std::size_t> order_of(const Turn& turn) const;

@@ -166,6 +166,7 @@ Task<Result<ModelAnswer>> HttpModelClient::ask(const ModelRequest& request, Answ
     const net::OwnedHeaders owned = model_->api->headers(model_->key);
     std::vector<net::HttpHeader> headers;
     for (const auto& [name, value] : owned) headers.push_back({name, value});
+    if (!request.traceparent.empty()) headers.push_back({"traceparent", request.traceparent});
     const net::HttpCall call{.method = "POST",
                              .target = target,
                              .content_type = "application/json",

@@ -28,6 +28,7 @@ struct ModelRequest {
     const Conversation& messages;
     const std::vector<OfferedToolRef>& tools;
     bool may_call = true;  ///< false: tools are sent, but the model must not call them
+    std::string_view traceparent{};  ///< of the request's own span; empty: there is none
 };
 
 /// Tokens as counted by the vendor; 0 if not reported.

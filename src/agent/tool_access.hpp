@@ -13,8 +13,9 @@ namespace crab::agent {
 /// which must outlive it.
 class ToolAccess {
 public:
-    ToolAccess(const core::TurnRequest& turn, const AgentOptions& agent)
-        : turn_(turn), agent_(agent) {}
+    ToolAccess(const core::TurnRequest& turn, const AgentOptions& agent,
+               std::string_view traceparent = {})
+        : turn_(turn), agent_(agent), traceparent_(traceparent) {}
 
     /// Without a policy; the pipeline adds it.
     core::View view() const {
@@ -31,6 +32,7 @@ public:
         call.acts_for_agent = true;
         call.context.session_id = turn_.session_id;
         call.context.trace_id = turn_.turn_id;
+        call.traceparent = traceparent_;
         call.tenant = tenant();
         call.prefer_source = turn_.prefer_source;
         call.prefer_connection = turn_.prefer_connection;
@@ -47,6 +49,7 @@ public:
 private:
     const core::TurnRequest& turn_;
     const AgentOptions& agent_;
+    const std::string_view traceparent_;  ///< of the turn's span; empty: it has none
 };
 
 }  // namespace crab::agent

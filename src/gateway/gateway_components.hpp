@@ -130,7 +130,8 @@ public:
                                return CallPath::Controls{.rules = rules.rules(),
                                                          .away = &rules.away(),
                                                          .events = &events.calls(),
-                                                         .approvals = &approvals.approvals()};
+                                                         .approvals = &approvals.approvals(),
+                                                         .traces = traces.share()};
                            },
                        .cancels = CallPath::CancelScope::kOperatorsCancelAll});
     runtime::ToolCalls& tool_calls = all.add<runtime::ToolCalls>(calls, config.gateway.name);
@@ -147,7 +148,8 @@ public:
                                               .session_workers = session_workers,
                                               .chats = chats,
                                               .calls = calls,
-                                              .artifacts = artifacts});
+                                              .artifacts = artifacts,
+                                              .traces = traces});
     DeviceFronts& devices =
         all.add<DeviceFronts>(DeviceFronts::Uses{.context = context,
                                                  .workers = workers,

@@ -1,16 +1,14 @@
 #include "gateway/otlp_spans.hpp"
 
 #include "base/duration_text.hpp"
+#include "core/call/call_span.hpp"
 #include "core/call/timeline.hpp"
-#include "core/call/traceparent.hpp"
 #include "core/live/finished_call.hpp"
-#include "crypto/digest.hpp"
 #include "json/element.hpp"
 #include "json/schema/rfc3339.hpp"
 #include "json/writer.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <utility>
 
@@ -35,12 +33,24 @@ constexpr std::string_view kApproval = "crab.approval";
 constexpr std::string_view kCameBy = "crab.front";
 constexpr std::string_view kAttempts = "crab.attempts";
 constexpr std::string_view kTraceId = "crab.trace_id";  // one that is no W3C trace id
+constexpr std::string_view kProvider = "gen_ai.provider.name";
+constexpr std::string_view kModel = "gen_ai.request.model";
+constexpr std::string_view kAnsweredBy = "gen_ai.response.model";
+constexpr std::string_view kInputTokens = "gen_ai.usage.input_tokens";
+constexpr std::string_view kOutputTokens = "gen_ai.usage.output_tokens";
 constexpr std::string_view kExecute = "execute_tool";
+constexpr std::string_view kInvoke = "invoke_agent";
+constexpr std::string_view kChat = "chat";
 
 /// What the record says beside FinishedCall.
 struct More {
     std::string_view approval;
-    std::int64_t attempts = 0, last_attempt_us = 0;
+    struct Attempt {
+        std::int64_t at_us = -1;  ///< not known of the last
+        std::int64_t us = 0;
+        std::string_view code;  ///< of a failure
+    };
+    std::vector<Attempt> attempts{};
 };
 
 More more_of(json::Element record) {
@@ -50,55 +60,28 @@ More more_of(json::Element record) {
     json::Array attempts;
     if (const auto made = json::get(record, "attempts");
         made && made->get(attempts) == simdjson::SUCCESS) {
-        for (const json::Element attempt : attempts) {
-            ++more.attempts;
-            more.last_attempt_us = json::get_int64(attempt, "us").value_or(0);
-        }
+        for (const json::Element attempt : attempts)
+            more.attempts.push_back({.at_us = json::get_int64(attempt, "at_us").value_or(-1),
+                                     .us = json::get_int64(attempt, "us").value_or(0),
+                                     .code = json::get_string(attempt, "code").value_or("")});
     }
     return more;
 }
 
-/// Where a call stands in which trace.
-struct Place {
-    std::string trace_id, span_id;
-    std::string_view parent;  ///< empty: it is the root
-    std::string_view foreign;  ///< a trace id of the caller's that cannot be one here
-};
-
-Place place_of(const core::FinishedCall& call) {
-    Place place{.trace_id = {},
-                .span_id = crypto::sha256_hex(fmt::format("call {}", call.call_id)).substr(0, 16),
-                .parent = {},
-                .foreign = {}};
-    if (const auto parent = core::parse_traceparent(call.traceparent)) {
-        place.trace_id = parent->trace_id;
-        place.parent = parent->span_id;
-    } else if (core::is_trace_id(call.trace_id)) {
-        place.trace_id = call.trace_id;
-    } else {
-        const std::string_view of = call.trace_id.empty() ? call.call_id : call.trace_id;
-        place.trace_id = crypto::sha256_hex(of).substr(0, 32);
-        place.foreign = call.trace_id;
-    }
-    return place;
-}
-
-/// The same for all calls of a trace, so that one is exported whole or not at all.
-bool is_in_share(std::string_view trace_id, double share) {
-    std::uint64_t low = 0;
-    std::from_chars(trace_id.data() + 18, trace_id.data() + 32, low, 16);  // 56 bits
-    return static_cast<double>(low) < share * static_cast<double>(std::uint64_t{1} << 56);
+/// The id of a span below that of a call.
+std::string part_id(const core::CallSpan& place, std::string_view part) {
+    return core::span_id_of(fmt::format("{} {}", place.span_id, part));
 }
 
 class SpanWriter {
 public:
-    SpanWriter(CallSpans& spans, const Place& place, std::int64_t started_ns)
-        : spans_(spans), place_(place), started_ns_(started_ns) {}
+    SpanWriter(CallSpans& spans, std::string_view trace_id, std::int64_t started_ns)
+        : spans_(spans), trace_id_(trace_id), started_ns_(started_ns) {}
 
     /// From the begin of a span to its attributes; end() has to follow.
     void begin(std::string_view id, std::string_view parent, std::string_view name, Kind kind,
                std::int64_t from_us, std::int64_t to_us) {
-        writer_.begin_object().key("traceId").string(place_.trace_id).key("spanId").string(id);
+        writer_.begin_object().key("traceId").string(trace_id_).key("spanId").string(id);
         if (!parent.empty()) writer_.key("parentSpanId").string(parent);
         writer_.key("name").string(name).key("kind").integer(static_cast<int>(kind));
         writer_.key("startTimeUnixNano").string(time_at(from_us));
@@ -129,13 +112,13 @@ private:
     }
 
     CallSpans& spans_;
-    const Place& place_;
+    const std::string_view trace_id_;
     const std::int64_t started_ns_;
     json::Writer writer_{spans_.json};
 };
 
 void write_root(SpanWriter& spans, const core::FinishedCall& call, const More& more,
-                const Place& place) {
+                const core::CallSpan& place) {
     const std::string_view error = !call.failed()       ? ""
                                    : !call.code.empty() ? call.code
                                                         : name_of(call.status);
@@ -153,32 +136,72 @@ void write_root(SpanWriter& spans, const core::FinishedCall& call, const More& m
     spans.attribute(kApproval, more.approval);
     spans.attribute(kCameBy, call.front);
     spans.attribute(kTraceId, place.foreign);
-    if (more.attempts > 0) spans.attribute(kAttempts, more.attempts);
+    if (!more.attempts.empty())
+        spans.attribute(kAttempts, static_cast<std::int64_t>(more.attempts.size()));
     spans.end(error);
 }
 
-/// A span for each stage, and under `answered` the attempt that ended there.
-void write_stages(SpanWriter& spans, const core::FinishedCall& call, const More& more,
-                  const Place& place) {
-    const auto id_of = [&](std::string_view part) {
-        return crypto::sha256_hex(fmt::format("{} {}", call.call_id, part)).substr(0, 16);
+/// Microseconds after the call's arrival.
+struct StageTime {
+    core::Stage stage;
+    std::int64_t from, to;
+};
+
+/// The attempts: under `dispatched` those before the last was sent, under `answered` the last.
+void write_attempts(SpanWriter& spans, const core::FinishedCall& call, const More& more,
+                    const core::CallSpan& place, const StageTime& stage) {
+    if (more.attempts.empty()) return;
+    const std::string parent = part_id(place, name_of(stage.stage));
+    const auto write = [&](std::size_t number, std::int64_t begin, std::int64_t end) {
+        const std::string_view code = more.attempts[number].code;
+        begin = std::clamp(begin, stage.from, stage.to);
+        spans.begin(part_id(place, fmt::format("attempt {}", number)), parent, call.source,
+                    Kind::kClient, begin, std::clamp(end, begin, stage.to));
+        spans.attribute(kTool, call.tool);
+        spans.attribute(kErrorType, code);
+        spans.end(code);
     };
+    const std::size_t last = more.attempts.size() - 1;
+    if (stage.stage == core::Stage::kAnswered)
+        return write(last, stage.to - more.attempts[last].us, stage.to);
+    for (std::size_t i = 0; stage.stage == core::Stage::kDispatched && i < last; ++i)
+        if (const auto& made = more.attempts[i]; made.at_us >= 0)
+            write(i, made.at_us, made.at_us + made.us);
+}
+
+/// A span for each stage, and the attempts under those in which they were made.
+void write_stages(SpanWriter& spans, const core::FinishedCall& call, const More& more,
+                  const core::CallSpan& place) {
     std::int64_t at = 0;
     for (std::size_t i = 1; i < core::kStages; ++i) {
         if (call.stage_us[i] < 0) continue;
         const auto stage = static_cast<core::Stage>(i);
         const std::int64_t end = at + call.stage_us[i];
-        const std::string id = id_of(name_of(stage));
-        spans.begin(id, place.span_id, name_of(stage), Kind::kInternal, at, end);
+        spans.begin(part_id(place, name_of(stage)), place.span_id, name_of(stage), Kind::kInternal,
+                    at, end);
         spans.end();
-        if (stage == core::Stage::kAnswered && more.attempts > 0) {
-            spans.begin(id_of("attempt"), id, call.source, Kind::kClient,
-                        std::max<std::int64_t>(at, end - more.last_attempt_us), end);
-            spans.attribute(kTool, call.tool);
-            spans.end();
-        }
+        write_attempts(spans, call, more, place, {.stage = stage, .from = at, .to = end});
         at = end;
     }
+}
+
+std::int64_t micros(std::chrono::nanoseconds time) {
+    return std::chrono::duration_cast<std::chrono::microseconds>(time).count();
+}
+
+void write_request(SpanWriter& spans, const agent::TracedTurn& turn,
+                   const agent::TracedTurn::Request& made) {
+    spans.begin(made.span_id, turn.span_id, fmt::format("{} {}", kChat, made.model), Kind::kClient,
+                micros(made.from), micros(made.to));
+    spans.attribute(kOperation, kChat);
+    spans.attribute(kProvider, made.provider);
+    spans.attribute(kModel, made.model);
+    spans.attribute(kAnsweredBy, made.answered_by);
+    spans.attribute(kConversation, turn.session_id);
+    spans.attribute(kErrorType, made.error);
+    if (made.input_tokens > 0) spans.attribute(kInputTokens, made.input_tokens);
+    if (made.output_tokens > 0) spans.attribute(kOutputTokens, made.output_tokens);
+    spans.end(made.error);
 }
 
 }  // namespace
@@ -200,23 +223,47 @@ std::optional<SpanSampling> SpanSampling::read(double share, std::span<const std
     return sampling;
 }
 
+bool SpanSampling::takes(std::string_view trace_id, bool failed,
+                         std::chrono::nanoseconds took) const {
+    return (slow && took >= *slow) || (errors && failed) || core::is_in_share(trace_id, share);
+}
+
 std::optional<CallSpans> OtlpSpans::of(std::string_view record, const SpanSampling& sampling) {
     const auto call = core::parse_finished_call(record, parser_);
     if (!call) return std::nullopt;
-    const Place place = place_of(*call);
-    const bool slow =
-        sampling.slow && call->duration_us >= std::chrono::microseconds(*sampling.slow).count();
-    if (!slow && !(sampling.errors && call->failed()) &&
-        !is_in_share(place.trace_id, sampling.share))
+    const core::CallSpan place = core::span_of({.call_id = call->call_id,
+                                                .time = call->time,
+                                                .trace_id = call->trace_id,
+                                                .traceparent = call->traceparent});
+    if (!sampling.takes(place.trace_id, call->failed(),
+                        std::chrono::microseconds(call->duration_us)))
         return std::nullopt;
     const auto root = more_parser_.parse(record);  // views of `call` go on
     const auto started = json::parse_rfc3339(call->time);
     if (!root || !started) return std::nullopt;
     const More more = more_of(root->element());
     CallSpans spans;
-    SpanWriter writer(spans, place, to_unix_ms(*started) * 1'000'000);
+    SpanWriter writer(spans, place.trace_id, to_unix_ms(*started) * 1'000'000);
     write_root(writer, *call, more, place);
     write_stages(writer, *call, more, place);
+    return spans;
+}
+
+std::optional<CallSpans> turn_spans(const agent::TracedTurn& turn, const SpanSampling& sampling) {
+    if (!sampling.takes(turn.trace_id, !turn.error.empty(), turn.took)) return std::nullopt;
+    CallSpans spans;
+    SpanWriter writer(spans, turn.trace_id, to_unix_ms(turn.started) * 1'000'000);
+    writer.begin(turn.span_id, {}, fmt::format("{} {}", kInvoke, turn.agent), Kind::kInternal, 0,
+                 micros(turn.took));
+    writer.attribute(kOperation, kInvoke);
+    writer.attribute(kAgent, turn.agent);
+    writer.attribute(kConversation, turn.session_id);
+    writer.attribute(kErrorType, turn.error);
+    writer.attribute(kPrincipal, turn.principal);
+    writer.attribute(kCameBy, turn.front);
+    writer.attribute(kTraceId, turn.turn_id);
+    writer.end(turn.error);
+    for (const auto& made : turn.requests) write_request(writer, turn, made);
     return spans;
 }
 

@@ -163,8 +163,8 @@ bool TraceExporter::may_read() {
 }
 
 void TraceExporter::on_batch(const core::AuditBatch& batch) {
-    const std::scoped_lock lock(mutex_);
     for (std::string_view rest = batch.records; !rest.empty();) {
+        const std::scoped_lock lock(mutex_);  // of each record: a turn that ends waits for one
         const std::size_t end = std::min(rest.find('\n'), rest.size());
         if (!may_read())
             ++counts_.dropped;
@@ -172,6 +172,23 @@ void TraceExporter::on_batch(const core::AuditBatch& batch) {
             keep(std::move(*spans));
         rest.remove_prefix(std::min(end + 1, rest.size()));
     }
+}
+
+bool TraceExporter::has(std::string_view trace_id) const {
+    const std::scoped_lock lock(mutex_);
+    return core::is_in_share(trace_id, sampling_.share);
+}
+
+void TraceExporter::on_turn(const agent::TracedTurn& turn) {
+    SpanSampling sampling;
+    {
+        const std::scoped_lock lock(mutex_);
+        sampling = sampling_;
+    }
+    auto spans = turn_spans(turn, sampling);
+    if (!spans) return;
+    const std::scoped_lock lock(mutex_);
+    keep(std::move(*spans));
 }
 
 void TraceExporter::keep(CallSpans spans) {
@@ -287,6 +304,7 @@ Result<void> TraceExport::start() {
     if (!*target) return {};
     exporter_ = std::make_shared<TraceExporter>(std::move(**target), CRAB_VERSION, context_.clock);
     exporter_->set_sampling(*sampling);
+    share_.set(sampling->share);
     audit_.log().show_to(exporter_);
     return {};
 }
@@ -295,6 +313,7 @@ Result<Component::Change> TraceExport::prepare(const config::GatewayConfig& next
     auto sampling = sampling_of(next.tracing);
     if (!sampling) return fail(std::move(sampling.error()));
     return [this, sampling = *sampling] {
+        share_.set(sampling.share);
         if (exporter_) exporter_->set_sampling(sampling);
     };
 }

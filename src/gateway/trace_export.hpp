@@ -1,6 +1,8 @@
 #pragma once
 
+#include "agent/turn_trace.hpp"
 #include "core/audit/audit_observer.hpp"
+#include "core/call/call_span.hpp"
 #include "gateway/gateway_context.hpp"
 #include "gateway/otlp_spans.hpp"
 #include "net/codec/http_url.hpp"
@@ -35,7 +37,7 @@ struct TraceTarget {
 /// has come within a second. Keeps at most kMostKept; what comes beyond is dropped and counted.
 /// 429, 502, 503, 504 and a collector that is away are tried again, five times, as Retry-After
 /// says; any other answer but 2xx drops the request. Thread-safe.
-class TraceExporter final : public core::AuditObserver {
+class TraceExporter final : public core::AuditObserver, public agent::TurnTracer {
 public:
     static constexpr std::size_t kMostKept = 8192, kMostSent = 512;  ///< spans
     /// Of more records, the rest is left out and counted.
@@ -51,6 +53,8 @@ public:
 
     void set_sampling(const SpanSampling& sampling);
     void on_batch(const core::AuditBatch& batch) override;
+    bool has(std::string_view trace_id) const override;
+    void on_turn(const agent::TracedTurn& turn) override;
     Counts counts() const;
 
 private:
@@ -97,10 +101,15 @@ public:
     Result<void> start() override;
     Result<Change> prepare(const config::GatewayConfig& next) override;
     void add_metrics(core::MetricsPage& page) override;
+    /// The share of traces that is exported; null when none is.
+    const core::TraceShare* share() const { return exporter_ ? &share_ : nullptr; }
+    /// Takes the spans of turns; null when none are exported.
+    agent::TurnTracer* turns() const { return exporter_.get(); }
 
 private:
     const GatewayContext& context_;
     AuditTrail& audit_;
+    core::TraceShare share_;
     std::shared_ptr<TraceExporter> exporter_;  ///< the audit log holds it too
 };
 

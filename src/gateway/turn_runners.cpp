@@ -190,7 +190,8 @@ std::shared_ptr<core::TurnRunner> CurrentRunner::current() {
                                               .pool = services_.pool,
                                               .artifacts = services_.artifacts,
                                               .artifact_pool = services_.artifact_pool,
-                                              .metrics = metrics_};
+                                              .metrics = metrics_,
+                                              .tracer = services_.tracer};
         runner_ = std::make_shared<agent::Agent>(services, std::move(clients), setup->agents);
     }
     return runner_;

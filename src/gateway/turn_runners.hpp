@@ -40,6 +40,7 @@ public:
         net::NameLookups& names;
         core::ArtifactStore* artifacts = nullptr;
         BlockingPool* artifact_pool = nullptr;
+        agent::TurnTracer* tracer = nullptr;
     };
     CurrentRunner(const Published<TurnSetup>& setup, Services services)
         : setup_(setup), services_(services) {}

@@ -54,7 +54,8 @@ Result<void> Turns::start() {
                                              .pool = uses_.workers.pool(),
                                              .names = uses_.workers.names(),
                                              .artifacts = &uses_.artifacts.store(),
-                                             .artifact_pool = &uses_.artifacts.pool()}));
+                                             .artifact_pool = &uses_.artifacts.pool(),
+                                             .tracer = uses_.traces.turns()}));
     }
     make_api();
     return {};

@@ -6,6 +6,7 @@
 #include "gateway/chat_sessions.hpp"
 #include "gateway/gateway_context.hpp"
 #include "gateway/session_workers.hpp"
+#include "gateway/trace_export.hpp"
 #include "gateway/turn_runners.hpp"
 #include "runtime/call_path.hpp"
 #include "runtime/workers.hpp"
@@ -35,6 +36,7 @@ public:
         ChatSessions& chats;
         CallPath& calls;
         Artifacts& artifacts;
+        TraceExport& traces;
     };
     explicit Turns(const Uses& uses) : uses_(uses) {}
 

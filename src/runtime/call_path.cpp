@@ -16,7 +16,8 @@ Result<void> CallPath::start() {
                                       .audit = uses_.audit.log(),
                                       .journal = uses_.ledger.journal(),
                                       .events = controls_->events,
-                                      .approvals = controls_->approvals};
+                                      .approvals = controls_->approvals,
+                                      .traces = controls_->traces};
     for (net::EventLoop* loop : uses_.loops.all())
         parts_.push_back(std::make_unique<LoopPart>(parts_.size(), *loop, services));
     return {};

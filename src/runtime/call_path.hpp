@@ -30,6 +30,7 @@ public:
         core::AwayCalls* away = nullptr;  ///< null: no call waits for a device
         core::CallEvents* events = nullptr;
         core::Approvals* approvals = nullptr;
+        const core::TraceShare* traces = nullptr;  ///< null: no spans are exported
     };
     struct Uses {
         const Clock& clock;

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import tempfile
 import threading
 import time
@@ -14,13 +15,42 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
+
+from scripted_model import Answer, Refusal, ScriptedModel, call  # noqa: E402
+
 from support.case import GatewayCase
 from support.device import Device, tool
 from support.gateway import Gateway
+from support.mcp import mcp_config
 from support.rtp import call_request
+from support.tool_host import ToolHost, host_tool
 from support.wait import eventually
 
 TRACE, PARENT = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
+HANDED = "tool_call_request.traceparent"
+# Answers with the `traceparent` that it was handed.
+MCP_SERVER = """
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" not in asked:
+        continue
+    params = asked.get("params", {})
+    result = {
+        "initialize": {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {"tools": {}},
+            "serverInfo": {"name": "tracer", "version": "1"},
+        },
+        "tools/list": {"tools": [{"name": "trace", "inputSchema": {"type": "object"}}]},
+        "tools/call": {
+            "content": [{"type": "text", "text": params.get("_meta", {}).get("traceparent", "")}]
+        },
+    }.get(asked["method"])
+    answer = {"result": result} if result else {"error": {"code": -32601, "message": "unknown"}}
+    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **answer}), flush=True)
+"""
 SECRET = "Bearer of-the-collector"
 
 
@@ -83,9 +113,11 @@ class TracesTest(GatewayCase):
         self.collector = Collector()
         self.addCleanup(self.collector.close)
 
-    def gateway_with(self, **tracing: Any) -> tuple[Gateway, Device]:
+    def gateway_with(
+        self, config: dict[str, Any] | None = None, **tracing: Any
+    ) -> tuple[Gateway, Device]:
         settings = {"otlp": self.collector.url, "sample": 1, **tracing}
-        gateway = Gateway({"tracing": settings})
+        gateway = Gateway({"tracing": settings, **(config or {})})
         self.enterContext(gateway)
         device = Device(gateway, gateway.pair("phone"))
         self.addCleanup(device.drop)
@@ -155,6 +187,187 @@ class TracesTest(GatewayCase):
         self.assertEqual(self.collector.paths[0], "/v1/traces")
         resource = self.collector.requests[0][1]["resourceSpans"][0]["resource"]
         self.assertEqual(attributes(resource)["service.name"], "crab")
+
+    def span(self, name: str) -> dict[str, Any]:
+        """The only one of that name."""
+        found = eventually(
+            lambda: [span for span in self.collector.spans() if span["name"] == name],
+            f"a span {name}",
+            limit=15,
+        )
+        self.assertEqual(len(found), 1, found)
+        return found[0]
+
+    def assert_handed(self, text: str, span: dict[str, Any], flags: str = "01") -> None:
+        self.assertEqual(text, f"00-{span['traceId']}-{span['spanId']}-{flags}")
+
+    def test_devices_that_want_it_are_handed_the_calls_own_span(self) -> None:
+        gateway, plain = self.gateway_with()
+        tracer = Device(gateway, gateway.pair("tracer"), capabilities=(HANDED,))
+        self.addCleanup(tracer.drop)
+        tracer.register(tool("probe"))
+        call = gateway.start_call("probe")
+        request = tracer.next_call("probe")
+        tracer.answer(request, "seen")
+        self.assertEqual(call.result(10).status, "ok")
+        self.assert_handed(request["traceparent"], self.span("execute_tool probe"))
+        call = gateway.start_call("lamp")
+        request = plain.next_call("lamp")
+        plain.answer(request, "seen")
+        self.assertNotIn("traceparent", request)
+
+    def test_tool_hosts_are_handed_it_with_the_callers_trace_and_flags(self) -> None:
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        host = ToolHost(folder / "shop", host_tool("append")).start()
+        self.addCleanup(host.stop)
+        gateway, _ = self.gateway_with({"hosts": [{"name": "shop", "unix": str(host.path)}]})
+        gateway.wait_listed("shop__append")
+        for flags in ("00", "01"):
+            gateway.fetch(
+                "POST",
+                "/v1/tools/call",
+                gateway.caller_token(),
+                {"traceparent": f"00-{TRACE}-{PARENT}-{flags}"},
+                call_request("shop__append", {}),
+            )
+        roots = eventually(
+            lambda: len(found := self.collector.roots()) == 2 and found, "both spans", limit=15
+        )
+        self.assertEqual({root["parentSpanId"] for root in roots}, {PARENT})
+        by_id = {root["spanId"]: root for root in roots}
+        self.assertEqual(len(by_id), 2)
+        for call, flags in zip(host.calls, ("00", "01"), strict=True):
+            handed = call.headers["traceparent"]
+            self.assert_handed(handed, by_id[handed.split("-")[2]], flags)
+
+    def test_each_attempt_is_a_span_within_its_stage(self) -> None:
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        host = ToolHost(folder / "shop", host_tool("append")).start()
+        self.addCleanup(host.stop)
+
+        def behave(request: Any) -> None:
+            if len(host.calls) < 2:
+                request.fail("DEPENDENCY_UNAVAILABLE", "retryable_error")
+            else:
+                request.answer()
+
+        host.behave = behave
+        gateway, _ = self.gateway_with({"hosts": [{"name": "shop", "unix": str(host.path)}]})
+        gateway.wait_listed("shop__append")
+        self.assertEqual(gateway.call("shop__append").status, "ok")
+        root = self.span("execute_tool shop__append")
+        self.assertEqual(attributes(root)["crab.attempts"], "2")
+        handed = {call.headers["traceparent"] for call in host.calls}
+        self.assertEqual(len(handed), 1)
+        self.assert_handed(handed.pop(), root)
+        attempts = [span for span in self.collector.spans() if span["kind"] == 3]
+        attempts.sort(key=lambda span: int(span["startTimeUnixNano"]))
+        self.assertEqual(
+            [attributes(span).get("error.type") for span in attempts],
+            ["DEPENDENCY_UNAVAILABLE", None],
+        )
+        for attempt, name in zip(attempts, ("dispatched", "answered"), strict=True):
+            stage = self.span(name)
+            self.assertEqual(attempt["parentSpanId"], stage["spanId"])
+            self.assertLessEqual(int(stage["startTimeUnixNano"]), int(attempt["startTimeUnixNano"]))
+            self.assertLessEqual(int(attempt["endTimeUnixNano"]), int(stage["endTimeUnixNano"]))
+
+    def test_a_share_says_in_the_flags_what_it_leaves_out(self) -> None:
+        gateway, _ = self.gateway_with(sample=0, always=[])
+        tracer = Device(gateway, gateway.pair("tracer"), capabilities=(HANDED,))
+        self.addCleanup(tracer.drop)
+        tracer.register(tool("probe"))
+        call = gateway.start_call("probe")
+        request = tracer.next_call("probe")
+        tracer.answer(request, "seen")
+        call.result(10)
+        self.assertRegex(request["traceparent"], "^00-[0-9a-f]{32}-[0-9a-f]{16}-00$")
+
+    def test_mcp_servers_are_handed_it_in_the_meta_of_the_request(self) -> None:
+        server = {"command": sys.executable, "args": ["-c", MCP_SERVER]}
+        gateway, _ = self.gateway_with(mcp_config({"tracer": server}))
+        gateway.wait_listed("tracer__trace")
+        answer = gateway.call("tracer__trace")
+        self.assertEqual(answer.status, "ok", answer)
+        root = self.span("execute_tool tracer__trace")
+        self.assertIn(f"00-{root['traceId']}-{root['spanId']}-01", json.dumps(answer.result))
+
+    def test_without_a_collector_the_callers_is_passed_on(self) -> None:
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        host = ToolHost(folder / "shop", host_tool("append")).start()
+        self.addCleanup(host.stop)
+        gateway = Gateway({"hosts": [{"name": "shop", "unix": str(host.path)}]})
+        self.enterContext(gateway)
+        gateway.wait_listed("shop__append")
+        callers = f"00-{TRACE}-{PARENT}-01"
+        for headers in ({"traceparent": callers}, {}):
+            gateway.fetch(
+                "POST",
+                "/v1/tools/call",
+                gateway.caller_token(),
+                headers,
+                call_request("shop__append", {}),
+            )
+        handed = [call.headers.get("traceparent") for call in host.calls]
+        self.assertEqual(handed, [callers, None])
+
+    def gateway_with_a_model(self) -> tuple[Gateway, Device, ScriptedModel]:
+        model = self.enterContext(ScriptedModel())
+        entry = {"model": "first", "provider": "scripted", "url": model.url, "max_retries": 0}
+        gateway, device = self.gateway_with({"models": [entry]})
+        device.serve({"lamp": lambda _: "a secret result"})
+        return gateway, device, model
+
+    def test_a_turn_is_a_span_over_its_model_requests_and_its_calls(self) -> None:
+        _, device, model = self.gateway_with_a_model()
+        model.script(Answer("a secret thought", calls=[call("lamp")]), Answer("a secret answer"))
+        device.send("message", content="a secret question")
+        turn = self.span("invoke_agent crab")
+        self.assertNotIn("parentSpanId", turn)
+        self.assertNotIn("status", turn)
+        chats = [span for span in self.collector.spans() if span["name"] == "chat first"]
+        root = self.span("execute_tool lamp")
+        for child in (*chats, root):
+            self.assertEqual(
+                (child["traceId"], child["parentSpanId"]), (turn["traceId"], turn["spanId"])
+            )
+        self.assertEqual([chat["kind"] for chat in chats], [3, 3])
+        for request, chat in zip(model.requests, chats, strict=True):
+            headers = {name.lower(): value for name, value in request.headers.items()}
+            self.assert_handed(headers["traceparent"], chat)
+            self.assertLessEqual(int(turn["startTimeUnixNano"]), int(chat["startTimeUnixNano"]))
+            self.assertLessEqual(int(chat["endTimeUnixNano"]), int(turn["endTimeUnixNano"]))
+        told = attributes(chats[0])
+        self.assertEqual(
+            (
+                told["gen_ai.operation.name"],
+                told["gen_ai.provider.name"],
+                told["gen_ai.request.model"],
+                told["gen_ai.response.model"],
+            ),
+            ("chat", "scripted", "first", "first"),
+        )
+        self.assertEqual(attributes(turn)["gen_ai.conversation.id"], device.session_id)
+        self.assertNotIn("secret", json.dumps(self.collector.requests))
+
+    def test_a_turn_that_fails_says_so(self) -> None:
+        _, device, model = self.gateway_with_a_model()
+        model.script(Refusal(401, "no"))
+        device.send("message", content="hello")
+        turn, chat = self.span("invoke_agent crab"), self.span("chat first")
+        for span in (turn, chat):
+            self.assertEqual(span["status"]["code"], 2)
+            self.assertEqual(attributes(span)["error.type"], span["status"]["message"])
+
+    def test_without_a_collector_models_are_handed_nothing(self) -> None:
+        model = self.enterContext(ScriptedModel())
+        entry = {"model": "first", "provider": "scripted", "url": model.url}
+        gateway = self.enterContext(Gateway({"models": [entry]}))
+        device = Device(gateway, gateway.pair("phone"))
+        self.addCleanup(device.drop)
+        device.send("message", content="hello")
+        eventually(lambda: model.requests, "the model is asked")
+        self.assertNotIn("traceparent", {name.lower() for name in model.requests[0].headers})
 
     def test_a_malformed_traceparent_is_ignored(self) -> None:
         gateway, device = self.gateway_with()

@@ -59,21 +59,22 @@ void DeviceHost::on_link_loop(F function) {
 
 /// What the client's extensions add to a request.
 RequestExtras DeviceHost::extras_for(std::chrono::nanoseconds left, std::string_view principal,
-                                     std::string_view agent) const {
+                                     std::string_view agent, std::string_view traceparent) const {
     RequestExtras extras;
     if (speaks(Extension::kDeadline)) extras.deadline = std::chrono::floor<Milliseconds>(left);
     if (speaks(Extension::kCaller)) {
         extras.principal = principal;
         extras.agent = agent;
     }
+    if (speaks(Extension::kTraceparent)) extras.traceparent = traceparent;
     return extras;
 }
 
 void DeviceHost::send_request(std::uint64_t tag, std::string_view id,
                               const core::AdmittedCall& call, SteadyTime now) {
     log_request(id, call);
-    const RequestExtras extras =
-        extras_for(call.deadline() - now, call.principal()->id, call.call().claimed_agent);
+    const RequestExtras extras = extras_for(call.deadline() - now, call.principal()->id,
+                                            call.call().claimed_agent, call.call().traceparent);
     const auto deliver = [this, tag](DeviceLink* link, std::string_view frame) {
         std::uint64_t starts_at = 0;
         if (link == nullptr || !link->send_request(frame, starts_at)) {
@@ -111,8 +112,9 @@ void DeviceHost::resume(std::string instance) {
     for (const PendingReplies::UnansweredCall& call :
          replies_->resume(instance_, connection_, shared_from_this())) {
         std::string frame;
-        write_tool_call_request(frame, call.id.view(), call.tool, call.args,
-                                extras_for(call.deadline - now, call.principal, call.agent));
+        write_tool_call_request(
+            frame, call.id.view(), call.tool, call.args,
+            extras_for(call.deadline - now, call.principal, call.agent, call.traceparent));
         if (link_ != nullptr) link_->send(frame);
     }
 }
@@ -121,9 +123,9 @@ void DeviceHost::resume(std::string instance) {
 void DeviceHost::ask_again(std::string_view id, const core::AdmittedCall& call, SteadyTime now) {
     if (!speaks(Extension::kResume)) return;
     std::string frame;
-    write_tool_call_request(
-        frame, id, call.tool().spec.name, call.args(),
-        extras_for(call.deadline() - now, call.principal()->id, call.call().claimed_agent));
+    write_tool_call_request(frame, id, call.tool().spec.name, call.args(),
+                            extras_for(call.deadline() - now, call.principal()->id,
+                                       call.call().claimed_agent, call.call().traceparent));
     on_link_loop([moved = std::move(frame)](DeviceLink* link) {
         if (link != nullptr) link->send(moved);
     });

@@ -66,7 +66,7 @@ private:
                 1u) != 0;
     }
     RequestExtras extras_for(std::chrono::nanoseconds left, std::string_view principal,
-                             std::string_view agent) const;
+                             std::string_view agent, std::string_view traceparent) const;
     void send_request(std::uint64_t tag, std::string_view id, const core::AdmittedCall& call,
                       SteadyTime now);
     void send_cancel(std::string_view id, std::string_view reason);

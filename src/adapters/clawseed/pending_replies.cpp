@@ -193,6 +193,7 @@ std::vector<PendingReplies::UnansweredCall> PendingReplies::resume(
                                   .args = std::string(reply->call->args()),
                                   .principal = reply->call->principal()->id,
                                   .agent = std::string(reply->call->call().claimed_agent),
+                                  .traceparent = std::string(reply->call->call().traceparent),
                                   .deadline = reply->call->deadline()});
             homes.push_back(&reply->home);
         }

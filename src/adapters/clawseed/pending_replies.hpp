@@ -79,7 +79,7 @@ public:
     struct UnansweredCall {
         std::uint64_t tag = 0;
         UuidText id;
-        std::string tool, args, principal, agent;
+        std::string tool, args, principal, agent, traceparent;
         Deadline deadline = kNoDeadline;
     };
     std::vector<UnansweredCall> resume(std::string_view instance, ConnectionId connection,

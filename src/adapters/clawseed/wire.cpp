@@ -3,6 +3,7 @@
 #include "adapters/clawseed/frame_scan.hpp"
 #include "base/unfilled.hpp"
 #include "core/call/picture.hpp"
+#include "core/call/traceparent.hpp"
 #include "json/unicode.hpp"
 #include "json/writer.hpp"
 
@@ -18,10 +19,12 @@ using json::Element;
 using json::Writer;
 
 constexpr std::array kExtensions{
-    Extension::kReplace,   Extension::kUnregister, Extension::kRejected,     Extension::kDeadline,
-    Extension::kCaller,    Extension::kCancel,     Extension::kAccepted,     Extension::kProgress,
-    Extension::kApprovals, Extension::kArtifacts,  Extension::kResume,       Extension::kPresence,
-    Extension::kAskUser,   Extension::kCallIds,    Extension::kDetachedTurns};
+    Extension::kReplace,    Extension::kUnregister, Extension::kRejected,
+    Extension::kDeadline,   Extension::kCaller,     Extension::kCancel,
+    Extension::kAccepted,   Extension::kProgress,   Extension::kApprovals,
+    Extension::kArtifacts,  Extension::kResume,     Extension::kPresence,
+    Extension::kAskUser,    Extension::kCallIds,    Extension::kDetachedTurns,
+    Extension::kTraceparent};
 
 struct ClaimableCode {
     std::string_view word;
@@ -95,6 +98,7 @@ std::string_view name_of(Extension extension) {
         case Extension::kAskUser: return "ask_user";
         case Extension::kCallIds: return "tool_call.call_id";
         case Extension::kDetachedTurns: return "detached_turns";
+        case Extension::kTraceparent: return "tool_call_request.traceparent";
     }
     return "";
 }
@@ -233,6 +237,11 @@ void write_tool_call_request(std::string& out, std::string_view id, std::string_
         writer.begin_object().key("principal").string_lossy(extras.principal);
         if (!extras.agent.empty()) writer.key("agent").string_lossy(extras.agent);
         writer.end_object();
+    }
+    if (core::parse_traceparent(extras.traceparent)) {  // hexadecimal digits and hyphens
+        out += R"(,"traceparent":")";
+        out += extras.traceparent;
+        out += '"';
     }
     out += '}';
 }

@@ -40,7 +40,8 @@ enum class Extension : std::uint8_t {
     kPresence,
     kAskUser,
     kCallIds,
-    kDetachedTurns
+    kDetachedTurns,
+    kTraceparent
 };
 std::string_view name_of(Extension extension);
 
@@ -103,6 +104,7 @@ struct RequestExtras {
     std::optional<Milliseconds> deadline;  ///< the time left
     std::string_view principal;            ///< the authenticated caller; empty: left out
     std::string_view agent;  ///< the agent that the caller claims to be; empty: left out
+    std::string_view traceparent;  ///< empty or malformed: left out
 };
 void write_tool_call_request(std::string& out, std::string_view id, std::string_view name,
                              std::string_view args, const RequestExtras& extras);

@@ -118,7 +118,8 @@ TEST_F(WireTest, Item60_ConnectedTellsItsLimitsOnlyToClientsThatListCapabilities
                R"("tool_call_request.deadline_ms",
                          "tool_call_request.caller","tool_call_cancel","tool_call_accepted",)"
                R"("tool_call_progress","approvals","artifacts","tool_call_resume","presence",)"
-               R"("ask_user","tool_call.call_id","detached_turns"])"));
+               R"("ask_user","tool_call.call_id","detached_turns",)"
+               R"("tool_call_request.traceparent"])"));
 }
 
 TEST_F(WireTest, ApprovalsAreAskedForAndEndInFrames) {
@@ -174,8 +175,9 @@ TEST_F(WireTest, Item17_ARequestCarriesItsArgumentsByteForByte) {
 TEST_F(WireTest, ARequestNamesItsCallerAsProvenAndAsSaid) {
     const auto caller_of = [](std::string_view principal, std::string_view agent) {
         const Value frame = written([&](std::string& out) {
-            write_tool_call_request(out, "i", "n", "{}",
-                                    {.deadline = {}, .principal = principal, .agent = agent});
+            write_tool_call_request(
+                out, "i", "n", "{}",
+                {.deadline = {}, .principal = principal, .agent = agent, .traceparent = {}});
         });
         return *frame.find("caller");
     };
@@ -184,12 +186,27 @@ TEST_F(WireTest, ARequestNamesItsCallerAsProvenAndAsSaid) {
     EXPECT_EQ(caller_of("caller/ci", ""), parsed(R"({"principal":"caller/ci"})"));
 }
 
+TEST_F(WireTest, ARequestHandsOnAWellFormedTraceparentOnly) {
+    const auto told = [](std::string_view traceparent) {
+        return written([&](std::string& out) {
+            write_tool_call_request(
+                out, "i", "n", "{}",
+                {.deadline = {}, .principal = {}, .agent = {}, .traceparent = traceparent});
+        });
+    };
+    const std::string_view text = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    EXPECT_EQ(*told(text).find("traceparent")->as_string(), text);
+    for (const std::string_view bad : {"", "00-\"-1-01", "x\",\"id\":\"j"})
+        EXPECT_EQ(told(bad).find("traceparent"), nullptr);
+}
+
 TEST_F(WireTest, Item61_TheDeadlineToldIsAtLeastOneMillisecond) {
     for (const auto [given, told] :
          {std::pair(29'950, 29'950), std::pair(0, 1), std::pair(-5, 1)}) {
         const Value frame = written([left = given](std::string& out) {
-            write_tool_call_request(out, "i", "n", "{}",
-                                    {.deadline = Milliseconds(left), .principal = {}, .agent = {}});
+            write_tool_call_request(
+                out, "i", "n", "{}",
+                {.deadline = Milliseconds(left), .principal = {}, .agent = {}, .traceparent = {}});
         });
         EXPECT_EQ(frame.find("deadline_ms")->as_int64(), told);
     }

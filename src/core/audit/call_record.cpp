@@ -25,10 +25,9 @@ void text(BoundedWriter& writer, const char (&key)[N], std::string_view value) {
 }
 
 void attempt(BoundedWriter& writer, const CallFacts::Attempt& made) {
-    writer.literal("{\"us\":")
-        .integer(micros(made.took.count()))
-        .literal(",\"status\":\"")
-        .raw(name_of(made.status));
+    writer.literal("{\"us\":").integer(micros(made.took.count()));
+    if (made.at) writer.literal(",\"at_us\":").integer(micros(made.at->count()));
+    writer.literal(",\"status\":\"").raw(name_of(made.status));
     if (made.status != Status::kOk) writer.literal("\",\"code\":\"").raw(token_of(made.code));
     writer.literal("\"}");
 }
@@ -98,7 +97,7 @@ std::size_t room_for(const Call& call, const Principal& principal, const CallFac
     if (facts.tool) texts += facts.tool->source_text.size();
     if (facts.approval) texts += facts.approval->id.size() + facts.approval->by.size() + 64;
     for (const auto& note : facts.hooks) texts += note.hook.size() + note.answer.size() + 64;
-    return 1360 + BoundedWriter::room_for(texts) + 96 * facts.attempts.size();
+    return 1360 + BoundedWriter::room_for(texts) + 128 * facts.attempts.size();
 }
 
 /// Revision and era of a protocol; static text of adapters.

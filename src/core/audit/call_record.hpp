@@ -26,6 +26,8 @@ struct CallFacts {
         std::chrono::nanoseconds took{0};
         Status status = Status::kOk;
         ErrorCode code = ErrorCode::kInternal;  ///< when status is not kOk
+        /// When it began, after the call's arrival; not of the last, whose stage tells it
+        std::optional<std::chrono::nanoseconds> at{};
     };
     ToolRef tool;  ///< null when the name did not resolve
     Decision decision{Verdict::kDeny, {}};

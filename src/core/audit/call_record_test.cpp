@@ -51,8 +51,10 @@ TEST_F(CallRecordTest, ACallThatRanIsToldWithItsTimeline) {
     facts.decision = {Verdict::kAllow, "role default"};
     facts.dispatched = true;
     facts.hooks.push_back({"redact", "replace", 5us});
-    facts.attempts.push_back(
-        {.took = 1ms, .status = Status::kRetryableError, .code = ErrorCode::kUnavailable});
+    facts.attempts.push_back({.took = 1ms,
+                              .status = Status::kRetryableError,
+                              .code = ErrorCode::kUnavailable,
+                              .at = 3ms});
     facts.last = {.took = 2ms, .status = Status::kOk, .code = ErrorCode::kInternal};
     for (std::size_t i = 1; i < kStages; ++i)
         call.timeline.reach(static_cast<Stage>(i),
@@ -67,6 +69,8 @@ TEST_F(CallRecordTest, ACallThatRanIsToldWithItsTimeline) {
     EXPECT_EQ(text(value, "/decision"), R"("allow")");
     EXPECT_EQ(text(value, "/hooks/0/answer"), R"("replace")");
     EXPECT_EQ(text(value, "/attempts/0/code"), R"("UNAVAILABLE")");
+    EXPECT_EQ(text(value, "/attempts/0/at_us"), "3000");
+    EXPECT_EQ(text(value, "/attempts/1/at_us"), "(absent)");
     EXPECT_EQ(text(value, "/attempts/1/status"), R"("ok")");
     EXPECT_EQ(text(value, "/attempts/1/code"), "(absent)");
     EXPECT_EQ(text(value, "/args_bytes"), "7");
@@ -134,7 +138,8 @@ TEST_F(CallRecordTest, IsValidJsonWhateverTheTextsAre) {
     for (int i = 0; i < 20; ++i)
         facts.attempts.push_back({.took = std::chrono::nanoseconds::min(),
                                   .status = Status::kRetryableError,
-                                  .code = ErrorCode::kPolicyUnenforceable});
+                                  .code = ErrorCode::kPolicyUnenforceable,
+                                  .at = std::chrono::nanoseconds::min()});
     facts.last = facts.attempts.front();
     for (std::size_t i = 1; i < kStages; ++i)
         call.timeline.reach(static_cast<Stage>(i), SteadyTime::max());

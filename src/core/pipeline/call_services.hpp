@@ -27,6 +27,7 @@
 namespace crab::core {
 
 class Approvals;
+class TraceShare;
 
 /// The configuration of calls; replaced as a whole by a reload.
 struct CallRules {
@@ -59,6 +60,8 @@ struct CallServices {
     CallEvents* events = nullptr;  ///< null: no call events
     /// Null: calls that need an approval are refused
     Approvals* approvals = nullptr;
+    /// Null: no spans are exported, and hosts are handed the caller's `traceparent`
+    const TraceShare* traces = nullptr;
 };
 
 /// Services of one event loop's pipeline; used on that loop only.

@@ -1,11 +1,15 @@
 #include "core/pipeline/dispatch_stage.hpp"
 
 #include "base/task/waiter.hpp"
+#include "core/call/call_span.hpp"
 #include "core/call/tool_host.hpp"
 #include "core/pipeline/call_endings.hpp"
 #include "core/pipeline/limit_stage.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace crab::core {
@@ -26,6 +30,24 @@ bool may_repeat(const Tool& tool, const Call& call, const Error& error) {
     }
     return error.may_retry();
 }
+
+/// While it lives, hosts see the call's own span as the parent, not its caller's.
+class HandedSpan {
+public:
+    HandedSpan(Call& call, const TraceShare* share) : call_(call), callers_(call.traceparent) {
+        if (share == nullptr) return;
+        own_ = own_traceparent(call, *share);
+        call.traceparent = own_;
+    }
+    HandedSpan(const HandedSpan&) = delete;
+    HandedSpan& operator=(const HandedSpan&) = delete;
+    ~HandedSpan() { call_.traceparent = callers_; }
+
+private:
+    Call& call_;
+    const std::string_view callers_;
+    std::string own_;
+};
 
 }  // namespace
 
@@ -59,6 +81,7 @@ Task<OutcomeRef> DispatchStage::between_events(AdmittedCall admitted, FrameSink&
 Task<OutcomeRef> DispatchStage::attempts(AdmittedCall admitted, FrameSink& sink,
                                          CallInProgress& progress) {
     const std::uint32_t retries = retries_of(progress);
+    const HandedSpan span(progress.call(), loop_.shared.traces);
     admitted.policy_ = progress.policy.get();
     admitted.first_dispatch_ = progress.now;  // RecordStage has just looked at the clock
     for (;;) {
@@ -110,6 +133,8 @@ Task<DispatchStage::Next> DispatchStage::wait_for_next(AdmittedCall& admitted, E
                                                facts.tool->unique_name);
     if (!found || !stands_in_for(**found, *facts.tool)) co_return Next::kGiveUp;
     if (!co_await LimitStage::move_permit(**found, progress)) co_return Next::kGiveUp;
+    facts.last.at =
+        std::chrono::nanoseconds(progress.call().timeline.offset_ns(Stage::kDispatched));
     facts.attempts.push_back(facts.last);
     loop_.metrics.retries.add();
     facts.tool = std::move(*found);

@@ -58,6 +58,7 @@ _FRAMES: dict[str, tuple[dict[str, type], dict[str, type]]] = {
 _EXTENSIONS: dict[str, tuple[str, dict[str, type] | None]] = {
     "tools_registered.rejected": ("tools_registered", {"rejected": _LIST}),
     "tool_call_request.deadline_ms": ("tool_call_request", {"deadline_ms": _INT}),
+    "tool_call_request.traceparent": ("tool_call_request", {"traceparent": str}),
     "tool_call_request.caller": ("tool_call_request", {"caller": dict}),
     "tool_call_cancel": ("tool_call_cancel", None),
     "artifacts": ("connected", {"artifacts": _OBJECT}),
