@@ -62,8 +62,7 @@ void say_ready(const Gateway& gateway) {
                gateway.public_endpoint().empty() ? "off" : gateway.public_endpoint(),
                gateway.admin_socket());
     fmt::print("{}{}", gateway.grpc_endpoint().empty() ? "" : " grpc=", gateway.grpc_endpoint());
-    fmt::print("{}{}\n", gateway.peer_endpoint().empty() ? "" : " peers=",
-               gateway.peer_endpoint());
+    fmt::print("{}{}\n", gateway.peer_endpoint().empty() ? "" : " peers=", gateway.peer_endpoint());
     std::fflush(stdout);
 }
 

@@ -95,8 +95,8 @@ void PublicListener::add_routes(const ListenerRoutes& table) {
 
 Result<void> PublicListener::listen() {
     const config::HostPort& address = *uses_.context.config.listen.public_address;
-    auto listener = uses_.context.sockets.listen(
-        "public", net::Endpoint::tcp(address.host, address.port));
+    auto listener =
+        uses_.context.sockets.listen("public", net::Endpoint::tcp(address.host, address.port));
     if (!listener) return fail(std::move(listener.error()));
     listener_ = std::move(*listener);
     uses_.devices.facts().port = listener_->endpoint().port;

@@ -10,7 +10,7 @@ namespace crab::gateway {
 enum class ServiceState : unsigned char { kReady, kReloading, kStopping };
 void tell_service_manager(ServiceState state);
 
-/// How often it wants to hear of this process (WATCHDOG_USEC); nothing: never.
+/// How often it wants to be told that this process is alive (WATCHDOG_USEC); nothing: never.
 std::optional<Milliseconds> watchdog_interval();
 /// Says that this process is alive.
 void feed_watchdog();

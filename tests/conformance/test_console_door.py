@@ -9,14 +9,17 @@ import ssl
 import sys
 import tempfile
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any, ClassVar
 from unittest import SkipTest
 
 from support.case import GatewayCase
+from support.device import Device, tool
 from support.gateway import Gateway
 from support.http import Response, fetch, request_bytes
+from support.rtp import call_request
 from support.stream import Stream
 from support.wait import eventually
 from support.websocket import Closed, Refused, WebSocket
@@ -300,6 +303,19 @@ class EndTest(DoorCase):
             self.gateway.admin_request("POST", "/v1/admin/devices/revoke", {"device": "lost"})
             self.assert_refused(self.browser.request("GET", STATUS), 401, "UNAUTHENTICATED")
             stream.read_to_end()
+
+    def test_a7_a_request_that_its_session_does_not_outlive_is_refused_as_one_without(self) -> None:
+        self.browser.sign_in(token=self.operator("lost"))
+        device = Device(self.gateway, self.gateway.pair("lamp"))
+        self.addCleanup(device.cut)
+        device.register(tool("light"))
+        with ThreadPoolExecutor(1) as pool:
+            answer = pool.submit(
+                self.browser.request, "POST", "api/v1/tools/call", call_request("light")
+            )
+            device.next_call("light")
+            self.gateway.admin_request("POST", "/v1/admin/devices/revoke", {"device": "lost"})
+            self.assert_refused(answer.result(20), 401, "UNAUTHENTICATED")
 
     def test_a6_a_restart_signs_nobody_out_but_who_was_revoked(self) -> None:
         with Gateway(self.CONFIG) as gateway:

@@ -75,16 +75,20 @@ Task<bool> AnswerRelay::pace() {
     co_return true;
 }
 
-void AnswerRelay::finish(const net::HttpResult& result) {
+void AnswerRelay::finish(const net::HttpResult& result, bool session_ended) {
     finished_ = true;
     if (!streaming_)
-        answer_at_once(result);
+        answer_at_once(result, session_ended);
     else if (result)
         exchange_.end_stream();  // one that lacks its end closes the browser's connection
     wakeup_.wake();
 }
 
-void AnswerRelay::answer_at_once(const net::HttpResult& result) {
+void AnswerRelay::answer_at_once(const net::HttpResult& result, bool session_ended) {
+    if (!result && session_ended) {
+        return exchange_.respond_error(401, "UNAUTHENTICATED",
+                                       "the session has ended: sign in again");
+    }
     if (!result) {
         return exchange_.respond_error(
             503, "DEPENDENCY_UNAVAILABLE",

@@ -25,11 +25,12 @@ public:
 
     /// Lets reading go on whenever the browser has caught up; until finish().
     Task<bool> pace();
-    /// The answer is complete, or nothing more of it will come.
-    void finish(const net::HttpResult& result);
+    /// The answer is complete, or nothing more of it will come: because the gateway failed, or
+    /// because the session has ended.
+    void finish(const net::HttpResult& result, bool session_ended);
 
 private:
-    void answer_at_once(const net::HttpResult& result);
+    void answer_at_once(const net::HttpResult& result, bool session_ended);
 
     net::HttpExchange& exchange_;
     Wakeup wakeup_;

@@ -29,15 +29,16 @@ net::Refusal refusal_of(const Error& error) {
 }
 
 Task<void> ApiRelay::pass(net::HttpExchange& exchange, Passed passed) {
-    if (passed.session == 0) co_return co_await send(exchange, passed);
+    if (passed.session == 0) co_return co_await send(exchange, passed, nullptr);
     const auto mine =
         running_.insert(running_.end(), Running{passed.session, &exchange.canceller()});
     const ScopeExit forget([&] { running_.erase(mine); });
-    co_await send(exchange, passed);
+    co_await send(exchange, passed, &*mine);
 }
 
 // The views of the request hold until its exchange has ended.
-Task<void> ApiRelay::send(net::HttpExchange& exchange, const Passed& passed) {
+Task<void> ApiRelay::send(net::HttpExchange& exchange, const Passed& passed,
+                          const Running* running) {
     const net::HttpRequest& asked = exchange.request();
     std::vector<net::HttpHeader> headers{kFront};
     if (!passed.acting.empty()) headers.push_back({kActing, passed.acting});
@@ -53,7 +54,8 @@ Task<void> ApiRelay::send(net::HttpExchange& exchange, const Passed& passed) {
                              .sink = &answer,
                              .max_body_bytes = UINT64_MAX};
     const auto fetch = [&]() -> Task<bool> {
-        answer.finish(co_await uses_.gateway.send(call, kNoDeadline));
+        const auto result = co_await uses_.gateway.send(call, kNoDeadline);
+        answer.finish(result, running != nullptr && running->session == 0);
         co_return true;
     };
     std::vector<Task<bool>> both;

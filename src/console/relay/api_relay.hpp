@@ -55,14 +55,15 @@ public:
 private:
     /// What runs in a session.
     struct Running {
-        std::uint64_t session = 0;
+        std::uint64_t session = 0;  ///< 0: it has ended
         CancelSignal* canceller = nullptr;
     };
     struct OpenSocket {
         std::uint64_t session = 0;
         WebSocketRelay::Ref browser, gateway;
     };
-    Task<void> send(net::HttpExchange& exchange, const Passed& passed);
+    /// `running` is null for a request of no session.
+    Task<void> send(net::HttpExchange& exchange, const Passed& passed, const Running* running);
     Task<void> connect(net::WebSocketTarget target, WebSocketRelay::Ref browser,
                        WebSocketRelay::Ref gateway);
     void forget_closed();

@@ -56,8 +56,7 @@ Result<void> ConsoleSessionStorePostgres::remove(std::span<const std::uint64_t> 
     for (const std::uint64_t number : numbers) ended.add_number(static_cast<std::int64_t>(number));
     const std::scoped_lock lock(mutex_);
     return database_.run(
-        "DELETE FROM console_session WHERE node = $1 AND number = ANY($2::bigint[])", node_,
-        ended);
+        "DELETE FROM console_session WHERE node = $1 AND number = ANY($2::bigint[])", node_, ended);
 }
 
 Result<void> ConsoleSessionStorePostgres::record_uses(std::span<const console::SessionUse> uses) {
