@@ -132,7 +132,7 @@ LAYERS = {
     "hosts/command": TASKS | VALUES | {"hosts/command/init", "base/process", "core/call"},
     "hosts/command/egress": TASKS | VALUES | NET | {"hosts/command", "core/audit"},
     "agent": TASKS | VALUES | NET | CORE | {"crypto"},
-    "store": TASKS | VALUES | CORE,
+    "store": TASKS | VALUES | CORE | {"crypto"},
     "store/*": TASKS
     | VALUES
     | CORE
@@ -203,8 +203,6 @@ LAYERS = {
         "console",
         "console/relay",
         "console/door",
-        "hosts/memory",  # its store, and cron's
-        "hosts/cron",
         "store",
         "store/*",
         "sdk/tool_host",

@@ -1,9 +1,8 @@
 #include "store/postgres/artifact_store_postgres.hpp"
 
-#include "base/encoding.hpp"
 #include "base/log.hpp"
-#include "crypto/digest.hpp"
 #include "crypto/random.hpp"
+#include "store/artifact_rules.hpp"
 
 #include <algorithm>
 #include <mutex>
@@ -14,22 +13,12 @@
 namespace crab::store::postgres {
 namespace {
 
-constexpr std::size_t kIdBytes = 16;
 constexpr std::size_t kChunkBytes = std::size_t{256} << 10;
-// a row and its index, so that many small ones do not fill the disk
-constexpr std::uint64_t kLeastCharge = 4096;
-constexpr std::uint64_t kClaimStep = std::uint64_t{1} << 20;
 /// Of the advisory lock under which quotas are summed.
 constexpr std::int64_t kQuotaLock = 0x6372616261727431;
 
 constexpr std::string_view kColumns =
     "id, tenant, owner, call_id, tool, content_type, sha256, bytes, created_ms, expires_ms";
-
-std::uint64_t charge_of(std::uint64_t bytes) { return std::max(bytes, kLeastCharge); }
-
-std::unexpected<Error> no_artifact() {
-    return fail(ErrorCode::kNotFound, "there is no such artifact, or it has expired");
-}
 
 }  // namespace
 
@@ -37,10 +26,7 @@ std::unexpected<Error> no_artifact() {
 class ArtifactStorePostgres::Upload final : public core::ArtifactUpload {
 public:
     Upload(ArtifactStorePostgres& store, core::Artifact artifact, std::uint64_t claimed)
-        : store_(store),
-          artifact_(std::move(artifact)),
-          expected_bytes_(artifact_.bytes),
-          claimed_(claimed) {
+        : store_(store), artifact_(std::move(artifact)), received_(artifact_), claimed_(claimed) {
         artifact_.bytes = 0;
     }
     ~Upload() override {
@@ -48,16 +34,14 @@ public:
     }
 
     Result<void> append(std::string_view piece) override {
-        const std::uint64_t after = artifact_.bytes + piece.size();
-        if (expected_bytes_ != 0 && after > expected_bytes_)
-            return fail(ErrorCode::kInvalidArgs, "more bytes came than were announced");
-        if (after > claimed_) {
-            const std::uint64_t all = claimed_ + std::max(after - claimed_, kClaimStep);
-            if (auto claimed = store_.claim(artifact_, after, all); !claimed) return claimed;
+        const auto after = received_.count_with(piece);
+        if (!after) return fail(after.error());
+        if (*after > claimed_) {
+            const std::uint64_t all = claimed_ + std::max(*after - claimed_, kArtifactClaimStep);
+            if (auto claimed = store_.claim(artifact_, *after, all); !claimed) return claimed;
             claimed_ = all;
         }
-        digest_.update(piece);
-        artifact_.bytes = after;
+        received_.add(piece);
         while (!piece.empty()) {
             const std::string_view part = piece.substr(0, kChunkBytes - chunk_.size());
             chunk_ += part;
@@ -69,13 +53,8 @@ public:
     }
 
     Result<core::Artifact> finish() override {
-        if (expected_bytes_ != 0 && artifact_.bytes != expected_bytes_) {
-            return fail(ErrorCode::kInvalidArgs, fmt::format("{} bytes were announced and {} came",
-                                                             expected_bytes_, artifact_.bytes));
-        }
-        if (to_hex(digest_.finish()) != artifact_.sha256)
-            return fail(ErrorCode::kInvalidArgs,
-                        "the bytes have another SHA-256 than was announced; send them again");
+        if (auto good = received_.check_all(); !good) return fail(std::move(good.error()));
+        artifact_.bytes = received_.count();
         if (!chunk_.empty()) {
             if (auto sent = send_chunk(); !sent) return fail(std::move(sent.error()));
         }
@@ -93,11 +72,10 @@ private:
 
     ArtifactStorePostgres& store_;
     core::Artifact artifact_;
-    const std::uint64_t expected_bytes_;   // 0: not announced
+    AnnouncedBytes received_;
     std::uint64_t claimed_;
     std::int64_t chunks_ = 0;
     std::string chunk_;
-    crypto::Sha256 digest_;
     bool finished_ = false;
 };
 
@@ -150,31 +128,20 @@ Result<void> ArtifactStorePostgres::check_quotas(const core::Artifact& artifact,
         "artifact WHERE id <> $2",
         artifact.tenant, artifact.id);
     if (!rows) return fail(std::move(rows.error()));
-    const auto quota = [&](std::string_view whose, int column, std::uint64_t most) -> Result<void> {
-        const auto used = static_cast<std::uint64_t>((*rows)[0].integer(column));
-        if (used + charge <= most) return {};
-        return fail(Error{
-            .code = ErrorCode::kRateLimited,
-            .message = fmt::format(
-                "the artifacts of {} have {} of {} bytes; some must expire or be deleted first",
-                whose, used, most),
-            .details = {},
-            .retryable = false,
-            .retry_after = {}});
+    const auto used = [&](int column) {
+        return static_cast<std::uint64_t>((*rows)[0].integer(column));
     };
-    if (auto fits = quota("this tenant", 0, limits_.tenant_bytes); !fits) return fits;
-    return quota("this fleet", 1, limits_.total_bytes);
+    if (auto fits = check_artifact_quota("this tenant", used(0), charge, limits_.tenant_bytes);
+        !fits)
+        return fits;
+    return check_artifact_quota("this fleet", used(1), charge, limits_.total_bytes);
 }
 
 /// For an artifact of at least `bytes`, which is charged as `charge` from here on.
 Result<void> ArtifactStorePostgres::claim(const core::Artifact& artifact, std::uint64_t bytes,
                                           std::uint64_t charge) {
     const std::scoped_lock lock(mutex_);
-    if (bytes > limits_.artifact_bytes) {
-        return fail(ErrorCode::kOversize,
-                    fmt::format("an artifact has at most {} bytes here; send less",
-                                limits_.artifact_bytes));
-    }
+    if (auto fits = check_artifact_size(bytes, limits_); !fits) return fits;
     return database_.transaction([&]() -> Result<void> {
         if (auto fits = check_quotas(artifact, charge); !fits) return fits;
         return database_.run(
@@ -189,13 +156,13 @@ Result<void> ArtifactStorePostgres::claim(const core::Artifact& artifact, std::u
 
 Result<std::unique_ptr<core::ArtifactUpload>> ArtifactStorePostgres::begin(
     core::Artifact artifact) {
-    artifact.id = crypto::random_hex(kIdBytes);
+    artifact.id = crypto::random_hex(kArtifactIdBytes);
     artifact.created_at = clock_.system_now();
     {
         const std::scoped_lock lock(mutex_);
         artifact.expires_at = artifact.created_at + limits_.ttl;
     }
-    const std::uint64_t charge = charge_of(artifact.bytes);
+    const std::uint64_t charge = artifact_charge(artifact.bytes);
     if (auto claimed = claim(artifact, artifact.bytes, charge); !claimed)
         return fail(std::move(claimed.error()));
     return std::make_unique<Upload>(*this, std::move(artifact), charge);
@@ -213,7 +180,7 @@ Result<void> ArtifactStorePostgres::keep(const core::Artifact& artifact) {
     auto kept = database_.query(
         "UPDATE artifact SET complete = true, bytes = $2, charge = $3 WHERE id = $1 AND NOT "
         "complete",
-        artifact.id, artifact.bytes, charge_of(artifact.bytes));
+        artifact.id, artifact.bytes, artifact_charge(artifact.bytes));
     if (!kept) return fail(std::move(kept.error()));
     if (kept->changed() == 0)
         return fail(ErrorCode::kUnavailable,

@@ -1,10 +1,9 @@
 #include "store/sqlite/artifact_store_sqlite.hpp"
 
 #include "base/descriptor.hpp"
-#include "base/encoding.hpp"
 #include "base/log.hpp"
-#include "crypto/digest.hpp"
 #include "crypto/random.hpp"
+#include "store/artifact_rules.hpp"
 
 #include <algorithm>
 #include <array>
@@ -40,13 +39,6 @@ constexpr std::array<std::string_view, 1> kSchema{R"(
     CREATE INDEX artifact_expiry ON artifact (expires_ms);
 )"};
 
-constexpr std::size_t kIdBytes = 16;
-// a block, so that many small ones do not fill the disk with files
-constexpr std::uint64_t kLeastCharge = 4096;
-constexpr std::uint64_t kClaimStep = std::uint64_t{1} << 20;
-
-std::uint64_t charge_of(std::uint64_t bytes) { return std::max(bytes, kLeastCharge); }
-
 std::unexpected<Error> disk_error(std::string_view what) {
     return fail(ErrorCode::kUnavailable,
                 fmt::format("an artifact could not be {}: {}", what, std::strerror(errno)));
@@ -67,7 +59,7 @@ public:
            std::uint64_t claimed)
         : store_(store),
           artifact_(std::move(artifact)),
-          expected_bytes_(artifact_.bytes),
+          received_(artifact_),
           path_(store.incoming() / artifact_.id),
           file_(std::move(file)),
           claimed_(claimed) {
@@ -80,17 +72,15 @@ public:
     }
 
     Result<void> append(std::string_view piece) override {
-        const std::uint64_t after = artifact_.bytes + piece.size();
-        if (expected_bytes_ != 0 && after > expected_bytes_)
-            return fail(ErrorCode::kInvalidArgs, "more bytes came than were announced");
-        if (after > claimed_) {
-            const std::uint64_t more = std::max(after - claimed_, kClaimStep);
-            if (auto claimed = store_.claim(artifact_.tenant, after, more); !claimed)
+        const auto after = received_.count_with(piece);
+        if (!after) return fail(after.error());
+        if (*after > claimed_) {
+            const std::uint64_t more = std::max(*after - claimed_, kArtifactClaimStep);
+            if (auto claimed = store_.claim(artifact_.tenant, *after, more); !claimed)
                 return claimed;
             claimed_ += more;
         }
-        digest_.update(piece);
-        artifact_.bytes = after;
+        received_.add(piece);
         while (!piece.empty()) {
             const ssize_t count = ::write(file_.get(), piece.data(), piece.size());
             if (count < 0 && errno == EINTR) continue;
@@ -101,13 +91,8 @@ public:
     }
 
     Result<core::Artifact> finish() override {
-        if (expected_bytes_ != 0 && artifact_.bytes != expected_bytes_) {
-            return fail(ErrorCode::kInvalidArgs, fmt::format("{} bytes were announced and {} came",
-                                                             expected_bytes_, artifact_.bytes));
-        }
-        if (to_hex(digest_.finish()) != artifact_.sha256)
-            return fail(ErrorCode::kInvalidArgs,
-                        "the bytes have another SHA-256 than was announced; send them again");
+        if (auto good = received_.check_all(); !good) return fail(std::move(good.error()));
+        artifact_.bytes = received_.count();
         if (::fsync(file_.get()) != 0) return disk_error("stored");
         const fs::path kept = store_.folder_ / artifact_.id;
         if (::rename(path_.c_str(), kept.c_str()) != 0) return disk_error("stored");
@@ -117,7 +102,7 @@ public:
             return fail(std::move(stored.error()));
         }
         finished_ = true;
-        if (const std::uint64_t charge = charge_of(artifact_.bytes); claimed_ > charge)
+        if (const std::uint64_t charge = artifact_charge(artifact_.bytes); claimed_ > charge)
             store_.release(artifact_.tenant, claimed_ - charge);
         return artifact_;
     }
@@ -125,11 +110,10 @@ public:
 private:
     ArtifactStoreSqlite& store_;
     core::Artifact artifact_;
-    const std::uint64_t expected_bytes_;   // 0: not announced
+    AnnouncedBytes received_;
     const fs::path path_;
     Descriptor file_;
     std::uint64_t claimed_;
-    crypto::Sha256 digest_;
     bool finished_ = false;
 };
 
@@ -205,8 +189,8 @@ Result<void> ArtifactStoreSqlite::settle() {
             continue;
         }
         file->second = true;
-        used_[artifact.tenant] += charge_of(artifact.bytes);
-        used_in_all_ += charge_of(artifact.bytes);
+        used_[artifact.tenant] += artifact_charge(artifact.bytes);
+        used_in_all_ += artifact_charge(artifact.bytes);
         stats_.artifacts += 1;
         stats_.bytes += artifact.bytes;
     }
@@ -225,25 +209,13 @@ void ArtifactStoreSqlite::set_limits(Limits limits) {
 Result<void> ArtifactStoreSqlite::claim(const std::string& tenant, std::uint64_t bytes,
                                         std::uint64_t more) {
     const std::scoped_lock lock(mutex_);
-    if (bytes > limits_.artifact_bytes) {
-        return fail(ErrorCode::kOversize,
-                    fmt::format("an artifact has at most {} bytes here; send less",
-                                limits_.artifact_bytes));
-    }
-    const auto quota = [&](std::string_view whose, std::uint64_t used,
-                           std::uint64_t most) -> Result<void> {
-        if (used + more <= most) return {};
-        return fail(Error{
-            .code = ErrorCode::kRateLimited,
-            .message = fmt::format(
-                "the artifacts of {} have {} of {} bytes; some must expire or be deleted first",
-                whose, used, most),
-            .details = {},
-            .retryable = false,
-            .retry_after = {}});
-    };
-    if (auto fits = quota("this tenant", used_[tenant], limits_.tenant_bytes); !fits) return fits;
-    if (auto fits = quota("this gateway", used_in_all_, limits_.total_bytes); !fits) return fits;
+    if (auto fits = check_artifact_size(bytes, limits_); !fits) return fits;
+    if (auto fits = check_artifact_quota("this tenant", used_[tenant], more, limits_.tenant_bytes);
+        !fits)
+        return fits;
+    if (auto fits = check_artifact_quota("this gateway", used_in_all_, more, limits_.total_bytes);
+        !fits)
+        return fits;
     used_[tenant] += more;
     used_in_all_ += more;
     return {};
@@ -257,10 +229,10 @@ void ArtifactStoreSqlite::release(const std::string& tenant, std::uint64_t bytes
 }
 
 Result<std::unique_ptr<core::ArtifactUpload>> ArtifactStoreSqlite::begin(core::Artifact artifact) {
-    const std::uint64_t charge = charge_of(artifact.bytes);
+    const std::uint64_t charge = artifact_charge(artifact.bytes);
     if (auto claimed = claim(artifact.tenant, artifact.bytes, charge); !claimed)
         return fail(std::move(claimed.error()));
-    artifact.id = crypto::random_hex(kIdBytes);
+    artifact.id = crypto::random_hex(kArtifactIdBytes);
     artifact.created_at = clock_.system_now();
     {
         const std::scoped_lock lock(mutex_);
@@ -320,14 +292,11 @@ Result<std::vector<core::Artifact>> ArtifactStoreSqlite::select(std::string_view
 }
 
 Result<std::unique_ptr<core::ArtifactBytes>> ArtifactStoreSqlite::open(std::string_view id) {
-    const auto none = [] {
-        return fail(ErrorCode::kNotFound, "there is no such artifact, or it has expired");
-    };
-    if (!core::is_artifact_id(id)) return none();
+    if (!core::is_artifact_id(id)) return no_artifact();
     const std::scoped_lock lock(mutex_);
     auto found = select("WHERE id = ?", id);
     if (!found) return fail(std::move(found.error()));
-    if (found->empty() || found->front().expires_at <= clock_.system_now()) return none();
+    if (found->empty() || found->front().expires_at <= clock_.system_now()) return no_artifact();
     Descriptor file(
         ::open((folder_ / found->front().id).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
     if (!file.is_open()) return disk_error("opened");
@@ -349,7 +318,7 @@ Result<void> ArtifactStoreSqlite::erase(const core::Artifact& artifact) {
     if (auto gone = database_.run("DELETE FROM artifact WHERE id = ?", artifact.id); !gone)
         return gone;
     ::unlink((folder_ / artifact.id).c_str());
-    const std::uint64_t charge = charge_of(artifact.bytes);
+    const std::uint64_t charge = artifact_charge(artifact.bytes);
     if (const auto it = used_.find(artifact.tenant);
         it != used_.end() && (it->second -= std::min(it->second, charge)) == 0)
         used_.erase(it);

@@ -3,6 +3,7 @@
 #include "base/process/test_folder.hpp"
 #include "base/test_clock.hpp"
 #include "crypto/digest.hpp"
+#include "store/test_artifact_steps.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,31 +15,16 @@ namespace {
 using core::Artifact;
 using core::ArtifactStore;
 
-class ArtifactStoreTest : public ::testing::Test {
+class ArtifactStoreTest : public ::testing::Test, protected ArtifactSteps {
 protected:
     ArtifactStoreTest() { reopen(); }
+    ~ArtifactStoreTest() override { store.reset(); }  // before its folder goes
 
     void reopen() {
         store.reset();
         auto opened = ArtifactStoreSqlite::open(folder / "artifacts", limits, clock);
         ASSERT_TRUE(opened) << opened.error().message;
         store = std::move(*opened);
-    }
-    static Artifact announced(std::string_view content, std::uint64_t bytes = 0,
-                              std::string tenant = "home") {
-        return {.tenant = std::move(tenant),
-                .owner = "device/kitchen",
-                .call_id = "call-1",
-                .tool = "kitchen__photo",
-                .content_type = "image/jpeg",
-                .sha256 = crypto::sha256_hex(content),
-                .bytes = bytes};
-    }
-    Result<Artifact> put(std::string_view content, std::string tenant = "home") {
-        auto upload = store->begin(announced(content, content.size(), std::move(tenant)));
-        if (!upload) return fail(upload.error());
-        if (auto written = (*upload)->append(content); !written) return fail(written.error());
-        return (*upload)->finish();
     }
     std::size_t files() const {
         std::size_t count = 0;
@@ -53,12 +39,6 @@ protected:
     }
 
     TestFolder folder;
-    FakeClock clock;
-    ArtifactStore::Limits limits{.artifact_bytes = 100'000,
-                                 .tenant_bytes = 200'000,
-                                 .total_bytes = 300'000,
-                                 .ttl = std::chrono::hours(1)};
-    std::unique_ptr<ArtifactStoreSqlite> store;
 };
 
 TEST_F(ArtifactStoreTest, WhatIsNotKeptLeavesNoFile) {

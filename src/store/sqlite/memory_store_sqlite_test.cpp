@@ -1,7 +1,7 @@
 #include "store/sqlite/memory_store_sqlite.hpp"
 
 #include "base/process/test_folder.hpp"
-#include "base/test_clock.hpp"
+#include "store/memory/test_memory_steps.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -15,9 +15,10 @@ namespace {
 using namespace memory;
 using testing::ElementsAre;
 
-class MemoryStoreTest : public testing::Test {
+class MemoryStoreTest : public testing::Test, protected MemorySteps {
 protected:
     MemoryStoreTest() { reopen(); }
+    ~MemoryStoreTest() override { store.reset(); }  // before its folder goes
 
     void reopen() {
         store.reset();
@@ -25,49 +26,8 @@ protected:
             MemoryStoreSqlite::open(folder / "memory.db", {.durability = Durability::kProcess}, 2)
                 .value());
     }
-    MemoryWrite write_of(std::variant<MemoryAppend, MemoryDelete> change, std::string key = {}) {
-        ++made;
-        return {.scope = scope,
-                .principal = "caller/ann",
-                .key = key.empty() ? fmt::format("key-{}", made) : std::move(key),
-                .operation_id = fmt::format("operation-{}", made),
-                .at = now,
-                .change = std::move(change)};
-    }
-    Result<MemoryWritten> write(const MemoryWrite& one) {
-        return store->write(std::span(&one, 1)).at(0);
-    }
-    NewMemory entry(std::string text, std::string tags = "[]") {
-        return {.entry_id = fmt::format("entry-{:06}", ++entries),
-                .text = std::move(text),
-                .tags = std::move(tags)};
-    }
-    std::string add(std::string text, std::string tags = "[]",
-                    std::optional<SystemTime> occurred = {}) {
-        MemoryAppend append;
-        append.entries.push_back(entry(std::move(text), std::move(tags)));
-        append.entries.back().occurred_at = occurred;
-        return write(write_of(std::move(append))).value().entry_ids.at(0);
-    }
-    MemoryQuery query(std::string_view text = {}) {
-        MemoryQuery made_query;
-        made_query.terms = parse_query_terms(text);
-        made_query.limit = 100;
-        return made_query;
-    }
-    MemoryPage ask(const MemoryQuery& of) { return store->query(scope, of).value(); }
-    static std::vector<std::string> texts(const MemoryPage& page) {
-        std::vector<std::string> found;
-        for (const MemoryEntry& one : page.entries) found.push_back(one.text);
-        return found;
-    }
-    std::vector<std::string> find(std::string_view text) { return texts(ask(query(text))); }
 
     TestFolder folder;
-    std::unique_ptr<MemoryStoreSqlite> store;
-    MemoryScope scope{.tenant = TenantId("acme"), .agent_id = "butler", .isolation_key = {}};
-    SystemTime now = FakeClock().system_now();
-    int made = 0, entries = 0;
 };
 
 TEST_F(MemoryStoreTest, AWriterThatDiedBeforeItsCommitLeavesNothingBehind) {

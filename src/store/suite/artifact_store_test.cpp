@@ -3,6 +3,7 @@
 #include "base/test_clock.hpp"
 #include "crypto/digest.hpp"
 #include "store/suite/test_engine.hpp"
+#include "store/test_artifact_steps.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +13,7 @@ namespace {
 using core::Artifact;
 using core::ArtifactStore;
 
-class ArtifactStoreTest : public StoreSuite {
+class ArtifactStoreTest : public StoreSuite, protected ArtifactSteps {
 protected:
     ArtifactStoreTest() { reopen(); }
 
@@ -22,28 +23,6 @@ protected:
         ASSERT_TRUE(opened) << opened.error().message;
         store = std::move(*opened);
     }
-    static Artifact announced(std::string_view content, std::uint64_t bytes = 0,
-                              std::string tenant = "home") {
-        return {.tenant = std::move(tenant),
-                .owner = "device/kitchen",
-                .call_id = "call-1",
-                .tool = "kitchen__photo",
-                .content_type = "image/jpeg",
-                .sha256 = crypto::sha256_hex(content),
-                .bytes = bytes};
-    }
-    Result<Artifact> put(std::string_view content, std::string tenant = "home") {
-        auto upload = store->begin(announced(content, content.size(), std::move(tenant)));
-        if (!upload) return fail(upload.error());
-        if (auto written = (*upload)->append(content); !written) return fail(written.error());
-        return (*upload)->finish();
-    }
-    FakeClock clock;
-    ArtifactStore::Limits limits{.artifact_bytes = 100'000,
-                                 .tenant_bytes = 200'000,
-                                 .total_bytes = 300'000,
-                                 .ttl = std::chrono::hours(1)};
-    std::unique_ptr<ArtifactStore> store;
 };
 
 TEST_P(ArtifactStoreTest, WhatWasFinishedIsReadInAnyRangeAlsoAfterARestart) {
