@@ -87,11 +87,7 @@ std::optional<net::Upgrade> ConsoleService::upgrade(const net::HttpRequest& requ
                                                     const net::WebSocketOffer& offer) {
     if (request.path() != kChat)
         return refusal_of({.code = ErrorCode::kNotFound, .message = "there is no WebSocket here"});
-    if (!offer)
-        return net::Refusal{.status = offer.error().status,
-                            .content_type = {},
-                            .body = std::string(offer.error().reason),
-                            .headers = {}};
+    if (!offer) return net::AcceptUpgrade{};  // the server refuses what is wrong with it
     return open_socket(request, *offer);
 }
 

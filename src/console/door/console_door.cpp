@@ -281,11 +281,7 @@ std::optional<net::Upgrade> ConsoleDoor::upgrade(const net::HttpRequest& request
     if (!is_open()) return std::nullopt;
     if (request.path() != access_.root() + "api/ws/chat")
         return refusal_of({.code = ErrorCode::kNotFound, .message = "there is no WebSocket here"});
-    if (!offer)
-        return net::Refusal{.status = offer.error().status,
-                            .content_type = {},
-                            .body = std::string(offer.error().reason),
-                            .headers = {}};
+    if (!offer) return net::AcceptUpgrade{};  // the server refuses what is wrong with it
     return open_socket(request, *offer);
 }
 
