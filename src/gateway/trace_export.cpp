@@ -145,6 +145,7 @@ TraceExporter::~TraceExporter() {
 void TraceExporter::set_sampling(const SpanSampling& sampling) {
     const std::scoped_lock lock(mutex_);
     sampling_ = sampling;
+    share_.set(sampling.share);
 }
 
 TraceExporter::Counts TraceExporter::counts() const {
@@ -172,11 +173,6 @@ void TraceExporter::on_batch(const core::AuditBatch& batch) {
             keep(std::move(*spans));
         rest.remove_prefix(std::min(end + 1, rest.size()));
     }
-}
-
-bool TraceExporter::has(std::string_view trace_id) const {
-    const std::scoped_lock lock(mutex_);
-    return core::is_in_share(trace_id, sampling_.share);
 }
 
 void TraceExporter::on_turn(const agent::TracedTurn& turn) {
@@ -304,7 +300,6 @@ Result<void> TraceExport::start() {
     if (!*target) return {};
     exporter_ = std::make_shared<TraceExporter>(std::move(**target), CRAB_VERSION, context_.clock);
     exporter_->set_sampling(*sampling);
-    share_.set(sampling->share);
     audit_.log().show_to(exporter_);
     return {};
 }
@@ -313,7 +308,6 @@ Result<Component::Change> TraceExport::prepare(const config::GatewayConfig& next
     auto sampling = sampling_of(next.tracing);
     if (!sampling) return fail(std::move(sampling.error()));
     return [this, sampling = *sampling] {
-        share_.set(sampling.share);
         if (exporter_) exporter_->set_sampling(sampling);
     };
 }

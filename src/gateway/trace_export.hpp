@@ -53,9 +53,10 @@ public:
 
     void set_sampling(const SpanSampling& sampling);
     void on_batch(const core::AuditBatch& batch) override;
-    bool has(std::string_view trace_id) const override;
+    bool has(std::string_view trace_id) const override { return share_.has(trace_id); }
     void on_turn(const agent::TracedTurn& turn) override;
     Counts counts() const;
+    const core::TraceShare& share() const { return share_; }
 
 private:
     using Request = std::vector<CallSpans>;
@@ -79,6 +80,7 @@ private:
     double allowed_ = kReadPerSecond;
     SteadyTime filled_;
     SpanSampling sampling_;
+    core::TraceShare share_;  ///< that of sampling_, without the lock
     std::deque<CallSpans> kept_;
     std::size_t kept_spans_ = 0;
     Counts counts_;
@@ -102,14 +104,13 @@ public:
     Result<Change> prepare(const config::GatewayConfig& next) override;
     void add_metrics(core::MetricsPage& page) override;
     /// The share of traces that is exported; null when none is.
-    const core::TraceShare* share() const { return exporter_ ? &share_ : nullptr; }
+    const core::TraceShare* share() const { return exporter_ ? &exporter_->share() : nullptr; }
     /// Takes the spans of turns; null when none are exported.
     agent::TurnTracer* turns() const { return exporter_.get(); }
 
 private:
     const GatewayContext& context_;
     AuditTrail& audit_;
-    core::TraceShare share_;
     std::shared_ptr<TraceExporter> exporter_;  ///< the audit log holds it too
 };
 
