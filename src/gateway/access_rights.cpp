@@ -41,7 +41,7 @@ std::span<const ConfigKey> AccessRights::keys() const {
 
 Result<void> AccessRights::start() {
     const Clock& clock = context_.clock;
-    auto store = context_.stores.open_leases();
+    auto store = context_.stores->open_leases();
     if (!store) return fail(std::move(store.error()));
     store_ = std::move(*store);
     if (auto forgotten = store_->forget(clock.system_now() - kKeptAfterTheEnd); !forgotten)

@@ -32,7 +32,7 @@ std::span<const ConfigKey> Artifacts::keys() const {
 
 Result<void> Artifacts::start() {
     auto store =
-        context_.stores.open_artifacts(to_limits(context_.config.artifacts), context_.clock);
+        context_.stores->open_artifacts(to_limits(context_.config.artifacts), context_.clock);
     if (!store) return fail(std::move(store.error()));
     store_ = std::move(*store);
     pool_ = std::make_unique<BlockingPool>(2);

@@ -16,13 +16,13 @@ std::span<const ConfigKey> BuiltInHosts::keys() const {
 Result<void> BuiltInHosts::start() {
     const config::BuiltInHostOptions& wanted = context_.config.built_in_hosts;
     if (wanted.memory) {
-        auto opened = hosting::HostedMemory::open(context_.stores.open_memory(), context_.clock);
+        auto opened = hosting::HostedMemory::open(context_.stores->open_memory(), context_.clock);
         if (!opened) return fail(std::move(opened.error()));
         hosts_.push_back(std::move(*opened));
     }
     if (wanted.cron) {
         auto opened = hosting::HostedCron::open(
-            context_.stores.open_cron(), loops_.first(),
+            context_.stores->open_cron(), loops_.first(),
             std::make_unique<hosting::OutboxEventSink>(events_.outbox(), context_.clock));
         if (!opened) return fail(std::move(opened.error()));
         hosts_.push_back(std::move(*opened));

@@ -61,10 +61,10 @@ std::span<const ConfigKey> CallApprovals::keys() const {
 }
 
 Result<void> CallApprovals::start() {
-    auto store = context_.stores.open_approvals();
+    auto store = context_.stores->open_approvals();
     if (!store) return fail(std::move(store.error()));
     store_ = std::move(*store);
-    auto tool_store = context_.stores.open_device_tools();
+    auto tool_store = context_.stores->open_device_tools();
     if (!tool_store) return fail(std::move(tool_store.error()));
     tool_store_ = std::move(*tool_store);
     auto device_tools = trust::DeviceTools::load(*tool_store_);

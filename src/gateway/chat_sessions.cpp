@@ -13,12 +13,12 @@ constexpr std::string_view kUnanswered =
 }  // namespace
 
 Result<void> ChatSessions::start() {
-    auto chats = context_.stores.open_chats();
+    auto chats = context_.stores->open_chats();
     if (!chats) return fail(std::move(chats.error()));
     chats_ = std::move(*chats);
     if (auto closed = chats_->close_unanswered(kUnanswered, context_.clock.system_now()); !closed)
         return fail(std::move(closed.error()));
-    auto turns = context_.stores.open_event_turns();
+    auto turns = context_.stores->open_event_turns();
     if (!turns) return fail(std::move(turns.error()));
     event_turns_ = std::move(*turns);
     return {};

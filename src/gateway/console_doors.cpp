@@ -37,7 +37,7 @@ std::span<const ConfigKey> ConsoleDoors::keys() const {
 }
 
 Result<void> ConsoleDoors::start() {
-    auto store = uses_.context.stores.open_console_sessions();
+    auto store = uses_.context.stores->open_console_sessions();
     if (!store) return fail(std::move(store.error()));
     const auto admin = net::to_socket_address(
         net::Endpoint::unix_socket(uses_.context.paths.admin_socket.string()));

@@ -6,7 +6,7 @@
 namespace crab::gateway {
 
 Result<void> Credentials::start() {
-    auto opened = context_.stores.open_tokens();
+    auto opened = context_.stores->open_tokens();
     if (!opened) return fail(std::move(opened.error()));
     store_ = std::move(*opened);
     auto loaded = trust::Tokens::load(*store_, context_.clock);

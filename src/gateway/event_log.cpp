@@ -56,7 +56,7 @@ Result<void> EventLog::start() {
     const std::string& gateway_id = peers_.keys_of_gateway().identity.gateway_id;
     const rtp::TurnEventOptions turn_options{.gateway_id = gateway_id,
                                              .chat_answers = options.chat_answers};
-    auto store = context_.stores.open_events();
+    auto store = context_.stores->open_events();
     if (!store) return fail(std::move(store.error()));
     store_ = std::move(*store);
     if (auto ended = end_turns_of_earlier_run(gateway_id, turn_options); !ended) return ended;

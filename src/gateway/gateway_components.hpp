@@ -78,7 +78,7 @@ public:
     const std::function<LoadedConfig()> loaded_config;
     ReloadOutcome last_reload;
     RealClock clock;
-    ConfiguredStores stores{config, paths};
+    std::unique_ptr<store::Stores> stores;
     core::Registry registry;
     core::MetricsPage metrics;
     McpShared mcp_shared;
@@ -97,13 +97,14 @@ public:
     // Stores, and who may do what
     LogSettings& log_settings = all.add<LogSettings>(context);
     runtime::StateFolder& state_folder = all.add<ConfiguredStateFolder>(context);
+    ConfiguredStores& configured_stores = all.add<ConfiguredStores>(context, stores);
     Workers& workers = all.add<Workers>(workers_of(config));
     Credentials& credentials = all.add<Credentials>(context);
     ChatSessions& chats = all.add<ChatSessions>(context);
     AuditTrail& audit = all.add<ConfiguredAuditTrail>(context);
     TraceExport& traces = all.add<TraceExport>(context, audit);
     CallLedger& ledger = all.add<CallLedger>(
-        clock, audit, CallLedger::Options{.open = [this] { return stores.open_ledger(); }});
+        clock, audit, CallLedger::Options{.open = [this] { return stores->open_ledger(); }});
     PeerRecords& peer_records = all.add<PeerRecords>(context, workers, audit);
     EventLog& events = all.add<EventLog>(context, workers, chats, ledger, peer_records);
     CurrentRules& rules = all.add<CurrentRules>(context);

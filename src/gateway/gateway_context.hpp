@@ -7,6 +7,7 @@
 #include "runtime/component.hpp"
 
 #include <filesystem>
+#include <memory>
 
 namespace crab::store {
 class Stores;
@@ -47,7 +48,8 @@ struct GatewayContext {
     const config::GatewayConfig& config;  ///< at start
     const GatewayPaths& paths;
     const Clock& clock;
-    store::Stores& stores;
+    /// Set when ConfiguredStores starts, which is before all that use them
+    const std::unique_ptr<store::Stores>& stores;
     core::Registry& registry;
     core::MetricsPage& metrics;
     ByteBudgets& budgets;  ///< received bytes that are not processed yet, by principal

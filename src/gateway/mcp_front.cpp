@@ -138,7 +138,7 @@ Result<void> McpFront::start() {
     const std::filesystem::path& folder = uses_.context.paths.state_dir;
     auto key = sealing_key(folder, random_);
     if (!key) return fail(std::move(key.error()));
-    auto tasks = uses_.context.stores.open_call_tasks();
+    auto tasks = uses_.context.stores->open_call_tasks();
     if (!tasks) return fail(std::move(tasks.error()));
     tasks_ = std::move(*tasks);
     pool_ = std::make_unique<BlockingPool>(1);

@@ -297,7 +297,7 @@ mcp::UpstreamAuth McpServers::auth_of(const std::string& source) {
 
 Result<void> McpServers::start() {
     const GatewayContext& context = uses_.context;
-    auto pins = context.stores.open_pins();
+    auto pins = context.stores->open_pins();
     if (!pins) return fail(std::move(pins.error()));
     pins_ = std::move(*pins);
     loop_ = std::make_unique<net::LoopGroup>(1, context.clock);

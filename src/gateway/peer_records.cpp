@@ -38,7 +38,7 @@ std::span<const ConfigKey> PeerRecords::keys() const {
 
 Result<void> PeerRecords::start() {
     const std::filesystem::path& folder = context_.paths.state_dir;
-    auto store = context_.stores.open_peers();
+    auto store = context_.stores->open_peers();
     if (!store) return fail(std::move(store.error()));
     store_ = std::move(*store);
     auto peers = trust::Peers::load(*store_);

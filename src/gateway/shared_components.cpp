@@ -7,8 +7,7 @@ namespace crab::gateway {
 std::span<const ConfigKey> ConfiguredStateFolder::keys() const {
     static constexpr ConfigKey kKeys[] = {
         restart_key("gateway.state_dir", [](auto& c) -> auto& { return c.gateway.state_dir; }),
-        restart_key("gateway.runtime_dir", [](auto& c) -> auto& { return c.gateway.runtime_dir; }),
-        restart_key("fleet", [](auto& c) -> auto& { return c.fleet; })};
+        restart_key("gateway.runtime_dir", [](auto& c) -> auto& { return c.gateway.runtime_dir; })};
     return kKeys;
 }
 
