@@ -201,8 +201,8 @@ class TracesTest(GatewayCase):
     def assert_handed(self, text: str, span: dict[str, Any], flags: str = "01") -> None:
         self.assertEqual(text, f"00-{span['traceId']}-{span['spanId']}-{flags}")
 
-    def test_devices_that_want_it_are_handed_the_calls_own_span(self) -> None:
-        gateway, plain = self.gateway_with()
+    def request_to_tracer(self, gateway: Gateway) -> dict[str, Any]:
+        """The request of an answered call, as a device that wants `traceparent` gets it."""
         tracer = Device(gateway, gateway.pair("tracer"), capabilities=(HANDED,))
         self.addCleanup(tracer.drop)
         tracer.register(tool("probe"))
@@ -210,6 +210,11 @@ class TracesTest(GatewayCase):
         request = tracer.next_call("probe")
         tracer.answer(request, "seen")
         self.assertEqual(call.result(10).status, "ok")
+        return request
+
+    def test_devices_that_want_it_are_handed_the_calls_own_span(self) -> None:
+        gateway, plain = self.gateway_with()
+        request = self.request_to_tracer(gateway)
         self.assert_handed(request["traceparent"], self.span("execute_tool probe"))
         call = gateway.start_call("lamp")
         request = plain.next_call("lamp")
@@ -274,13 +279,7 @@ class TracesTest(GatewayCase):
 
     def test_a_share_says_in_the_flags_what_it_leaves_out(self) -> None:
         gateway, _ = self.gateway_with(sample=0, always=[])
-        tracer = Device(gateway, gateway.pair("tracer"), capabilities=(HANDED,))
-        self.addCleanup(tracer.drop)
-        tracer.register(tool("probe"))
-        call = gateway.start_call("probe")
-        request = tracer.next_call("probe")
-        tracer.answer(request, "seen")
-        call.result(10)
+        request = self.request_to_tracer(gateway)
         self.assertRegex(request["traceparent"], "^00-[0-9a-f]{32}-[0-9a-f]{16}-00$")
 
     def test_mcp_servers_are_handed_it_in_the_meta_of_the_request(self) -> None:
