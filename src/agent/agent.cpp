@@ -384,7 +384,7 @@ Task<bool> Agent::run_tools(Turn& turn) {
         turn.events.on_tool_call(wanted.request.id, wanted.request.tool, wanted.request.args);
     }
     turn.calls += to_make.size();
-    ToolBatch batch(services_.pipeline, services_.loop, turn.access, turn.deadline);
+    ToolBatch batch(services_.calls, services_.loop, turn.access, turn.deadline);
     const std::vector<core::Outcome> outcomes = co_await batch.run(to_make);
     const TaskChain& chain = co_await this_chain();
     auto outcome = outcomes.begin();

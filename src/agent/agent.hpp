@@ -32,6 +32,7 @@ public:
     struct Services {
         net::EventLoop& loop;
         core::Pipeline& pipeline;
+        core::CallRunner& calls;
         core::ChatSessionStore& chats;
         /// The thread that stores messages, so that reads see earlier writes
         BlockingPool& store_pool;

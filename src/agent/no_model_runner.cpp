@@ -50,7 +50,7 @@ Task<Result<std::string>> NoModelRunner::call_tool(const ToolAccess& access, std
     events.on_message("assistant", "", requests_extra(std::span(&wanted, 1)));
     events.on_call_id(wanted.id, wanted.call_id->view());
     events.on_tool_call(wanted.id, wanted.tool, wanted.args);
-    ToolBatch batch(pipeline_, loop_, access, loop_.clock().steady_now() + kLongest);
+    ToolBatch batch(runner_, loop_, access, loop_.clock().steady_now() + kLongest);
     const std::vector<const ToolRequest*> requests{&wanted};
     const std::vector<core::Outcome> outcomes = co_await batch.run(requests);
     std::string output = shown_to_model(outcomes.front(), output_bytes);

@@ -16,9 +16,9 @@ namespace crab::agent {
 /// every call. One for each event loop.
 class NoModelRunner final : public core::TurnRunner {
 public:
-    NoModelRunner(net::EventLoop& loop, core::Pipeline& pipeline,
+    NoModelRunner(net::EventLoop& loop, core::Pipeline& pipeline, core::CallRunner& calls,
                   std::shared_ptr<const AgentCatalog> agents)
-        : loop_(loop), pipeline_(pipeline), agents_(std::move(agents)) {}
+        : loop_(loop), pipeline_(pipeline), runner_(calls), agents_(std::move(agents)) {}
 
     core::TurnAgent agent_of(std::string_view persona) override {
         const AgentOptions& options = agents_->find_or_standard(persona);
@@ -35,6 +35,7 @@ private:
 
     net::EventLoop& loop_;
     core::Pipeline& pipeline_;
+    core::CallRunner& runner_;
     const std::shared_ptr<const AgentCatalog> agents_;
 };
 

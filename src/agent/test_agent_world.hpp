@@ -178,6 +178,7 @@ public:
     AgentMetrics metrics;
     Agent agent{{.loop = loop,
                  .pipeline = pipeline,
+                 .calls = pipeline,
                  .chats = chats,
                  .store_pool = pool,
                  .index = index,

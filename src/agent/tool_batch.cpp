@@ -21,7 +21,7 @@ Task<void> ToolBatch::call(One& one) {
     call.canceller = &one.signal;
     core::FrameSink nobody;
     const core::AuthenticatedCall authenticated(call, access_.principal());
-    const core::CallEnd end = co_await pipeline_.run(authenticated, nobody);
+    const core::CallEnd end = co_await runner_.run(authenticated, nobody);
     one.outcome = *end.outcome;
 }
 

@@ -3,7 +3,7 @@
 #include "agent/conversation.hpp"
 #include "agent/tool_access.hpp"
 #include "base/task/waiter.hpp"
-#include "core/pipeline/pipeline.hpp"
+#include "core/pipeline/call_runner.hpp"
 #include "net/loop/event_loop.hpp"
 
 #include <exception>
@@ -20,9 +20,9 @@ class ToolBatch {
 public:
     static constexpr std::size_t kAtOnce = 64;
 
-    ToolBatch(core::Pipeline& pipeline, net::EventLoop& loop, const ToolAccess& access,
+    ToolBatch(core::CallRunner& calls, net::EventLoop& loop, const ToolAccess& access,
               Deadline deadline)
-        : pipeline_(pipeline),
+        : runner_(calls),
           loop_(loop),
           access_(access),
           deadline_(deadline),
@@ -45,7 +45,7 @@ private:
     void on_end(One& one, const std::exception_ptr& failure);
     Task<void> run_some(std::span<const std::unique_ptr<One>> calls);
 
-    core::Pipeline& pipeline_;
+    core::CallRunner& runner_;
     net::EventLoop& loop_;
     const ToolAccess& access_;
     const Deadline deadline_;

@@ -35,6 +35,7 @@ struct GrpcListener::LoopServer {
           authentication(credentials, config.open_loopback, trust::Entrance::kGrpc),
           certificates(services.certificates),
           front({.pipeline = part.pipeline,
+                 .calls = part.calls,
                  .authenticate =
                      [this](std::string_view authorization, const net::GrpcCall& call) {
                          return caller_of(authorization, call);

@@ -156,6 +156,7 @@ Result<void> McpFront::start() {
         const mcp::Endpoint::Uses uses{
             .loop = part->loop,
             .pipeline = part->pipeline,
+            .calls = part->calls,
             .registry = uses_.context.registry,
             .catalogs = uses_.shared.catalogs,
             .watches = uses_.shared.watches,

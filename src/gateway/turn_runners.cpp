@@ -176,7 +176,7 @@ std::shared_ptr<core::TurnRunner> CurrentRunner::current() {
     made_of_ = setup;
     if (setup->models.empty()) {
         runner_ = std::make_shared<agent::NoModelRunner>(services_.loop, services_.pipeline,
-                                                         setup->agents);
+                                                         services_.calls, setup->agents);
     } else {
         std::vector<std::unique_ptr<agent::ModelClient>> clients;
         for (const auto& model : setup->models)
@@ -184,6 +184,7 @@ std::shared_ptr<core::TurnRunner> CurrentRunner::current() {
                 std::make_unique<agent::HttpModelClient>(services_.loop, services_.names, model));
         const agent::Agent::Services services{.loop = services_.loop,
                                               .pipeline = services_.pipeline,
+                                              .calls = services_.calls,
                                               .chats = services_.chats,
                                               .store_pool = services_.store_pool,
                                               .index = services_.index,

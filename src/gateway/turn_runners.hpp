@@ -33,6 +33,7 @@ public:
     struct Services {
         net::EventLoop& loop;
         core::Pipeline& pipeline;
+        core::CallRunner& calls;
         core::ChatSessionStore& chats;
         BlockingPool& store_pool;
         core::ToolIndex& index;

@@ -48,6 +48,7 @@ Result<void> Turns::start() {
         runners_.push_back(std::make_unique<CurrentRunner>(
             *setup_, CurrentRunner::Services{.loop = part->loop,
                                              .pipeline = part->pipeline,
+                                             .calls = part->calls,
                                              .chats = uses_.chats.chats(),
                                              .store_pool = uses_.session_workers.chats(),
                                              .index = index_,

@@ -51,6 +51,8 @@ public:
         const std::size_t place;  ///< among the event loops
         net::EventLoop& loop;
         core::Pipeline pipeline;
+        /// Where fronts hand their calls to
+        core::CallRunner& calls = pipeline;
     };
     explicit CallPath(Uses uses) : uses_(std::move(uses)) {}
 

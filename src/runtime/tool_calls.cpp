@@ -22,8 +22,8 @@ Result<void> ToolCalls::start() {
         return calls_.cancel_or_remember(asker, tenant, id);
     };
     for (const auto& part : calls_.parts())
-        apis_.push_back(
-            std::make_unique<rtp::ToolsApi>(part->pipeline, service_, cancel, calls_.away()));
+        apis_.push_back(std::make_unique<rtp::ToolsApi>(part->pipeline, part->calls, service_,
+                                                        cancel, calls_.away()));
     return {};
 }
 

@@ -182,7 +182,7 @@ Task<void> CallService::call(Rpc rpc, core::PrincipalRef principal) {
                  "the deadline passed; the call goes on for others who wait for it",
                  {.type = "call", .id = request.call.id});
     };
-    const core::CallEnd end = co_await pipeline_.run(authenticated, nobody);
+    const core::CallEnd end = co_await runner_.run(authenticated, nobody);
     if (late) co_return;
     if (!*end.outcome || !is_whole(end)) {
         fail(rpc, request, end);
@@ -218,7 +218,7 @@ Task<void> CallService::call_stream(Rpc rpc, core::PrincipalRef principal) {
     FrameWriter frames(rpc.grpc(), request.call.id);
     const core::AuthenticatedCall authenticated(request.call, principal);
     const core::CallEnd end =
-        co_await pipeline_.run(authenticated, frames, core::WhileRunning::kBusy);
+        co_await runner_.run(authenticated, frames, core::WhileRunning::kBusy);
     if (frames.reader_was_slow()) {
         rpc.fail(form_of(ErrorCode::kCancelled), "slow reader",
                  {.type = "call", .id = request.call.id});

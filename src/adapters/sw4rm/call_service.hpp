@@ -20,8 +20,8 @@ public:
     using Cancel =
         std::function<core::CancelAnswer(const core::Principal& asker, std::string_view call_id)>;
 
-    CallService(core::Pipeline& pipeline, Cancel cancel)
-        : pipeline_(pipeline), cancel_(std::move(cancel)) {}
+    CallService(core::Pipeline& pipeline, core::CallRunner& calls, Cancel cancel)
+        : pipeline_(pipeline), runner_(calls), cancel_(std::move(cancel)) {}
 
     Task<void> call(Rpc rpc, core::PrincipalRef principal);
     Task<void> call_stream(Rpc rpc, core::PrincipalRef principal);
@@ -37,6 +37,7 @@ private:
     void fail(Rpc& rpc, const Request& request, const core::CallEnd& end) const;
 
     core::Pipeline& pipeline_;
+    core::CallRunner& runner_;
     Cancel cancel_;
     bool draining_ = false;
 };

@@ -33,7 +33,7 @@ Error too_many_error(const core::Principal& caller) {
 
 Front::Front(Services services)
     : services_(std::move(services)),
-      calls_(services_.pipeline, services_.cancel),
+      calls_(services_.pipeline, services_.calls, services_.cancel),
       connector_(services_.pipeline, services_.register_provider) {}
 
 void Front::drain() {

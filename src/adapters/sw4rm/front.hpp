@@ -17,6 +17,7 @@ class Front final : public net::GrpcService {
 public:
     struct Services {
         core::Pipeline& pipeline;
+        core::CallRunner& calls;
         /// Authenticates an RPC; `authorization` is empty when it has none. Errors:
         /// kUnauthenticated, kForbidden.
         std::function<Result<core::PrincipalRef>(std::string_view authorization,

@@ -31,7 +31,8 @@ struct LedgerAdmission {
     std::string event;  ///< the envelope of the call's request event, likewise; may be empty
     std::string addressee;  ///< of that event
 };
-/// Records the outcome of an admitted call for repeats.
+/// Records the outcome of an admitted call for repeats. A ref gets one end: one that comes when it
+/// has been taken over or released changes nothing.
 struct LedgerEnd {
     LedgerRef ref;
     std::shared_ptr<const Outcome> outcome;
@@ -50,17 +51,20 @@ using LedgerChange = std::variant<LedgerAdmission, LedgerEnd, LedgerRelease, Led
 
 /// The state of an entry. kOpen: admitted in an earlier run of the gateway and never ended, so its
 /// outcome is unknown. kAbsent: no such entry. kIncomparable: recorded by an older version with a
-/// digest of another kind, so it cannot be compared.
+/// digest of another kind, so it cannot be compared. kRunning: another gateway of the fleet has
+/// admitted it and may still run it; asked for again, it has ended some time.
 enum class LedgerStatus : std::uint8_t {
     kAdmitted,
     kFinished,
     kConflict,
     kOpen,
     kAbsent,
-    kIncomparable
+    kIncomparable,
+    kRunning
 };
 
-/// The answer to a change. For ends and releases it only confirms durability.
+/// The answer to a change. To an end: kFinished, or kOpen when the ref has another end or none is
+/// wanted any more. For releases it only confirms durability.
 struct LedgerEntry {
     LedgerStatus status = LedgerStatus::kAdmitted;
     LedgerRef ref;  ///< names the entry in later changes

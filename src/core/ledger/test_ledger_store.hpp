@@ -4,7 +4,9 @@
 
 #include <map>
 #include <mutex>
+#include <string>
 #include <tuple>
+#include <utility>
 
 namespace crab::core {
 
@@ -43,6 +45,16 @@ public:
         const std::scoped_lock lock(mutex_);
         return entries_.size();
     }
+    /// As if another gateway ran this key: so many admissions are told so.
+    void run_elsewhere(std::string key, int times) {
+        const std::scoped_lock lock(mutex_);
+        elsewhere_ = {std::move(key), times};
+    }
+    /// As if another gateway took over all that is open.
+    void take_over() {
+        const std::scoped_lock lock(mutex_);
+        for (auto& [key, kept] : entries_) kept.entry.ref.low = next_++;
+    }
     /// The audit record of the only entry.
     std::string record() const {
         const std::scoped_lock lock(mutex_);
@@ -66,6 +78,9 @@ private:
 
     Result<LedgerEntry> apply(const LedgerAdmission& wanted) {
         if (refuse_ == Refuse::kAll) return full();
+        if (elsewhere_.first == wanted.key && elsewhere_.second-- > 0)
+            return LedgerEntry{
+                .status = LedgerStatus::kRunning, .outcome = {}, .admitted_at = wanted.at};
         const Key key{wanted.tenant, wanted.principal, wanted.key};
         const auto known = entries_.find(key);
         if (known != entries_.end()) {
@@ -93,11 +108,18 @@ private:
         if (refuse_ != Refuse::kNothing) return full();
         for (auto& [key, kept] : entries_) {
             if (kept.entry.ref != end.ref) continue;
+            LedgerEntry ended{.status = LedgerStatus::kFinished,
+                              .ref = end.ref,
+                              .outcome = {},
+                              .admitted_at = {}};
+            if (kept.entry.status == LedgerStatus::kFinished) return ended;
             kept.entry.status = LedgerStatus::kFinished;
             kept.entry.outcome = end.outcome;
             kept.entry.duration = end.duration;
+            return ended;
         }
-        return LedgerEntry{};
+        return LedgerEntry{
+            .status = LedgerStatus::kOpen, .ref = end.ref, .outcome = {}, .admitted_at = {}};
     }
     Result<LedgerEntry> apply(const LedgerQuestion& asked) {
         if (refuse_ == Refuse::kAll) return full();
@@ -116,6 +138,7 @@ private:
     std::map<Key, Kept> entries_;
     std::uint64_t next_ = 1;
     std::size_t commits_ = 0;
+    std::pair<std::string, int> elsewhere_;
     Refuse refuse_ = Refuse::kNothing;
 };
 

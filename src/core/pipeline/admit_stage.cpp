@@ -30,8 +30,10 @@ Step<UniqueCall> AdmitStage::pass(ValidatedCall validated, CallInProgress& progr
 Result<void> AdmitStage::identify(CallInProgress& progress) const {
     const Call& call = progress.call();
     const Tool& tool = *progress.tool;
-    const bool recorded = tool.spec.side_effects || !call.idempotency_key.empty() ||
-                          (tool.spec.may_have_effects() && outlives_gateway(call));
+    const bool recorded =
+        tool.spec.side_effects || !call.idempotency_key.empty() ||
+        (tool.spec.may_have_effects() &&
+         (outlives_gateway(call) || (loop_.shared.lease != nullptr && progress.repeatable)));
     progress.durable = recorded && loop_.shared.journal != nullptr;
     if (!recorded && !progress.repeatable) return {};
     const auto args = progress.args.read();

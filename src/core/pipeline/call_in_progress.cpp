@@ -2,6 +2,7 @@
 
 #include "core/call/long_call.hpp"
 #include "core/pipeline/call_endings.hpp"
+#include "core/pipeline/effects_lease.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -88,6 +89,11 @@ bool CallInProgress::needs_approval() const {
     if (!resumed_by(call()).empty()) return false;
     return facts.decision.verdict == Verdict::kNeedsApproval ||
            (policy && policy->needs_approval());
+}
+
+bool CallInProgress::lease_lapsed() const {
+    const EffectsLease* const lease = loop.shared.lease;
+    return lease != nullptr && journal_ref && !lease->holds(incarnation);
 }
 
 void CallInProgress::forget_record() const {

@@ -40,6 +40,8 @@ struct CallInProgress {
     /// For what is left to do once the outcome is known: the deadline, but at least a moment.
     Deadline afterwards_until() const;
     bool needs_approval() const;
+    /// Whether what was recorded may not be sent any more.
+    bool lease_lapsed() const;
     /// Releases the durable entry, if any: the call certainly had no effect.
     void forget_record() const;
     /// Whether it was cancelled because its caller's own deadline passed.
@@ -78,6 +80,7 @@ struct CallInProgress {
     std::uint64_t content = 0;  ///< what a repeat must match
     Ledger::Ticket ticket;
     LedgerRef journal_ref;  ///< of the durable entry; false: there is none
+    std::uint32_t incarnation = 0;  ///< of the fleet's lease, before that was written
     /// Reported in the first answer and in every replay
     std::optional<std::chrono::nanoseconds> first_duration;
 

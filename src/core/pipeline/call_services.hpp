@@ -27,6 +27,7 @@
 namespace crab::core {
 
 class Approvals;
+class EffectsLease;
 class TraceShare;
 
 /// The configuration of calls; replaced as a whole by a reload.
@@ -62,6 +63,10 @@ struct CallServices {
     Approvals* approvals = nullptr;
     /// Null: no spans are exported, and hosts are handed the caller's `traceparent`
     const TraceShare* traces = nullptr;
+    /// Of a gateway of a fleet: what was recorded is sent while it holds, and calls with an id of
+    /// their caller's are recorded unless their tool has certainly no effects, for memory does not
+    /// move with a device. Null: there is one gateway
+    const EffectsLease* lease = nullptr;
 };
 
 /// Services of one event loop's pipeline; used on that loop only.

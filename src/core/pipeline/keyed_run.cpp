@@ -21,6 +21,16 @@ KeyedRun::Known key_conflict() {
                    "this idempotency key was used with other content; use a new one");
 }
 
+KeyedRun::Known open_elsewhere(const LedgerEntry& entry) {
+    if (entry.status == LedgerStatus::kRunning)
+        return refused(ErrorCode::kAlreadyInProgress,
+                       "this request runs at another gateway; ask again for its outcome");
+    return refused(ErrorCode::kOutcomeUnknown,
+                   fmt::format("this request was begun at {} and the gateway stopped before its "
+                               "end: look at what it did, then use a new key",
+                               to_rfc3339(entry.admitted_at)));
+}
+
 }  // namespace
 
 Task<KeyedRun::Known> KeyedRun::begin(LedgerKey key, std::string_view what, ContentDigest content,
@@ -79,10 +89,7 @@ Task<KeyedRun::Known> KeyedRun::begin(LedgerKey key, std::string_view what, Cont
     }
     ticket_ = {};
     if (entry->status == LedgerStatus::kConflict) co_return key_conflict();
-    co_return refused(ErrorCode::kOutcomeUnknown,
-                      fmt::format("this request was begun at {} and the gateway stopped before its "
-                                  "end: look at what it did, then use a new key",
-                                  to_rfc3339(entry->admitted_at)));
+    co_return open_elsewhere(*entry);
 }
 
 Task<void> KeyedRun::end(Outcome outcome, Deadline deadline) {

@@ -3,10 +3,10 @@
 #include "base/task/task.hpp"
 #include "core/call/admitted_call.hpp"
 #include "core/call/frame_sink.hpp"
+#include "core/pipeline/call_runner.hpp"
 #include "core/pipeline/call_services.hpp"
 #include "core/pipeline/first_caller.hpp"
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -18,33 +18,16 @@ namespace crab::core {
 
 struct CallInProgress;
 
-/// How a call ended.
-struct CallEnd {
-    std::shared_ptr<const Outcome> outcome;  ///< never null
-    std::chrono::nanoseconds duration{0};  ///< from arrival; of the first call when replayed
-    bool replayed = false;
-    ToolRef tool;  ///< null when the name did not resolve
-    /// The applied policy; null when the tool has no PolicyLimits
-    std::shared_ptr<const EffectivePolicy> policy;
-    std::uint32_t attempts = 0;  ///< number of dispatches
-    std::string approval_id;  ///< of its approval request, if there was one
-    std::string cancelled_by;  ///< the principal that cancelled it by id; may be empty
-};
-
 /// The path of every call: authorize, hooks, validate, admit, approve, limit, record, dispatch,
 /// settle. One per event loop, used on that loop only. The stage types of
 /// core/call/admitted_call.hpp enforce the order.
-class Pipeline {
+class Pipeline final : public CallRunner {
 public:
     Pipeline(CallServices services, const Executor& home, TimerWheel& timers, IdSource& ids);
-    ~Pipeline();
+    ~Pipeline() override;
 
-    /// Runs one call to its end; `call` and what it views must live until then. Sets `call.id` if
-    /// it was empty. Cancelling the coroutine (caller gone, cancelled by id) cancels the call; the
-    /// cancellation is cleared here, so that the front can continue. Never throws because of the
-    /// call. `repeats`: whether repeats wait for its outcome or get kAlreadyInProgress.
-    Task<CallEnd> run(AuthenticatedCall call, FrameSink& sink,
-                      WhileRunning repeats = WhileRunning::kJoin);
+    using CallRunner::run;
+    Task<CallEnd> run(AuthenticatedCall call, FrameSink& sink, WhileRunning repeats) override;
 
     /// The caller of the running `call` has left: whether it continues because repeats wait for it;
     /// it is cancelled when the last of them has left. An unsent call does not continue: repeats

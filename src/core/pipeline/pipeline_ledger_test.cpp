@@ -5,6 +5,7 @@
 #include "core/call/function_host.hpp"
 #include "core/call/test_tools.hpp"
 #include "core/ledger/test_ledger_store.hpp"
+#include "core/pipeline/effects_lease.hpp"
 #include "core/pipeline/late_call.hpp"
 
 #include <functional>
@@ -123,6 +124,117 @@ TEST_F(PipelineLedgerTest, ACallWithSideEffectsThatEndedIsReplayedAfterACrash) {
     EXPECT_EQ(runs, 1);
     EXPECT_EQ(said(call()), "run 1") << "now from memory";
     EXPECT_EQ(store.commits(), 3u);
+}
+
+/// As a gateway of a fleet does it, in a database that both use.
+TEST_F(PipelineLedgerTest, WhoseCallWasTakenOverWhileItRanHearsThatItsOutcomeIsUnknown) {
+    spec.idempotent = true;
+    crash();
+    answer = [this]() -> Outcome {
+        store.take_over();
+        return ToolResult{.content = "run " + std::to_string(runs)};
+    };
+    EXPECT_EQ(said(call()), "OUTCOME_UNKNOWN");
+    EXPECT_EQ(runs, 1);
+}
+
+/// Says whether this gateway's lease holds.
+struct TestLease final : EffectsLease {
+    std::uint32_t incarnation() const override { return now; }
+    bool holds(std::uint32_t of) const override { return of == now && !lapsed; }
+    std::uint32_t now = 1;
+    bool lapsed = false;
+};
+
+TEST_F(PipelineLedgerTest, WithoutItsLeaseAGatewaySendsNothingThatItHasRecordedAndFreesTheKey) {
+    TestLease lease;
+    Pipeline leased(CallServices{.clock = loop.clock,
+                                 .registry = registry,
+                                 .rules = rules,
+                                 .ledger = *ledger,
+                                 .early_cancels = early_cancels,
+                                 .audit = audit,
+                                 .journal = &journal,
+                                 .lease = &lease},
+                    loop.executor(), loop.timers, ids);
+    const auto ask = [&](std::string_view id) {
+        return loop.run(
+            [](Pipeline& of, std::string_view call_id, const PrincipalRef& who) -> Task<CallEnd> {
+                Call made;
+                FrameSink sink;
+                made.id = call_id;
+                made.tool = "act";
+                co_return co_await of.run(AuthenticatedCall(made, who), sink);
+            }(leased, id, principal));
+    };
+    EXPECT_EQ(said(ask("a")), "run 1");
+    lease.lapsed = true;
+    const CallEnd refused = ask("b");
+    EXPECT_EQ(said(refused), "UNAVAILABLE");
+    EXPECT_TRUE(refused.outcome->error().may_retry());
+    EXPECT_EQ(runs, 1);
+    pool.settle();
+    EXPECT_EQ(store.entries(), 1u) << "it was released";
+    lease.lapsed = false;
+    EXPECT_EQ(said(ask("b")), "run 2");
+}
+
+TEST_F(PipelineLedgerTest, InAFleetACallWithAnIdIsRecordedUnlessItsToolHasNoEffects) {
+    TestLease lease;
+    spec.side_effects = false;  // and unknown
+    for (const EffectsLease* of :
+         {static_cast<const EffectsLease*>(nullptr), static_cast<const EffectsLease*>(&lease)}) {
+        crash();
+        Pipeline leased(CallServices{.clock = loop.clock,
+                                     .registry = registry,
+                                     .rules = rules,
+                                     .ledger = *ledger,
+                                     .early_cancels = early_cancels,
+                                     .audit = audit,
+                                     .journal = &journal,
+                                     .lease = of},
+                        loop.executor(), loop.timers, ids);
+        loop.run([](Pipeline& pipe, const PrincipalRef& who) -> Task<CallEnd> {
+            Call made;
+            FrameSink sink;
+            made.id = "a";
+            made.tool = "act";
+            co_return co_await pipe.run(AuthenticatedCall(made, who), sink);
+        }(leased, principal));
+        EXPECT_EQ(store.entries(), of == nullptr ? 0u : 1u);
+    }
+}
+
+TEST_F(PipelineLedgerTest, WhatAnotherGatewayRunsIsAskedForAgainUntilItHasEnded) {
+    store.run_elsewhere("call-1", 2);
+    const auto started = loop.start(run({.timeout = 30s}));
+    const auto pass = [&](std::chrono::milliseconds time) {
+        loop.advance(time);
+        pool.settle();
+        loop.settle();
+    };
+    pool.settle();
+    loop.settle();
+    EXPECT_FALSE(started->ended());
+    pass(200ms);
+    EXPECT_FALSE(started->ended());
+    EXPECT_EQ(runs, 0);
+    for (int i = 0; i < 5 && !started->ended(); ++i) pass(300ms);
+    ASSERT_TRUE(started->ended()) << "the third time it is free";
+    EXPECT_EQ(said(started->get()), "run 1");
+}
+
+TEST_F(PipelineLedgerTest, WhoseDeadlinePassesWhileAnotherGatewayRunsTheCallHearsThat) {
+    store.run_elsewhere("call-1", 1'000);
+    const auto started = loop.start(run({.timeout = 3s}));
+    for (int i = 0; i < 8 && !started->ended(); ++i) {
+        pool.settle();
+        loop.settle();
+        loop.advance(500ms);
+    }
+    ASSERT_TRUE(started->ended());
+    EXPECT_EQ(said(started->get()), "TIMEOUT");
+    EXPECT_EQ(runs, 0);
 }
 
 TEST_F(PipelineLedgerTest, ACallWhoseEndWasNotRecordedIsUnknownAfterACrashAndSaysWhatIsKnown) {

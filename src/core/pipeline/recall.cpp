@@ -139,6 +139,9 @@ Task<OutcomeRef> Recall::tell(const Question& question, const ContentDigest& dig
     }
     if (!entry->content) co_return ended(recorded_otherwise(entry->admitted_at));
     if (*entry->content != digest) co_return ended(conflict());
+    if (entry->status == LedgerStatus::kRunning)
+        co_return ended(ErrorCode::kAlreadyInProgress,
+                        "this call runs at another gateway; ask again for its outcome");
     if (entry->status == LedgerStatus::kOpen)
         co_return ended(entry->may_run_again ? not_there_again(entry->admitted_at, question.why)
                                              : unknown_since(entry->admitted_at));

@@ -1,8 +1,11 @@
 #include "core/pipeline/record_stage.hpp"
 
+#include "base/task/waiter.hpp"
 #include "core/call/long_call.hpp"
 #include "core/pipeline/call_endings.hpp"
+#include "core/pipeline/effects_lease.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -19,6 +22,12 @@ Error too_late() {
     return fail(ErrorCode::kTimeout,
                 "the deadline passed before the call was sent, so it was not run; call again with "
                 "more time")
+        .error();
+}
+Error still_running() {
+    return fail(ErrorCode::kTimeout,
+                "the deadline passed while the same call runs at another gateway; call again with "
+                "the same id and key")
         .error();
 }
 
@@ -61,10 +70,8 @@ Task<Reached<RecordedCall>> RecordStage::in_journal(AdmittedCall admitted,
                                                     CallInProgress& progress) {
     const Tool& tool = admitted.tool();
     if (tool.spec.side_effects && loop_.shared.audit.failing()) co_return end_with(not_recorded());
-    LedgerJournal::Admission admission = admission_of(tool, progress);
-    const std::string record = admission.record;
-    auto entry = co_await loop_.shared.journal->admit(progress.key, std::move(admission),
-                                                      progress.deadline, &loop_.timers);
+    const LedgerJournal::Admission admission = admission_of(tool, progress);
+    auto entry = co_await admit(admission, progress);
     if (!entry) {
         const ErrorCode code = entry.error().code;
         const bool told = code == ErrorCode::kTimeout || code == ErrorCode::kRateLimited ||
@@ -74,10 +81,28 @@ Task<Reached<RecordedCall>> RecordStage::in_journal(AdmittedCall admitted,
     if (entry->status != LedgerStatus::kAdmitted)
         co_return end_with(co_await known_by(std::move(*entry), progress));
     progress.journal_ref = entry->ref;
-    if (!record.empty())
+    if (!admission.record.empty())
         loop_.shared.audit.append_call(progress.principal->id,
-                                       [&](std::string& out) { out += record; });
+                                       [&](std::string& out) { out += admission.record; });
     co_return last_look(admitted, progress);
+}
+
+/// While another gateway of the fleet may run the key, it is asked for again: it ends, or whoever
+/// runs it is fenced off.
+Task<Result<LedgerEntry>> RecordStage::admit(const LedgerJournal::Admission& admission,
+                                             CallInProgress& progress) {
+    constexpr Milliseconds kSoon{100}, kLater{1'000};
+    Waiter pause(loop_.timers);
+    for (Milliseconds wait = kSoon;; wait = kLater) {
+        if (const EffectsLease* lease = loop_.shared.lease)
+            progress.incarnation = lease->incarnation();
+        auto entry = co_await loop_.shared.journal->admit(progress.key, admission,
+                                                          progress.deadline, &loop_.timers);
+        if (!entry || entry->status != LedgerStatus::kRunning) co_return entry;
+        const WaitEnd end = co_await pause.wait(std::min(loop_.now() + wait, progress.deadline));
+        if (end == WaitEnd::kCancelled) co_return fail(cancelled());
+        if (loop_.now() >= progress.deadline) co_return fail(still_running());
+    }
 }
 
 /// Given to all who wait as well, if it is an outcome.
@@ -96,6 +121,7 @@ Task<OutcomeRef> RecordStage::known_by(LedgerEntry entry, CallInProgress& progre
         case LedgerStatus::kOpen: co_return ended(unknown_since(entry.admitted_at));
         case LedgerStatus::kIncomparable: co_return ended(recorded_otherwise(entry.admitted_at));
         case LedgerStatus::kAdmitted:
+        case LedgerStatus::kRunning:
         case LedgerStatus::kAbsent: break;
     }
     co_return ended(ErrorCode::kInternal, "the ledger gave no answer");

@@ -21,6 +21,8 @@ public:
 private:
     Task<Reached<RecordedCall>> in_journal(AdmittedCall admitted, CallInProgress& progress);
     Task<Reached<RecordedCall>> in_audit_trail(AdmittedCall admitted, CallInProgress& progress);
+    Task<Result<LedgerEntry>> admit(const LedgerJournal::Admission& admission,
+                                    CallInProgress& progress);
     Task<OutcomeRef> known_by(LedgerEntry entry, CallInProgress& progress);
     static Reached<RecordedCall> last_look(AdmittedCall admitted, CallInProgress& progress);
 

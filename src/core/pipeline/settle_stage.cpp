@@ -19,6 +19,22 @@ bool is_left(const Outcome& outcome, const CallInProgress& progress) {
     return code == ErrorCode::kCancelled && gone;
 }
 
+/// A ref gets one end: this one came when it had another, so whoever took the call over tells its
+/// outcome.
+bool has_lost(const Result<LedgerEntry>& written) {
+    return written && written->status == LedgerStatus::kOpen;
+}
+
+Error taken_over() {
+    return {.code = ErrorCode::kOutcomeUnknown,
+            .message =
+                "another gateway has taken this call over before it ended here; call again "
+                "with the same id and key to hear its outcome",
+            .details = {},
+            .retryable = false,
+            .retry_after = {}};
+}
+
 }  // namespace
 
 MaybeTask<OutcomeRef> SettleStage::pass(OutcomeRef outcome, CallInProgress& progress) {
@@ -56,8 +72,13 @@ MaybeTask<OutcomeRef> SettleStage::pass(OutcomeRef outcome, CallInProgress& prog
 /// until then memory knows it. One that is not stored by the deadline is stored later.
 Task<OutcomeRef> SettleStage::keep_durably(OutcomeRef outcome, OutcomeRef kept,
                                            CallInProgress& progress) {
-    (void)co_await loop_.shared.journal->end(progress.journal_ref, kept, *progress.first_duration,
-                                             progress.afterwards_until(), &loop_.timers);
+    const auto written =
+        co_await loop_.shared.journal->end(progress.journal_ref, kept, *progress.first_duration,
+                                           progress.afterwards_until(), &loop_.timers);
+    if (has_lost(written)) {
+        progress.ticket.finish(nullptr);
+        co_return ended(taken_over());
+    }
     progress.ticket.finish(std::move(kept), *progress.first_duration);
     co_return outcome;
 }
@@ -100,8 +121,11 @@ Task<void> SettleStage::finish(LateCall& late, Outcome given) {
                         "tool does not say what it did");
     }
     const std::chrono::nanoseconds duration = loop_.now() - late.started_;
-    if (late.journal_ref_)
-        (void)co_await loop_.shared.journal->end(late.journal_ref_, outcome, duration);
+    if (late.journal_ref_ &&
+        has_lost(co_await loop_.shared.journal->end(late.journal_ref_, outcome, duration))) {
+        late.ticket_.finish(nullptr);
+        co_return;
+    }
     late.ticket_.finish(std::move(outcome), duration);
 }
 

@@ -98,7 +98,7 @@ Result<std::unique_ptr<LedgerStoreSqlite>> LedgerStoreSqlite::open(
         kOutcomeColumns);
     const std::string end = fmt::format(
         "INSERT INTO ledger_end (number, duration_us, {}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-        "?)",
+        "?) ON CONFLICT (number) DO NOTHING",
         kOutcomeColumns);
     Statements statements;
     const std::array<std::pair<Statement*, std::string_view>, 5> all{{

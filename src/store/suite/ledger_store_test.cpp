@@ -87,6 +87,19 @@ TEST_P(LedgerStoreTest, AReleasedCallIsGoneAndItsRefIsNotUsedAgain) {
     EXPECT_NE(second.ref, first.ref);
 }
 
+TEST_P(LedgerStoreTest, TheFirstEndOfARefStandsAndALaterOneHoldsNobodyUp) {
+    const LedgerEntry first = admit("first"), second = admit("second");
+    end(first, ok("the first"));
+    const auto answers =
+        store->write({core::LedgerEnd{first.ref, ok("a later one"), 9ms},
+                      core::LedgerEnd{second.ref, ok("of another"), 1ms}, admission("third")});
+    for (const auto& answer : answers) ASSERT_TRUE(answer) << answer.error().message;
+    EXPECT_EQ(admit("first").outcome->value().content, "the first");
+    EXPECT_EQ(admit("second").outcome->value().content, "of another");
+    start_again();
+    EXPECT_EQ(admit("first").outcome->value().content, "the first");
+}
+
 TEST_P(LedgerStoreTest, OutcomesComeBackAsTheyWere) {
     core::ToolResult bytes;
     bytes.kind = core::ContentKind::kBytes;

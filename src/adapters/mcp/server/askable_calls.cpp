@@ -270,7 +270,7 @@ Task<AskableCalls::Ended> AskableCalls::run_once(ParkedCall& parked, Owned& owne
         call.approval_stops_clock = call.approval_stops_clock || owners != nullptr;
     }
     const core::AuthenticatedCall authenticated(call, owned.request.principal);
-    const core::CallEnd end = co_await pipeline_.run(authenticated, sink);
+    const core::CallEnd end = co_await runner_.run(authenticated, sink);
     if (approver) co_await approver->finish();
     parked.call = nullptr;
     Ended ended{.answer = answer_of(owned.request, owned.plan, call, end, state_.links)};

@@ -21,10 +21,11 @@ namespace crab::mcp {
 class AskableCalls {
 public:
     /// `away`: null: no call waits for a device.
-    AskableCalls(net::EventLoop& loop, core::Pipeline& pipeline, CallPlans& plans,
-                 ServerState& state, core::AwayCalls* away)
+    AskableCalls(net::EventLoop& loop, core::Pipeline& pipeline, core::CallRunner& calls,
+                 CallPlans& plans, ServerState& state, core::AwayCalls* away)
         : loop_(loop),
           pipeline_(pipeline),
+          runner_(calls),
           plans_(plans),
           state_(state),
           away_(away),
@@ -71,6 +72,7 @@ private:
 
     net::EventLoop& loop_;
     core::Pipeline& pipeline_;
+    core::CallRunner& runner_;
     CallPlans& plans_;
     ServerState& state_;
     core::AwayCalls* const away_;

@@ -101,6 +101,7 @@ Endpoint::Endpoint(const Uses& uses, const Scope& scope)
       catalog_lists_(uses.pipeline, uses.catalogs, lists_),
       calls_({.loop = uses.loop,
               .pipeline = uses.pipeline,
+              .calls = uses.calls,
               .state = uses.state,
               .tools = lists_,
               .catalogs = catalog_lists_,

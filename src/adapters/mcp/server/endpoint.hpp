@@ -31,6 +31,7 @@ public:
     struct Uses {
         net::EventLoop& loop;
         core::Pipeline& pipeline;
+        core::CallRunner& calls;
         core::Registry& registry;
         Catalogs& catalogs;
         ResourceWatches& watches;

@@ -247,6 +247,7 @@ protected:
                                  loop.executor(), loop.timers(), loop.ids());
                 endpoint.emplace(Endpoint::Uses{.loop = loop,
                                                 .pipeline = *pipeline,
+                                                .calls = *pipeline,
                                                 .registry = test_.registry,
                                                 .catalogs = test_.catalogs,
                                                 .watches = test_.watches,

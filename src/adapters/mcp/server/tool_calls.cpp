@@ -112,7 +112,7 @@ Task<Reply> ToolCalls::run(const ClientRequest& request, net::HttpExchange& exch
         call.approval_stops_clock = owners != nullptr;
     }
     const core::AuthenticatedCall authenticated(call, request.principal);
-    const core::CallEnd end = co_await uses_.pipeline.run(authenticated, sink);
+    const core::CallEnd end = co_await uses_.calls.run(authenticated, sink);
     if (approver) co_await approver->finish();
     const CallAnswer made = answer_of(request, plan, call, end, uses_.state.links);
     co_return made.reply(request);

@@ -24,6 +24,7 @@ public:
     struct Uses {
         net::EventLoop& loop;
         core::Pipeline& pipeline;
+        core::CallRunner& calls;
         ServerState& state;
         ToolLists& tools;
         CatalogLists& catalogs;
@@ -34,7 +35,7 @@ public:
     explicit ToolCalls(const Uses& uses)
         : uses_(uses),
           plans_(uses.tools, uses.catalogs, uses.state.links),
-          askable_(uses.loop, uses.pipeline, plans_, uses.state, uses.away),
+          askable_(uses.loop, uses.pipeline, uses.calls, plans_, uses.state, uses.away),
           tasks_(uses.state, askable_) {}
 
     /// The reply, which `answer` has not got yet. Cancelling the coroutine cancels the call. For a

@@ -169,7 +169,7 @@ Task<void> ToolsApi::call(net::HttpExchange& exchange, core::PrincipalRef princi
     exchange.keep_running_when_caller_leaves();
     core::FrameSink nobody;
     const core::AuthenticatedCall authenticated(call, principal);
-    const core::CallEnd end = co_await pipeline_.run(authenticated, nobody);
+    const core::CallEnd end = co_await runner_.run(authenticated, nobody);
     static constexpr net::HttpHeader kReplayed{"Crab-Replayed", "true"};
     std::string& out =
         exchange.begin_response(200, net::kJsonType, std::span(&kReplayed, end.replayed ? 1 : 0));
@@ -234,7 +234,7 @@ Task<void> ToolsApi::call_streaming(net::HttpExchange& exchange,
         [&call] { return core::Pipeline::goes_on_for_others(call); });
     const ScopeExit answered([&] { exchange.goes_on_when_caller_leaves({}); });
     const core::AuthenticatedCall authenticated(call, principal);
-    const core::CallEnd end = co_await pipeline_.run(authenticated, sink);
+    const core::CallEnd end = co_await runner_.run(authenticated, sink);
     std::string body;
     append_call_response(body, call.id, call.tool, whole_ms(end.duration), *end.outcome,
                          end.tool.get());

@@ -22,9 +22,10 @@ public:
         const core::Principal& asker, std::string_view tenant, std::string_view call_id)>;
 
     /// `away` null: no call waits for a device.
-    ToolsApi(core::Pipeline& pipeline, std::string service, Cancel cancel,
+    ToolsApi(core::Pipeline& pipeline, core::CallRunner& calls, std::string service, Cancel cancel,
              core::AwayCalls* away = nullptr)
         : pipeline_(pipeline),
+          runner_(calls),
           service_(std::move(service)),
           cancel_(std::move(cancel)),
           away_(away) {}
@@ -48,6 +49,7 @@ private:
                               core::Call& call);
 
     core::Pipeline& pipeline_;
+    core::CallRunner& runner_;
     std::string service_;
     Cancel cancel_;
     core::AwayCalls* away_;

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstdint>
+
+namespace crab::core {
+
+/// The right of one gateway of a fleet to begin effects: it lapses when the gateway cannot renew
+/// it, and after that another gateway may take over what this one has recorded. Thread-safe.
+class EffectsLease {
+public:
+    virtual ~EffectsLease() = default;
+    /// Under which the gateway records now; another after each time it was fenced off.
+    virtual std::uint32_t incarnation() const = 0;
+    /// Whether what was recorded under this incarnation may be sent now.
+    virtual bool holds(std::uint32_t incarnation) const = 0;
+};
+
+}  // namespace crab::core
