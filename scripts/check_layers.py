@@ -50,6 +50,8 @@ LAYERS = {
     "net/http": TASKS | {"net/websocket", "net/tls", "net/loop", "net/codec"},
     "net/http2": TASKS | {"net/tls", "net/loop", "net/codec"},
     "net/grpc": TASKS | {"net/http2", "net/http", "net/codec"},
+    "bus": {"base", "crypto"},
+    "bus/local": {"base", "bus"},
     "core/call": TASKS | SCHEMAS | {"crypto"},
     "core/policy": VALUES | {"core/call"},
     "core/registry": TASKS | {"core/policy", "core/call"},
