@@ -134,6 +134,9 @@ LAYERS = {
     "hosts/command": TASKS | VALUES | {"hosts/command/init", "base/process", "core/call"},
     "hosts/command/egress": TASKS | VALUES | NET | {"hosts/command", "core/audit"},
     "agent": TASKS | VALUES | NET | CORE | {"crypto"},
+    "fleet": TASKS
+    | VALUES
+    | {"bus", "core/call", "core/ledger", "core/registry", "core/pipeline"},
     "store": TASKS | VALUES | CORE | {"crypto"},
     "store/*": TASKS
     | VALUES
@@ -264,6 +267,7 @@ TESTS = {
     "net/*": {"crypto"},
     "runtime": {"config"},
     "sdk/machine": {"json/schema"},
+    "fleet": {"bus/local"},
     "store/*": {"base/process", "json/schema"},
     "store/suite": {"store/sqlite", "store/postgres"},
 }

@@ -81,6 +81,10 @@ public:
         asio::post(pool_, std::move(work));
     }
 
+    /// Of a pool without threads, for simulations: runs on this thread what was posted. Returns
+    /// whether there was anything.
+    bool run_here() { return pool_.poll() > 0; }
+
     /// Waits until all work posted before has ended. For one thread at a time, not one of the
     /// pool's.
     void settle();

@@ -1,0 +1,54 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "bus/place.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+
+namespace crab::fleet {
+
+/// Who lives, and how old a message may be. A node says a number to all every kEvery; what starts
+/// or decides something names the newest number of its receiver that its sender has heard, and the
+/// receiver knows when it said that. No clocks are compared. Used on one loop.
+/// Source: docs/protocols/fleet.md, section 4, "Late messages".
+class Beats {
+public:
+    static constexpr std::chrono::seconds kEvery{2};
+    static constexpr std::chrono::seconds kStale{12};
+    static constexpr std::chrono::seconds kSilent{8};
+    static constexpr std::size_t kMostProcesses = 16'384;
+
+    explicit Beats(const Clock& clock) : clock_(clock) {}
+
+    /// The number to say now.
+    std::uint64_t next();
+    /// Whether this process has said that number at most kStale ago.
+    bool is_fresh(std::uint64_t own) const;
+
+    void hear(bus::Process process, std::uint64_t number);
+    /// The newest number of a process; nothing if it was not heard for kSilent: nothing is sent to
+    /// it then.
+    std::optional<std::uint64_t> newest_of(bus::Process process) const;
+    /// Whether its node was heard in a later life.
+    bool is_replaced(bus::Process process) const;
+
+private:
+    struct Said {
+        std::uint64_t number;
+        SteadyTime at;
+    };
+    struct Heard {
+        SteadyTime first, last;
+        std::uint64_t number = 0;
+    };
+
+    const Clock& clock_;
+    std::uint64_t said_ = 0;
+    std::deque<Said> recent_;  ///< those that are fresh, and a few more
+    std::map<bus::Process, Heard> heard_;
+};
+
+}  // namespace crab::fleet

@@ -1,0 +1,344 @@
+#include "base/task/test_loop.hpp"
+#include "bus/local/local_network.hpp"
+#include "bus/local/mortal_bus.hpp"
+#include "core/call/test_tools.hpp"
+#include "fleet/letters.hpp"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace crab::fleet {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Runs calls as a test says; each waits until it is told its outcome.
+class ScriptedRunner final : public core::CallRunner {
+public:
+    explicit ScriptedRunner(TestLoop& loop) : loop_(loop) {}
+    using CallRunner::run;
+    Task<core::CallEnd> run(core::AuthenticatedCall call, core::FrameSink&,
+                            core::WhileRunning) override {
+        ran.push_back(std::string(call.call().tool) + " for " + call.principal()->id);
+        deadlines.push_back(call.call().caller_deadline);
+        Waiter waiter(loop_.timers);
+        waiting = &waiter;
+        const WaitEnd end = outcome ? WaitEnd::kWoken : co_await waiter.wait(kNoDeadline);
+        waiting = nullptr;
+        core::CallEnd ended{.attempts = 1};
+        ended.outcome = std::make_shared<const core::Outcome>(
+            end == WaitEnd::kCancelled ? core::Outcome(fail(ErrorCode::kCancelled, "cancelled"))
+                                       : outcome.value());
+        (co_await this_chain()).forget_cancellation();
+        co_return ended;
+    }
+    void answer(core::Outcome with) {
+        outcome = std::move(with);
+        if (waiting != nullptr) waiting->wake();
+    }
+    std::vector<std::string> ran;
+    std::vector<Deadline> deadlines;
+    std::optional<core::Outcome> outcome;
+    Waiter* waiting = nullptr;
+
+private:
+    TestLoop& loop_;
+};
+
+struct FixedDirectory final : Directory {
+    Task<std::optional<Route>> find(const core::Call&, const core::Principal&) override {
+        ++asked;
+        co_return route;
+    }
+    std::optional<Route> route;
+    int asked = 0;
+};
+
+struct Side {
+    Side(TestLoop& loop, const bus::FleetKeys& keys, bus::local::LocalNetwork& network,
+         const bus::Place& place)
+        : mail(keys, place),
+          beats(loop.clock),
+          calls(loop),
+          ids(loop.clock, place.boot),
+          forwarder({.mail = mail,
+                     .beats = beats,
+                     .directory = directory,
+                     .here = calls,
+                     .ids = ids,
+                     .clock = loop.clock,
+                     .timers = loop.timers}),
+          owner({.mail = mail,
+                 .beats = beats,
+                 .calls = calls,
+                 .is_here = [this](const ForwardHead& head) { return head.connection == link; },
+                 .clock = loop.clock,
+                 .home = loop.executor(),
+                 .timers = loop.timers}),
+          letters({.mail = mail,
+                   .beats = beats,
+                   .owner = owner,
+                   .forwarder = forwarder,
+                   .clock = loop.clock,
+                   .home = loop.executor(),
+                   .timers = loop.timers}),
+          bus(network.connect(place, mail)) {
+        mail.open(bus, letters);
+        letters.start();
+    }
+    bus::MailBox mail;
+    Beats beats;
+    FixedDirectory directory;
+    ScriptedRunner calls;
+    IdSource ids;
+    std::uint64_t link = 5;  ///< the only one that is here
+    Forwarder forwarder;
+    Owner owner;
+    Letters letters;
+    bus::local::MortalBus bus;
+};
+
+const bus::Place kHome{.node = 1, .loop = 0, .boot = 11}, kOwner{.node = 2, .loop = 0, .boot = 22};
+
+struct ForwardTest : testing::Test {
+    TestLoop loop;
+    const bus::FleetKeys keys = bus::FleetKeys::parse(std::string(64, '7'), "f").value();
+    bus::local::LocalNetwork network{loop.clock, 1};
+    std::optional<Side> home, owner;
+    core::PrincipalRef principal = core::principal_of("caller/ann");
+
+    ForwardTest() {
+        home.emplace(loop, keys, network, kHome);
+        owner.emplace(loop, keys, network, kOwner);
+        home->directory.route = Route{.place = kOwner, .connection = 5, .tool = "dev__act"};
+        pass(3s);  // each hears the other's beat
+    }
+    ~ForwardTest() override {
+        for (Side* side : {&*home, &*owner}) {
+            side->letters.stop([] {});
+            side->owner.stop([] {});
+        }
+        pass(100ms);
+    }
+    void pass(std::chrono::milliseconds time) {
+        for (; time > 0ms; time -= 1ms) {
+            loop.advance(1ms);
+            while (network.deliver_one()) loop.settle();
+        }
+    }
+    struct Asked {
+        core::Call call;
+        core::FrameSink sink;
+    };
+    auto ask(std::string_view key = {}, std::optional<std::chrono::milliseconds> within = {}) {
+        asked.push_back(std::make_unique<Asked>());
+        core::Call& call = asked.back()->call;
+        call.tool = "dev__act";
+        call.idempotency_key = key;
+        if (within) call.caller_deadline = loop.clock.steady_now() + *within;
+        return loop.start(
+            home->forwarder.run(core::AuthenticatedCall(call, principal), asked.back()->sink));
+    }
+    static std::string said(const core::CallEnd& end) {
+        return *end.outcome ? (*end.outcome)->content
+                            : std::string(token_of(end.outcome->error().code));
+    }
+    /// The process of the owner ends; nobody has its place.
+    void kill_owner() {
+        owner->bus.die();
+        owner->letters.stop([] {});
+        owner->owner.stop([] {});
+        loop.settle();
+    }
+    std::vector<std::unique_ptr<Asked>> asked;
+};
+
+core::ToolResult done() { return {.content = "done"}; }
+
+TEST_F(ForwardTest, TheOwnerRunsTheCallForItsCallerAndHomeTellsTheOutcome) {
+    const auto call = ask({}, 30s);
+    pass(10ms);
+    ASSERT_EQ(owner->calls.ran, std::vector<std::string>{"dev__act for caller/ann"});
+    EXPECT_LE(owner->calls.deadlines.front(), loop.in(30s)) << "the deadline travels";
+    EXPECT_GE(owner->calls.deadlines.front(), loop.in(29s));
+    EXPECT_FALSE(call->ended());
+    owner->calls.answer(done());
+    pass(10ms);
+    ASSERT_TRUE(call->ended());
+    EXPECT_EQ(said(call->get()), "done");
+    EXPECT_TRUE(home->calls.ran.empty());
+    EXPECT_FALSE(asked.front()->call.id.empty()) << "home made an id";
+    EXPECT_EQ(home->forwarder.waiting(), 0u);
+}
+
+TEST_F(ForwardTest, AToolThatNoOtherNodeHasRunsHere) {
+    home->calls.outcome = done();
+    home->directory.route.reset();
+    EXPECT_EQ(said(ask()->get()), "done");
+    home->directory.route = Route{.place = kHome, .connection = 5, .tool = "dev__act"};
+    EXPECT_EQ(said(ask()->get()), "done");
+    EXPECT_EQ(home->calls.ran.size(), 2u);
+    EXPECT_TRUE(owner->calls.ran.empty());
+}
+
+TEST_F(ForwardTest, WhateverIsDoubledTheCallRunsOnce) {
+    network.set_faults({.doubled = 1'000, .late = 500, .most_late = 5s});
+    const auto call = ask();
+    pass(20s);
+    owner->calls.answer(done());
+    pass(20s);
+    ASSERT_TRUE(call->ended());
+    EXPECT_EQ(said(call->get()), "done");
+    EXPECT_EQ(owner->calls.ran.size(), 1u);
+}
+
+TEST_F(ForwardTest, ALostForwardIsRepeatedAndLostResultsAreToldUntilHeard) {
+    network.cut(1, 2);
+    const auto call = ask();
+    pass(900ms);
+    EXPECT_TRUE(owner->calls.ran.empty());
+    network.heal();
+    pass(1s);
+    EXPECT_EQ(owner->calls.ran.size(), 1u);
+    network.cut(2, 1);
+    owner->calls.answer(done());
+    pass(4s);
+    EXPECT_FALSE(call->ended());
+    EXPECT_GE(owner->owner.counts().results_repeated.value(), 3u);
+    network.heal();
+    pass(5s);
+    ASSERT_TRUE(call->ended());
+    EXPECT_EQ(said(call->get()), "done");
+    const auto repeated = owner->owner.counts().results_repeated.value();
+    pass(10s);
+    EXPECT_EQ(owner->owner.counts().results_repeated.value(), repeated) << "it was acknowledged";
+    pass(80s);
+    EXPECT_EQ(owner->owner.known(), 0u) << "and is forgotten";
+}
+
+TEST_F(ForwardTest, ACopyThatNobodyGotIsUnavailableAtOnce) {
+    owner->bus.die();
+    const auto call = ask("k");
+    pass(50ms);
+    ASSERT_TRUE(call->ended());
+    EXPECT_EQ(said(call->get()), "UNAVAILABLE");
+    EXPECT_EQ(home->directory.asked, 2) << "it has looked once more, and sent once more";
+}
+
+TEST_F(ForwardTest, ALinkThatIsGoneIsRefusedAndHomeLooksOnceMore) {
+    owner->link = 6;
+    const auto call = ask();
+    pass(100ms);
+    ASSERT_TRUE(call->ended());
+    EXPECT_EQ(said(call->get()), "UNAVAILABLE");
+    EXPECT_TRUE(owner->calls.ran.empty());
+    EXPECT_EQ(home->directory.asked, 2);
+}
+
+TEST_F(ForwardTest, ADeviceThatIsHereNowIsAskedHere) {
+    owner->link = 6;
+    home->calls.outcome = done();
+    const auto call = ask();
+    home->directory.route = Route{.place = kHome, .connection = 9, .tool = "dev__act"};
+    pass(100ms);
+    ASSERT_TRUE(call->ended());
+    EXPECT_EQ(said(call->get()), "done");
+    EXPECT_EQ(home->calls.ran.size(), 1u);
+}
+
+TEST_F(ForwardTest, AnOwnerThatDiedAfterItTookTheCallIsNeverSaidToHaveRunNothing) {
+    const auto call = ask();
+    pass(10ms);
+    ASSERT_EQ(owner->calls.ran.size(), 1u);
+    kill_owner();
+    pass(7s);
+    EXPECT_FALSE(call->ended());
+    pass(5s);
+    ASSERT_TRUE(call->ended());
+    EXPECT_EQ(said(call->get()), "OUTCOME_UNKNOWN");
+}
+
+TEST_F(ForwardTest, ACallWithAKeyGoesToWhereTheToolIsNowWhenItsOwnerIsGone) {
+    const auto call = ask("k", 60s);
+    pass(10ms);
+    kill_owner();
+    home->calls.outcome = done();
+    home->directory.route = Route{.place = kHome, .connection = 9, .tool = "dev__act"};
+    pass(12s);
+    ASSERT_TRUE(call->ended());
+    EXPECT_EQ(said(call->get()), "done");
+}
+
+TEST_F(ForwardTest, ARefusalByOneProvesNothingOfAnotherThatMayHaveBegun) {
+    const auto call = ask("k", 60s);
+    pass(10ms);
+    kill_owner();
+    home->calls.outcome = fail(ErrorCode::kRateLimited, "not now");
+    home->directory.route = Route{.place = kHome, .connection = 9, .tool = "dev__act"};
+    pass(12s);
+    ASSERT_TRUE(call->ended());
+    EXPECT_EQ(said(call->get()), "OUTCOME_UNKNOWN");
+}
+
+TEST_F(ForwardTest, ARefusalOfAnOlderCopyProvesNothing) {
+    owner->link = 6;
+    network.cut(2, 1);
+    const auto call = ask({}, 60s);
+    pass(2s);  // two copies are sent, and both refusals are lost
+    network.heal();
+    const auto refused = home->forwarder.counts().refused.value();
+    EXPECT_EQ(refused, 0u);
+    EXPECT_FALSE(call->ended());
+    pass(3s);  // that of the third is heard
+    ASSERT_TRUE(call->ended());
+    EXPECT_EQ(said(call->get()), "UNAVAILABLE");
+}
+
+TEST_F(ForwardTest, WhatComesAMinuteLateIsStaleAndBeginsNothing) {
+    network.pause(2);
+    const auto call = ask({}, 5s);
+    pass(70s);
+    ASSERT_TRUE(call->ended());
+    EXPECT_EQ(said(call->get()), "TIMEOUT");
+    network.resume(2);
+    pass(1s);
+    EXPECT_TRUE(owner->calls.ran.empty());
+    EXPECT_GE(owner->owner.counts().stale.value(), 1u);
+}
+
+TEST_F(ForwardTest, ACancelReachesTheOwner) {
+    const auto call = ask();
+    pass(10ms);
+    ASSERT_NE(owner->calls.waiting, nullptr);
+    loop.cancel(*call);
+    pass(20ms);
+    EXPECT_EQ(owner->calls.waiting, nullptr);
+    ASSERT_TRUE(call->ended());
+    EXPECT_EQ(said(call->get()), "CANCELLED");
+}
+
+TEST_F(ForwardTest, AForeignMessageStartsNothing) {
+    const bus::FleetKeys foreign = bus::FleetKeys::parse(std::string(64, '8'), "f").value();
+    Side stranger(loop, foreign, network, {.node = 3, .loop = 0, .boot = 33});
+    core::Call call;
+    call.id = "x";
+    call.tool = "dev__act";
+    const std::string body =
+        forward_to_wire({.id = {1, 2}, .connection = 5, .beat = 1}, call, *principal);
+    EXPECT_TRUE(stranger.mail.send(kOwner, {.kind = bus::Kind::kForward}, body));
+    pass(1s);
+    EXPECT_TRUE(owner->calls.ran.empty());
+    EXPECT_GE(owner->mail.counts().forged.value(), 1u);
+    stranger.letters.stop([] {});
+    stranger.owner.stop([] {});
+    loop.settle();
+}
+
+}  // namespace
+}  // namespace crab::fleet

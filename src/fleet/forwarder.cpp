@@ -1,0 +1,55 @@
+#include "fleet/forwarder.hpp"
+
+#include "fleet/forwarding.hpp"
+
+#include <optional>
+#include <utility>
+
+namespace crab::fleet {
+
+Task<core::CallEnd> Forwarder::run(core::AuthenticatedCall call, core::FrameSink& sink,
+                                   core::WhileRunning repeats) {
+    auto route = co_await uses_.directory.find(call.call(), *call.principal());
+    if (!route || is_here(*route)) co_return co_await uses_.here.run(call, sink, repeats);
+    counts_.forwarded.add();
+    Forwarding forwarding(*this, call, sink, repeats);
+    co_return co_await forwarding.run(std::move(*route));
+}
+
+Forwarder::Forwarding* Forwarder::find(std::uint64_t tag, ForwardId id) {
+    const auto waiting = waiting_.find(tag);
+    if (waiting == waiting_.end() || waiting->second->id() != id) return nullptr;
+    return waiting->second;
+}
+
+void Forwarder::on_taken(const bus::Envelope& envelope, std::string_view body) {
+    const auto taken = parse_taken(body);
+    if (!taken) return counts_.unreadable.add();
+    if (Forwarding* one = find(envelope.tag, taken->id)) one->on_taken(process_of(envelope.from));
+}
+
+void Forwarder::on_refused(const bus::Envelope& envelope, std::string_view body) {
+    const auto refused = parse_refused(body);
+    if (!refused) return counts_.unreadable.add();
+    if (Forwarding* one = find(envelope.tag, refused->id))
+        one->on_refused(process_of(envelope.from), refused->copy);
+}
+
+void Forwarder::on_result(const bus::Envelope& envelope, std::string_view body) {
+    auto result = parse_result(body);
+    if (!result) return counts_.unreadable.add();
+    // Also when nobody waits any more: the owner repeats it until it hears this.
+    (void)uses_.mail.send(envelope.from, {.kind = bus::Kind::kAck},
+                          to_wire(Ack{{result->head.id}}));
+    if (Forwarding* one = find(envelope.tag, result->head.id))
+        one->on_result(process_of(envelope.from), std::move(*result));
+}
+
+void Forwarder::on_nobody(bus::Receipt receipt) {
+    const auto known = receipts_.find(static_cast<std::uint64_t>(receipt));
+    if (known == receipts_.end()) return;
+    const auto waiting = waiting_.find(known->second);
+    if (waiting != waiting_.end()) waiting->second->on_nobody(receipt);
+}
+
+}  // namespace crab::fleet

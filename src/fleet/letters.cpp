@@ -1,0 +1,46 @@
+#include "fleet/letters.hpp"
+
+#include "base/task/waiter.hpp"
+#include "fleet/messages.hpp"
+
+namespace crab::fleet {
+
+void Letters::on_letter(const bus::Envelope& envelope, std::string_view body) {
+    using bus::Kind;
+    switch (envelope.kind) {
+        case Kind::kBeat:
+            if (const auto beat = parse_beat(body))
+                uses_.beats.hear(process_of(envelope.from), beat->number);
+            return;
+        case Kind::kForward: return uses_.owner.on_forward(envelope, body);
+        case Kind::kAck: return uses_.owner.on_ack(body);
+        case Kind::kCancel: return uses_.owner.on_cancel(envelope, body);
+        case Kind::kTaken: return uses_.forwarder.on_taken(envelope, body);
+        case Kind::kRefused: return uses_.forwarder.on_refused(envelope, body);
+        case Kind::kResult: return uses_.forwarder.on_result(envelope, body);
+        // Of these nothing is sent yet.
+        case Kind::kProgress:
+        case Kind::kFrame:
+        case Kind::kCredit:
+        case Kind::kReply:
+        case Kind::kWanted:
+        case Kind::kMoved:
+        case Kind::kResume:
+        case Kind::kFind:
+        case Kind::kFound:
+        case Kind::kHint:
+        case Kind::kLinks: return;
+    }
+}
+
+Task<void> Letters::say_beats() {
+    const TaskChain& chain = co_await this_chain();
+    Waiter pause(uses_.timers);
+    while (!chain.cancelled()) {
+        const Beat beat{uses_.beats.next()};
+        (void)uses_.mail.publish(bus::Topic::kAll, {.kind = bus::Kind::kBeat}, to_wire(beat));
+        co_await pause.wait(uses_.clock.steady_now() + Beats::kEvery);
+    }
+}
+
+}  // namespace crab::fleet
