@@ -32,12 +32,14 @@ function(crab_show_headers target)
   target_include_directories(${target} PUBLIC ${shown})
 endfunction()
 
-# crab_module(name [SEPARATE] [ROOM room] [LINKS target...] [TEST_LINKS target...]): the module, its
-# fuzzers and benchmarks, and its unit tests: an executable <name>_test, or with ROOM a part of
-# crab_room(room). Eight files are compiled as one that includes them, so what is local to a file
-# has a name that the folder has once; with SEPARATE each is compiled by itself.
+# crab_module(name [SEPARATE] [SMALL] [ROOM room] [LINKS target...] [TEST_LINKS target...]): the
+# module, its fuzzers and benchmarks, and its unit tests: an executable <name>_test, or with ROOM a
+# part of crab_room(room). Eight files are compiled as one that includes them, so what is local to a
+# file has a name that the folder has once; with SEPARATE each is compiled by itself. SMALL is for
+# what no call passes through: release builds make it small rather than fast, except for the files
+# of crab_fast().
 function(crab_module name)
-  cmake_parse_arguments(ARG "SEPARATE" "ROOM" "LINKS;TEST_LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "SEPARATE;SMALL" "ROOM" "LINKS;TEST_LINKS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS *.cpp)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_(test|bench|fuzz)\\.cpp$")
@@ -49,12 +51,17 @@ function(crab_module name)
     set(sources ${CMAKE_BINARY_DIR}/no_code.cpp)
   endif()
   add_library(crab_${name} OBJECT ${sources})
+  if(ARG_SMALL AND CMAKE_BUILD_TYPE STREQUAL "Release")
+    set(small SMALL)
+    set(CRAB_UNITY ON)  # no profile needs to know its files
+    set_property(GLOBAL APPEND PROPERTY CRAB_SMALL_MODULES crab_${name})
+  endif()
   if(CRAB_UNITY AND NOT ARG_SEPARATE)
     set_target_properties(crab_${name} PROPERTIES UNITY_BUILD ON)
   endif()
   crab_show_headers(crab_${name})
   target_link_libraries(crab_${name} PUBLIC fmt::fmt ${ARG_LINKS})
-  crab_precompile(crab_${name} MODULES crab_${name})
+  crab_precompile(crab_${name} ${small} MODULES crab_${name})
   if(ARG_ROOM)
     set_property(GLOBAL APPEND PROPERTY CRAB_ROOM_TESTS_${ARG_ROOM} ${tests})
     set_property(GLOBAL APPEND PROPERTY CRAB_ROOM_MODULES_${ARG_ROOM} crab_${name})
@@ -71,6 +78,14 @@ function(crab_module name)
   foreach(source ${fuzzers})
     crab_fuzzer(${source} crab_${name})
   endforeach()
+endfunction()
+
+# crab_fast(file...): files of a SMALL module that every call passes through.
+function(crab_fast)
+  if(CMAKE_BUILD_TYPE STREQUAL "Release")
+    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -O2
+                                SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
+  endif()
 endfunction()
 
 # crab_room(name [TEST_LINKS target...]): the unit tests of all modules of the room in one
@@ -100,10 +115,15 @@ function(crab_benches)
 endfunction()
 
 # Object libraries hand on usage requirements but not their objects, so an executable names the
-# whole chain below it.
+# whole chain below it. Of a template's function that several have, the linker keeps the first: what
+# is small comes last, so that calls never pass through its copy.
 function(crab_link_modules target)
   crab_chain(chain ${ARGN})
-  target_link_libraries(${target} PRIVATE ${chain})
+  get_property(all_small GLOBAL PROPERTY CRAB_SMALL_MODULES)
+  set(fast ${chain})
+  list(REMOVE_ITEM fast NONE ${all_small})
+  list(REMOVE_ITEM chain NONE ${fast})
+  target_link_libraries(${target} PRIVATE ${fast} ${chain})
 endfunction()
 
 # crab_header_units(): adds to `sources` and `tests` of crab_module() a file for each header that is

@@ -4,8 +4,8 @@
 #
 # usage: scripts/setup.sh [KIND...]
 #   KIND   kinds of packages.txt to install; without any: build library test run, and web unless
-#          Node.js 18 or newer and npm are on PATH. bench and lint are for `bench/run` and for
-#          scripts/tidy.sh.
+#          Node.js 18 or newer and npm are on PATH. bench, lint and release are for
+#          `bench/run`, scripts/tidy.sh and scripts/release.sh.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
