@@ -3,8 +3,10 @@ docs/how_to/dashboards_and_traces.md: the collector is a double of ours."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import socket
 import sys
 import tempfile
 import threading
@@ -55,10 +57,14 @@ SECRET = "Bearer of-the-collector"
 
 
 class Collector:
-    """Answers with the statuses of `answers` first, then 200; `hold` keeps answers back."""
+    """Answers with the statuses of `answers` first, then 200; `hold` keeps answers back, `delay`
+    makes each wait."""
 
-    def __init__(self) -> None:
+    def __init__(self, port: int = 0) -> None:
         self.requests: list[tuple[dict[str, str], Any]] = []
+        self.times: list[float] = []
+        self.links: list[socket.socket] = []
+        self.delay = 0.0
         self.answers: list[tuple[int, dict[str, str]]] = []
         self.hold = threading.Event()
         self.hold.set()
@@ -67,9 +73,15 @@ class Collector:
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
+            def setup(self) -> None:
+                super().setup()
+                collector.links.append(self.connection)
+
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
-                collector.hold.wait(30)
+                collector.times.append(time.monotonic())
+                collector.hold.wait(60)
+                time.sleep(collector.delay)
                 status, headers = collector.answers.pop(0) if collector.answers else (200, {})
                 collector.requests.append((dict(self.headers), json.loads(body)))
                 collector.paths.append(self.path)
@@ -77,14 +89,15 @@ class Collector:
                 for name, value in headers.items():
                     self.send_header(name, value)
                 self.send_header("Content-Length", "2")
-                self.end_headers()
-                self.wfile.write(b"{}")
+                with contextlib.suppress(OSError):  # who has waited for too long is gone
+                    self.end_headers()
+                    self.wfile.write(b"{}")
 
             def log_message(self, *_: Any) -> None:
                 pass
 
         self.paths: list[str] = []
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
         self.server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self.server.server_port}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
@@ -93,6 +106,9 @@ class Collector:
         self.hold.set()
         self.server.shutdown()
         self.server.server_close()
+        for link in self.links:
+            with contextlib.suppress(OSError):
+                link.shutdown(socket.SHUT_RDWR)
 
     def spans(self) -> Iterator[dict[str, Any]]:
         for _, body in list(self.requests):
@@ -140,6 +156,20 @@ class TracesTest(GatewayCase):
         )
         thread.join()
         self.assertEqual(response.json()["status"], "ok", response.body)
+
+    def spans_of_one_call(self, gateway: Gateway) -> int:
+        """Of `list_devices`, once they are counted as sent."""
+        self.assertEqual(gateway.call("list_devices").status, "ok")
+        eventually(lambda: self.metric(gateway, "sent") > 0, "the spans are taken", limit=20)
+        return self.metric(gateway, "sent")
+
+    def call_often(self, gateway: Gateway, times: int) -> None:
+        running = [gateway.start_call("list_devices", {}) for _ in range(times)]
+        for call in running:
+            self.assertEqual(call.result(60).status, "ok")
+
+    def ids(self) -> set[str]:
+        return {span["spanId"] for span in self.collector.spans()}
 
     def metric(self, gateway: Gateway, result: str) -> int:
         page = gateway.admin_request("GET", "/metrics").body.decode()
@@ -446,6 +476,70 @@ class TracesTest(GatewayCase):
         self.addCleanup(back.drop)
         back.register(tool("shutter"))
         self.call(gateway, back, "shutter")
+
+    def test_a_collector_that_is_down_gets_the_spans_when_it_is_back(self) -> None:
+        gateway, _ = self.gateway_with()
+        each = self.spans_of_one_call(gateway)
+        port = self.collector.server.server_port
+        self.collector.close()
+        self.assertEqual(gateway.call("list_devices").status, "ok")
+        eventually(lambda: "spans cannot be sent" in gateway.log_tail(), "it is told", limit=20)
+        self.collector = Collector(port)
+        self.addCleanup(self.collector.close)
+        eventually(lambda: self.metric(gateway, "sent") == 2 * each, "they are sent", limit=40)
+        self.assertEqual(len(self.ids()), each)
+        self.assertEqual(self.metric(gateway, "dropped"), 0)
+        eventually(lambda: "takes spans again" in gateway.log_tail(), "that is told too")
+
+    def test_a_slow_collector_gets_all_of_what_it_can_keep_up_with(self) -> None:
+        self.collector.delay = 0.5
+        gateway, _ = self.gateway_with()
+        each = self.spans_of_one_call(gateway)
+        self.call_often(gateway, 200)
+        sent = 201 * each
+        eventually(lambda: self.metric(gateway, "sent") == sent, "all are sent", limit=60)
+        self.assertEqual(len(self.ids()), sent)
+        self.assertEqual(self.metric(gateway, "dropped"), 0)
+        most = max(
+            sum(len(scope["spans"]) for it in body["resourceSpans"] for scope in it["scopeSpans"])
+            for _, body in self.collector.requests
+        )
+        self.assertLessEqual(most, 512, "of one request")
+
+    def test_a_huge_backlog_is_bounded_and_every_lost_span_is_counted(self) -> None:
+        gateway, _ = self.gateway_with()
+        each = self.spans_of_one_call(gateway)
+        self.collector.hold.clear()
+        calls = 3 * 8192 // each
+        self.call_often(gateway, calls)
+        lost = "spans beyond those that may wait are dropped"
+        eventually(lambda: self.metric(gateway, "dropped") > 8192, lost, limit=30)
+        self.collector.hold.set()
+        total = (calls + 1) * each
+
+        def counted() -> int:
+            return self.metric(gateway, "sent") + self.metric(gateway, "dropped")
+
+        eventually(lambda: counted() == total, "all are accounted for", limit=60)
+        sent = self.metric(gateway, "sent")
+        # What waited, what was on its way, and what was sent before the backlog
+        self.assertLessEqual(sent, 8192 + 2 * 512 + each)
+        self.assertGreaterEqual(sent, 8192 - each)
+        self.assertEqual(self.metric(gateway, "refused"), 0)
+        eventually(lambda: len(self.ids()) == sent, "what counts as sent has come", limit=20)
+
+    def test_retry_after_is_waited_for_and_five_tries_are_all(self) -> None:
+        self.collector.answers = [(503, {"Retry-After": "2"})]
+        gateway, _ = self.gateway_with()
+        each = self.spans_of_one_call(gateway)
+        first, second = self.collector.times
+        self.assertGreaterEqual(second - first, 2)
+        self.collector.answers = [(429, {"Retry-After": "0"})] * 5
+        self.assertEqual(gateway.call("list_devices").status, "ok")
+        eventually(lambda: self.metric(gateway, "dropped") == each, "they are lost", limit=20)
+        self.assertEqual(len(self.collector.times), 2 + 5)
+        self.assertEqual(gateway.call("list_devices").status, "ok")
+        eventually(lambda: self.metric(gateway, "sent") == 2 * each, "the next is sent", limit=20)
 
     def test_a_reload_changes_the_share(self) -> None:
         gateway, device = self.gateway_with(sample=0, always=[])
