@@ -4,54 +4,16 @@ test."""
 from __future__ import annotations
 
 import os
-import re
 import unittest
 from pathlib import Path
-from typing import ClassVar
 
-from support import axe, browser
-from support.browser import Browser
-from support.case import GatewayCase
-from support.console import Console
+from support import axe
+from support.console_case import SIZES, ConsoleCase
 from support.device import tool
 from support.wait import eventually
 
-SIZES = {"desktop": (1280, 900), "phone": (390, 844), "narrow": (320, 700)}
 
-
-@unittest.skipIf(browser.missing(), browser.missing())
-class ConsolePageTest(GatewayCase):
-    page: ClassVar[Browser]
-    console: ClassVar[Console]
-
-    @classmethod
-    def setUpClass(cls) -> None:
-        super().setUpClass()
-        cls.page = cls.enterClassContext(Browser(size=SIZES["desktop"]))
-        cls.console = cls.enterClassContext(Console(cls.gateway.admin))
-        if b"without the console" in cls.console.send("GET", "").body:
-            raise unittest.SkipTest("built with CRAB_WEB=OFF")
-
-    def setUp(self) -> None:
-        self.page.open("about:blank")
-        self.console.press_enter()
-        self.page.open(f"{self.console.page}#in={self.console.code}")
-        self.page.wait_text("header.top", "local/")
-
-    def tearDown(self) -> None:
-        self.assertEqual([line for line in self.page.complaints() if not self.lacks(line)], [])
-
-    def lacks(self, complaint: str) -> bool:
-        """Whether the browser complains of a route that this gateway does not have: the page says
-        so in words."""
-        found = re.match(r"\S+/console/api(/v1/admin/[a-z/]+)\S* - .* 404 ", complaint)
-        routes = self.gateway.admin_request("GET", "/openapi.json").json()["paths"]
-        return found is not None and found[1] not in routes
-
-    def open_page(self, name: str) -> None:
-        self.page.open(f"{self.console.page}?page={name}")
-        self.page.wait_text("header.top", "local/")
-
+class ConsolePageTest(ConsoleCase):
     def test_a1_a3_the_link_signs_in_and_the_code_leaves_the_address_before_anything_is_sent(
         self,
     ) -> None:
@@ -86,23 +48,6 @@ class ConsolePageTest(GatewayCase):
         self.page.wait_text("main", name)
         self.open_page("calls")
         self.page.wait_text("main", name)
-
-    def every_page(self) -> list[str]:
-        """The addresses of all pages: those of the rail, and one that others lead to."""
-        pages = self.page.run(
-            "return [...document.querySelectorAll('nav.rail a')].map(a => a.href)"
-        )
-        self.assertGreater(len(pages), 14)
-        return [*pages, f"{self.console.page}?page=performance"]
-
-    def show_page(self, address: str) -> str:
-        """Opens a page and waits until it has read what it shows; its name."""
-        self.page.open(address)
-        self.page.wait_text("header.top", "local/")
-        eventually(lambda: self.page.text("h1") != "", f"{address} has a heading", 30)
-        busy = "return document.querySelector('#main [aria-busy=true]') !== null"
-        eventually(lambda: not self.page.run(busy), f"{address} has read what it shows", 30)
-        return address.partition("page=")[2] or "overview"
 
     def test_every_page_is_shown_without_a_complaint_at_every_width(self) -> None:
         folder = os.environ.get("CRAB_SCREENSHOTS")

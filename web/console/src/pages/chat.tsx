@@ -10,7 +10,7 @@ import { distance } from "@crab/web-shared/words";
 import { Conversation } from "../chat/conversation";
 import { t } from "../chat/texts";
 import { Link } from "../link";
-import { usePoll } from "../loaded";
+import { Loaded, usePoll } from "../loaded";
 import { PageTitle } from "../page-title";
 import { go, place } from "../place";
 import { type SessionList, sessionsWith, titleOf } from "../sessions/shapes";
@@ -60,20 +60,28 @@ function NewChat() {
 
 function Chats({ current }: { readonly current: string }) {
   const poll = usePoll(() => api.get<SessionList>("/api/sessions"), EVERY_MS);
-  const sessions = sessionsWith(poll.state.value.data?.sessions ?? [], "");
   return (
     <nav class="chats" aria-label={t("chats")}>
       <NewChat />
-      <ul class="plain">
-        {sessions.slice(0, MOST_SHOWN).map((one) => (
-          <li key={one.session_id}>
-            <Link to={{ session: one.session_id, agent: "" }} current={one.session_id === current}>
-              <SafeText text={titleOf(one)} most={60} />
-            </Link>
-            <div class="quiet">{distance(one.last_activity)}</div>
-          </li>
-        ))}
-      </ul>
+      <Loaded poll={poll} size="card">
+        {({ sessions }) => (
+          <ul class="plain">
+            {sessionsWith(sessions, "")
+              .slice(0, MOST_SHOWN)
+              .map((one) => (
+                <li key={one.session_id}>
+                  <Link
+                    to={{ session: one.session_id, agent: "" }}
+                    current={one.session_id === current}
+                  >
+                    <SafeText text={titleOf(one)} most={60} />
+                  </Link>
+                  <div class="quiet">{distance(one.last_activity)}</div>
+                </li>
+              ))}
+          </ul>
+        )}
+      </Loaded>
     </nav>
   );
 }
