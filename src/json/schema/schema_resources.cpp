@@ -1,5 +1,6 @@
 #include "json/schema/schema_resources.hpp"
 
+#include "base/percent.hpp"
 #include "json/pointer.hpp"
 #include "json/schema/metaschemas.hpp"
 #include "json/schema/schema_keywords.hpp"

@@ -103,25 +103,4 @@ std::string_view fragment_of(std::string_view uri) {
     return hash == std::string_view::npos ? std::string_view() : uri.substr(hash + 1);
 }
 
-std::optional<std::string> percent_decode(std::string_view text) {
-    const auto digit = [](char c) {
-        return c >= '0' && c <= '9'   ? c - '0'
-               : c >= 'a' && c <= 'f' ? c - 'a' + 10
-               : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                      : -1;
-    };
-    std::string out;
-    for (std::size_t at = 0; at < text.size(); ++at) {
-        if (text[at] != '%') {
-            out += text[at];
-            continue;
-        }
-        if (at + 2 >= text.size() || digit(text[at + 1]) < 0 || digit(text[at + 2]) < 0)
-            return std::nullopt;
-        out += static_cast<char>(digit(text[at + 1]) * 16 + digit(text[at + 2]));
-        at += 2;
-    }
-    return out;
-}
-
 }  // namespace crab::json

@@ -21,7 +21,5 @@ std::string resolve_uri(std::string_view base, std::string_view reference);
 std::string_view without_fragment(std::string_view uri);
 /// Everything behind the `#`; empty when there is none.
 std::string_view fragment_of(std::string_view uri);
-/// Turns `%41` into `A`; nothing when a `%` is not followed by two hex digits.
-std::optional<std::string> percent_decode(std::string_view text);
 
 }  // namespace crab::json

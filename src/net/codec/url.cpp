@@ -1,41 +1,23 @@
 #include "net/codec/url.hpp"
 
+#include "base/percent.hpp"
 #include "net/codec/http_text.hpp"
 
 #include <arpa/inet.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 
 namespace crab::net {
 namespace {
 
-// The byte of `%xx` at the front, or -1.
-int encoded_byte(std::string_view text) {
-    if (text.size() < 3) return -1;
-    const int high = hex_value(text[1]);
-    const int low = hex_value(text[2]);
-    return high < 0 || low < 0 ? -1 : high * 16 + low;
-}
-
-// inet_pton is a pure function of a string with a NUL; addresses are short. The bytes in network
-// order.
-template <std::size_t N>
-std::optional<std::array<std::uint8_t, N>> address(int family, std::string_view text) {
+// inet_pton is a pure function of a string with a NUL; addresses are short.
+bool is_ipv6(std::string_view text) {
     char copy[INET6_ADDRSTRLEN] = {};
-    if (text.size() >= sizeof copy || text.find('\0') != std::string_view::npos)
-        return std::nullopt;
+    if (text.size() >= sizeof copy || text.contains('\0')) return false;
     std::ranges::copy(text, copy);
-    std::array<std::uint8_t, N> bytes;
-    if (inet_pton(family, copy, bytes.data()) != 1) return std::nullopt;
-    return bytes;
-}
-std::optional<std::array<std::uint8_t, 4>> ipv4(std::string_view text) {
-    return address<4>(AF_INET, text);
-}
-std::optional<std::array<std::uint8_t, 16>> ipv6(std::string_view text) {
-    return address<16>(AF_INET6, text);
+    in6_addr address;
+    return inet_pton(AF_INET6, copy, &address) == 1;
 }
 
 bool is_name(std::string_view text) {
@@ -59,20 +41,9 @@ std::optional<std::uint16_t> parse_port(std::string_view text) {
 }  // namespace
 
 std::optional<std::string> percent_decode(std::string_view text) {
-    std::string out;
-    out.reserve(text.size());
-    while (!text.empty()) {
-        if (text.front() != '%') {
-            out += text.front();
-            text.remove_prefix(1);
-            continue;
-        }
-        const int byte = encoded_byte(text);
-        if (byte <= 0) return std::nullopt;
-        out += static_cast<char>(byte);
-        text.remove_prefix(3);
-    }
-    return out;
+    auto decoded = crab::percent_decode(text);
+    if (decoded && decoded->contains('\0')) return std::nullopt;
+    return decoded;
 }
 
 std::string percent_encode(std::string_view text) {
@@ -96,7 +67,7 @@ std::string form_decode(std::string_view text) {
     std::string out;
     out.reserve(text.size());
     while (!text.empty()) {
-        const int byte = text.front() == '%' ? encoded_byte(text) : -1;
+        const int byte = percent_byte(text);
         if (byte >= 0) {
             out += static_cast<char>(byte);
             text.remove_prefix(3);
@@ -127,7 +98,7 @@ std::optional<HostPort> parse_host(std::string_view text) {
         if (end == std::string_view::npos) return std::nullopt;
         parsed.host = text.substr(1, end - 1);
         rest = text.substr(end + 1);
-        if (!ipv6(parsed.host)) return std::nullopt;
+        if (!is_ipv6(parsed.host)) return std::nullopt;
     } else {
         parsed.host = text.substr(0, text.find(':'));
         rest = text.substr(parsed.host.size());
