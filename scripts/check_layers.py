@@ -135,9 +135,7 @@ LAYERS = {
     "hosts/command": TASKS | VALUES | {"hosts/command/init", "base/process", "core/call"},
     "hosts/command/egress": TASKS | VALUES | NET | {"hosts/command", "core/audit"},
     "agent": TASKS | VALUES | NET | CORE | {"crypto"},
-    "fleet": TASKS
-    | VALUES
-    | {"bus", "core/call", "core/ledger", "core/registry", "core/pipeline"},
+    "fleet": TASKS | VALUES | {"bus", "core/call", "core/ledger", "core/registry", "core/pipeline"},
     "store": TASKS | VALUES | CORE | {"crypto"},
     "store/*": TASKS
     | VALUES
