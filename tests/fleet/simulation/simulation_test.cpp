@@ -26,7 +26,7 @@ Plan plan_of(std::uint64_t seed) {
             .nodes = 2 + static_cast<int>(seed % 4),
             .devices = 1 + static_cast<int>(seed % 3),
             .calls = 30,
-            .faults = static_cast<int>(seed % 5) * 5};
+            .faults = static_cast<int>(seed % 5) * 12};
 }
 
 /// The seeds that have once found a fault.
@@ -90,21 +90,27 @@ TEST(FleetSimulationTest, TheSameSeedDoesTheSameAgain) {
     EXPECT_NE(text_of(first.history()), text_of(other.history()));
 }
 
-/// Whether some seed finds the fault when a rule is left out.
-bool is_found_without(const Database::Without& without) {
-    for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+/// Whether some seed from `first` on finds the fault when a rule is left out.
+bool is_found_without(const Database::Without& without, std::uint64_t first) {
+    log::configure(log::Level::kOff, log::Format::kText);
+    for (std::uint64_t seed = first; seed <= 400; ++seed) {
         Plan plan = plan_of(seed);
         plan.faults = 25;
         plan.calls = 60;
         plan.without = without;
-        if (!World(plan).run().empty()) return true;
+        if (World(plan).run().empty()) continue;
+        std::printf("seed %llu finds it\n", static_cast<unsigned long long>(seed));
+        return true;
     }
     return false;
 }
 
-TEST(FleetSimulationTest, ARuleOfTheLedgerThatIsLeftOutIsFound) {
-    EXPECT_TRUE(is_found_without({.seal = true}));
-    EXPECT_TRUE(is_found_without({.silence = true}));
+TEST(FleetSimulationTest, ATakeOverThatDoesNotEndTheOldRefIsFound) {
+    EXPECT_TRUE(is_found_without({.seal = true}, 130));
+}
+
+TEST(FleetSimulationTest, ATakeOverOfWhatAnotherNodeStillRunsIsFound) {
+    EXPECT_TRUE(is_found_without({.silence = true}, 130));
 }
 
 }  // namespace

@@ -156,8 +156,11 @@ void World::deliver(const std::shared_ptr<Link>& link, const Request& request) {
     if (!device.seen.insert(request.id).second) return;
     ++counts_.starts;
     note(What::kStart, request.key, request.attempt, device.slug, request.id);
-    const auto takes =
-        below(10) == 0 ? Milliseconds(1'000 + below(7'000)) : Milliseconds(1 + below(300));
+    // Some work for longer than it takes to fence a node off and to take over from it.
+    const std::uint64_t kind = below(20);
+    const auto takes = kind == 0   ? Milliseconds(10'000 + below(40'000))
+                       : kind <= 2 ? Milliseconds(1'000 + below(7'000))
+                                   : Milliseconds(1 + below(300));
     after(takes, [this, link, request, &device] {
         const std::string value = fmt::format("{} run {}", device.slug, ++device.runs);
         note(What::kEnd, request.key, request.attempt, value, request.id);
@@ -195,7 +198,7 @@ void World::schedule_calls() {
         const Wish wish{.key = fmt::format("k{}", i),
                         .tool = fmt::format("dev{}__{}", device, idempotent ? "set" : "act"),
                         .name = name,
-                        .patience = seconds(5 + below(30)),
+                        .patience = seconds(5 + below(60)),
                         .repeats = name == Wish::Name::kNone ? 0 : static_cast<int>(below(6))};
         kinds_[wish.key] = {.idempotent = idempotent, .recorded = name != Wish::Name::kNone};
         const auto at = Milliseconds(
