@@ -104,9 +104,9 @@ public:
     Load(std::map<std::string, std::string> options)
         : options_(std::move(options)),
           stub_(pb::ToolService::NewStub(
-              grpc::CreateChannel(options_["target"], grpc::InsecureChannelCredentials()))),
-          streams_(options_["stream"] == "1") {
-        std::string names = options_["tools"];
+              grpc::CreateChannel(option("target"), grpc::InsecureChannelCredentials()))),
+          streams_(option("stream") == "1") {
+        const std::string names = option("tools");
         for (std::size_t at = 0; at <= names.size();) {
             const std::size_t end = std::min(names.find(',', at), names.size());
             tools_.push_back(names.substr(at, end - at));
@@ -115,11 +115,11 @@ public:
     }
 
     void run() {
-        const int lanes = std::stoi(options_["in-flight"]);
+        const int lanes = std::stoi(option("in-flight"));
         for (int lane = 0; lane < lanes; ++lane)
             begin(static_cast<std::size_t>(lane) % tools_.size());
-        sleep(options_["warm-up"]);
-        const double cpu = cpu_of(options_["server-pid"]), own = cpu_of("self");
+        sleep(option("warm-up"));
+        const double cpu = cpu_of(option("server-pid")), own = cpu_of("self");
         {
             const std::scoped_lock lock(mutex_);
             measuring_ = true;
@@ -127,13 +127,13 @@ public:
             failures_ = bytes_ = 0;
         }
         const auto began = Steady::now();
-        sleep(options_["seconds"]);
+        sleep(option("seconds"));
         {
             const std::scoped_lock lock(mutex_);
             measuring_ = false;
         }
         const double seconds = std::chrono::duration<double>(Steady::now() - began).count();
-        const double used = cpu_of(options_["server-pid"]) - cpu, own_used = cpu_of("self") - own;
+        const double used = cpu_of(option("server-pid")) - cpu, own_used = cpu_of("self") - own;
         stopping_ = true;
         std::unique_lock lock(mutex_);
         ended_.wait(lock, [this] { return open_ == 0; });
@@ -163,8 +163,11 @@ private:
             StartRead(&unary_.frame);
         }
         void OnDone(const grpc::Status& status) override {
-            load_.end(unary_, status);
+            Load& load = load_;
+            const std::size_t tool = unary_.tool;
+            load.note(unary_, status);
             delete this;
+            load.next(tool);
         }
 
     private:
@@ -176,14 +179,19 @@ private:
         std::this_thread::sleep_for(std::chrono::duration<double>(std::stod(seconds)));
     }
 
+    /// On any thread: nothing is put into the map, which operator[] would do.
+    std::string option(const std::string& name, const std::string& otherwise = {}) const {
+        const auto found = options_.find(name);
+        return found == options_.end() ? otherwise : found->second;
+    }
     void fill(Unary& unary, std::size_t tool) {
         unary.tool = tool;
         unary.call.set_call_id(std::to_string(::getpid()) + "-" + std::to_string(++ids_));
         unary.call.set_tool_name(tools_[tool]);
-        unary.call.set_provider_id(options_["provider"]);
-        unary.call.set_args(options_.contains("args") ? options_["args"] : "{}");
-        if (!options_["token"].empty())
-            unary.context.AddMetadata("authorization", "Bearer " + options_["token"]);
+        unary.call.set_provider_id(option("provider"));
+        unary.call.set_args(option("args", "{}"));
+        if (const std::string token = option("token"); !token.empty())
+            unary.context.AddMetadata("authorization", "Bearer " + token);
     }
     void begin(std::size_t tool) {
         ++open_;
@@ -194,24 +202,24 @@ private:
         auto* unary = new Unary;
         fill(*unary, tool);
         stub_->async()->Call(&unary->context, &unary->call, &unary->frame,
-                             [this, unary](const grpc::Status& status) {
-                                 end(*unary, status);
+                             [this, unary, tool](const grpc::Status& status) {
+                                 note(*unary, status);
                                  delete unary;
+                                 next(tool);
                              });
     }
-    void end(const Unary& unary, const grpc::Status& status) {
-        {
-            const std::scoped_lock lock(mutex_);
-            if (measuring_) {
-                took_.push_back(
-                    std::chrono::duration<double, std::micro>(Steady::now() - unary.began).count());
-                if (!status.ok()) {
-                    if (failures_++ == 0)
-                        std::fprintf(stderr, "%s\n", status.error_message().c_str());
-                }
-            }
-        }
-        if (!stopping_) begin(unary.tool);
+    void note(const Unary& unary, const grpc::Status& status) {
+        const std::scoped_lock lock(mutex_);
+        if (!measuring_) return;
+        took_.push_back(
+            std::chrono::duration<double, std::micro>(Steady::now() - unary.began).count());
+        if (!status.ok() && failures_++ == 0)
+            std::fprintf(stderr, "%s\n", status.error_message().c_str());
+    }
+    /// Once nothing is left of the call before it: after the last one the process ends, and with it
+    /// what gRPC frees a call with.
+    void next(std::size_t tool) {
+        if (!stopping_) begin(tool);
         const std::scoped_lock lock(mutex_);
         if (--open_ == 0) ended_.notify_one();
     }
@@ -235,7 +243,7 @@ private:
             bytes_ ? cpu * 1e6 / (static_cast<double>(bytes_) / 1048576) : 0.0);
     }
 
-    std::map<std::string, std::string> options_;
+    const std::map<std::string, std::string> options_;
     std::unique_ptr<pb::ToolService::Stub> stub_;
     const bool streams_;
     std::vector<std::string> tools_;
