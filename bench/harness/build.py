@@ -6,6 +6,8 @@ import sys
 
 from .machine import ROOT
 
+COPIES = "instructions"  #: the folder of copies without debug information, newer than what was built
+
 
 class Build:
     def __init__(self, folder, *settings, built=False):
@@ -30,7 +32,7 @@ class Build:
         found = [
             each
             for each in self.folder.rglob(target)
-            if each.is_file() and os.access(each, os.X_OK)
+            if each.is_file() and os.access(each, os.X_OK) and COPIES not in each.parts
         ]
         if not found:
             raise RuntimeError(f"{target} was built, but no such executable is in {self.folder}")

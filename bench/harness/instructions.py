@@ -15,6 +15,7 @@ import subprocess
 from pathlib import Path
 
 from . import load, processes
+from .build import COPIES
 from .mcp_client import MODERN
 from .servers import Gateway
 
@@ -96,7 +97,7 @@ def counted(build, program, valgrind, client, transport, in_flight, seconds):
 def stripped(build, program):
     """A copy without debug information, which valgrind need not read; the sandbox's helper is
     looked for beside the program."""
-    folder = build.folder / "instructions" / re.sub(r"\W", "_", str(program))
+    folder = build.folder / COPIES / re.sub(r"\W", "_", str(program))
     folder.mkdir(parents=True, exist_ok=True)
     copy = folder / "crab"
     if not copy.exists() or copy.stat().st_mtime < program.stat().st_mtime:
