@@ -53,7 +53,6 @@ function(crab_module name)
   add_library(crab_${name} OBJECT ${sources})
   if(ARG_SMALL AND CMAKE_BUILD_TYPE STREQUAL "Release")
     set(small SMALL)
-    set(CRAB_UNITY ON)  # no profile needs to know its files
     set_property(GLOBAL APPEND PROPERTY CRAB_SMALL_MODULES crab_${name})
   endif()
   if(CRAB_UNITY AND NOT ARG_SEPARATE)

@@ -39,15 +39,23 @@ if(CRAB_ALONE)
   set(CMAKE_CXX_CREATE_STATIC_LIBRARY "<CMAKE_COMMAND> -E touch <TARGET>")
 endif()
 
-# Which way calls go, measured by `bench/run profile`: release builds lay their code out after it. A
-# profile that is older than the code still serves where the code is the same.
+# Which way calls go, measured by `bench/run profile`: release builds inline and lay out their code
+# after it, and make small what was never run. A profile that is older than the code still serves
+# where the code is the same. Functions that only their file knows are named after the file without
+# its folder, so that a profile serves every checkout.
+set(CRAB_PROFILE_NAMES "SHELL:-mllvm -static-func-full-module-prefix=false")
 option(CRAB_MAKE_PROFILE "Write a profile at exit (LLVM_PROFILE_FILE) instead of using one" OFF)
-set(CRAB_PROFILE ${CMAKE_SOURCE_DIR}/cmake/crab.profdata)
+set(CRAB_PROFILE ${CMAKE_SOURCE_DIR}/cmake/crab.profdata.tar.xz)
 if(CRAB_MAKE_PROFILE)
-  add_compile_options(-fprofile-instr-generate)
-  add_link_options(-fprofile-instr-generate)
+  add_compile_options(-fprofile-generate ${CRAB_PROFILE_NAMES})
+  add_link_options(-fprofile-generate)
 elseif(CMAKE_BUILD_TYPE STREQUAL "Release" AND EXISTS ${CRAB_PROFILE})
-  add_compile_options(-fprofile-instr-use=${CRAB_PROFILE}
+  # in a folder named after what is in it: another profile is another command line
+  file(SHA256 ${CRAB_PROFILE} digest)
+  string(SUBSTRING ${digest} 0 16 digest)
+  file(ARCHIVE_EXTRACT INPUT ${CRAB_PROFILE} DESTINATION ${CMAKE_BINARY_DIR}/profile/${digest})
+  add_compile_options(-fprofile-use=${CMAKE_BINARY_DIR}/profile/${digest}/crab.profdata
+                      ${CRAB_PROFILE_NAMES}
                       -Wno-profile-instr-out-of-date -Wno-profile-instr-unprofiled)
   set_property(DIRECTORY ${CMAKE_SOURCE_DIR}
                APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CRAB_PROFILE})

@@ -1,4 +1,5 @@
-"""bench/run profile: makes cmake/crab.profdata, after which release builds lay out their code.
+"""bench/run profile: makes cmake/crab.profdata.tar.xz, after which release builds inline, lay out
+and shrink their code.
 
 Instrumented gateways answer the calls of bench/relay, bench/mcp and bench/rtp for a few seconds;
 what they ran how often is merged into the file.
@@ -7,6 +8,7 @@ what they ran how often is merged into the file.
 import os
 import shutil
 import subprocess
+import tarfile
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
@@ -19,7 +21,7 @@ from .rtp import GatewayWithHost, GatewayWithPeer
 from .servers import Gateway, ToolHost
 
 FOLDER = "build/profile"
-OUTPUT = machine.ROOT / "cmake" / "crab.profdata"
+OUTPUT = machine.ROOT / "cmake" / "crab.profdata.tar.xz"
 IN_FLIGHT = (1, 16, 256)
 
 
@@ -39,10 +41,21 @@ def run(build, options, report, say):
             *tool_hosts(instrumented, client, seconds, say),
         ]
         raw = [Path(folder) / f"{pid}.profraw" for pid in served]
-        subprocess.run([merge, "merge", "-sparse", "-o", OUTPUT, *raw], check=True)
+        merged = Path(folder) / "crab.profdata"
+        # functions that were never run are kept: the compiler makes small what it knows of
+        subprocess.run([merge, "merge", "-o", merged, *raw], check=True)
+        with tarfile.open(OUTPUT, "w:xz", preset=9) as archive:
+            archive.add(merged, merged.name, filter=nobody)
     report.row(
         profile=str(OUTPUT.relative_to(machine.ROOT)), kilobytes=OUTPUT.stat().st_size / 1000
     )
+
+
+def nobody(member):
+    """Without what says who made it and when."""
+    member.mtime = member.uid = member.gid = 0
+    member.uname = member.gname = ""
+    return member
 
 
 def relay(instrumented, client, seconds, say):
