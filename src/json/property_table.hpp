@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -21,12 +22,25 @@ public:
     std::uint32_t find(std::string_view name) const;
 
 private:
-    static std::size_t hash(std::string_view name);
+    /// What a name is found by: all of one of at most 16 bytes, else a hash of it.
+    struct Key {
+        explicit Key(std::string_view name);
+        bool operator==(const Key&) const = default;
+        std::size_t hash() const;
+
+        std::uint64_t head = 0, tail = 0;
+        std::size_t size;
+    };
+    struct Slot {
+        Key key{{}};
+        std::uint32_t number = kNone;
+    };
+    static constexpr std::size_t kWhole = 16;  // bytes of a name that its key holds
     void place(std::uint32_t number);
 
     std::vector<std::string> names_;
     // open addressing, a power of two, at most half full
-    std::vector<std::uint32_t> slots_ = {kNone, kNone};
+    std::vector<Slot> slots_ = std::vector<Slot>(2);
 };
 
 }  // namespace crab::json

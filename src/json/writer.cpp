@@ -44,15 +44,30 @@ std::uint32_t escapes_in(const char* block) {
 #endif
 }
 
+/// The same for the bytes of a text that is shorter than a block.
+std::uint32_t escapes_in_short(const char* text, std::size_t size) {
+    std::array<char, kBlock> block{};
+    if (size >= 8) {
+        std::memcpy(block.data(), text, 8);
+        std::memcpy(block.data() + size - 8, text + size - 8, 8);
+    } else {
+        for (std::size_t i = 0; i < size; ++i) block[i] = text[i];
+    }
+    return escapes_in(block.data()) & ((std::uint32_t{1} << size) - 1);
+}
+
 // The number of bytes before the first that needs an escape.
 std::size_t plain_run(const char* text, std::size_t size) {
-    std::size_t at = 0;
-    for (; at + kBlock <= size; at += kBlock) {
+    if (size < kBlock) {
+        const std::uint32_t found = escapes_in_short(text, size);
+        return found == 0 ? size : static_cast<std::size_t>(std::countr_zero(found));
+    }
+    for (std::size_t at = 0;; at += kBlock) {
+        at = std::min(at, size - kBlock);  // the last block overlaps what was looked at
         const std::uint32_t found = escapes_in(text + at);
         if (found != 0) return at + static_cast<std::size_t>(std::countr_zero(found));
+        if (at + kBlock == size) return size;
     }
-    while (at < size && !needs_escape(static_cast<unsigned char>(text[at]))) ++at;
-    return at;
 }
 
 constexpr std::size_t kMostEscaped = 6;  // bytes of one

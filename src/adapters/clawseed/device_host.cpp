@@ -245,7 +245,10 @@ Task<core::Outcome> DeviceHost::run(core::AdmittedCall call, core::FrameSink& si
     PendingReply reply(home, sink);
     reply.call = &call;
     const std::uint64_t tag = replies_->add(reply);
-    const ScopeExit forget([&] { replies_->remove(tag); });
+    bool waiting = true;
+    const ScopeExit forget([&] {
+        if (waiting) replies_->remove(tag);
+    });
     const UuidText id = reply.id;
     const SteadyTime sent_at = home.clock().steady_now();
     send_request(tag, id.view(), call, sent_at);
@@ -260,7 +263,10 @@ Task<core::Outcome> DeviceHost::run(core::AdmittedCall call, core::FrameSink& si
         if (watch.look_at) until = std::min(until, *watch.look_at);
         const WaitEnd end = co_await reply.waiter.wait(until);
         PendingReplies::Update news = replies_->take_update(reply);
-        if (news.answer) co_return std::move(*news.answer);
+        if (news.answered) {
+            waiting = false;
+            co_return std::move(*reply.answer);
+        }
         broken_at = news.broken_at;
         const bool moved = news.carrier.get() != carrier.get();
         if (moved) carrier = news.carrier;  // the device has reconnected and got the request again

@@ -30,6 +30,7 @@ std::uint64_t PendingReplies::add(PendingReply& reply) {
     slots_[index].reply = &reply;
     ++used_;
     const std::uint64_t tag = make_tag(index, slots_[index].generation);
+    reply.tag = tag;
     reply.id = reply.home.ids().uuid_v7(tag);
     return tag;
 }
@@ -51,16 +52,22 @@ void PendingReplies::remove(std::uint64_t tag) {
     std::vector<std::string> unnamed;
     {
         const std::scoped_lock lock(mutex_);
-        PendingReply* const reply = find(tag);
-        if (reply == nullptr) return;
-        for (core::Artifact& artifact : reply->artifacts) unnamed.push_back(std::move(artifact.id));
-        const auto index = static_cast<std::uint32_t>(tag);
-        slots_[index].reply = nullptr;
-        ++slots_[index].generation;
-        free_.push_back(index);
-        --used_;
+        unnamed = release(tag);
     }
     if (!unnamed.empty() && discard_) discard_(std::move(unnamed));
+}
+
+std::vector<std::string> PendingReplies::release(std::uint64_t tag) {
+    PendingReply* const reply = find(tag);
+    if (reply == nullptr) return {};
+    std::vector<std::string> unnamed;
+    for (core::Artifact& artifact : reply->artifacts) unnamed.push_back(std::move(artifact.id));
+    const auto index = static_cast<std::uint32_t>(tag);
+    slots_[index].reply = nullptr;
+    ++slots_[index].generation;
+    free_.push_back(index);
+    --used_;
+    return unnamed;
 }
 
 std::optional<PendingReplies::WaitingCall> PendingReplies::find_call(
@@ -117,14 +124,19 @@ void PendingReplies::wake(std::uint64_t tag, net::EventLoop& home) {
 
 bool PendingReplies::resolve(std::uint64_t tag, core::Outcome outcome) {
     net::EventLoop* home = nullptr;
+    PendingReply* reply = nullptr;
     {
         const std::scoped_lock lock(mutex_);
-        PendingReply* reply = find(tag);
+        reply = find(tag);
         if (reply == nullptr || reply->answer) return false;
         reply->answer = std::move(outcome);
         home = &reply->home;
     }
-    wake(tag, *home);
+    if (home->in_this_thread()) {
+        reply->waiter.wake();  // only this thread removes it, so it still exists
+    } else {
+        wake(tag, *home);
+    }
     return true;
 }
 
@@ -228,11 +240,18 @@ void PendingReplies::connection_ended(ConnectionId connection, std::uint64_t wri
 }
 
 PendingReplies::Update PendingReplies::take_update(PendingReply& reply) {
-    const std::scoped_lock lock(mutex_);
-    return {.answer = std::exchange(reply.answer, std::nullopt),
-            .broken_at = reply.broken_at,
-            .accepted = reply.accepted,
-            .carrier = reply.carrier};
+    Update news;
+    std::vector<std::string> unnamed;
+    {
+        const std::scoped_lock lock(mutex_);
+        news = {.answered = reply.answer.has_value(),
+                .broken_at = reply.broken_at,
+                .accepted = reply.accepted,
+                .carrier = reply.carrier};
+        if (news.answered) unnamed = release(reply.tag);
+    }
+    if (!unnamed.empty() && discard_) discard_(std::move(unnamed));
+    return news;
 }
 
 std::size_t PendingReplies::size() const {

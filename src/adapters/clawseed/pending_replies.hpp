@@ -33,6 +33,7 @@ struct PendingReply {
     net::EventLoop& home;
     Waiter waiter;
     core::FrameSink& sink;
+    std::uint64_t tag = 0;  ///< set by PendingReplies::add()
     UuidText id;  ///< of the request; set by PendingReplies::add()
     const core::AdmittedCall* call = nullptr;  ///< null in tests that need none
     std::vector<core::Artifact> artifacts;  ///< uploaded for it so far
@@ -102,9 +103,10 @@ public:
     /// such artifact.
     core::Outcome claim_artifact(std::uint64_t tag, std::string_view artifact_id);
 
-    /// What has arrived for `reply`; its owner checks whenever it wakes.
+    /// What has arrived for `reply`; its owner checks whenever it wakes. With an answer it is
+    /// removed, and `reply.answer` is its owner's.
     struct Update {
-        std::optional<core::Outcome> answer;
+        bool answered = false;
         std::optional<SteadyTime> broken_at;
         bool accepted = false;
         std::shared_ptr<DeviceHost> carrier;
@@ -121,6 +123,8 @@ private:
     PendingReply* find(std::uint64_t tag) const;  // with mutex_ held
     PendingReply* find(std::string_view request_id) const;  // with mutex_ held
     void wake(std::uint64_t tag, net::EventLoop& home);
+    /// Removes a call, with mutex_ held, and returns the artifacts that no result referenced.
+    std::vector<std::string> release(std::uint64_t tag);
 
     const Discard discard_;
     mutable std::mutex mutex_;

@@ -62,10 +62,9 @@ TEST_F(PendingRepliesTest, AReplyIsNewsForItsCallOnce) {
     PendingReply call(loop, sink);
     const std::uint64_t tag = replies->add(call);
     on_loop([&] { EXPECT_TRUE(replies->resolve(tag, text("21.5"))); });
-    auto news = replies->take_update(call);
-    ASSERT_TRUE(news.answer);
-    EXPECT_EQ((*news.answer)->content, "21.5");
-    EXPECT_FALSE(replies->take_update(call).answer);
+    ASSERT_TRUE(replies->take_update(call).answered);
+    EXPECT_EQ((*call.answer)->content, "21.5");
+    EXPECT_EQ(replies->size(), 0u) << "who has the answer is not waited for";
     replies->remove(tag);
     EXPECT_EQ(replies->size(), 0u);
 }
@@ -80,7 +79,8 @@ TEST_F(PendingRepliesTest, Item23_LateRepeatedAndUnknownRepliesAreRefused) {
         EXPECT_FALSE(replies->resolve(tag ^ (std::uint64_t{1} << 40), text("x")))
             << "another generation of the slot";
     });
-    EXPECT_EQ((*replies->take_update(call).answer)->content, "first");
+    EXPECT_TRUE(replies->take_update(call).answered);
+    EXPECT_EQ((*call.answer)->content, "first");
     replies->remove(tag);
     replies->remove(tag);
     on_loop([&] { EXPECT_FALSE(replies->resolve(tag, text("late"))); });
@@ -96,7 +96,7 @@ TEST_F(PendingRepliesTest, Item23_ALateReplyDoesNotReachTheNextCallInTheSameSlot
         EXPECT_FALSE(replies->resolve(old_tag, text("late")));
         replies->accept(old_tag);
     });
-    EXPECT_FALSE(replies->take_update(second).answer);
+    EXPECT_FALSE(replies->take_update(second).answered);
     EXPECT_FALSE(replies->take_update(second).accepted);
     replies->remove(tag);
 }
@@ -129,16 +129,15 @@ TEST_F(PendingRepliesTest, Item34_ARequestBehindTheLastByteWrittenWasNeverDelive
     replies->sent(tags[3], kNew, 500);
     on_loop([&] { replies->connection_ended(kOld, 100, LinkEnd::kBroken, now()); });
     const auto first = replies->take_update(delivered);
-    EXPECT_FALSE(first.answer);
+    EXPECT_FALSE(first.answered);
     EXPECT_EQ(first.broken_at, now());
     for (PendingReply* unsent : {&on_the_edge, &queued}) {
-        const auto news = replies->take_update(*unsent);
-        ASSERT_TRUE(news.answer);
-        EXPECT_EQ(news.answer->error().code, ErrorCode::kUnavailable);
-        EXPECT_TRUE(news.answer->error().may_retry());
+        ASSERT_TRUE(replies->take_update(*unsent).answered);
+        EXPECT_EQ(unsent->answer->error().code, ErrorCode::kUnavailable);
+        EXPECT_TRUE(unsent->answer->error().may_retry());
     }
     const auto other = replies->take_update(elsewhere);
-    EXPECT_FALSE(other.answer);
+    EXPECT_FALSE(other.answered);
     EXPECT_FALSE(other.broken_at);
     for (const std::uint64_t tag : tags) replies->remove(tag);
 }
@@ -148,7 +147,8 @@ TEST_F(PendingRepliesTest, Item33_AfterAGoodbyeAWrittenCallIsUnknownAtOnce) {
     const std::uint64_t tag = replies->add(call);
     replies->sent(tag, kOld, 10);
     on_loop([&] { replies->connection_ended(kOld, 100, LinkEnd::kGoodbye, now()); });
-    EXPECT_EQ(replies->take_update(call).answer.value().error().code, ErrorCode::kOutcomeUnknown);
+    EXPECT_TRUE(replies->take_update(call).answered);
+    EXPECT_EQ(call.answer.value().error().code, ErrorCode::kOutcomeUnknown);
     replies->remove(tag);
 }
 
@@ -160,7 +160,8 @@ TEST_F(PendingRepliesTest, Item30_AReplyAfterTheBreakStillCounts) {
         replies->connection_ended(kOld, 100, LinkEnd::kBroken, now());
         EXPECT_TRUE(replies->resolve(tag, text("back again")));
     });
-    EXPECT_EQ((*replies->take_update(call).answer)->content, "back again");
+    EXPECT_TRUE(replies->take_update(call).answered);
+    EXPECT_EQ((*call.answer)->content, "back again");
     replies->remove(tag);
 }
 
@@ -172,7 +173,8 @@ TEST_F(PendingRepliesTest, AnAnswerThatCameBeforeTheBreakStays) {
         replies->resolve(tag, text("in time"));
         replies->connection_ended(kOld, 0, LinkEnd::kGoodbye, now());
     });
-    EXPECT_EQ((*replies->take_update(call).answer)->content, "in time");
+    EXPECT_TRUE(replies->take_update(call).answered);
+    EXPECT_EQ((*call.answer)->content, "in time");
     replies->remove(tag);
 }
 
@@ -244,10 +246,8 @@ Task<void> wait_for_answer(PendingReplies& replies, net::EventLoop& loop,
     tag.set_value(own);
     while (true) {
         (void)co_await call.waiter.wait(kNoDeadline);
-        auto news = replies.take_update(call);
-        if (!news.answer) continue;
-        replies.remove(own);
-        answer.set_value((*news.answer)->content);
+        if (!replies.take_update(call).answered) continue;
+        answer.set_value((*call.answer)->content);
         co_return;
     }
 }

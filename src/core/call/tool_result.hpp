@@ -42,7 +42,6 @@ struct ToolResult {
     std::shared_ptr<const ResultExtras> extras;  ///< usually null; not kept for replays
 };
 
-/// How a call ended: a result, or the error that took its place.
 /// A result that is JSON alone.
 inline ToolResult json_result(std::string content) {
     return {.kind = ContentKind::kJson,
@@ -53,7 +52,10 @@ inline ToolResult json_result(std::string content) {
             .extras = {}};
 }
 
+/// How a call ended: a result, or the error that took its place.
 using Outcome = Result<ToolResult>;
+/// Shared by all that wait for it. Null only where documented.
+using OutcomeRef = std::shared_ptr<const Outcome>;
 
 enum class Status : std::uint8_t { kOk, kError, kRetryableError, kTimeout, kCancelled, kUnknown };
 std::string_view name_of(Status status);

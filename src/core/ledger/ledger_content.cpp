@@ -22,16 +22,41 @@ std::uint64_t mix(std::uint64_t state, std::uint64_t value) {
     return detail::fold(state ^ kSecretSeed, value ^ kSecretFold) + state * 3;
 }
 
-std::uint64_t digest(std::string_view text) {
-    std::uint64_t state = mix(kSeed, text.size());
-    for (; text.size() >= 8; text.remove_prefix(8)) {
-        std::uint64_t word;
-        std::memcpy(&word, text.data(), 8);
-        state = mix(state, word);
+std::uint64_t word_at(const char* bytes) {
+    std::uint64_t word;
+    std::memcpy(&word, bytes, sizeof word);
+    return word;
+}
+
+/// Fewer than eight bytes; those of a longer half overlap.
+std::uint64_t short_word(std::string_view text) {
+    if (text.size() >= 4) {
+        std::uint32_t first, last;
+        std::memcpy(&first, text.data(), 4);
+        std::memcpy(&last, text.data() + text.size() - 4, 4);
+        return std::uint64_t{first} << 32 | last;
     }
-    std::uint64_t rest = 0;
-    for (const char c : text) rest = rest << 8 | static_cast<unsigned char>(c);
-    return mix(state, rest);
+    std::uint64_t word = 0;
+    for (const char c : text) word = word << 8 | static_cast<unsigned char>(c);
+    return word;
+}
+
+/// The size is part of it, so the last step may see bytes again.
+std::uint64_t digest(std::string_view text) {
+    constexpr std::size_t kStep = 16;
+    std::uint64_t state = kSeed + text.size() * kFold;
+    const auto two_words = [&](std::uint64_t first, std::uint64_t second) {
+        state = detail::fold(state ^ first ^ kSecretSeed, second ^ kSecretFold) + state * 3;
+    };
+    if (text.size() < sizeof(std::uint64_t)) return mix(state, short_word(text));
+    const char* const end = text.data() + text.size();
+    for (const char* at = text.data(); end - at > std::ptrdiff_t{kStep}; at += kStep)
+        two_words(word_at(at), word_at(at + 8));
+    if (text.size() <= kStep)
+        two_words(word_at(text.data()), word_at(end - 8));
+    else
+        two_words(word_at(end - kStep), word_at(end - 8));
+    return state;
 }
 
 std::uint64_t digest(double number) {

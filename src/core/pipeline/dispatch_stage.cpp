@@ -118,8 +118,7 @@ Task<OutcomeRef> DispatchStage::attempts(AdmittedCall admitted, FrameSink& sink,
             again ? co_await wait_for_next(admitted, outcome.error(), progress) : Next::kGiveUp;
         if (next == Next::kTryAgain) continue;
         if (next == Next::kCancelled) co_return ended(progress.given_up());
-        co_return std::make_shared<const Outcome>(
-            results_.check(*tool, std::move(outcome), *progress.rules));
+        co_return results_.check(*tool, std::move(outcome), *progress.rules);
     }
 }
 

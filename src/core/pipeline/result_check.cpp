@@ -14,20 +14,28 @@
 
 namespace crab::core {
 
-Outcome ResultCheck::check(const Tool& tool, Outcome outcome, const CallRules& rules) {
-    if (!outcome) return outcome;
-    if (outcome->content.size() > rules.max_result_bytes) {
+OutcomeRef ResultCheck::check(const Tool& tool, Outcome&& outcome, const CallRules& rules) {
+    if (outcome) {
+        if (auto good = check_result(tool, *outcome, rules); !good)
+            outcome = fail(std::move(good.error()));
+    }
+    return std::make_shared<const Outcome>(std::move(outcome));
+}
+
+Result<void> ResultCheck::check_result(const Tool& tool, ToolResult& result,
+                                       const CallRules& rules) {
+    if (result.content.size() > rules.max_result_bytes) {
         return fail(
             ErrorCode::kOversize,
             fmt::format("the result has {} bytes, more than the {} allowed; ask the tool for less",
-                        outcome->content.size(), rules.max_result_bytes));
+                        result.content.size(), rules.max_result_bytes));
     }
-    if (is_reference(*outcome)) return outcome;
+    if (is_reference(result)) return {};
     if (tool.output) {
-        if (auto good = check_form(tool, *outcome); !good) return fail(std::move(good.error()));
+        if (auto good = check_form(tool, result); !good) return good;
     }
-    if (rules.operation_ids) add_operation_id(tool, *outcome);
-    return outcome;
+    if (rules.operation_ids) add_operation_id(tool, result);
+    return {};
 }
 
 /// By the tool's output schema, which it has.

@@ -15,11 +15,12 @@ public:
 
     /// The outcome for callers. Errors besides its own: kOversize; kInternal for a violation of the
     /// tool's schema.
-    Outcome check(const Tool& tool, Outcome outcome, const CallRules& rules);
+    OutcomeRef check(const Tool& tool, Outcome&& outcome, const CallRules& rules);
     /// Releases memory of large results.
     void shrink() { parser_.shrink(); }
 
 private:
+    Result<void> check_result(const Tool& tool, ToolResult& result, const CallRules& rules);
     Result<void> check_form(const Tool& tool, const ToolResult& result);
     void add_operation_id(const Tool& tool, ToolResult& result);
 

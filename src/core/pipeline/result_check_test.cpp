@@ -20,9 +20,10 @@ TEST(ResultCheck, AnotherProtocolsObjectGetsNoOperationId) {
     ToolResult result;
     result.kind = ContentKind::kJson;
     result.content = R"({"content":[]})";
-    EXPECT_TRUE(check.check(*tool, result, rules)->content.starts_with(R"({"operation_id":")"));
+    const auto checked = [&] { return (*check.check(*tool, Outcome(result), rules))->content; };
+    EXPECT_TRUE(checked().starts_with(R"({"operation_id":")"));
     result.content_type = "application/vnd.mcp.result+json";
-    EXPECT_EQ(check.check(*tool, result, rules)->content, R"({"content":[]})");
+    EXPECT_EQ(checked(), R"({"content":[]})");
 }
 
 }  // namespace

@@ -107,8 +107,7 @@ Task<void> LateCall::finish(Outcome outcome) {
 
 Task<void> SettleStage::finish(LateCall& late, Outcome given) {
     const Tool& tool = *late.tool_;
-    auto outcome =
-        std::make_shared<const Outcome>(results_.check(tool, std::move(given), *late.rules_));
+    OutcomeRef outcome = results_.check(tool, std::move(given), *late.rules_);
     late.permit_ = {};
     if (leaves_no_trace(*outcome, tool, true)) {
         if (late.journal_ref_) loop_.shared.journal->release(late.journal_ref_);

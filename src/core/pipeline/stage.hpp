@@ -10,9 +10,6 @@
 
 namespace crab::core {
 
-/// The outcome of a call, shared by all that wait for it. Null only where documented.
-using OutcomeRef = std::shared_ptr<const Outcome>;
-
 /// The result of a stage: the call for the next stage, or the outcome with which it ends, which may
 /// be a success (a replay).
 template <class T>

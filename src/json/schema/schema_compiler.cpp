@@ -227,7 +227,13 @@ void SchemaCompiler::read_values(Reading& at) {
     } else {
         return;
     }
-    constexpr std::size_t kShort = 8;
+    constexpr std::size_t kShort = 8, kMostTexts = 64;  // a table of texts takes more memory
+    const auto text_of = [](const Value& value) { return value.as_string(); };
+    if (rules.allowed.size() <= kMostTexts && std::ranges::all_of(rules.allowed, text_of)) {
+        for (const Value& allowed : rules.allowed) rules.texts.add(*allowed.as_string());
+        at.node.values = keep(program_->values, std::move(rules));
+        return;
+    }
     if (rules.allowed.size() > kShort) {
         for (std::uint32_t i = 0; i < rules.allowed.size(); ++i)
             rules.by_hash.emplace_back(hash_of(rules.allowed[i]), i);

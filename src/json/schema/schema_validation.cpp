@@ -19,6 +19,7 @@ constexpr std::uint32_t kMaxDepth = 1'000;         // schemas applied inside eac
 // what the budget grows by for each value in a large instance …
 constexpr std::uint64_t kStepsOfValue = 8;
 constexpr std::uint64_t kStepsOfByte = 2;          // … and for each byte of its strings
+constexpr std::uint64_t kBytesOfStep = 64;         // of texts that are compared or hashed
 
 std::uint8_t types_of(Element value, bool strict_integer) {
     switch (value.type()) {
@@ -60,7 +61,7 @@ Element name_element(const Object::iterator& member) {
 /// What it takes to look at all of a value: its parts, and the bytes of its strings.
 struct Size {
     std::uint64_t values = 0, bytes = 0;
-    std::uint64_t steps() const { return values + bytes / 64; }
+    std::uint64_t steps() const { return values + bytes / kBytesOfStep; }
 };
 
 void add_size(Element value, Size& size) {
@@ -188,6 +189,8 @@ bool SchemaValidation::check(NodeId id, Element value, const Path* path, Evaluat
     if (node.accepts_none) return violated(id, "", path, [] { return "no value is allowed here"; });
     if (depth_ >= kMaxDepth) exhausted_ = true;
     if (exhausted_ || !spend(1)) return false;
+    const bool leaf = node.in_place == kNone && node.objects == kNone && node.arrays == kNone;
+    if (leaf) return check_rules(id, node, value, path, seen);
     const Level level(*this, node);
     if (node.in_place != kNone) {
         const InPlaceRules& rules = program_.in_place[node.in_place];
@@ -278,19 +281,17 @@ bool SchemaValidation::check_unevaluated(NodeId id, const SchemaNode& node, Elem
 bool SchemaValidation::check_values(NodeId id, const ValueRules& rules, Element value,
                                     const Path* path) {
     bool found = false;
-    if (rules.weight > 0 && !spend(rules.by_hash.empty() ? rules.weight : size_of(value).steps()))
-        return false;
-    if (rules.by_hash.empty()) {
+    if (rules.texts.size() > 0) {
         std::string_view text;
-        if (value.get(text) == simdjson::SUCCESS) {
-            found = std::ranges::any_of(rules.allowed, [&](const Value& allowed) {
-                const std::string* const other = allowed.as_string();
-                return other != nullptr && *other == text;
-            });
-        } else {
-            found = std::ranges::any_of(
-                rules.allowed, [&](const Value& allowed) { return equal(value, allowed); });
-        }
+        const bool is_text = value.get(text) == simdjson::SUCCESS;
+        if (is_text && !spend(text.size() / kBytesOfStep)) return false;
+        found = is_text && rules.texts.find(text) != PropertyTable::kNone;
+    } else if (rules.weight > 0 &&
+               !spend(rules.by_hash.empty() ? rules.weight : size_of(value).steps())) {
+        return false;
+    } else if (rules.by_hash.empty()) {
+        found = std::ranges::any_of(rules.allowed,
+                                    [&](const Value& allowed) { return equal(value, allowed); });
     } else {
         const std::size_t hash = hash_of(value);
         auto candidate = std::ranges::lower_bound(rules.by_hash, hash, {},

@@ -100,8 +100,10 @@ std::expected<void, CallRefusal> read_members(Element request, std::string& text
     for (const auto member : request.get_object().value_unsafe()) {
         const std::string_view key = member.key;
         bool fits = true;
-        if (key == "call_id" || key == "tool_name") {
-            fits = member.value.is_string();
+        if (key == "call_id") {
+            fits = take(member.value, texts, call.id);
+        } else if (key == "tool_name") {
+            fits = take(member.value, texts, call.tool);
         } else if (key == "version") {
             fits = take(member.value, texts, said.version);
         } else if (key == "tenant_id") {
@@ -164,6 +166,25 @@ std::expected<void, CallRefusal> check_bounds(const core::Call& call, const Requ
     return {};
 }
 
+std::expected<void, CallRefusal> read_request(Element request, std::string& texts,
+                                              core::Call& call, RequestMembers& said) {
+    if (json::has_duplicate_members(request))
+        return bad_form("the request has two members of one name");
+    if (auto good = read_members(request, texts, call, said); !good) return good;
+    if (auto good = check_required(call, said); !good) return good;
+    return check_bounds(call, said);
+}
+
+/// So that a refusal can name them, whatever is wrong with the members before them.
+void read_ids(Element request, std::string& texts, core::Call& call) {
+    const auto read = [&](std::string_view name, std::string_view& field) {
+        const auto text = json::get_string(request, name);
+        if (text && field.data() == nullptr) field = keep(texts, *text);
+    };
+    read("call_id", call.id);
+    read("tool_name", call.tool);
+}
+
 }  // namespace
 
 std::expected<void, CallRefusal> parse_call_request(std::string_view body, json::Parser& parser,
@@ -172,16 +193,11 @@ std::expected<void, CallRefusal> parse_call_request(std::string_view body, json:
     if (!root) return bad_form(root.error().message);
     if (!root->element().is_object()) return bad_form("the request must be a JSON object");
     texts.reserve(texts.size() + body.size());
-    // The ids first, so that a refusal can name them.
-    if (const auto id = json::get_string(root->element(), "call_id")) call.id = keep(texts, *id);
-    if (const auto tool = json::get_string(root->element(), "tool_name"))
-        call.tool = keep(texts, *tool);
-    if (json::has_duplicate_members(root->element()))
-        return bad_form("the request has two members of one name");
     RequestMembers said;
-    if (auto good = read_members(root->element(), texts, call, said); !good) return good;
-    if (auto good = check_required(call, said); !good) return good;
-    if (auto good = check_bounds(call, said); !good) return good;
+    if (auto good = read_request(root->element(), texts, call, said); !good) {
+        read_ids(root->element(), texts, call);
+        return good;
+    }
     if (said.timeout_ms) call.timeout = Milliseconds(*said.timeout_ms);
     call.args = root->raw_member("args").value_or("{}");
     call.parsed_args = parser.lend(*said.args);
