@@ -1,6 +1,7 @@
 #include "cli/command_line.hpp"
 
 #include "base/scope_exit.hpp"
+#include "base/version.hpp"
 #include "cli/command_grammar.hpp"
 #include "cli/command_tree.hpp"
 #include "cli/output/exit_codes.hpp"
@@ -8,10 +9,6 @@
 
 #include <array>
 #include <iterator>
-
-#ifndef CRAB_VERSION
-#define CRAB_VERSION "unknown"
-#endif
 
 namespace crab::cli {
 namespace {
@@ -118,7 +115,7 @@ void CommandLine::arrange_list(CLI::App* command, Output& output, Answer answer)
 
 CommandLine::CommandLine() {
     app_.name("crab");
-    app_.set_version_flag("--version", "crab " CRAB_VERSION);
+    app_.set_version_flag("--version", fmt::format("crab {}", crab::version()));
     app_.require_subcommand(1);
     app_.formatter(std::make_shared<GroupedHelp>());
     app_.footer(
@@ -434,8 +431,6 @@ ParserOutput help_of(const std::vector<std::string>& path) {
     }
     return {.text = help_text(*app), .exit_code = kExitOk, .is_help = true};
 }
-
-std::string_view version_text() { return CRAB_VERSION; }
 
 CommandNode command_tree() {
     CommandLine line;

@@ -25,9 +25,6 @@ struct ParserOutput {
 std::variant<std::unique_ptr<Command>, ParserOutput> parse_command_line(
     std::span<const char* const> arguments, std::vector<std::string>* notes = nullptr);
 
-/// The version of this program, such as `0.1.0`.
-std::string_view version_text();
-
 /// The help of the command with that path (`{"gateway", "run"}`), the program's own for an empty
 /// one.
 ParserOutput help_of(const std::vector<std::string>& path);

@@ -1,5 +1,6 @@
 #include "base/descriptor.hpp"
 #include "base/process/file.hpp"
+#include "base/version.hpp"
 #include "cli/admin_client.hpp"
 #include "cli/command_line.hpp"
 #include "cli/output/durations.hpp"
@@ -129,7 +130,7 @@ int run(const GatewayReload& options) {
 
 int run(const Version& options) {
     json::Value answer =
-        json::Value::object({{"client", json::Value::object({{"version", version_text()}})}});
+        json::Value::object({{"client", json::Value::object({{"version", version()}})}});
     Result<json::Value> gateway = json::Value();
     if (!options.client) gateway = version_of_gateway(options.target);
     if (gateway && !gateway->is_null()) answer.set("gateway", *gateway);
@@ -137,7 +138,7 @@ int run(const Version& options) {
     if (!options.output.is_text()) {
         code = show_value(answer, options.output);
     } else {
-        print_line(fmt::format("client   {}", version_text()));
+        print_line(fmt::format("client   {}", version()));
         if (gateway && gateway->find("version") != nullptr)
             print_line(printable("gateway  " + text_of(*gateway, "version")));
         if (gateway && gateway->find("api") != nullptr)

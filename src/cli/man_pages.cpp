@@ -1,6 +1,7 @@
 #include "cli/man_pages.hpp"
 
 #include "base/clock.hpp"
+#include "base/version.hpp"
 #include "cli/command_line.hpp"
 #include "cli/command_tree.hpp"
 #include "cli/output/exit_codes.hpp"
@@ -128,7 +129,7 @@ std::string page_of(const CommandNode& node, const std::string& parent) {
     for (char& c : title) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
     std::string page = fmt::format(
         ".TH {} 1 \"{}\" \"crab {}\" \"crab\"\n.SH NAME\n{}\n.SH SYNOPSIS\n{}", title,
-        date_of_sources(), version_text(),
+        date_of_sources(), version(),
         lines_of(roff(page_name(node)) + " \\- " + roff(node.description)), bold(node.path));
     if (node.commands.empty()) {
         for (const OptionNode& one : node.positionals) page += " " + positional_in_man(one);

@@ -1,5 +1,6 @@
 #include "gateway/console_doors.hpp"
 
+#include "base/version.hpp"
 #include "gateway/console_page.hpp"
 #include "json/writer.hpp"
 #include "store/stores.hpp"
@@ -78,7 +79,7 @@ void ConsoleDoors::add_door(std::size_t i, net::EventLoop& loop, const net::Sock
             .root = listen.path_prefix + "/console/",
             .cookie = cookie_name(listen),
             .tls = listen.tls.has_value(),
-            .version = CRAB_VERSION,
+            .version = std::string(version()),
             .way_in = "sign in with a token or a key (`crab tokens create --role operator`)"}));
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/log.hpp"
 #include "base/ordered_mutex.hpp"
+#include "base/version.hpp"
 #include "gateway/config_changes.hpp"
 #include "gateway/gateway_components.hpp"
 #include "runtime/lifecycle.hpp"
@@ -95,7 +96,7 @@ Result<std::unique_ptr<Gateway>> Gateway::start(config::GatewayConfig config, Ga
         log::warn("no listener has the address of a socket that was passed", {{"socket", socket}});
     running->lifecycle.begin(made.metrics);
     const std::filesystem::path& source = made.config.source;
-    log::info("started", {{"version", CRAB_VERSION},
+    log::info("started", {{"version", version()},
                           {"config", source.empty() ? "none (defaults)" : source.string()},
                           {"state_dir", made.paths.state_dir.string()},
                           {"admin", made.paths.admin_socket.string()},

@@ -1,5 +1,7 @@
 #include "gateway/live_data.hpp"
 
+#include "base/version.hpp"
+
 namespace crab::gateway {
 namespace {
 
@@ -32,7 +34,7 @@ Result<void> LiveData::start() {
                     uses_.operator_api.append_status(status);
                     return status;
                 },
-            .version = CRAB_VERSION},
+            .version = std::string(version())},
         uses_.workers.pool(), uses_.context.clock);
     return {};
 }

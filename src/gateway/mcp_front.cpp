@@ -1,6 +1,7 @@
 #include "gateway/mcp_front.hpp"
 
 #include "base/encoding.hpp"
+#include "base/version.hpp"
 #include "crypto/key_folder.hpp"
 #include "runtime/event_loops.hpp"
 #include "store/stores.hpp"
@@ -62,7 +63,7 @@ mcp::ServerOptions options_of(const config::McpOptions& mcp) {
     }
     mcp::ServerOptions options;
     if (!versions.empty()) options.versions = mcp::RevisionSet(versions);
-    options.version = CRAB_VERSION;
+    options.version = version();
     options.whole = whole_of(mcp);
     for (const auto& [name, scope] : mcp.scopes)
         options.scopes.push_back(scope_of(name, scope, mcp));

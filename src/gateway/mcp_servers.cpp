@@ -3,6 +3,7 @@
 #include "adapters/mcp/auth/url_bounds.hpp"
 #include "base/log.hpp"
 #include "base/process/file.hpp"
+#include "base/version.hpp"
 #include "config/paths.hpp"
 #include "core/audit/metrics.hpp"
 #include "json/writer.hpp"
@@ -32,7 +33,7 @@ std::string client_info() {
         .key("name")
         .string("crab")
         .key("version")
-        .string(CRAB_VERSION)
+        .string(version())
         .end_object();
     return info;
 }

@@ -1,6 +1,7 @@
 #include "gateway/operator_api.hpp"
 
 #include "agent/event_turns.hpp"
+#include "base/version.hpp"
 #include "gateway/device_page.hpp"
 #include "setup/policy_rules.hpp"
 #include "setup/public_address.hpp"
@@ -229,7 +230,7 @@ admin::Gateway OperatorApi::view() {
     };
     view.reload = uses_.reload;
     view.unhealthy = uses_.unhealthy;
-    view.version = CRAB_VERSION;
+    view.version = version();
     fill_addresses(view);
     return view;
 }

@@ -1,6 +1,7 @@
 #include "gateway/process_metrics.hpp"
 
 #include "base/process/process_stats.hpp"
+#include "base/version.hpp"
 #include "trust/refused_credentials.hpp"
 
 #include <utility>
@@ -70,7 +71,7 @@ void ProcessMetrics::add_metrics(core::MetricsPage& page) {
 
 void ProcessMetrics::append_process(std::string& out) const {
     append_family(out, "crab_build_info", "gauge", "The version that runs; always 1.");
-    fmt::format_to(std::back_inserter(out), "crab_build_info{{version=\"{}\"}} 1\n", CRAB_VERSION);
+    fmt::format_to(std::back_inserter(out), "crab_build_info{{version=\"{}\"}} 1\n", version());
     const ProcessStats stats = read_process_stats();
     append_metric(out, "process_cpu_seconds_total", "counter", "Processor time, user and system.",
                   stats.cpu_seconds);

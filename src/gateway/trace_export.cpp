@@ -2,6 +2,7 @@
 
 #include "base/ascii.hpp"
 #include "base/log.hpp"
+#include "base/version.hpp"
 #include "net/codec/url.hpp"
 #include "net/http/http_reply.hpp"
 
@@ -298,7 +299,8 @@ Result<void> TraceExport::start() {
     auto target = TraceTarget::read(context_.config.tracing);
     if (!target) return fail(std::move(target.error()));
     if (!*target) return {};
-    exporter_ = std::make_shared<TraceExporter>(std::move(**target), CRAB_VERSION, context_.clock);
+    exporter_ = std::make_shared<TraceExporter>(std::move(**target), std::string(version()),
+                                                context_.clock);
     exporter_->set_sampling(*sampling);
     audit_.log().show_to(exporter_);
     return {};
