@@ -5,10 +5,10 @@
 include(GoogleTest)
 include(CrabPrecompiled)
 
-# Modules that do not say SEPARATE (docs/decisions/0019).
-option(CRAB_UNITY "Compile most modules eight files at a time" ON)
-set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
+# How modules are compiled, and by which figures: docs/decisions/0019.
+option(CRAB_UNITY "Compile eight files of a module as one, of a COLD one 24" ON)
 set(CRAB_TEST_OPTIONS "" CACHE STRING "More options for the files of unit tests, such as -O0")
+set(CRAB_COLD_OPTIONS "" CACHE STRING "More options for the files of COLD modules: -O0, -Oz")
 
 # For a target that has to have a source and has none.
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/no_code.cpp CONTENT "")
@@ -32,14 +32,14 @@ function(crab_show_headers target)
   target_include_directories(${target} PUBLIC ${shown})
 endfunction()
 
-# crab_module(name [SEPARATE] [SMALL] [ROOM room] [LINKS target...] [TEST_LINKS target...]): the
-# module, its fuzzers and benchmarks, and its unit tests: an executable <name>_test, or with ROOM a
-# part of crab_room(room). Eight files are compiled as one that includes them, so what is local to a
-# file has a name that the folder has once; with SEPARATE each is compiled by itself. SMALL is for
-# what no call passes through: release builds make it small rather than fast, except for the files
-# of crab_fast().
+# crab_module(name [COLD] [ROOM room] [LINKS target...] [TEST_LINKS target...]): the module, its
+# fuzzers and benchmarks, and its unit tests: an executable <name>_test, or with ROOM a part of
+# crab_room(room). Eight files are compiled as one that includes them, so what is local to a file
+# has a name that the folder has once. COLD: no call that is only relayed passes through it, except
+# for the files of crab_fast(), so how fast it runs matters less than how fast it is compiled, and in
+# release builds how small it is.
 function(crab_module name)
-  cmake_parse_arguments(ARG "SEPARATE;SMALL" "ROOM" "LINKS;TEST_LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "COLD" "ROOM" "LINKS;TEST_LINKS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS *.cpp)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_(test|bench|fuzz)\\.cpp$")
@@ -51,16 +51,17 @@ function(crab_module name)
     set(sources ${CMAKE_BINARY_DIR}/no_code.cpp)
   endif()
   add_library(crab_${name} OBJECT ${sources})
-  if(ARG_SMALL AND CMAKE_BUILD_TYPE STREQUAL "Release")
-    set(small SMALL)
-    set_property(GLOBAL APPEND PROPERTY CRAB_SMALL_MODULES crab_${name})
-  endif()
-  if(CRAB_UNITY AND NOT ARG_SEPARATE)
-    set_target_properties(crab_${name} PROPERTIES UNITY_BUILD ON)
-  endif()
   crab_show_headers(crab_${name})
   target_link_libraries(crab_${name} PUBLIC fmt::fmt ${ARG_LINKS})
-  crab_precompile(crab_${name} ${small} MODULES crab_${name})
+  if(ARG_COLD)
+    set_property(GLOBAL APPEND PROPERTY CRAB_COLD_MODULES crab_${name})
+    crab_unite(crab_${name} 24)
+    target_compile_options(crab_${name} PRIVATE ${CRAB_COLD_OPTIONS})
+    crab_precompile(crab_${name} COLD MODULES crab_${name})
+  else()
+    crab_unite(crab_${name} 8)
+    crab_precompile(crab_${name} MODULES crab_${name})
+  endif()
   if(ARG_ROOM)
     set_property(GLOBAL APPEND PROPERTY CRAB_ROOM_TESTS_${ARG_ROOM} ${tests})
     set_property(GLOBAL APPEND PROPERTY CRAB_ROOM_MODULES_${ARG_ROOM} crab_${name})
@@ -79,7 +80,15 @@ function(crab_module name)
   endforeach()
 endfunction()
 
-# crab_fast(file...): files of a SMALL module that every call passes through.
+# crab_unite(target most): compiles so many files of it as one.
+function(crab_unite target most)
+  if(NOT CRAB_UNITY)
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${most})
+endfunction()
+
+# crab_fast(file...): files of a COLD module that every call passes through.
 function(crab_fast)
   if(CMAKE_BUILD_TYPE STREQUAL "Release")
     set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -O2
@@ -114,15 +123,14 @@ function(crab_benches)
 endfunction()
 
 # Object libraries hand on usage requirements but not their objects, so an executable names the
-# whole chain below it. Of a template's function that several have, the linker keeps the first: what
-# is small comes last, so that calls never pass through its copy.
+# whole chain below it. COLD ones last: of an inline function the linker keeps the first copy.
 function(crab_link_modules target)
   crab_chain(chain ${ARGN})
-  get_property(all_small GLOBAL PROPERTY CRAB_SMALL_MODULES)
-  set(fast ${chain})
-  list(REMOVE_ITEM fast NONE ${all_small})
-  list(REMOVE_ITEM chain NONE ${fast})
-  target_link_libraries(${target} PRIVATE ${fast} ${chain})
+  get_property(all_cold GLOBAL PROPERTY CRAB_COLD_MODULES)
+  set(hot ${chain})
+  list(REMOVE_ITEM hot ${all_cold} "")
+  list(REMOVE_ITEM chain ${hot} "")
+  target_link_libraries(${target} PRIVATE ${hot} ${chain})
 endfunction()
 
 # crab_header_units(): adds to `sources` and `tests` of crab_module() a file for each header that is
@@ -174,7 +182,10 @@ function(crab_fuzzer source)
              ${CMAKE_BINARY_DIR}/corpus/${name} ${corpus})
     file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/corpus/${name})
   else()
-    target_sources(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests/fuzz/replay_main.cpp)
+    if(NOT TARGET fuzz_replay)
+      add_library(fuzz_replay OBJECT ${CMAKE_SOURCE_DIR}/tests/fuzz/replay_main.cpp)
+    endif()
+    target_link_libraries(${name} PRIVATE fuzz_replay)
     add_test(NAME ${name} COMMAND ${name} ${corpus})
   endif()
 endfunction()

@@ -46,7 +46,7 @@ def read_traces():
     What the precompiled header holds is read once and therefore in none of the units.
     """
     units, headers, readers = {}, defaultdict(float), defaultdict(int)
-    for file in FOLDER.rglob("*.c[px][px].json"):  # .cxx: eight files of a module as one
+    for file in FOLDER.rglob("*.c[px][px].json"):  # .cxx: some files of a module as one
         events = json.loads(file.read_text())["traceEvents"]
         units[name_of_unit(file)] = sum(
             event["dur"] / 1e6 for event in events if event.get("name") == "ExecuteCompiler"

@@ -18,7 +18,7 @@
 namespace crab::crypto {
 namespace {
 
-constexpr std::string_view kLabel = "CERTIFICATE";
+constexpr std::string_view kCertificateLabel = "CERTIFICATE";
 constexpr std::size_t kMostDer = 64 << 10;
 
 std::string hex_of(const ASN1_INTEGER* serial) {
@@ -30,7 +30,7 @@ std::string hex_of(const ASN1_INTEGER* serial) {
     return hex.substr(std::min(hex.find_first_not_of('0'), hex.size()));
 }
 
-Owned<X509> parse(std::string_view der) {
+Owned<X509> read_x509(std::string_view der) {
     const auto* at = reinterpret_cast<const unsigned char*>(der.data());
     const auto* const end = at + der.size();
     Owned<X509> certificate(
@@ -45,7 +45,7 @@ Owned<X509> parse(std::string_view der) {
 }  // namespace
 
 Result<Certificate> Certificate::from_pem(std::string_view pem) {
-    const auto der = decode_pem(pem, kLabel);
+    const auto der = decode_pem(pem, kCertificateLabel);
     if (!der) return fail(der.error());
     return from_der(*der);
 }
@@ -55,7 +55,7 @@ Result<Certificate> Certificate::from_der(std::string_view der) {
         forget_openssl_errors();
         return fail(ErrorCode::kInvalidArgs, fmt::format("the certificate {}", what));
     };
-    const auto parsed = parse(der);
+    const auto parsed = read_x509(der);
     if (!parsed) return malformed("is not one in DER form");
     Certificate certificate;
     EVP_PKEY* const key = X509_get0_pubkey(parsed.get());
@@ -80,12 +80,12 @@ Result<Certificate> Certificate::from_der(std::string_view der) {
     return certificate;
 }
 
-std::string Certificate::to_pem() const { return encode_pem(kLabel, der_); }
+std::string Certificate::to_pem() const { return encode_pem(kCertificateLabel, der_); }
 
 Result<void> check_chain(const Certificate& leaf, std::span<const Certificate> between,
                          const Certificate& ca, SystemTime at) {
-    const auto leaf_x509 = parse(leaf.der());
-    const auto ca_x509 = parse(ca.der());
+    const auto leaf_x509 = read_x509(leaf.der());
+    const auto ca_x509 = read_x509(ca.der());
     const std::unique_ptr<X509_STORE, decltype(&X509_STORE_free)> store(X509_STORE_new(),
                                                                         &X509_STORE_free);
     const std::unique_ptr<X509_STORE_CTX, decltype(&X509_STORE_CTX_free)> context(
@@ -98,7 +98,7 @@ Result<void> check_chain(const Certificate& leaf, std::span<const Certificate> b
             X509_STORE_CTX_init(context.get(), store.get(), leaf_x509.get(), others.get()) == 1,
         "checking a certificate failed");
     for (const Certificate& one : between) {
-        auto x509 = parse(one.der());
+        auto x509 = read_x509(one.der());
         require_openssl(x509 && sk_X509_push(others.get(), x509.get()) > 0,
                         "checking a certificate failed");
         (void)x509.release();  // the list owns it now

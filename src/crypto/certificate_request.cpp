@@ -15,9 +15,9 @@
 namespace crab::crypto {
 namespace {
 
-constexpr std::string_view kLabel = "CERTIFICATE REQUEST";
-constexpr int kLeastRsaBits = 2048;
-constexpr int kMostRsaBits = 4096;
+constexpr std::string_view kRequestLabel = "CERTIFICATE REQUEST";
+constexpr int kLeastSubjectRsaBits = 2048;
+constexpr int kMostSubjectRsaBits = 4096;
 
 using Extensions =
     std::unique_ptr<stack_st_X509_EXTENSION, decltype([](stack_st_X509_EXTENSION* all) {
@@ -29,7 +29,8 @@ bool is_good_key(const PublicKey& key) {
         case KeyKind::kP256:
         case KeyKind::kP384:
         case KeyKind::kEd25519: return true;
-        case KeyKind::kRsa: return key.bits >= kLeastRsaBits && key.bits <= kMostRsaBits;
+        case KeyKind::kRsa:
+            return key.bits >= kLeastSubjectRsaBits && key.bits <= kMostSubjectRsaBits;
         case KeyKind::kOther: return false;
     }
     return false;
@@ -43,7 +44,7 @@ Result<CertificateRequest> CertificateRequest::parse(std::string_view pem) {
         return fail(ErrorCode::kInvalidArgs, fmt::format("the certificate request {}", why));
     };
     if (pem.size() > kMostPem) return refuse("has more than 16 KiB");
-    const auto der = decode_pem(pem, kLabel);
+    const auto der = decode_pem(pem, kRequestLabel);
     if (!der) return fail(der.error());
     const auto* at = reinterpret_cast<const unsigned char*>(der->data());
     const auto* const end = at + der->size();
@@ -85,7 +86,7 @@ std::string make_certificate_request(const PrivateKey& key, std::string_view com
     const int size = i2d_X509_REQ(request.get(), &der);
     require_openssl(size > 0, "making a certificate request failed");
     std::string pem =
-        encode_pem(kLabel, {reinterpret_cast<char*>(der), static_cast<std::size_t>(size)});
+        encode_pem(kRequestLabel, {reinterpret_cast<char*>(der), static_cast<std::size_t>(size)});
     OPENSSL_free(der);
     return pem;
 }

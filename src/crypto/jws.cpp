@@ -1,5 +1,6 @@
 #include "crypto/jws.hpp"
 
+#include "base/encoding.hpp"
 #include "crypto/ecdsa_form.hpp"
 #include "crypto/openssl_types.hpp"
 #include "crypto/signature.hpp"
@@ -49,17 +50,14 @@ struct FreeBuilder {
 };
 using Builder = std::unique_ptr<OSSL_PARAM_BLD, FreeBuilder>;
 
-const std::uint8_t* bytes(std::string_view text) {
-    return reinterpret_cast<const std::uint8_t*>(text.data());
-}
-
 std::unexpected<Error> refused(const char* why) {
     forget_openssl_errors();
     return fail(ErrorCode::kInvalidArgs, why);
 }
 
-Owned<BIGNUM> number(std::string_view big_endian) {
-    Owned<BIGNUM> made(BN_bin2bn(bytes(big_endian), static_cast<int>(big_endian.size()), nullptr));
+Owned<BIGNUM> big_number(std::string_view big_endian) {
+    Owned<BIGNUM> made(
+        BN_bin2bn(bytes_of(big_endian).data(), static_cast<int>(big_endian.size()), nullptr));
     require_openssl(made != nullptr, "reading a number failed");
     return made;
 }
@@ -116,8 +114,8 @@ bool verify_form(EVP_PKEY* key, JwsAlgorithm algorithm, std::string_view message
         (EVP_PKEY_CTX_set_rsa_padding(details, RSA_PKCS1_PSS_PADDING) != 1 ||
          EVP_PKEY_CTX_set_rsa_pss_saltlen(details, RSA_PSS_SALTLEN_DIGEST) != 1))
         return false;
-    return EVP_DigestVerify(context.get(), bytes(form), form.size(), bytes(message),
-                            message.size()) == 1;
+    return EVP_DigestVerify(context.get(), bytes_of(form).data(), form.size(),
+                            bytes_of(message).data(), message.size()) == 1;
 }
 
 }  // namespace
@@ -137,7 +135,7 @@ std::optional<JwsAlgorithm> find_jws_algorithm(std::string_view name) {
 Result<JwsKey> JwsKey::rsa(std::string_view modulus, std::string_view exponent) {
     if (modulus.size() > kMostRsaBits / 8 + 1 || exponent.size() > kMostExponent)
         return refused("the RSA key is too long");
-    const Owned<BIGNUM> n = number(modulus), e = number(exponent);
+    const Owned<BIGNUM> n = big_number(modulus), e = big_number(exponent);
     const int bits = BN_num_bits(n.get());
     if (bits < kLeastRsaBits || bits > kMostRsaBits)
         return refused("an RSA key has 2048 to 8192 bits");
@@ -177,7 +175,7 @@ Result<JwsKey> JwsKey::ed25519(std::string_view key) {
     constexpr std::size_t kBytes = 32;
     if (key.size() != kBytes) return refused("an Ed25519 key has 32 bytes");
     std::shared_ptr<EVP_PKEY> made(
-        EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nullptr, bytes(key), key.size()),
+        EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nullptr, bytes_of(key).data(), key.size()),
         FreeOpenssl{});
     if (!made) return refused("these bytes are no Ed25519 key");
     return JwsKey(Kind::kEd25519, std::move(made));
@@ -225,7 +223,7 @@ std::string jws_sign(const PrivateKey& key, std::string_view message) {
         context && jws_algorithm_of(key) &&
             EVP_DigestSignInit(context.get(), nullptr, EVP_sha256(), nullptr, key.handle()) == 1 &&
             EVP_DigestSign(context.get(), reinterpret_cast<unsigned char*>(signature.data()), &size,
-                           bytes(message), message.size()) == 1,
+                           bytes_of(message).data(), message.size()) == 1,
         "a signature failed");
     signature.resize(size);
     return signature;

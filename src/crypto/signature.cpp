@@ -1,5 +1,6 @@
 #include "crypto/signature.hpp"
 
+#include "base/encoding.hpp"
 #include "crypto/ecdsa_form.hpp"
 #include "crypto/openssl_types.hpp"
 
@@ -11,14 +12,10 @@ namespace {
 
 constexpr std::size_t kHalf = 32;   // of a signature
 
-const std::uint8_t* bytes(std::string_view text) {
-    return reinterpret_cast<const std::uint8_t*>(text.data());
-}
-
-Owned<EVP_PKEY> parse(std::string_view der) {
-    const unsigned char* at = bytes(der);
+Owned<EVP_PKEY> read_public_key(std::string_view der) {
+    const unsigned char* at = bytes_of(der).data();
     Owned<EVP_PKEY> key(d2i_PUBKEY(nullptr, &at, static_cast<long>(der.size())));
-    if (!key || at != bytes(der) + der.size()) {
+    if (!key || at != bytes_of(der).data() + der.size()) {
         forget_openssl_errors();
         return nullptr;
     }
@@ -36,7 +33,7 @@ Result<PublicKey> read_signing_key(std::string_view der) {
                     "the public key must be the SubjectPublicKeyInfo of an Ed25519 or P-256 key");
     };
     if (der.size() > kMostDer) return refused();
-    const auto key = parse(der);
+    const auto key = read_public_key(der);
     if (!key) return refused();
     PublicKey read = public_key_of(key.get());
     if ((read.kind != KeyKind::kEd25519 && read.kind != KeyKind::kP256) || read.der != der)
@@ -48,15 +45,15 @@ bool verify(const PublicKey& key, std::string_view message, std::string_view sig
     if (signature.size() != 2 * kHalf ||
         (key.kind != KeyKind::kEd25519 && key.kind != KeyKind::kP256))
         return false;
-    const auto public_key = parse(key.der);
+    const auto public_key = read_public_key(key.der);
     const std::string form =
         key.kind == KeyKind::kP256 ? ecdsa_to_der(signature, kHalf) : std::string(signature);
     const Owned<EVP_MD_CTX> context(EVP_MD_CTX_new());
     const bool good = public_key && context && !form.empty() &&
                       EVP_DigestVerifyInit(context.get(), nullptr, digest_of(key.kind), nullptr,
                                            public_key.get()) == 1 &&
-                      EVP_DigestVerify(context.get(), bytes(form), form.size(), bytes(message),
-                                       message.size()) == 1;
+                      EVP_DigestVerify(context.get(), bytes_of(form).data(), form.size(),
+                                       bytes_of(message).data(), message.size()) == 1;
     if (!good) forget_openssl_errors();
     return good;
 }
@@ -71,7 +68,7 @@ std::string sign(const PrivateKey& key, std::string_view message) {
             EVP_DigestSignInit(context.get(), nullptr, digest_of(kind), nullptr, key.handle()) ==
                 1 &&
             EVP_DigestSign(context.get(), reinterpret_cast<unsigned char*>(signature.data()), &size,
-                           bytes(message), message.size()) == 1,
+                           bytes_of(message).data(), message.size()) == 1,
         "a signature failed");
     signature.resize(size);
     return kind == KeyKind::kP256 ? ecdsa_from_der(signature, kHalf) : signature;

@@ -70,7 +70,7 @@ struct TurnAnswer : RemoteWaiter {
 constexpr std::string_view kWebhook = "/webhook";
 constexpr std::size_t kMostKeyBytes = 256;
 constexpr std::chrono::seconds kLongestTurn{300};
-constexpr std::chrono::seconds kAborting{10};   // for a turn that was aborted to end
+constexpr std::chrono::seconds kAbortedTurnEnds{10};   // for a turn that was aborted to end
 constexpr std::chrono::seconds kStoring{2};  // for the end of a turn to be durable
 
 /// Stands for the webhook where the content of calls is compared; no tool can have its name.
@@ -477,7 +477,7 @@ Task<Front::WebhookEnd> Front::run_webhook(WebhookQuestion asked, core::Principa
     const bool in_time = answer.has_value();
     if (!in_time) {
         opened->chat->withdraw(asker);
-        (void)co_await ended->wait(loop_.clock().steady_now() + kAborting);
+        (void)co_await ended->wait(loop_.clock().steady_now() + kAbortedTurnEnds);
         std::tie(answer, called_tools) = take();
     }
     opened->chat_ref.release();

@@ -17,7 +17,7 @@
 namespace crab::clawseed {
 namespace {
 
-constexpr std::chrono::seconds kAborting{5};  // for a turn to say that it was running
+constexpr std::chrono::seconds kAbortAnswers{5};  // for a turn to say that it was running
 
 std::string_view name_of(ChatState state) {
     switch (state) {
@@ -212,7 +212,7 @@ Task<void> Front::abort_session(const Request& request) {
             answer->running = running;
             answer->wake();
         });
-        (void)co_await answer->wait(loop_.clock().steady_now() + kAborting);
+        (void)co_await answer->wait(loop_.clock().steady_now() + kAbortAnswers);
         aborted = answer->running;
     }
     request.exchange.respond(

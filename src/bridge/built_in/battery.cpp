@@ -7,8 +7,8 @@ namespace {
 
 using json::Value;
 
-constexpr const char* kService = "org.freedesktop.UPower";
-constexpr const char* kPath = "/org/freedesktop/UPower";
+constexpr const char* kBatteryService = "org.freedesktop.UPower";
+constexpr const char* kBatteryPath = "/org/freedesktop/UPower";
 
 /// Source: the D-Bus interfaces of UPower 0.99.
 class Battery final : public Adapter {
@@ -16,21 +16,23 @@ public:
     explicit Battery(const Sources& sources) : system_(sources.bus(BusKind::kSystem)) {}
 
     Task<Result<void>> check(Deadline deadline) override {
-        const auto upower = co_await system_.properties(kService, kPath, kService, deadline);
+        const auto upower =
+            co_await system_.properties(kBatteryService, kBatteryPath, kBatteryService, deadline);
         if (!upower) co_return fail(upower.error());
         co_return Result<void>();
     }
 
     Task<Result<Value>> run(const std::string&, const Value&, Deadline deadline) override {
-        const auto upower = co_await system_.properties(kService, kPath, kService, deadline);
+        const auto upower =
+            co_await system_.properties(kBatteryService, kBatteryPath, kBatteryService, deadline);
         if (!upower) co_return fail(upower.error());
-        BusCall enumerate{kService, kPath, kService, "EnumerateDevices"};
+        BusCall enumerate{kBatteryService, kBatteryPath, kBatteryService, "EnumerateDevices"};
         const auto paths = co_await system_.call(std::move(enumerate), deadline);
         if (!paths) co_return fail(paths.error());
         std::vector<Task<Result<Value>>> questions;
         for (const std::string& path : texts_of(items_at(*paths, 0)))
-            questions.push_back(
-                system_.properties(kService, path, "org.freedesktop.UPower.Device", deadline));
+            questions.push_back(system_.properties(kBatteryService, path,
+                                                   "org.freedesktop.UPower.Device", deadline));
         const auto devices = co_await gather(std::move(questions));
         Value status = Value::object();
         pick(status, *upower, {{"OnBattery", "on_battery"}, {"LidIsClosed", "lid_closed"}});
@@ -75,7 +77,7 @@ private:
 AdapterInfo battery_adapter() {
     return {.label = "battery",
             .name = "Battery",
-            .reads = kService,
+            .reads = kBatteryService,
             .on = true,
             .tools = {{"status",
                        "Whether this machine runs on battery, and the charge and state of each "

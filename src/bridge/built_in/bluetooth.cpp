@@ -6,7 +6,7 @@ namespace {
 
 using json::Value;
 
-constexpr const char* kService = "org.bluez";
+constexpr const char* kBluetoothService = "org.bluez";
 
 /// Source: the D-Bus API of BlueZ 5. Which devices are near reveals places and people, so it is off
 /// by default; addresses are never told.
@@ -49,7 +49,8 @@ public:
 private:
     /// Interfaces with their properties, by path.
     Task<Result<Value>> managed_objects(Deadline deadline) {
-        BusCall list{kService, "/", "org.freedesktop.DBus.ObjectManager", "GetManagedObjects"};
+        BusCall list{kBluetoothService, "/", "org.freedesktop.DBus.ObjectManager",
+                     "GetManagedObjects"};
         auto values = co_await system_.call(std::move(list), deadline);
         if (!values) co_return values;
         if (values->as_array()->empty() || !values->as_array()->front().is_object())
@@ -65,7 +66,7 @@ private:
 AdapterInfo bluetooth_adapter() {
     return {.label = "bluetooth",
             .name = "Bluetooth",
-            .reads = kService,
+            .reads = kBluetoothService,
             .on = false,
             .tools = {{"status",
                        "Bluetooth of this machine: whether it is on, and the known devices with "

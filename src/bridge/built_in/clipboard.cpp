@@ -12,7 +12,7 @@ namespace {
 
 using json::Value;
 
-constexpr std::size_t kMaxText = std::size_t{256} << 10;
+constexpr std::size_t kMaxClipboard = std::size_t{256} << 10;
 
 /// A program that prints the clipboard, the variable without which there is no such clipboard, and
 /// its package.
@@ -68,7 +68,7 @@ public:
         // its owner may hang
         const Deadline soon = std::min(deadline, clock_.steady_now() + std::chrono::seconds(3));
         SubprocessOptions options{
-            .argv = *std::move(reader), .deadline = soon, .max_output_bytes = kMaxText};
+            .argv = *std::move(reader), .deadline = soon, .max_output_bytes = kMaxClipboard};
         auto read = [options = std::move(options)] { return run_subprocess(options); };
         const Result<SubprocessEnd> end = co_await blocking_.run(std::move(read));
         if (!end && end.error().code == ErrorCode::kOversize)

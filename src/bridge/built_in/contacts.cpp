@@ -64,7 +64,7 @@ private:
     EvolutionData data_;
 };
 
-constexpr std::string_view kSearch =
+constexpr std::string_view kFindContacts =
     R"({"type":"object","properties":{)"
     R"("text":{"type":"string","minLength":1,"description":"What a name, address,)"
     R"( number or any other field contains"},)"
@@ -81,7 +81,7 @@ AdapterInfo contacts_adapter() {
             .tools = {{"search",
                        "Contacts in the address books of this person: names, e-mail addresses, "
                        "telephone numbers",
-                       std::string(kSearch)}},
+                       std::string(kFindContacts)}},
             .make = [](const Sources& sources) -> std::unique_ptr<Adapter> {
                 return std::make_unique<Contacts>(sources);
             }};

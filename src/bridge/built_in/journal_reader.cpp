@@ -16,7 +16,7 @@ namespace {
 
 using json::Value;
 
-constexpr std::size_t kMaxText = std::size_t{256} << 10;
+constexpr std::size_t kMaxEntries = std::size_t{256} << 10;
 constexpr std::size_t kMaxMessage = std::size_t{4} << 10;
 constexpr std::array<std::string_view, 8> kPriorities{"emergency", "alert",  "critical", "error",
                                                       "warning",   "notice", "info",     "debug"};
@@ -110,7 +110,7 @@ Result<Value> read_journal(const JournalQuery& query, const std::optional<std::s
         if (sd_journal_get_realtime_usec(journal, &at) < 0 ||
             SystemTime(std::chrono::microseconds(at)) < query.since)
             break;
-        complete = text < kMaxText && std::chrono::steady_clock::now() < query.give_up;
+        complete = text < kMaxEntries && std::chrono::steady_clock::now() < query.give_up;
         if (!complete) break;
         const std::string_view message = field(journal, "MESSAGE");
         if (!query.contains.empty() && !message.contains(query.contains)) continue;

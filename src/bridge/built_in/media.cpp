@@ -10,7 +10,7 @@ namespace {
 using json::Value;
 
 constexpr std::string_view kPrefix = "org.mpris.MediaPlayer2.";
-constexpr const char* kPath = "/org/mpris/MediaPlayer2";
+constexpr const char* kMediaPath = "/org/mpris/MediaPlayer2";
 constexpr std::chrono::seconds kOfPlayer{1};  // one that hangs is left out
 
 /// Source: MPRIS D-Bus Interface Specification 2.2.
@@ -32,7 +32,7 @@ public:
         std::vector<Task<Result<Value>>> questions;
         for (const std::string& name : names)
             questions.push_back(
-                describe(name, std::min(deadline, clock_.steady_now() + kOfPlayer)));
+                describe_player(name, std::min(deadline, clock_.steady_now() + kOfPlayer)));
         auto players = co_await gather(std::move(questions));
         Value answer = Value::object();
         Value& list = answer.set("players", Value::array());
@@ -43,12 +43,12 @@ public:
     }
 
 private:
-    Task<Result<Value>> describe(std::string name, Deadline deadline) {
-        const auto player =
-            co_await session_.properties(name, kPath, "org.mpris.MediaPlayer2.Player", deadline);
+    Task<Result<Value>> describe_player(std::string name, Deadline deadline) {
+        const auto player = co_await session_.properties(name, kMediaPath,
+                                                         "org.mpris.MediaPlayer2.Player", deadline);
         if (!player) co_return fail(player.error());
         const auto app =
-            co_await session_.properties(name, kPath, "org.mpris.MediaPlayer2", deadline);
+            co_await session_.properties(name, kMediaPath, "org.mpris.MediaPlayer2", deadline);
         Value answer = Value::object({{"player", name.substr(kPrefix.size())}});
         if (app) pick(answer, *app, {{"Identity", "player"}});
         std::string state = text_in(*player, "PlaybackStatus");

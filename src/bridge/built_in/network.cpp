@@ -7,8 +7,8 @@ namespace {
 
 using json::Value;
 
-constexpr const char* kService = "org.freedesktop.NetworkManager";
-constexpr const char* kPath = "/org/freedesktop/NetworkManager";
+constexpr const char* kNetworkService = "org.freedesktop.NetworkManager";
+constexpr const char* kNetworkPath = "/org/freedesktop/NetworkManager";
 
 /// The words of an enumeration that counts in tens, as NetworkManager's states do.
 std::string_view ten_word_of(std::int64_t number, std::initializer_list<std::string_view> words) {
@@ -22,13 +22,15 @@ public:
     explicit Network(const Sources& sources) : system_(sources.bus(BusKind::kSystem)) {}
 
     Task<Result<void>> check(Deadline deadline) override {
-        const auto manager = co_await system_.properties(kService, kPath, kService, deadline);
+        const auto manager =
+            co_await system_.properties(kNetworkService, kNetworkPath, kNetworkService, deadline);
         if (!manager) co_return fail(manager.error());
         co_return Result<void>();
     }
 
     Task<Result<Value>> run(const std::string&, const Value&, Deadline deadline) override {
-        const auto manager = co_await system_.properties(kService, kPath, kService, deadline);
+        const auto manager =
+            co_await system_.properties(kNetworkService, kNetworkPath, kNetworkService, deadline);
         if (!manager) co_return fail(manager.error());
         Value status = Value::object();
         status.set("state",
@@ -54,7 +56,7 @@ private:
     /// Null when it has gone meanwhile.
     Task<Value> describe(std::string path, Deadline deadline) {
         const auto found = co_await system_.properties(
-            kService, path, "org.freedesktop.NetworkManager.Device", deadline);
+            kNetworkService, path, "org.freedesktop.NetworkManager.Device", deadline);
         if (!found) co_return Value();
         Value device = Value::object();
         pick(device, *found, {{"Interface", "interface"}});
@@ -78,7 +80,8 @@ private:
               {"Ip6Config", "org.freedesktop.NetworkManager.IP6Config"}}) {
             const std::string config = text_in(*found, member);
             if (config.size() < 2) continue;
-            const auto ip = co_await system_.properties(kService, config, interface, deadline);
+            const auto ip =
+                co_await system_.properties(kNetworkService, config, interface, deadline);
             if (!ip) continue;
             for (const Value& address : items_in(*ip, "AddressData")) {
                 Value& entry = addresses.push_back(Value::object());
@@ -92,11 +95,11 @@ private:
 
     Task<void> add_wireless(Value& device, const std::string& path, Deadline deadline) {
         const auto wireless = co_await system_.properties(
-            kService, path, "org.freedesktop.NetworkManager.Device.Wireless", deadline);
+            kNetworkService, path, "org.freedesktop.NetworkManager.Device.Wireless", deadline);
         const std::string point = wireless ? text_in(*wireless, "ActiveAccessPoint") : "";
         if (point.size() < 2) co_return;
         const auto found = co_await system_.properties(
-            kService, point, "org.freedesktop.NetworkManager.AccessPoint", deadline);
+            kNetworkService, point, "org.freedesktop.NetworkManager.AccessPoint", deadline);
         if (found)
             pick(device, *found,
                  {{"Ssid", "ssid"},
@@ -112,7 +115,7 @@ private:
 AdapterInfo network_adapter() {
     return {.label = "network",
             .name = "Network",
-            .reads = kService,
+            .reads = kNetworkService,
             .on = false,
             .tools = {{"status",
                        "How this machine is connected: state, whether the connection is metered, "

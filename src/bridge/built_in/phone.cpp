@@ -9,7 +9,7 @@ namespace {
 
 using json::Value;
 
-constexpr const char* kService = "org.kde.kdeconnect";
+constexpr const char* kPhoneService = "org.kde.kdeconnect";
 constexpr std::string_view kDevices = "/modules/kdeconnect/devices/";
 constexpr const char* kDevice = "org.kde.kdeconnect.device";
 constexpr std::size_t kNotifications = 50;  // of one phone
@@ -43,8 +43,9 @@ public:
 
 private:
     Task<Result<std::vector<std::string>>> paired(Deadline deadline) {
-        BusCall list{kService, "/modules/kdeconnect",      "org.kde.kdeconnect.daemon", "devices",
-                     "bb",     {Value(false), Value(true)}};
+        BusCall list{
+            kPhoneService, "/modules/kdeconnect",      "org.kde.kdeconnect.daemon", "devices",
+            "bb",          {Value(false), Value(true)}};
         const auto values = co_await session_.call(std::move(list), deadline);
         if (!values) co_return fail(values.error());
         co_return texts_of(items_at(*values, 0));
@@ -52,8 +53,8 @@ private:
 
     /// Null when it has gone meanwhile.
     Task<Value> name(std::string id, Deadline deadline) {
-        const auto device =
-            co_await session_.properties(kService, std::string(kDevices) + id, kDevice, deadline);
+        const auto device = co_await session_.properties(kPhoneService, std::string(kDevices) + id,
+                                                         kDevice, deadline);
         if (!device) co_return Value();
         Value phone = Value::object();
         pick(phone, *device, {{"name", "name"}, {"type", "kind"}, {"isReachable", "reachable"}});
@@ -64,7 +65,7 @@ private:
         Value phone = co_await name(id, deadline);
         if (phone.is_null()) co_return phone;
         const auto battery =
-            co_await session_.properties(kService, std::string(kDevices) + id + "/battery",
+            co_await session_.properties(kPhoneService, std::string(kDevices) + id + "/battery",
                                          "org.kde.kdeconnect.device.battery", deadline);
         if (battery && integer_in(*battery, "charge", -1) >= 0)
             pick(phone, *battery, {{"charge", "battery_percent"}, {"isCharging", "charging"}});
@@ -75,7 +76,7 @@ private:
         const std::string base = std::string(kDevices) + id + "/notifications";
         Value phone = co_await name(id, deadline);
         if (phone.is_null()) co_return phone;
-        BusCall list{kService, base, "org.kde.kdeconnect.device.notifications",
+        BusCall list{kPhoneService, base, "org.kde.kdeconnect.device.notifications",
                      "activeNotifications"};
         const auto values = co_await session_.call(std::move(list), deadline);
         std::vector<std::string> ids =
@@ -84,8 +85,8 @@ private:
         std::vector<Task<Result<Value>>> questions;
         for (const std::string& each : ids)
             questions.push_back(session_.properties(
-                kService, base + "/" + each, "org.kde.kdeconnect.device.notifications.notification",
-                deadline));
+                kPhoneService, base + "/" + each,
+                "org.kde.kdeconnect.device.notifications.notification", deadline));
         Value& shown = phone.set("notifications", Value::array());
         for (const auto& notification : co_await gather(std::move(questions))) {
             if (notification)
@@ -103,7 +104,7 @@ private:
 AdapterInfo phone_adapter() {
     return {.label = "phone",
             .name = "Paired phones",
-            .reads = kService,
+            .reads = kPhoneService,
             .on = false,
             .tools = {{"phones",
                        "The phones paired with this desktop by KDE Connect: whether they are near, "

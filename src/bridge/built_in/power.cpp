@@ -6,8 +6,8 @@ namespace {
 
 using json::Value;
 
-constexpr const char* kService = "net.hadess.PowerProfiles";
-constexpr const char* kPath = "/net/hadess/PowerProfiles";
+constexpr const char* kPowerService = "net.hadess.PowerProfiles";
+constexpr const char* kPowerPath = "/net/hadess/PowerProfiles";
 
 /// Source: the D-Bus interface of power-profiles-daemon 0.12.
 class Power final : public Adapter {
@@ -15,13 +15,15 @@ public:
     explicit Power(const Sources& sources) : system_(sources.bus(BusKind::kSystem)) {}
 
     Task<Result<void>> check(Deadline deadline) override {
-        const auto profiles = co_await system_.properties(kService, kPath, kService, deadline);
+        const auto profiles =
+            co_await system_.properties(kPowerService, kPowerPath, kPowerService, deadline);
         if (!profiles) co_return fail(profiles.error());
         co_return Result<void>();
     }
 
     Task<Result<Value>> run(const std::string&, const Value&, Deadline deadline) override {
-        const auto found = co_await system_.properties(kService, kPath, kService, deadline);
+        const auto found =
+            co_await system_.properties(kPowerService, kPowerPath, kPowerService, deadline);
         if (!found) co_return fail(found.error());
         Value status = Value::object();
         pick(status, *found,
@@ -46,7 +48,7 @@ private:
 AdapterInfo power_adapter() {
     return {.label = "power",
             .name = "Power profile",
-            .reads = kService,
+            .reads = kPowerService,
             .on = false,
             .tools = {{"status",
                        "Which power profile this machine runs in, which it has, which app holds "

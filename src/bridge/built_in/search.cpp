@@ -114,7 +114,7 @@ private:
     const std::string locale_;
 };
 
-constexpr std::string_view kSearch =
+constexpr std::string_view kFindFiles =
     R"({"type":"object","properties":{)"
     R"("text":{"type":"string","minLength":1,"maxLength":1000},)"
     R"("limit":{"type":"integer","minimum":1,"maximum":20,)"
@@ -131,7 +131,7 @@ AdapterInfo search_adapter() {
             .tools = {{"search",
                        "Asks the apps of this desktop for what they have on some words, as the "
                        "desktop's own search does",
-                       std::string(kSearch)}},
+                       std::string(kFindFiles)}},
             .make = [](const Sources& sources) -> std::unique_ptr<Adapter> {
                 return std::make_unique<Search>(sources);
             }};

@@ -9,8 +9,8 @@ namespace {
 
 using json::Value;
 
-constexpr const char* kService = "net.hadess.SensorProxy";
-constexpr const char* kPath = "/net/hadess/SensorProxy";
+constexpr const char* kSensorsService = "net.hadess.SensorProxy";
+constexpr const char* kSensorsPath = "/net/hadess/SensorProxy";
 constexpr Milliseconds kFirstValue{400};  // from a claim to what the sensor says
 
 struct Sensor {
@@ -64,7 +64,7 @@ public:
 
 private:
     Task<Result<Value>> read(Deadline deadline) {
-        return system_.properties(kService, kPath, kService, deadline);
+        return system_.properties(kSensorsService, kSensorsPath, kSensorsService, deadline);
     }
 
     /// Calls a method of all sensors that are there. Errors: the first refusal.
@@ -72,7 +72,7 @@ private:
         Result<void> all;
         for (const Sensor& sensor : kSensors) {
             if (!has(sensors, sensor)) continue;
-            BusCall call{kService, kPath, kService, verb + sensor.claimed};
+            BusCall call{kSensorsService, kSensorsPath, kSensorsService, verb + sensor.claimed};
             const auto done = co_await system_.call(std::move(call), deadline);
             if (!done && all) all = fail(done.error());
         }
@@ -94,7 +94,7 @@ private:
 AdapterInfo sensors_adapter() {
     return {.label = "sensors",
             .name = "Sensors",
-            .reads = kService,
+            .reads = kSensorsService,
             .on = false,
             .tools = {{"read",
                        "What the sensors of this machine say now: how it is held, how bright it is "

@@ -10,7 +10,7 @@ namespace crab::json::formats {
 namespace {
 
 constexpr std::size_t kMaxLabel = 63;
-constexpr std::size_t kMaxName = 253;
+constexpr std::size_t kMaxHostName = 253;
 
 bool is_ascii_label(std::string_view label) {
     if (label.empty() || label.size() > kMaxLabel || label.front() == '-' || label.back() == '-')
@@ -58,7 +58,7 @@ bool is_mailbox(std::string_view text, bool international) {
 }  // namespace
 
 bool is_hostname(std::string_view text) {
-    if (text.empty() || text.size() > kMaxName) return false;
+    if (text.empty() || text.size() > kMaxHostName) return false;
     while (true) {
         const std::size_t dot = text.find('.');
         if (!is_ascii_label(text.substr(0, dot))) return false;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kMaxHeader = 14;
 constexpr std::size_t kGuessedHeader = 4;
-constexpr std::uint8_t kFin = 0x80, kRsv1 = 0x40, kMasked = 0x80;
+constexpr std::uint8_t kFinBit = 0x80, kRsv1Bit = 0x40, kMaskedBit = 0x80;
 
 // Writes the header without mask: 2, 4 or 10 bytes, the shortest that holds `size`.
 std::size_t write_header(char* at, std::uint8_t first, std::uint8_t masked, std::uint64_t size) {
@@ -26,7 +26,7 @@ std::size_t write_header(char* at, std::uint8_t first, std::uint8_t masked, std:
 void append_masked(std::string& out, std::uint8_t first, std::string_view payload,
                    std::uint32_t mask) {
     char header[kMaxHeader];
-    std::size_t size = write_header(header, first, kMasked, payload.size());
+    std::size_t size = write_header(header, first, kMaskedBit, payload.size());
     std::memcpy(header + size, &mask, sizeof mask);
     size += sizeof mask;
     out.append(header, size);
@@ -36,7 +36,7 @@ void append_masked(std::string& out, std::uint8_t first, std::string_view payloa
 }
 
 std::uint8_t first_byte(Opcode opcode, Compressed compressed) {
-    return static_cast<std::uint8_t>(kFin | (compressed == Compressed::kYes ? kRsv1 : 0) |
+    return static_cast<std::uint8_t>(kFinBit | (compressed == Compressed::kYes ? kRsv1Bit : 0) |
                                      static_cast<std::uint8_t>(opcode));
 }
 
@@ -91,7 +91,7 @@ void finish_frame(std::string& out, const OpenFrame& frame) {
     const std::size_t size = out.size() - frame.start - kGuessedHeader - mask_bytes;
     char header[kMaxHeader];
     const std::size_t header_bytes = write_header(header, first_byte(frame.opcode, Compressed::kNo),
-                                                  frame.mask ? kMasked : 0, size);
+                                                  frame.mask ? kMaskedBit : 0, size);
     if (header_bytes < kGuessedHeader) out.erase(frame.start, kGuessedHeader - header_bytes);
     if (header_bytes > kGuessedHeader) out.insert(frame.start, header_bytes - kGuessedHeader, '\0');
     char* at = out.data() + frame.start;

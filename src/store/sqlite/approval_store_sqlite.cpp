@@ -9,7 +9,7 @@ namespace {
 
 using core::RememberedApproval;
 
-constexpr std::array<std::string_view, 1> kSchema{R"(
+constexpr std::array<std::string_view, 1> kApprovalSchema{R"(
     CREATE TABLE approvals (
         approval_id TEXT PRIMARY KEY,
         allow INTEGER NOT NULL,
@@ -26,11 +26,11 @@ constexpr std::array<std::string_view, 1> kSchema{R"(
     ) STRICT, WITHOUT ROWID;
 )"};
 
-constexpr std::string_view kColumns =
+constexpr std::string_view kApprovalColumns =
     "approval_id, allow, tenant_id, principal, tool, source, place, rule, network, privilege, "
     "decided_by, decided_ms";
 
-/// From the columns kColumns, which begin at 0.
+/// From the columns kApprovalColumns, which begin at 0.
 Result<RememberedApproval> approval_of(const Statement& row) {
     const auto network = core::find_network(row.text_view(8));
     const auto privilege = core::find_privilege(row.text_view(9));
@@ -61,7 +61,7 @@ Result<std::unique_ptr<ApprovalStoreSqlite>> ApprovalStoreSqlite::open(
     const std::filesystem::path& path, DatabaseOptions options) {
     auto database = Database::open(path, options);
     if (!database) return fail(std::move(database.error()));
-    if (auto migrated = database->migrate("approvals", kSchema); !migrated)
+    if (auto migrated = database->migrate("approvals", kApprovalSchema); !migrated)
         return fail(std::move(migrated.error()));
     return std::unique_ptr<ApprovalStoreSqlite>(new ApprovalStoreSqlite(std::move(*database)));
 }
@@ -69,7 +69,7 @@ Result<std::unique_ptr<ApprovalStoreSqlite>> ApprovalStoreSqlite::open(
 Result<std::vector<RememberedApproval>> ApprovalStoreSqlite::load() {
     const std::scoped_lock lock(mutex_);
     auto rows = database_.query(
-        fmt::format("SELECT {} FROM approvals ORDER BY decided_ms, approval_id", kColumns));
+        fmt::format("SELECT {} FROM approvals ORDER BY decided_ms, approval_id", kApprovalColumns));
     if (!rows) return fail(std::move(rows.error()));
     std::vector<RememberedApproval> kept;
     for (;;) {
@@ -94,7 +94,7 @@ Result<void> ApprovalStoreSqlite::keep(const RememberedApproval& decision,
         return database_.run(
             fmt::format(
                 "INSERT OR REPLACE INTO approvals ({}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                kColumns),
+                kApprovalColumns),
             decision.id, std::int64_t{decision.allow}, subject.tenant, subject.principal,
             subject.tool, subject.source, subject.place, subject.rule,
             core::name_of(subject.network), core::name_of(subject.privilege), decision.by,

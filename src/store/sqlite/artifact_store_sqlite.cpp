@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 1> kSchema{R"(
+constexpr std::array<std::string_view, 1> kArtifactSchema{R"(
     CREATE TABLE artifact (
         id TEXT PRIMARY KEY,
         tenant TEXT NOT NULL,
@@ -153,7 +153,7 @@ Result<std::unique_ptr<ArtifactStoreSqlite>> ArtifactStoreSqlite::open(const fs:
                                                                        DatabaseOptions options) {
     auto database = Database::open(folder / "index.db", options);
     if (!database) return fail(std::move(database.error()));
-    if (auto migrated = database->migrate("artifacts", kSchema); !migrated)
+    if (auto migrated = database->migrate("artifacts", kArtifactSchema); !migrated)
         return fail(std::move(migrated.error()));
     std::unique_ptr<ArtifactStoreSqlite> store(
         new ArtifactStoreSqlite(std::move(*database), folder, limits, clock));

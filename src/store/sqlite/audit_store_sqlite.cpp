@@ -13,7 +13,7 @@
 namespace crab::store::sqlite {
 namespace {
 
-constexpr std::array<std::string_view, 1> kSchema{R"(
+constexpr std::array<std::string_view, 1> kAuditSchema{R"(
     CREATE TABLE audit (
         sequence INTEGER PRIMARY KEY,
         first_ms INTEGER NOT NULL,
@@ -123,7 +123,7 @@ Result<std::unique_ptr<AuditStoreSqlite>> AuditStoreSqlite::open(const std::file
     options.page_bytes = kPageBytes;
     auto writer = Database::open(path, options);
     if (!writer) return fail(std::move(writer.error()));
-    if (auto migrated = writer->migrate("audit", kSchema); !migrated)
+    if (auto migrated = writer->migrate("audit", kAuditSchema); !migrated)
         return fail(std::move(migrated.error()));
     options.check = StartCheck::kNone;
     auto reader = Database::open(path, options);

@@ -5,7 +5,7 @@
 namespace crab::store::sqlite {
 namespace {
 
-constexpr std::array<std::string_view, 1> kSchema{R"(
+constexpr std::array<std::string_view, 1> kCallTaskSchema{R"(
     CREATE TABLE call_tasks (
         id TEXT PRIMARY KEY,
         tenant TEXT NOT NULL,
@@ -30,7 +30,7 @@ Result<std::unique_ptr<CallTaskStoreSqlite>> CallTaskStoreSqlite::open(
     const std::filesystem::path& path, DatabaseOptions options) {
     auto database = Database::open(path, options);
     if (!database) return fail(std::move(database.error()));
-    if (auto migrated = database->migrate("call_tasks", kSchema); !migrated)
+    if (auto migrated = database->migrate("call_tasks", kCallTaskSchema); !migrated)
         return fail(std::move(migrated.error()));
     return std::unique_ptr<CallTaskStoreSqlite>(new CallTaskStoreSqlite(std::move(*database)));
 }

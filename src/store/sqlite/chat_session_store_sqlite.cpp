@@ -8,7 +8,7 @@
 namespace crab::store::sqlite {
 namespace {
 
-constexpr std::array<std::string_view, 5> kSchema{
+constexpr std::array<std::string_view, 5> kChatSessionSchema{
     R"(
     CREATE TABLE chat_session (
         id TEXT PRIMARY KEY,
@@ -91,7 +91,7 @@ Result<std::unique_ptr<ChatSessionStoreSqlite>> ChatSessionStoreSqlite::open(
     const std::filesystem::path& path, DatabaseOptions options) {
     auto database = Database::open(path, options);
     if (!database) return fail(std::move(database.error()));
-    if (auto migrated = database->migrate("chat", kSchema); !migrated)
+    if (auto migrated = database->migrate("chat", kChatSessionSchema); !migrated)
         return fail(std::move(migrated.error()));
     return std::unique_ptr<ChatSessionStoreSqlite>(
         new ChatSessionStoreSqlite(std::move(*database)));

@@ -8,7 +8,7 @@
 namespace crab::store::sqlite {
 namespace {
 
-constexpr std::array<std::string_view, 1> kSchema{R"(
+constexpr std::array<std::string_view, 1> kConsoleSessionSchema{R"(
     CREATE TABLE console_session (
         number INTEGER PRIMARY KEY,
         cookie_sha256 TEXT NOT NULL UNIQUE,
@@ -36,7 +36,7 @@ Result<std::unique_ptr<ConsoleSessionStoreSqlite>> ConsoleSessionStoreSqlite::op
     const std::filesystem::path& path, DatabaseOptions options) {
     auto database = Database::open(path, options);
     if (!database) return fail(std::move(database.error()));
-    if (auto migrated = database->migrate("console_sessions", kSchema); !migrated)
+    if (auto migrated = database->migrate("console_sessions", kConsoleSessionSchema); !migrated)
         return fail(std::move(migrated.error()));
     return std::unique_ptr<ConsoleSessionStoreSqlite>(
         new ConsoleSessionStoreSqlite(std::move(*database)));

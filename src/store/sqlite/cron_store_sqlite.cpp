@@ -10,7 +10,7 @@
 namespace crab::store::sqlite {
 namespace {
 
-constexpr std::array<std::string_view, 1> kSchema{R"(
+constexpr std::array<std::string_view, 1> kCronSchema{R"(
     CREATE TABLE cron_job (
         number INTEGER PRIMARY KEY AUTOINCREMENT,
         tenant TEXT NOT NULL,
@@ -107,7 +107,7 @@ Result<std::unique_ptr<CronStoreSqlite>> CronStoreSqlite::open(const std::filesy
                                                                DatabaseOptions options) {
     auto database = Database::open(path, options);
     if (!database) return fail(std::move(database.error()));
-    if (auto migrated = database->migrate("cron", kSchema); !migrated)
+    if (auto migrated = database->migrate("cron", kCronSchema); !migrated)
         return fail(std::move(migrated.error()));
     return std::unique_ptr<CronStoreSqlite>(new CronStoreSqlite(std::move(*database)));
 }

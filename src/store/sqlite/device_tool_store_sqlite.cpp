@@ -5,7 +5,7 @@
 namespace crab::store::sqlite {
 namespace {
 
-constexpr std::array<std::string_view, 1> kSchema{R"(
+constexpr std::array<std::string_view, 1> kDeviceToolSchema{R"(
     CREATE TABLE device_tools (
         device TEXT NOT NULL,
         tool TEXT NOT NULL,
@@ -20,7 +20,7 @@ Result<std::unique_ptr<DeviceToolStoreSqlite>> DeviceToolStoreSqlite::open(
     const std::filesystem::path& path, DatabaseOptions options) {
     auto database = Database::open(path, options);
     if (!database) return fail(std::move(database.error()));
-    if (auto migrated = database->migrate("device_tools", kSchema); !migrated)
+    if (auto migrated = database->migrate("device_tools", kDeviceToolSchema); !migrated)
         return fail(std::move(migrated.error()));
     return std::unique_ptr<DeviceToolStoreSqlite>(new DeviceToolStoreSqlite(std::move(*database)));
 }

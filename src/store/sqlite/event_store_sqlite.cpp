@@ -20,7 +20,7 @@ using core::EventStatus;
 // `step` and `request` tell which calls are open; they stand before the envelope, so that looking
 // for those reads no long rows. `event_mark` has the next position and the oldest open call, so
 // that a start looks at the end of the outbox only.
-constexpr std::array<std::string_view, 2> kSchema{
+constexpr std::array<std::string_view, 2> kEventSchema{
     R"(
     CREATE TABLE event_outbox (
         position INTEGER PRIMARY KEY,
@@ -72,8 +72,8 @@ constexpr std::array<std::string_view, 2> kSchema{
     ALTER TABLE event_seen DROP COLUMN content;
 )"};
 
-constexpr std::int64_t kForgetRows = 1'000;
-constexpr std::string_view kColumns =
+constexpr std::int64_t kForgetEvents = 1'000;
+constexpr std::string_view kEventColumns =
     "position, at_ms, type, event_id, tenant, agent_id, session_id, addressee, envelope";
 
 core::StoredEvent event_of(const Statement& row) {
@@ -107,7 +107,7 @@ Result<std::unique_ptr<EventStoreSqlite>> EventStoreSqlite::open(const std::file
                                                                  DatabaseOptions options) {
     auto writer = Database::open(path, options);
     if (!writer) return fail(std::move(writer.error()));
-    if (auto migrated = writer->migrate("event", kSchema); !migrated)
+    if (auto migrated = writer->migrate("event", kEventSchema); !migrated)
         return fail(std::move(migrated.error()));
     options.check = StartCheck::kNone;
     auto reader = Database::open(path, options);
@@ -276,7 +276,7 @@ Result<std::vector<core::StoredEvent>> EventStoreSqlite::read(EventPosition afte
     const std::scoped_lock lock(reading_);
     auto rows = reader_.query(
         fmt::format("SELECT {} FROM event_outbox WHERE position > ? ORDER BY position LIMIT ?",
-                    kColumns),
+                    kEventColumns),
         after, static_cast<std::int64_t>(most));
     if (!rows) return fail(std::move(rows.error()));
     std::vector<core::StoredEvent> events;
@@ -324,7 +324,7 @@ Result<std::vector<core::StoredEvent>> EventStoreSqlite::open_calls() {
     std::vector<core::StoredEvent> events;
     for (const EventPosition position : positions) {
         auto found = writer_.query(
-            fmt::format("SELECT {} FROM event_outbox WHERE position = ?", kColumns), position);
+            fmt::format("SELECT {} FROM event_outbox WHERE position = ?", kEventColumns), position);
         if (!found) return fail(std::move(found.error()));
         const auto row = found->step();
         if (!row) return fail(row.error());
@@ -396,11 +396,11 @@ Result<core::EventBounds> EventStoreSqlite::forget(SystemTime before, std::uint6
     auto aged = writer_.query(
         "SELECT coalesce(max(position), 0) FROM (SELECT position, at_ms FROM event_outbox ORDER BY "
         "position LIMIT ?) WHERE at_ms < ?",
-        kForgetRows, before);
+        kForgetEvents, before);
     if (!aged) return fail(std::move(aged.error()));
     if (const auto row = aged->step(); !row) return fail(row.error());
     const EventPosition last =
-        std::max(aged->integer(0), now->first - 1 + std::min<std::int64_t>(by_size, kForgetRows));
+        std::max(aged->integer(0), now->first - 1 + std::min<std::int64_t>(by_size, kForgetEvents));
     aged->reset();
     if (last < now->first) return now;
     const auto cut = writer_.transaction([&]() -> Result<void> {

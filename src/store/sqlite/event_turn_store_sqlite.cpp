@@ -8,7 +8,7 @@
 namespace crab::store::sqlite {
 namespace {
 
-constexpr std::array<std::string_view, 1> kSchema{R"(
+constexpr std::array<std::string_view, 1> kEventTurnSchema{R"(
     CREATE TABLE agent_position (
         agent TEXT PRIMARY KEY,
         position INTEGER NOT NULL
@@ -28,7 +28,7 @@ constexpr std::array<std::string_view, 1> kSchema{R"(
     CREATE INDEX event_turn_open ON event_turn (begun_ms) WHERE ended_ms IS NULL;
 )"};
 
-constexpr std::string_view kColumns =
+constexpr std::string_view kEventTurnColumns =
     "turn_id, agent, event_id, event_type, session, begun_ms, ended_ms, outcome";
 
 }  // namespace
@@ -37,7 +37,7 @@ Result<std::unique_ptr<EventTurnStoreSqlite>> EventTurnStoreSqlite::open(
     const std::filesystem::path& path, DatabaseOptions options) {
     auto database = Database::open(path, options);
     if (!database) return fail(std::move(database.error()));
-    if (auto migrated = database->migrate("event_turns", kSchema); !migrated)
+    if (auto migrated = database->migrate("event_turns", kEventTurnSchema); !migrated)
         return fail(std::move(migrated.error()));
     return std::unique_ptr<EventTurnStoreSqlite>(new EventTurnStoreSqlite(std::move(*database)));
 }
@@ -111,7 +111,7 @@ Result<std::vector<core::EventTurn>> EventTurnStoreSqlite::read(Result<Statement
 Result<std::vector<core::EventTurn>> EventTurnStoreSqlite::open_turns() {
     const std::scoped_lock lock(mutex_);
     return read(database_.query(fmt::format(
-        "SELECT {} FROM event_turn WHERE ended_ms IS NULL ORDER BY begun_ms", kColumns)));
+        "SELECT {} FROM event_turn WHERE ended_ms IS NULL ORDER BY begun_ms", kEventTurnColumns)));
 }
 
 Result<std::vector<core::EventTurn>> EventTurnStoreSqlite::latest(std::size_t most) {
@@ -120,7 +120,7 @@ Result<std::vector<core::EventTurn>> EventTurnStoreSqlite::latest(std::size_t mo
         std::min(most, std::size_t{std::numeric_limits<std::int32_t>::max()}));
     return read(database_.query(
         fmt::format("SELECT {} FROM event_turn ORDER BY begun_ms DESC, turn_id DESC LIMIT ?",
-                    kColumns),
+                    kEventTurnColumns),
         limit));
 }
 

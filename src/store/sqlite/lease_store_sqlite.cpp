@@ -11,7 +11,7 @@ namespace {
 
 using trust::Lease;
 
-constexpr std::array<std::string_view, 1> kSchema{R"(
+constexpr std::array<std::string_view, 1> kLeaseSchema{R"(
     CREATE TABLE peer_leases (
         lease_id TEXT PRIMARY KEY,
         owner_component_type TEXT NOT NULL,
@@ -30,7 +30,7 @@ constexpr std::array<std::string_view, 1> kSchema{R"(
     CREATE INDEX peer_leases_end ON peer_leases (coalesce(revoked_ms, expires_ms));
 )"};
 
-constexpr std::string_view kColumns =
+constexpr std::string_view kLeaseColumns =
     "lease_id, owner_component_type, owner_component_id, tenant_id, agent_id, session_id, "
     "capabilities_json, disconnect_bound, ttl_ms, issued_ms, expires_ms,"
     " revoked_ms, revoke_reason";
@@ -41,7 +41,7 @@ std::string to_json(const std::vector<std::string>& capabilities) {
     return list.dump();
 }
 
-/// From the columns kColumns, which begin at 0.
+/// From the columns kLeaseColumns, which begin at 0.
 Result<Lease> lease_of(const Statement& row) {
     Lease lease{.id = row.text(0),
                 .owner = row.text(1) + "/" + row.text(2),
@@ -71,7 +71,7 @@ Result<std::unique_ptr<LeaseStoreSqlite>> LeaseStoreSqlite::open(const std::file
                                                                  DatabaseOptions options) {
     auto database = Database::open(path, options);
     if (!database) return fail(std::move(database.error()));
-    if (auto migrated = database->migrate("leases", kSchema); !migrated)
+    if (auto migrated = database->migrate("leases", kLeaseSchema); !migrated)
         return fail(std::move(migrated.error()));
     return std::unique_ptr<LeaseStoreSqlite>(new LeaseStoreSqlite(std::move(*database)));
 }
@@ -80,7 +80,7 @@ Result<std::vector<Lease>> LeaseStoreSqlite::load_live(SystemTime now) {
     const std::scoped_lock lock(mutex_);
     auto rows = database_.query(fmt::format("SELECT {} FROM peer_leases WHERE revoked_ms IS NULL "
                                             "AND expires_ms > ? ORDER BY issued_ms, lease_id",
-                                            kColumns),
+                                            kLeaseColumns),
                                 now);
     if (!rows) return fail(std::move(rows.error()));
     std::vector<Lease> live;
@@ -102,7 +102,7 @@ Result<void> LeaseStoreSqlite::insert(const Lease& lease) {
                                                                     : lease.owner.substr(slash + 1);
     return database_.run(
         fmt::format("INSERT INTO peer_leases ({}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    kColumns),
+                    kLeaseColumns),
         lease.id, type, id, lease.tenant_id, lease.agent_id, lease.session_id,
         to_json(lease.capabilities), std::int64_t{lease.disconnect_bound},
         std::int64_t{lease.ttl.count()}, lease.issued_at, lease.expires_at, lease.revoked_at,

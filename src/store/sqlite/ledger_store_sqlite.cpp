@@ -13,7 +13,7 @@ namespace {
 using core::LedgerEntry;
 using core::LedgerStatus;
 
-constexpr std::array<std::string_view, 4> kSchema{
+constexpr std::array<std::string_view, 4> kLedgerSchema{
     R"(
     CREATE TABLE ledger (
         number INTEGER PRIMARY KEY,
@@ -65,7 +65,7 @@ constexpr int kFirstOutcomeColumn = 9;  ///< of what `find` selects
 /// Of the last run: whose records the audit log may lack
 constexpr std::int64_t kLateMs = 5'000;
 constexpr std::int64_t kMostLate = 1'000;
-constexpr std::int64_t kForgetRows = 1'000;
+constexpr std::int64_t kForgetCalls = 1'000;
 
 std::int64_t micros(std::chrono::nanoseconds span) {
     return std::chrono::duration_cast<std::chrono::microseconds>(span).count();
@@ -80,7 +80,7 @@ Result<std::unique_ptr<LedgerStoreSqlite>> LedgerStoreSqlite::open(
     const std::filesystem::path& path, DatabaseOptions options) {
     auto database = Database::open(path, options);
     if (!database) return fail(std::move(database.error()));
-    if (auto migrated = database->migrate("ledger", kSchema); !migrated)
+    if (auto migrated = database->migrate("ledger", kLedgerSchema); !migrated)
         return fail(std::move(migrated.error()));
     std::int64_t next = 1;
     {
@@ -278,7 +278,7 @@ Result<std::uint64_t> LedgerStoreSqlite::forget(SystemTime before) {
         auto last = database_.query(
             "SELECT max(number) FROM (SELECT number, admitted_ms FROM ledger ORDER BY number LIMIT "
             "?) WHERE admitted_ms < ?",
-            kForgetRows, before);
+            kForgetCalls, before);
         if (!last) return fail(std::move(last.error()));
         if (const auto row = last->step(); !row) return fail(row.error());
         if (last->is_null(0)) return 0;

@@ -17,7 +17,7 @@ using memory::MemoryWritten;
 /// Rows of memory_entry are narrow, since ranking reads many of them; what a page shows is in
 /// memory_content. memory_text holds no text, only the index (its words begin with the scope, see
 /// memory_index.hpp). memory_change knows what was done under which key.
-constexpr std::array<std::string_view, 1> kSchema{R"(
+constexpr std::array<std::string_view, 1> kMemorySchema{R"(
     CREATE TABLE memory_scope (
         number INTEGER PRIMARY KEY,
         tenant TEXT NOT NULL,
@@ -51,7 +51,7 @@ constexpr std::array<std::string_view, 1> kSchema{R"(
         PRIMARY KEY (scope, tag, occurred_ms, row)
     ) STRICT, WITHOUT ROWID;
     CREATE VIRTUAL TABLE memory_text USING fts5 (text, content = '', columnsize = 0,)"
-                                                  R"( tokenize = 'crab_scoped');
+                                                        R"( tokenize = 'crab_scoped');
     CREATE TABLE memory_change (
         number INTEGER PRIMARY KEY,
         key BLOB NOT NULL UNIQUE,
@@ -162,7 +162,7 @@ Result<std::unique_ptr<MemoryChanges>> MemoryChanges::open(const std::filesystem
         return fail(std::move(set.error()));
     auto index = MemoryIndex::attach(*database);
     if (!index) return fail(std::move(index.error()));
-    if (auto migrated = database->migrate("memory", kSchema); !migrated)
+    if (auto migrated = database->migrate("memory", kMemorySchema); !migrated)
         return fail(std::move(migrated.error()));
     auto statements = std::make_unique<Statements>();
     if (auto prepared = statements->prepare(*database); !prepared)

@@ -14,7 +14,7 @@ using trust::PeerName;
 using trust::PeerRecord;
 using trust::PeerStatus;
 
-constexpr std::array<std::string_view, 1> kSchema{R"(
+constexpr std::array<std::string_view, 1> kPeerSchema{R"(
     CREATE TABLE peer (
         component_type TEXT NOT NULL,
         component_id TEXT NOT NULL,
@@ -150,7 +150,7 @@ Result<std::unique_ptr<PeerStoreSqlite>> PeerStoreSqlite::open(const std::filesy
                                                                DatabaseOptions options) {
     auto database = Database::open(path, options);
     if (!database) return fail(std::move(database.error()));
-    if (auto migrated = database->migrate("peers", kSchema); !migrated)
+    if (auto migrated = database->migrate("peers", kPeerSchema); !migrated)
         return fail(std::move(migrated.error()));
     return std::unique_ptr<PeerStoreSqlite>(new PeerStoreSqlite(std::move(*database)));
 }

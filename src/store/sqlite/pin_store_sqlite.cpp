@@ -5,7 +5,7 @@
 namespace crab::store::sqlite {
 namespace {
 
-constexpr std::array<std::string_view, 1> kSchema{R"(
+constexpr std::array<std::string_view, 1> kPinSchema{R"(
     CREATE TABLE pins (
         source TEXT NOT NULL,
         kind TEXT NOT NULL,
@@ -22,7 +22,7 @@ Result<std::unique_ptr<PinStoreSqlite>> PinStoreSqlite::open(const std::filesyst
                                                              DatabaseOptions options) {
     auto database = Database::open(path, options);
     if (!database) return fail(std::move(database.error()));
-    if (auto migrated = database->migrate("pins", kSchema); !migrated)
+    if (auto migrated = database->migrate("pins", kPinSchema); !migrated)
         return fail(std::move(migrated.error()));
     return std::unique_ptr<PinStoreSqlite>(new PinStoreSqlite(std::move(*database)));
 }

@@ -9,7 +9,7 @@
 namespace crab::store::sqlite {
 namespace {
 
-constexpr std::array<std::string_view, 3> kSchema{R"(
+constexpr std::array<std::string_view, 3> kTokenSchema{R"(
     CREATE TABLE device (
         slug TEXT PRIMARY KEY,
         display_name TEXT NOT NULL,
@@ -29,14 +29,14 @@ constexpr std::array<std::string_view, 3> kSchema{R"(
         last_used_ms INTEGER
     ) STRICT;
 )",
-                                                  R"(
+                                                       R"(
     ALTER TABLE token ADD COLUMN public_key TEXT;   -- DER in hexadecimal
 )",
-                                                  R"(
+                                                       R"(
     ALTER TABLE token ADD COLUMN caller TEXT NOT NULL DEFAULT '';   -- slug in caller/<slug>; '': )"
-                                                  R"(a device's, or not named yet
+                                                       R"(a device's, or not named yet
     UPDATE token SET tenant = 'default' WHERE tenant = '';          -- tenants,)"
-                                                  R"( one a line; once '' was any
+                                                       R"( one a line; once '' was any
 )"};
 
 std::string to_lines(const std::vector<TenantId>& tenants) {
@@ -58,7 +58,7 @@ Result<std::unique_ptr<TokenStoreSqlite>> TokenStoreSqlite::open(const std::file
                                                                  DatabaseOptions options) {
     auto database = Database::open(path, options);
     if (!database) return fail(std::move(database.error()));
-    if (auto migrated = database->migrate("tokens", kSchema); !migrated)
+    if (auto migrated = database->migrate("tokens", kTokenSchema); !migrated)
         return fail(std::move(migrated.error()));
     return std::unique_ptr<TokenStoreSqlite>(new TokenStoreSqlite(std::move(*database)));
 }
