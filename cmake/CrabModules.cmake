@@ -36,8 +36,8 @@ endfunction()
 # fuzzers and benchmarks, and its unit tests: an executable <name>_test, or with ROOM a part of
 # crab_room(room). Eight files are compiled as one that includes them, so what is local to a file
 # has a name that the folder has once. COLD: no call that is only relayed passes through it, except
-# for the files of crab_fast(), so how fast it runs matters less than how fast it is compiled, and in
-# release builds how small it is.
+# for the files of crab_fast(), so how fast it runs matters less than how fast it is compiled, and
+# in release builds how small it is.
 function(crab_module name)
   cmake_parse_arguments(ARG "COLD" "ROOM" "LINKS;TEST_LINKS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS *.cpp)

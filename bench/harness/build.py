@@ -6,7 +6,8 @@ import sys
 
 from .machine import ROOT
 
-COPIES = "instructions"  #: the folder of copies without debug information, newer than what was built
+#: The folder of copies without debug information, newer than what was built.
+COPIES = "instructions"
 
 
 class Build:

@@ -33,7 +33,8 @@ enum TypeBit : std::uint8_t {
 struct ValueRules {
     std::vector<Value> allowed;
     PropertyTable texts;  ///< the same, when they are a few strings
-    std::vector<std::pair<std::size_t, std::uint32_t>> by_hash;  ///< sorted; only for long lists of others
+    std::vector<std::pair<std::size_t, std::uint32_t>>
+        by_hash;  ///< sorted; for long lists of others
     bool is_const = false;
     std::uint64_t weight = 0;  ///< steps that a comparison with all of them costs; 0: hardly any
 };

@@ -166,8 +166,8 @@ std::expected<void, CallRefusal> check_bounds(const core::Call& call, const Requ
     return {};
 }
 
-std::expected<void, CallRefusal> read_request(Element request, std::string& texts,
-                                              core::Call& call, RequestMembers& said) {
+std::expected<void, CallRefusal> read_request(Element request, std::string& texts, core::Call& call,
+                                              RequestMembers& said) {
     if (json::has_duplicate_members(request))
         return bad_form("the request has two members of one name");
     if (auto good = read_members(request, texts, call, said); !good) return good;
