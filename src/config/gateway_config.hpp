@@ -136,6 +136,12 @@ struct TracingOptions {
     friend bool operator==(const TracingOptions&, const TracingOptions&) = default;
 };
 
+/// `metrics`: what is counted beyond what always is.
+struct MetricsOptions {
+    std::vector<std::string> tools;  ///< globs of tools that are counted by name
+    friend bool operator==(const MetricsOptions&, const MetricsOptions&) = default;
+};
+
 struct CallOptions {
     Milliseconds default_timeout{30'000};
     Milliseconds max_timeout{120'000};
@@ -447,6 +453,7 @@ struct GatewayConfig {
     std::vector<NamedAgentOptions> agents;
     AuditOptions audit;
     TracingOptions tracing;
+    MetricsOptions metrics;
     McpOptions mcp;
     std::optional<FleetOptions> fleet;  ///< nothing: files in the state folder
     friend bool operator==(const GatewayConfig&, const GatewayConfig&) = default;

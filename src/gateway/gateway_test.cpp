@@ -266,6 +266,7 @@ constexpr Change kReloadChanges[] = {
     [](Config c) { c.mcp.client_metadata_url = "https://gw.example/client.json"; },
     [](Config c) { c.tracing.sample = 0.5; },
     [](Config c) { c.tracing.always = {"errors"}; },
+    [](Config c) { c.metrics.tools = {"disk_*"}; },
 };
 
 /// One change of each key that needs a restart.

@@ -270,5 +270,7 @@ class JsonOutputTest(PeerListenerCase):
             "crab_allocations_total counter",  # with CRAB_COUNT_ALLOCATIONS
             "crab_event_subscription_lag gauge",  # with a subscription
             "crab_otlp_spans_total counter",  # with a collector
+            "crab_tool_calls_total counter",  # with metrics.tools
+            "crab_tool_call_duration_seconds histogram",  # the same
         }
         self.assertLessEqual(named - served - only_sometimes, set())
