@@ -88,10 +88,11 @@ function(crab_unite target most)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${most})
 endfunction()
 
-# crab_fast(file...): files of a COLD module that every call passes through.
+# crab_fast(file...): files of a COLD module that every call passes through; optimised as other
+# modules are.
 function(crab_fast)
-  if(CMAKE_BUILD_TYPE STREQUAL "Release")
-    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -O2
+  if(CRAB_COLD_OPTIONS)
+    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS $<IF:$<CONFIG:Release>,-O2,-O1>
                                 SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
   endif()
 endfunction()
