@@ -82,9 +82,7 @@ Task<void> Front::send_picture(const Request& request) {
         {{"Cache-Control", "private, no-store"},
          {"X-Content-Type-Options", "nosniff"},
          {"Content-Security-Policy", "sandbox; default-src 'none'"}}};
-    std::string& out = exchange.begin_response(200, (*found)->picture.mime_type, kFields);
-    out += (*found)->bytes;
-    exchange.finish_response();
+    exchange.respond(200, (*found)->picture.mime_type, (*found)->bytes, kFields);
 }
 
 }  // namespace crab::clawseed
