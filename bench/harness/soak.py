@@ -7,7 +7,7 @@ import subprocess
 import time
 from statistics import median
 
-from . import http_client, machine, processes
+from . import http_client, long_life, machine, processes
 from .idle import memory
 from .processes import Unavailable
 from .servers import relay_server
@@ -17,6 +17,8 @@ GRACE_SECONDS = 20  # calls of a device that left wait up to 15 s for its return
 
 
 def run(build, options, report, say):
+    if options.hours:
+        return long_life.run(build, options, report, say)
     seconds = options.seconds if options.seconds > 2 else (10 if options.quick else 60)
     report.settings.update(server=options.server, seconds=seconds, cores=options.cores)
     server_core, load_core = machine.cores(options.cores)
