@@ -8,7 +8,15 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 DEBIAN = ROOT / "debian"
 # What building needs but not as a package of its own, or only for people who build often.
-NOT_NEEDED = {"libclang-rt-19-dev", "llvm-19", "ccache", "lintian", "mmdebstrap", "fakeroot"}
+NOT_NEEDED = {
+    "buildah",
+    "libclang-rt-19-dev",
+    "llvm-19",
+    "ccache",
+    "lintian",
+    "mmdebstrap",
+    "fakeroot",
+}
 KINDS = {"build", "library", "web", "release"}
 
 
