@@ -60,6 +60,9 @@ public:
     /// device.
     const std::string& tenant_id() const;
     const CallContext& context() const;
+    /// Of the gateway's span of this call (W3C Trace Context), as parent of spans of one's own;
+    /// empty where there is none.
+    const std::string& traceparent() const;
 
 private:
     std::shared_ptr<sdk::CallState> state_;

@@ -16,10 +16,11 @@
 
 namespace crab::sdk {
 
-/// The tenant, agent and session of a call, as received.
+/// The tenant, agent, session and span of a call, as received.
 struct CallOrigin {
     std::string tenant_id{};
     CallContext context{.agent_id = {}, .session_id = {}};
+    std::string traceparent{};  ///< well-formed, or empty
 };
 
 /// The shared state of a ToolRequest: one call, used by the link, the handler's thread and copies

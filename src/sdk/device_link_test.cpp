@@ -25,7 +25,7 @@ TEST_F(DeviceLinkConnects, SaysConnectAndTheWholeListBeforeItHearsAnything) {
     ASSERT_EQ(ports.sent.size(), 2u);
     EXPECT_EQ(text(ports.sent[0], "type"), "connect");
     EXPECT_EQ(text(ports.sent[0], "device_name"), "Kitchen");
-    EXPECT_EQ(ports.sent[0].find("capabilities")->as_array()->size(), 10u);
+    EXPECT_EQ(ports.sent[0].find("capabilities")->as_array()->size(), 11u);
     EXPECT_EQ(text(ports.sent[1], "type"), "register_tools");
     EXPECT_EQ(ports.sent[1].find("tools")->as_array()->size(), 2u);
     EXPECT_EQ(ports.sent[1].find("replace"), nullptr);
@@ -199,6 +199,16 @@ TEST_F(DeviceLinkAnswers, RunsTheToolWithTheCallersArgumentsAndDeadline) {
     EXPECT_EQ(text(results[0], "id"), "c1");
     EXPECT_EQ(*results[0].find("success"), json::Value(true));
     EXPECT_EQ(*results[0].find("output")->find("celsius"), json::Value(21.5));
+}
+
+TEST_F(DeviceLinkAnswers, HandsTheGatewaysTraceparentOnAndNothingThatIsNone) {
+    connect();
+    const std::string parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    request("c1", "read_thermometer", R"(,"traceparent":")" + parent + '"');
+    request("c2", "read_thermometer", R"(,"traceparent":"00-1-2-03")");
+    ASSERT_EQ(ports.running.size(), 2u);
+    EXPECT_EQ(ToolRequest(ports.running[0]).traceparent(), parent);
+    EXPECT_EQ(ToolRequest(ports.running[1]).traceparent(), "");
 }
 
 TEST_F(DeviceLinkAnswers, SaysNothingThatAPlainGatewayDoesNotKnow) {

@@ -15,6 +15,7 @@ void ToolRequest::on_cancel(std::function<void()> callback) const {
 void ToolRequest::log(std::string line) const { state_->log(std::move(line)); }
 const std::string& ToolRequest::tenant_id() const { return state_->origin().tenant_id; }
 const CallContext& ToolRequest::context() const { return state_->origin().context; }
+const std::string& ToolRequest::traceparent() const { return state_->origin().traceparent; }
 void ToolRequest::progress(ToolProgress progress) const { state_->progress(std::move(progress)); }
 
 std::optional<std::string> ToolRequest::text(std::string_view name) const {

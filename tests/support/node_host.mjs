@@ -30,7 +30,13 @@ host.tool({
   name: "seen",
   description: "Tells what it sees of its call",
   sideEffects: false,
-  handler: ({ id, tenantId, context, args }) => ({ id, tenantId, context, args }),
+  handler: ({ id, tenantId, context, args, traceparent }) => ({
+    id,
+    tenantId,
+    context,
+    args,
+    traceparent,
+  }),
 });
 host.tool({
   name: "count",

@@ -10,6 +10,7 @@ export interface CallRequest {
   args: JsonObject;
   caller: Caller;
   deadline: number;
+  traceparent: string;
 }
 
 /** How a call ended; `artifact`: the gateway holds the result already. */
@@ -82,7 +83,7 @@ export class CallRunner {
           message: "the tool did not end before the deadline",
         }),
     );
-    const { id, name, args, caller, deadline } = request;
+    const { id, name, args, caller, deadline, traceparent } = request;
     const call: Running = {
       request,
       abort,
@@ -93,6 +94,7 @@ export class CallRunner {
         args,
         caller,
         deadline,
+        traceparent,
         signal: abort.signal,
         uploads: this.ports.uploads(),
         progress: (news) => {

@@ -471,7 +471,7 @@ export class Device {
   }
 
   private onRequest(request: Extract<ServerFrame, { type: "tool_call_request" }>): void {
-    const { id, name, args, caller } = request;
+    const { id, name, args, caller, traceparent } = request;
     // One run and one reply per request, however often the gateway sends it: it sends it again
     // after a break, and when it missed a frame.
     const kept = this.outbox.find(id);
@@ -490,7 +490,7 @@ export class Device {
     this.seen.add(id);
     this.accept(id);
     const deadline = this.platform.now() + (request.deadlineMs ?? usualTimeoutMs);
-    if (!this.calls.start({ id, name, args, caller, deadline }, tool)) {
+    if (!this.calls.start({ id, name, args, caller, deadline, traceparent }, tool)) {
       this.reply(id, {
         ok: false,
         code: "RATE_LIMITED",

@@ -77,6 +77,7 @@ export type ServerFrame =
       args: JsonObject;
       deadlineMs: number | undefined;
       caller: Caller;
+      traceparent: string;
     }
   | { type: "tool_call_cancel"; id: string; reason: string }
   | { type: "result_acknowledged"; id: string }
@@ -121,6 +122,7 @@ export const capabilities = [
   "tools_registered.rejected",
   "tool_call_request.deadline_ms",
   "tool_call_request.caller",
+  "tool_call_request.traceparent",
   "tool_call_cancel",
   "tool_call_accepted",
   "tool_call_progress",
@@ -163,6 +165,7 @@ export function parseServerFrame(text: string): ServerFrame | undefined {
             args: isObject(args) ? args : {},
             deadlineMs: numberOf(root, "deadline_ms"),
             caller: callerOf(root["caller"]),
+            traceparent: traceparentOf(root["traceparent"]),
           };
     }
     case "tool_call_cancel":
@@ -179,6 +182,13 @@ export function parseServerFrame(text: string): ServerFrame | undefined {
     default: // frames of a turn, and what later versions add
       return undefined;
   }
+}
+
+/** A `traceparent` of W3C Trace Context, version 00; "" for anything else. */
+export function traceparentOf(value: unknown): string {
+  return typeof value === "string" && /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(value)
+    ? value
+    : "";
 }
 
 function termsOf(frame: JsonObject): Terms {

@@ -11,6 +11,8 @@ export interface ToolCall {
   readonly caller: Caller;
   /** When the gateway stops waiting, on the clock of `Date.now()`. */
   readonly deadline: number;
+  /** Of the gateway's span (W3C Trace Context), as parent of spans of your own; "": none. */
+  readonly traceparent: string;
   /**
    * Aborted at the deadline, when the caller cancels, and when the device stops. A later result is
    * ignored.

@@ -13,6 +13,7 @@ function call(tool: string, principal = "caller/ci", agent = ""): ToolCall & { a
     args: {},
     caller: { principal, agent },
     deadline: 0,
+    traceparent: "",
     signal: abort.signal,
     uploads: undefined,
     progress: () => {},

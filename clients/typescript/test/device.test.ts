@@ -74,6 +74,16 @@ describe("a device", () => {
     expect(events.at(-1)).toEqual({ kind: "connected", tools: 1, rejected: [] });
   });
 
+  test("hands the gateway's traceparent on, and nothing that is none", async () => {
+    const device = connected();
+    device.tool({ name: "trace", description: "Of the call", handler: (call) => call.traceparent });
+    const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    await request("c1", "trace", { traceparent });
+    await request("c2", "trace", { traceparent: `${traceparent}\n` });
+    await request("c3", "trace");
+    expect(replies().map((frame) => frame["output"])).toEqual([traceparent, "", ""]);
+  });
+
   test("answers a call with what the handler returns, JSON as JSON", async () => {
     connected();
     await request("c1");

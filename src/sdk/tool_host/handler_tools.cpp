@@ -1,6 +1,7 @@
 #include "sdk/tool_host/handler_tools.hpp"
 
 #include "base/log.hpp"
+#include "core/call/traceparent.hpp"
 #include "core/pipeline/late_call.hpp"
 #include "json/writer.hpp"
 #include "sdk/answer_bytes.hpp"
@@ -61,7 +62,10 @@ std::shared_ptr<CallState> state_of(const core::AdmittedCall& admitted) {
                                   .actor_id = std::string(context.actor_id),
                                   .isolation_key = std::string(context.isolation_key),
                                   .trace_id = std::string(context.trace_id),
-                                  .request_origin = std::string(context.request_origin)}};
+                                  .request_origin = std::string(context.request_origin)},
+                      .traceparent = core::parse_traceparent(call.traceparent)
+                                         ? std::string(call.traceparent)
+                                         : std::string()};
     return std::make_shared<CallState>(std::string(call.id), admitted.tool().spec.name,
                                        std::string(admitted.args()), admitted.deadline(), nullptr,
                                        std::move(origin));

@@ -36,7 +36,16 @@ from .http import HttpClient
 from .link import DialFailed, DialRefused, Link
 from .outbox import Outbox, SeenCalls
 from .runner import LoopWatch, Runner
-from .tools import Blob, Caller, Tool, ToolCall, Toolbox, failure_of, json_text
+from .tools import (
+    Blob,
+    Caller,
+    Tool,
+    ToolCall,
+    Toolbox,
+    failure_of,
+    json_text,
+    traceparent_of,
+)
 from .upload import UploadTerms, inline, upload
 
 __all__ = ["Device", "DeviceEnd", "DeviceEvent"]
@@ -47,6 +56,7 @@ _CAPABILITIES = [
     "tools_registered.rejected",
     "tool_call_request.deadline_ms",
     "tool_call_request.caller",
+    "tool_call_request.traceparent",
     "tool_call_cancel",
     "tool_call_accepted",
     "tool_call_progress",
@@ -391,6 +401,7 @@ class Device(Toolbox):
         if isinstance(asked, dict):
             caller = Caller(_text(asked, "principal"), _text(asked, "agent"))
         call = ToolCall(call_id, name, args if isinstance(args, dict) else {}, caller)
+        call.traceparent = traceparent_of(frame.get("traceparent"))
         seconds = _number(frame, "deadline_ms", _USUAL_TIMEOUT * 1000) / 1000
         call.deadline = time.monotonic() + seconds
         task = asyncio.create_task(self._run_call(tool, call, seconds), name=f"call {call_id}")

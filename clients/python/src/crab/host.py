@@ -38,7 +38,16 @@ from .host_store import HostStore
 from .remote import Remote
 from .runner import LoopWatch, Runner
 from .server import HttpServer, Reply, Request, strict_json
-from .tools import Blob, Caller, Tool, ToolCall, Toolbox, failure_of, json_text
+from .tools import (
+    Blob,
+    Caller,
+    Tool,
+    ToolCall,
+    Toolbox,
+    failure_of,
+    json_text,
+    traceparent_of,
+)
 from .upload import inline
 
 __all__ = ["ToolHost"]
@@ -255,9 +264,9 @@ class ToolHost(Toolbox):
         if stopping:
             failure = ToolError("UNAVAILABLE", "this host is stopping")
             return Reply(503, _response(body, _failed(failure)))
-        return await self._call(body, "text/event-stream" in request.headers.get("accept", ""))
+        return await self._call(body, request.headers)
 
-    async def _call(self, body: dict[str, Any], streams: bool) -> Reply:
+    async def _call(self, body: dict[str, Any], fields: dict[str, str]) -> Reply:
         try:
             _check_values(body)
             tool = self.tools.get(body["tool_name"])
@@ -267,17 +276,20 @@ class ToolHost(Toolbox):
             if tool.members is not None:
                 tool.members.read(body["args"], "")
             seconds = _seconds(tool, body)
-            entry, replayed = self._enter(body, tool, seconds)
+            trace = traceparent_of(fields.get("traceparent"))
+            entry, replayed = self._enter(body, tool, seconds, trace)
         except ToolError as refused:
             return Reply(200, _response(body, _failed(refused)))
-        if streams:
+        if "text/event-stream" in fields.get("accept", ""):
             headers = {"Content-Type": "text/event-stream", "Cache-Control": "no-store"}
             return Reply(200, headers=headers, events=self._events(body, entry, seconds))
         outcome = await self._wait(entry, seconds)
         headers = {"Crab-Replayed": "true"} if replayed else {}
         return Reply(200, _response(body, outcome), headers)
 
-    def _enter(self, body: dict[str, Any], tool: Tool, seconds: float) -> tuple[_Entry, bool]:
+    def _enter(
+        self, body: dict[str, Any], tool: Tool, seconds: float, trace: str
+    ) -> tuple[_Entry, bool]:
         """The entry of this call, which runs, or the one that it repeats. Errors: ToolError."""
         self._forget_old()
         context = body["context"]
@@ -301,7 +313,7 @@ class ToolHost(Toolbox):
             raise ToolError("RATE_LIMITED", "too many calls wait already", {"retry_after_ms": 500})
         caller = Caller("", context["agent_id"])
         call = ToolCall(body["call_id"], tool.name, body["args"], caller)
-        call.deadline = time.monotonic() + seconds
+        call.deadline, call.traceparent = time.monotonic() + seconds, trace
         ended: asyncio.Future[_Outcome] = asyncio.get_running_loop().create_future()
         entry = _Entry(key, content, call, tool, ended)
         early = self._early.pop((body["tenant_id"], body["call_id"]), 0.0)

@@ -25,6 +25,7 @@ __all__ = ["Blob", "Caller", "Tool", "ToolCall", "Toolbox", "json_text"]
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 _DESCRIPTION_BYTES = 8 << 10
+_TRACEPARENT = re.compile(r"00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 _log = logging.getLogger("crab")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -60,6 +61,8 @@ class ToolCall:
         self.deadline = float(
             "inf"
         )  #: when nobody waits any more, on the clock of time.monotonic()
+        #: of the gateway's span (W3C Trace Context), as parent of spans of your own; "": none
+        self.traceparent = ""
         self.logs: list[str] = []
         self._cancelled = threading.Event()
         self._work: asyncio.Future[Any] | None = None
@@ -192,6 +195,11 @@ def _in_thread(work: Callable[[], Any], name: str) -> asyncio.Future[Any]:
 
     threading.Thread(target=run, name=f"tool {name}", daemon=True).start()
     return future
+
+
+def traceparent_of(value: object) -> str:
+    """A `traceparent` of W3C Trace Context, version 00; "" for anything else."""
+    return value if isinstance(value, str) and _TRACEPARENT.fullmatch(value) else ""
 
 
 def failure_of(raised: BaseException, tool: str) -> ToolError:

@@ -45,6 +45,8 @@ export interface Caller {
   follower?: CallFollower;
   /** Called with what is to be called when this caller leaves before the end. */
   onLeave?: (leave: () => void) => void;
+  /** Of the span that its gateway has of the call; "": none. */
+  traceparent?: string;
 }
 
 interface NewCall {
@@ -82,7 +84,7 @@ export class CallEngine {
   async call(identity: string, body: Uint8Array, caller: Caller = {}): Promise<CallReply> {
     let request: HostRequest;
     try {
-      request = parseCallRequest(body);
+      request = { ...parseCallRequest(body), traceparent: caller.traceparent ?? "" };
     } catch (error) {
       if (!(error instanceof BadRequest)) throw error;
       const { status, callId, tool, message } = error;
@@ -322,6 +324,7 @@ export class CallEngine {
       tenantId: request.tenantId,
       context: request.context,
       deadline,
+      traceparent: request.traceparent,
       signal: run.abort.signal,
       operationId: known.operationId,
       log: (line) => {

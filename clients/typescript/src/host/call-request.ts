@@ -18,6 +18,7 @@ export interface HostRequest {
   timeoutMs: number | undefined;
   idempotencyKey: string | undefined;
   context: CallContext;
+  traceparent: string;
 }
 
 /** Why a request is refused. `status`: 400 for its form, 200 for a value. */
@@ -39,7 +40,7 @@ const mostTextBytes = 256;
 const cancelReasons = ["cancelled", "timeout", "caller_gone", "shutdown"];
 
 /** Throws a {@link BadRequest}. Source: docs/protocols/rtp.md, section 3, rows 5 and 6. */
-export function parseCallRequest(bytes: Uint8Array): HostRequest {
+export function parseCallRequest(bytes: Uint8Array): Omit<HostRequest, "traceparent"> {
   const body = parsedObject(bytes);
   const idOf = (name: string) => (typeof body[name] === "string" ? (body[name] as string) : "");
   const [callId, tool] = [idOf("call_id"), idOf("tool_name")];

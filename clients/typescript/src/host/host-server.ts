@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 
 import { BadRequest } from "./call-request.js";
 import type { CallEngine } from "./call-engine.js";
+import { traceparentOf } from "../frames.js";
 import { failed, toResponse } from "./outcome.js";
 
 /** Who calls, or why nobody may on this connection. */
@@ -145,8 +146,9 @@ export class HostServer {
     request: IncomingMessage,
     response: ServerResponse,
   ): Promise<void> {
+    const traceparent = traceparentOf(request.headers["traceparent"]);
     if (!request.headers.accept?.includes("text/event-stream")) {
-      const reply = await this.engine.call(identity, body);
+      const reply = await this.engine.call(identity, body, { traceparent });
       if (reply.replayed) response.setHeader("Crab-Replayed", "true");
       return sendJson(response, reply.http, reply.body);
     }
@@ -155,6 +157,7 @@ export class HostServer {
     const send = (type: string, data: string) =>
       response.write(`event: ${type}\ndata: ${data}\n\n`);
     const reply = await this.engine.call(identity, body, {
+      traceparent,
       follower: {
         progress: (news) => {
           // a caller that does not read misses news, and costs no memory

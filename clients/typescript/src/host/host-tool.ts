@@ -14,6 +14,8 @@ export interface HostCall<Args = JsonObject> {
   readonly context: CallContext;
   /** When the answer leaves, whatever the handler does, on the clock of `Date.now()`. */
   readonly deadline: number;
+  /** Of the gateway's span (W3C Trace Context), as parent of spans of your own; "": none. */
+  readonly traceparent: string;
   /**
    * Aborted at the deadline, when the caller cancels, and when the host stops. A result after that
    * serves repeats of the call only.
