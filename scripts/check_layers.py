@@ -76,6 +76,7 @@ LAYERS = {
     "trust/pairing": VALUES | {"crypto"},
     "trust": TASKS | VALUES | CORE | {"trust/pairing", "crypto"},
     "console": {"base", "core/call", "crypto"},
+    "push": TASKS | VALUES | NET | {"crypto"},
     "console/relay": TASKS | VALUES | NET | {"console", "core/call", "crypto"},
     "console/bridge": TASKS | VALUES | NET | {"console", "console/relay", "core/call", "crypto"},
     "console/door": TASKS
@@ -144,6 +145,7 @@ LAYERS = {
         "store",
         "store/memory",
         "console",
+        "push",
         "trust",
         "trust/pairing",
         "hosts/memory",
@@ -152,7 +154,7 @@ LAYERS = {
     },
     "config": SCHEMAS | {"net/codec"},
     "setup": SCHEMAS | {"base/process", "config", "core/policy", "crypto", "net/tls"},
-    "admin": TASKS | VALUES | NET | CORE | {"agent", "trust", "hosts/command", "crypto"},
+    "admin": TASKS | VALUES | NET | CORE | {"agent", "trust", "hosts/command", "crypto", "push"},
     "admin/live": TASKS | VALUES | NET | CORE | {"admin", "trust"},
     # what a gateway and a tool host are made of
     "runtime": TASKS | VALUES | NET | CORE | {"adapters/rtp/calls", "store/sqlite", "base/process"},
@@ -207,6 +209,7 @@ LAYERS = {
         "console",
         "console/relay",
         "console/door",
+        "push",
         "store",
         "store/*",
         "sdk/tool_host",

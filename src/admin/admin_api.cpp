@@ -233,9 +233,23 @@ Task<void> AdminApi::pair(net::HttpExchange& exchange) {
     if (!offer) co_return exchange.respond_error(offer.error());
     if (json::get_bool(root->element(), "token").value_or(false)) {
         co_await issue_token(exchange, std::move(*offer));
+    } else if (json::get_bool(root->element(), "console").value_or(false)) {
+        open_console_code(exchange, std::move(*offer));
     } else {
-        open_code(exchange, std::move(*offer));
+        open_code(exchange, std::move(*offer), gateway_.device_pages);
     }
+}
+
+/// For a person's browser, whose key signs in to the console. The roles are named: what an operator
+/// may be given has to be said by whoever gives it.
+void AdminApi::open_console_code(net::HttpExchange& exchange, trust::PairingOffer offer) {
+    if (offer.roles.has(core::Role::kDevice))
+        return exchange.respond_error(
+            400, "INVALID_ARGS", "roles: a browser of the console is no device; name its roles");
+    if (!gateway_.console_is_open())
+        return exchange.respond_error(
+            409, "CONFLICT", "the console is open to nobody from elsewhere: set listen.console");
+    open_code(exchange, std::move(offer), gateway_.console_pages);
 }
 
 /// For an operator who carries the token itself to the device.
@@ -269,7 +283,8 @@ Task<void> AdminApi::issue_token(net::HttpExchange& exchange, trust::PairingOffe
 
 /// Where a browser takes the code, best first; each with its QR code, which is not drawn where
 /// whoever scans it would get nowhere, or in clear.
-void AdminApi::append_pages(json::Writer& writer, std::string_view code) const {
+void AdminApi::append_pages(json::Writer& writer, std::string_view code,
+                            const std::vector<Gateway::Page>& pages) const {
     const auto address = [&](const Gateway::Page& page) {
         return fmt::format("{}#pair={}", page.url, code);
     };
@@ -281,12 +296,12 @@ void AdminApi::append_pages(json::Writer& writer, std::string_view code) const {
             for (const std::string& row : picture->to_rows()) writer.string(row);
         writer.end_array();
     };
-    if (!gateway_.device_pages.empty()) {
-        writer.key("page").string(address(gateway_.device_pages.front()));
-        append_rows(gateway_.device_pages.front());
+    if (!pages.empty()) {
+        writer.key("page").string(address(pages.front()));
+        append_rows(pages.front());
     }
     writer.key("pages").begin_array();
-    for (const Gateway::Page& page : gateway_.device_pages) {
+    for (const Gateway::Page& page : pages) {
         writer.begin_object().key("url").string(address(page));
         writer.key("reach").string(page.reach).key("tls").boolean(page.tls);
         append_rows(page);
@@ -295,8 +310,9 @@ void AdminApi::append_pages(json::Writer& writer, std::string_view code) const {
     writer.end_array();
 }
 
-/// For a device that redeems the code at `POST /pair`.
-void AdminApi::open_code(net::HttpExchange& exchange, trust::PairingOffer offer) {
+/// For a device, or a browser, that redeems the code at `POST /pair`.
+void AdminApi::open_code(net::HttpExchange& exchange, trust::PairingOffer offer,
+                         const std::vector<Gateway::Page>& pages) {
     const core::Roles roles = offer.roles;
     const auto code = services_.codes.open(std::move(offer));
     if (!code) return exchange.respond_error(code.error());
@@ -312,7 +328,7 @@ void AdminApi::open_code(net::HttpExchange& exchange, trust::PairingOffer offer)
         .string(to_rfc3339(code->expires_at));
     append_roles(writer, roles);
     append_reach(writer, gateway_.reach);
-    append_pages(writer, code->code.reveal());
+    append_pages(writer, code->code.reveal(), pages);
     writer.end_object();
     exchange.finish_response();
 }

@@ -58,6 +58,8 @@ struct Gateway {
     };
     /// Best first; empty: the page is not served
     std::vector<Page> device_pages;
+    std::vector<Page> console_pages;  ///< the same of the console's, which may be shut
+    std::function<bool()> console_is_open;
     Milliseconds token_lifetime = std::chrono::hours(24 * 365);
     SteadyTime started;
 };
@@ -91,8 +93,11 @@ private:
     void devices(net::HttpExchange& exchange);
     Task<void> pair(net::HttpExchange& exchange);
     Task<void> issue_token(net::HttpExchange& exchange, trust::PairingOffer offer);
-    void append_pages(json::Writer& writer, std::string_view code) const;
-    void open_code(net::HttpExchange& exchange, trust::PairingOffer offer);
+    void append_pages(json::Writer& writer, std::string_view code,
+                      const std::vector<Gateway::Page>& pages) const;
+    void open_console_code(net::HttpExchange& exchange, trust::PairingOffer offer);
+    void open_code(net::HttpExchange& exchange, trust::PairingOffer offer,
+                   const std::vector<Gateway::Page>& pages);
     void vouch(net::HttpExchange& exchange);
     Task<void> revoke(net::HttpExchange& exchange);
     Task<void> approve_tools(net::HttpExchange& exchange);

@@ -21,10 +21,11 @@ void CommandLine::one_device(CLI::App& parent) {
 }
 
 void CommandLine::pair_device(CLI::App& parent) {
-    auto [pair, pair_options] =
-        leaf<DevicesPair>(parent, "pair", "Make a pairing code, or a token at once",
-                          "  crab devices pair --name phone --qr\n  crab devices pair --out "
-                          "ci.token --name ci --role caller --expires 30d");
+    auto [pair, pair_options] = leaf<DevicesPair>(
+        parent, "pair", "Make a pairing code, or a token at once",
+        "  crab devices pair --name phone --qr\n  crab devices pair --console --qr "
+        "--name me\n  crab devices pair --out ci.token --name ci --role caller "
+        "--expires 30d");
     pair->add_option("--name", pair_options->name,
                      "Name of the device (default: what it says itself)")
         ->type_name("NAME");
@@ -48,11 +49,13 @@ void CommandLine::pair_device(CLI::App& parent) {
                      "Write a token into this new file, which only you may read (mode 0600), in "
                      "place of a code (default: none)")
         ->type_name("FILE");
-    pair->add_flag(
-        "--qr", pair_options->qr,
-        "Show a QR code that opens the device page with the code, for the camera of a phone");
+    pair->add_flag("--console", pair_options->console,
+                   "For a person's browser, which signs in to the console with a key of its own "
+                   "(roles: operator, unless --role says otherwise)");
+    pair->add_flag("--qr", pair_options->qr,
+                   "Show a QR code that opens the page with the code, for the camera of a phone");
     pair->add_option("--page", pair_options->page,
-                     "Address of the device page in that QR code, when the gateway does not know "
+                     "Address of the page in that QR code, when the gateway does not know "
                      "its own, such as https://home.example/device/ (default: the gateway's)")
         ->type_name("URL");
     asks(pair, *pair_options);

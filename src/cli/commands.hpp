@@ -219,7 +219,8 @@ struct DevicesPair {
     bool token = false;
     bool trust_annotations = false;  ///< trust the device's claims about its tools
     std::filesystem::path out;  ///< a new file for the token, mode 0600; empty: standard output
-    bool qr = false;  ///< the address of the device page, code included, as a QR code
+    bool console = false;  ///< for a person's browser, which signs in to the console
+    bool qr = false;  ///< the address of the page, code included, as a QR code
     /// Overrides the address that the gateway reports; may be empty
     std::string page;
     Output output = Output::kText;

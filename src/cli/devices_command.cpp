@@ -175,6 +175,11 @@ json::Value pairing_request(const DevicesPair& options) {
     if (options.expires) request.set("expires_in_s", std::int64_t{options.expires->count()});
     if (options.token || !options.out.empty()) request.set("token", true);
     if (options.trust_annotations) request.set("trust_annotations", true);
+    if (options.console) {
+        request.set("console", true);
+        if (!request.find("roles"))
+            request.set("roles", json::Value::array()).push_back("operator");
+    }
     return request;
 }
 
@@ -245,6 +250,18 @@ bool leads_nowhere(const json::Value& reply) {
     return !pages.empty() && items_of(pages.front(), "qr").empty();
 }
 
+/// What somebody does with the code of a browser.
+int show_console_way(const json::Value& reply, const std::string& page) {
+    print_line(fmt::format("Valid once, until {}. In the browser:",
+                           printable(text_of(reply, "expires_at"))));
+    print_line(page.empty() ? "  type the code into the console's sign-in page."
+                            : fmt::format("  open {}, or type the code into that page.", page));
+    print_line(
+        printable(fmt::format("It gets a key of its own, with the role {}.", roles_of(reply))));
+    print_notes(reply);
+    return kExitOk;
+}
+
 int show_code(const DevicesPair& options, const json::Value& reply) {
     const std::string code = printable(text_of(reply, "code"));
     std::string page = printable(text_of(reply, "page"));
@@ -257,8 +274,8 @@ int show_code(const DevicesPair& options, const json::Value& reply) {
     } else if (options.qr) {
         const auto picture = page.empty() ? std::nullopt : net::QrCode::encode(page);
         if (!picture) {
-            complain(page.empty() ? "the gateway serves no device page (listen.device_page); give "
-                                    "its address with --page"
+            complain(page.empty() ? "the gateway serves no such page (listen.public, "
+                                    "listen.device_page); give its address with --page"
                                   : "this address is too long for a QR code");
             return kExitFailed;
         }
@@ -266,6 +283,7 @@ int show_code(const DevicesPair& options, const json::Value& reply) {
     }
     print_line(Terminal::out().paint(Colour::kBold, code));
     print_line("");
+    if (options.console) return show_console_way(reply, page);
     print_line(fmt::format("Valid once, until {}. On the device:",
                            printable(text_of(reply, "expires_at"))));
     print_line(
@@ -281,6 +299,10 @@ int show_code(const DevicesPair& options, const json::Value& reply) {
 }  // namespace
 
 int run(const DevicesPair& options) {
+    if (options.console && (options.token || !options.out.empty())) {
+        complain("--console makes a code for a browser's key, not a token: see crab tokens create");
+        return kExitUsage;
+    }
     if (options.no_default_tenant && options.tenants.empty()) {
         complain("--no-default-tenant needs a --tenant: every token belongs to one");
         return kExitUsage;

@@ -135,6 +135,13 @@ struct TracingOptions {
     friend bool operator==(const TracingOptions&, const TracingOptions&) = default;
 };
 
+/// `push`: messages to browsers of which no page is open.
+struct PushOptions {
+    std::vector<std::string> services;  ///< origins of push services that may be anywhere
+    std::string contact;  ///< `mailto:` or `https:`, for push services; empty: made of a host name
+    friend bool operator==(const PushOptions&, const PushOptions&) = default;
+};
+
 struct CallOptions {
     Milliseconds default_timeout{30'000};
     Milliseconds max_timeout{120'000};
@@ -446,6 +453,7 @@ struct GatewayConfig {
     std::vector<NamedAgentOptions> agents;
     AuditOptions audit;
     TracingOptions tracing;
+    PushOptions push;
     McpOptions mcp;
     std::optional<FleetOptions> fleet;  ///< nothing: files in the state folder
     friend bool operator==(const GatewayConfig&, const GatewayConfig&) = default;

@@ -274,6 +274,7 @@ void read_records(const Members& root, GatewayConfig& config) {
     root.in("audit")("retention_days", config.audit.retention);
     root.in("tracing")("otlp", config.tracing.otlp)("headers_file", config.tracing.headers_file)(
         "ca", config.tracing.ca)("sample", config.tracing.sample)("always", config.tracing.always);
+    root.in("push")("services", config.push.services)("contact", config.push.contact);
 }
 
 }  // namespace

@@ -17,13 +17,13 @@ std::unexpected<Error> wait(Milliseconds time) {
 
 }  // namespace
 
-Result<void> LoginTries::count(std::string_view address) {
+Result<void> LoginTries::count(std::string_view address, std::size_t per_minute) {
     const SteadyTime now = clock_.steady_now();
     while (!order_.empty() && tries_.at(order_.front()).front() + kWindow <= now) forget_oldest();
     if (order_.size() >= options_.remembered) forget_oldest();
     std::string key(address);
     std::deque<SteadyTime>& tries = tries_[key];
-    if (tries.size() >= options_.per_minute)
+    if (tries.size() >= per_minute)
         return wait(std::chrono::ceil<Milliseconds>(tries.front() + kWindow - now));
     tries.push_back(now);
     order_.push_back(std::move(key));

@@ -22,7 +22,9 @@ public:
     explicit LoginTries(const Clock& clock) : LoginTries(clock, Options{}) {}
 
     /// Errors: kRateLimited with retry_after; then the try does not count.
-    Result<void> count(std::string_view address);
+    Result<void> count(std::string_view address) { return count(address, options_.per_minute); }
+    /// The same with a limit of its own.
+    Result<void> count(std::string_view address, std::size_t per_minute);
 
 private:
     void forget_oldest();

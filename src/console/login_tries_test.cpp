@@ -42,5 +42,14 @@ TEST(LoginTriesTest, AFloodOfAddressesKeepsNobodyOut) {
     }
 }
 
+TEST(LoginTriesTest, OneKeyMayHaveALimitOfItsOwn) {
+    FakeClock clock;
+    LoginTries tries(clock, {.per_minute = 1});
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(tries.count("proxy", 3));
+    EXPECT_FALSE(tries.count("proxy", 3));
+    EXPECT_TRUE(tries.count("192.0.2.1"));
+    EXPECT_FALSE(tries.count("192.0.2.1"));
+}
+
 }  // namespace
 }  // namespace crab::console

@@ -20,17 +20,14 @@ int size_of(std::string_view text) {
     return static_cast<int>(text.size());
 }
 
-}  // namespace
-
-std::string aes_gcm_seal(const AesKey& key, const AesGcmNonce& nonce,
-                         std::string_view additional_data, std::string_view plaintext) {
+std::string seal(const EVP_CIPHER* cipher, const std::uint8_t* key, const AesGcmNonce& nonce,
+                 std::string_view additional_data, std::string_view plaintext) {
     const Owned<EVP_CIPHER_CTX> context(EVP_CIPHER_CTX_new());
     std::string sealed(plaintext.size() + kAesGcmTagSize, '\0');
     int written = 0;
     const bool done =
         context != nullptr &&
-        EVP_EncryptInit_ex(context.get(), EVP_aes_256_gcm(), nullptr, key.reveal().data(),
-                           nonce.data()) == 1 &&
+        EVP_EncryptInit_ex(context.get(), cipher, nullptr, key, nonce.data()) == 1 &&
         EVP_EncryptUpdate(context.get(), nullptr, &written, bytes(additional_data),
                           size_of(additional_data)) == 1 &&
         EVP_EncryptUpdate(context.get(), bytes(sealed), &written, bytes(plaintext),
@@ -40,6 +37,18 @@ std::string aes_gcm_seal(const AesKey& key, const AesGcmNonce& nonce,
                             bytes(sealed) + plaintext.size()) == 1;
     require_openssl(done, "AES-GCM failed");
     return sealed;
+}
+
+}  // namespace
+
+std::string aes_gcm_seal(const AesKey& key, const AesGcmNonce& nonce,
+                         std::string_view additional_data, std::string_view plaintext) {
+    return seal(EVP_aes_256_gcm(), key.reveal().data(), nonce, additional_data, plaintext);
+}
+
+std::string aes_128_gcm_seal(const Secret<std::array<std::uint8_t, 16>>& key,
+                             const AesGcmNonce& nonce, std::string_view plaintext) {
+    return seal(EVP_aes_128_gcm(), key.reveal().data(), nonce, {}, plaintext);
 }
 
 std::optional<std::string> aes_gcm_open(const AesKey& key, const AesGcmNonce& nonce,

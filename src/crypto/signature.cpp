@@ -11,6 +11,7 @@ namespace crab::crypto {
 namespace {
 
 constexpr std::size_t kHalf = 32;   // of a signature
+constexpr std::size_t kMostDerSignature = 72;
 
 Owned<EVP_PKEY> read_public_key(std::string_view der) {
     const unsigned char* at = bytes_of(der).data();
@@ -42,17 +43,22 @@ Result<PublicKey> read_signing_key(std::string_view der) {
 }
 
 bool verify(const PublicKey& key, std::string_view message, std::string_view signature) {
-    if (signature.size() != 2 * kHalf ||
+    if (signature.size() != 2 * kHalf) return false;
+    return verify_der(
+        key, message,
+        key.kind == KeyKind::kP256 ? ecdsa_to_der(signature, kHalf) : std::string(signature));
+}
+
+bool verify_der(const PublicKey& key, std::string_view message, std::string_view signature) {
+    if (signature.empty() || signature.size() > kMostDerSignature ||
         (key.kind != KeyKind::kEd25519 && key.kind != KeyKind::kP256))
         return false;
     const auto public_key = read_public_key(key.der);
-    const std::string form =
-        key.kind == KeyKind::kP256 ? ecdsa_to_der(signature, kHalf) : std::string(signature);
     const Owned<EVP_MD_CTX> context(EVP_MD_CTX_new());
-    const bool good = public_key && context && !form.empty() &&
+    const bool good = public_key && context &&
                       EVP_DigestVerifyInit(context.get(), nullptr, digest_of(key.kind), nullptr,
                                            public_key.get()) == 1 &&
-                      EVP_DigestVerify(context.get(), bytes_of(form).data(), form.size(),
+                      EVP_DigestVerify(context.get(), bytes_of(signature).data(), signature.size(),
                                        bytes_of(message).data(), message.size()) == 1;
     if (!good) forget_openssl_errors();
     return good;

@@ -17,7 +17,11 @@ Result<PublicKey> read_signing_key(std::string_view der);
 /// concatenated (IEEE P1363), as WebCrypto makes them. False for anything malformed.
 bool verify(const PublicKey& key, std::string_view message, std::string_view signature);
 
-/// A signature in that form. `key` is Ed25519 or P-256.
+/// The same, of P-256 signatures in the form of X.509 (DER), as authenticators of WebAuthn make
+/// them.
+bool verify_der(const PublicKey& key, std::string_view message, std::string_view signature);
+
+/// A signature in the form of verify(). `key` is Ed25519 or P-256.
 std::string sign(const PrivateKey& key, std::string_view message);
 
 }  // namespace crab::crypto

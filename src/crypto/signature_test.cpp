@@ -1,6 +1,7 @@
 #include "crypto/signature.hpp"
 
 #include "base/encoding.hpp"
+#include "crypto/ecdsa_form.hpp"
 #include "crypto/test_keys.hpp"
 
 #include <gtest/gtest.h>
@@ -28,6 +29,19 @@ TEST(Signature, WhatAKeySignsItsPublicHalfVerifiesAndNothingElse) {
         EXPECT_FALSE(
             verify(PrivateKey::generate_ed25519().public_key(), "nonce", sign(key, "nonce")));
     }
+}
+
+TEST(Signature, AuthenticatorsGiveThemInTheFormOfX509) {
+    const PrivateKey key = PrivateKey::generate_p256();
+    const std::string pair = sign(key, "nonce"), der = ecdsa_to_der(pair, 32);
+    EXPECT_TRUE(verify_der(key.public_key(), "nonce", der));
+    EXPECT_FALSE(verify_der(key.public_key(), "another", der));
+    EXPECT_FALSE(verify_der(key.public_key(), "nonce", pair));
+    EXPECT_FALSE(verify_der(key.public_key(), "nonce", der + "x"));
+    EXPECT_FALSE(verify_der(key.public_key(), "nonce", ""));
+    const PrivateKey plain = PrivateKey::generate_ed25519();
+    EXPECT_TRUE(verify_der(plain.public_key(), "nonce", sign(plain, "nonce")));
+    EXPECT_FALSE(verify_der(test::rsa_key(2048).public_key(), "nonce", der));
 }
 
 TEST(Signature, ASignatureOfRfc8032IsGood) {

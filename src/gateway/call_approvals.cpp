@@ -91,6 +91,7 @@ void CallApprovals::on_question(const core::ApprovalQuestion& question) {
                                                {"trace_id", question.trace_id}});
     tell("question", question, nullptr);
     if (hitl_ != nullptr) hitl_->on_question(question);
+    if (tell_) tell_(question);
 }
 
 void CallApprovals::on_end(const core::ApprovalQuestion& question, const core::ApprovalEnd& end) {

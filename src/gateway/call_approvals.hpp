@@ -14,6 +14,7 @@
 
 #include <array>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -58,6 +59,9 @@ public:
     /// Also asks sw4rm's HitlService. Call it before calls arrive; it must outlive the last
     /// request.
     void also_ask(HitlClient& service) { hitl_ = &service; }
+    /// Also tells of each question. The same; `tell` must be quick, and not call the approvals.
+    using Tell = std::function<void(const core::ApprovalQuestion&)>;
+    void also_tell(Tell tell) { tell_ = std::move(tell); }
     core::Approvals& approvals() { return *approvals_; }
     /// Questions and their ends, for whoever watches.
     admin::ApprovalFeed& feed() { return feed_; }
@@ -82,6 +86,7 @@ private:
     IdSource ids_;
     std::unique_ptr<core::Approvals> approvals_;
     HitlClient* hitl_ = nullptr;  ///< null: there is no such service
+    Tell tell_;
     std::unique_ptr<admin::ApprovalsApi> api_;
     std::unique_ptr<trust::DeviceTools> device_tools_;
 };

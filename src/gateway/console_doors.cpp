@@ -52,9 +52,27 @@ Result<void> ConsoleDoors::start() {
         .record = [this](const console::KeptSessions::Change& change) { return record(change); },
         .ended = [this] { end_what_is_over(); }});
     if (auto loaded = kept_->load(); !loaded) return loaded;
+    if (auto opened = open_passkeys(); !opened) return opened;
     kept_->set_mode(mode_of(uses_.context.config));
     for (net::EventLoop* const loop : uses_.loops.all()) add_door(doors_.size(), *loop, *admin);
     return {};
+}
+
+Result<void> ConsoleDoors::open_passkeys() {
+    auto store = uses_.context.stores->open_passkeys();
+    if (!store) return fail(std::move(store.error()));
+    passkeys_ = std::make_unique<console::Passkeys>(console::Passkeys::Uses{
+        .clock = uses_.context.clock,
+        .tokens = uses_.credentials.tokens(),
+        .store = std::move(*store),
+        .pool = uses_.workers.pool(),
+        .record = [this](std::string_view kind, const console::ConsoleSession& session) {
+            return record({.kind = kind,
+                           .principal = session.principal,
+                           .session = session.number,
+                           .why = {}});
+        }});
+    return passkeys_->load();
 }
 
 void ConsoleDoors::add_door(std::size_t i, net::EventLoop& loop, const net::SocketAddress& admin) {
@@ -64,6 +82,7 @@ void ConsoleDoors::add_door(std::size_t i, net::EventLoop& loop, const net::Sock
             .loop = loop,
             .kept = *kept_,
             .keys = uses_.credentials.keys_of_devices(),
+            .passkeys = *passkeys_,
             .gateway = admin,
             .serve_file = [](net::HttpExchange& exchange,
                              std::string_view file) { serve_console_file(exchange, file); },
@@ -80,7 +99,8 @@ void ConsoleDoors::add_door(std::size_t i, net::EventLoop& loop, const net::Sock
             .cookie = cookie_name(listen),
             .tls = listen.tls.has_value(),
             .version = std::string(version()),
-            .way_in = "sign in with a token or a key (`crab tokens create --role operator`)"}));
+            .way_in = "sign in with a passkey, a key or a token "
+                      "(`crab tokens create --role operator`)"}));
 }
 
 void ConsoleDoors::begin() {

@@ -45,12 +45,14 @@ public:
 private:
     bool record(const console::KeptSessions::Change& change);
     void end_what_is_over();
+    Result<void> open_passkeys();
     void add_door(std::size_t i, net::EventLoop& loop, const net::SocketAddress& admin);
     void look(std::size_t i);
 
     const Uses uses_;
     crypto::SystemRandom random_;
     std::unique_ptr<console::KeptSessions> kept_;
+    std::unique_ptr<console::Passkeys> passkeys_;
     std::vector<std::unique_ptr<console::ConsoleDoor>> doors_;
     std::vector<std::unique_ptr<net::Periodic>> looks_;  ///< each of its loop
     int looks_until_flush_ = 0;                          ///< on the first loop

@@ -26,14 +26,17 @@ Page device_page() {
 
 }  // namespace
 
-std::vector<admin::Gateway::Page> device_page_addresses(const config::ListenOptions& listen,
-                                                        std::uint16_t port) {
+namespace {
+
+/// The addresses of the page in that folder of the public listener.
+std::vector<admin::Gateway::Page> page_addresses(const config::ListenOptions& listen,
+                                                 std::uint16_t port, std::string_view folder) {
     std::vector<admin::Gateway::Page> pages;
-    if (!listen.device_page || !listen.public_address || device_page_files().empty()) return pages;
+    if (!listen.public_address) return pages;
     const auto add = [&](const config::HostPort& place, std::string_view reach) {
         const bool here = place.is_loopback() || is_any_address(place.host);
-        pages.push_back({.url = fmt::format("{}://{}{}/device/", listen.tls ? "https" : "http",
-                                            place.to_text(), listen.path_prefix),
+        pages.push_back({.url = fmt::format("{}://{}{}/{}/", listen.tls ? "https" : "http",
+                                            place.to_text(), listen.path_prefix, folder),
                          .reach = here ? "loopback" : reach,
                          .tls = listen.tls.has_value()});
     };
@@ -41,6 +44,19 @@ std::vector<admin::Gateway::Page> device_page_addresses(const config::ListenOpti
     if (listen.host_names.empty())
         add({.host = listen.public_address->host, .port = port}, "address");
     return pages;
+}
+
+}  // namespace
+
+std::vector<admin::Gateway::Page> console_page_addresses(const config::ListenOptions& listen,
+                                                         std::uint16_t port) {
+    return page_addresses(listen, port, "console");
+}
+
+std::vector<admin::Gateway::Page> device_page_addresses(const config::ListenOptions& listen,
+                                                        std::uint16_t port) {
+    if (!listen.device_page || device_page_files().empty()) return {};
+    return page_addresses(listen, port, "device");
 }
 
 void add_device_page(net::Routes<core::PrincipalRef>& routes) {

@@ -22,6 +22,9 @@ void add_device_page(net::Routes<core::PrincipalRef>& routes);
 /// with the bound port. Empty when there is no page or no listener.
 std::vector<admin::Gateway::Page> device_page_addresses(const config::ListenOptions& listen,
                                                         std::uint16_t port);
+/// The same of the console's page, whether it is open or not.
+std::vector<admin::Gateway::Page> console_page_addresses(const config::ListenOptions& listen,
+                                                         std::uint16_t port);
 
 /// The page as embedded by scripts/embed_site.py; empty in a build without it (CRAB_WEB=OFF).
 std::span<const net::EmbeddedFile> device_page_files();

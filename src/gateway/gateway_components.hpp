@@ -35,6 +35,7 @@
 #include "gateway/peer_records.hpp"
 #include "gateway/process_metrics.hpp"
 #include "gateway/public_listener.hpp"
+#include "gateway/push_notices.hpp"
 #include "gateway/running_work.hpp"
 #include "gateway/service_manager.hpp"
 #include "gateway/service_watchdog.hpp"
@@ -195,6 +196,12 @@ public:
                                                  .credentials = credentials,
                                                  .audit = audit,
                                                  .devices = devices});
+    PushNotices& push = all.add<PushNotices>(PushNotices::Uses{.context = context,
+                                                               .workers = workers,
+                                                               .loops = loops,
+                                                               .credentials = credentials,
+                                                               .approvals = approvals,
+                                                               .rules = rules});
     PublicListener& public_listener =
         all.add<PublicListener>(PublicListener::Uses{.context = context,
                                                      .loops = loops,
@@ -228,6 +235,7 @@ public:
                                                .providers = grpc_providers,
                                                .mcp = mcp_servers,
                                                .public_listener = public_listener,
+                                               .console = console_doors,
                                                .reload = reload,
                                                .read_config = read_config,
                                                .unhealthy = [this] { return unhealthy(); }});

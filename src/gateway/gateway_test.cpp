@@ -265,6 +265,7 @@ constexpr Change kReloadChanges[] = {
     [](Config c) { c.mcp.client_metadata_url = "https://gw.example/client.json"; },
     [](Config c) { c.tracing.sample = 0.5; },
     [](Config c) { c.tracing.always = {"errors"}; },
+    [](Config c) { c.push.services = {"https://push.example"}; },
 };
 
 /// One change of each key that needs a restart.
@@ -322,6 +323,7 @@ constexpr Change kRestartChanges[] = {
     [](Config c) { c.tracing.otlp = "http://collector.example"; },
     [](Config c) { c.tracing.headers_file = "/headers"; },
     [](Config c) { c.tracing.ca = "/ca.pem"; },
+    [](Config c) { c.push.contact = "mailto:me@home.example"; },
 };
 
 /// Each key of a reload is taken over by a running gateway, one after the other.

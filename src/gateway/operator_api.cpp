@@ -246,7 +246,11 @@ void OperatorApi::fill_addresses(admin::Gateway& view) {
                           .only_here = place->loopback,
                           .peers = {}};
         view.device_pages = device_page_addresses(config.listen, facts.port);
+        view.console_pages = console_page_addresses(config.listen, facts.port);
     }
+    view.console_is_open = [&kept = uses_.console.kept()] {
+        return kept.mode() != console::DoorMode::kOff;
+    };
     view.reach.peers = setup::peer_url(config.listen);
     view.admin_socket = uses_.context.paths.admin_socket;
     view.state_dir = uses_.context.paths.state_dir;

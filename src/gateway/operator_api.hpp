@@ -12,6 +12,7 @@
 #include "admin/tools_api.hpp"
 #include "gateway/access_rights.hpp"
 #include "gateway/call_approvals.hpp"
+#include "gateway/console_doors.hpp"
 #include "gateway/credentials.hpp"
 #include "gateway/current_rules.hpp"
 #include "gateway/device_fronts.hpp"
@@ -53,6 +54,7 @@ public:
         GrpcProviders& providers;
         McpServers& mcp;
         PublicListener& public_listener;
+        ConsoleDoors& console;
         std::function<Result<void>()> reload;  ///< on the pool
         /// The file as it is on disk now; blocks
         std::function<Result<config::GatewayConfig>()> read_config;

@@ -9,8 +9,9 @@ namespace crab {
 class Clock;
 }
 namespace crab::console {
+class PasskeyStore;
 class SessionStore;
-}
+}  // namespace crab::console
 namespace crab::core {
 class ApprovalStore;
 class CallTaskStore;
@@ -24,6 +25,9 @@ class CronStore;
 }
 namespace crab::memory {
 class MemoryStore;
+}
+namespace crab::push {
+class SubscriptionStore;
 }
 namespace crab::trust {
 class DeviceToolStore;
@@ -74,6 +78,10 @@ public:
     virtual Result<std::unique_ptr<memory::MemoryStore>> open_memory() = 0;
     /// After the tokens
     virtual Result<std::unique_ptr<console::SessionStore>> open_console_sessions() = 0;
+    /// After the tokens
+    virtual Result<std::unique_ptr<console::PasskeyStore>> open_passkeys() = 0;
+    /// After the tokens
+    virtual Result<std::unique_ptr<push::SubscriptionStore>> open_push_subscriptions() = 0;
 };
 
 }  // namespace crab::store

@@ -1,48 +1,16 @@
 #include "trust/device_keys.hpp"
 
-#include "base/encoding.hpp"
-#include "crypto/random.hpp"
 #include "crypto/signature.hpp"
-
-#include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 
 namespace crab::trust {
 namespace {
 
-constexpr std::size_t kTimeChars = 16, kRandomBytes = 16, kSealChars = 48;
-constexpr std::size_t kNonceChars = kTimeChars + 2 * kRandomBytes + kSealChars;
 constexpr std::chrono::minutes kFailuresCounted{1};
 constexpr std::size_t kMostAddresses = 4096;
 
-std::int64_t milliseconds_of(SteadyTime time) {
-    return std::chrono::duration_cast<Milliseconds>(time.time_since_epoch()).count();
-}
-
-std::array<std::uint8_t, 32> random_secret() {
-    const std::string bytes = from_hex(crypto::random_hex(32)).value();
-    std::array<std::uint8_t, 32> secret{};
-    std::copy(bytes.begin(), bytes.end(), secret.begin());
-    return secret;
-}
-
 }  // namespace
-
-DeviceKeys::DeviceKeys(Tokens& tokens, const Clock& clock)
-    : tokens_(tokens), clock_(clock), secret_(random_secret()) {}
-
-std::string DeviceKeys::seal(std::string_view time_and_random) const {
-    return to_hex(crypto::hmac_sha256(secret_, bytes_of(time_and_random))).substr(0, kSealChars);
-}
-
-std::string DeviceKeys::challenge() {
-    std::string nonce = fmt::format("{:016x}{}", milliseconds_of(clock_.steady_now()),
-                                    crypto::random_hex(kRandomBytes));
-    nonce += seal(nonce);
-    return nonce;
-}
 
 std::string DeviceKeys::to_be_signed(std::string_view key_id, std::string_view nonce) {
     return fmt::format("crab-device-v1\n{}\n{}", key_id, nonce);
@@ -95,18 +63,11 @@ Result<Proven> DeviceKeys::prove(std::string_view key_id, std::string_view nonce
 
 Result<Proven> DeviceKeys::judge(std::string_view key_id, std::string_view nonce,
                                  std::string_view signature) {
-    const SteadyTime now = clock_.steady_now();
     const auto refused = [] {
         return fail(ErrorCode::kUnauthenticated,
                     "this challenge is no longer valid: ask for a new one");
     };
-    if (nonce.size() != kNonceChars ||
-        !crypto::constant_time_equal(seal(nonce.substr(0, kNonceChars - kSealChars)),
-                                     nonce.substr(kNonceChars - kSealChars)))
-        return refused();
-    std::int64_t made_at = 0;
-    std::from_chars(nonce.data(), nonce.data() + kTimeChars, made_at, 16);
-    if (milliseconds_of(now) - made_at >= kChallengeLifetime.count()) return refused();
+    if (!challenges_.is_fresh(nonce)) return refused();
     const auto der = tokens_.find_key(key_id);
     if (!der) return fail(der.error());
     const auto key = crypto::read_signing_key(*der);
@@ -115,20 +76,8 @@ Result<Proven> DeviceKeys::judge(std::string_view key_id, std::string_view nonce
                     "the signature is not one of this key: sign `crab-device-v1`, key id and "
                     "nonce, each on a line");
     }
-    if (!use_up(nonce, now)) return refused();
+    if (!challenges_.use_up(nonce)) return refused();
     return tokens_.find_credential(key_id);
-}
-
-/// False when it was used before. Only rightly signed ones are remembered.
-bool DeviceKeys::use_up(std::string_view nonce, SteadyTime now) {
-    const std::scoped_lock lock(mutex_);
-    while (!used_order_.empty() && used_order_.front().forget_at <= now) {
-        used_.erase(used_order_.front().nonce);
-        used_order_.pop_front();
-    }
-    if (!used_.emplace(nonce).second) return false;
-    used_order_.push_back({std::string(nonce), now + kChallengeLifetime});
-    return true;
 }
 
 }  // namespace crab::trust

@@ -2,16 +2,13 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
-#include "crypto/digest.hpp"
+#include "trust/challenges.hpp"
 #include "trust/tokens.hpp"
 
-#include <array>
-#include <deque>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 
 namespace crab::trust {
 
@@ -21,14 +18,15 @@ namespace crab::trust {
 /// section 9, "Device keys". Thread-safe; never blocks.
 class DeviceKeys {
 public:
-    static constexpr Milliseconds kChallengeLifetime{60'000};
+    static constexpr Milliseconds kChallengeLifetime = Challenges::kLifetime;
     /// Signatures of one address that do not verify; then it waits
     static constexpr int kWrongPerMinute = 60;
 
-    DeviceKeys(Tokens& tokens, const Clock& clock);
+    DeviceKeys(Tokens& tokens, const Clock& clock)
+        : tokens_(tokens), clock_(clock), challenges_(clock) {}
 
     /// Something to sign, 96 hexadecimal characters, good for kChallengeLifetime.
-    std::string challenge();
+    std::string challenge() { return challenges_.make(); }
     /// What has to be signed for it.
     static std::string to_be_signed(std::string_view key_id, std::string_view nonce);
     /// Whose key that is, and until when. Errors: kUnauthenticated; kRateLimited.
@@ -40,25 +38,17 @@ public:
                                 std::string_view signature, std::string_view remote_address);
 
 private:
-    struct Used {
-        std::string nonce;
-        SteadyTime forget_at;
-    };
     struct FailedAttempts {
         SteadyTime since{};
         int count = 0;
     };
-    std::string seal(std::string_view time_and_random) const;
     Result<Proven> judge(std::string_view key_id, std::string_view nonce,
                          std::string_view signature);
-    bool use_up(std::string_view nonce, SteadyTime now);
 
     Tokens& tokens_;
     const Clock& clock_;
-    const std::array<std::uint8_t, 32> secret_;  ///< of this process
+    Challenges challenges_;
     std::mutex mutex_;
-    std::unordered_set<std::string> used_;
-    std::deque<Used> used_order_;
     std::unordered_map<std::string, FailedAttempts> wrong_;  ///< by address
 };
 

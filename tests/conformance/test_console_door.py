@@ -383,6 +383,25 @@ class PeopleTest(DoorCase):
             while True:
                 chat.receive_text()
 
+    def test_one_person_does_not_take_all_places_for_chats(self) -> None:
+        self.browser.sign_in(token=self.gateway.pair("greedy", ("caller",)))
+        other = Browser(self.gateway)
+        other.sign_in(token=self.gateway.pair("modest", ("caller",)))
+
+        def opened(browser: Browser) -> bool:
+            ticket = browser.request("POST", "session/ticket").json()["ticket"]
+            try:
+                self.addCleanup(browser.chat(ticket).stream.close)
+            except Refused as refused:
+                self.assertEqual(refused.response.status, 429)
+                return False
+            return True
+
+        answers = [opened(self.browser) for _ in range(33)]  # 16 on each of two event loops
+        self.assertIn(False, answers)
+        self.assertGreaterEqual(answers.count(True), 16)
+        self.assertTrue(opened(other))
+
 
 class StepUpTest(DoorCase):
     def key(self, name: str, role: str = "operator") -> Key:
@@ -505,6 +524,42 @@ class TlsTest(unittest.TestCase):
             )
 
 
+class PairTest(unittest.TestCase):
+    def test_a_qr_code_opens_the_console_on_a_phone_that_reaches_it(self) -> None:
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory())) / "tls"
+        made = tls_init("--dir", str(folder), "--name", "home.example", "--name", "127.0.0.1")
+        listen = {
+            "console": "operators",
+            "host_names": ["home.example"],
+            "tls": {"cert": made["cert"], "key": made["key"]},
+        }
+        with Gateway({"listen": listen}) as gateway:
+            shown = gateway.crab("devices", "pair", "--console", "--qr", "--name", "me")
+            page = (
+                rf"https://home\.example:{gateway.public[1]}/console/#pair=\d{{4}}-\d{{4}}-\d{{4}}"
+            )
+            self.assertRegex(shown, page)
+            self.assertIn("\u2588", shown, "half blocks of the picture")
+            self.assertIn("with the role operator", shown)
+            self.assertNotIn("crab devices run", shown)
+            reader = gateway.crab("devices", "pair", "--console", "--role", "caller")
+            self.assertIn("with the role caller", reader)
+            for body, status in (
+                ({"console": True}, 400),
+                ({"console": True, "roles": ["device", "caller"]}, 400),
+                ({"console": True, "roles": ["caller"]}, 200),
+            ):
+                answer = gateway.admin_request("POST", "/v1/admin/devices/pair", body)
+                self.assertEqual(answer.status, status, answer.body)
+
+    def test_while_the_console_is_shut_no_code_leads_to_it(self) -> None:
+        with Gateway() as gateway:
+            body = {"console": True, "roles": ["operator"]}
+            answer = gateway.admin_request("POST", "/v1/admin/devices/pair", body)
+            self.assertEqual((answer.status, answer.json()["code"]), (409, "CONFLICT"))
+            self.assertIn("listen.console", answer.json()["error"])
+
+
 class ProxyTest(unittest.TestCase):
     def test_behind_a_proxy_that_ends_tls_the_page_is_of_the_named_origin(self) -> None:
         listen = {
@@ -529,6 +584,32 @@ class ProxyTest(unittest.TestCase):
                 self.assertEqual(refused.status, 403, origin)
                 with self.assertRaises(Refused):
                     browser.chat(ticket, Origin=origin)
+
+    def test_tries_are_those_of_whom_the_proxy_passes_on_for(self) -> None:
+        listen = {
+            "console": "operators",
+            "host_names": ["home.example"],
+            "allowed_origins": ["https://home.example"],
+        }
+        with Gateway({"listen": listen}) as gateway:
+            browser = Browser(gateway)
+            browser.host = "home.example"
+
+            def tried(passed_on_for: str) -> int:
+                fields = {"X-Forwarded-For": passed_on_for}
+                return browser.send("POST", "session", fields, {"token": "0" * 64}).status
+
+            self.assertEqual({tried("192.0.2.1") for _ in range(10)}, {401})
+            self.assertEqual(tried("192.0.2.1"), 429)
+            self.assertEqual(tried("198.51.100.7, 192.0.2.1"), 429, "the last is the proxy's word")
+            self.assertEqual(tried("192.0.2.1, 198.51.100.7"), 401)
+            self.assertEqual(tried("2001:db8::1"), 401)
+            # what is no address counts with the proxy itself
+            self.assertEqual({tried("nobody") for _ in range(10)}, {401})
+            self.assertEqual(tried("nobody else"), 429)
+            # all that comes by a proxy has a limit, too
+            answers = [tried(f"203.0.113.{i}") for i in range(120)]
+            self.assertEqual(answers[-1], 429)
 
 
 class FilesTest(DoorCase):

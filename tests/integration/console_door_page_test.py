@@ -3,12 +3,16 @@ the browser's own, and what callers see."""
 
 from __future__ import annotations
 
+import contextlib
+import json
 import unittest
 from typing import Any, ClassVar
 
 from support import browser
 from support.browser import Browser
 from support.case import GatewayCase
+from support.push_service import PushService, SubscribedBrowser
+from support.wait import eventually
 
 #: The answer's status to a reload of the configuration, as the page asks for one.
 RELOAD = """
@@ -21,13 +25,32 @@ RELOAD = """
 """
 
 
+#: Has the browser subscribe to a service of ours.
+SUBSCRIBED = """
+    const made = JSON.parse(arguments[0]);
+    PushManager.prototype.getSubscription = () => Promise.resolve(null);
+    PushManager.prototype.subscribe = () => Promise.resolve({toJSON: () => made});
+"""
+
+#: The titles of the notices that are shown.
+NOTICES = """
+    return navigator.serviceWorker.ready.then((it) => it.getNotifications())
+        .then((all) => all.map(({title}) => title));
+"""
+
+
 @unittest.skipIf(browser.missing(), browser.missing())
 class ConsoleDoorPageTest(GatewayCase):
-    CONFIG: ClassVar[dict[str, Any]] = {"listen": {"console": "people"}}
     page: ClassVar[Browser]
+    service: ClassVar[PushService]
 
     @classmethod
     def setUpClass(cls) -> None:
+        cls.service = cls.enterClassContext(PushService())
+        cls.CONFIG = {
+            "listen": {"console": "people"},
+            "push": {"services": [cls.service.origin]},
+        }
         super().setUpClass()
         cls.page = cls.enterClassContext(Browser())
         cls.address = f"http://localhost:{cls.gateway.public[1]}/console/"
@@ -35,6 +58,9 @@ class ConsoleDoorPageTest(GatewayCase):
             raise unittest.SkipTest("built with CRAB_WEB=OFF")
 
     def setUp(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
         """A browser that was never here."""
         self.page.open(self.address)
         self.page.run("localStorage.clear()")
@@ -75,6 +101,86 @@ class ConsoleDoorPageTest(GatewayCase):
         self.gateway.admin_request("POST", "/v1/admin/devices/revoke", {"device": name})
         self.page.wait_text("dialog", "Sign in")
         self.assertEqual(self.complaints(), [])
+
+    def passkeys(self) -> None:
+        """The dialog where people keep their passkeys."""
+        self.page.click('button[aria-label="Looks and keys"]')
+        self.page.wait_text("dialog", "Add a passkey")
+
+    def test_a12_a_passkey_is_made_signs_in_steps_up_and_goes(self) -> None:
+        self.page.add_authenticator(self)
+        name = self.unique("keyless")
+        self.enter(self.code(name, "operator"))
+        self.page.wait_text("header.top", f"caller/{name}")
+        self.passkeys()
+        self.page.wait_text("dialog", "You have no passkey yet.")
+        self.page.click_button("Add a passkey")
+        self.page.wait_text("dialog ul", "This device")
+        # The browser's own key is gone, and a token proves nothing: the passkey has to.
+        self.forget()
+        self.page.click_button("Sign in with a passkey")
+        self.page.wait_text("header.top", f"caller/{name}")
+        self.assertEqual(self.page.run(RELOAD), 200, "the passkey was proven by signing in")
+        self.forget()
+        self.enter(self.gateway.pair(name, ("operator",)))
+        self.page.wait_text("header.top", f"caller/{name}")
+        self.assertEqual(self.page.run(RELOAD), 403)
+        self.passkeys()
+        self.page.click('dialog button[aria-label="Remove the passkey This device"]')
+        self.page.wait_text("dialog dialog h2", "Remove the passkey This device?")
+        self.page.click("dialog dialog .danger")
+        self.page.wait_text("dialog", "You have no passkey yet.")
+        self.assertEqual(self.page.run(RELOAD), 200, "the passkey was proven to remove it")
+        self.assertEqual(self.complaints(), [])
+
+    def test_a_link_with_a_pairing_code_signs_in_and_leaves_the_address(self) -> None:
+        name = self.unique("scanned")
+        code = self.code(name, "operator")
+        self.page.open("about:blank")
+        self.page.open(f"{self.address}#pair={code}")
+        self.page.wait_text("header.top", f"caller/{name}")
+        self.assertNotIn(code, self.page.run("return location.href"))
+        self.assertEqual(self.page.run(RELOAD), 200, "it has a key of its own")
+        other = self.code(self.unique("other"), "operator")
+        self.page.open("about:blank")
+        self.page.open(f"{self.address}#pair={other}")
+        self.page.wait_text("header.top", f"caller/{name}")
+        self.assertEqual(self.complaints(), [])
+
+    def test_a_browser_is_told_of_calls_that_wait_and_shows_it(self) -> None:
+        name = self.unique("told")
+        self.enter(self.gateway.pair(name, ("operator",)))
+        self.page.wait_text("header.top", f"caller/{name}")
+        self.page.devtools("Browser.grantPermissions", permissions=["notifications"])
+        # The push service of the browser's maker is not asked: what a subscription is comes from
+        # here, the rest is the page, its worker and the gateway.
+        self.page.open(f"{self.address}?page=approvals")
+        self.page.run(SUBSCRIBED, json.dumps(SubscribedBrowser(self.service).subscription()))
+        self.page.click_button("Tell this browser")
+        self.page.wait_text("main", "this browser")
+        rows = self.gateway.admin_request("GET", "/v1/admin/push/subscriptions").json()
+        self.assertIn(f"caller/{name}", [it["principal"] for it in rows["subscriptions"]])
+        said = {"kind": "approval", "id": "a1", "tool": "sms.send", "who": "caller/ci"}
+        self.push(json.dumps(said))
+        eventually(lambda: self.page.run(NOTICES) == ["Waits for you: sms.send"], "it is shown")
+        self.page.click_button("Stop telling it")
+        self.page.wait_text("main", "Tell this browser")
+        self.assertEqual(self.complaints(), [])
+
+    def push(self, said: str) -> None:
+        """A message comes from the push service."""
+        worker = self.page.run("return navigator.serviceWorker.ready.then(it => it.scope)")
+        self.assertEqual(worker, self.address)
+        self.page.devtools("ServiceWorker.enable")
+        origin = self.address.removesuffix("/console/")
+        for registration in map(str, range(8)):  # its number is told by events alone
+            with contextlib.suppress(AssertionError):
+                self.page.devtools(
+                    "ServiceWorker.deliverPushMessage",
+                    origin=origin,
+                    registrationId=registration,
+                    data=said,
+                )
 
     def test_a_token_signs_in_and_is_kept_nowhere(self) -> None:
         name = self.unique("pasted")

@@ -15,7 +15,7 @@ export default defineConfig({
       "@crab/device": at("../../clients/typescript/src"),
     },
   },
-  plugins: [mockGateway(), serviceWorker()],
+  plugins: [mockGateway(), serviceWorker(at("worker/push.js"))],
   build: {
     target: "es2021",
     modulePreload: { polyfill: false },

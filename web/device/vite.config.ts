@@ -34,7 +34,7 @@ export default defineConfig({
       "@crab/web-shared": at("../shared/src"),
     },
   },
-  plugins: [serviceWorker(at("worker/notices.js")), nameLaterPart],
+  plugins: [serviceWorker(at("worker/notices.js"), at("worker/wake.js")), nameLaterPart],
   build: {
     target: "es2021",
     modulePreload: { polyfill: false },

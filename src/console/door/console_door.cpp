@@ -1,10 +1,12 @@
 #include "console/door/console_door.hpp"
 
+#include "base/ascii.hpp"
 #include "base/encoding.hpp"
 #include "console/relay/request_source.hpp"
 #include "json/parser.hpp"
 #include "json/writer.hpp"
 #include "net/codec/http_text.hpp"
+#include "net/loop/ip_address.hpp"
 #include "trust/refused_credentials.hpp"
 
 #include <utility>
@@ -16,6 +18,8 @@ namespace {
 
 constexpr std::size_t kMostOfApi = std::size_t{16} << 20;
 constexpr net::RequestBodyLimits kSmall{.max_bytes = 4096};
+
+constexpr std::string_view kMappedIpv4 = "00000000000000000000ffff";
 
 net::HttpClientOptions gateway_options() { return {.max_connections = 256}; }
 
@@ -31,6 +35,7 @@ void answer_error(net::HttpExchange& exchange, const Error& error) {
 /// What somebody brings to sign in, or to prove once more.
 struct ConsoleDoor::Credential {
     std::string token, key_id, nonce, signature;
+    std::optional<trust::Assertion> passkey{};
 
     static Result<Credential> read(std::string_view body) {
         json::Parser parser;
@@ -40,20 +45,37 @@ struct ConsoleDoor::Credential {
                                     : std::string_view());
         };
         Credential read{member("token"), member("key_id"), member("nonce"), {}};
+        if (const auto passkey = root ? json::get(root->element(), "passkey") : std::nullopt) {
+            auto assertion = read_assertion(*passkey);
+            if (!assertion) return fail(std::move(assertion.error()));
+            read = {};
+            read.passkey = std::move(*assertion);
+            return read;
+        }
         auto signature = from_base64(member("signature"));
         if (signature) read.signature = std::move(*signature);
         if (read.token.empty() &&
             (read.key_id.empty() || read.nonce.empty() || read.signature.empty()))
             return fail(ErrorCode::kInvalidArgs,
-                        "token, or key_id, nonce and signature (base64) are required");
+                        "token, or key_id, nonce and signature (base64), or passkey are required");
         return read;
     }
+    /// What its owner holds and never sends.
     bool is_key() const { return token.empty(); }
+    std::string_view kind() const {
+        if (passkey) return "console passkey";
+        return is_key() ? "console key" : "console token";
+    }
 };
 
 ConsoleDoor::ConsoleDoor(Uses uses, SessionAccess::Options access)
     : uses_(std::move(uses)),
       access_(uses_.kept.sessions(), std::move(access)),
+      passkeys_({.passkeys = uses_.passkeys,
+                 .clock = uses_.loop.clock(),
+                 .session_of = [this](const auto& request) { return session_of(request); },
+                 .origin_of = [this](const auto& request) { return origin_of(request); },
+                 .refuse_try = [this](auto& exchange) { return refuse_try(exchange); }}),
       gateway_(uses_.loop, {.server = {.addresses = {uses_.gateway}}}, gateway_options()),
       relay_({.loop = uses_.loop, .gateway = gateway_, .address = uses_.gateway}) {}
 
@@ -95,6 +117,7 @@ std::optional<std::string> ConsoleDoor::owner_of_body(const net::HttpRequest& re
 
 void ConsoleDoor::add_routes(net::Routes<core::PrincipalRef>& routes) {
     add_session_routes(routes);
+    passkeys_.add_routes(routes);
     add_api_routes(routes);
     routes.add({.path = "/console",
                 .who = net::Caller::kAnyone,
@@ -124,10 +147,11 @@ void ConsoleDoor::add_session_routes(net::Routes<core::PrincipalRef>& routes) {
     };
     add({.method = net::Method::kPost,
          .path = "/console/session",
-         .summary = "Sign in to the console with a token, or a key and its signed challenge",
+         .summary =
+             "Sign in to the console with a token, a key and its signed challenge, or a passkey",
          .request = "console_sign_in",
          .answers = {{200, "console_identity"}},
-         .refusals = {400, 401, 403, 404, 429, 503}},
+         .refusals = {400, 401, 403, 404, 409, 429, 503}},
         [this](const Request& request) { return sign_in(request.exchange); });
     add({.path = "/console/session",
          .summary = "Who is signed in to the console",
@@ -152,11 +176,11 @@ void ConsoleDoor::add_session_routes(net::Routes<core::PrincipalRef>& routes) {
         [this](const Request& request) { challenge(request.exchange); });
     add({.method = net::Method::kPost,
          .path = "/console/session/proof",
-         .summary = "Prove a key in a session of the console, for what needs that",
+         .summary = "Prove a key or passkey in a session of the console, for what needs that",
          .request = "console_sign_in",
          .answers = {{204, {}, {}}},
-         .refusals = {400, 401, 403, 404, 429}},
-        [this](const Request& request) { prove_key(request.exchange); });
+         .refusals = {400, 401, 403, 404, 409, 429, 503}},
+        [this](const Request& request) { return prove_key(request.exchange); });
     add({.method = net::Method::kPost,
          .path = "/console/session/ticket",
          .summary = "A ticket for a WebSocket of the console, good once and for 30 s",
@@ -187,30 +211,56 @@ void ConsoleDoor::add_api_routes(net::Routes<core::PrincipalRef>& routes) {
     }
 }
 
+/// Whom a proxy of this machine, which is named by the page's origin, says to pass on for; empty
+/// for a request that comes by itself. What stands before the last address is anybody's word.
+std::string ConsoleDoor::passed_on_for(const net::HttpRequest& request) const {
+    if (request.tls || !request.peer.is_loopback() || !origin_of(request).starts_with("https://"))
+        return {};
+    const std::string_view field = only_field(request, "x-forwarded-for");
+    const auto address = net::parse_ip_address(trim(field.substr(field.rfind(',') + 1)));
+    if (!address) return {};
+    const std::span<const std::uint8_t> bytes(*address);
+    const bool is_mapped = to_hex(bytes.first(12)) == kMappedIpv4;
+    return to_hex(is_mapped ? bytes : bytes.first(8));  // of IPv6 the network, as everywhere
+}
+
 bool ConsoleDoor::refuse_try(net::HttpExchange& exchange) {
-    const auto counted = uses_.kept.count_try(exchange.request().peer);
+    const auto counted =
+        uses_.kept.count_try(exchange.request().peer, passed_on_for(exchange.request()));
     if (!counted) answer_error(exchange, counted.error());
     return !counted;
 }
 
-Result<trust::Proven> ConsoleDoor::prove(const net::HttpRequest& request,
-                                         const Credential& credential) {
-    auto proven = credential.is_key() ? uses_.keys.prove(credential.key_id, credential.nonce,
-                                                         credential.signature, request.peer.ip())
-                                      : uses_.kept.prove_token(credential.token);
-    if (!proven) {
-        trust::log_refused_credential(credential.is_key() ? "console key" : "console token",
-                                      request.peer.ip(), proven.error().message);
+Result<trust::Proven> ConsoleDoor::prove_now(const net::HttpRequest& request,
+                                             const Credential& credential) {
+    if (credential.is_key())
+        return uses_.keys.prove(credential.key_id, credential.nonce, credential.signature,
+                                request.peer.ip());
+    return uses_.kept.prove_token(credential.token);
+}
+
+Task<Result<trust::Proven>> ConsoleDoor::prove(const net::HttpRequest& request,
+                                               const Credential& credential) {
+    Result<trust::Proven> proven = fail(ErrorCode::kUnauthenticated, "");
+    if (credential.passkey) {
+        auto site = passkeys_.site_of(request);
+        if (!site) co_return fail(std::move(site.error()));
+        proven = co_await uses_.passkeys.prove(*credential.passkey, std::move(*site));
+    } else {
+        proven = prove_now(request, credential);
+    }
+    if (!proven && proven.error().code == ErrorCode::kUnauthenticated) {
+        trust::log_refused_credential(credential.kind(), request.peer.ip(), proven.error().message);
         uses_.kept.note_refused();
     }
-    return proven;
+    co_return proven;
 }
 
 Task<void> ConsoleDoor::sign_in(net::HttpExchange& exchange) {
     if (refuse_try(exchange)) co_return;
     const auto credential = Credential::read(exchange.request().body);
     if (!credential) co_return exchange.respond_error(credential.error());
-    auto proven = prove(exchange.request(), *credential);
+    auto proven = co_await prove(exchange.request(), *credential);
     if (!proven) co_return answer_error(exchange, proven.error());
     const auto opened = co_await uses_.kept.open(std::move(*proven), credential->is_key());
     if (!opened) co_return exchange.respond_error(opened.error());
@@ -228,24 +278,26 @@ Task<void> ConsoleDoor::sign_out(net::HttpExchange& exchange) {
     access_.answer_ended(exchange);
 }
 
-void ConsoleDoor::prove_key(net::HttpExchange& exchange) {
+Task<void> ConsoleDoor::prove_key(net::HttpExchange& exchange) {
     const auto session = session_of(exchange.request());
-    if (!session) return exchange.respond_error(session.error());
-    if (refuse_try(exchange)) return;
+    if (!session) co_return exchange.respond_error(session.error());
+    if (refuse_try(exchange)) co_return;
     const auto credential = Credential::read(exchange.request().body);
     if (!credential || !credential->is_key())
-        return exchange.respond_error(400, "INVALID_ARGS",
-                                      "key_id, nonce and signature (base64) are required");
-    const auto proven = prove(exchange.request(), *credential);
+        co_return exchange.respond_error(
+            400, "INVALID_ARGS", "key_id, nonce and signature (base64), or passkey are required");
+    const auto proven = co_await prove(exchange.request(), *credential);
     // not 401: the session goes on
-    if (!proven)
-        return exchange.respond_error(403, token_of(ErrorCode::kAuthRequired),
-                                      proven.error().message);
+    if (!proven && proven.error().code == ErrorCode::kUnauthenticated)
+        co_return exchange.respond_error(403, token_of(ErrorCode::kAuthRequired),
+                                         proven.error().message);
+    if (!proven) co_return answer_error(exchange, proven.error());
     // Whoever has the session can make a caller's key under its name; an operator's needs a proof.
-    if (proven->principal->id != session->principal || !are_of_operator(proven->principal->roles))
-        return exchange.respond_error(403, "FORBIDDEN",
-                                      "this is the key of somebody else, or of no operator");
-    uses_.kept.prove(session->number, credential->key_id);
+    const core::Principal& owner = *proven->principal;
+    if (owner.id != session->principal || (is_operator(*session) && !are_of_operator(owner.roles)))
+        co_return exchange.respond_error(403, "FORBIDDEN",
+                                         "this is the key of somebody else, or of no operator");
+    uses_.kept.prove(session->number, owner.credential_id);
     exchange.respond(204, "", "");
 }
 
@@ -292,14 +344,14 @@ net::Upgrade ConsoleDoor::open_socket(const net::HttpRequest& request,
     const ConsoleSession& session = admitted->session;
     if (!uses_.kept.lets_in(session.roles) || !uses_.kept.principal_of(session))
         return refusal_of(access_.no_session());
-    return relay_.open_socket(offer,
-                              {.session = session.number,
-                               .target = api_target(request, access_.root()),
-                               .chosen = std::move(admitted->chosen),
-                               .acting = uses_.kept.acting(session.number),
-                               .instead = [this, number = session.number](std::string_view frame) {
-                                   return refuse_frame(number, frame);
-                               }});
+    return relay_.open_socket(
+        offer, {.session = session.number,
+                .target = api_target(request, access_.root()),
+                .chosen = std::move(admitted->chosen),
+                .acting = uses_.kept.acting(session.number),
+                .instead = [this, number = session.number](
+                               std::string_view frame) { return refuse_frame(number, frame); },
+                .owner = session.principal});
 }
 
 std::optional<std::string> ConsoleDoor::refuse_frame(std::uint64_t number, std::string_view frame) {

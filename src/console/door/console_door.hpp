@@ -2,6 +2,7 @@
 
 #include "base/task/task_group.hpp"
 #include "console/door/kept_sessions.hpp"
+#include "console/door/passkey_routes.hpp"
 #include "console/door/session_rights.hpp"
 #include "console/relay/api_relay.hpp"
 #include "console/relay/session_access.hpp"
@@ -26,6 +27,7 @@ public:
         net::EventLoop& loop;
         KeptSessions& kept;
         trust::DeviceKeys& keys;
+        Passkeys& passkeys;
         net::SocketAddress gateway;  ///< the admin socket of this process
         /// One of the page's files, or 404
         std::function<void(net::HttpExchange&, std::string_view file)> serve_file;
@@ -62,11 +64,14 @@ private:
     void add_api_routes(net::Routes<core::PrincipalRef>& routes);
     /// The session of a request, if its principal may still come in.
     Result<ConsoleSession> session_of(const net::HttpRequest& request);
+    std::string passed_on_for(const net::HttpRequest& request) const;
     bool refuse_try(net::HttpExchange& exchange);
-    Result<trust::Proven> prove(const net::HttpRequest& request, const Credential& credential);
+    Task<Result<trust::Proven>> prove(const net::HttpRequest& request,
+                                      const Credential& credential);
+    Result<trust::Proven> prove_now(const net::HttpRequest& request, const Credential& credential);
     Task<void> sign_in(net::HttpExchange& exchange);
     Task<void> sign_out(net::HttpExchange& exchange);
-    void prove_key(net::HttpExchange& exchange);
+    Task<void> prove_key(net::HttpExchange& exchange);
     void challenge(net::HttpExchange& exchange);
     Task<void> serve_api(net::HttpExchange& exchange, std::string_view method);
     /// What a frame of a session's chat is answered that is not passed on.
@@ -76,6 +81,7 @@ private:
     const Uses uses_;
     SessionAccess access_;
     const SessionRights rights_;
+    PasskeyRoutes passkeys_;
     net::HttpClient gateway_;
     ApiRelay relay_;
 };

@@ -18,6 +18,9 @@ ConsoleSessions::Options limits(const Clock& clock) {
             .numbers_after = static_cast<std::uint64_t>(to_unix_ms(clock.system_now()))};
 }
 
+/// In a minute, for whomever they are: a program of this machine may say what it likes.
+constexpr std::size_t kMostThroughProxies = 120;
+
 std::unexpected<Error> not_stored(const Error& why) {
     return fail(ErrorCode::kUnavailable, "the session cannot be stored: " + why.message);
 }
@@ -71,9 +74,11 @@ bool KeptSessions::lets_in(core::Roles roles) const {
     return false;
 }
 
-Result<void> KeptSessions::count_try(const net::PeerAddress& peer) {
+Result<void> KeptSessions::count_try(const net::PeerAddress& peer, std::string_view passed_on_for) {
     const std::scoped_lock lock(tries_mutex_);
-    return tries_.count(fmt::format("{:x}", peer.network()));
+    if (passed_on_for.empty()) return tries_.count(fmt::format("{:x}", peer.network()));
+    if (auto its = tries_.count(fmt::format("for {}", passed_on_for)); !its) return its;
+    return tries_.count("proxy", kMostThroughProxies);
 }
 
 void KeptSessions::note_refused() {

@@ -58,8 +58,9 @@ public:
     void set_mode(DoorMode mode);
     bool lets_in(core::Roles roles) const;
 
-    /// Limits tries to sign in, and to prove a key, by network. Errors: kRateLimited.
-    Result<void> count_try(const net::PeerAddress& peer);
+    /// Limits tries to sign in, and to prove a key, by network; of a proxy that passes requests on,
+    /// by whom it passes them on for, and all of them together. Errors: kRateLimited.
+    Result<void> count_try(const net::PeerAddress& peer, std::string_view passed_on_for);
     void note_refused();
     /// Whose bearer token that is. Errors: those of Tokens::prove().
     Result<trust::Proven> prove_token(std::string_view token) const;

@@ -12,15 +12,6 @@ constexpr std::string_view kBridgesOwn = "/v1/admin/console/sessions";
 
 constexpr std::string_view kDecision = "approval_decision";
 
-std::optional<Error> refuse_unproven(const ConsoleSession& session, SteadyTime now) {
-    if (session.proven_at && now < *session.proven_at + SessionRights::kProofLasts)
-        return std::nullopt;
-    return Error{.code = ErrorCode::kAuthRequired,
-                 .message =
-                     "this needs a key that was proven in this session within 5 minutes; a token "
-                     "is not enough. Without a key, do it where the gateway runs, with `crab`"};
-}
-
 /// Looked for in the text itself, so that no reading of JSON can differ from that of the route: a
 /// text with an escape may say anything.
 bool may_say(std::string_view body, std::initializer_list<std::string_view> words) {
@@ -29,6 +20,15 @@ bool may_say(std::string_view body, std::initializer_list<std::string_view> word
 }
 
 }  // namespace
+
+std::optional<Error> SessionRights::refuse_unproven(const ConsoleSession& session, SteadyTime now) {
+    if (session.proven_at && now < *session.proven_at + kProofLasts) return std::nullopt;
+    return Error{.code = ErrorCode::kAuthRequired,
+                 .message =
+                     "this needs a key or passkey that was proven in this session within 5 "
+                     "minutes; a token is not enough. Without one, do it where the gateway runs, "
+                     "with `crab`"};
+}
 
 SessionRights::SessionRights() {
     using net::Method;

@@ -23,7 +23,9 @@ public:
     /// operators and peers, revocations, lasting approvals, reloads, MCP servers.
     std::optional<Error> refuse(const ConsoleSession& session, std::string_view method,
                                 std::string_view path, std::string_view body, SteadyTime now) const;
-    /// The same of a frame of the chat's WebSocket.
+    /// Why a session has to prove a key or passkey first; nothing: it did, just now.
+    static std::optional<Error> refuse_unproven(const ConsoleSession& session, SteadyTime now);
+    /// The same as refuse() of a frame of the chat's WebSocket.
     std::optional<Error> refuse_frame(const ConsoleSession& session, std::string_view frame,
                                       SteadyTime now) const;
 

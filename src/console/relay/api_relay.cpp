@@ -12,7 +12,6 @@
 namespace crab::console {
 namespace {
 
-constexpr std::size_t kMostSockets = 64;
 constexpr Milliseconds kConnectPatience{10'000};
 /// Fields of a browser's request that the gateway's routes read.
 constexpr std::array<std::string_view, 6> kRelayed = {
@@ -69,9 +68,13 @@ net::Upgrade ApiRelay::open_socket(const net::WebSocketUpgrade& offer, Socket so
     if (sockets_.size() >= kMostSockets)
         return refusal_of({.code = ErrorCode::kRateLimited,
                            .message = "too many chats are open in this console; close some"});
+    const auto its = std::ranges::count(sockets_, socket.owner, &OpenSocket::owner);
+    if (!socket.owner.empty() && static_cast<std::size_t>(its) >= kMostOfOneOwner)
+        return refusal_of({.code = ErrorCode::kRateLimited,
+                           .message = "too many chats of yours are open; close some"});
     auto [browser, gateway] = WebSocketRelay::make();
     browser->answer_instead(std::move(socket.instead));
-    sockets_.push_back({socket.session, browser, gateway});
+    sockets_.push_back({socket.session, browser, gateway, std::move(socket.owner)});
     net::WebSocketTarget target{.server = {.addresses = {uses_.address}},
                                 .host = "localhost",
                                 .target = std::move(socket.target),

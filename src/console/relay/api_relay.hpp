@@ -20,6 +20,8 @@ namespace crab::console {
 /// session, to end it with that. On one event loop.
 class ApiRelay {
 public:
+    static constexpr std::size_t kMostSockets = 64, kMostOfOneOwner = 16;
+
     /// What it uses; all of it outlives it.
     struct Uses {
         net::EventLoop& loop;
@@ -42,6 +44,7 @@ public:
         std::uint64_t session = 0;
         std::string target, chosen, acting;
         WebSocketRelay::Instead instead{};  ///< of what the browser sends
+        std::string owner{};  ///< one has kMostOfOneOwner; empty: of nobody in particular
     };
     net::Upgrade open_socket(const net::WebSocketUpgrade& offer, Socket socket);
 
@@ -61,6 +64,7 @@ private:
     struct OpenSocket {
         std::uint64_t session = 0;
         WebSocketRelay::Ref browser, gateway;
+        std::string owner;
     };
     /// `running` is null for a request of no session.
     Task<void> send(net::HttpExchange& exchange, const Passed& passed, const Running* running);

@@ -70,6 +70,12 @@ Result<std::unique_ptr<AwayCalls::Place>> AwayCalls::enter(const Call& call,
     // Several devices that are away may have the name: whichever comes first is meant.
     if (!known && known.error().code != ErrorCode::kAmbiguousTool) return fail(known.error());
     std::unique_ptr<Place> place(new Place(*this, call, principal, home, timers));
+    if (auto kept = keep(*place); !kept) return fail(std::move(kept.error()));
+    if (known && tell_) tell_(**known);
+    return place;
+}
+
+Result<void> AwayCalls::keep(Place& place) {
     const std::scoped_lock lock(mutex_);
     if (places_.size() >= options_.waiting) {
         return fail(
@@ -80,8 +86,8 @@ Result<std::unique_ptr<AwayCalls::Place>> AwayCalls::enter(const Call& call,
                   .retryable = true,
                   .retry_after = Milliseconds(1'000)});
     }
-    places_.push_back(place.get());
-    return place;
+    places_.push_back(&place);
+    return {};
 }
 
 std::size_t AwayCalls::cancel(

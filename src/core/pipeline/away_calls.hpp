@@ -34,6 +34,10 @@ public:
         : rules_(rules), options_(options) {}
     explicit AwayCalls(const Published<CallRules>& rules) : AwayCalls(rules, Options{}) {}
 
+    /// Told of the tool of each call that begins to wait; before calls come. Must be quick, and
+    /// must not call this object; on the call's loop.
+    void on_waiting(std::function<void(const Tool& tool)> tell) { tell_ = std::move(tell); }
+
     /// A connection with these tools has closed.
     void left(ConnectionId connection, std::span<const ToolRef> tools);
     /// These tools have been registered.
@@ -71,8 +75,11 @@ public:
     std::size_t waiting() const;
 
 private:
+    Result<void> keep(Place& place);
+
     const Published<CallRules>& rules_;
     const Options options_;
+    std::function<void(const Tool&)> tell_;
     /// Read-only tools of disconnected devices, under the same rules as registered ones
     Registry away_;
     mutable OrderedMutex<LockRank::kAwayCalls> mutex_;

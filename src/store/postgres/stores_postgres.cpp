@@ -12,8 +12,10 @@
 #include "store/postgres/lease_store_postgres.hpp"
 #include "store/postgres/ledger_store_postgres.hpp"
 #include "store/postgres/memory_store_postgres.hpp"
+#include "store/postgres/passkey_store_postgres.hpp"
 #include "store/postgres/peer_store_postgres.hpp"
 #include "store/postgres/pin_store_postgres.hpp"
+#include "store/postgres/push_subscription_store_postgres.hpp"
 #include "store/postgres/schema.hpp"
 #include "store/postgres/token_store_postgres.hpp"
 
@@ -121,6 +123,14 @@ Result<std::unique_ptr<memory::MemoryStore>> StoresPostgres::open_memory() {
 
 Result<std::unique_ptr<console::SessionStore>> StoresPostgres::open_console_sessions() {
     return std::make_unique<ConsoleSessionStorePostgres>(options_.database, options_.node);
+}
+
+Result<std::unique_ptr<console::PasskeyStore>> StoresPostgres::open_passkeys() {
+    return std::make_unique<PasskeyStorePostgres>(options_.database);
+}
+
+Result<std::unique_ptr<push::SubscriptionStore>> StoresPostgres::open_push_subscriptions() {
+    return std::make_unique<PushSubscriptionStorePostgres>(options_.database, options_.node);
 }
 
 }  // namespace crab::store::postgres

@@ -46,6 +46,8 @@ public:
         const core::ArtifactStore::Limits& limits, const Clock& clock) override;
     Result<std::unique_ptr<memory::MemoryStore>> open_memory() override;
     Result<std::unique_ptr<console::SessionStore>> open_console_sessions() override;
+    Result<std::unique_ptr<console::PasskeyStore>> open_passkeys() override;
+    Result<std::unique_ptr<push::SubscriptionStore>> open_push_subscriptions() override;
 
 private:
     StoresPostgres(Options options, std::unique_ptr<Connection> guard)

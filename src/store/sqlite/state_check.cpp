@@ -13,8 +13,10 @@
 #include "store/sqlite/lease_store_sqlite.hpp"
 #include "store/sqlite/ledger_store_sqlite.hpp"
 #include "store/sqlite/memory_store_sqlite.hpp"
+#include "store/sqlite/passkey_store_sqlite.hpp"
 #include "store/sqlite/peer_store_sqlite.hpp"
 #include "store/sqlite/pin_store_sqlite.hpp"
+#include "store/sqlite/push_subscription_store_sqlite.hpp"
 #include "store/sqlite/token_store_sqlite.hpp"
 
 #include <string_view>
@@ -51,6 +53,8 @@ constexpr StoreOfFile kStores[] = {
     {"trust.db", opens<PinStoreSqlite>},
     {"trust.db", opens<ApprovalStoreSqlite>},
     {"trust.db", opens<ConsoleSessionStoreSqlite>},
+    {"trust.db", opens<PasskeyStoreSqlite>},
+    {"trust.db", opens<PushSubscriptionStoreSqlite>},
     {"ledger.db", opens<LedgerStoreSqlite>},
     {"tasks.db", opens<CallTaskStoreSqlite>},
     {"events.db", opens<EventStoreSqlite>},

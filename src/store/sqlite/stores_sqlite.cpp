@@ -12,8 +12,10 @@
 #include "store/sqlite/lease_store_sqlite.hpp"
 #include "store/sqlite/ledger_store_sqlite.hpp"
 #include "store/sqlite/memory_store_sqlite.hpp"
+#include "store/sqlite/passkey_store_sqlite.hpp"
 #include "store/sqlite/peer_store_sqlite.hpp"
 #include "store/sqlite/pin_store_sqlite.hpp"
+#include "store/sqlite/push_subscription_store_sqlite.hpp"
 #include "store/sqlite/token_store_sqlite.hpp"
 
 namespace crab::store::sqlite {
@@ -82,6 +84,14 @@ Result<std::unique_ptr<cron::CronStore>> StoresSqlite::open_cron() {
 
 Result<std::unique_ptr<console::SessionStore>> StoresSqlite::open_console_sessions() {
     return ConsoleSessionStoreSqlite::open(trust(), kChecked);
+}
+
+Result<std::unique_ptr<console::PasskeyStore>> StoresSqlite::open_passkeys() {
+    return PasskeyStoreSqlite::open(trust(), kChecked);
+}
+
+Result<std::unique_ptr<push::SubscriptionStore>> StoresSqlite::open_push_subscriptions() {
+    return PushSubscriptionStoreSqlite::open(trust(), kChecked);
 }
 
 }  // namespace crab::store::sqlite

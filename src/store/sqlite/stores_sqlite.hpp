@@ -29,6 +29,8 @@ public:
     Result<std::unique_ptr<memory::MemoryStore>> open_memory() override;
     Result<std::unique_ptr<cron::CronStore>> open_cron() override;
     Result<std::unique_ptr<console::SessionStore>> open_console_sessions() override;
+    Result<std::unique_ptr<console::PasskeyStore>> open_passkeys() override;
+    Result<std::unique_ptr<push::SubscriptionStore>> open_push_subscriptions() override;
 
 private:
     /// Opened by open_tokens() first, which has checked it

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
+import unittest
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -112,6 +113,15 @@ class Browser:
             self._driver.wait()
             self._driver.stdout.close()
             shutil.rmtree(self._profile, ignore_errors=True)
+
+    def add_authenticator(self, case: unittest.TestCase) -> None:
+        """One that keeps passkeys and says yes for its person, until the end of the test."""
+        options = {"protocol": "ctap2", "transport": "internal"}
+        for ability in ("ResidentKey", "UserVerification"):
+            options[f"has{ability}"] = True
+        options |= {"isUserConsenting": True, "isUserVerified": True}
+        made = self._request("POST", "/webauthn/authenticator", options)
+        case.addCleanup(self._request, "DELETE", f"/webauthn/authenticator/{made}")
 
     def _port(self) -> int:
         for line in self._driver.stdout:

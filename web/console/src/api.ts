@@ -42,12 +42,48 @@ export interface Proof {
   readonly signature: string;
 }
 
+/** What a passkey answers to a challenge, in base64url. */
+export interface PasskeyAnswer {
+  readonly id: string;
+  readonly client_data: string;
+  readonly authenticator_data: string;
+  readonly signature: string;
+}
+
+/** A new passkey, in base64url. */
+export type PasskeyAddition = Omit<PasskeyAnswer, "signature"> & {
+  readonly public_key: string;
+  readonly label: string;
+};
+
+export interface PasskeyChallenge {
+  readonly challenge: string;
+  readonly rp_id: string;
+  readonly user?: { readonly id: string; readonly name: string };
+  readonly known?: readonly string[];
+  /** Whether a key was proven just now, in the session that there is. */
+  readonly proven?: boolean;
+}
+
+export interface Passkey {
+  readonly key_id: string;
+  readonly id: string;
+  readonly label: string;
+  readonly created_at: string;
+  readonly last_used_at?: string;
+}
+
 /** What a session is given for; codes and tokens are not kept. */
-export type WayIn = { readonly code: string } | { readonly token: string } | Proof;
+export type WayIn =
+  | { readonly code: string }
+  | { readonly token: string }
+  | { readonly passkey: PasskeyAnswer }
+  | Proof;
 
 /** Where the page's half of the session is kept. */
 export const KEY = "crab-console-key";
 const PATIENCE_MS = 15_000;
+const PASSKEYS = "./session/passkeys";
 
 /**
  * Requests to the service that serves the page. The browser keeps one half of the session, a
@@ -88,8 +124,24 @@ export class Api {
     throw new ApiError(200, "NO_CHALLENGE", "the gateway gave nothing to sign");
   }
 
-  async prove(proof: Proof): Promise<void> {
+  async prove(proof: Proof | { readonly passkey: PasskeyAnswer }): Promise<void> {
     await this.request("POST", "./session/proof", proof);
+  }
+
+  passkeyChallenge(): Promise<PasskeyChallenge> {
+    return this.request("POST", "./session/passkeys/challenge", {});
+  }
+
+  passkeys(): Promise<{ readonly passkeys: readonly Passkey[] }> {
+    return this.request("GET", PASSKEYS);
+  }
+
+  async addPasskey(made: PasskeyAddition): Promise<void> {
+    await this.request("POST", PASSKEYS, made);
+  }
+
+  async removePasskey(keyId: string): Promise<void> {
+    await this.request("DELETE", `${PASSKEYS}/${segment(keyId)}`);
   }
 
   /** Gives a key's public half to the gateway for a pairing code; the id that it has there. */
@@ -161,7 +213,9 @@ export class Api {
     } catch (error) {
       // A tool may answer so, too, for its own reasons.
       const wanted = error instanceof ApiError && error.code === "AUTH_REQUIRED";
-      const ours = path.startsWith("./api/") && !path.startsWith("./api/v1/tools/");
+      const ours =
+        path.startsWith(PASSKEYS) ||
+        (path.startsWith("./api/") && !path.startsWith("./api/v1/tools/"));
       if (!wanted || !ours || !(await this.onKeyNeeded())) throw error;
       return this.requestOnce<T>(method, path, body);
     }
@@ -218,6 +272,11 @@ export interface Opening {
   readonly body?: unknown;
   readonly accept?: string;
   readonly signal?: AbortSignal | undefined;
+}
+
+/** The pairing code in `#pair=…`, which gives this browser a key; handled as that of `#in=…`. */
+export function pairingCodeOf(hash: string): string | undefined {
+  return /^#pair=(\d{4}-?\d{4}-?\d{4})$/.exec(hash)?.[1];
 }
 
 /**

@@ -5,6 +5,8 @@ import { Dialog } from "@crab/web-shared/dialog";
 import { Looks } from "@crab/web-shared/looks";
 import { Switch } from "@crab/web-shared/switch";
 
+import { lazy } from "./lazy";
+import { canHavePasskeys } from "./passkeys/can";
 import { addressOf, visit } from "./place";
 import { singleKeys } from "./preferences";
 import { ROUTES } from "./routes";
@@ -90,11 +92,14 @@ function List() {
   );
 }
 
-/** Theme, language and keys of this browser. */
+const Passkeys = lazy(() => import("./passkeys/passkeys"));
+
+/** Theme, language and keys of this browser, and how its person signs in. */
 export function Wishes() {
   return (
     <div class="stack">
       <Looks />
+      {canHavePasskeys && <Passkeys />}
       <Switch on={singleKeys.value} onChange={(on) => (singleKeys.value = on)}>
         {t("keys.single")}
       </Switch>

@@ -4,25 +4,30 @@ import { registerWorker } from "@crab/web-shared/worker";
 import { render } from "preact";
 
 import { App } from "./app";
-import { codeOf, KEY } from "./api";
+import { codeOf, KEY, pairingCodeOf } from "./api";
 import { keepAllPreferences } from "./preferences";
-import { enter, who } from "./store";
+import { enter, enterOrPair, who } from "./store";
 
 const code = codeOf(location.hash);
-if (code !== undefined) history.replaceState(null, "", location.pathname + location.search);
+const pairing = pairingCodeOf(location.hash);
+if (code !== undefined || pairing !== undefined)
+  history.replaceState(null, "", location.pathname + location.search);
 
 keepAllPreferences();
 const root = document.getElementById("app");
 if (root) render(<App />, root);
-void enter(code === undefined ? undefined : { code });
+if (pairing !== undefined) void enterOrPair(pairing);
+else void enter(code === undefined ? undefined : { code });
 if (import.meta.env.PROD)
   addEventListener("load", () => void registerWorker().catch(() => undefined)); // it works without
 // A link pasted into an open page signs in too.
 addEventListener("hashchange", () => {
   const late = codeOf(location.hash);
-  if (late === undefined) return;
+  const latePairing = pairingCodeOf(location.hash);
+  if (late === undefined && latePairing === undefined) return;
   history.replaceState(null, "", location.pathname + location.search);
-  void enter({ code: late });
+  if (late !== undefined) void enter({ code: late });
+  else if (latePairing !== undefined) void enterOrPair(latePairing);
 });
 // So does another tab of this browser.
 addEventListener("storage", (event) => {

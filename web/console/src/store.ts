@@ -1,6 +1,7 @@
 import { computed, signal } from "@preact/signals";
 
-import { Api, type ApiError, type Identity, type WayIn } from "./api";
+import { Api, ApiError, type Identity, type WayIn } from "./api";
+import { canHavePasskeys } from "./passkeys/can";
 
 export interface GatewayStatus {
   readonly version: string;
@@ -79,8 +80,9 @@ api.onKeyNeeded = async () => {
   try {
     const { proof } = await browserKey();
     const signed = await proof(api);
-    if (signed) await api.prove(signed);
-    return signed !== undefined;
+    if (!signed) return await proveByPasskey();
+    await api.prove(signed);
+    return true;
   } catch {
     return false; // what it was needed for says why
   }
@@ -94,6 +96,30 @@ export async function enterByKey(): Promise<void> {
   else if (signed) await enter(signed);
 }
 
+const webauthn = () => import("./passkeys/webauthn");
+
+/** A person who has no passkey is not asked for one. */
+async function proveByPasskey(): Promise<boolean> {
+  if (!canHavePasskeys || (await api.passkeys()).passkeys.length === 0) return false;
+  const { askPasskey } = await webauthn();
+  await api.prove({ passkey: await askPasskey(api) });
+  return true;
+}
+
+/** A session for a passkey. */
+export async function enterByPasskey(): Promise<void> {
+  const { askPasskey } = await webauthn();
+  const answer = await askPasskey(api).catch((error: unknown) => error as Error);
+  if (!(answer instanceof Error)) return enter({ passkey: answer });
+  if (!(answer instanceof ApiError)) return; // who has changed their mind needs no lesson
+  const before = who.value;
+  who.value = {
+    state: "out",
+    error: answer,
+    ended: before.state === "out" && before.ended === true,
+  };
+}
+
 /** A key for this browser, by a pairing code, and a session for it. */
 export async function pairAndEnter(code: string): Promise<void> {
   try {
@@ -104,6 +130,12 @@ export async function pairAndEnter(code: string): Promise<void> {
     return;
   }
   await enterByKey();
+}
+
+/** Who is signed in here stays so: a link does not make somebody else of them. */
+export async function enterOrPair(code: string): Promise<void> {
+  await enter(undefined);
+  if (who.value.state === "out") await pairAndEnter(code);
 }
 
 api.onSignedOut = () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { Api, ApiError, codeOf, refusal } from "../src/api";
+import { Api, ApiError, codeOf, pairingCodeOf, refusal } from "../src/api";
 
 class Memory {
   readonly kept = new Map<string, string>();
@@ -23,6 +23,10 @@ describe("the session", () => {
     expect(codeOf(`#in=${"a".repeat(43)}`)).toBe("a".repeat(43));
     for (const hash of ["", "#in=", "#in=a b", "#in=<b>", "#code=abc", `#in=${"a".repeat(129)}`])
       expect(codeOf(hash)).toBeUndefined();
+    expect(pairingCodeOf("#pair=5809-8061-5827")).toBe("5809-8061-5827");
+    expect(pairingCodeOf("#pair=580980615827")).toBe("580980615827");
+    for (const hash of ["", "#pair=", "#pair=5809", "#pair=<b>", "#pair=5809-8061-58271", "#in=a"])
+      expect(pairingCodeOf(hash)).toBeUndefined();
   });
 
   it("keeps the key and sends it with every later request", async () => {

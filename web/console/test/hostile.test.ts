@@ -39,6 +39,8 @@ beforeAll(async () => {
   const { TraceView } = await import("../src/policy/trace-view");
   const { WaitingTools } = await import("../src/devices/waiting-tools");
   const { Revoke } = await import("../src/devices/revoke");
+  const { PasskeyRow } = await import("../src/passkeys/passkeys");
+  const { SubscriptionRow } = await import("../src/push/push-card");
   const { Leases } = await import("../src/peers/leases");
   const { SessionRow } = await import("../src/sessions/session-row");
   const { Thumbnail } = await import("../src/artifacts/thumbnail");
@@ -79,6 +81,16 @@ beforeAll(async () => {
     of(WaitingTools, { device: text, tools: [{ name: text, schema: { text } }], again: nothing });
   shows["Revoke"] = (text) =>
     of(Revoke, { what: { token_id: text }, name: text, ends: 1, again: nothing });
+  shows["PasskeyRow"] = (text) =>
+    of(PasskeyRow, {
+      passkey: { key_id: text, id: text, label: text, created_at: text, last_used_at: text },
+      again: nothing,
+    });
+  shows["SubscriptionRow"] = (text) =>
+    of(SubscriptionRow, {
+      row: { id: text, principal: text, service: text, created_at: text, yours: true },
+      again: nothing,
+    });
   shows["Leases"] = (text) =>
     of(Leases, {
       again: nothing,

@@ -209,6 +209,7 @@ export class DevicePage {
     navigator.serviceWorker?.addEventListener(
       "message",
       ({ data }: MessageEvent<{ kind?: unknown; call?: unknown }>) => {
+        if (data.kind === "wake") this.tryNow();
         if (data.kind === "refuse" && typeof data.call === "string")
           this.questions.refuse(data.call);
       },

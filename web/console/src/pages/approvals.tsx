@@ -22,6 +22,7 @@ import { useDoing } from "../doing";
 import { useNews } from "../live/use-live";
 import { Loaded, usePoll } from "../loaded";
 import { PageTitle, waiting } from "../page-title";
+import { PushCard } from "../push/push-card";
 import { api } from "../store";
 import { t as shell } from "../strings/shell";
 import "./approvals.css";
@@ -155,6 +156,7 @@ export default function Approvals() {
     <>
       <PageTitle name={shell("page.approvals")} />
       <Loaded poll={poll}>{(known) => <Lists known={known} again={again} />}</Loaded>
+      <PushCard />
     </>
   );
 }

@@ -5,7 +5,8 @@ import { Mark } from "@crab/web-shared/mark";
 import { SafeText } from "@crab/web-shared/safe-text";
 
 import type { ApiError } from "../api";
-import { enter, enterByKey, pairAndEnter } from "../store";
+import { canHavePasskeys } from "../passkeys/can";
+import { enter, enterByKey, enterByPasskey, pairAndEnter } from "../store";
 import "./sign-in.css";
 
 interface Props {
@@ -52,6 +53,11 @@ function OtherWays() {
           Sign in with this browser's key
         </Button>
       )}
+      {canHavePasskeys && (
+        <Button busy={busy} onPress={() => void during(enterByPasskey())}>
+          Sign in with a passkey
+        </Button>
+      )}
       <form class="sign-in-form" onSubmit={submit}>
         <label>
           {atHome ? "Or, if this is the gateway itself: " : ""}
@@ -65,7 +71,7 @@ function OtherWays() {
       {!atHome && (
         <p class="quiet">
           An operator makes a code where the gateway runs:{" "}
-          <code>crab devices pair --name me --role operator</code>. It gives this browser a key of
+          <code>crab devices pair --console --name me</code>. It gives this browser a key of
           its own. A token is not kept here, and allows less.
         </p>
       )}

@@ -3,12 +3,14 @@ import { Card } from "@crab/web-shared/card";
 import { Dialog } from "@crab/web-shared/dialog";
 import { TextField } from "@crab/web-shared/field";
 import { Looks } from "@crab/web-shared/looks";
+import { toast } from "@crab/web-shared/toast";
 import { useEffect, useState } from "preact/hooks";
 
 import type { DevicePage } from "../device-page.js";
 import { canInstall, install, installsByShare } from "../install.js";
 import { gateway } from "../state.js";
 import { t } from "../strings/t.js";
+import { canBeWoken, isWoken, letMeSleep, wakeMe } from "../wake.js";
 
 interface Props {
   readonly page: DevicePage;
@@ -67,6 +69,28 @@ function Notices() {
             <Button onPress={ask}>{t("notices.allow")}</Button>
           </p>
         )}
+      </div>
+    </Card>
+  );
+}
+
+/** Whether a call wakes this device while it sleeps. */
+function Wake({ page }: Props) {
+  const [on, set] = useState<boolean>();
+  useEffect(() => {
+    if (canBeWoken()) void isWoken().then(set, () => undefined);
+  }, []);
+  if (!canBeWoken()) return null;
+  const failed = (error: unknown) => toast({ text: String((error as Error).message) });
+  const change = () =>
+    void (on ? letMeSleep(page.options).then(() => false) : wakeMe(page.options)).then(set, failed);
+  return (
+    <Card title={t("wake.title")}>
+      <div class="stack">
+        <p class="quiet">{t("wake.how")}</p>
+        <p>
+          <Button onPress={change}>{t(on ? "wake.off" : "wake.on")}</Button>
+        </p>
       </div>
     </Card>
   );
@@ -131,6 +155,7 @@ export function About({ page }: Props) {
       </Card>
       <Install />
       <Notices />
+      <Wake page={page} />
       <Ways />
       <p>
         <Unpair page={page} />

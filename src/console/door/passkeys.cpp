@@ -1,0 +1,163 @@
+#include "console/door/passkeys.hpp"
+
+#include "base/base64url.hpp"
+#include "base/log.hpp"
+#include "crypto/signature.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace crab::console {
+namespace {
+
+constexpr std::size_t kMostLabelBytes = 64;
+
+std::unexpected<Error> unknown_passkey() {
+    return fail(ErrorCode::kUnauthenticated,
+                "this passkey is unknown here, or was removed: sign in another way");
+}
+
+std::unexpected<Error> stale_challenge() {
+    return fail(ErrorCode::kUnauthenticated,
+                "this challenge is no longer valid: ask for a new one");
+}
+
+bool is_label(std::string_view label) {
+    return !label.empty() && label.size() <= kMostLabelBytes &&
+           std::ranges::none_of(label, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+}
+
+}  // namespace
+
+Result<void> Passkeys::load() {
+    const auto all = uses_.store->list();
+    if (!all) return fail(all.error());
+    for (const StoredPasskey& each : *all) {
+        if (uses_.tokens.find_credential(each.credential)) continue;
+        if (auto removed = uses_.store->remove(each.id); !removed) return removed;
+    }
+    return {};
+}
+
+Task<Result<trust::Proven>> Passkeys::prove(trust::Assertion assertion, trust::WebauthnSite site) {
+    const std::string id = to_base64url(assertion.credential_id);
+    auto find = [store = uses_.store, id] { return store->find(id); };
+    const auto found = co_await uses_.pool.run(std::move(find));
+    if (!found) co_return fail(found.error());
+    if (!*found || (*found)->rp_id != site.rp_id) co_return unknown_passkey();
+    const StoredPasskey& passkey = **found;
+    const auto der = uses_.tokens.find_key(passkey.credential);
+    if (!der) co_return unknown_passkey();
+    const auto key = crypto::read_signing_key(*der);
+    if (!key) co_return fail(key.error());
+    const auto verified = trust::verify_assertion(assertion, *key, site);
+    if (!verified) co_return fail(verified.error());
+    if (!challenges_.is_fresh(verified->challenge) || !challenges_.use_up(verified->challenge))
+        co_return stale_challenge();
+    auto use = [store = uses_.store, id, count = verified->sign_count,
+                at = uses_.clock.system_now()] { return store->record_use(id, count, at); };
+    const auto counted = co_await uses_.pool.run(std::move(use));
+    if (!counted) co_return fail(counted.error());
+    if (!*counted) {
+        log::warn("a passkey's counter went back: somebody may have a copy of it",
+                  {{"key_id", passkey.credential}, {"count", verified->sign_count}});
+        co_return fail(ErrorCode::kUnauthenticated,
+                       "this passkey's counter went back, as that of a copy does: remove it, and "
+                       "sign in another way");
+    }
+    // A revocation in between has not seen this.
+    co_return uses_.tokens.find_credential(passkey.credential);
+}
+
+Task<Result<StoredPasskey>> Passkeys::add(Addition addition) {
+    if (!is_label(addition.label))
+        co_return fail(ErrorCode::kInvalidArgs,
+                       "label is 1 to 64 bytes without control characters");
+    auto made = trust::verify_registration(addition.made, addition.site);
+    if (!made) co_return fail(made.error());
+    if (!challenges_.is_fresh(made->challenge) || !challenges_.use_up(made->challenge))
+        co_return stale_challenge();
+    auto work = [this, &addition, &made] { return add_now(addition, *made); };
+    co_return co_await uses_.pool.run(std::move(work));
+}
+
+Result<StoredPasskey> Passkeys::add_now(const Addition& addition,
+                                        const trust::VerifiedRegistration& made) {
+    const ConsoleSession& session = addition.session;
+    const auto of = uses_.tokens.find_credential(session.credential);
+    if (!of) return fail(of.error());
+    const std::vector<trust::TokenRecord> records = uses_.tokens.list();
+    const auto record = std::ranges::find(records, session.credential, &trust::TokenRecord::id);
+    if (record == records.end() || !record->device.empty())
+        return fail(ErrorCode::kForbidden,
+                    "this is signed in as a device, which has no passkeys; they are for people");
+    const auto known = list_now(session.principal);
+    if (!known) return fail(known.error());
+    if (known->size() >= kMostOfOnePerson)
+        return fail(ErrorCode::kConflict,
+                    fmt::format("there are {} passkeys already: remove one first", known->size()));
+    const SystemTime now = uses_.clock.system_now();
+    trust::IssueRequest request{.name = record->name,
+                                .roles = of->principal->roles,
+                                .tenants = record->tenants,
+                                .lifetime = {},
+                                .device = {},
+                                .public_key = made.key.der,
+                                .for_console = true};
+    if (of->good_until)
+        request.lifetime = std::chrono::duration_cast<Milliseconds>(*of->good_until - now);
+    if (!uses_.record("console.passkey.added", session))
+        return fail(ErrorCode::kUnavailable, "the audit log takes no record of a new passkey");
+    const auto issued = uses_.tokens.issue(request);
+    if (!issued) return fail(issued.error());
+    StoredPasskey passkey{.id = to_base64url(addition.made.credential_id),
+                          .credential = issued->record.id,
+                          .rp_id = addition.site.rp_id,
+                          .label = addition.label,
+                          .sign_count = made.sign_count,
+                          .created_at = now,
+                          .used_at = {}};
+    const auto stored = uses_.store->insert(passkey);
+    // A revocation in between has not seen it.
+    const bool revoked = !uses_.tokens.find_credential(session.credential);
+    if (stored && !revoked) return passkey;
+    (void)uses_.tokens.revoke_token(issued->record.id);
+    if (stored) (void)uses_.store->remove(passkey.id);
+    return stored ? fail(ErrorCode::kUnauthenticated, "this was revoked just now")
+                  : fail(stored.error());
+}
+
+bool Passkeys::is_of(const StoredPasskey& passkey, std::string_view principal) const {
+    const auto its = uses_.tokens.find_credential(passkey.credential);
+    return its && its->principal->id == principal;
+}
+
+Result<std::vector<StoredPasskey>> Passkeys::list_now(std::string_view principal) const {
+    auto all = uses_.store->list();
+    if (!all) return all;
+    std::erase_if(*all, [&](const StoredPasskey& each) { return !is_of(each, principal); });
+    return all;
+}
+
+Task<Result<std::vector<StoredPasskey>>> Passkeys::list(std::string principal) {
+    auto work = [this, &principal] { return list_now(principal); };
+    co_return co_await uses_.pool.run(std::move(work));
+}
+
+Task<Result<void>> Passkeys::remove(ConsoleSession session, std::string key_id) {
+    auto work = [this, &session, &key_id]() -> Result<void> {
+        const auto known = list_now(session.principal);
+        if (!known) return fail(known.error());
+        const auto it = std::ranges::find(*known, key_id, &StoredPasskey::credential);
+        if (it == known->end()) return fail(ErrorCode::kNotFound, "you have no such passkey");
+        (void)uses_.record("console.passkey.removed", session);
+        const auto revoked = uses_.tokens.revoke_token(key_id);
+        if (!revoked) return fail(revoked.error());
+        return uses_.store->remove(it->id);
+    };
+    co_return co_await uses_.pool.run(std::move(work));
+}
+
+}  // namespace crab::console

@@ -1,0 +1,72 @@
+#pragma once
+
+#include "base/task/blocking_pool.hpp"
+#include "base/task/task.hpp"
+#include "console/console_session.hpp"
+#include "console/passkey_store.hpp"
+#include "trust/challenges.hpp"
+#include "trust/tokens.hpp"
+#include "trust/webauthn.hpp"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace crab::console {
+
+/// The passkeys of the console's people (Web Authentication). The key of each is one of `Tokens`,
+/// so that it acts for its owner, is listed and ends as all keys do; here is what is a passkey's
+/// own. Thread-safe.
+class Passkeys {
+public:
+    static constexpr std::size_t kMostOfOnePerson = 16;
+
+    /// What it uses; all of it outlives it.
+    struct Uses {
+        const Clock& clock;
+        trust::Tokens& tokens;
+        std::shared_ptr<PasskeyStore> store;
+        BlockingPool& pool;
+        /// Records a change for the audit log; false: it is not recorded. Any thread.
+        std::function<bool(std::string_view kind, const ConsoleSession& session)> record;
+    };
+    explicit Passkeys(Uses uses) : uses_(std::move(uses)), challenges_(uses_.clock) {}
+
+    /// Forgets those whose key is good no more; blocks. Errors: those of the store.
+    Result<void> load();
+    /// What an authenticator is to sign, as a text; good once and for Challenges::kLifetime.
+    std::string challenge() { return challenges_.make(); }
+
+    /// Whose passkey has signed a challenge, just now. Errors: kUnauthenticated; those of the
+    /// store.
+    Task<Result<trust::Proven>> prove(trust::Assertion assertion, trust::WebauthnSite site);
+    /// A further key for whoever is signed in: with its roles, and for as long as what it signed in
+    /// with. Whether that was proven, the caller has seen to. Errors: kUnauthenticated,
+    /// kInvalidArgs for what it brings; kForbidden for a device; kConflict for a known key, and for
+    /// too many; those of the store.
+    struct Addition {
+        ConsoleSession session;
+        trust::Registration made;
+        trust::WebauthnSite site;
+        std::string label;
+    };
+    Task<Result<StoredPasskey>> add(Addition addition);
+    /// Those of a principal whose keys are good, the oldest first. Errors: those of the store.
+    Task<Result<std::vector<StoredPasskey>>> list(std::string principal);
+    /// Ends the one with that key. Errors: kNotFound, also for one of somebody else; those of the
+    /// store.
+    Task<Result<void>> remove(ConsoleSession session, std::string key_id);
+
+private:
+    bool is_of(const StoredPasskey& passkey, std::string_view principal) const;
+    Result<std::vector<StoredPasskey>> list_now(std::string_view principal) const;
+    Result<StoredPasskey> add_now(const Addition& addition,
+                                  const trust::VerifiedRegistration& made);
+
+    const Uses uses_;
+    trust::Challenges challenges_;
+};
+
+}  // namespace crab::console

@@ -1,0 +1,136 @@
+#include "push/subscriptions.hpp"
+
+#include "base/log.hpp"
+#include "crypto/random.hpp"
+#include "net/loop/ip_address.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace crab::push {
+namespace {
+
+constexpr std::size_t kMostEndpointBytes = 1024;
+constexpr std::size_t kIdBytes = 8;
+
+bool names_loopback(const net::HttpUrl& url) {
+    const auto address = net::parse_ip_address(url.host);
+    return url.host == "localhost" || (address && net::is_loopback(*address));
+}
+
+}  // namespace
+
+bool PushServices::is_named(const net::HttpUrl& url) const {
+    return std::ranges::any_of(
+        named_, [&](const net::HttpUrl& service) { return service.same_origin(url); });
+}
+
+Result<net::HttpUrl> PushServices::check(std::string_view endpoint) const {
+    if (endpoint.size() > kMostEndpointBytes)
+        return fail(ErrorCode::kInvalidArgs, "the endpoint is too long");
+    auto url = net::HttpUrl::parse(endpoint);
+    if (!url) return fail(ErrorCode::kInvalidArgs, "the endpoint is no http or https URL");
+    if (is_named(*url)) {
+        if (url->tls || names_loopback(*url)) return std::move(*url);
+        return fail(ErrorCode::kForbidden, "a push service without TLS is on this machine only");
+    }
+    if (!url->tls) return fail(ErrorCode::kForbidden, "push services are asked over https only");
+    const auto address = net::parse_ip_address(url->host);
+    if (url->host == "localhost" || (address && !net::is_public(*address)))
+        return fail(ErrorCode::kForbidden,
+                    "push services at private addresses are asked only if `push.services` names "
+                    "them");
+    return std::move(*url);
+}
+
+Result<void> Subscriptions::load(const std::function<bool(const Subscription&)>& is_good) {
+    auto all = store_->load_all();
+    if (!all) return fail(all.error());
+    std::vector<std::string> gone;
+    std::erase_if(*all, [&](const Subscription& each) {
+        const bool ends = !is_good(each);
+        if (ends) gone.push_back(each.id);
+        return ends;
+    });
+    const std::scoped_lock lock(mutex_);
+    kept_ = std::move(*all);
+    return store_->remove(gone);
+}
+
+Result<Subscription> Subscriptions::add(Subscription wanted, Purpose purpose) {
+    wanted.id = (purpose == Purpose::kWaking ? "w" : "") + crypto::random_hex(kIdBytes);
+    wanted.created_at = clock_.system_now();
+    if (auto kept = keep(wanted); !kept) return fail(std::move(kept.error()));
+    if (auto stored = store_->insert(wanted); !stored) {
+        forget([&](const Subscription& each) { return each.id == wanted.id; });
+        return fail(std::move(stored.error()));
+    }
+    tell();
+    return wanted;
+}
+
+/// Makes room for it in memory, where it counts from now on.
+Result<void> Subscriptions::keep(const Subscription& wanted) {
+    const std::scoped_lock lock(mutex_);
+    const auto same = std::ranges::find(kept_, wanted.endpoint, &Subscription::endpoint);
+    if (same != kept_.end() && same->principal != wanted.principal)
+        return fail(ErrorCode::kForbidden, "this browser is subscribed for somebody else");
+    const auto its = std::ranges::count(kept_, wanted.principal, &Subscription::principal);
+    if (same == kept_.end() &&
+        (kept_.size() >= kMost || static_cast<std::size_t>(its) >= kMostOfOnePrincipal))
+        return fail(ErrorCode::kConflict,
+                    "too many browsers are subscribed already: remove one first");
+    if (same != kept_.end()) kept_.erase(same);
+    kept_.push_back(wanted);
+    return {};
+}
+
+std::vector<std::string> Subscriptions::forget(
+    const std::function<bool(const Subscription&)>& which) {
+    const std::scoped_lock lock(mutex_);
+    std::vector<std::string> gone;
+    std::erase_if(kept_, [&](const Subscription& each) {
+        const bool ends = which(each);
+        if (ends) gone.push_back(each.id);
+        return ends;
+    });
+    return gone;
+}
+
+Result<void> Subscriptions::remove(std::string_view id, std::string_view principal) {
+    const auto gone = forget(
+        [&](const Subscription& each) { return each.id == id && each.principal == principal; });
+    if (gone.empty()) return fail(ErrorCode::kNotFound, "you have no such subscription");
+    tell();
+    return store_->remove(gone);
+}
+
+void Subscriptions::remove_those(const std::function<bool(const Subscription&)>& which) {
+    const auto gone = forget(which);
+    if (gone.empty()) return;
+    tell();
+    if (const auto removed = store_->remove(gone); !removed)
+        log::warn("ended push subscriptions stay stored", {{"reason", removed.error().message}});
+}
+
+std::vector<Subscription> Subscriptions::list(Purpose purpose) const {
+    const std::scoped_lock lock(mutex_);
+    std::vector<Subscription> meant;
+    for (const Subscription& each : kept_)
+        if (each.purpose() == purpose) meant.push_back(each);
+    return meant;
+}
+
+std::vector<Subscription> Subscriptions::of_device(std::string_view principal) const {
+    std::vector<Subscription> its = list(Purpose::kWaking);
+    std::erase_if(its, [&](const Subscription& each) { return each.principal != principal; });
+    return its;
+}
+
+std::optional<Subscription> Subscriptions::find(std::string_view id) const {
+    const std::scoped_lock lock(mutex_);
+    const auto found = std::ranges::find(kept_, id, &Subscription::id);
+    return found == kept_.end() ? std::nullopt : std::optional(*found);
+}
+
+}  // namespace crab::push

@@ -1,0 +1,75 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "net/codec/http_url.hpp"
+#include "push/subscription_store.hpp"
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace crab::push {
+
+/// Which push services are asked: any at a public address over `https`, and besides those that the
+/// operator names, wherever they are (`http` at a loopback address only).
+class PushServices {
+public:
+    PushServices() = default;
+    explicit PushServices(std::vector<net::HttpUrl> named) : named_(std::move(named)) {}
+
+    /// The endpoint's URL. Errors: kInvalidArgs; kForbidden for one that is not asked.
+    Result<net::HttpUrl> check(std::string_view endpoint) const;
+    bool is_named(const net::HttpUrl& url) const;
+
+private:
+    std::vector<net::HttpUrl> named_;
+};
+
+/// The browsers that want to be told of calls that wait for a person. Thread-safe; what may block
+/// says so.
+class Subscriptions {
+public:
+    static constexpr std::size_t kMost = 256, kMostOfOnePrincipal = 8;
+
+    Subscriptions(std::shared_ptr<SubscriptionStore> store, const Clock& clock)
+        : store_(std::move(store)), clock_(clock) {}
+
+    /// Those of the store of which `is_good` says so; the others are forgotten. Blocks. Errors:
+    /// those of the store.
+    Result<void> load(const std::function<bool(const Subscription&)>& is_good);
+    /// Called after every change, without the lock. Set once, before others know this.
+    void on_changed(std::function<void()> callback) { changed_ = std::move(callback); }
+
+    /// One more, in the place of one with the same endpoint, which has to be of the same principal.
+    /// Blocks. Errors: kForbidden for the endpoint of somebody else; kConflict for too many; those
+    /// of the store.
+    Result<Subscription> add(Subscription wanted, Purpose purpose = Purpose::kQuestions);
+    /// Blocks. Errors: kNotFound, also for one of another principal; those of the store.
+    Result<void> remove(std::string_view id, std::string_view principal);
+    /// Forgets those that `which` says; blocks.
+    void remove_those(const std::function<bool(const Subscription&)>& which);
+    std::vector<Subscription> list(Purpose purpose = Purpose::kQuestions) const;
+    /// Those of a device that is to be woken.
+    std::vector<Subscription> of_device(std::string_view principal) const;
+    std::optional<Subscription> find(std::string_view id) const;
+
+private:
+    Result<void> keep(const Subscription& wanted);
+    std::vector<std::string> forget(const std::function<bool(const Subscription&)>& which);
+    void tell() const {
+        if (changed_) changed_();
+    }
+
+    const std::shared_ptr<SubscriptionStore> store_;
+    const Clock& clock_;
+    std::function<void()> changed_;
+    mutable std::mutex mutex_;
+    std::vector<Subscription> kept_;
+};
+
+}  // namespace crab::push

@@ -1,0 +1,105 @@
+#include "push/subscriptions.hpp"
+
+#include "base/test_clock.hpp"
+
+#include <gtest/gtest.h>
+
+namespace crab::push {
+namespace {
+
+class SubscriptionStoreMemory final : public SubscriptionStore {
+public:
+    std::optional<Error> failure;
+    std::vector<Subscription> kept;
+
+    Result<std::vector<Subscription>> load_all() override { return kept; }
+    Result<void> insert(const Subscription& subscription) override {
+        if (failure) return fail(*failure);
+        std::erase_if(kept,
+                      [&](const auto& each) { return each.endpoint == subscription.endpoint; });
+        kept.push_back(subscription);
+        return {};
+    }
+    Result<void> remove(std::span<const std::string> ids) override {
+        for (const std::string& id : ids)
+            std::erase_if(kept, [&](const auto& each) { return each.id == id; });
+        return {};
+    }
+};
+
+class SubscriptionsTest : public testing::Test {
+protected:
+    SubscriptionsTest() {
+        subscriptions.on_changed([this] { ++changes; });
+    }
+    Result<Subscription> add(std::string endpoint, std::string principal = "caller/me") {
+        Subscription wanted;
+        wanted.endpoint = std::move(endpoint);
+        wanted.principal = std::move(principal);
+        return subscriptions.add(std::move(wanted));
+    }
+
+    FakeClock clock;
+    std::shared_ptr<SubscriptionStoreMemory> store = std::make_shared<SubscriptionStoreMemory>();
+    Subscriptions subscriptions{store, clock};
+    int changes = 0;
+};
+
+TEST_F(SubscriptionsTest, OneBrowserIsOneAndOfOnePerson) {
+    const auto first = add("https://a.example/1").value();
+    const auto again = add("https://a.example/1").value();
+    EXPECT_NE(first.id, again.id);
+    ASSERT_EQ(subscriptions.list().size(), 1u);
+    EXPECT_EQ(store->kept.size(), 1u);
+    EXPECT_EQ(add("https://a.example/1", "caller/other").error().code, ErrorCode::kForbidden);
+    EXPECT_EQ(subscriptions.remove(again.id, "caller/other").error().code, ErrorCode::kNotFound);
+    EXPECT_TRUE(subscriptions.remove(again.id, "caller/me"));
+    EXPECT_TRUE(subscriptions.list().empty());
+    EXPECT_TRUE(store->kept.empty());
+    EXPECT_EQ(changes, 3);
+}
+
+TEST_F(SubscriptionsTest, NobodyCrowdsOthersOut) {
+    for (std::size_t i = 0; i < Subscriptions::kMostOfOnePrincipal; ++i)
+        EXPECT_TRUE(add("https://a.example/" + std::to_string(i)));
+    EXPECT_EQ(add("https://a.example/more").error().code, ErrorCode::kConflict);
+    EXPECT_TRUE(add("https://a.example/1")) << "one that is there already";
+    EXPECT_TRUE(add("https://b.example/1", "caller/other"));
+}
+
+TEST_F(SubscriptionsTest, WhatIsNotStoredDoesNotCount) {
+    store->failure = Error{.code = ErrorCode::kUnavailable, .message = "full"};
+    EXPECT_EQ(add("https://a.example/1").error().code, ErrorCode::kUnavailable);
+    EXPECT_TRUE(subscriptions.list().empty());
+}
+
+TEST_F(SubscriptionsTest, ThoseWhoseCredentialHasEndedAreForgotten) {
+    store->kept.push_back({.id = "a", .principal = {}, .credential = "dead", .endpoint = "1"});
+    store->kept.push_back({.id = "b", .principal = {}, .credential = "good", .endpoint = "2"});
+    ASSERT_TRUE(subscriptions.load([](const auto& each) { return each.credential == "good"; }));
+    ASSERT_EQ(subscriptions.list().size(), 1u);
+    EXPECT_EQ(store->kept.size(), 1u);
+    subscriptions.remove_those([](const auto& each) { return each.credential == "good"; });
+    EXPECT_TRUE(store->kept.empty());
+    EXPECT_FALSE(subscriptions.find("b"));
+}
+
+TEST(PushServices, OnlyPublicOnesOverTlsAreAskedAndThoseThatAreNamed) {
+    const PushServices services({*net::HttpUrl::parse("https://push.home.example"),
+                                 *net::HttpUrl::parse("http://127.0.0.1:8090"),
+                                 *net::HttpUrl::parse("http://10.0.0.7"),
+                                 *net::HttpUrl::parse("https://10.0.0.8")});
+    for (const std::string_view endpoint :
+         {"https://fcm.googleapis.com/fcm/send/x", "https://web.push.apple.com/x",
+          "https://push.home.example/x", "http://127.0.0.1:8090/x", "https://10.0.0.8/x"})
+        EXPECT_TRUE(services.check(endpoint)) << endpoint;
+    for (const std::string_view endpoint :
+         {"http://fcm.googleapis.com/x", "http://127.0.0.1:8091/x", "https://127.0.0.1/x",
+          "http://10.0.0.7/x", "https://10.0.0.9/x", "https://[::ffff:10.0.0.9]/x",
+          "https://localhost/x", "ftp://push.home.example/x", "https://a@push.home.example/x", ""})
+        EXPECT_FALSE(services.check(endpoint)) << endpoint;
+    EXPECT_FALSE(services.check("https://push.example/" + std::string(1024, 'x')));
+}
+
+}  // namespace
+}  // namespace crab::push

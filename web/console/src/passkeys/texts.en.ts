@@ -1,0 +1,21 @@
+export const en = {
+  add: "Add a passkey",
+  added: "You can sign in with {name} now",
+  "added.at": "added {when}",
+  about: "Sign in with a finger, a face, a PIN or a security key in place of a code or a token.",
+  cancelled: "No passkey was made.",
+  known: "This device has a passkey of yours already.",
+  name: "Name of the new passkey",
+  "name.default": "This device",
+  "need.key":
+    "First prove that it is you, by this browser's key or another passkey; a token will not do.",
+  passkeys: "Passkeys",
+  none: "You have no passkey yet.",
+  remove: "Remove",
+  "remove.of": "Remove the passkey {name}",
+  "remove.sure": "Remove the passkey {name}?",
+  "remove.what": "Sessions that it has opened end. Delete it on its device, too.",
+  removed: "{name} signs nobody in any more",
+  "used.at": "used {when}",
+  "used.never": "never used",
+};

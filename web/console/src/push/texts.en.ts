@@ -1,0 +1,18 @@
+export const en = {
+  about: "A message with the tool and who calls it, never with arguments, when a call waits.",
+  "about.waits": "While a browser is told, calls wait for an answer with no page open, too.",
+  denied: "The browser does not allow messages of this page; its settings do.",
+  "home.screen": "On an iPhone or iPad, add this page to the home screen first, and open it there.",
+  no: "This browser takes no messages at this address: it needs https, or this machine.",
+  off: "Stop telling it",
+  "off.done": "This browser is told no more",
+  "off.of": "Stop telling the browser of {who} since {when}",
+  on: "Tell this browser",
+  "on.done": "This browser is told of calls that wait",
+  others: "Browsers that are told",
+  row: "{who}, since {when}, by {service}",
+  test: "Send a test",
+  "test.done": "A message is on its way",
+  "this": "this browser",
+  title: "When no page is open",
+};
