@@ -94,13 +94,12 @@ void ConsoleDoors::add_door(std::size_t i, net::EventLoop& loop, const net::Sock
                 [&front = uses_.devices.front(i)](std::string_view origin) {
                     return front.is_named_origin(origin);
                 }},
-        console::SessionAccess::Options{
-            .root = listen.path_prefix + "/console/",
-            .cookie = cookie_name(listen),
-            .tls = listen.tls.has_value(),
-            .version = std::string(version()),
-            .way_in = "sign in with a passkey, a key or a token "
-                      "(`crab tokens create --role operator`)"}));
+        console::SessionAccess::Options{.root = listen.path_prefix + "/console/",
+                                        .cookie = cookie_name(listen),
+                                        .tls = listen.tls.has_value(),
+                                        .version = std::string(version()),
+                                        .way_in = "sign in with a passkey, a key or a token "
+                                                  "(`crab tokens create --role operator`)"}));
 }
 
 void ConsoleDoors::begin() {

@@ -85,11 +85,12 @@ Result<void> PushNotices::start() {
 Result<void> PushNotices::open_subscriptions() {
     auto store = uses_.context.stores->open_push_subscriptions();
     if (!store) return fail(std::move(store.error()));
-    subscriptions_ = std::make_unique<push::Subscriptions>(std::move(*store), uses_.context.clock);
-    return subscriptions_->load([this](const push::Subscription& each) {
-        return each.credential.empty() ||
-               uses_.credentials.tokens().find_credential(each.credential).has_value();
-    });
+    subscriptions_ = std::make_unique<push::Subscriptions>(
+        std::move(*store), uses_.context.clock, [this](const push::Subscription& each) {
+            return each.credential.empty() ||
+                   uses_.credentials.tokens().find_credential(each.credential).has_value();
+        });
+    return subscriptions_->load();
 }
 
 Result<void> PushNotices::open_sender() {

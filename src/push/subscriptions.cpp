@@ -43,12 +43,12 @@ Result<net::HttpUrl> PushServices::check(std::string_view endpoint) const {
     return std::move(*url);
 }
 
-Result<void> Subscriptions::load(const std::function<bool(const Subscription&)>& is_good) {
+Result<void> Subscriptions::load() {
     auto all = store_->load_all();
     if (!all) return fail(all.error());
     std::vector<std::string> gone;
     std::erase_if(*all, [&](const Subscription& each) {
-        const bool ends = !is_good(each);
+        const bool ends = !is_good_(each);
         if (ends) gone.push_back(each.id);
         return ends;
     });
@@ -66,7 +66,10 @@ Result<Subscription> Subscriptions::add(Subscription wanted, Purpose purpose) {
         return fail(std::move(stored.error()));
     }
     tell();
-    return wanted;
+    // A revocation in between has not seen it.
+    if (is_good_(wanted)) return wanted;
+    remove_those([&](const Subscription& each) { return each.id == wanted.id; });
+    return fail(ErrorCode::kForbidden, "this was revoked just now");
 }
 
 /// Makes room for it in memory, where it counts from now on.

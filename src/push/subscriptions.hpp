@@ -36,18 +36,20 @@ class Subscriptions {
 public:
     static constexpr std::size_t kMost = 256, kMostOfOnePrincipal = 8;
 
-    Subscriptions(std::shared_ptr<SubscriptionStore> store, const Clock& clock)
-        : store_(std::move(store)), clock_(clock) {}
+    /// `is_good`: whether what a subscription ends with has not ended. Any thread; must not block.
+    Subscriptions(std::shared_ptr<SubscriptionStore> store, const Clock& clock,
+                  std::function<bool(const Subscription&)> is_good)
+        : store_(std::move(store)), clock_(clock), is_good_(std::move(is_good)) {}
 
-    /// Those of the store of which `is_good` says so; the others are forgotten. Blocks. Errors:
-    /// those of the store.
-    Result<void> load(const std::function<bool(const Subscription&)>& is_good);
+    /// Those of the store that are good; the others are forgotten. Blocks. Errors: those of the
+    /// store.
+    Result<void> load();
     /// Called after every change, without the lock. Set once, before others know this.
     void on_changed(std::function<void()> callback) { changed_ = std::move(callback); }
 
     /// One more, in the place of one with the same endpoint, which has to be of the same principal.
-    /// Blocks. Errors: kForbidden for the endpoint of somebody else; kConflict for too many; those
-    /// of the store.
+    /// Blocks. Errors: kForbidden for the endpoint of somebody else, and for one that is not good;
+    /// kConflict for too many; those of the store.
     Result<Subscription> add(Subscription wanted, Purpose purpose = Purpose::kQuestions);
     /// Blocks. Errors: kNotFound, also for one of another principal; those of the store.
     Result<void> remove(std::string_view id, std::string_view principal);
@@ -67,6 +69,7 @@ private:
 
     const std::shared_ptr<SubscriptionStore> store_;
     const Clock& clock_;
+    const std::function<bool(const Subscription&)> is_good_;
     std::function<void()> changed_;
     mutable std::mutex mutex_;
     std::vector<Subscription> kept_;

@@ -41,7 +41,9 @@ protected:
 
     FakeClock clock;
     std::shared_ptr<SubscriptionStoreMemory> store = std::make_shared<SubscriptionStoreMemory>();
-    Subscriptions subscriptions{store, clock};
+    std::string ended = "dead";  ///< a credential
+    Subscriptions subscriptions{store, clock,
+                                [this](const auto& each) { return each.credential != ended; }};
     int changes = 0;
 };
 
@@ -76,12 +78,21 @@ TEST_F(SubscriptionsTest, WhatIsNotStoredDoesNotCount) {
 TEST_F(SubscriptionsTest, ThoseWhoseCredentialHasEndedAreForgotten) {
     store->kept.push_back({.id = "a", .principal = {}, .credential = "dead", .endpoint = "1"});
     store->kept.push_back({.id = "b", .principal = {}, .credential = "good", .endpoint = "2"});
-    ASSERT_TRUE(subscriptions.load([](const auto& each) { return each.credential == "good"; }));
+    ASSERT_TRUE(subscriptions.load());
     ASSERT_EQ(subscriptions.list().size(), 1u);
     EXPECT_EQ(store->kept.size(), 1u);
     subscriptions.remove_those([](const auto& each) { return each.credential == "good"; });
     EXPECT_TRUE(store->kept.empty());
     EXPECT_FALSE(subscriptions.find("b"));
+}
+
+TEST_F(SubscriptionsTest, OneWhoseCredentialEndsMeanwhileIsNotKept) {
+    Subscription wanted;
+    wanted.endpoint = "https://a.example/1";
+    wanted.credential = ended;
+    EXPECT_EQ(subscriptions.add(wanted).error().code, ErrorCode::kForbidden);
+    EXPECT_TRUE(subscriptions.list().empty());
+    EXPECT_TRUE(store->kept.empty());
 }
 
 TEST(PushServices, OnlyPublicOnesOverTlsAreAskedAndThoseThatAreNamed) {

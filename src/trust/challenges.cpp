@@ -30,20 +30,21 @@ std::array<std::uint8_t, 32> random_secret() {
 
 Challenges::Challenges(const Clock& clock) : clock_(clock), secret_(random_secret()) {}
 
-std::string Challenges::seal(std::string_view time_and_random) const {
-    return to_hex(crypto::hmac_sha256(secret_, bytes_of(time_and_random))).substr(0, kSealChars);
+std::string Challenges::seal(std::string_view time_and_random, std::string_view whom) const {
+    const std::string sealed = std::string(time_and_random) + std::string(whom);
+    return to_hex(crypto::hmac_sha256(secret_, bytes_of(sealed))).substr(0, kSealChars);
 }
 
-std::string Challenges::make() {
+std::string Challenges::make(std::string_view whom) {
     std::string challenge = fmt::format("{:016x}{}", milliseconds_of(clock_.steady_now()),
                                         crypto::random_hex(kRandomBytes));
-    challenge += seal(challenge);
+    challenge += seal(challenge, whom);
     return challenge;
 }
 
-bool Challenges::is_fresh(std::string_view challenge) const {
+bool Challenges::is_fresh(std::string_view challenge, std::string_view whom) const {
     if (challenge.size() != kChars ||
-        !crypto::constant_time_equal(seal(challenge.substr(0, kChars - kSealChars)),
+        !crypto::constant_time_equal(seal(challenge.substr(0, kChars - kSealChars), whom),
                                      challenge.substr(kChars - kSealChars)))
         return false;
     std::int64_t made_at = 0;

@@ -13,17 +13,18 @@
 namespace crab::trust {
 
 /// Texts that somebody has to sign soon to prove a key. One needs no memory until it is used up,
-/// is good once, and only for the object that made it. Thread-safe; never blocks.
+/// is good once, only for the object that made it, and only for whom it was made. Thread-safe;
+/// never blocks.
 class Challenges {
 public:
     static constexpr Milliseconds kLifetime{60'000};
 
     explicit Challenges(const Clock& clock);
 
-    /// 96 hexadecimal characters, good for kLifetime.
-    std::string make();
-    /// Whether it was made here, not too long ago; it may be used up already.
-    bool is_fresh(std::string_view challenge) const;
+    /// 96 hexadecimal characters, good for kLifetime and for `whom`, such as a session.
+    std::string make(std::string_view whom = {});
+    /// Whether it was made here, for `whom`, not too long ago; it may be used up already.
+    bool is_fresh(std::string_view challenge, std::string_view whom = {}) const;
     /// False when it was used before. Call it for a fresh one whose signature is right, so that
     /// only those take memory.
     bool use_up(std::string_view challenge);
@@ -33,7 +34,7 @@ private:
         std::string challenge;
         SteadyTime forget_at;
     };
-    std::string seal(std::string_view time_and_random) const;
+    std::string seal(std::string_view time_and_random, std::string_view whom) const;
 
     const Clock& clock_;
     const std::array<std::uint8_t, 32> secret_;  ///< of this object

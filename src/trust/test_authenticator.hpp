@@ -28,6 +28,7 @@ struct Authenticator {
     std::string rp_id = "home.example";
     std::uint8_t flags = 0x05;  ///< present and verified
     std::uint32_t count = 0;
+    std::string user_handle;
     std::string more;  ///< members of the client data, with a comma before each
 
     std::string client_data(std::string_view type, std::string_view challenge) const {
@@ -56,7 +57,8 @@ struct Authenticator {
         Assertion said{.credential_id = credential_id,
                        .client_data = client_data("webauthn.get", challenge),
                        .authenticator_data = data(),
-                       .signature = {}};
+                       .signature = {},
+                       .user_handle = user_handle};
         const crypto::Sha256Digest digest = crypto::sha256(said.client_data);
         said.signature = webauthn_signature(
             key, said.authenticator_data +

@@ -19,7 +19,8 @@ constexpr std::size_t kModelBytes = 16, kLengthBytes = 2;
 constexpr std::size_t kMostIdBytes = 1023;
 constexpr std::size_t kMostClientData = 2048, kMostAuthenticatorData = 4096;
 
-constexpr std::uint8_t kPresent = 0x01, kVerified = 0x04, kHasCredential = 0x40, kHasMore = 0x80;
+constexpr std::uint8_t kPresent = 0x01, kVerified = 0x04, kMayBeCopied = 0x08, kIsCopied = 0x10,
+                       kHasCredential = 0x40, kHasMore = 0x80;
 
 std::unexpected<Error> refused(std::string_view why) {
     return fail(ErrorCode::kUnauthenticated, "the passkey is not accepted: " + std::string(why));
@@ -61,6 +62,8 @@ Result<AuthenticatorData> read_authenticator_data(std::string_view bytes, std::s
     if (!crypto::constant_time_equal(site, bytes_of(bytes.substr(0, kHashBytes))))
         return refused("it is for another host name");
     const auto flags = static_cast<std::uint8_t>(bytes[kHashBytes]);
+    if ((flags & kIsCopied) != 0 && (flags & kMayBeCopied) == 0)
+        return refused("its flags contradict one another");
     AuthenticatorData data{.user_present = (flags & kPresent) != 0,
                            .user_verified = (flags & kVerified) != 0,
                            .sign_count = big_endian(bytes.substr(kHashBytes + 1, 4)),

@@ -39,8 +39,9 @@ Result<std::string> read_client_data(std::string_view json, Ceremony ceremony,
 /// What an authenticator answers to a challenge. All of it as bytes.
 struct Assertion {
     std::string credential_id, client_data, authenticator_data, signature;
+    std::string user_handle{};  ///< whose it is; may be empty where the page has said who
 };
-/// What a right one says. The caller has to see to the challenge and to the counter.
+/// What a right one says. The caller has to see to the challenge, the user and the counter.
 struct VerifiedAssertion {
     std::string challenge;
     std::uint32_t sign_count = 0;

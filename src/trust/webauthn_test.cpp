@@ -80,11 +80,20 @@ TEST_F(WebauthnTest, AnAssertionOfAnotherPageIsRefused) {
 }
 
 TEST_F(WebauthnTest, AUserHasToBePresentAndVerified) {
-    for (const int flags : {0x00, 0x01, 0x04, 0x18}) {
+    for (const int flags : {0x00, 0x01, 0x04, 0x18, 0x19, 0x1c}) {
         authenticator.flags = static_cast<std::uint8_t>(flags);
         EXPECT_NE(refusal(authenticator.assert_it("a")), "") << flags;
         EXPECT_FALSE(verify_registration(authenticator.create("a"), site)) << flags;
     }
+}
+
+TEST_F(WebauthnTest, APasskeyThatIsCopiedIsOneThatMayBe) {
+    authenticator.flags = 0x05 | 0x08;
+    EXPECT_EQ(refusal(authenticator.assert_it("a")), "");
+    authenticator.flags = 0x05 | 0x08 | 0x10;
+    EXPECT_EQ(refusal(authenticator.assert_it("a")), "");
+    authenticator.flags = 0x05 | 0x10;
+    EXPECT_NE(refusal(authenticator.assert_it("a")), "");
 }
 
 TEST_F(WebauthnTest, OneCeremonyIsNotTheOther) {

@@ -34,7 +34,9 @@ class PasskeyCase(DoorCase):
 
     def add(self, passkey: Passkey, browser: Browser | None = None) -> Response:
         browser = browser or self.browser
-        made = passkey.create(self.challenge(browser)["challenge"])
+        told = self.challenge(browser)
+        made = passkey.create(told["challenge"])
+        passkey.user = told["user"]["id"]
         return browser.request("POST", PASSKEYS, made)
 
     def owner_with_passkey(self, name: str = "owner", role: str = "operator") -> Passkey:
@@ -74,38 +76,54 @@ class SignInTest(PasskeyCase):
             refused = later.send("POST", "session", None, self.answer(passkey, later))
             self.assert_refused(refused, 401, "UNAUTHENTICATED")
 
-    def test_forged_replayed_and_foreign_answers_are_refused(self) -> None:
-        passkey, other = self.owner_with_passkey(), Browser(self.gateway)
-        right = self.answer(passkey, other)
-        other.sign_in(**right)
+    def assert_nobody_gets_in(self, with_what: dict[str, Any], status: int = 401) -> None:
+        refused = Browser(self.gateway).send("POST", "session", None, with_what)
+        code = {400: "INVALID_ARGS", 401: "UNAUTHENTICATED"}[status]
+        self.assert_refused(refused, status, code)
+        self.assertNotIn("set-cookie", refused.headers)
+
+    def test_forged_and_foreign_answers_are_refused(self) -> None:
+        passkey, nobody = self.owner_with_passkey(), Browser(self.gateway)
         forger = Passkey(self.browser.origin)
-        forger.id = passkey.id
+        forger.id, forger.user = passkey.id, passkey.user
         foreign = Passkey("https://evil.example")
-        foreign.id, foreign.seed = passkey.id, passkey.seed
+        foreign.id, foreign.seed, foreign.user = passkey.id, passkey.seed, passkey.user
         unverified = Passkey(self.browser.origin)
-        unverified.id, unverified.seed, unverified.flags = passkey.id, passkey.seed, 0x01
+        unverified.id, unverified.seed, unverified.user = passkey.id, passkey.seed, passkey.user
+        unverified.flags = 0x01
         stranger = Passkey(self.browser.origin)
-        for wrong in (
-            right,
-            self.answer(forger, other),
-            self.answer(foreign, other),
-            self.answer(unverified, other),
-            self.answer(stranger, other),
-            passkey.answer("0" * 96),
-        ):
-            refused = Browser(self.gateway).send("POST", "session", None, wrong)
-            self.assert_refused(refused, 401, "UNAUTHENTICATED")
-            self.assertNotIn("set-cookie", refused.headers)
-        broken = Browser(self.gateway).send("POST", "session", None, {"passkey": {"id": "a"}})
-        self.assert_refused(broken, 400, "INVALID_ARGS")
+        for wrong in (forger, foreign, unverified, stranger):
+            self.assert_nobody_gets_in(self.answer(wrong, nobody))
+        self.assert_nobody_gets_in({"passkey": {"id": "a"}}, 400)
+        Browser(self.gateway).sign_in(**self.answer(passkey, nobody))
+
+    def test_a_challenge_is_good_once_and_where_it_was_asked_for(self) -> None:
+        passkey, nobody = self.owner_with_passkey(), Browser(self.gateway)
+        right = self.answer(passkey, nobody)
+        Browser(self.gateway).sign_in(**right)
+        self.assert_nobody_gets_in(right)
+        self.assert_nobody_gets_in(passkey.answer("0" * 96))
+        self.assert_nobody_gets_in(self.answer(passkey, self.browser))  # asked for in a session
+        other = Browser(self.gateway)
+        other.sign_in(token=self.operator("owner"))
+        for asker in (self.browser, nobody):
+            proof = other.request("POST", "session/proof", self.answer(passkey, asker))
+            self.assert_refused(proof, 403, "AUTH_REQUIRED")
+
+    def test_who_signs_in_says_who_they_are(self) -> None:
+        passkey, nobody = self.owner_with_passkey(), Browser(self.gateway)
+        nameless = self.answer(passkey, nobody)
+        del nameless["passkey"]["user_handle"]
+        self.assert_nobody_gets_in(nameless)
+        passkey.user = "0" * 32
+        self.assert_nobody_gets_in(self.answer(passkey, nobody))
 
     def test_a_copy_gives_itself_away_by_its_counter(self) -> None:
         passkey, other = self.owner_with_passkey(), Browser(self.gateway)
         passkey.count = 5
         other.sign_in(**self.answer(passkey, other))
         passkey.count = 4
-        refused = other.send("POST", "session", None, self.answer(passkey, other))
-        self.assert_refused(refused, 401, "UNAUTHENTICATED")
+        self.assert_nobody_gets_in(self.answer(passkey, Browser(self.gateway)))
 
     def test_at_an_address_there_are_none_and_the_answer_says_so(self) -> None:
         self.browser.host = f"127.0.0.1:{self.gateway.public[1]}"

@@ -74,7 +74,7 @@ class TellTest(PushCase):
         self.assertGreater(int(headers["ttl"]), 0)
         self.assertEqual(told["kind"], "approval")
         self.assertEqual((told["who"], told["tool"]), ("caller/tester", f"{self.slug}__{self.sms}"))
-        self.assertEqual(set(told), {"kind", "id", "who", "tool", "until"})
+        self.assertEqual(set(told), {"kind", "id", "who", "agent", "tool", "until"})
         answer = self.gateway.admin_request(
             "POST", f"/v1/admin/approvals/{told['id']}", {"decision": "allow"}
         )

@@ -245,7 +245,9 @@ Task<Result<trust::Proven>> ConsoleDoor::prove(const net::HttpRequest& request,
     if (credential.passkey) {
         auto site = passkeys_.site_of(request);
         if (!site) co_return fail(std::move(site.error()));
-        proven = co_await uses_.passkeys.prove(*credential.passkey, std::move(*site));
+        const auto session = session_of(request);
+        proven = co_await uses_.passkeys.prove(*credential.passkey, std::move(*site),
+                                               session ? session->number : 0);
     } else {
         proven = prove_now(request, credential);
     }

@@ -3,7 +3,6 @@
 #include "base/base64url.hpp"
 #include "base/encoding.hpp"
 #include "console/door/session_rights.hpp"
-#include "crypto/digest.hpp"
 #include "json/parser.hpp"
 #include "json/writer.hpp"
 #include "net/codec/http_text.hpp"
@@ -16,20 +15,12 @@ namespace {
 
 constexpr net::RequestBodyLimits kPasskeyBody{.max_bytes = 8192};
 constexpr std::array<net::HttpHeader, 1> kPrivate{{{"Cache-Control", "no-store"}}};
-constexpr std::size_t kUserIdChars = 32;
 
 /// A member in base64url; nothing when it is absent, empty or anything else.
 std::optional<std::string> bytes_member(json::Element object, std::string_view name) {
     auto bytes = from_base64url(json::get_string(object, name).value_or(""));
     if (!bytes || bytes->empty()) return std::nullopt;
     return bytes;
-}
-
-/// The same for one person at all times, so that an authenticator keeps one passkey of a person,
-/// and tells nobody who that is.
-std::string user_id_of(std::string_view principal, std::string_view rp_id) {
-    return crypto::sha256_hex("crab-passkey\n" + std::string(rp_id) + "\n" + std::string(principal))
-        .substr(0, kUserIdChars);
 }
 
 void write_passkey(json::Writer& writer, const StoredPasskey& passkey) {
@@ -55,7 +46,8 @@ Result<trust::Assertion> read_assertion(json::Element passkey) {
     return trust::Assertion{.credential_id = std::move(*id),
                             .client_data = std::move(*client_data),
                             .authenticator_data = std::move(*data),
-                            .signature = std::move(*signature)};
+                            .signature = std::move(*signature),
+                            .user_handle = bytes_member(passkey, "user_handle").value_or("")};
 }
 
 void PasskeyRoutes::add_routes(net::Routes<core::PrincipalRef>& routes) {
@@ -124,12 +116,14 @@ Task<void> PasskeyRoutes::challenge(net::HttpExchange& exchange) {
     }
     std::string text;
     json::Writer writer(text);
-    writer.begin_object().key("challenge").string(uses_.passkeys.challenge());
+    writer.begin_object()
+        .key("challenge")
+        .string(uses_.passkeys.challenge(session ? session->number : 0));
     writer.key("rp_id").string(site->rp_id);
     writer.key("expires_in_ms").integer(trust::Challenges::kLifetime.count());
     if (session) {
         writer.key("user").begin_object();
-        writer.key("id").string(user_id_of(session->principal, site->rp_id));
+        writer.key("id").string(Passkeys::user_handle_of(session->principal, site->rp_id));
         writer.key("name").string(session->principal).end_object();
         writer.key("known").begin_array();
         for (const StoredPasskey& each : known)

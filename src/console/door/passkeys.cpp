@@ -2,6 +2,7 @@
 
 #include "base/base64url.hpp"
 #include "base/log.hpp"
+#include "crypto/digest.hpp"
 #include "crypto/signature.hpp"
 
 #include <algorithm>
@@ -13,6 +14,7 @@ namespace crab::console {
 namespace {
 
 constexpr std::size_t kMostLabelBytes = 64;
+constexpr std::size_t kUserHandleChars = 32;
 
 std::unexpected<Error> unknown_passkey() {
     return fail(ErrorCode::kUnauthenticated,
@@ -22,6 +24,11 @@ std::unexpected<Error> unknown_passkey() {
 std::unexpected<Error> stale_challenge() {
     return fail(ErrorCode::kUnauthenticated,
                 "this challenge is no longer valid: ask for a new one");
+}
+
+/// Whom a challenge is made for.
+std::string session_of_challenge(std::uint64_t session) {
+    return session == 0 ? std::string() : fmt::format("session {}", session);
 }
 
 bool is_label(std::string_view label) {
@@ -41,7 +48,30 @@ Result<void> Passkeys::load() {
     return {};
 }
 
-Task<Result<trust::Proven>> Passkeys::prove(trust::Assertion assertion, trust::WebauthnSite site) {
+std::string Passkeys::user_handle_of(std::string_view principal, std::string_view rp_id) {
+    return crypto::sha256_hex(fmt::format("crab-passkey\n{}\n{}", rp_id, principal))
+        .substr(0, kUserHandleChars);
+}
+
+std::string Passkeys::challenge(std::uint64_t session) {
+    return challenges_.make(session_of_challenge(session));
+}
+
+bool Passkeys::use_up(std::string_view challenge, std::uint64_t session) {
+    return challenges_.is_fresh(challenge, session_of_challenge(session)) &&
+           challenges_.use_up(challenge);
+}
+
+/// Whether an answer is of that person, as it says itself; in a session it may say nothing.
+bool Passkeys::names_owner(const trust::Assertion& assertion, const StoredPasskey& passkey,
+                           std::uint64_t session) const {
+    if (assertion.user_handle.empty()) return session != 0;
+    const auto owner = uses_.tokens.find_credential(passkey.credential);
+    return owner && assertion.user_handle == user_handle_of(owner->principal->id, passkey.rp_id);
+}
+
+Task<Result<trust::Proven>> Passkeys::prove(trust::Assertion assertion, trust::WebauthnSite site,
+                                            std::uint64_t session) {
     const std::string id = to_base64url(assertion.credential_id);
     auto find = [store = uses_.store, id] { return store->find(id); };
     const auto found = co_await uses_.pool.run(std::move(find));
@@ -54,8 +84,8 @@ Task<Result<trust::Proven>> Passkeys::prove(trust::Assertion assertion, trust::W
     if (!key) co_return fail(key.error());
     const auto verified = trust::verify_assertion(assertion, *key, site);
     if (!verified) co_return fail(verified.error());
-    if (!challenges_.is_fresh(verified->challenge) || !challenges_.use_up(verified->challenge))
-        co_return stale_challenge();
+    if (!names_owner(assertion, passkey, session)) co_return unknown_passkey();
+    if (!use_up(verified->challenge, session)) co_return stale_challenge();
     auto use = [store = uses_.store, id, count = verified->sign_count,
                 at = uses_.clock.system_now()] { return store->record_use(id, count, at); };
     const auto counted = co_await uses_.pool.run(std::move(use));
@@ -77,8 +107,7 @@ Task<Result<StoredPasskey>> Passkeys::add(Addition addition) {
                        "label is 1 to 64 bytes without control characters");
     auto made = trust::verify_registration(addition.made, addition.site);
     if (!made) co_return fail(made.error());
-    if (!challenges_.is_fresh(made->challenge) || !challenges_.use_up(made->challenge))
-        co_return stale_challenge();
+    if (!use_up(made->challenge, addition.session.number)) co_return stale_challenge();
     auto work = [this, &addition, &made] { return add_now(addition, *made); };
     co_return co_await uses_.pool.run(std::move(work));
 }

@@ -36,12 +36,18 @@ public:
 
     /// Forgets those whose key is good no more; blocks. Errors: those of the store.
     Result<void> load();
-    /// What an authenticator is to sign, as a text; good once and for Challenges::kLifetime.
-    std::string challenge() { return challenges_.make(); }
+    /// The same for one person at all times, so that an authenticator keeps one passkey of a
+    /// person; it tells nobody who that is.
+    static std::string user_handle_of(std::string_view principal, std::string_view rp_id);
 
-    /// Whose passkey has signed a challenge, just now. Errors: kUnauthenticated; those of the
-    /// store.
-    Task<Result<trust::Proven>> prove(trust::Assertion assertion, trust::WebauthnSite site);
+    /// What an authenticator is to sign, as a text; good once, for Challenges::kLifetime, and only
+    /// in the session with that number, or for 0 where there is none.
+    std::string challenge(std::uint64_t session);
+
+    /// Whose passkey has signed a challenge, just now, in the session with that number. Where there
+    /// is none, it has to say whose it is. Errors: kUnauthenticated; those of the store.
+    Task<Result<trust::Proven>> prove(trust::Assertion assertion, trust::WebauthnSite site,
+                                      std::uint64_t session);
     /// A further key for whoever is signed in: with its roles, and for as long as what it signed in
     /// with. Whether that was proven, the caller has seen to. Errors: kUnauthenticated,
     /// kInvalidArgs for what it brings; kForbidden for a device; kConflict for a known key, and for
@@ -60,6 +66,9 @@ public:
     Task<Result<void>> remove(ConsoleSession session, std::string key_id);
 
 private:
+    bool use_up(std::string_view challenge, std::uint64_t session);
+    bool names_owner(const trust::Assertion& assertion, const StoredPasskey& passkey,
+                     std::uint64_t session) const;
     bool is_of(const StoredPasskey& passkey, std::string_view principal) const;
     Result<std::vector<StoredPasskey>> list_now(std::string_view principal) const;
     Result<StoredPasskey> add_now(const Addition& addition,

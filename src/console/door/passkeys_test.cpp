@@ -68,10 +68,22 @@ protected:
                                       .label = "my phone"}));
     }
     Result<StoredPasskey> add(const Authenticator& with, const ConsoleSession& session) {
-        return add(with, session, passkeys.challenge());
+        return add(with, session, passkeys.challenge(session.number));
+    }
+    /// By whoever is not signed in, for what the page was told.
+    Result<trust::Proven> prove(const Authenticator& with, const std::string& challenge,
+                                std::uint64_t session = 0) {
+        return loop.run(passkeys.prove(with.assert_it(challenge), site, session));
     }
     Result<trust::Proven> prove(const Authenticator& with) {
-        return loop.run(passkeys.prove(with.assert_it(passkeys.challenge()), site));
+        return prove(with, passkeys.challenge(0));
+    }
+    /// That of a person, who has to be `me` where it matters.
+    Authenticator authenticator(std::string id, std::string_view principal = "caller/me") const {
+        Authenticator made;
+        made.credential_id = std::move(id);
+        made.user_handle = Passkeys::user_handle_of(principal, site.rp_id);
+        return made;
     }
 
     TestLoop loop;
@@ -91,7 +103,7 @@ protected:
                        }}};
     const trust::WebauthnSite site = *trust::webauthn_site_of("https://home.example");
     const ConsoleSession me = signed_in("me", {core::Role::kOperator, core::Role::kCaller});
-    Authenticator phone;
+    Authenticator phone = authenticator("passkey-1");
 };
 
 TEST_F(PasskeysTest, APasskeyActsForWhoeverAddedIt) {
@@ -113,20 +125,44 @@ TEST_F(PasskeysTest, APasskeyActsForWhoeverAddedIt) {
 
 TEST_F(PasskeysTest, AChallengeIsGoodOnceForAMinuteAndOnlyHere) {
     ASSERT_TRUE(add(phone, me));
-    const std::string challenge = passkeys.challenge();
-    EXPECT_TRUE(loop.run(passkeys.prove(phone.assert_it(challenge), site)));
-    EXPECT_FALSE(loop.run(passkeys.prove(phone.assert_it(challenge), site))) << "replayed";
-    const std::string old = passkeys.challenge();
+    const std::string challenge = passkeys.challenge(0);
+    EXPECT_TRUE(prove(phone, challenge));
+    EXPECT_FALSE(prove(phone, challenge)) << "replayed";
+    const std::string old = passkeys.challenge(0);
     loop.clock.advance(trust::Challenges::kLifetime);
-    EXPECT_FALSE(loop.run(passkeys.prove(phone.assert_it(old), site)));
-    EXPECT_FALSE(loop.run(passkeys.prove(phone.assert_it(std::string(96, 'a')), site)));
-    Authenticator other;
-    other.credential_id = "other";
-    const std::string twice = passkeys.challenge();
-    EXPECT_TRUE(add(other, me, twice));
-    Authenticator third;
-    third.credential_id = "third";
-    EXPECT_FALSE(add(third, me, twice)) << "a registration uses its challenge up, too";
+    EXPECT_FALSE(prove(phone, old));
+    EXPECT_FALSE(prove(phone, std::string(96, 'a')));
+    const std::string twice = passkeys.challenge(me.number);
+    EXPECT_TRUE(add(authenticator("other"), me, twice));
+    EXPECT_FALSE(add(authenticator("third"), me, twice))
+        << "a registration uses its challenge up, too";
+}
+
+TEST_F(PasskeysTest, AChallengeIsOfTheSessionThatAskedForIt) {
+    ASSERT_TRUE(add(phone, me));
+    constexpr std::uint64_t kOther = 2;
+    EXPECT_TRUE(prove(phone, passkeys.challenge(me.number), me.number));
+    EXPECT_FALSE(prove(phone, passkeys.challenge(me.number), kOther));
+    EXPECT_FALSE(prove(phone, passkeys.challenge(me.number), 0)) << "of a session, to sign in";
+    EXPECT_FALSE(prove(phone, passkeys.challenge(0), me.number)) << "of nobody, in a session";
+    EXPECT_FALSE(add(authenticator("planted"), me, passkeys.challenge(kOther)));
+    EXPECT_FALSE(add(authenticator("planted"), me, passkeys.challenge(0)));
+    EXPECT_TRUE(add(authenticator("planted"), me, passkeys.challenge(me.number)));
+}
+
+TEST_F(PasskeysTest, WhoSignsInSaysWhoTheyAre) {
+    ASSERT_TRUE(add(phone, me));
+    Authenticator other = phone;
+    other.user_handle = Passkeys::user_handle_of("caller/you", site.rp_id);
+    EXPECT_EQ(prove(other).error().code, ErrorCode::kUnauthenticated);
+    EXPECT_FALSE(prove(other, passkeys.challenge(me.number), me.number));
+    other.user_handle = Passkeys::user_handle_of("caller/me", "other.example");
+    EXPECT_FALSE(prove(other));
+    other.user_handle.clear();
+    EXPECT_FALSE(prove(other));
+    EXPECT_TRUE(prove(other, passkeys.challenge(me.number), me.number))
+        << "an authenticator may leave it out where the page has named its passkeys";
+    EXPECT_TRUE(prove(phone));
 }
 
 TEST_F(PasskeysTest, ForgedForeignAndUnknownOnesAreRefused) {
@@ -146,7 +182,7 @@ TEST_F(PasskeysTest, ForgedForeignAndUnknownOnesAreRefused) {
     const auto elsewhere = *trust::webauthn_site_of("https://other.example");
     copy = phone;
     copy.origin = elsewhere.origin, copy.rp_id = elsewhere.rp_id;
-    EXPECT_FALSE(loop.run(passkeys.prove(copy.assert_it(passkeys.challenge()), elsewhere)))
+    EXPECT_FALSE(loop.run(passkeys.prove(copy.assert_it(passkeys.challenge(0)), elsewhere, 0)))
         << "a passkey is of one host name";
     EXPECT_TRUE(prove(phone));
 }
@@ -166,13 +202,13 @@ TEST_F(PasskeysTest, ACounterThatGoesBackIsThatOfACopy) {
 
 TEST_F(PasskeysTest, ItEndsWithItsOwnerItsTimeAndItsRemoval) {
     const ConsoleSession guest = signed_in("guest", {core::Role::kOperator}, std::chrono::hours(1));
-    ASSERT_TRUE(add(phone, guest));
-    EXPECT_TRUE(prove(phone));
+    const Authenticator guests = authenticator("guest's", "caller/guest");
+    ASSERT_TRUE(add(guests, guest));
+    EXPECT_TRUE(prove(guests));
     loop.clock.advance(std::chrono::hours(1));
-    EXPECT_FALSE(prove(phone)) << "no longer than what its owner signed in with";
+    EXPECT_FALSE(prove(guests)) << "no longer than what its owner signed in with";
 
-    Authenticator second;
-    second.credential_id = "second";
+    const Authenticator second = authenticator("second");
     const auto added = add(second, me).value();
     EXPECT_EQ(loop.run(passkeys.remove(guest, added.credential)).error().code, ErrorCode::kNotFound)
         << "somebody else's";
@@ -180,8 +216,7 @@ TEST_F(PasskeysTest, ItEndsWithItsOwnerItsTimeAndItsRemoval) {
     EXPECT_FALSE(prove(second));
     EXPECT_FALSE(tokens->find_credential(added.credential));
 
-    Authenticator third;
-    third.credential_id = "third";
+    const Authenticator third = authenticator("third");
     ASSERT_TRUE(add(third, me));
     ASSERT_TRUE(tokens->revoke("caller/me"));
     EXPECT_FALSE(prove(third));
@@ -209,8 +244,7 @@ TEST_F(PasskeysTest, DevicesHaveNoneAndPeopleNotTooMany) {
     const ConsoleSession lamp = signed_in("lamp", {core::Role::kDevice, core::Role::kCaller});
     EXPECT_EQ(add(phone, lamp).error().code, ErrorCode::kForbidden);
     for (std::size_t i = 0; i <= Passkeys::kMostOfOnePerson; ++i) {
-        Authenticator each;
-        each.credential_id = "number " + std::to_string(i);
+        const Authenticator each = authenticator("number " + std::to_string(i));
         EXPECT_EQ(add(each, me).has_value(), i < Passkeys::kMostOfOnePerson) << i;
     }
 }

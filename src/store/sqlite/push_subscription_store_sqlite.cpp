@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 1> kPushSchema{R"(
     ) STRICT;
 )"};
 
-std::string text_of(std::span<const std::uint8_t> bytes) {
+std::string receiver_bytes(std::span<const std::uint8_t> bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
@@ -46,13 +46,13 @@ Result<std::vector<push::Subscription>> PushSubscriptionStoreSqlite::load_all() 
         const auto more = rows->step();
         if (!more) return fail(more.error());
         if (!*more) return subscriptions;
-        subscriptions.push_back(
-            {.id = rows->text(0),
-             .principal = rows->text(1),
-             .credential = rows->text(2),
-             .endpoint = rows->text(3),
-             .keys = {.point = text_of(rows->bytes(4)), .secret = text_of(rows->bytes(5))},
-             .created_at = rows->time(6)});
+        subscriptions.push_back({.id = rows->text(0),
+                                 .principal = rows->text(1),
+                                 .credential = rows->text(2),
+                                 .endpoint = rows->text(3),
+                                 .keys = {.point = receiver_bytes(rows->bytes(4)),
+                                          .secret = receiver_bytes(rows->bytes(5))},
+                                 .created_at = rows->time(6)});
     }
 }
 

@@ -33,6 +33,7 @@ class Passkey:
         self.rp_id = origin.split("://")[1].split(":")[0]
         self.flags = _PRESENT | _VERIFIED
         self.count = 0
+        self.user = ""  # whose it is, as the page has said when it was made
 
     def _client_data(self, kind: str, challenge: str) -> bytes:
         said = {"type": kind, "challenge": url64(challenge.encode()), "origin": self.origin}
@@ -63,5 +64,6 @@ class Passkey:
                 "client_data": url64(client_data),
                 "authenticator_data": url64(data),
                 "signature": url64(signature),
+                **({"user_handle": url64(self.user.encode())} if self.user else {}),
             }
         }

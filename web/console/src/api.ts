@@ -48,10 +48,12 @@ export interface PasskeyAnswer {
   readonly client_data: string;
   readonly authenticator_data: string;
   readonly signature: string;
+  /** Whose it is, as the authenticator knows them; it may leave that out if we say who. */
+  readonly user_handle?: string;
 }
 
 /** A new passkey, in base64url. */
-export type PasskeyAddition = Omit<PasskeyAnswer, "signature"> & {
+export type PasskeyAddition = Omit<PasskeyAnswer, "signature" | "user_handle"> & {
   readonly public_key: string;
   readonly label: string;
 };

@@ -31,6 +31,7 @@ export async function askPasskey(api: Api): Promise<PasskeyAnswer> {
     client_data: textOf(response.clientDataJSON),
     authenticator_data: textOf(response.authenticatorData),
     signature: textOf(response.signature),
+    ...(response.userHandle && { user_handle: textOf(response.userHandle) }),
   };
 }
 
