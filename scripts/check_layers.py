@@ -76,7 +76,8 @@ LAYERS = {
     "trust/pairing": VALUES | {"crypto"},
     "trust": TASKS | VALUES | CORE | {"trust/pairing", "crypto"},
     "console": {"base", "core/call", "crypto"},
-    "push": TASKS | VALUES | NET | {"crypto"},
+    "push": VALUES | {"crypto"},
+    "push/sending": TASKS | VALUES | NET | {"push", "crypto"},
     "console/relay": TASKS | VALUES | NET | {"console", "core/call", "crypto"},
     "console/bridge": TASKS | VALUES | NET | {"console", "console/relay", "core/call", "crypto"},
     "console/door": TASKS
@@ -154,7 +155,11 @@ LAYERS = {
     },
     "config": SCHEMAS | {"net/codec"},
     "setup": SCHEMAS | {"base/process", "config", "core/policy", "crypto", "net/tls"},
-    "admin": TASKS | VALUES | NET | CORE | {"agent", "trust", "hosts/command", "crypto", "push"},
+    "admin": TASKS
+    | VALUES
+    | NET
+    | CORE
+    | {"agent", "trust", "hosts/command", "crypto", "push", "push/sending"},
     "admin/live": TASKS | VALUES | NET | CORE | {"admin", "trust"},
     # what a gateway and a tool host are made of
     "runtime": TASKS | VALUES | NET | CORE | {"adapters/rtp/calls", "store/sqlite", "base/process"},
@@ -210,6 +215,7 @@ LAYERS = {
         "console/relay",
         "console/door",
         "push",
+        "push/sending",
         "store",
         "store/*",
         "sdk/tool_host",

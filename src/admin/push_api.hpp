@@ -4,7 +4,7 @@
 #include "core/call/principal.hpp"
 #include "crypto/random_source.hpp"
 #include "net/http/routes.hpp"
-#include "push/push_sender.hpp"
+#include "push/sending/push_sender.hpp"
 
 #include <functional>
 #include <string>

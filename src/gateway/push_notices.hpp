@@ -6,7 +6,7 @@
 #include "gateway/credentials.hpp"
 #include "gateway/current_rules.hpp"
 #include "gateway/gateway_context.hpp"
-#include "push/push_sender.hpp"
+#include "push/sending/push_sender.hpp"
 #include "runtime/event_loops.hpp"
 #include "runtime/workers.hpp"
 

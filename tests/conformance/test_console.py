@@ -319,6 +319,18 @@ class FilesTest(ConsoleCase):
             self.assertEqual(self.console.send("GET", name, known).status, 304)
         self.assertEqual(self.console.send("GET", "nothing.js").status, 404)
 
+    def test_it_can_be_put_on_the_home_screen(self) -> None:
+        """Where iPhones have push."""
+        name = re.search(r'rel="manifest" href="\./([^"]+)"', self.page.body.decode())
+        icon = re.search(r'rel="apple-touch-icon" href="\./([^"]+)"', self.page.body.decode())
+        assert name and icon
+        got = self.console.send("GET", name[1])
+        self.assertEqual(got.headers["content-type"], "application/manifest+json")
+        manifest = json.loads(got.body)
+        self.assertEqual((manifest["display"], manifest["scope"]), ("standalone", "./"))
+        for file in (icon[1], *(it["src"] for it in manifest["icons"])):
+            self.assertEqual(self.console.send("GET", file).status, 200, file)
+
 
 class StartTest(GatewayCase):
     def test_many_silent_connections_keep_nobody_out(self) -> None:

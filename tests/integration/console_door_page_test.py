@@ -6,11 +6,13 @@ from __future__ import annotations
 import contextlib
 import json
 import unittest
-from typing import Any, ClassVar
+from collections.abc import Iterator
+from typing import ClassVar
 
 from support import browser
 from support.browser import Browser
 from support.case import GatewayCase
+from support.device import tool
 from support.push_service import PushService, SubscribedBrowser
 from support.wait import eventually
 
@@ -32,6 +34,12 @@ SUBSCRIBED = """
     PushManager.prototype.subscribe = () => Promise.resolve({toJSON: () => made});
 """
 
+#: What the worker tells the page of a notice's button.
+DENIED = """
+    navigator.serviceWorker.dispatchEvent(
+        new MessageEvent("message", {data: {kind: "deny", id: arguments[0]}}));
+"""
+
 #: The titles of the notices that are shown.
 NOTICES = """
     return navigator.serviceWorker.ready.then((it) => it.getNotifications())
@@ -50,6 +58,7 @@ class DoorPageCase(GatewayCase):
         cls.service = cls.enterClassContext(PushService())
         cls.CONFIG = {
             "listen": {"console": "people"},
+            "policy": [{"principal": "*", "call": {"needs_approval": ["sms*"]}}],
             "push": {"services": [cls.service.origin]},
         }
         super().setUpClass()
@@ -167,7 +176,7 @@ class ConsoleDoorPageTest(DoorPageCase):
         self.page.open(f"{self.address}?page=approvals")
         self.page.run(SUBSCRIBED, json.dumps(SubscribedBrowser(self.service).subscription()))
         self.page.click_button("Tell this browser")
-        self.page.wait_text("main", "this browser")
+        self.page.wait_text("main", "Stop telling it")
         rows = self.gateway.admin_request("GET", "/v1/admin/push/subscriptions").json()
         self.assertIn(f"caller/{name}", [it["principal"] for it in rows["subscriptions"]])
         said = {"kind": "approval", "id": "a1", "tool": "sms.send", "who": "caller/ci"}
@@ -176,6 +185,37 @@ class ConsoleDoorPageTest(DoorPageCase):
         self.page.click_button("Stop telling it")
         self.page.wait_text("main", "Tell this browser")
         self.assertEqual(self.complaints(), [])
+
+    def test_the_button_of_a_notice_denies_in_the_page(self) -> None:
+        name, sms = self.unique("denier"), self.unique("sms")
+        self.enter(self.gateway.pair(name, ("operator",)))
+        self.page.wait_text("header.top", f"caller/{name}")
+        self.page.open(f"{self.address}?page=approvals")
+        self.open().register(tool(sms))
+        with self.attending():
+            call = self.gateway.start_call(sms)
+            (waiting,) = self.waiting()
+            self.page.run(DENIED, waiting)
+            answer = call.result(20)
+        self.assertEqual(answer.error["details"]["approval"], "denied")
+        self.page.wait_text("body", "The call is denied.")
+        self.assertEqual(self.complaints(), [])
+
+    @contextlib.contextmanager
+    def attending(self) -> Iterator[None]:
+        """With a subscription there is somebody to ask, whoever looks."""
+        target = "/v1/admin/push/subscriptions"
+        body = SubscribedBrowser(self.service).subscription()
+        id = self.gateway.admin_request("POST", target, body).json()["id"]
+        yield
+        self.gateway.admin_request("DELETE", f"{target}/{id}")
+
+    def waiting(self) -> list[str]:
+        def ids() -> list[str]:
+            answer = self.gateway.admin_request("GET", "/v1/admin/approvals").json()
+            return [it["id"] for it in answer["approvals"]]
+
+        return eventually(ids, "a call waits")
 
     def push(self, said: str) -> None:
         """A message comes from the push service."""

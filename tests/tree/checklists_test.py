@@ -1,4 +1,4 @@
-"""The checklists of docs/protocols name, for every number, tests that exist.
+"""The checklists of docs/protocols and of the console name, for every number, tests that exist.
 
 A row of a table is `| numbers | tests |`. Tests are in backticks: `Suite.Name` is a unit test,
 `test_file.Class.test_name` (or without the class) a test with real processes; `*` or `…` at the end
@@ -11,7 +11,14 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = {"clawseed": 70, "cetp": 77, "sw4rm": 65, "rtp": 92, "mcp": 126}
+PAGES = {
+    "protocols/clawseed": 70,
+    "protocols/cetp": 77,
+    "protocols/sw4rm": 65,
+    "protocols/rtp": 92,
+    "protocols/mcp": 126,
+    "reference/console_checklist": 66,
+}
 SHORT = {"bridge": "test_cetp_bridge", "bus": "test_cetp_bus", "examples": "cetp_examples_test"}
 FOLDERS = ("tests/conformance", "tests/fault", "tests/integration", "examples")
 
@@ -103,7 +110,7 @@ class ChecklistsTest(unittest.TestCase):
     def test_every_number_has_a_test_or_a_reason_and_every_test_exists(self) -> None:
         for page, last in PAGES.items():
             numbers_of_page = set(range(1, last + 1))
-            text = (ROOT / "docs/protocols" / f"{page}.md").read_text(encoding="utf-8")
+            text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
             text = text[text.index("Conformance checklist") :]
             mapped: set[int] = set()
             for numbers, tests in rows(text):

@@ -2,10 +2,12 @@ import { fileURLToPath } from "node:url";
 
 import { defineConfig } from "vite";
 
+import { files } from "../shared/worker/files";
 import { serviceWorker } from "../shared/worker/plugin";
 import { mockGateway } from "./mock/gateway";
 
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+const ICONS = [180, 192, 512].map((size) => at(`../device/public/icon-${size}.png`));
 
 export default defineConfig({
   base: "./", // below whatever path the gateway serves it
@@ -15,7 +17,7 @@ export default defineConfig({
       "@crab/device": at("../../clients/typescript/src"),
     },
   },
-  plugins: [mockGateway(), serviceWorker(at("worker/push.js"))],
+  plugins: [mockGateway(), serviceWorker(at("worker/push.js")), files(...ICONS)],
   build: {
     target: "es2021",
     modulePreload: { polyfill: false },

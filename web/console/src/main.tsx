@@ -29,7 +29,14 @@ addEventListener("hashchange", () => {
   if (late !== undefined) void enter({ code: late });
   else if (latePairing !== undefined) void enterOrPair(latePairing);
 });
-// So does another tab of this browser.
+// The button of a notice: its worker cannot speak for the session, which is half the page's.
+navigator.serviceWorker?.addEventListener("message", ({ data }: MessageEvent<unknown>) => {
+  const { kind, id } = (data ?? {}) as { readonly kind?: unknown; readonly id?: unknown };
+  if (kind === "deny")
+    void import("./push/denials").then(({ denyWhenSignedIn }) => denyWhenSignedIn(id));
+});
+navigator.serviceWorker?.startMessages();
+// Another tab of this browser signs in here, too.
 addEventListener("storage", (event) => {
   if (event.key === KEY && event.newValue !== null && who.value.state === "out")
     void enter(undefined);

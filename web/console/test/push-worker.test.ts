@@ -16,20 +16,27 @@ interface Shown {
 }
 interface Event {
   readonly data?: { json: () => unknown };
-  readonly notification?: { close: () => void };
+  readonly action?: string;
+  readonly notification?: { close: () => void; data?: unknown };
 }
 type Listener = (event: Event & { waitUntil: (done: Promise<unknown>) => void }) => void;
 
 let listeners: Record<string, Listener> = {};
 let shown: Shown[] = [];
 let visited: string[] = [];
-let open: { focus: () => Promise<void>; navigate: (to: string) => Promise<void> }[] = [];
+let open: Partial<{
+  focus: () => Promise<void>;
+  navigate: (to: string) => Promise<void>;
+  postMessage: (said: unknown) => void;
+}>[] = [];
+let told: unknown[] = [];
 
 beforeEach(() => {
   listeners = {};
   shown = [];
   visited = [];
   open = [];
+  told = [];
   const self = {
     addEventListener: (name: string, listener: Listener) => (listeners[name] = listener),
     navigator: { language: "en" },
@@ -39,7 +46,10 @@ beforeEach(() => {
     },
     clients: {
       matchAll: async () => open,
-      openWindow: async (to: string) => void visited.push(`new ${to}`),
+      openWindow: async (to: string) => {
+        visited.push(`new ${to}`);
+        return { postMessage: (said: unknown) => void told.push(said) };
+      },
     },
   };
   runInNewContext(SOURCE, { self, PAGE, KIND: "crab-console-" });
@@ -61,7 +71,8 @@ describe("a message", () => {
       tag: "crab-console-a1",
       requireInteraction: true,
     });
-    expect(shown[0]?.options).not.toHaveProperty("actions"); // to allow takes the page
+    // to allow takes the page
+    expect(shown[0]?.options["actions"]).toEqual([{ action: "deny", title: "Deny" }]);
   });
 
   it("shows nothing that hides or turns text round", async () => {
@@ -83,6 +94,7 @@ describe("a message", () => {
     await happens("push", {});
     await push(null);
     expect(shown.map(({ title }) => title)).toEqual(["crab", "crab", "crab"]);
+    for (const { options } of shown) expect(options).not.toHaveProperty("actions");
   });
 });
 
@@ -100,5 +112,26 @@ describe("its click", () => {
     ];
     await click();
     expect(visited.slice(1)).toEqual(["focus", `${PAGE}?page=approvals`]);
+  });
+});
+
+describe("its button", () => {
+  const deny = () =>
+    happens("notificationclick", {
+      action: "deny",
+      notification: { close: () => undefined, data: { id: "a1" } },
+    });
+
+  it("has a page deny, which holds the half of the session that the worker lacks", async () => {
+    await deny();
+    expect(visited).toEqual([`new ${PAGE}?page=approvals`]);
+    expect(told).toEqual([{ kind: "deny", id: "a1" }]);
+  });
+
+  it("leaves an open page where it is", async () => {
+    open = [{ postMessage: (said) => void told.push(said) }];
+    await deny();
+    expect(visited).toEqual([]);
+    expect(told).toEqual([{ kind: "deny", id: "a1" }]);
   });
 });

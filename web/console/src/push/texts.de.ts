@@ -4,6 +4,7 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   about:
     "Eine Nachricht, wenn ein Aufruf wartet: Werkzeug und wer es aufruft, nie Argumente.",
   "about.waits": "Solange ein Browser benachrichtigt wird, warten Aufrufe auch ohne offene Seite.",
+  "denied.call": "Der Aufruf ist abgelehnt.",
   denied: "Der Browser lässt Nachrichten dieser Seite nicht zu; seine Einstellungen tun es.",
   "home.screen":
     "Auf iPhone oder iPad legen Sie diese Seite erst auf den Home-Bildschirm und öffnen sie dort.",

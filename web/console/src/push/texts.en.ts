@@ -1,6 +1,7 @@
 export const en = {
   about: "A message with the tool and who calls it, never with arguments, when a call waits.",
   "about.waits": "While a browser is told, calls wait for an answer with no page open, too.",
+  "denied.call": "The call is denied.",
   denied: "The browser does not allow messages of this page; its settings do.",
   "home.screen": "On an iPhone or iPad, add this page to the home screen first, and open it there.",
   no: "This browser takes no messages at this address: it needs https, or this machine.",

@@ -1,4 +1,4 @@
-#include "push/push_sender.hpp"
+#include "push/sending/push_sender.hpp"
 
 #include "base/log.hpp"
 #include "net/loop/ip_address.hpp"

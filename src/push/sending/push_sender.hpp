@@ -5,6 +5,7 @@
 #include "net/http/http_client.hpp"
 #include "net/http/name_lookups.hpp"
 #include "net/tls/tls_context.hpp"
+#include "push/sending/push_services.hpp"
 #include "push/subscriptions.hpp"
 #include "push/vapid.hpp"
 
