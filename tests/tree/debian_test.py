@@ -15,6 +15,7 @@ NOT_NEEDED = {
     "ccache",
     "lintian",
     "mmdebstrap",
+    "qemu-user-static",
     "fakeroot",
 }
 KINDS = {"build", "library", "web", "release"}
