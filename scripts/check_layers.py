@@ -137,12 +137,30 @@ LAYERS = {
     "hosts/command": TASKS | VALUES | {"hosts/command/init", "base/process", "core/call"},
     "hosts/command/egress": TASKS | VALUES | NET | {"hosts/command", "core/audit"},
     "agent": TASKS | VALUES | NET | CORE | {"crypto"},
-    "fleet": TASKS | VALUES | {"bus", "core/call", "core/ledger", "core/registry", "core/pipeline"},
+    "fleet": TASKS
+    | VALUES
+    | {"bus", "core/call", "core/ledger", "core/policy", "core/registry", "core/pipeline"},
     "store": TASKS | VALUES | CORE | {"crypto"},
     "store/*": TASKS
     | VALUES
     | CORE
     | {
+        "store",
+        "store/memory",
+        "console",
+        "push",
+        "trust",
+        "trust/pairing",
+        "hosts/memory",
+        "hosts/cron",
+        "crypto",
+    },
+    "store/postgres": TASKS
+    | VALUES
+    | CORE
+    | {
+        "bus",
+        "fleet",
         "store",
         "store/memory",
         "console",
@@ -210,10 +228,15 @@ LAYERS = {
         "adapters/*",
         "adapters/rtp/*",
         "adapters/mcp/*",
+        "hosts/memory",
+        "hosts/cron",
         "hosts/command",
         "console",
         "console/relay",
         "console/door",
+        "bus",
+        "bus/nats",
+        "fleet",
         "push",
         "push/sending",
         "store",

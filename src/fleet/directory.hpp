@@ -16,6 +16,7 @@ struct Route {
     bus::Place place;
     std::uint64_t connection = 0, epoch = 0;
     std::string tool;  ///< its unique name
+    bool streams = false;  ///< its result, which does not pass between nodes
 };
 
 /// Knows which tools are on other nodes. Used on one loop.

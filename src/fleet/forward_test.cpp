@@ -2,7 +2,7 @@
 #include "bus/local/local_network.hpp"
 #include "bus/local/mortal_bus.hpp"
 #include "core/call/test_tools.hpp"
-#include "fleet/letters.hpp"
+#include "fleet/loop_of_node.hpp"
 
 #include <functional>
 #include <memory>
@@ -60,47 +60,34 @@ struct FixedDirectory final : Directory {
     int asked = 0;
 };
 
-struct Side {
-    Side(TestLoop& loop, const bus::FleetKeys& keys, bus::local::LocalNetwork& network,
-         const bus::Place& place)
-        : mail(keys, place),
-          beats(loop.clock),
-          calls(loop),
-          ids(loop.clock, place.boot),
-          forwarder({.mail = mail,
-                     .beats = beats,
-                     .directory = directory,
-                     .here = calls,
-                     .ids = ids,
-                     .clock = loop.clock,
-                     .timers = loop.timers}),
-          owner({.mail = mail,
-                 .beats = beats,
-                 .calls = calls,
-                 .is_here = [this](const ForwardHead& head) { return head.connection == link; },
-                 .clock = loop.clock,
-                 .home = loop.executor(),
-                 .timers = loop.timers}),
-          letters({.mail = mail,
-                   .beats = beats,
-                   .owner = owner,
-                   .forwarder = forwarder,
-                   .clock = loop.clock,
-                   .home = loop.executor(),
-                   .timers = loop.timers}),
-          bus(network.connect(place, mail)) {
-        mail.open(bus, letters);
-        letters.start();
-    }
-    bus::MailBox mail;
-    Beats beats;
+/// What is around the loop of a node.
+struct Surroundings {
+    Surroundings(TestLoop& loop, const bus::Place& place)
+        : calls(loop), ids(loop.clock, place.boot) {}
     FixedDirectory directory;
     ScriptedRunner calls;
     IdSource ids;
     std::uint64_t link = 5;  ///< the only one that is here
-    Forwarder forwarder;
-    Owner owner;
-    Letters letters;
+};
+
+struct Side : Surroundings, LoopOfNode {
+    Side(TestLoop& loop, const bus::FleetKeys& keys, bus::local::LocalNetwork& network,
+         const bus::Place& place)
+        : Surroundings(loop, place),
+          LoopOfNode(
+              {.keys = keys,
+               .self = place,
+               .directory = directory,
+               .here = calls,
+               .is_here = [this](const ForwardHead& head) { return head.connection == link; },
+               .ids = ids,
+               .clock = loop.clock,
+               .home = loop.executor(),
+               .timers = loop.timers}),
+          bus(network.connect(place, mail)) {
+        open(bus);
+        start();
+    }
     bus::local::MortalBus bus;
 };
 
@@ -120,10 +107,7 @@ struct ForwardTest : testing::Test {
         pass(3s);  // each hears the other's beat
     }
     ~ForwardTest() override {
-        for (Side* side : {&*home, &*owner}) {
-            side->letters.stop([] {});
-            side->owner.stop([] {});
-        }
+        for (Side* side : {&*home, &*owner}) side->stop([] {});
         pass(100ms);
     }
     void pass(std::chrono::milliseconds time) {
@@ -152,8 +136,7 @@ struct ForwardTest : testing::Test {
     /// The process of the owner ends; nobody has its place.
     void kill_owner() {
         owner->bus.die();
-        owner->letters.stop([] {});
-        owner->owner.stop([] {});
+        owner->stop([] {});
         loop.settle();
     }
     std::vector<std::unique_ptr<Asked>> asked;
@@ -335,8 +318,7 @@ TEST_F(ForwardTest, AForeignMessageStartsNothing) {
     pass(1s);
     EXPECT_TRUE(owner->calls.ran.empty());
     EXPECT_GE(owner->mail.counts().forged.value(), 1u);
-    stranger.letters.stop([] {});
-    stranger.owner.stop([] {});
+    stranger.stop([] {});
     loop.settle();
 }
 

@@ -7,10 +7,27 @@
 
 namespace crab::fleet {
 
+namespace {
+
+core::CallEnd streams_not() {
+    Error error{.code = ErrorCode::kUnavailable,
+                .message =
+                    "the tool streams its result, which does not pass from one gateway of the "
+                    "fleet to another, so the call was not run; ask at the gateway that has the "
+                    "device",
+                .details = {},
+                .retryable = false,
+                .retry_after = {}};
+    return {.outcome = std::make_shared<const core::Outcome>(fail(std::move(error)))};
+}
+
+}  // namespace
+
 Task<core::CallEnd> Forwarder::run(core::AuthenticatedCall call, core::FrameSink& sink,
                                    core::WhileRunning repeats) {
     auto route = co_await uses_.directory.find(call.call(), *call.principal());
     if (!route || is_here(*route)) co_return co_await uses_.here.run(call, sink, repeats);
+    if (route->streams) co_return streams_not();
     counts_.forwarded.add();
     Forwarding forwarding(*this, call, sink, repeats);
     co_return co_await forwarding.run(std::move(*route));

@@ -45,7 +45,7 @@ Task<void> Lease::keep() {
     const TaskChain& chain = co_await this_chain();
     Waiter pause(uses_.timers);
     while (!chain.cancelled()) {
-        const SteadyTime begun = uses_.clock.steady_now();
+        const SteadyTime begun = uses_.of_timers.steady_now();
         if (co_await renew())
             co_await watch_others();
         else
@@ -80,7 +80,11 @@ Task<void> Lease::begin_again() {
     const auto boot = boot_;
     const auto next =
         co_await uses_.pool.run([&table, number, boot] { return table.begin(number, boot); });
-    if (!next) co_return;
+    if (!next) {
+        log::error("this node was fenced off and cannot begin again",
+                   {{"reason", next.error().message}});
+        co_return;
+    }
     log::warn("this node was fenced off by another, and begins again",
               {{"incarnation", std::to_string(next->incarnation)}});
     incarnation_ = next->incarnation;

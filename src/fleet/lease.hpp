@@ -36,6 +36,7 @@ public:
         const Clock& clock;
         Executor home;
         TimerWheel& timers;
+        const Clock& of_timers;  ///< by which `timers` count
     };
     /// `name` from NodeTable::begin(), which began at `begun`. `on_fenced`, on the loop: this node
     /// has a new incarnation.

@@ -47,6 +47,10 @@ public:
         row.state = NodeState::kFenced;
         return true;
     }
+    Result<void> leave(NodeName self) override {
+        table_.rows[self.number].state = NodeState::kLeft;
+        return {};
+    }
     bool away = false;
 
 private:
@@ -61,7 +65,8 @@ struct Process {
                                   .pool = pool,
                                   .clock = loop.clock,
                                   .home = loop.executor(),
-                                  .timers = loop.timers},
+                                  .timers = loop.timers,
+                                  .of_timers = loop.clock},
                       name, number, loop.clock.steady_now(), [this] { ++fenced; });
         lease->start();
         run();

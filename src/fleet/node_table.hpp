@@ -37,6 +37,8 @@ public:
     virtual Result<std::vector<NodeRow>> read() = 0;
     /// Fences the incarnation off if it lives and its `beats` are these. Returns whether it did.
     virtual Result<bool> fence(NodeName other, std::uint64_t beats) = 0;
+    /// That incarnation has ended what it ran, and writes nothing any more.
+    virtual Result<void> leave(NodeName self) = 0;
 };
 
 }  // namespace crab::fleet

@@ -38,20 +38,24 @@ const std::string kAdmit = fmt::format(
     time_of("at"));
 
 const std::string kEnd = fmt::format(
-    R"(INSERT INTO call_end (ref, ended, duration_us, {})
-    SELECT ref, now(), duration, code, kind, first, second, logs, retryable, retry_after,
-        ARRAY[cpu, wall, memory]
-    FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::smallint[], $5::bytea[], $6::bytea[],
-        $7::text[], $8::bool[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[])
-        u(ref, duration, code, kind, first, second, logs, retryable, retry_after, cpu, wall, memory)
-    ORDER BY ref ON CONFLICT (ref) DO NOTHING RETURNING ref)",
+    R"(WITH me AS (SELECT 1 FROM node WHERE number = $13 AND incarnation = $14
+                AND state IN ('live', 'draining')),
+    written AS (INSERT INTO call_end (ref, ended, duration_us, {})
+        SELECT ref, now(), duration, code, kind, first, second, logs, retryable, retry_after,
+            ARRAY[cpu, wall, memory]
+        FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::smallint[], $5::bytea[], $6::bytea[],
+            $7::text[], $8::bool[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[])
+            u(ref, duration, code, kind, first, second, logs, retryable, retry_after, cpu, wall,
+                memory), me
+        ORDER BY ref ON CONFLICT (ref) DO NOTHING RETURNING ref)
+    SELECT ref FROM written UNION ALL SELECT NULL WHERE NOT EXISTS (SELECT FROM me))",
     kOutcomeColumns);
 
 const std::string kDecided = "SELECT ref, kind FROM call_end WHERE ref = ANY ($1::uuid[])";
 
 const std::string kRead = fmt::format(
     R"(SELECT c.key, c.ref, c.content, c.may_run_again, c.tool, c.source, c.side_effects, {},
-        e.kind, e.duration_us, {}
+        c.node, c.incarnation, e.kind, e.duration_us, {}
     FROM call c LEFT JOIN call_end e ON e.ref = c.ref WHERE c.key = ANY ($1::uuid[]))",
     ms_of("c.admitted"), kSelectOutcome);
 

@@ -10,7 +10,8 @@ namespace ledger_sql {
 /// $1…$11: arrays, an element for each admission; $12, $13: the node. One row for each, in order:
 /// whether it was inserted, and whether the node may write.
 extern const std::string kAdmit;
-/// $1…$12: arrays, an element for each end. A row for each that was decided by this.
+/// $1…$12: arrays, an element for each end; $13, $14: the node. A row for each that was decided by
+/// this; NULL alone: the node may not write.
 extern const std::string kEnd;
 /// $1: refs. A row for each: the ref, and its kind.
 extern const std::string kDecided;

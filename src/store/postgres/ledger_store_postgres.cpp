@@ -11,6 +11,7 @@
 #include <bit>
 #include <cstring>
 #include <set>
+#include <thread>
 #include <utility>
 
 namespace crab::store::postgres {
@@ -88,6 +89,8 @@ struct LedgerStorePostgres::Known {
 /// What is written together, and the answers so far.
 struct LedgerStorePostgres::Batch {
     const std::vector<core::LedgerChange>& changes;
+    NodeClaim node{};  ///< that writes it
+    bool ends_fenced = false;  ///< it has ends, and that node may not write
     std::vector<LedgerRef> refs{};  ///< of the admissions; of others, none
     std::vector<std::optional<Result<LedgerEntry>>> answers{};
 
@@ -98,8 +101,11 @@ struct LedgerStorePostgres::Batch {
     }
 };
 
-LedgerStorePostgres::LedgerStorePostgres(std::unique_ptr<Connection> database, NodeClaim node)
-    : database_(std::move(database)), node_(node), boot_(random_half()) {}
+LedgerStorePostgres::LedgerStorePostgres(std::unique_ptr<Connection> database, NodeRights rights)
+    : database_(std::move(database)), rights_(std::move(rights)), boot_(random_half()) {}
+
+LedgerStorePostgres::LedgerStorePostgres(ConnectionOptions options, NodeRights rights)
+    : LedgerStorePostgres(std::make_unique<Connection>(std::move(options)), std::move(rights)) {}
 
 Result<std::unique_ptr<LedgerStorePostgres>> LedgerStorePostgres::open(ConnectionOptions options,
                                                                        std::int16_t node,
@@ -108,7 +114,7 @@ Result<std::unique_ptr<LedgerStorePostgres>> LedgerStorePostgres::open(Connectio
     auto claim = claim_node(*database, node, name);
     if (!claim) return fail(std::move(claim.error()));
     return std::unique_ptr<LedgerStorePostgres>(
-        new LedgerStorePostgres(std::move(database), *claim));
+        new LedgerStorePostgres(std::move(database), alone(*claim)));
 }
 
 LedgerRef LedgerStorePostgres::next_ref(const core::LedgerAdmission& admission) {
@@ -125,6 +131,7 @@ std::vector<Result<LedgerEntry>> LedgerStorePostgres::write(
         [&](std::size_t i, const auto& admission) { batch.refs[i] = next_ref(admission); });
     auto written = apply(batch);
     if (!written && database_->is_lost()) written = apply(batch);
+    if (!written && batch.ends_fenced && has_next_life(batch.node)) written = apply(batch);
     std::vector<Result<LedgerEntry>> answers;
     for (auto& answer : batch.answers) {
         if (answer && written)
@@ -135,10 +142,22 @@ std::vector<Result<LedgerEntry>> LedgerStorePostgres::write(
     return answers;
 }
 
+// What runs ends under the next incarnation: fenced off, a node takes one within seconds.
+bool LedgerStorePostgres::has_next_life(NodeClaim before) const {
+    constexpr Milliseconds kLook{20};
+    for (Milliseconds waited{0}; waited < rights_.patience; waited += kLook) {
+        if (rights_.self() != before) return true;
+        std::this_thread::sleep_for(kLook);
+    }
+    return rights_.self() != before;
+}
+
 // Releases first, each by itself: in one statement an admission does not see that its key is being
 // released.
 Result<void> LedgerStorePostgres::apply(Batch& batch) {
     batch.answers.assign(batch.changes.size(), std::nullopt);
+    batch.node = rights_.self();
+    batch.ends_fenced = false;
     Result<void> done;
     batch.each<core::LedgerRelease>([&](std::size_t i, const core::LedgerRelease& change) {
         if (done) done = release(change.ref);
@@ -158,12 +177,13 @@ Result<void> LedgerStorePostgres::apply(Batch& batch) {
 // known: it is not released (docs/decisions/0028).
 Result<void> LedgerStorePostgres::release(LedgerRef ref) {
     if (ref.high != boot_) return {};
+    const NodeClaim node = rights_.self();
     return database_->transaction([&]() -> Result<void> {
         auto rows = database_->query(ledger_sql::kLock, place_of(ref));
         if (!rows) return fail(std::move(rows.error()));
         const bool mine = rows->count() == 1 && (*rows)[0].text_view(0) == text_of(ref) &&
-                          (*rows)[0].integer(1) == node_.number &&
-                          (*rows)[0].integer(2) == node_.incarnation;
+                          (*rows)[0].integer(1) == node.number &&
+                          (*rows)[0].integer(2) == node.incarnation;
         if (!mine) return {};
         return database_->run(ledger_sql::kDecide, text_of(ref), kReleased);
     });
@@ -180,11 +200,13 @@ Result<void> LedgerStorePostgres::write_ends(Batch& batch) {
         lost.insert(text_of(end.ref));
     });
     if (lost.empty()) return {};
-    auto rows =
-        database_->query(ledger_sql::kEnd, refs, durations, outcomes.codes, outcomes.kinds,
-                         outcomes.firsts, outcomes.seconds, outcomes.logs, outcomes.retryable,
-                         outcomes.retry_after, outcomes.cpu, outcomes.wall, outcomes.memory);
+    auto rows = database_->query(
+        ledger_sql::kEnd, refs, durations, outcomes.codes, outcomes.kinds, outcomes.firsts,
+        outcomes.seconds, outcomes.logs, outcomes.retryable, outcomes.retry_after, outcomes.cpu,
+        outcomes.wall, outcomes.memory, batch.node.number, batch.node.incarnation);
     if (!rows) return fail(std::move(rows.error()));
+    batch.ends_fenced = rows->count() == 1 && (*rows)[0].is_null(0);
+    if (batch.ends_fenced) return fenced();
     for (const auto row : *rows) lost.erase(row.text(0));
     if (!lost.empty()) {
         // Decided before: by this end, if the batch is sent again, or otherwise.
@@ -223,8 +245,8 @@ Result<void> LedgerStorePostgres::write_admissions(Batch& batch) {
     });
     if (places.empty()) return {};
     auto rows = database_->query(ledger_sql::kAdmit, keys, refs, contents, again, records, events,
-                                 addressees, tools, sources, effects, times, node_.number,
-                                 node_.incarnation);
+                                 addressees, tools, sources, effects, times, batch.node.number,
+                                 batch.node.incarnation);
     if (!rows) return fail(std::move(rows.error()));
     if (rows->count() != static_cast<int>(places.size()))
         return fail(ErrorCode::kInternal, "database: an admission was not answered");
@@ -312,11 +334,15 @@ Result<std::vector<LedgerStorePostgres::Known>> LedgerStorePostgres::read(const 
                 std::memcpy(digest.data(), content.data(), digest.size());
                 one.entry.content = digest;
             }
-            one.released = row.integer(8) == kReleased;
-            if (!row.is_null(8) && row.integer(8) < kReleased) {
+            one.released = row.integer(10) == kReleased;
+            const NodeClaim node{.number = static_cast<std::int16_t>(row.integer(8)),
+                                 .incarnation = static_cast<std::int32_t>(row.integer(9))};
+            if (!row.is_null(10) && row.integer(10) < kReleased) {
                 one.entry.status = LedgerStatus::kFinished;
-                one.entry.duration = std::chrono::microseconds(row.integer(9));
-                one.entry.outcome = read_outcome(row, 10);
+                one.entry.duration = std::chrono::microseconds(row.integer(11));
+                one.entry.outcome = read_outcome(row, 12);
+            } else if (!(node == batch.node) && !rights_.is_silent(node)) {
+                one.entry.status = LedgerStatus::kRunning;
             }
             known.push_back(std::move(one));
         }
@@ -351,11 +377,12 @@ Result<LedgerEntry> LedgerStorePostgres::decide(const core::LedgerAdmission& adm
 Result<LedgerEntry> LedgerStorePostgres::take_over(const core::LedgerAdmission& admission,
                                                    LedgerRef ref, const Known& known) {
     const std::string key = place_of(ref), old = text_of(known.entry.ref);
+    const NodeClaim node = rights_.self();
     return database_->transaction([&]() -> Result<LedgerEntry> {
         auto locked = database_->query(ledger_sql::kLock, key);
         if (!locked) return fail(std::move(locked.error()));
         if (locked->count() != 1 || (*locked)[0].text_view(0) != old) return busy();
-        if (known.entry.status == LedgerStatus::kOpen && !known.released) {
+        if (known.entry.status != LedgerStatus::kFinished && !known.released) {
             auto decided = database_->query(ledger_sql::kDecide, old, kTakenOver);
             if (!decided) return fail(std::move(decided.error()));
             if (decided->count() == 0) return busy();  // it has ended meanwhile
@@ -364,11 +391,11 @@ Result<LedgerEntry> LedgerStorePostgres::take_over(const core::LedgerAdmission& 
             database_->query(ledger_sql::kTakeOver, key, text_of(ref),
                              std::span<const std::uint8_t>(admission.content),
                              admission.may_run_again, admission.tool, admission.source,
-                             admission.side_effects, admission.at, node_.number, node_.incarnation);
+                             admission.side_effects, admission.at, node.number, node.incarnation);
         if (!taken) return fail(std::move(taken.error()));
         if (taken->changed() != 1) return fenced();
         auto owed =
-            database_->run(ledger_sql::kOwe, text_of(ref), node_.number, node_.incarnation,
+            database_->run(ledger_sql::kOwe, text_of(ref), node.number, node.incarnation,
                            admission.record, admission.event, admission.addressee, admission.at);
         if (!owed) return fail(std::move(owed.error()));
         return LedgerEntry{.status = LedgerStatus::kAdmitted,
@@ -380,7 +407,8 @@ Result<LedgerEntry> LedgerStorePostgres::take_over(const core::LedgerAdmission& 
 
 Result<std::vector<core::UnfinishedCall>> LedgerStorePostgres::unfinished() {
     const std::scoped_lock lock(mutex_);
-    auto rows = database_->query(ledger_sql::kUnfinished, node_.number, node_.incarnation, kLateMs,
+    const NodeClaim node = rights_.self();
+    auto rows = database_->query(ledger_sql::kUnfinished, node.number, node.incarnation, kLateMs,
                                  kMostLate);
     if (!rows) return fail(std::move(rows.error()));
     std::vector<core::UnfinishedCall> calls;
@@ -399,8 +427,9 @@ Result<std::vector<core::UnfinishedCall>> LedgerStorePostgres::unfinished() {
 
 Result<void> LedgerStorePostgres::mark_reported() {
     const std::scoped_lock lock(mutex_);
-    return database_->run("DELETE FROM call_debt WHERE node = $1 AND incarnation < $2",
-                          node_.number, node_.incarnation);
+    const NodeClaim node = rights_.self();
+    return database_->run("DELETE FROM call_debt WHERE node = $1 AND incarnation < $2", node.number,
+                          node.incarnation);
 }
 
 Result<std::uint64_t> LedgerStorePostgres::forget(SystemTime before) {

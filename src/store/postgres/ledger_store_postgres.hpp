@@ -19,11 +19,14 @@ namespace crab::store::postgres {
 /// section 6.
 class LedgerStorePostgres final : public core::LedgerStore {
 public:
-    /// The schema is there. Claims the node's next incarnation, which ends what another process of
-    /// this number could write. Errors: those of Connection.
+    /// Of a process that is alone. The schema is there. Claims the node's next incarnation, which
+    /// ends what another process of this number could write. Errors: those of Connection.
     static Result<std::unique_ptr<LedgerStorePostgres>> open(ConnectionOptions options,
                                                              std::int16_t node,
                                                              std::string_view name);
+    /// Of a node of a fleet. What another node has admitted and not ended is kRunning until that
+    /// one is silent. Who was fenced off writes neither admissions nor ends.
+    LedgerStorePostgres(ConnectionOptions options, NodeRights rights);
 
     std::vector<Result<core::LedgerEntry>> write(
         const std::vector<core::LedgerChange>& changes) override;
@@ -35,9 +38,10 @@ private:
     struct Batch;
     struct Known;
 
-    LedgerStorePostgres(std::unique_ptr<Connection> database, NodeClaim node);
+    LedgerStorePostgres(std::unique_ptr<Connection> database, NodeRights rights);
     core::LedgerRef next_ref(const core::LedgerAdmission& admission);
     Result<void> apply(Batch& batch);
+    bool has_next_life(NodeClaim before) const;
     Result<void> release(core::LedgerRef ref);
     Result<void> write_ends(Batch& batch);
     Result<void> write_admissions(Batch& batch);
@@ -50,7 +54,7 @@ private:
 
     OrderedMutex<LockRank::kStore> mutex_;
     const std::unique_ptr<Connection> database_;
-    const NodeClaim node_;
+    const NodeRights rights_;
     const std::uint64_t boot_;  ///< the first half of its refs
     std::uint64_t last_ = 0;  ///< the second half
 };

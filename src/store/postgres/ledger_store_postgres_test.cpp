@@ -108,7 +108,7 @@ TEST_F(LedgerOfNodesTest, AnEndThatIsSentTwiceIsOneEnd) {
     EXPECT_EQ(count("call_end"), 1);
 }
 
-TEST_F(LedgerOfNodesTest, AProcessWhoseNumberAnotherHasTakenAdmitsNothingMore) {
+TEST_F(LedgerOfNodesTest, AProcessWhoseNumberAnotherHasTakenWritesNothingMore) {
     const LedgerEntry running = write(*one, admission("running")).value();
     const auto next = node(1);
     const auto refused = write(*one, admission("k"));
@@ -116,8 +116,9 @@ TEST_F(LedgerOfNodesTest, AProcessWhoseNumberAnotherHasTakenAdmitsNothingMore) {
     EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
     EXPECT_EQ(write(*one, admission("running", true)).error().code, ErrorCode::kUnavailable)
         << "nor takes over";
-    EXPECT_EQ(write(*one, end_of(running, "done"))->status, LedgerStatus::kFinished)
-        << "what it runs may end";
+    EXPECT_EQ(write(*one, end_of(running, "done")).error().code, ErrorCode::kUnavailable)
+        << "nor ends what it ran";
+    EXPECT_EQ(count("call_end"), 0);
     EXPECT_EQ(write(*next, admission("k"))->status, LedgerStatus::kAdmitted);
     EXPECT_EQ(count("call"), 2);
 }

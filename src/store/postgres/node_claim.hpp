@@ -1,10 +1,13 @@
 #pragma once
 
+#include "base/clock.hpp"
 #include "base/result.hpp"
 #include "store/postgres/connection.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 
 namespace crab::store::postgres {
 
@@ -12,9 +15,27 @@ namespace crab::store::postgres {
 struct NodeClaim {
     std::int16_t number = 1;
     std::int32_t incarnation = 0;
+    friend bool operator==(const NodeClaim&, const NodeClaim&) = default;
 };
 
-/// Takes the number's next incarnation: whoever had it before writes no admission any more.
+/// Takes the number's next incarnation: whoever had it before writes no admission and no end any
+/// more.
 Result<NodeClaim> claim_node(Connection& database, std::int16_t number, std::string_view name);
+
+/// The number of the node of that name: its own for as long as the database is, the lowest free one
+/// at first. Errors: those of Connection; kConflict when all numbers are taken.
+Result<std::int16_t> node_number(Connection& database, std::string_view name);
+
+/// What a process may write, and what it may take over. Its functions are called on any thread.
+struct NodeRights {
+    std::function<NodeClaim()> self;
+    /// Whether that incarnation, which is not `self`, runs nothing any more
+    std::function<bool(NodeClaim)> is_silent;
+    /// How long ends wait for a next incarnation when this one was fenced off
+    Milliseconds patience{0};
+};
+
+/// Of a process that is alone: all others are dead.
+NodeRights alone(NodeClaim claim);
 
 }  // namespace crab::store::postgres

@@ -11,7 +11,9 @@
 #include "store/postgres/event_turn_store_postgres.hpp"
 #include "store/postgres/lease_store_postgres.hpp"
 #include "store/postgres/ledger_store_postgres.hpp"
+#include "store/postgres/link_table_postgres.hpp"
 #include "store/postgres/memory_store_postgres.hpp"
+#include "store/postgres/node_table_postgres.hpp"
 #include "store/postgres/passkey_store_postgres.hpp"
 #include "store/postgres/peer_store_postgres.hpp"
 #include "store/postgres/pin_store_postgres.hpp"
@@ -19,12 +21,16 @@
 #include "store/postgres/schema.hpp"
 #include "store/postgres/token_store_postgres.hpp"
 
+#include <fmt/format.h>
+
 namespace crab::store::postgres {
 
 namespace {
 
 /// Of the advisory lock of a process that is alone in a database.
 constexpr std::int64_t kAloneLock = 0x63726162616c6f6e;
+/// First half of that of a node of a fleet; the second is of its name.
+constexpr std::int32_t kNodeLock = 0x63726162;
 
 Result<void> expect_standbys(Connection& database) {
     auto rows = database.query(
@@ -47,6 +53,24 @@ Result<void> lock_out_others(Connection& database) {
     return locked;
 }
 
+/// Keeps out who wants to be alone, and another process of this name.
+Result<void> lock_as_node(Connection& database, std::string_view name) {
+    if (auto set = database.execute("SET lock_timeout = '4s'"); !set) return set;
+    auto locked = database.run("SELECT pg_advisory_lock_shared($1)", kAloneLock);
+    if (!locked && !database.is_lost())
+        return fail(ErrorCode::kConflict,
+                    "a gateway that is in no fleet uses the database: stop it, or give it "
+                    "fleet.nats too");
+    if (!locked) return locked;
+    locked = database.run("SELECT pg_advisory_lock($1, hashtext($2))", kNodeLock, name);
+    if (!locked && !database.is_lost())
+        return fail(ErrorCode::kConflict,
+                    fmt::format("a node of the name {} runs in this fleet: stop it, or give this "
+                                "one another fleet.node_name",
+                                name));
+    return locked;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<StoresPostgres>> StoresPostgres::open(Options options) {
@@ -58,10 +82,31 @@ Result<std::unique_ptr<StoresPostgres>> StoresPostgres::open(Options options) {
     if (options.is_alone) {
         if (auto alone = lock_out_others(database); !alone) return fail(std::move(alone.error()));
     }
+    if (options.is_node) {
+        if (auto locked = lock_as_node(database, options.node_name); !locked)
+            return fail(std::move(locked.error()));
+    }
     if (auto migrated = migrate(database, options.fleet); !migrated)
         return fail(std::move(migrated.error()));
+    if (options.is_node) {
+        const auto number = node_number(database, options.node_name);
+        if (!number) return fail(number.error());
+        options.node = *number;
+    }
     return std::unique_ptr<StoresPostgres>(
         new StoresPostgres(std::move(options), std::move(guard)));
+}
+
+std::unique_ptr<fleet::NodeTable> StoresPostgres::open_nodes() {
+    return std::make_unique<NodeTablePostgres>(options_.database);
+}
+
+std::unique_ptr<fleet::LinkTable> StoresPostgres::open_links() {
+    return std::make_unique<LinkTablePostgres>(options_.database);
+}
+
+std::unique_ptr<core::LedgerStore> StoresPostgres::open_ledger_of(NodeRights rights) {
+    return std::make_unique<LedgerStorePostgres>(options_.database, std::move(rights));
 }
 
 Result<std::unique_ptr<core::LedgerStore>> StoresPostgres::open_ledger() {

@@ -1,12 +1,18 @@
 #pragma once
 
 #include "store/postgres/connection.hpp"
+#include "store/postgres/node_claim.hpp"
 #include "store/stores.hpp"
 
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
+
+namespace crab::fleet {
+class LinkTable;
+class NodeTable;
+}  // namespace crab::fleet
 
 namespace crab::store::postgres {
 
@@ -22,12 +28,22 @@ public:
         /// No other process that says so has the database open while this object lives. Should its
         /// session break, the next one to start is let in; the ledger refuses the former one then.
         bool is_alone = false;
+        /// Of a fleet: others of other names have the database open too, one of this name does not.
+        /// `node` is set then, by the name.
+        bool is_node = false;
         bool require_sync = false;  ///< refuse a server that does not wait for a standby
     };
     /// Brings the schema up to date. Errors: those of Connection; kConflict for another fleet's
     /// database, for one that is in use, and for a server without standbys; kInternal for a newer
     /// schema.
     static Result<std::unique_ptr<StoresPostgres>> open(Options options);
+
+    /// Number of this process in the fleet.
+    std::int16_t node() const { return options_.node; }
+    std::unique_ptr<fleet::NodeTable> open_nodes();
+    std::unique_ptr<fleet::LinkTable> open_links();
+    /// The ledger of a node of a fleet, which has claimed its incarnation itself.
+    std::unique_ptr<core::LedgerStore> open_ledger_of(NodeRights rights);
 
     Result<std::unique_ptr<trust::TokenStore>> open_tokens() override;
     Result<std::unique_ptr<trust::PeerStore>> open_peers() override;

@@ -1,7 +1,7 @@
 #include "bus/nats/nats_link.hpp"
 #include "bus/nats/test_nats_server.hpp"
 #include "core/call/test_tools.hpp"
-#include "fleet/letters.hpp"
+#include "fleet/loop_of_node.hpp"
 
 #include <functional>
 #include <memory>
@@ -38,44 +38,28 @@ struct FixedRoute final : Directory {
     std::optional<Route> route;
 };
 
-/// What one event loop of a gateway has of its fleet.
-struct Part {
-    Part(net::EventLoop& loop, const bus::FleetKeys& keys, bus::nats::NatsLink::Options nats,
-         const bus::Place& place)
-        : mail(keys, place),
-          beats(loop.clock()),
-          forwarder({.mail = mail,
-                     .beats = beats,
-                     .directory = directory,
-                     .here = calls,
-                     .ids = loop.ids(),
-                     .clock = loop.clock(),
-                     .timers = loop.timers()}),
-          owner({.mail = mail,
-                 .beats = beats,
-                 .calls = calls,
-                 .is_here = [](const ForwardHead& head) { return head.connection == 5; },
-                 .clock = loop.clock(),
-                 .home = loop.executor(),
-                 .timers = loop.timers()}),
-          letters({.mail = mail,
-                   .beats = beats,
-                   .owner = owner,
-                   .forwarder = forwarder,
-                   .clock = loop.clock(),
-                   .home = loop.executor(),
-                   .timers = loop.timers()}),
-          link(loop, std::move(nats), place, mail) {
-        mail.open(link, letters);
-        link.start();
-    }
-    bus::MailBox mail;
-    Beats beats;
+/// What is around the loop of a node.
+struct Surroundings {
     FixedRoute directory;
     Echo calls;
-    Forwarder forwarder;
-    Owner owner;
-    Letters letters;
+};
+
+struct Part : Surroundings, LoopOfNode {
+    Part(net::EventLoop& loop, const bus::FleetKeys& keys, bus::nats::NatsLink::Options nats,
+         const bus::Place& place)
+        : LoopOfNode({.keys = keys,
+                      .self = place,
+                      .directory = directory,
+                      .here = calls,
+                      .is_here = [](const ForwardHead& head) { return head.connection == 5; },
+                      .ids = loop.ids(),
+                      .clock = loop.clock(),
+                      .home = loop.executor(),
+                      .timers = loop.timers()}),
+          link(loop, std::move(nats), place, mail) {
+        open(link);
+        link.start();
+    }
     bus::nats::NatsLink link;
 };
 
@@ -99,8 +83,8 @@ struct ForwardOverNatsTest : testing::Test {
         owner.emplace(loop, keys, nats, kOwner);
         home->directory.route = Route{.place = kOwner, .connection = 5, .tool = "dev__act"};
         ASSERT_TRUE(until([&] { return home->link.connected() && owner->link.connected(); }));
-        home->letters.start();
-        owner->letters.start();
+        home->start();
+        owner->start();
         ASSERT_TRUE(until([&] {
             return home->beats.newest_of(process_of(kOwner)) &&
                    owner->beats.newest_of(process_of(kHome));
@@ -109,8 +93,7 @@ struct ForwardOverNatsTest : testing::Test {
     void TearDown() override {
         for (auto* part : {&home, &owner}) {
             if (!*part) continue;
-            (*part)->letters.stop([] {});
-            (*part)->owner.stop([] {});
+            (*part)->stop([] {});
             (*part)->link.stop();
         }
         for (int i = 0; i < 10; ++i) loop.run_some(1ms);

@@ -60,6 +60,12 @@ Result<bool> NodeTableSimulated::fence(NodeName other, std::uint64_t beats) {
     return true;
 }
 
+Result<void> NodeTableSimulated::leave(NodeName self) {
+    if (wire_.cut) return away();
+    if (database_.lives(self)) database_.nodes[self.number].state = NodeState::kLeft;
+    return {};
+}
+
 std::string LedgerStoreSimulated::key_of(const std::string& tenant, const std::string& principal,
                                          const std::string& key) {
     return tenant + '\n' + principal + '\n' + key;

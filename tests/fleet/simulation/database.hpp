@@ -80,6 +80,7 @@ public:
     Result<bool> renew(NodeName self) override;
     Result<std::vector<NodeRow>> read() override;
     Result<bool> fence(NodeName other, std::uint64_t beats) override;
+    Result<void> leave(NodeName self) override;
 
 private:
     Database& database_;

@@ -144,7 +144,8 @@ Node::Node(World& world, std::uint16_t number, std::uint32_t boot)
                     .pool = pool,
                     .clock = loop.clock,
                     .home = loop.executor(),
-                    .timers = loop.timers},
+                    .timers = loop.timers,
+                    .of_timers = loop.clock},
         begun, boot, loop.clock.steady_now(), [this] {
             for (LinkRow& row : world_.database().links)
                 if (row.node.number == place_.node && links.contains(row.connection))
