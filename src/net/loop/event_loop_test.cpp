@@ -237,6 +237,25 @@ TEST_F(EventLoopTest, FailedDialsAreToldLaterAndOnce) {
     EXPECT_EQ(connection->failure(), "No such file or directory");
 }
 
+/// Then the kernel tells of the connection and of the bytes at once.
+TEST_F(EventLoopTest, WhatAServerSaysBeforeItsDialerLooksIsRead) {
+    const int listening = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const SocketAddress any = *to_socket_address(Endpoint::tcp("127.0.0.1", 0));
+    SocketAddress bound;
+    bound.size = sizeof bound.storage;
+    ASSERT_EQ(::bind(listening, any.data(), any.size), 0);
+    ASSERT_EQ(::listen(listening, 1), 0);
+    ASSERT_EQ(::getsockname(listening, reinterpret_cast<sockaddr*>(&bound.storage), &bound.size),
+              0);
+    const auto connection = Connection::dial(loop, bound, nullptr, {}, limits, recorder);
+    const int theirs = ::accept(listening, nullptr, nullptr);
+    ASSERT_EQ(::send(theirs, "INFO", 4, 0), 4);
+    run_until([&] { return !recorder->offered.empty(); });
+    EXPECT_EQ(recorder->offered, std::vector<std::string>{"INFO"});
+    ::close(theirs);
+    ::close(listening);
+}
+
 TEST(EventLoopEndTest, ClosesWhatIsLeft) {
     const RealClock clock;
     const ConnectionLimits limits;

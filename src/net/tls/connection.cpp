@@ -130,7 +130,11 @@ bool Connection::backed_up() {
 void Connection::on_ready(std::uint32_t events) {
     if ((events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) hangup_ = true;
     switch (state_) {
-        case State::kConnecting: return finish_connect();
+        case State::kConnecting:
+            finish_connect();
+            // What a server that speaks first has said by now is not announced again.
+            if (state_ == State::kOpen && (events & ~EPOLLOUT) != 0) read_some();
+            return;
         case State::kHandshaking: return continue_handshake();
         case State::kLingering: return discard_input();
         case State::kClosed: return;
