@@ -54,6 +54,14 @@ void check_condition(const ArgumentCondition& condition, const std::string& at, 
                  "may not be more than max");
 }
 
+void check_fleet(const GatewayConfig& config, Rules& rules) {
+    if (!config.fleet || !config.fleet->nats) return;
+    rules.expect(!config.fleet->node_name.empty(), "/fleet/nats",
+                 "needs fleet.node_name, a name that no other gateway of the fleet has");
+    rules.expect(!config.fleet->key_file.empty(), "/fleet/nats",
+                 "needs fleet.key_file, the keys that all gateways of the fleet sign with");
+}
+
 void check_peers(const std::vector<PeerOptions>& peers, const LeaseOptions& leases, Rules& rules) {
     for (std::size_t i = 0; i < peers.size(); ++i) {
         const auto has_the_id = [&](const PeerOptions& other) { return other.id == peers[i].id; };
@@ -211,6 +219,7 @@ void check_rules(const GatewayConfig& config, const YamlDocument& document, Prob
         }
     }
     check_peers(config.peers, config.leases, rules);
+    check_fleet(config, rules);
     for (std::size_t i = 0; i < config.tools.size(); ++i) {
         const ToolOverride& tool = config.tools[i];
         rules.expect(

@@ -118,9 +118,17 @@ struct ArtifactOptions {
     friend bool operator==(const ArtifactOptions&, const ArtifactOptions&) = default;
 };
 
-/// `fleet`: stores in a database instead of files.
+/// `fleet`: stores in a database instead of files; with `nats`, many gateways as one.
 struct FleetOptions {
     std::string name;
+    std::string node_name;  ///< empty without `nats`
+    std::filesystem::path key_file;
+    struct Nats {
+        std::vector<std::string> urls;
+        std::filesystem::path user_file;  ///< empty: without a password
+        friend bool operator==(const Nats&, const Nats&) = default;
+    };
+    std::optional<Nats> nats;  ///< nothing: this gateway has the database alone
     std::filesystem::path dsn_file;  ///< `postgres.dsn_file`: holds the address of the database
     bool require_sync = true;  ///< `postgres.require_sync`
     friend bool operator==(const FleetOptions&, const FleetOptions&) = default;

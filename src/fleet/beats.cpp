@@ -38,6 +38,12 @@ std::optional<std::uint64_t> Beats::newest_of(bus::Process process) const {
     return known->second.number;
 }
 
+std::size_t Beats::living() const {
+    const SteadyTime since = clock_.steady_now() - kSilent;
+    return static_cast<std::size_t>(
+        std::ranges::count_if(heard_, [&](const auto& one) { return one.second.last >= since; }));
+}
+
 bool Beats::is_replaced(bus::Process process) const {
     const auto known = heard_.find(process);
     if (known == heard_.end()) return false;

@@ -32,6 +32,8 @@ public:
     /// The newest number of a process; nothing if it was not heard for kSilent: nothing is sent to
     /// it then.
     std::optional<std::uint64_t> newest_of(bus::Process process) const;
+    /// How many processes were heard lately.
+    std::size_t living() const;
     /// Whether its node was heard in a later life.
     bool is_replaced(bus::Process process) const;
 

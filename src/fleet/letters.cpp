@@ -4,6 +4,11 @@
 #include "fleet/messages.hpp"
 
 namespace crab::fleet {
+namespace {
+
+constexpr Milliseconds kSoon{100};
+
+}  // namespace
 
 void Letters::on_letter(const bus::Envelope& envelope, std::string_view body) {
     using bus::Kind;
@@ -38,8 +43,11 @@ Task<void> Letters::say_beats() {
     Waiter pause(uses_.timers);
     while (!chain.cancelled()) {
         const Beat beat{uses_.beats.next()};
-        (void)uses_.mail.publish(bus::Topic::kAll, {.kind = bus::Kind::kBeat}, to_wire(beat));
-        co_await pause.wait(uses_.clock.steady_now() + Beats::kEvery);
+        const auto said =
+            uses_.mail.publish(bus::Topic::kAll, {.kind = bus::Kind::kBeat}, to_wire(beat));
+        // Who is not connected yet is to be heard as soon as it is.
+        co_await pause.wait(uses_.clock.steady_now() +
+                            (said ? Milliseconds(Beats::kEvery) : kSoon));
     }
 }
 

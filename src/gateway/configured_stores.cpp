@@ -1,12 +1,15 @@
 #include "gateway/configured_stores.hpp"
 
 #include "base/process/file.hpp"
+#include "core/ledger/ledger_store.hpp"
+#include "gateway/fleet_stores.hpp"
 #include "store/sqlite/stores_sqlite.hpp"
 #ifdef CRAB_POSTGRES
 #include "store/postgres/stores_postgres.hpp"
 #endif
 
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -16,24 +19,61 @@ namespace {
 using OpenedStores = Result<std::unique_ptr<store::Stores>>;
 
 #ifdef CRAB_POSTGRES
-OpenedStores open_database(const config::FleetOptions& fleet, const std::string& node_name) {
+using store::postgres::NodeClaim;
+using store::postgres::StoresPostgres;
+
+NodeClaim claim_of(fleet::NodeName name) {
+    return {.number = static_cast<std::int16_t>(name.number),
+            .incarnation = static_cast<std::int32_t>(name.incarnation)};
+}
+fleet::NodeName node_of(NodeClaim claim) {
+    return {.number = static_cast<std::uint16_t>(claim.number),
+            .incarnation = static_cast<std::uint32_t>(claim.incarnation)};
+}
+
+/// The database is the fleet's, and this process a node of it.
+OpenedStores join(std::unique_ptr<StoresPostgres> database, const GatewayContext& context,
+                  FleetMembership& membership) {
+    constexpr std::chrono::seconds kPatience{5};  // a lease that is fenced off begins again
+    if (auto begun = membership.begin({.nodes = database->open_nodes(),
+                                       .links = database->open_links(),
+                                       .number = static_cast<std::uint16_t>(database->node())});
+        !begun)
+        return fail(std::move(begun.error()));
+    const store::postgres::NodeRights rights{
+        .self = [&membership] { return claim_of(membership.self()); },
+        .is_silent =
+            [&membership](NodeClaim other) { return membership.is_silent(node_of(other)); },
+        .patience = kPatience};
+    StoresPostgres& shared = *database;
+    return std::make_unique<FleetStores>(
+        std::move(database), std::make_unique<store::sqlite::StoresSqlite>(context.paths.state_dir),
+        [&shared, rights] { return shared.open_ledger_of(rights); });
+}
+
+OpenedStores open_database(const config::FleetOptions& fleet, const GatewayContext& context,
+                           FleetMembership& membership) {
     constexpr std::size_t kMostDsnBytes = 4096;
     auto dsn = read_file(fleet.dsn_file, kMostDsnBytes);
     if (!dsn)
         return fail(ErrorCode::kInvalidArgs,
                     fmt::format("fleet.postgres.dsn_file: {}", dsn.error().message));
     dsn->erase(dsn->find_last_not_of(" \t\r\n") + 1);
-    auto opened = store::postgres::StoresPostgres::open({.database = {.dsn = std::move(*dsn)},
-                                                         .fleet = fleet.name,
-                                                         .node = 1,
-                                                         .node_name = node_name,
-                                                         .is_alone = true,
-                                                         .require_sync = fleet.require_sync});
+    const bool is_node = fleet.nats.has_value();
+    auto opened =
+        StoresPostgres::open({.database = {.dsn = std::move(*dsn)},
+                              .fleet = fleet.name,
+                              .node = 1,
+                              .node_name = is_node ? fleet.node_name : context.config.gateway.name,
+                              .is_alone = !is_node,
+                              .is_node = is_node,
+                              .require_sync = fleet.require_sync});
     if (!opened) return fail(std::move(opened.error()));
+    if (is_node) return join(std::move(*opened), context, membership);
     return std::unique_ptr<store::Stores>(std::move(*opened));
 }
 #else
-OpenedStores open_database(const config::FleetOptions&, const std::string&) {
+OpenedStores open_database(const config::FleetOptions&, const GatewayContext&, FleetMembership&) {
     return fail(ErrorCode::kInvalidArgs,
                 "fleet: this crab was built without PostgreSQL; build it with libpq, or remove the "
                 "section");
@@ -54,10 +94,13 @@ Result<void> ConfiguredStores::start() {
         stores_ = std::make_unique<store::sqlite::StoresSqlite>(context_.paths.state_dir);
         return {};
     }
-    auto opened = open_database(*config.fleet, config.gateway.name);
+    auto opened = open_database(*config.fleet, context_, membership_);
     if (!opened) return fail(std::move(opened.error()));
     stores_ = std::move(*opened);
     return {};
 }
+
+// Last of all that writes.
+void ConfiguredStores::stop(Deadline) { membership_.leave(); }
 
 }  // namespace crab::gateway

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "gateway/fleet_membership.hpp"
 #include "gateway/gateway_context.hpp"
 #include "store/stores.hpp"
 
@@ -7,23 +8,26 @@
 
 namespace crab::gateway {
 
-/// Opens the stores of the engine that the configuration names: files in the state folder, or with
-/// `fleet` the database.
+/// Opens the stores of the engine that the configuration names: files in the state folder, with
+/// `fleet` the database, with `fleet.nats` some of each. Then this process is a node from here on.
 class ConfiguredStores final : public Component {
 public:
-    /// `stores` is set by start(), and outlives what opens them.
-    ConfiguredStores(const GatewayContext& context, std::unique_ptr<store::Stores>& stores)
-        : context_(context), stores_(stores) {}
+    /// `stores` is set by start(), and outlives what opens them; so does `membership`.
+    ConfiguredStores(const GatewayContext& context, std::unique_ptr<store::Stores>& stores,
+                     FleetMembership& membership)
+        : context_(context), stores_(stores), membership_(membership) {}
 
     std::string_view name() const override { return "stores"; }
     std::span<const ConfigKey> keys() const override;
     /// Errors: those of StoresPostgres::open(); kInvalidArgs without its address, or when this
     /// program was built without PostgreSQL.
     Result<void> start() override;
+    void stop(Deadline deadline) override;
 
 private:
     const GatewayContext& context_;
     std::unique_ptr<store::Stores>& stores_;
+    FleetMembership& membership_;
 };
 
 }  // namespace crab::gateway

@@ -16,6 +16,7 @@
 #include "gateway/event_agents.hpp"
 #include "gateway/event_delivery.hpp"
 #include "gateway/event_log.hpp"
+#include "gateway/fleet_side.hpp"
 #include "gateway/gateway_context.hpp"
 #include "gateway/grpc_listener.hpp"
 #include "gateway/grpc_providers.hpp"
@@ -79,6 +80,7 @@ public:
     const std::function<LoadedConfig()> loaded_config;
     ReloadOutcome last_reload;
     RealClock clock;
+    FleetMembership membership;
     std::unique_ptr<store::Stores> stores;
     core::Registry registry;
     core::MetricsPage metrics;
@@ -98,7 +100,7 @@ public:
     // Stores, and who may do what
     LogSettings& log_settings = all.add<LogSettings>(context);
     runtime::StateFolder& state_folder = all.add<ConfiguredStateFolder>(context);
-    ConfiguredStores& configured_stores = all.add<ConfiguredStores>(context, stores);
+    ConfiguredStores& configured_stores = all.add<ConfiguredStores>(context, stores, membership);
     Workers& workers = all.add<Workers>(workers_of(config));
     Credentials& credentials = all.add<Credentials>(context);
     ChatSessions& chats = all.add<ChatSessions>(context);
@@ -121,6 +123,13 @@ public:
     HitlService& hitl = all.add<HitlService>(context, loops, workers, approvals);
     BuiltInHosts& built_in_hosts = all.add<BuiltInHosts>(context, loops, events);
     CommandProviders& commands = all.add<CommandProviders>(context, loops, workers, audit);
+    FleetSide& fleet = all.add<FleetSide>(
+        FleetSide::Uses{.context = context,
+                        .loops = loops,
+                        .credentials = credentials,
+                        .rules = rules,
+                        .membership = membership,
+                        .devices = [this] { return devices.hub().connected(); }});
     CallPath& calls = all.add<CallPath>(
         CallPath::Uses{.clock = clock,
                        .registry = registry,
@@ -133,7 +142,9 @@ public:
                                                          .away = &rules.away(),
                                                          .events = &events.calls(),
                                                          .approvals = &approvals.approvals(),
-                                                         .traces = traces.share()};
+                                                         .traces = traces.share(),
+                                                         .lease = fleet.lease(),
+                                                         .runner = fleet.runner()};
                            },
                        .cancels = CallPath::CancelScope::kOperatorsCancelAll});
     runtime::ToolCalls& tool_calls = all.add<runtime::ToolCalls>(calls, config.gateway.name);

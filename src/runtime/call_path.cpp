@@ -17,9 +17,11 @@ Result<void> CallPath::start() {
                                       .journal = uses_.ledger.journal(),
                                       .events = controls_->events,
                                       .approvals = controls_->approvals,
-                                      .traces = controls_->traces};
+                                      .traces = controls_->traces,
+                                      .lease = controls_->lease};
     for (net::EventLoop* loop : uses_.loops.all())
-        parts_.push_back(std::make_unique<LoopPart>(parts_.size(), *loop, services));
+        parts_.push_back(
+            std::make_unique<LoopPart>(parts_.size(), *loop, services, controls_->runner));
     return {};
 }
 

@@ -24,6 +24,9 @@ public:
         kOwn,                 ///< its own, in the tenant that it names
         kOperatorsCancelAll,  ///< the same, and operators those of everybody
     };
+    /// By the loop's place, the loop and its pipeline; it outlives the path.
+    using RunnerOf =
+        std::function<core::CallRunner&(std::size_t, net::EventLoop&, core::Pipeline&)>;
     /// What decides about calls, and is told of them.
     struct Controls {
         Published<core::CallRules>& rules;
@@ -31,6 +34,9 @@ public:
         core::CallEvents* events = nullptr;
         core::Approvals* approvals = nullptr;
         const core::TraceShare* traces = nullptr;  ///< null: no spans are exported
+        const core::EffectsLease* lease = nullptr;  ///< as in CallServices
+        /// What fronts of that loop hand their calls to; empty: the pipeline itself
+        RunnerOf runner{};
     };
     struct Uses {
         const Clock& clock;
@@ -44,15 +50,16 @@ public:
     /// The part of one event loop.
     struct LoopPart {
         LoopPart(std::size_t loop_place, net::EventLoop& event_loop,
-                 const core::CallServices& services)
+                 const core::CallServices& services, const RunnerOf& runner)
             : place(loop_place),
               loop(event_loop),
-              pipeline(services, event_loop.executor(), event_loop.timers(), event_loop.ids()) {}
+              pipeline(services, event_loop.executor(), event_loop.timers(), event_loop.ids()),
+              calls(runner ? runner(place, loop, pipeline) : pipeline) {}
         const std::size_t place;  ///< among the event loops
         net::EventLoop& loop;
         core::Pipeline pipeline;
         /// Where fronts hand their calls to
-        core::CallRunner& calls = pipeline;
+        core::CallRunner& calls;
     };
     explicit CallPath(Uses uses) : uses_(std::move(uses)) {}
 

@@ -425,6 +425,38 @@ Result<int> Tokens::end(std::string_view name, const std::vector<EntryRef>& mean
     return were_good;
 }
 
+Result<void> Tokens::refresh() {
+    const std::scoped_lock writing(writing_);
+    auto contents = store_.load_all();
+    if (!contents) return fail(std::move(contents.error()));
+    std::vector<std::string> ended;
+    std::vector<std::function<void(const std::string&)>> callbacks;
+    {
+        const std::unique_lock lock(index_mutex_);
+        for (DeviceRecord& device : contents->devices) {
+            const std::string slug = device.slug;
+            devices_.try_emplace(slug, std::move(device));
+        }
+        for (TokenRecord& record : contents->tokens) {
+            const auto known = by_id_.find(record.id);
+            if (known == by_id_.end()) {
+                if (auto added = add(std::move(record)); !added) return added;
+            } else if (record.revoked_at && !known->second->record.revoked_at) {
+                known->second->record.revoked_at = record.revoked_at;
+                ended.push_back(record.id);
+            }
+        }
+        callbacks = callbacks_;
+    }
+    if (ended.empty()) return {};
+    epoch_.fetch_add(1, std::memory_order_acq_rel);
+    for (const std::string& id : ended) {
+        log::info("token revoked at another gateway", {{"token_id", id}});
+        for (const auto& callback : callbacks) callback(id);
+    }
+    return {};
+}
+
 void Tokens::on_revoked(std::function<void(const std::string&)> callback) {
     const std::unique_lock lock(index_mutex_);
     callbacks_.push_back(std::move(callback));

@@ -113,6 +113,9 @@ public:
     std::vector<DeviceRecord> devices() const;
     /// Updates last_seen: a connection with this credential has ended.
     void seen(const std::string& credential_id);
+    /// Takes from the store what other gateways have written there: tokens and devices that are
+    /// new, and revocations, which are told as those of revoke(). Errors: those of the store.
+    Result<void> refresh();
     /// Stores the last-used times since the last flush. Call it periodically and at shutdown.
     Result<void> flush();
 

@@ -368,6 +368,28 @@ TEST_F(TokensTest, ADeviceWithAnotherNameKeepsItsSlugAndItsTokens) {
     EXPECT_EQ(tokens->devices().at(0).display_name, "Ann's phone");
 }
 
+TEST_F(TokensTest, WhatAnotherGatewayIssuesAndRevokesCountsHereAfterARefresh) {
+    const auto other = load();
+    const auto issued = other->issue({.name = "phone"}).value();
+    const std::string token = issued.token.reveal();
+    EXPECT_FALSE(tokens->prove(token));
+    ASSERT_TRUE(tokens->refresh());
+    EXPECT_EQ(tokens->prove(token).value().principal->id, "device/phone");
+    EXPECT_EQ(tokens->devices().size(), 1u);
+    EXPECT_EQ(tokens->issue({.name = "phone"}).value().slug, "phone-2");
+    std::vector<std::string> ended;
+    tokens->on_revoked([&](const std::string& id) { ended.push_back(id); });
+    const auto epoch = tokens->epoch();
+    ASSERT_TRUE(tokens->refresh());
+    EXPECT_EQ(tokens->epoch(), epoch) << "nothing has ended";
+    ASSERT_TRUE(other->revoke_token(issued.record.id));
+    ASSERT_TRUE(tokens->refresh());
+    ASSERT_TRUE(tokens->refresh());
+    EXPECT_THAT(ended, ElementsAre(issued.record.id)) << "once";
+    EXPECT_NE(tokens->epoch(), epoch);
+    EXPECT_THAT(refusal(token).message, HasSubstr("revoked"));
+}
+
 TEST_F(TokensTest, ManyThreadsMayAskWhileTokensComeAndGo) {
     const auto token = issue({.name = "stays"});
     std::atomic<bool> done = false;

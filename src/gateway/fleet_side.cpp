@@ -1,0 +1,224 @@
+#include "gateway/fleet_side.hpp"
+
+#include "base/log.hpp"
+#include "base/process/file.hpp"
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace crab::gateway {
+namespace {
+
+constexpr std::chrono::seconds kFleetLookEvery{1};
+
+Result<std::string> read_small_file(const std::filesystem::path& path, std::string_view key) {
+    constexpr std::size_t kMost = 16'384;
+    auto text = read_file(path, kMost);
+    if (!text)
+        return fail(ErrorCode::kInvalidArgs, fmt::format("{}: {}", key, text.error().message));
+    return text;
+}
+
+}  // namespace
+
+FleetSide::Part::Part(FleetSide& side, std::size_t place, net::EventLoop& loop,
+                      core::Pipeline& pipeline)
+    : directory(side.uses_.context.registry.published(), side.uses_.rules.rules()),
+      node({.keys = *side.keys_,
+            .self = side.place_of(place),
+            .directory = directory,
+            .here = pipeline,
+            .is_here =
+                [&side](const fleet::ForwardHead& head) { return side.catalogue_->is_here(head); },
+            .ids = loop.ids(),
+            .clock = loop.clock(),
+            .home = loop.executor(),
+            .timers = loop.timers()}),
+      link(loop, side.nats_, side.place_of(place), node.mail) {
+    node.open(link);
+}
+
+Result<void> FleetSide::read_nats(const config::FleetOptions& options) {
+    constexpr std::string_view kScheme = "nats://";
+    auto key_text = read_small_file(options.key_file, "fleet.key_file");
+    if (!key_text) return fail(std::move(key_text.error()));
+    auto keys = bus::FleetKeys::parse(*key_text, options.name);
+    if (!keys)
+        return fail(ErrorCode::kInvalidArgs,
+                    fmt::format("fleet.key_file: {}", keys.error().message));
+    keys_.emplace(std::move(*keys));
+    nats_.fleet = options.name;
+    nats_.name = fmt::format("crab {}", options.node_name);
+    for (const std::string& url : options.nats->urls) {
+        const auto endpoint = net::parse_endpoint(std::string_view(url).substr(kScheme.size()));
+        if (!endpoint)
+            return fail(ErrorCode::kInvalidArgs,
+                        fmt::format("fleet.nats.urls: {}: {}", url, endpoint.error().message));
+        const auto addresses = net::resolve(*endpoint);
+        if (!addresses)
+            return fail(ErrorCode::kUnavailable,
+                        fmt::format("fleet.nats.urls: {}: {}", url, addresses.error().message));
+        nats_.servers.insert(nats_.servers.end(), addresses->begin(), addresses->end());
+    }
+    if (options.nats->user_file.empty()) return {};
+    auto user = read_small_file(options.nats->user_file, "fleet.nats.user_file");
+    if (!user) return fail(std::move(user.error()));
+    user->erase(user->find_last_not_of(" \t\r\n") + 1);
+    const std::size_t colon = user->find(':');
+    if (colon == std::string::npos || colon == 0)
+        return fail(ErrorCode::kInvalidArgs, "fleet.nats.user_file: it has to hold name:password");
+    nats_.user = user->substr(0, colon);
+    nats_.password = Secret<std::string>(user->substr(colon + 1));
+    return {};
+}
+
+bus::Place FleetSide::place_of(std::size_t loop) const {
+    return {.node = uses_.membership.self().number,
+            .loop = static_cast<std::uint8_t>(loop),
+            .boot = uses_.membership.boot()};
+}
+
+Result<void> FleetSide::start() {
+    constexpr std::size_t kMostLoops = 64;
+    if (!uses_.membership.exists()) return {};
+    if (auto read = read_nats(*uses_.context.config.fleet); !read) return read;
+    if (uses_.loops.group().size() > kMostLoops)
+        return fail(ErrorCode::kInvalidArgs, "fleet.nats: gateway.threads may be 64 at most");
+    pool_.emplace(2);
+    net::EventLoop& first = uses_.loops.first();
+    uses_.membership.make_lease(first.executor(), first.timers(), first.clock());
+    catalogue_.emplace(fleet::Catalogue::Uses{.table = uses_.membership.links(),
+                                              .pool = *pool_,
+                                              .registry = uses_.context.registry,
+                                              .self = [this] { return uses_.membership.self(); },
+                                              .devices =
+                                                  [this] {
+                                                      std::vector<ConnectionId> connections;
+                                                      for (const auto& device : uses_.devices())
+                                                          connections.push_back(device.connection);
+                                                      return connections;
+                                                  },
+                                              .clock = first.clock(),
+                                              .home = first.executor(),
+                                              .timers = first.timers()});
+    tasks_.emplace(first.executor());
+    return {};
+}
+
+CallPath::RunnerOf FleetSide::runner() {
+    if (!catalogue_) return {};
+    return [this](std::size_t place, net::EventLoop& loop,
+                  core::Pipeline& pipeline) -> core::CallRunner& {
+        parts_.push_back(std::make_unique<Part>(*this, place, loop, pipeline));
+        return parts_.back()->node.forwarder;
+    };
+}
+
+void FleetSide::begin() {
+    const auto loops = uses_.loops.all();
+    for (std::size_t i = 0; i < parts_.size(); ++i)
+        loops[i]->post([&part = *parts_[i]] { part.link.start(); });
+    if (!parts_.empty()) uses_.loops.first().post([this] { begin_first(); });
+}
+
+void FleetSide::begin_first() {
+    parts_.front()->node.start();
+    uses_.membership.lease()->start();
+    catalogue_->start();
+    tasks_->spawn("tokens of the fleet", look_around());
+    log::info("a node of a fleet", {{"fleet", nats_.fleet},
+                                    {"node", uses_.membership.self().number},
+                                    {"incarnation", uses_.membership.self().incarnation}});
+}
+
+/// Tokens that other nodes have issued and revoked; whether the bus is there.
+Task<void> FleetSide::look_around() {
+    const TaskChain& chain = co_await this_chain();
+    net::EventLoop& loop = uses_.loops.first();
+    Waiter pause(loop.timers());
+    bool failing = false;
+    while (!chain.cancelled()) {
+        connected_ = parts_.front()->link.connected();
+        heard_ = parts_.front()->node.beats.living();
+        trust::Tokens& tokens = uses_.credentials.tokens();
+        const auto read = co_await pool_->run([&tokens] { return tokens.refresh(); });
+        if (!read && !failing)
+            log::warn("tokens of other gateways were not read", {{"reason", read.error().message}});
+        failing = !read;
+        co_await pause.wait(loop.clock().steady_now() + kFleetLookEvery);
+    }
+}
+
+Health FleetSide::health() const {
+    if (parts_.empty()) return {};
+    const fleet::Lease* lease = uses_.membership.lease();
+    if (lease == nullptr || !lease->holds(lease->incarnation()))
+        return {.ok = false,
+                .reason =
+                    "the lease of this node has lapsed, so calls with effects are refused: "
+                    "see the database"};
+    if (!connected_)
+        return {.ok = false,
+                .reason = "no NATS server is connected, so tools of other nodes are not reached"};
+    return {};
+}
+
+void FleetSide::add_metrics(core::MetricsPage& page) {
+    if (!parts_.empty()) page.add([this](std::string& out) { append_metrics(out); });
+}
+
+void FleetSide::append_metrics(std::string& out) const {
+    std::uint64_t forwarded = 0, doubt = 0, forged = 0;
+    for (const auto& part : parts_) {
+        forwarded += part->node.forwarder.counts().forwarded.value();
+        doubt += part->node.forwarder.counts().in_doubt.value();
+        forged += part->node.mail.counts().forged.value();
+    }
+    using core::append_metric;
+    append_metric(out, "crab_fleet_forwarded_calls_total", "counter",
+                  "Calls that were handed to another node.", static_cast<double>(forwarded));
+    append_metric(out, "crab_fleet_calls_in_doubt_total", "counter",
+                  "Times that a node to which a call was handed was not heard of.",
+                  static_cast<double>(doubt));
+    append_metric(out, "crab_fleet_calls_for_others_total", "counter",
+                  "Calls of other nodes that were begun here.",
+                  static_cast<double>(parts_.front()->node.owner.counts().begun.value()));
+    append_metric(out, "crab_fleet_forged_messages_total", "counter",
+                  "Messages that no node of the fleet has signed.", static_cast<double>(forged));
+    append_metric(out, "crab_fleet_nodes_heard", "gauge",
+                  "Other nodes that were heard in the last seconds, and can be called.",
+                  static_cast<double>(heard_));
+    append_metric(out, "crab_fleet_bus_connected", "gauge", "1 while a NATS server is connected.",
+                  connected_ ? 1 : 0);
+    const fleet::Lease* lease = uses_.membership.lease();
+    append_metric(out, "crab_fleet_lease_holds", "gauge",
+                  "1 while this node may begin calls with effects.",
+                  lease != nullptr && lease->holds(lease->incarnation()) ? 1 : 0);
+}
+
+void FleetSide::stop_first(std::function<void()> done) {
+    tasks_->stop([this, then = std::move(done)]() mutable {
+        catalogue_->stop([this, then = std::move(then)]() mutable {
+            uses_.membership.lease()->stop(std::move(then));
+        });
+    });
+}
+
+void FleetSide::stop(Deadline deadline) {
+    if (parts_.empty()) return;
+    uses_.loops.finish(uses_.loops.first(), deadline,
+                       [this](std::function<void()> done) { stop_first(std::move(done)); });
+    uses_.loops.finish_on_each(deadline, [this](std::size_t i, const std::function<void()>& done) {
+        Part& part = *parts_[i];
+        part.node.stop([&part, done] {
+            part.link.stop();
+            done();
+        });
+    });
+    uses_.membership.end_lease();
+}
+
+}  // namespace crab::gateway

@@ -1,0 +1,79 @@
+#pragma once
+
+#include "adapters/clawseed/hub.hpp"
+#include "base/task/task_group.hpp"
+#include "bus/fleet_keys.hpp"
+#include "bus/nats/nats_link.hpp"
+#include "fleet/catalogue.hpp"
+#include "fleet/loop_of_node.hpp"
+#include "fleet/registry_directory.hpp"
+#include "gateway/credentials.hpp"
+#include "gateway/current_rules.hpp"
+#include "gateway/fleet_membership.hpp"
+#include "gateway/gateway_context.hpp"
+#include "runtime/call_path.hpp"
+#include "runtime/event_loops.hpp"
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace crab::gateway {
+
+/// This gateway in its fleet: its lease, the bus on every loop, the devices of other nodes, and
+/// tokens that were issued or revoked at them. Without `fleet.nats` it does nothing.
+class FleetSide final : public Component {
+public:
+    struct Uses {
+        const GatewayContext& context;
+        EventLoops& loops;
+        Credentials& credentials;
+        CurrentRules& rules;
+        FleetMembership& membership;
+        std::function<std::vector<clawseed::ConnectedDevice>()> devices;
+    };
+    explicit FleetSide(Uses uses) : uses_(std::move(uses)) {}
+
+    std::string_view name() const override { return "fleet"; }
+    /// Errors: kInvalidArgs for a key or a user that cannot be read, kUnavailable for names of
+    /// servers that mean nothing.
+    Result<void> start() override;
+    void begin() override;
+    Health health() const override;
+    void add_metrics(core::MetricsPage& page) override;
+    void stop(Deadline deadline) override;
+
+    /// For CallPath: null and empty without a fleet.
+    const core::EffectsLease* lease() { return uses_.membership.lease(); }
+    CallPath::RunnerOf runner();
+
+private:
+    /// Of one event loop.
+    struct Part {
+        Part(FleetSide& side, std::size_t place, net::EventLoop& loop, core::Pipeline& pipeline);
+        fleet::RegistryDirectory directory;
+        fleet::LoopOfNode node;
+        bus::nats::NatsLink link;
+    };
+    Result<void> read_nats(const config::FleetOptions& options);
+    bus::Place place_of(std::size_t loop) const;
+    /// On the first loop.
+    void begin_first();
+    Task<void> look_around();
+    void stop_first(std::function<void()> done);
+    void append_metrics(std::string& out) const;
+
+    const Uses uses_;
+    std::optional<bus::FleetKeys> keys_;
+    bus::nats::NatsLink::Options nats_;
+    std::optional<BlockingPool> pool_;
+    std::optional<fleet::Catalogue> catalogue_;
+    std::vector<std::unique_ptr<Part>> parts_;  ///< by loop; none: there is no fleet
+    std::atomic<bool> connected_{false};
+    std::atomic<std::size_t> heard_{0};  ///< processes of other nodes
+    std::optional<TaskGroup> tasks_;
+};
+
+}  // namespace crab::gateway
