@@ -141,6 +141,11 @@ TEST_F(ForwardOverNatsTest, CallsPassARealServerAndAreToldThatNobodyIsThere) {
     EXPECT_EQ(owner->calls.ran, 2);
     EXPECT_EQ(home->calls.ran, 0);
     owner->link.stop();
+    // What the server passes on before it has seen that is lost, and nobody can say so.
+    ASSERT_TRUE(until([&] {
+        EXPECT_TRUE(home->mail.send(kOwner, {.kind = bus::Kind::kAck}, ""));
+        return home->link.counts().nobody.value() > 0;
+    }));
     const Told nobody = call("{}");
     EXPECT_EQ(nobody.what, "UNAVAILABLE");
     EXPECT_LT(nobody.after, 5s) << "without any wait of its own";
