@@ -5,14 +5,37 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 
 namespace crab::log {
 namespace {
 
-std::atomic<Level> threshold{Level::kInfo};
-std::atomic<Format> form{Format::kText};
+struct Levels {
+    Level general = Level::kInfo;
+    PartLevels parts;
+
+    Level of(std::string_view part) const {
+        for (; !part.empty() && !parts.empty();
+             part = part.substr(0, part.find_last_of('/') == part.npos ? 0 : part.rfind('/'))) {
+            if (const auto own = parts.find(part); own != parts.end()) return own->second;
+        }
+        return general;
+    }
+};
+
+/// Never destroyed, as the logger.
+struct State {
+    std::atomic<Level> lowest{Level::kInfo};  ///< of all levels: below it nothing is looked at
+    std::atomic<std::shared_ptr<const Levels>> levels{std::make_shared<const Levels>()};
+    std::atomic<std::shared_ptr<const Sink>> sink;
+    std::atomic<Format> form{Format::kText};
+};
+State& state() {
+    static State& made = *new State;
+    return made;
+}
 
 /// Never destroyed: destructors that run after main() may still log.
 spdlog::logger& logger() {
@@ -24,17 +47,6 @@ spdlog::logger& logger() {
         return made;
     }();
     return instance;
-}
-
-std::string_view word(Level level) {
-    switch (level) {
-        case Level::kDebug: return "debug";
-        case Level::kInfo: return "info";
-        case Level::kWarn: return "warn";
-        case Level::kError: return "error";
-        case Level::kOff: return "off";
-    }
-    return "";
 }
 
 spdlog::level::level_enum to_spdlog(Level level) {
@@ -74,42 +86,90 @@ bool is_plain(std::string_view text) {
 
 std::string timestamp() { return to_rfc3339(std::chrono::system_clock::now()); }
 
-}  // namespace
-
-void configure(Level level, Format format) {
-    threshold = level;
-    form = format;
-}
-
-bool enabled(Level level) { return level >= threshold.load(std::memory_order_relaxed); }
-
-void write(Level level, std::string_view event, std::initializer_list<Field> fields) {
-    if (!enabled(level)) return;
-    std::string line;
-    if (form == Format::kJson) {
-        line = fmt::format(R"({{"time":"{}","level":"{}","event":)", timestamp(), word(level));
-        append_quoted(line, event);
-        for (const Field& field : fields) {
-            line += ',';
-            append_quoted(line, field.key);
-            line += ':';
-            append_quoted(line, field.value);
-        }
-        line += '}';
-    } else {
-        line = fmt::format("{} {:5} {}", timestamp(), word(level), event);
-        for (const Field& field : fields) {
-            line += ' ';
-            line += field.key;
-            line += '=';
-            if (is_plain(field.value)) {
-                line += field.value;
-            } else {
-                append_quoted(line, field.value);
-            }
+/// ` key=value` for each.
+void append_fields(std::string& out, std::span<const Field> fields) {
+    for (const Field& field : fields) {
+        out.append(" ").append(field.key) += '=';
+        if (is_plain(field.value)) {
+            out += field.value;
+        } else {
+            append_quoted(out, field.value);
         }
     }
-    logger().log(to_spdlog(level), "{}", line);
+}
+
+std::string json_line(const Line& line) {
+    std::string out = fmt::format(R"({{"time":"{}","level":"{}","part":"{}","event":)", timestamp(),
+                                  name_of(line.level), line.part);
+    append_quoted(out, line.event);
+    for (const Field& field : line.fields) {
+        out += ',';
+        append_quoted(out, field.key);
+        out += ':';
+        append_quoted(out, field.value);
+    }
+    return out += '}';
+}
+
+}  // namespace
+
+std::string_view name_of(Level level) {
+    switch (level) {
+        case Level::kDebug: return "debug";
+        case Level::kInfo: return "info";
+        case Level::kWarn: return "warn";
+        case Level::kError: return "error";
+        case Level::kOff: return "off";
+    }
+    return "";
+}
+
+std::optional<Level> find_level(std::string_view name) {
+    for (const Level level :
+         {Level::kDebug, Level::kInfo, Level::kWarn, Level::kError, Level::kOff})
+        if (name_of(level) == name) return level;
+    return std::nullopt;
+}
+
+void set_levels(Level general, PartLevels parts) {
+    Level lowest = general;
+    for (const auto& [part, level] : parts) lowest = std::min(lowest, level);
+    state().levels.store(std::make_shared<const Levels>(Levels{general, std::move(parts)}));
+    state().lowest = lowest;
+}
+
+void set_format(Format format) { state().form = format; }
+
+void configure(Level level, Format format) {
+    set_levels(level);
+    set_format(format);
+}
+
+void set_sink(std::shared_ptr<const Sink> sink) { state().sink.store(std::move(sink)); }
+
+std::string to_text(const Line& line) {
+    std::string text(line.event);
+    append_fields(text, line.fields);
+    return text;
+}
+
+bool enabled(Level level, Where where) {
+    if (level < state().lowest.load(std::memory_order_relaxed)) return false;
+    const auto levels = state().levels.load();
+    return level >= levels->of(part_of(where.file_name()));
+}
+
+void write(Level level, std::string_view event, std::initializer_list<Field> fields, Where where) {
+    if (!enabled(level, where)) return;
+    const Line line{level, part_of(where.file_name()), event,
+                    std::span(fields.begin(), fields.size())};
+    const bool as_json = state().form == Format::kJson;
+    const auto sink = as_json ? nullptr : state().sink.load();
+    if (sink && (*sink)(line)) return;
+    const std::string text =
+        as_json ? json_line(line)
+                : fmt::format("{} {:5} {}", timestamp(), name_of(level), to_text(line));
+    logger().log(to_spdlog(level), "{}", text);
     if (level >= Level::kWarn) logger().flush();
 }
 

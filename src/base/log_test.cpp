@@ -42,7 +42,9 @@ TEST_F(LogTest, PlainValuesAreWrittenPlainAndOthersQuoted) {
 TEST_F(LogTest, JsonHasTheFieldsAsMembers) {
     const std::string line = written(log::Format::kJson, "event", {{"a", "1"}});
     EXPECT_EQ(line.find(R"({"time":")"), 0u) << line;
-    EXPECT_NE(line.find(R"("level":"error","event":"event","a":"1"})"), std::string::npos) << line;
+    EXPECT_NE(line.find(R"("level":"error","part":"base","event":"event","a":"1"})"),
+              std::string::npos)
+        << line;
 }
 
 TEST_F(LogTest, LinesBelowTheThresholdAreNotWritten) {
@@ -52,6 +54,32 @@ TEST_F(LogTest, LinesBelowTheThresholdAreNotWritten) {
     EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
     EXPECT_FALSE(log::enabled(log::Level::kInfo));
     EXPECT_TRUE(log::enabled(log::Level::kError));
+}
+
+TEST_F(LogTest, APartHasTheLevelOfTheLongestPartAboveIt) {
+    // This file is of the part `base`.
+    log::set_levels(log::Level::kWarn, {{"base", log::Level::kDebug}});
+    EXPECT_TRUE(log::enabled(log::Level::kDebug));
+    log::set_levels(log::Level::kInfo, {{"base/process", log::Level::kDebug}});
+    EXPECT_FALSE(log::enabled(log::Level::kDebug)) << "of a part below";
+    log::set_levels(log::Level::kDebug, {{"base", log::Level::kOff}});
+    EXPECT_FALSE(log::enabled(log::Level::kError));
+    log::set_levels(log::Level::kError, {{"bas", log::Level::kDebug}});
+    EXPECT_FALSE(log::enabled(log::Level::kWarn)) << "names are whole words";
+}
+
+TEST_F(LogTest, ThePartOfAFileIsItsFolderBelowTheSources) {
+    EXPECT_EQ(log::part_of("/home/me/src/crab/src/adapters/mcp/server/front.cpp"),
+              "adapters/mcp/server");
+    EXPECT_EQ(log::part_of("src/trust/tokens.cpp"), "trust");
+    EXPECT_EQ(log::part_of("/b/dev/headers/crab_core_call/core/call/tool.hpp"), "core/call");
+    EXPECT_EQ(log::part_of("main.cpp"), "");
+    EXPECT_TRUE(log::is_part("trust"));
+    EXPECT_TRUE(log::is_part("adapters"));
+    EXPECT_TRUE(log::is_part("adapters/mcp"));
+    EXPECT_FALSE(log::is_part("adapter"));
+    EXPECT_FALSE(log::is_part(""));
+    EXPECT_FALSE(log::is_part("trust/tokens"));
 }
 
 }  // namespace

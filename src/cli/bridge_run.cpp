@@ -4,6 +4,7 @@
 #include "bridge/bridge.hpp"
 #include "bridge/bridge_lock.hpp"
 #include "cli/output/interrupt.hpp"
+#include "net/loop/journal.hpp"
 
 #include <csignal>
 #include <future>
@@ -14,6 +15,7 @@ namespace crab::cli {
 
 Result<DeviceEnd> run_bridge(const bridge::BridgePaths& paths, crab::DeviceOptions device) {
     log::configure(log::Level::kInfo, log::Format::kText);
+    log::set_sink(net::journal_of_standard_error());
     std::signal(SIGPIPE, SIG_IGN);
     if (auto made = config::ensure_private_directory(paths.lock.parent_path(), ::geteuid()); !made)
         return fail(std::move(made.error()));

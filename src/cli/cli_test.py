@@ -132,6 +132,8 @@ COMMANDS = (
     "gateway status",
     "gateway stop",
     "gateway reload",
+    "gateway log-levels",
+    "gateway log-level",
     "logs",
     "version",
     "context list",

@@ -180,6 +180,7 @@ private:
     void schema();
     void help();
     void control(CLI::App& gateway);
+    void log_levels(CLI::App& gateway);
     void logs();
     void version();
     void context();

@@ -36,6 +36,28 @@ void CommandLine::control(CLI::App& parent) {
         leaf<GatewayReload>(parent, "reload", "Have the gateway read its configuration again",
                             "  crab gateway check && crab gateway reload");
     asks(reload, *reload_options, Answer::kChange);
+    log_levels(parent);
+}
+
+void CommandLine::log_levels(CLI::App& parent) {
+    auto [list, list_options] = leaf<GatewayLogLevels>(
+        parent, "log-levels", "Show how much the gateway logs, and of which parts",
+        "  crab gateway log-levels\n  crab gateway log-levels -o json");
+    asks(list, *list_options, Answer::kList);
+    auto [set, options] = leaf<GatewayLogLevel>(
+        parent, "log-level",
+        "Have the gateway log more or less, until it reads its configuration again",
+        "  crab gateway log-level debug --part adapters/mcp\n"
+        "  crab gateway log-level configured --part adapters/mcp");
+    set->add_option("level", options->level, "The least severe that is written")
+        ->type_name("LEVEL")
+        ->check(CLI::IsMember({"debug", "info", "warn", "error", "off", "configured"}))
+        ->required();
+    set->add_option("--part", options->part,
+                    "Of this part alone, a folder of the source such as trust, or adapters for all "
+                    "below it (default: of all that have no level of their own)")
+        ->type_name("PART");
+    asks(set, *options, Answer::kChange);
 }
 
 void CommandLine::logs() {

@@ -53,6 +53,17 @@ struct GatewayReload {
     Target target;
     Output output = Output::kText;
 };
+/// How much it logs, and of which parts.
+struct GatewayLogLevels {
+    Target target;
+    Output output = Output::kText;
+};
+struct GatewayLogLevel {
+    Target target;
+    std::string level;  ///< or `configured`
+    std::string part;  ///< empty: all without a level of their own
+    Output output = Output::kText;
+};
 /// What the gateway has written, wherever that is.
 struct Logs {
     Target target;
@@ -674,6 +685,8 @@ int run(const BridgeList& options);
 int run(const BridgeStatusShow& options);
 int run(const BridgeEnable& options);
 int run(const BridgeCall& options);
+int run(const GatewayLogLevels& options);
+int run(const GatewayLogLevel& options);
 int run(const ConfigShow& options);
 int run(const ConfigPath& options);
 int run(const TlsInit& options);

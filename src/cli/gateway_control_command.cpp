@@ -128,6 +128,31 @@ int run(const GatewayReload& options) {
                      "the configuration was read again; the gateway's log says what has changed");
 }
 
+int run(const GatewayLogLevels& options) {
+    static const Listing kLevels{
+        .members = {"levels"},
+        .name = by_member("part"),
+        .columns = {column("PART", "part"), column("LEVEL", "level"), column("FROM", "from")},
+        .empty = {}};
+    return show_list([&] { return fetch(options.target, "/v1/admin/log"); }, kLevels,
+                     options.output);
+}
+
+int run(const GatewayLogLevel& options) {
+    Result<AdminClient> client = AdminClient::make(options.target);
+    if (!client) return report(client.error());
+    json::Value wanted = json::Value::object({{"level", options.level}});
+    if (!options.part.empty()) wanted.set("part", options.part);
+    const auto reply = accepted(client->patch("/v1/admin/log", wanted));
+    if (!reply) return report(reply.error());
+    const std::string what = options.part.empty() ? "all without a level of its own" : options.part;
+    return show_done(
+        *reply, options.output, options.level,
+        options.level == "configured"
+            ? fmt::format("{} is logged as the configuration says", what)
+            : fmt::format("{} is logged at level {}, until the next reload", what, options.level));
+}
+
 int run(const Version& options) {
     json::Value answer =
         json::Value::object({{"client", json::Value::object({{"version", version()}})}});

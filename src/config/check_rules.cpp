@@ -33,6 +33,12 @@ void check_listen(const ListenOptions& listen, const YamlDocument& document, Rul
                  "needs listen.public, which is off");
 }
 
+void check_log(const LogOptions& log, Rules& rules) {
+    for (const auto& [part, level] : log.levels)
+        rules.expect(log::is_part(part), "/gateway/log/levels/" + json::escape_pointer(part),
+                     "is no part of crab; crab gateway log-levels -o json lists them");
+}
+
 void check_grpc(const GrpcOptions& grpc, const YamlDocument& document, Rules& rules) {
     const json::Value* address = document.value.resolve("/grpc/listen");
     const bool off = !address || (address->as_string() && *address->as_string() == "off");
@@ -208,6 +214,7 @@ void check_agents(const GatewayConfig& config, Rules& rules) {
 
 void check_rules(const GatewayConfig& config, const YamlDocument& document, Problems& problems) {
     Rules rules(document, problems);
+    check_log(config.gateway.log, rules);
     check_listen(config.listen, document, rules);
     check_grpc(config.grpc, document, rules);
     rules.expect(config.calls.default_timeout <= config.calls.max_timeout,

@@ -34,6 +34,7 @@ struct HostPort {
 struct LogOptions {
     log::Level level = log::Level::kInfo;
     log::Format format = log::Format::kText;
+    log::PartLevels levels;  ///< of parts, in place of `level`
     friend bool operator==(const LogOptions&, const LogOptions&) = default;
 };
 

@@ -618,6 +618,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"mcp: {versions: ['2025-11-26']}", "mcp.versions[0]: has to be one of"},
         BadCase{"tools: [{match: a, timeout_ms: 3, max_timeout_ms: 2}]",
                 "tools[0].timeout_ms: may not be more"},
+        BadCase{"gateway: {log: {levels: {trusst: debug}}}",
+                "gateway.log.levels.trusst: is no part of crab"},
         BadCase{"policy: [{principal: a, roles: [calle]}]", "policy[0].roles[0]: has to be one of"},
         BadCase{"policy: [{principal: a, where: [{pointer: /x}]}]",
                 "policy[0].where[0]: needs one of"},

@@ -195,6 +195,8 @@ void read_gateway(const Members& gateway, GatewayOptions& out) {
     gateway("name", out.name)("threads", out.threads)("state_dir", out.state_dir);
     gateway("runtime_dir", out.runtime_dir);
     gateway.in("log")("level", out.log.level)("format", out.log.format);
+    gateway.in("log").entries("levels", out.log.levels,
+                              [](const Members& level, log::Level& one) { level.self(one); });
 }
 
 void read_standard_agent(const Members& agent, AgentOptions& out) {

@@ -34,10 +34,10 @@ constexpr std::array<Exception, 12> kExceptions{{
 }};
 
 /// Members of bodies and queries that say what a change is about; none is a secret.
-constexpr std::array<std::string_view, 18> kNaming{
-    "device",    "token_id",   "name",   "tool",     "call_id", "id",
-    "decision",  "scope",      "status", "reason",   "owner",   "agent_id",
-    "tenant_id", "session_id", "who",    "worktree", "action",  "peer_id"};
+constexpr std::array<std::string_view, 20> kNaming{
+    "device", "token_id", "name",   "tool",    "call_id",  "id",        "decision",
+    "scope",  "status",   "reason", "owner",   "agent_id", "tenant_id", "session_id",
+    "who",    "worktree", "action", "peer_id", "part",     "level"};
 constexpr std::size_t kMostOfBody = std::size_t{64} << 10;
 constexpr std::size_t kMostOfText = 128;
 constexpr std::size_t kMostOfPath = 512;

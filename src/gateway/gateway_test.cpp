@@ -218,6 +218,7 @@ using Change = void (*)(Config);
 constexpr Change kReloadChanges[] = {
     [](Config c) { c.gateway.log.format = log::Format::kJson; },
     [](Config c) { c.gateway.log.format = log::Format::kText; },
+    [](Config c) { c.gateway.log.levels = {{"trust", log::Level::kWarn}}; },
     [](Config c) { c.listen.allowed_origins = {"https://a.example"}; },
     [](Config c) { c.listen.host_names = {"crab.example"}; },
     [](Config c) { c.listen.max_connections_per_principal += 1; },

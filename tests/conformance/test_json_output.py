@@ -250,6 +250,8 @@ class JsonOutputTest(PeerListenerCase):
         self.shown("worktrees unbind", "caller/ci")
         self.shown("gateway status")
         self.shown("gateway reload")
+        self.shown("gateway log-levels")
+        self.shown("gateway log-level", "debug", "--part", "trust")
         self.without_gateway("gateway check")
         self.shown("version")
         self.shown("config show")

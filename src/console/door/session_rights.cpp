@@ -42,6 +42,7 @@ SessionRights::SessionRights() {
     add(of_callers_, Method::kPost, "/api/sessions/{id}/attachments");
 
     add_heavy(Method::kPost, "/v1/admin/reload", Weight::kAlways);
+    add_heavy(Method::kPatch, "/v1/admin/log", Weight::kAlways);  // a thief would log less
     add_heavy(Method::kPost, "/v1/admin/devices/revoke", Weight::kAlways);
     add_heavy(Method::kPost, "/v1/peers/{type}/{id}/revoke", Weight::kAlways);
     add_heavy(Method::kDelete, "/v1/leases/{id}", Weight::kAlways);

@@ -46,8 +46,9 @@ TEST_F(SessionRightsTest, CallersHaveTheirChatsAndNothingElse) {
 }
 
 TEST_F(SessionRightsTest, WhatAThiefWouldDoNeedsAKeyThatWasProvenJustNow) {
-    const std::array<std::tuple<const char*, const char*, const char*>, 11> heavy{{
+    const std::array<std::tuple<const char*, const char*, const char*>, 12> heavy{{
         {"POST", "/v1/admin/reload", ""},
+        {"PATCH", "/v1/admin/log", R"({"level":"off"})"},
         {"POST", "/v1/admin/devices/revoke", R"({"device":"phone"})"},
         {"POST", "/v1/peers/tool_host/a/revoke", ""},
         {"POST", "/v1/admin/devices/pair", R"({"roles":["operator"]})"},

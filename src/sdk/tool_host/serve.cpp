@@ -1,6 +1,7 @@
 #include "sdk/tool_host/serve.hpp"
 
 #include "base/log.hpp"
+#include "net/loop/journal.hpp"
 
 #include <csignal>
 #include <cstdio>
@@ -33,6 +34,7 @@ int serve_until_signal(const HostEngine::Options& options) {
     std::signal(SIGXFSZ, SIG_IGN);
 
     log::configure(log::Level::kInfo, log::Format::kText);
+    log::set_sink(net::journal_of_standard_error());
     const auto host = HostEngine::start(options);
     if (!host) {
         fmt::print(stderr, "crab host: {}\n", host.error().message);
