@@ -1,6 +1,7 @@
 #include "admin/admin_api.hpp"
 
 #include "admin/device_list.hpp"
+#include "admin/metrics_answer.hpp"
 #include "admin/pairing_wire.hpp"
 #include "admin/running_wire.hpp"
 #include "base/encoding.hpp"
@@ -25,8 +26,6 @@
 namespace crab::admin {
 namespace {
 
-constexpr std::string_view kMetricsType = "text/plain; version=0.0.4";
-
 void append_reach(json::Writer& writer, const Gateway::ClientAddresses& reach) {
     if (!reach.url.empty())
         writer.key("gateway").string(reach.url).key("only_here").boolean(reach.only_here);
@@ -36,12 +35,12 @@ void append_reach(json::Writer& writer, const Gateway::ClientAddresses& reach) {
 }  // namespace
 
 void AdminApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
-    routes.add({.path = "/metrics",
-                .summary = "Metrics in the text format of Prometheus",
-                .answers = {{200, {}, kMetricsType}}},
-               [this](const Request& request) {
-                   request.exchange.respond(200, kMetricsType, services_.metrics.text());
-               });
+    routes.add(
+        {.path = "/metrics",
+         .summary = "Metrics in the text format of Prometheus, or OpenMetrics",
+         .headers = {metrics_header()},
+         .answers = metrics_answers()},
+        [this](const Request& request) { answer_metrics(request.exchange, services_.metrics); });
     routes.add({.path = "/v1/admin/status",
                 .summary = "What runs here, and how it is",
                 .answers = {{200, "gateway_status"}}},

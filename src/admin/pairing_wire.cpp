@@ -19,7 +19,7 @@ Result<core::Roles> read_roles(json::Array names) {
         if (!role)
             return fail(ErrorCode::kInvalidArgs,
                         "/roles: each is one of device, caller, operator, tool_host, subscriber, "
-                        "listener, cli_admin, trusted_device");
+                        "listener, cli_admin, trusted_device, metrics");
         roles.add(*role);
     }
     if (roles.empty()) return fail(ErrorCode::kInvalidArgs, "/roles: name at least one");
@@ -71,7 +71,7 @@ void append_roles(json::Writer& writer, const core::Roles& roles) {
     writer.key("roles").begin_array();
     for (const Role role :
          {Role::kDevice, Role::kCaller, Role::kOperator, Role::kToolHost, Role::kSubscriber,
-          Role::kListener, Role::kCliAdmin, Role::kTrustedDevice}) {
+          Role::kListener, Role::kCliAdmin, Role::kTrustedDevice, Role::kMetrics}) {
         if (roles.has(role)) writer.string(core::name_of(role));
     }
     writer.end_array();

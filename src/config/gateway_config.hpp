@@ -151,6 +151,12 @@ struct PushOptions {
     friend bool operator==(const PushOptions&, const PushOptions&) = default;
 };
 
+/// `metrics`: what is counted beyond what always is.
+struct MetricsOptions {
+    std::vector<std::string> tools;  ///< globs of tools that are counted by name
+    friend bool operator==(const MetricsOptions&, const MetricsOptions&) = default;
+};
+
 struct CallOptions {
     Milliseconds default_timeout{30'000};
     Milliseconds max_timeout{120'000};
@@ -463,6 +469,7 @@ struct GatewayConfig {
     AuditOptions audit;
     TracingOptions tracing;
     PushOptions push;
+    MetricsOptions metrics;
     McpOptions mcp;
     std::optional<FleetOptions> fleet;  ///< nothing: files in the state folder
     friend bool operator==(const GatewayConfig&, const GatewayConfig&) = default;

@@ -278,6 +278,7 @@ void read_records(const Members& root, GatewayConfig& config) {
         fleet.in("postgres")("dsn_file", out.dsn_file)("require_sync", out.require_sync);
     }
     root.in("audit")("retention_days", config.audit.retention);
+    root.in("metrics")("tools", config.metrics.tools);
     root.in("tracing")("otlp", config.tracing.otlp)("headers_file", config.tracing.headers_file)(
         "ca", config.tracing.ca)("sample", config.tracing.sample)("always", config.tracing.always);
     root.in("push")("services", config.push.services)("contact", config.push.contact);

@@ -28,7 +28,7 @@ std::string_view word_of(net::Caller who) {
         case net::Caller::kAnyone: return "anyone";
         case net::Caller::kGuest: return "guest";
         case net::Caller::kProven: return "proven";
-        case net::Caller::kOperator: return "operator";
+        case net::Caller::kScraper: return "metrics";
     }
     return "proven";
 }
@@ -107,7 +107,7 @@ Value parameter(std::string_view name, std::string_view place, std::string_view 
 
 bool Document::needs_proof(const net::Route& route) const {
     if (about_.proof != CallerProof::kBearer) return true;
-    return route.who == net::Caller::kProven || route.who == net::Caller::kOperator;
+    return route.who == net::Caller::kProven || route.who == net::Caller::kScraper;
 }
 
 bool Document::takes_body(const net::Route& route) const {
@@ -160,7 +160,7 @@ std::vector<int> Document::refusals_of(const net::Route& route) const {
         case CallerProof::kBearer:
             if (route.who == net::Caller::kProven) all.insert({401, 403});
             if (route.who == net::Caller::kGuest) all.insert(403);
-            if (route.who == net::Caller::kOperator) all.insert(404);
+            if (route.who == net::Caller::kScraper) all.insert(404);
             break;
         case CallerProof::kLocalUser: all.insert(403); break;
         case CallerProof::kCertificate: all.insert({401, 403}); break;

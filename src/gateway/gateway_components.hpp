@@ -274,7 +274,8 @@ public:
                                                            .approvals = approvals,
                                                            .credentials = credentials,
                                                            .calls = calls,
-                                                           .operator_api = operator_api});
+                                                           .operator_api = operator_api,
+                                                           .traces = traces});
     AdminListener& admin = all.add<AdminListener>(context, loops, audit, console_doors);
     // What runs ends before the connections that carry it
     EventDelivery& event_delivery = all.add<EventDelivery>(loops, events, access);

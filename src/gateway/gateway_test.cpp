@@ -267,6 +267,7 @@ constexpr Change kReloadChanges[] = {
     [](Config c) { c.tracing.sample = 0.5; },
     [](Config c) { c.tracing.always = {"errors"}; },
     [](Config c) { c.push.services = {"https://push.example"}; },
+    [](Config c) { c.metrics.tools = {"disk_*"}; },
 };
 
 /// One change of each key that needs a restart.

@@ -68,6 +68,8 @@ struct GrpcListener::LoopServer {
                                       .text = call.peer().ip()};
         });
         if (!proven) return fail(std::move(proven.error()));
+        if (proven->principal->only_reads_metrics())
+            return fail(ErrorCode::kForbidden, "this token reads /metrics and nothing else");
         return std::move(proven->principal);
     }
 

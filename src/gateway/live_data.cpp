@@ -8,10 +8,29 @@ namespace {
 constexpr std::size_t kOldestShown = 50;
 constexpr Milliseconds kDevicesFresh{500};
 
+std::vector<Glob> globs_of(const std::vector<std::string>& patterns) {
+    return {patterns.begin(), patterns.end()};
+}
+
 }  // namespace
 
+std::span<const ConfigKey> LiveData::keys() const {
+    static constexpr ConfigKey kKeys[] = {
+        reload_key("metrics.tools", [](auto& c) -> auto& { return c.metrics.tools; })};
+    return kKeys;
+}
+
+Result<Component::Change> LiveData::prepare(const config::GatewayConfig& next) {
+    return [this, tools = globs_of(next.metrics.tools)] { feed_->want_by_name(tools); };
+}
+
 Result<void> LiveData::start() {
-    feed_ = std::make_shared<core::CallFeed>(uses_.context.clock);
+    feed_ = std::make_shared<core::CallFeed>(
+        uses_.context.clock,
+        [&traces = uses_.traces](const core::FinishedCall& call, std::string_view trace_id) {
+            return traces.keeps(call, trace_id);
+        });
+    feed_->want_by_name(globs_of(uses_.context.config.metrics.tools));
     uses_.audit.log().show_to(feed_);
     api_ = std::make_unique<admin::LiveApi>(
         admin::LiveSources{
@@ -52,6 +71,7 @@ std::shared_ptr<const admin::DeviceRows> LiveData::devices() {
 
 void LiveData::add_metrics(core::MetricsPage& page) {
     page.add([this](std::string& out) { feed_->append_metrics(out); });
+    page.set_exemplars([this] { return feed_->exemplars(); });
 }
 
 void LiveData::add_routes(const ListenerRoutes& table) {

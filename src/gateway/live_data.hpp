@@ -6,6 +6,7 @@
 #include "gateway/event_log.hpp"
 #include "gateway/gateway_context.hpp"
 #include "gateway/operator_api.hpp"
+#include "gateway/trace_export.hpp"
 #include "runtime/audit_trail.hpp"
 #include "runtime/call_path.hpp"
 #include "runtime/workers.hpp"
@@ -26,11 +27,14 @@ public:
         Credentials& credentials;
         CallPath& calls;
         OperatorApi& operator_api;
+        const TraceExport& traces;
     };
     explicit LiveData(const Uses& uses) : uses_(uses) {}
 
     std::string_view name() const override { return "live data"; }
+    std::span<const ConfigKey> keys() const override;
     Result<void> start() override;
+    Result<Change> prepare(const config::GatewayConfig& next) override;
     void add_metrics(core::MetricsPage& page) override;
     void add_routes(const ListenerRoutes& table) override;
 

@@ -1,6 +1,7 @@
 #include "gateway/public_service.hpp"
 
 #include "adapters/rtp/calls/route_errors.hpp"
+#include "admin/metrics_answer.hpp"
 #include "gateway/change_records.hpp"
 #include "gateway/token_watch.hpp"
 #include "net/loop/own_user.hpp"
@@ -12,8 +13,6 @@
 
 namespace crab::gateway {
 namespace {
-
-constexpr std::string_view kMetricsType = "text/plain; version=0.0.4";
 
 constexpr ApiDescription kAdminDescription{
     .title = "crab gateway: the admin socket",
@@ -42,6 +41,11 @@ Error no_record_error() {
     return fail(ErrorCode::kUnavailable,
                 "the audit log is too far behind to record this: see the disk; nothing has changed")
         .error();
+}
+
+Error only_metrics_error() {
+    return {.code = ErrorCode::kForbidden,
+            .message = "this token reads /metrics and nothing else; ask for one with another role"};
 }
 
 std::string_view token_of(const net::HttpRequest& request) {
@@ -82,17 +86,17 @@ std::string PublicService::api_document() const {
     return gateway::api_document(routes_.table(), description());
 }
 
-/// For scrapers with an operator's token; to everybody else there is no such path
+/// For tokens with the role metrics, and operators'; to everybody else there is no such path
 /// (docs/protocols/clawseed.md, section 8).
 void PublicService::add_metrics_route(const core::MetricsPage& metrics) {
-    routes_.add({.path = "/metrics",
-                 .who = net::Caller::kOperator,
-                 .summary = "Metrics in the text format of Prometheus",
-                 .head = true,
-                 .answers = {{200, {}, kMetricsType}}},
-                [&metrics](const Request& request) {
-                    request.exchange.respond(200, kMetricsType, metrics.text());
-                });
+    routes_.add(
+        {.path = "/metrics",
+         .who = net::Caller::kScraper,
+         .summary = "Metrics in the text format of Prometheus, or OpenMetrics",
+         .head = true,
+         .headers = {admin::metrics_header()},
+         .answers = admin::metrics_answers()},
+        [&metrics](const Request& request) { admin::answer_metrics(request.exchange, metrics); });
 }
 
 Result<trust::Proven> PublicService::authenticate(const net::HttpRequest& request, bool told) {
@@ -188,17 +192,17 @@ Task<void> PublicService::serve_issued(net::HttpExchange& exchange) {
     if (!routes_.serve_now(request.match, routed)) co_await routes_.serve(request.match, routed);
 }
 
-bool PublicService::is_operator(const net::HttpRequest& request) {
+bool PublicService::may_scrape(const net::HttpRequest& request) {
     const auto proven = authenticate(request);
-    return proven && (proven->principal->roles.has(core::Role::kOperator) ||
+    return proven && (proven->principal->may(core::Role::kMetrics) ||
                       proven->principal->roles.has(core::Role::kCliAdmin));
 }
 
 /// False: the caller is answered as if there were no such path.
 bool PublicService::may_know_path(const net::RouteMatch& match, const net::HttpRequest& request) {
     if (is_for_console(request)) return door_->is_open();
-    if (match.route == nullptr || match.route->who != net::Caller::kOperator) return true;
-    return match.found() && is_operator(request);
+    if (match.route == nullptr || match.route->who != net::Caller::kScraper) return true;
+    return match.found() && may_scrape(request);
 }
 
 bool PublicService::source_allowed(net::HttpExchange& exchange, const net::Route& route) {
@@ -241,6 +245,8 @@ Task<void> PublicService::serve(net::HttpExchange& exchange) {
             co_return net::refuse(exchange, &route, 401, proven.error(),
                                   {{"WWW-Authenticate", challenge(request, proven.error())}});
         principal = std::move(proven->principal);
+        if (principal->only_reads_metrics())
+            co_return net::refuse(exchange, &route, 403, only_metrics_error());
         if (proven->good_until && is_endless(request)) watch.emplace(exchange, *proven->good_until);
         if (!exchange.prove_caller(principal->id))
             co_return net::refuse(exchange, &route, 429, too_many_error(*principal));

@@ -59,7 +59,7 @@ private:
     Task<void> serve_issued(net::HttpExchange& exchange);
     std::string challenge(const net::HttpRequest& request, const Error& why) const;
     std::shared_ptr<ByteBudget> budget_of_stranger(const net::HttpRequest& request);
-    bool is_operator(const net::HttpRequest& request);
+    bool may_scrape(const net::HttpRequest& request);
     bool may_know_path(const net::RouteMatch& match, const net::HttpRequest& request);
     bool source_allowed(net::HttpExchange& exchange, const net::Route& route);
 

@@ -3,6 +3,7 @@
 #include "base/ascii.hpp"
 #include "base/log.hpp"
 #include "base/version.hpp"
+#include "core/call/traceparent.hpp"
 #include "net/codec/url.hpp"
 #include "net/http/http_reply.hpp"
 
@@ -147,6 +148,12 @@ void TraceExporter::set_sampling(const SpanSampling& sampling) {
     const std::scoped_lock lock(mutex_);
     sampling_ = sampling;
     share_.set(sampling.share);
+}
+
+bool TraceExporter::takes(std::string_view trace_id, bool failed,
+                          std::chrono::nanoseconds took) const {
+    const std::scoped_lock lock(mutex_);
+    return sampling_.takes(trace_id, failed, took);
 }
 
 TraceExporter::Counts TraceExporter::counts() const {
@@ -312,6 +319,15 @@ Result<Component::Change> TraceExport::prepare(const config::GatewayConfig& next
     return [this, sampling = *sampling] {
         if (exporter_) exporter_->set_sampling(sampling);
     };
+}
+
+bool TraceExport::keeps(const core::FinishedCall& call, std::string_view trace_id) const {
+    if (exporter_)
+        return exporter_->takes(trace_id, call.failed(),
+                                std::chrono::microseconds(call.duration_us));
+    // The last bit of the flags: its caller has sampled it (W3C Trace Context, section 3.2.2.5).
+    constexpr std::string_view kOdd = "13579bdf";
+    return core::parse_traceparent(call.traceparent) && kOdd.contains(call.traceparent.back());
 }
 
 void TraceExport::add_metrics(core::MetricsPage& page) {

@@ -3,6 +3,7 @@
 #include "agent/turn_trace.hpp"
 #include "core/audit/audit_observer.hpp"
 #include "core/call/call_span.hpp"
+#include "core/live/finished_call.hpp"
 #include "gateway/gateway_context.hpp"
 #include "gateway/otlp_spans.hpp"
 #include "net/codec/http_url.hpp"
@@ -52,6 +53,8 @@ public:
     ~TraceExporter() override;
 
     void set_sampling(const SpanSampling& sampling);
+    /// Whether the spans of such a call are exported.
+    bool takes(std::string_view trace_id, bool failed, std::chrono::nanoseconds took) const;
     void on_batch(const core::AuditBatch& batch) override;
     bool has(std::string_view trace_id) const override { return share_.has(trace_id); }
     void on_turn(const agent::TracedTurn& turn) override;
@@ -105,6 +108,9 @@ public:
     void add_metrics(core::MetricsPage& page) override;
     /// The share of traces that is exported; null when none is.
     const core::TraceShare* share() const { return exporter_ ? &exporter_->share() : nullptr; }
+    /// Whether somebody can open the trace of this call: it is exported, or without an exporter its
+    /// caller keeps it.
+    bool keeps(const core::FinishedCall& call, std::string_view trace_id) const;
     /// Takes the spans of turns; null when none are exported.
     agent::TurnTracer* turns() const { return exporter_.get(); }
 

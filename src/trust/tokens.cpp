@@ -285,18 +285,10 @@ Result<IssuedToken> Tokens::issue(const IssueRequest& request) {
     const std::unique_lock lock(index_mutex_);
     if (new_device) devices_.emplace(new_device->slug, *new_device);
     if (auto added = add(record); !added) return fail(std::move(added.error()));
-    std::string roles;
-    for (const core::Role role :
-         {core::Role::kDevice, core::Role::kCaller, core::Role::kOperator, core::Role::kToolHost,
-          core::Role::kSubscriber, core::Role::kListener, core::Role::kCliAdmin,
-          core::Role::kTrustedDevice}) {
-        if (record.roles.has(role))
-            roles += fmt::format("{}{}", roles.empty() ? "" : ",", core::name_of(role));
-    }
     log::info("token issued", {{"token_id", record.id},
                                {"kind", record.public_key.empty() ? "token" : "key"},
                                {"principal", by_id_.at(record.id)->principal->id},
-                               {"roles", roles}});
+                               {"roles", record.roles.to_text()}});
     return issued;
 }
 

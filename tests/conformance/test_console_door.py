@@ -148,7 +148,11 @@ class SignInTest(DoorCase):
         self.assertNotIn("key", shown)
 
     def test_who_is_no_operator_is_not_let_in(self) -> None:
-        for name, roles in (("ann", ("caller",)), ("phone", ("device", "caller"))):
+        for name, roles in (
+            ("ann", ("caller",)),
+            ("phone", ("device", "caller")),
+            ("scraper", ("metrics",)),
+        ):
             token = self.gateway.pair(name, roles)
             answer = self.browser.send("POST", "session", None, {"token": token})
             self.assert_refused(answer, 403, "FORBIDDEN")

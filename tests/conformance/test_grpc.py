@@ -304,6 +304,17 @@ class WhoTest(GrpcCase):
             lambda: self.client().call(tool_call(name), metadata={"x-agent-id": "tester"}),
         )
 
+    def test_a_token_that_reads_metrics_calls_nothing(self) -> None:
+        token = self.gateway.pair(self.gateway.unique("scraper"), ("metrics",))
+        client = ToolServiceClient(self.gateway.grpc, token)
+        self.addCleanup(client.close)
+        error = self.refused(
+            Status.PERMISSION_DENIED,
+            "PERMISSION_DENIED",
+            lambda: client.call(tool_call("list_devices")),
+        )
+        self.assertIn("reads /metrics", error.details())
+
     def test_sw4rm_58_the_correlation_id_is_in_the_trailers(self) -> None:
         client, name = self.client(), self.echo()
         for given, metadata in (

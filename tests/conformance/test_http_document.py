@@ -119,9 +119,10 @@ class HttpDocumentTest(PeerListenerCase):
         for path in ("/healthz", "/openapi.json"):
             self.peers.good("GET", path)
         self.public.good("GET", "/health")
-        operator = self.gateway.pair(self.gateway.unique("scraper"), ("operator",))
-        self.public.good("GET", "/metrics", Authorization=f"Bearer {operator}")
-        self.admin.good("GET", "/metrics")
+        scraper = self.gateway.pair(self.gateway.unique("scraper"), ("metrics",))
+        for form in ("text/plain", "application/openmetrics-text"):
+            self.public.good("GET", "/metrics", Authorization=f"Bearer {scraper}", Accept=form)
+            self.admin.good("GET", "/metrics", Accept=form)
         self.public.good("GET", "/device")
         self.public.good("GET", "/device/index.html")
         self.public.ask("GET", "/device/nothing")
@@ -556,7 +557,7 @@ class HttpDocumentTest(PeerListenerCase):
 
         stranger = Side(public, self.gateway.public, {})
         for (method, path), operation in public.operations.items():
-            expected = {"proven": 401, "operator": 404, "guest": 403}.get(operation["x-who"])
+            expected = {"proven": 401, "metrics": 404, "guest": 403}.get(operation["x-who"])
             headers = FOREIGN if operation["x-who"] == "guest" else {}
             if expected:
                 target = path.replace("{", "").replace("}", "")

@@ -268,8 +268,8 @@ class RouteTest(RequestCase):
         self.assertEqual(self.gateway.admin_request("GET", "/readyz").status, 200)
         for target in ("/healthz", "/readyz"):  # a gateway is itself a tool host
             self.assertEqual(self.gateway.fetch("GET", target).json(), {"ok": True}, target)
-        # To callers the public listener has no such path (clawseed, section 8); a scraper brings an
-        # operator's token.
+        # To callers the public listener has no such path (clawseed, section 8); a scraper brings a
+        # token with the role metrics.
         self.assertEqual(
             self.gateway.fetch("GET", "/metrics", self.gateway.caller_token()).status, 404
         )

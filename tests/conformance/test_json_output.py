@@ -279,5 +279,7 @@ class JsonOutputTest(PeerListenerCase):
                 "crab_fleet_nodes_heard gauge",
             },
             "crab_otlp_spans_total counter",  # with a collector
+            "crab_tool_calls_total counter",  # with metrics.tools
+            "crab_tool_call_duration_seconds histogram",  # the same
         }
         self.assertLessEqual(named - served - only_sometimes, set())

@@ -8,10 +8,11 @@ import time
 import unittest
 from pathlib import Path
 
+from support import open_metrics, rtp
 from support.approver import Approver
 from support.case import GatewayCase
 from support.device import tool
-from support.http import fetch
+from support.http import Response, fetch
 from support.wait import eventually
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
@@ -125,6 +126,153 @@ class MetricsTest(GatewayCase):
         self.assertGreaterEqual(
             self.value("crab_config_last_reload_success_timestamp_seconds"), good
         )
+
+
+class MetricsRoleTest(GatewayCase):
+    """A token that scrapes and does nothing else."""
+
+    def test_the_role_metrics_reads_the_page_and_nothing_else(self) -> None:
+        token = self.gateway.pair(self.gateway.unique("scraper"), ("metrics",))
+        answer = self.gateway.fetch("GET", "/metrics", token)
+        self.assertEqual(answer.status, 200)
+        self.assertIn(b"# TYPE crab_calls_total counter", answer.body)
+        body = {"tool_name": "list_devices", "args": {}}
+        for method, target, sent in (
+            ("GET", "/v1/tools", None),
+            ("POST", "/v1/tools/call", body),
+            ("GET", "/v1/artifacts", None),
+            ("GET", "/api/status", None),
+            ("GET", "/api/sessions", None),
+            ("POST", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "ping"}),
+        ):
+            refused = self.gateway.fetch(method, target, token, body=sent)
+            self.assertEqual(refused.status, 403, (target, refused.body))
+        upgrade = {
+            "Connection": "Upgrade",
+            "Upgrade": "websocket",
+            "Sec-WebSocket-Version": "13",
+            "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+        }
+        self.assertEqual(self.gateway.fetch("GET", "/ws/chat", token, upgrade).status, 403)
+
+    def test_others_do_not_learn_that_there_is_such_a_page(self) -> None:
+        device = self.gateway.pair(self.gateway.unique("phone"))
+        for token in (None, self.gateway.caller_token(), device, "ab" * 32):
+            self.assertEqual(self.gateway.fetch("GET", "/metrics", token).status, 404)
+
+    def test_it_is_shown_and_survives_a_restart(self) -> None:
+        name = self.gateway.unique("scraper")
+        token = self.gateway.crab("tokens", "create", "--name", name, "--role", "metrics").strip()
+        shown = json.loads(self.gateway.crab("tokens", "list", "-o", "json"))["tokens"]
+        roles = [it["roles"] for it in shown if it["principal"] == f"caller/{name}"]
+        self.assertEqual(roles, [["metrics"]])
+        self.gateway.stop()
+        self.gateway.start()
+        self.assertEqual(self.gateway.fetch("GET", "/metrics", token).status, 200)
+
+    def test_with_another_role_it_does_what_that_one_may(self) -> None:
+        token = self.gateway.pair(self.gateway.unique("both"), ("metrics", "caller"))
+        self.assertEqual(self.gateway.fetch("GET", "/metrics", token).status, 200)
+        self.assertEqual(self.gateway.fetch("GET", "/v1/tools", token).status, 200)
+
+
+class OpenMetricsTest(GatewayCase):
+    CONFIG = {
+        "tracing": {"otlp": "http://127.0.0.1:9", "sample": 0.5, "always": ["errors"]},
+        "metrics": {"tools": ["named*"]},
+    }
+    TRACE, PARENT = "00bf92f3577b34da6a00929d0e0e4736", "00f067aa0ba902b7"  # in the share
+
+    def page(self, accept: str | None) -> Response:
+        headers = {"Accept": accept} if accept else {}
+        return fetch(self.gateway.admin, "GET", "/metrics", headers)
+
+    def families(self) -> dict[str, open_metrics.Family]:
+        return open_metrics.parse(self.page("application/openmetrics-text").body.decode())
+
+    def call(self, name: str, **headers: str) -> None:
+        body = rtp.call_request(name, {})
+        token = self.gateway.caller_token()
+        answer = self.gateway.fetch("POST", "/v1/tools/call", token, headers, body)
+        self.assertEqual(answer.status, 200, answer.body)
+
+    def wait_exemplar(self, trace: str) -> float:
+        """When the call was of which a bucket names this trace. Of a bucket one call a second is
+        taken: there may have to be another."""
+
+        def told() -> float | None:
+            self.call("list_devices", traceparent=f"00-{trace}-{self.PARENT}-01")
+            return self.exemplars().get(trace)
+
+        return eventually(told, "an exemplar")
+
+    def exemplars(self) -> dict[str, float]:
+        durations = self.families()["crab_call_duration_seconds"]
+        return {
+            it.exemplar.labels["trace_id"]: it.exemplar.time
+            for it in durations.samples
+            if it.exemplar
+        }
+
+    def test_the_form_is_what_the_scraper_asks_for(self) -> None:
+        prometheus = "text/plain; version=0.0.4"
+        opened = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+        sent_by_prometheus = (
+            "application/openmetrics-text;version=1.0.0;q=0.5,"
+            "application/openmetrics-text;version=0.0.1;q=0.4,"
+            "text/plain;version=0.0.4;q=0.3,*/*;q=0.2"
+        )
+        for accept, expected in (
+            (None, prometheus),
+            ("*/*", prometheus),
+            ("text/plain", prometheus),
+            ("text/plain, application/openmetrics-text;q=0.5", prometheus),
+            ("application/openmetrics-text;version=0.0.1", prometheus),
+            ("application/openmetrics-text", opened),
+            (sent_by_prometheus, opened),
+        ):
+            answer = self.page(accept)
+            self.assertEqual(answer.headers["content-type"], expected, accept)
+            self.assertEqual(answer.headers["vary"], "Accept")
+            self.assertEqual(answer.body.endswith(b"# EOF\n"), expected == opened, accept)
+
+    def test_both_forms_have_the_same_families(self) -> None:
+        self.call("no_such_tool")
+        plain = re.findall(r"^# TYPE (\S+) (\S+)$", self.page(None).body.decode(), re.M)
+        families = self.families()
+        self.assertEqual(
+            {(name.removesuffix("_total"), kind) for name, kind in plain},
+            {(name, family.type) for name, family in families.items()},
+        )
+        self.assertGreater(len(families), 50)
+
+    def test_a_bucket_names_the_trace_of_a_call_that_is_exported(self) -> None:
+        self.assertLess(abs(self.wait_exemplar(self.TRACE) - time.time()), 60)
+        self.assertNotIn("trace_id", self.page(None).body.decode())
+
+    def test_a_call_that_is_not_exported_is_no_exemplar(self) -> None:
+        out = "ff" * 16
+        self.call("list_devices", traceparent=f"00-{out}-{self.PARENT}-01")
+        self.wait_exemplar("01" + self.TRACE[2:])  # of a later record
+        self.assertNotIn(out, self.exemplars())
+
+    def test_tools_that_are_wanted_are_counted_by_name(self) -> None:
+        name, other = self.unique("named"), self.unique("plain")
+        device = self.open()
+        device.register(tool(name), tool(other))
+        for each in (name, other):
+            running = self.gateway.start_call(each)
+            device.answer(device.next_call(each), "done")
+            running.result(20)
+
+        def counted() -> dict[str, float]:
+            samples = self.families()["crab_tool_calls"].samples
+            return {it.labels["tool"]: it.value for it in samples if it.labels["status"] == "ok"}
+
+        counts = eventually(lambda: (found := counted()).get(name) and found, "it is counted")
+        self.assertEqual(counts[name], 1)
+        self.assertNotIn(other, counts)
+        self.assertGreaterEqual(counts["other"], 1)
 
 
 if __name__ == "__main__":

@@ -121,6 +121,8 @@ net::Upgrade Front::upgrade(const net::HttpRequest& request, const net::WebSocke
     if (!proven)
         return refuse(401, "UNAUTHENTICATED", proven.error().message,
                       {{"WWW-Authenticate", "Bearer"}});
+    if (proven->principal->only_reads_metrics())
+        return refuse(403, "FORBIDDEN", "this token reads /metrics and nothing else");
     return upgrade_as(request, offer, proven->principal, proven->good_until);
 }
 

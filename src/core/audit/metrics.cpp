@@ -1,5 +1,7 @@
 #include "core/audit/metrics.hpp"
 
+#include "core/audit/open_metrics.hpp"
+
 #include <algorithm>
 #include <iterator>
 
@@ -11,6 +13,13 @@ namespace {
 constexpr std::array kSourceKinds{SourceKind::kBuiltIn, SourceKind::kDevice,
                                   SourceKind::kPeer,    SourceKind::kProvider,
                                   SourceKind::kCommand, SourceKind::kMcpServer};
+/// ` # {trace_id="…"} <value> <time>`, after a sample of a bucket.
+void append_exemplar(std::string& out, const std::optional<Exemplar>& exemplar) {
+    if (!exemplar) return;
+    fmt::format_to(std::back_inserter(out), R"( # {{trace_id="{}"}} {} {:.3f})", exemplar->trace_id,
+                   exemplar->seconds, exemplar->at);
+}
+
 constexpr std::array kStatusNames{Status::kOk,      Status::kError,     Status::kRetryableError,
                                   Status::kTimeout, Status::kCancelled, Status::kUnknown};
 
@@ -46,6 +55,11 @@ void MetricsPage::add(const CallMetrics& metrics) {
     calls_.push_back(&metrics);
 }
 
+void MetricsPage::set_exemplars(std::function<CallExemplars()> exemplars) {
+    const std::scoped_lock lock(mutex_);
+    exemplars_ = std::move(exemplars);
+}
+
 /// Over all loops.
 template <class Pick>
 std::uint64_t MetricsPage::sum(Pick pick) const {
@@ -71,7 +85,7 @@ void MetricsPage::append_calls(std::string& out) const {
     }
 }
 
-void MetricsPage::append_durations(std::string& out) const {
+void MetricsPage::append_durations(std::string& out, const CallExemplars& exemplars) const {
     constexpr std::string_view kName = "crab_call_duration_seconds";
     constexpr auto& kBounds = CallMetrics::kBounds;
     const auto line = std::back_inserter(out);
@@ -94,8 +108,10 @@ void MetricsPage::append_durations(std::string& out) const {
             below += counts[i];
             const std::string bound =
                 i < kBounds.size() ? fmt::format("{}", kBounds[i]) : std::string("+Inf");
-            fmt::format_to(line, "{}_bucket{{source=\"{}\",le=\"{}\"}} {}\n", kName,
-                           name_of(source), bound, below);
+            fmt::format_to(line, "{}_bucket{{source=\"{}\",le=\"{}\"}} {}", kName, name_of(source),
+                           bound, below);
+            append_exemplar(out, exemplars[static_cast<std::size_t>(source)][i]);
+            out += '\n';
         }
         const auto ns = sum([&](const CallMetrics& m) -> auto& { return of_source(m).ns; });
         fmt::format_to(line, "{0}_sum{{source=\"{1}\"}} {2}\n{0}_count{{source=\"{1}\"}} {3}\n",
@@ -116,11 +132,12 @@ void MetricsPage::append_errors(std::string& out) const {
     }
 }
 
-std::string MetricsPage::text() const {
+std::string MetricsPage::text(MetricsForm form) const {
     const std::scoped_lock lock(mutex_);
+    const bool with_exemplars = form == MetricsForm::kOpenMetrics && exemplars_;
     std::string out;
     append_calls(out);
-    append_durations(out);
+    append_durations(out, with_exemplars ? exemplars_() : CallExemplars());
     append_errors(out);
     const auto counter = [&](std::string_view name, std::string_view help, auto&& pick) {
         append_metric(out, name, "counter", help, static_cast<double>(sum(pick)));
@@ -136,7 +153,7 @@ std::string MetricsPage::text() const {
     counter("crab_calls_replayed_total", "Calls answered from the ledger.",
             [](const CallMetrics& m) -> const Counter& { return m.replays; });
     for (const auto& writer : writers_) writer(out);
-    return out;
+    return form == MetricsForm::kOpenMetrics ? to_open_metrics(out) : out;
 }
 
 }  // namespace crab::core

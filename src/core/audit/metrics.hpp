@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,25 +44,46 @@ struct CallMetrics {
     Counter args_bytes, result_bytes, refused, retries, replays;
 };
 
-/// All metrics of the process as Prometheus text (exposition format 0.0.4). Writers register once,
-/// at start.
+/// A call that stands for others of about its duration: its trace shows where such calls spend
+/// their time.
+struct Exemplar {
+    std::string trace_id;
+    double seconds = 0;  ///< from arrival to answer
+    double at = 0;       ///< when it had ended: seconds since 1970
+};
+/// The latest of every kind of source and bucket of `crab_call_duration_seconds`.
+using CallExemplars =
+    std::array<std::array<std::optional<Exemplar>, CallMetrics::kBounds.size() + 1>,
+               CallMetrics::kSources>;
+
+/// In which form metrics are served.
+enum class MetricsForm : std::uint8_t {
+    kPrometheus,   ///< Prometheus' text, exposition format 0.0.4
+    kOpenMetrics,  ///< OpenMetrics 1.0, which has exemplars
+};
+
+/// All metrics of the process. Writers register once, at start; they write Prometheus' text, which
+/// is what OpenMetrics is made of.
 class MetricsPage {
 public:
     /// Adds a writer of lines, called from any thread when the page is rendered.
     void add(std::function<void(std::string& out)> writer);
     void add(const CallMetrics& metrics);
-    std::string text() const;
+    /// Asks for the exemplars of calls, from any thread.
+    void set_exemplars(std::function<CallExemplars()> exemplars);
+    std::string text(MetricsForm form = MetricsForm::kPrometheus) const;
 
 private:
     template <class Pick>
     std::uint64_t sum(Pick pick) const;
     void append_calls(std::string& out) const;
-    void append_durations(std::string& out) const;
+    void append_durations(std::string& out, const CallExemplars& exemplars) const;
     void append_errors(std::string& out) const;
 
     mutable OrderedMutex<LockRank::kMetricsPage> mutex_;
     std::vector<std::function<void(std::string&)>> writers_;
     std::vector<const CallMetrics*> calls_;
+    std::function<CallExemplars()> exemplars_;
 };
 
 /// `# HELP`, `# TYPE` and one sample.

@@ -75,7 +75,8 @@ std::span<const DefaultAction> default_actions(Role role) {
         case Role::kOperator: return local_operator;
         case Role::kCaller:
         case Role::kDevice:
-        case Role::kTrustedDevice: return {};
+        case Role::kTrustedDevice:
+        case Role::kMetrics: return {};
     }
     return {};
 }

@@ -23,16 +23,21 @@ std::string trace_id_of(std::string_view text) {
     return is_trace_id(text) ? std::string(text) : crypto::sha256_hex(text).substr(0, 32);
 }
 
+std::string trace_id_of(const CallNames& call) {
+    if (const auto parent = parse_traceparent(call.traceparent))
+        return std::string(parent->trace_id);
+    return trace_id_of(call.trace_id.empty() ? call.call_id : call.trace_id);
+}
+
 CallSpan span_of(const CallNames& call) {
     CallSpan span;
     span.span_id = span_id_of(fmt::format("call {} {}", call.time, call.call_id));
+    span.trace_id = trace_id_of(call);
     if (const auto parent = parse_traceparent(call.traceparent)) {
-        span.trace_id = parent->trace_id;
         span.parent = parent->span_id;
         span.flags = call.traceparent.substr(53);
         return span;
     }
-    span.trace_id = trace_id_of(call.trace_id.empty() ? call.call_id : call.trace_id);
     if (span.trace_id != call.trace_id) span.foreign = call.trace_id;
     return span;
 }

@@ -41,6 +41,8 @@ struct CallSpan {
 };
 
 CallSpan span_of(const CallNames& call);
+/// Its trace id alone.
+std::string trace_id_of(const CallNames& call);
 /// 16 hexadecimal digits that follow from `text`.
 std::string span_id_of(std::string_view text);
 /// The trace of calls whose caller names theirs as `text`.

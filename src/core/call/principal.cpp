@@ -6,9 +6,9 @@
 namespace crab::core {
 namespace {
 
-constexpr std::array kRoles{Role::kOperator, Role::kCaller,       Role::kDevice,
-                            Role::kToolHost, Role::kSubscriber,   Role::kListener,
-                            Role::kCliAdmin, Role::kTrustedDevice};
+constexpr std::array kRoles{Role::kOperator, Role::kCaller,        Role::kDevice,
+                            Role::kToolHost, Role::kSubscriber,    Role::kListener,
+                            Role::kCliAdmin, Role::kTrustedDevice, Role::kMetrics};
 
 }  // namespace
 
@@ -22,6 +22,7 @@ std::string_view name_of(Role role) {
         case Role::kListener: return "listener";
         case Role::kCliAdmin: return "cli_admin";
         case Role::kTrustedDevice: return "trusted_device";
+        case Role::kMetrics: return "metrics";
     }
     return "";
 }

@@ -14,7 +14,7 @@
 namespace crab::core {
 
 /// kTrustedDevice accompanies kDevice: the device's claims about its tools are trusted, even if
-/// that makes the gateway less careful.
+/// that makes the gateway less careful. kMetrics reads `/metrics` and does nothing else.
 enum class Role : std::uint8_t {
     kOperator,
     kCaller,
@@ -23,7 +23,8 @@ enum class Role : std::uint8_t {
     kSubscriber,
     kListener,
     kCliAdmin,
-    kTrustedDevice
+    kTrustedDevice,
+    kMetrics
 };
 std::string_view name_of(Role role);
 std::optional<Role> find_role(std::string_view name);
@@ -36,7 +37,7 @@ public:
         for (const Role role : roles) add(role);
     }
     void add(Role role) {
-        bits_ = static_cast<std::uint8_t>(bits_ | 1u << static_cast<unsigned>(role));
+        bits_ = static_cast<std::uint16_t>(bits_ | 1u << static_cast<unsigned>(role));
     }
     bool has(Role role) const { return (bits_ >> static_cast<unsigned>(role) & 1u) != 0; }
     bool empty() const { return bits_ == 0; }
@@ -47,7 +48,7 @@ public:
     friend bool operator==(Roles, Roles) = default;
 
 private:
-    std::uint8_t bits_ = 0;
+    std::uint16_t bits_ = 0;
 };
 
 /// How an identity was proven.
@@ -75,6 +76,8 @@ struct Principal {
     std::string credential_id;  ///< names the credential, never holds it
 
     bool may(Role role) const { return roles.has(role) || roles.has(Role::kOperator); }
+    /// Whether its credential is for `/metrics` alone; then all else refuses it.
+    bool only_reads_metrics() const { return roles == Roles{Role::kMetrics}; }
     /// Whether it may act for this tenant. For calls use Policy::may_act_in(), which includes the
     /// configured tenants of peers.
     bool may_act_in(std::string_view name) const {

@@ -27,6 +27,15 @@ std::string_view name_of(SourceKind kind) {
     return "";
 }
 
+std::optional<SourceKind> kind_of_source(std::string_view source) {
+    const std::string_view kind = source.substr(0, source.find('/'));
+    for (const SourceKind each :
+         {SourceKind::kBuiltIn, SourceKind::kDevice, SourceKind::kPeer, SourceKind::kProvider,
+          SourceKind::kCommand, SourceKind::kMcpServer})
+        if (name_of(each) == kind) return each;
+    return std::nullopt;
+}
+
 void Tool::set_source(ToolSource from) {
     source = std::move(from);
     source_text = name_of(source.kind);

@@ -75,6 +75,8 @@ struct ToolSpec {
 
 enum class SourceKind : std::uint8_t { kBuiltIn, kDevice, kPeer, kProvider, kCommand, kMcpServer };
 std::string_view name_of(SourceKind kind);
+/// The kind of a source as texts write it: `device/phone`, `built_in`.
+std::optional<SourceKind> kind_of_source(std::string_view source);
 
 /// Where a tool comes from, as callers see it.
 struct ToolSource {

@@ -62,6 +62,8 @@ void CallFeed::read(std::string_view record, std::size_t weight, const Watches& 
         const std::scoped_lock lock(mutex_);
         stats_.add(*call, weight, clock_.steady_now());
         stages_.add(*call, weight);
+        tools_.add(*call, weight);
+        traces_.add(*call, clock_);
     }
     for (const auto& watch : watches) {
         const std::scoped_lock lock(watch->mutex_);
@@ -84,6 +86,17 @@ void CallFeed::for_minutes(
 void CallFeed::append_metrics(std::string& out) const {
     const std::scoped_lock lock(mutex_);
     stages_.append_metrics(out);
+    tools_.append_metrics(out);
+}
+
+CallExemplars CallFeed::exemplars() const {
+    const std::scoped_lock lock(mutex_);
+    return traces_.exemplars();
+}
+
+void CallFeed::want_by_name(std::vector<Glob> tools) {
+    const std::scoped_lock lock(mutex_);
+    tools_.want(std::move(tools));
 }
 
 }  // namespace crab::core

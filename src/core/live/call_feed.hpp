@@ -5,7 +5,9 @@
 #include "core/audit/audit_observer.hpp"
 #include "core/live/call_sampler.hpp"
 #include "core/live/call_stats.hpp"
+#include "core/live/latest_traces.hpp"
 #include "core/live/stage_histograms.hpp"
+#include "core/live/tool_metrics.hpp"
 #include "json/parser.hpp"
 
 #include <functional>
@@ -41,7 +43,12 @@ class CallFeed final : public AuditObserver {
 public:
     static constexpr double kReadPerSecond = 10'000;
 
-    explicit CallFeed(const Clock& clock) : clock_(clock), filled_(clock.steady_now()) {}
+    /// `is_kept` says of which calls a trace can be opened; none: there are no exemplars.
+    explicit CallFeed(const Clock& clock, LatestTraces::IsKept is_kept = {})
+        : clock_(clock), filled_(clock.steady_now()), traces_(std::move(is_kept)) {}
+
+    /// See ToolMetrics.
+    void want_by_name(std::vector<Glob> tools);
 
     /// Shows calls to the watch until it is destroyed.
     void add(const std::shared_ptr<CallWatch>& watch);
@@ -51,8 +58,9 @@ public:
     /// See CallStats::for_minutes(); `take` is called with the feed locked.
     void for_minutes(std::int64_t minutes,
                      const std::function<void(std::int64_t, const CallStats::Totals&)>& take) const;
-    /// Appends `crab_call_stage_seconds`.
+    /// Appends `crab_call_stage_seconds`, and the metrics of tools.
     void append_metrics(std::string& out) const;
+    CallExemplars exemplars() const;
 
 private:
     using Watches = std::vector<std::shared_ptr<CallWatch>>;
@@ -70,6 +78,8 @@ private:
     std::vector<std::weak_ptr<CallWatch>> watches_;
     CallStats stats_;
     StageHistograms stages_;
+    ToolMetrics tools_;
+    LatestTraces traces_;
 };
 
 }  // namespace crab::core

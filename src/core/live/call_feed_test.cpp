@@ -200,6 +200,89 @@ TEST_F(CallFeedTest, KeysBeyondTheirNumberAreOthers) {
     EXPECT_EQ(rows[0].key, "new") << "keys without calls leave their places";
 }
 
+struct CallExemplarsTest : CallFeedTest {
+    const std::string good = std::string(32, 'a'), bad = std::string(32, 'b');
+    std::size_t asked = 0;
+    CallFeed traced{loop.clock, [this](const FinishedCall&, std::string_view trace_id) {
+                        ++asked;
+                        return trace_id == good;
+                    }};
+
+    void end_call(std::string_view trace_id, int us = 300) {
+        std::string record = ended("c", "ok", us);
+        record.replace(record.find("\"front\""), 0, fmt::format(R"("trace_id":"{}",)", trace_id));
+        traced.on_batch(batch_of({record}));
+    }
+    std::optional<Exemplar> exemplar(std::size_t bucket) const {
+        return traced.exemplars()[static_cast<std::size_t>(SourceKind::kDevice)][bucket];
+    }
+};
+
+TEST_F(CallExemplarsTest, ABucketShowsTheLatestCallWhoseTraceIsKept) {
+    end_call(bad);
+    EXPECT_FALSE(exemplar(2));
+    loop.advance(10ms);
+    end_call(good);
+    ASSERT_TRUE(exemplar(2));
+    EXPECT_EQ(exemplar(2)->trace_id, good);
+    EXPECT_DOUBLE_EQ(exemplar(2)->seconds, 0.0003);
+    EXPECT_FALSE(exemplar(1));
+    end_call(good, 400);
+    EXPECT_DOUBLE_EQ(exemplar(2)->seconds, 0.0003) << "one a second";
+    loop.advance(1s);
+    end_call(good, 400);
+    EXPECT_DOUBLE_EQ(exemplar(2)->seconds, 0.0004);
+    end_call(good, 200'000'000);
+    EXPECT_TRUE(exemplar(CallMetrics::kBounds.size())) << "beyond the last bound";
+}
+
+TEST_F(CallExemplarsTest, ManyCallsThatAreNotTracedAreNotAllLookedAt) {
+    for (int i = 0; i < 1'000; ++i) {
+        end_call(bad);
+        loop.advance(1ms);
+    }
+    EXPECT_LE(asked, 101u);
+    EXPECT_GE(asked, 90u);
+}
+
+struct ToolMetricsTest : CallFeedTest {
+    std::string page() const {
+        std::string text;
+        feed.append_metrics(text);
+        return text;
+    }
+    bool shows(std::string_view row) const { return page().contains(row); }
+};
+
+TEST_F(ToolMetricsTest, WantedToolsAreCountedByNameAndTheRestTogether) {
+    feed.want_by_name({Glob("disk_*")});
+    feed.on_batch(batch_of({ended("a"), ended("b", "error"), ended("c", "ok", 500, "lamp"),
+                            R"({"call_id":"d","tool":"disk_made_up","status":"error",)"
+                            R"("duration_us":1})"}));
+    for (const char* row : {"crab_tool_calls_total{tool=\"disk_usage\",status=\"ok\"} 1\n",
+                            "crab_tool_calls_total{tool=\"disk_usage\",status=\"error\"} 1\n",
+                            "crab_tool_calls_total{tool=\"other\",status=\"ok\"} 1\n",
+                            "crab_tool_calls_total{tool=\"other\",status=\"error\"} 1\n",
+                            "crab_tool_call_duration_seconds_count{tool=\"disk_usage\"} 2\n"})
+        EXPECT_TRUE(shows(row)) << row << page();
+    EXPECT_FALSE(shows("disk_made_up")) << "nobody offers it";
+    feed.want_by_name({Glob("lamp")});
+    EXPECT_FALSE(shows("disk_usage"));
+    feed.want_by_name({});
+    EXPECT_FALSE(shows("crab_tool_"));
+}
+
+TEST_F(ToolMetricsTest, NamesBeyondTheirNumberAreOthersAndLabelsAreEscaped) {
+    feed.want_by_name({Glob("*")});
+    feed.on_batch(batch_of({ended("a", "ok", 500, R"(a\"b\\c)")}));
+    for (std::size_t i = 0; i < ToolMetrics::kMost; ++i)
+        feed.on_batch(batch_of({ended("c", "ok", 500, fmt::format("tool{}", i))}));
+    EXPECT_TRUE(shows(R"(crab_tool_calls_total{tool="a\"b\\c",status="ok"} 1)"));
+    EXPECT_TRUE(shows(R"(crab_tool_calls_total{tool="other",status="ok"} 1)"));
+    EXPECT_TRUE(shows(R"(crab_tool_calls_total{tool="tool198",status="ok"} 1)"));
+    EXPECT_FALSE(shows("tool199"));
+}
+
 TEST(LatencySketch, PercentilesAreOffByAQuarterAtMost) {
     LatencySketch sketch;
     for (std::int64_t us = 1; us <= 100'000; ++us) sketch.add(us);

@@ -23,7 +23,7 @@ enum class Caller : std::uint8_t {
     /// No credential needed; Host and Origin are checked; small bodies, such as a pairing code
     kGuest,
     kProven,  ///< one with a credential
-    kOperator,  ///< an operator's credential; for others the path does not exist
+    kScraper,  ///< one that may read metrics; for others the path does not exist
 };
 
 /// Appends the body of an error in the form that a route's answers have.
