@@ -96,9 +96,14 @@ void DeviceDetails::append_waiting(json::Writer& writer, std::string_view device
         const auto tool = std::ranges::find_if(
             held, [&](const core::ToolRef& each) { return each->spec.name == name; });
         if (tool != held.end()) {
-            writer.key("description").string((*tool)->spec.description);
-            writer.key("schema").raw((*tool)->spec.input_schema);
+            const core::ToolSpec& spec = (*tool)->spec;
+            writer.key("description").string(spec.description);
+            writer.key("effects").string(core::name_of(spec.effects()));
+            writer.key("schema").raw(spec.input_schema);
+            if (!spec.output_schema.empty()) writer.key("output_schema").raw(spec.output_schema);
         }
+        if (const auto before = services_.approved_form(device, name))
+            writer.key("before").raw(*before);
         writer.end_object();
     }
     writer.end_array();

@@ -35,6 +35,9 @@ public:
         std::function<std::vector<std::string>(std::string_view device)> waiting_tools;
         /// Those among them that the device offers now
         std::function<std::vector<core::ToolRef>(std::string_view device)> held_tools;
+        /// What one of them was when it was let in, as JSON; nothing: it is new
+        std::function<std::optional<std::string>(std::string_view device, std::string_view tool)>
+            approved_form;
     };
     explicit DeviceDetails(Services services)
         : services_(std::move(services)), tools_(services_.registry) {}

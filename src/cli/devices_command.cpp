@@ -137,7 +137,8 @@ int run(const DevicesShow& options) {
     for (const json::Value& tool : items_of(*device, "tools"))
         tell("tool", text_of(tool, "qualified_name"));
     for (const json::Value& tool : items_of(*device, "waiting"))
-        tell("waits", fmt::format("{}: crab devices approve {} {}", text_of(tool, "name"), id,
+        tell("waits", fmt::format("{}, {}: crab devices approve {} {}", text_of(tool, "name"),
+                                  tool.find("before") != nullptr ? "changed" : "new", id,
                                   text_of(tool, "name")));
     for (const json::Value& tool : items_of(*device, "rejected"))
         tell("refused", fmt::format("{} at {}: {}: {}", text_of(tool, "name"), text_of(tool, "at"),

@@ -105,6 +105,10 @@ void OperatorApi::start_details() {
                 for (auto& live : uses_.devices.hub().connected())
                     if (live.slug == device) std::ranges::move(live.held, std::back_inserter(held));
                 return held;
+            },
+        .approved_form =
+            [this](std::string_view device, std::string_view tool) {
+                return uses_.approvals.device_tools().approved_form(device, tool);
             }});
 }
 

@@ -1,5 +1,7 @@
 #include "trust/device_tools.hpp"
 
+#include "crypto/digest.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -8,6 +10,15 @@ namespace {
 
 // names of one device, so that nobody fills the store with names
 constexpr std::size_t kMostTools = 1024;
+constexpr std::string_view kDigest = "sha256:";
+
+std::string digest_of(const std::string& form) {
+    return std::string(kDigest) + crypto::sha256_hex(form);
+}
+
+bool is_form(std::string_view kept, const std::string& form) {
+    return kept.starts_with(kDigest) ? kept == digest_of(form) : kept == form;
+}
 
 }  // namespace
 
@@ -17,38 +28,106 @@ Result<std::unique_ptr<DeviceTools>> DeviceTools::load(DeviceToolStore& store) {
     std::unique_ptr<DeviceTools> made(new DeviceTools(store));
     for (DeviceToolRecord& record : *records) {
         if (!record.waiting) made->had_[record.tool].push_back(record.device);
-        made->devices_[std::move(record.device)].tools.insert_or_assign(std::move(record.tool),
-                                                                        record.waiting);
+        Device& device = made->devices_[std::move(record.device)];
+        Tool& tool = device.tools[std::move(record.tool)];
+        tool.waits = record.waiting;
+        device.set(tool.approved, std::move(record.approved));
+        device.set(tool.offered, std::move(record.offered));
     }
     return made;
 }
 
+/// What is kept of a form: itself while there is room.
+std::string DeviceTools::Device::kept(const std::string& form) {
+    return bytes + form.size() <= kMostBytes ? form : digest_of(form);
+}
+
+void DeviceTools::Device::set(std::string& which, std::string form) {
+    bytes -= which.size();
+    which = std::move(form);
+    bytes += which.size();
+}
+
+void DeviceTools::save(std::string_view device, std::string_view name, const Tool& tool) {
+    unsaved_.push_back({.device = std::string(device),
+                        .tool = std::string(name),
+                        .waiting = tool.waits,
+                        .approved = tool.approved,
+                        .offered = tool.offered});
+}
+
+/// What becomes of a known tool that is offered again; whether anything changes.
+bool DeviceTools::take_offer(Device& device, Tool& tool, const std::string& form, Asked asked) {
+    const bool is_approved = is_form(tool.approved, form);
+    if (asked == Asked::kNobody) {
+        if (tool.waits || is_approved || tool.approved.empty()) return false;
+        device.set(tool.approved, device.kept(form));
+        return true;
+    }
+    if (!tool.waits && tool.approved.empty()) {  // let in before forms were kept
+        device.set(tool.approved, device.kept(form));
+        return true;
+    }
+    if (is_approved) {  // perhaps again, after a change that waited
+        device.set(tool.offered, {});
+        return std::exchange(tool.waits, false);
+    }
+    if (tool.waits && is_form(tool.offered, form)) return false;
+    tool.waits = true;
+    device.set(tool.offered, device.kept(form));
+    return true;
+}
+
 std::vector<std::string> DeviceTools::offer(std::string_view device, ConnectionId connection,
-                                            std::span<const std::string> names, Added added) {
+                                            std::span<const OfferedDeviceTool> tools, Added added) {
     const std::scoped_lock lock(mutex_);
     if (!offered_.contains(device)) offered_.emplace(device);
     auto found = devices_.find(device);
     if (found == devices_.end()) {
-        if (names.empty()) return {};
-        found =
-            devices_.emplace(std::string(device), Device{.first = connection, .tools = {}}).first;
+        if (tools.empty()) return {};
+        found = devices_.emplace(std::string(device), Device{.first = connection}).first;
     }
     Device& known = found->second;
     const bool good = known.first == connection || added == Added::kKnown;
     std::vector<std::string> held;
-    for (const std::string& name : names) {
-        const auto tool = known.tools.find(name);
-        if (tool != known.tools.end()) {
-            if (tool->second) held.push_back(name);
+    for (const auto& [name, form] : tools) {
+        if (const auto tool = known.tools.find(name); tool != known.tools.end()) {
+            if (take_offer(known, tool->second, form, good ? Asked::kNobody : Asked::kOperator))
+                save(device, name, tool->second);
+            if (tool->second.waits) held.push_back(name);
             continue;
         }
         if (!good || known.tools.size() >= kMostTools) held.push_back(name);
         if (known.tools.size() >= kMostTools) continue;
-        known.tools.emplace(name, !good);
-        unsaved_.push_back({.device = std::string(device), .tool = name, .waiting = !good});
+        Tool& tool = known.tools[name];
+        tool.waits = !good;
+        if (added == Added::kWait) known.set(good ? tool.approved : tool.offered, known.kept(form));
+        save(device, name, tool);
     }
     if (added == Added::kKnown) held.clear();
     return held;
+}
+
+const DeviceTools::Tool* DeviceTools::find(std::string_view device, std::string_view tool) const {
+    const auto found = devices_.find(device);
+    if (found == devices_.end()) return nullptr;
+    const auto known = found->second.tools.find(tool);
+    return known == found->second.tools.end() ? nullptr : &known->second;
+}
+
+bool DeviceTools::is_changed(std::string_view device, std::string_view tool) const {
+    const std::scoped_lock lock(mutex_);
+    const Tool* const known = find(device, tool);
+    return known != nullptr && known->waits && !known->approved.empty();
+}
+
+std::optional<std::string> DeviceTools::approved_form(std::string_view device,
+                                                      std::string_view tool) const {
+    const std::scoped_lock lock(mutex_);
+    const Tool* const known = find(device, tool);
+    if (known == nullptr || known->approved.empty() || known->approved.starts_with(kDigest))
+        return std::nullopt;
+    return known->approved;
 }
 
 std::vector<std::string> DeviceTools::away_with(std::string_view tool) const {
@@ -74,12 +153,15 @@ Result<std::vector<std::string>> DeviceTools::approve(std::string_view device,
         const std::scoped_lock lock(mutex_);
         const auto found = devices_.find(device);
         if (found == devices_.end()) return approved;
-        for (auto& [name, waits] : found->second.tools) {
-            if (!waits || (!names.empty() && std::ranges::find(names, name) == names.end()))
+        Device& known = found->second;
+        for (auto& [name, tool] : known.tools) {
+            if (!tool.waits || (!names.empty() && std::ranges::find(names, name) == names.end()))
                 continue;
-            waits = false;
+            tool.waits = false;
+            known.set(tool.approved, tool.offered);
+            known.set(tool.offered, {});
             approved.push_back(name);
-            unsaved_.push_back({.device = std::string(device), .tool = name, .waiting = false});
+            save(device, name, tool);
         }
     }
     if (auto stored = flush(); !stored) return fail(std::move(stored.error()));
@@ -90,8 +172,8 @@ std::vector<std::string> DeviceTools::waiting(std::string_view device) const {
     const std::scoped_lock lock(mutex_);
     std::vector<std::string> names;
     if (const auto found = devices_.find(device); found != devices_.end()) {
-        for (const auto& [name, waits] : found->second.tools) {
-            if (waits) names.push_back(name);
+        for (const auto& [name, tool] : found->second.tools) {
+            if (tool.waits) names.push_back(name);
         }
     }
     return names;

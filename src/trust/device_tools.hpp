@@ -16,8 +16,15 @@
 
 namespace crab::trust {
 
+/// A tool as a device offers it.
+struct OfferedDeviceTool {
+    std::string name;
+    std::string form;  ///< see form_of()
+};
+
 /// The known tools of each device. Tools of a device's first connection are known immediately;
-/// tools that a known device adds later need approval, if new ones are asked about. Thread-safe.
+/// tools that a known device adds or changes later need approval, if new ones are asked about. The
+/// forms of a device are kept as far as they are not more than kMostBytes. Thread-safe.
 /// load(), flush() and approve() may block, the others are quick.
 class DeviceTools {
 public:
@@ -26,10 +33,16 @@ public:
 
     /// What becomes of names that a device adds after its first connection.
     enum class Added { kWait, kKnown };
-    /// Handles a registration. Returns the names that need approval: none for kKnown. New names are
-    /// stored with the next flush().
+    /// Handles a registration. Returns the names that need approval: none for kKnown. What is new
+    /// is stored with the next flush().
     std::vector<std::string> offer(std::string_view device, ConnectionId connection,
-                                   std::span<const std::string> names, Added added);
+                                   std::span<const OfferedDeviceTool> tools, Added added);
+    /// Whether a tool that waits was let in before, in another form.
+    bool is_changed(std::string_view device, std::string_view tool) const;
+    /// The form under which a tool that waits was approved before; nothing: it is a new one, or its
+    /// form was not kept.
+    std::optional<std::string> approved_form(std::string_view device, std::string_view tool) const;
+    static constexpr std::size_t kMostBytes = std::size_t{1} << 20;
     /// Devices that offered a tool of that name before this object was made, and nothing since;
     /// kMostAway at most.
     std::vector<std::string> away_with(std::string_view tool) const;
@@ -47,11 +60,23 @@ public:
     Result<void> flush();
 
 private:
+    struct Tool {
+        bool waits = false;
+        std::string approved, offered;  ///< as in DeviceToolRecord
+    };
     struct Device {
         /// Over which it became known; nothing: in an earlier run of the gateway
         std::optional<ConnectionId> first;
-        std::map<std::string, bool, std::less<>> tools;  ///< by name; true: waits
+        std::map<std::string, Tool, std::less<>> tools;  ///< by name
+        std::size_t bytes = 0;  ///< of their forms
+
+        std::string kept(const std::string& form);
+        void set(std::string& which, std::string form);
     };
+    enum class Asked { kNobody, kOperator };
+    const Tool* find(std::string_view device, std::string_view tool) const;  ///< with the lock
+    static bool take_offer(Device& device, Tool& tool, const std::string& form, Asked asked);
+    void save(std::string_view device, std::string_view name, const Tool& tool);
     explicit DeviceTools(DeviceToolStore& store) : store_(store) {}
 
     DeviceToolStore& store_;

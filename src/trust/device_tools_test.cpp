@@ -27,8 +27,14 @@ struct FakeStore final : DeviceToolStore {
 struct DeviceToolsTest : testing::Test {
     FakeStore store;
     std::unique_ptr<DeviceTools> tools = DeviceTools::load(store).value();
-    Names offer(unsigned connection, const Names& names) {
-        return tools->offer("phone", ConnectionId{connection}, names, Added::kWait);
+    Names offer(unsigned connection, const Names& names, const std::string& form = "{}",
+                Added added = Added::kWait) {
+        std::vector<OfferedDeviceTool> offered;
+        for (const std::string& name : names) offered.push_back({name, form});
+        return tools->offer("phone", ConnectionId{connection}, offered, added);
+    }
+    std::optional<std::string> before(std::string_view tool) const {
+        return tools->approved_form("phone", tool);
     }
     void restart() { tools = DeviceTools::load(store).value(); }
 };
@@ -69,9 +75,9 @@ TEST_F(DeviceToolsTest, WhatTheStoreRefusesIsStoredLater) {
 TEST_F(DeviceToolsTest, WhereNobodyIsAskedWhatAKnownDeviceAddsIsKnown) {
     offer(1, {"camera"});
     const Names added{"camera", "sms"};
-    EXPECT_EQ(tools->offer("phone", ConnectionId{2}, added, Added::kKnown), Names{});
+    EXPECT_EQ(offer(2, added, "{}", Added::kKnown), Names{});
     EXPECT_EQ(offer(3, {"sms", "shell"}), Names{"shell"}) << "asked again, only what is new";
-    EXPECT_EQ(tools->offer("phone", ConnectionId{4}, Names{"shell"}, Added::kKnown), Names{});
+    EXPECT_EQ(offer(4, {"shell"}, "{}", Added::kKnown), Names{});
     ASSERT_TRUE(tools->flush());
     EXPECT_TRUE(tools->is_stored());
 }
@@ -88,6 +94,67 @@ TEST_F(DeviceToolsTest, WhatItHadBeforeARestartIsAwayUntilItOffersAnything) {
     offer(1, {});
     EXPECT_TRUE(tools->has_offered("phone"));
     EXPECT_EQ(tools->away_with("camera"), Names{});
+}
+
+TEST_F(DeviceToolsTest, WhatAKnownDeviceChangesWaitsBesideWhatWasApproved) {
+    offer(1, {"camera"}, "old");
+    EXPECT_EQ(offer(1, {"camera"}, "old2"), Names{}) << "over its first connection it may";
+    EXPECT_EQ(offer(2, {"camera"}, "old2"), Names{});
+    EXPECT_EQ(offer(2, {"camera"}, "new"), Names{"camera"});
+    EXPECT_EQ(tools->waiting("phone"), Names{"camera"});
+    EXPECT_EQ(before("camera"), "old2");
+    EXPECT_EQ(offer(3, {"camera"}, "newer"), Names{"camera"});
+    ASSERT_TRUE(tools->flush());
+    restart();
+    EXPECT_EQ(before("camera"), "old2");
+    EXPECT_EQ(offer(4, {"camera"}, "newer"), Names{"camera"});
+    EXPECT_EQ(tools->approve("phone", {}).value(), Names{"camera"});
+    EXPECT_EQ(offer(5, {"camera"}, "newer"), Names{});
+    EXPECT_EQ(offer(5, {"camera"}, "old2"), Names{"camera"}) << "the former one is a change too";
+}
+
+TEST_F(DeviceToolsTest, AChangeThatIsTakenBackWaitsNoMore) {
+    offer(1, {"camera"}, "old");
+    EXPECT_EQ(offer(2, {"camera"}, "new"), Names{"camera"});
+    EXPECT_EQ(offer(3, {"camera"}, "old"), Names{});
+    EXPECT_EQ(tools->waiting("phone"), Names{});
+    EXPECT_EQ(offer(4, {"camera"}, "new"), Names{"camera"});
+}
+
+TEST_F(DeviceToolsTest, ANewToolThatWaitsHasNothingBeforeIt) {
+    offer(1, {"camera"});
+    EXPECT_EQ(offer(2, {"sms"}, "one"), Names{"sms"});
+    EXPECT_EQ(before("sms"), std::nullopt);
+    EXPECT_EQ(offer(3, {"sms"}, "two"), Names{"sms"});
+    EXPECT_EQ(tools->approve("phone", {}).value(), Names{"sms"});
+    EXPECT_EQ(before("sms"), "two") << "what it was last";
+    EXPECT_EQ(offer(4, {"sms"}, "one"), Names{"sms"});
+}
+
+TEST_F(DeviceToolsTest, WhatAnEarlierVersionLetInIsTakenAsItComesOnce) {
+    store.kept = {{.device = "phone", .tool = "camera", .waiting = false}};
+    restart();
+    EXPECT_EQ(offer(1, {"camera"}, "one"), Names{});
+    EXPECT_EQ(offer(1, {"camera"}, "two"), Names{"camera"});
+}
+
+TEST_F(DeviceToolsTest, WhereNobodyIsAskedAChangeIsLetIn) {
+    offer(1, {"camera"}, "old");
+    EXPECT_EQ(offer(2, {"camera"}, "new", Added::kKnown), Names{});
+    EXPECT_EQ(offer(3, {"camera"}, "new"), Names{}) << "asked again, only what changes from now";
+    EXPECT_EQ(offer(3, {"camera"}, "old"), Names{"camera"});
+}
+
+TEST_F(DeviceToolsTest, FormsThatAreTooMuchToKeepAreKnownByTheirDigests) {
+    const std::string big(DeviceTools::kMostBytes / 2 + 1, 'x');
+    offer(1, {"a", "b"}, big);
+    EXPECT_EQ(offer(2, {"a", "b"}, big), Names{});
+    EXPECT_EQ(offer(2, {"b"}, big + "y"), Names{"b"});
+    EXPECT_EQ(before("a"), big);
+    EXPECT_EQ(before("b"), std::nullopt);
+    ASSERT_TRUE(tools->flush());
+    restart();
+    EXPECT_EQ(offer(3, {"b"}, big), Names{});
 }
 
 TEST_F(DeviceToolsTest, NamesWithoutEndFillNothing) {

@@ -61,6 +61,42 @@ class DeviceDetailsTest(GatewayCase):
         self.assertEqual([each["kind"] for each in shown["tokens"]], ["token"])
         self.assertNotIn(token, json.dumps(shown))
 
+    def test_a48_a_tool_that_changes_waits_and_what_it_was_is_shown_beside_it(self) -> None:
+        token, name = self.new_token(), self.unique("camera")
+        slug = self.slug
+        first = self.open(token)
+        first.register(tool(name, description="takes a picture"))
+        first.close()
+        device = self.open(token, capabilities=["tools_registered.rejected"])
+        told = device.register(tool(name, PATH, description="takes a picture and sends it"))
+        self.assertEqual(
+            [(each["name"], each["code"]) for each in told["rejected"]],
+            [(name, "APPROVAL_REQUIRED")],
+        )
+        self.assertIn("has changed", told["rejected"][0]["message"])
+        (waits,) = self.details(slug)["waiting"]
+        self.assertEqual(waits["before"]["description"], "takes a picture")
+        self.assertEqual(waits["description"], "takes a picture and sends it")
+        self.assertNotEqual(waits["before"]["schema"], PATH)
+        self.assertEqual(waits["schema"], PATH)
+        self.assertNotIn(name, self.gateway.tools(), "nor can anybody call the former one")
+        self.gateway.crab("devices", "approve", slug, name)
+        self.gateway.wait_listed(name)
+        self.assertEqual(self.details(slug)["waiting"], [])
+        told = device.register(tool(name, PATH, description="takes a picture and sends it"))
+        self.assertEqual((told["registered"], told.get("rejected", [])), (1, []))
+
+    def test_a_change_over_one_connection_takes_the_former_tool_away(self) -> None:
+        token, name = self.new_token(), self.unique("camera")
+        first = self.open(token)
+        first.register(tool(name))
+        first.close()
+        device = self.open(token)
+        device.register(tool(name))
+        self.gateway.wait_listed(name)
+        device.register(tool(name, PATH), replace=False)
+        eventually(lambda: name not in self.gateway.tools(), "the former one is gone")
+
     def test_a_device_that_has_left_keeps_what_was_refused(self) -> None:
         token = self.new_token("left")
         slug = self.slug

@@ -266,3 +266,36 @@ class ConsoleWishesTest(ConsoleCase):
             name = self.show_page(address)
             self.assertEqual(self.page.run(flat), [], name)
             self.assertTrue(self.page.run(focus), f"{name}: the focus shows")
+
+
+class ConsoleWaitingToolsTest(ConsoleCase):
+    CONFIG = {"approvals": {"new_tools": "ask"}}
+
+    def test_a48_a_tool_that_waits_shows_what_has_changed_and_is_approved_there(self) -> None:
+        token, name, new = self.new_token(), self.unique("camera"), self.unique("shell")
+        slug = self.slug
+        first = self.open(token)
+        first.register(tool(name, description="takes a picture"))
+        first.close()
+        device = self.open(token)
+        schema = {"type": "object", "properties": {"to": {"type": "string"}}}
+        device.register(tool(name, schema, description="takes a picture and sends it"), tool(new))
+        self.page.open(f"{self.console.page}?page=devices&device={slug}")
+        self.page.wait_text("main", "changed since it was approved")
+        lines = """
+            const sign = arguments[0];
+            return [...document.querySelectorAll('.diff')]
+                .find(each => each.getAttribute('aria-label') === arguments[1])
+                .querySelectorAll(`.diff-line.${sign}`).values()
+                .map(each => each.innerText).toArray().join(' ');
+        """
+        self.assertIn('"takes a picture"', self.page.run(lines, "removed", name))
+        added = self.page.run(lines, "added", name)
+        self.assertIn("and sends it", added)
+        self.assertIn('"to"', added)
+        self.page.wait_text("main", "new since the device was approved")
+        self.assertEqual(self.page.run(lines, "removed", new), "", "there was nothing before it")
+        self.page.click_button(f"Approve {name}")
+        self.gateway.wait_listed(name)
+        eventually(lambda: "changed since" not in self.page.text("main"), "it waits no more")
+        self.page.wait_text("main", new)

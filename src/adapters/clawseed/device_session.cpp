@@ -7,6 +7,7 @@
 #include "core/registry/ambiguous_names.hpp"
 #include "json/writer.hpp"
 #include "trust/device_tools.hpp"
+#include "trust/tool_form.hpp"
 
 #include <algorithm>
 #include <array>
@@ -371,33 +372,43 @@ void DeviceSession::finish_registration(Registration registration) {
     });
 }
 
-/// Takes out of `registration` what this device, which is known, has not offered before.
+/// Takes out of `registration` what this device, which is known, has not offered before, or not so.
 void DeviceSession::hold_new_tools(Registration& registration) {
     trust::DeviceTools* const known = hub_.services().device_tools;
     const auto options = hub_.options();
     if (known == nullptr || principal_->device.empty()) return;
-    std::vector<std::string> names;
-    for (const auto& taken : registration.taken) names.push_back(taken.tool->spec.name);
+    std::vector<trust::OfferedDeviceTool> offered;
+    for (const auto& taken : registration.taken)
+        offered.push_back({taken.tool->spec.name, trust::form_of(taken.tool->spec)});
     using Added = trust::DeviceTools::Added;
-    const auto waiting = known->offer(principal_->device, connection_, names,
+    const auto waiting = known->offer(principal_->device, connection_, offered,
                                       options->ask_about_new_tools ? Added::kWait : Added::kKnown);
     if (!known->is_stored())
         hub_.services().store_pool.post([known] {
             if (const auto stored = known->flush(); !stored)
-                log::warn("names of tools were not stored", {{"reason", stored.error().message}});
+                log::warn("tools of a device were not stored",
+                          {{"reason", stored.error().message}});
         });
+    std::vector<std::string> drop;
     std::erase_if(registration.taken, [&](Registration::Taken& taken) {
         const std::string& name = taken.tool->spec.name;
         if (std::ranges::find(waiting, name) == waiting.end()) return false;
         std::erase_if(held_, [&](const auto& tool) { return tool->spec.name == name; });
-        registration.reject({.index = taken.index,
-                             .name = name,
-                             .code = ErrorCode::kApprovalRequired,
-                             .message = "this tool is new; it waits until an operator approves it "
-                                        "(crab devices approve)"});
+        const bool changed = known->is_changed(principal_->device, name);
+        registration.reject(
+            {.index = taken.index,
+             .name = name,
+             .code = ErrorCode::kApprovalRequired,
+             .message = fmt::format("this tool {}; it waits until an operator approves it (crab "
+                                    "devices approve)",
+                                    changed ? "has changed" : "is new")});
+        // The device runs the changed one already: callers of the former one would get it.
+        if (changed) drop.push_back(name);
         if (held_.size() < options->registration.tools) held_.push_back(std::move(taken.tool));
         return true;
     });
+    if (!drop.empty() && !registration.replace)
+        hub_.services().registry.change(connection_, {}, drop);
 }
 
 void DeviceSession::release_tools(std::vector<std::string> names) {

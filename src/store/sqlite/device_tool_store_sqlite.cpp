@@ -5,13 +5,17 @@
 namespace crab::store::sqlite {
 namespace {
 
-constexpr std::array<std::string_view, 1> kDeviceToolSchema{R"(
+constexpr std::array<std::string_view, 2> kDeviceToolSchema{R"(
     CREATE TABLE device_tools (
         device TEXT NOT NULL,
         tool TEXT NOT NULL,
         waiting INTEGER NOT NULL,
         PRIMARY KEY (device, tool)
     ) STRICT, WITHOUT ROWID;
+)",
+                                                            R"(
+    ALTER TABLE device_tools ADD COLUMN approved TEXT NOT NULL DEFAULT '';
+    ALTER TABLE device_tools ADD COLUMN offered TEXT NOT NULL DEFAULT '';
 )"};
 
 }  // namespace
@@ -27,16 +31,19 @@ Result<std::unique_ptr<DeviceToolStoreSqlite>> DeviceToolStoreSqlite::open(
 
 Result<std::vector<trust::DeviceToolRecord>> DeviceToolStoreSqlite::load() {
     const std::scoped_lock lock(mutex_);
-    auto rows =
-        database_.query("SELECT device, tool, waiting FROM device_tools ORDER BY device, tool");
+    auto rows = database_.query(
+        "SELECT device, tool, waiting, approved, offered FROM device_tools ORDER BY device, tool");
     if (!rows) return fail(std::move(rows.error()));
     std::vector<trust::DeviceToolRecord> records;
     for (;;) {
         const auto more = rows->step();
         if (!more) return fail(more.error());
         if (!*more) return records;
-        records.push_back(
-            {.device = rows->text(0), .tool = rows->text(1), .waiting = rows->integer(2) != 0});
+        records.push_back({.device = rows->text(0),
+                           .tool = rows->text(1),
+                           .waiting = rows->integer(2) != 0,
+                           .approved = rows->text(3),
+                           .offered = rows->text(4)});
     }
 }
 
@@ -45,8 +52,10 @@ Result<void> DeviceToolStoreSqlite::put(std::span<const trust::DeviceToolRecord>
     return database_.transaction([&]() -> Result<void> {
         for (const trust::DeviceToolRecord& record : records) {
             auto done = database_.run(
-                "INSERT OR REPLACE INTO device_tools (device, tool, waiting) VALUES (?, ?, ?)",
-                record.device, record.tool, std::int64_t{record.waiting});
+                "INSERT OR REPLACE INTO device_tools (device, tool, waiting, approved, offered) "
+                "VALUES (?, ?, ?, ?, ?)",
+                record.device, record.tool, std::int64_t{record.waiting}, record.approved,
+                record.offered);
             if (!done) return done;
         }
         return {};

@@ -9,7 +9,7 @@
 
 namespace crab::store::sqlite {
 
-/// Tool names of devices in the table `device_tools`. Changes are durable when a function returns.
+/// Tools of devices in the table `device_tools`. Changes are durable when a function returns.
 /// Thread-safe.
 class DeviceToolStoreSqlite final : public trust::DeviceToolStore {
 public:

@@ -97,6 +97,7 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   "tools.offered": "Angeboten",
   waiting: "Wartet auf Sie",
   "waiting.count": "ein Werkzeug wartet | {n} Werkzeuge warten",
+  "waiting.changed": "geändert, seit es freigegeben wurde",
   "waiting.new": "neu, seit das Gerät freigegeben wurde",
   "waiting.review": "Ansehen",
   wifi: "Netz ohne Mengengrenze",

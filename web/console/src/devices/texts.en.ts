@@ -88,6 +88,7 @@ export const en = {
   "tools.offered": "Offered",
   waiting: "Waiting for you",
   "waiting.count": "one tool waits | {n} tools wait",
+  "waiting.changed": "changed since it was approved",
   "waiting.new": "new since the device was approved",
   "waiting.review": "Review",
   wifi: "unmetered network",

@@ -6,13 +6,27 @@ import { useDoing } from "../doing";
 import { api, mayWrite } from "../store";
 import { t } from "./texts";
 
-export interface WaitingTool {
-  readonly name: string;
+/** What an operator approves of a tool. */
+export interface ToolForm {
   readonly description?: string;
+  readonly effects?: string;
   readonly schema?: unknown;
-  /** What was approved under this name before. */
-  readonly before?: unknown;
+  readonly output_schema?: unknown;
 }
+
+export interface WaitingTool extends ToolForm {
+  readonly name: string;
+  /** What was approved under this name before. */
+  readonly before?: ToolForm;
+}
+
+/** Of a tool what its form has, in the order in which it is shown. */
+const formOf = ({ description, effects, schema, output_schema }: ToolForm): unknown => ({
+  description,
+  effects,
+  schema,
+  output_schema,
+});
 
 interface Props {
   readonly device: string;
@@ -40,15 +54,21 @@ export function WaitingTools({ device, tools, again }: Props) {
             <h3>
               <SafeText text={tool.name} most={120} />
             </h3>
-            {tool.before === undefined && <span class="quiet">{t("waiting.new")}</span>}
+            <span class="quiet">
+              {t(tool.before === undefined ? "waiting.new" : "waiting.changed")}
+            </span>
           </div>
-          {tool.description && (
+          {tool.before === undefined && tool.description && (
             <p>
               <SafeText text={tool.description} lines />
             </p>
           )}
           {tool.schema !== undefined && (
-            <DiffView label={tool.name} before={tool.before} after={tool.schema} />
+            <DiffView
+              label={tool.name}
+              before={tool.before && formOf(tool.before)}
+              after={tool.before ? formOf(tool) : tool.schema}
+            />
           )}
           <div class="row">
             <Button small busy={busy} off={off} onPress={() => approve([tool.name])}>
