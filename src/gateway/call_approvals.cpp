@@ -41,7 +41,7 @@ void ApprovalWaits::append_metrics(std::string& out) const {
     for (std::size_t i = 0; i < counts.size(); ++i) {
         below += counts[i].value();
         const std::string bound =
-            i < kBounds.size() ? fmt::format("{}", kBounds[i]) : std::string("+Inf");
+            i < kBounds.size() ? fmt::format("{:#}", kBounds[i]) : std::string("+Inf");
         fmt::format_to(line, "{}_bucket{{le=\"{}\"}} {}\n", kName, bound, below);
     }
     fmt::format_to(line, "{0}_sum {1}\n{0}_count {2}\n", kName,

@@ -204,7 +204,7 @@ TEST(Metrics, ThePageCountsTheCallsOfAllLoops) {
           "crab_call_duration_seconds_bucket{source=\"device\",le=\"0.0001\"} 1\n",
           "crab_call_duration_seconds_bucket{source=\"device\",le=\"0.0005\"} 2\n",
           "crab_call_duration_seconds_bucket{source=\"device\",le=\"+Inf\"} 2\n",
-          "crab_call_duration_seconds_bucket{source=\"peer\",le=\"120\"} 0\n",
+          "crab_call_duration_seconds_bucket{source=\"peer\",le=\"120.0\"} 0\n",
           "crab_call_duration_seconds_bucket{source=\"peer\",le=\"+Inf\"} 1\n",
           "crab_call_duration_seconds_count{source=\"device\"} 2\n",
           "crab_call_errors_total{code=\"TIMEOUT\"} 1\n", "crab_call_args_bytes_total 11\n",

@@ -107,7 +107,7 @@ void MetricsPage::append_durations(std::string& out, const CallExemplars& exempl
         for (std::size_t i = 0; i < counts.size(); ++i) {
             below += counts[i];
             const std::string bound =
-                i < kBounds.size() ? fmt::format("{}", kBounds[i]) : std::string("+Inf");
+                i < kBounds.size() ? fmt::format("{:#}", kBounds[i]) : std::string("+Inf");
             fmt::format_to(line, "{}_bucket{{source=\"{}\",le=\"{}\"}} {}", kName, name_of(source),
                            bound, below);
             append_exemplar(out, exemplars[static_cast<std::size_t>(source)][i]);

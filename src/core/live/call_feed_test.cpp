@@ -283,6 +283,13 @@ TEST_F(ToolMetricsTest, NamesBeyondTheirNumberAreOthersAndLabelsAreEscaped) {
     EXPECT_FALSE(shows("tool199"));
 }
 
+TEST_F(ToolMetricsTest, AToolThatIsCalledOtherIsWithTheOthersInOneRow) {
+    feed.want_by_name({Glob("*")});
+    feed.on_batch(batch_of({ended("a", "ok", 500, "other"),
+                            R"({"call_id":"d","tool":"made_up","status":"ok","duration_us":1})"}));
+    EXPECT_TRUE(shows("crab_tool_calls_total{tool=\"other\",status=\"ok\"} 2\n"));
+}
+
 TEST(LatencySketch, PercentilesAreOffByAQuarterAtMost) {
     LatencySketch sketch;
     for (std::int64_t us = 1; us <= 100'000; ++us) sketch.add(us);

@@ -35,7 +35,7 @@ void StageHistograms::append_metrics(std::string& out) const {
         std::uint64_t below = 0;
         for (std::size_t i = 0; i < CallMetrics::kBounds.size(); ++i) {
             below += histogram.counts[i];
-            fmt::format_to(line, "{}_bucket{{stage=\"{}\",le=\"{}\"}} {}\n", kName, label,
+            fmt::format_to(line, "{}_bucket{{stage=\"{}\",le=\"{:#}\"}} {}\n", kName, label,
                            CallMetrics::kBounds[i], below);
         }
         fmt::format_to(line, "{0}_bucket{{stage=\"{1}\",le=\"+Inf\"}} {2}\n", kName, label, total);

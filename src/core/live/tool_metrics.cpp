@@ -10,6 +10,7 @@
 namespace crab::core {
 namespace {
 
+constexpr std::string_view kOtherTools = "other";
 constexpr std::string_view kCounts = "crab_tool_calls_total";
 constexpr std::string_view kDurations = "crab_tool_call_duration_seconds";
 
@@ -39,8 +40,11 @@ bool ToolMetrics::is_wanted(std::string_view tool) const {
 
 ToolMetrics::Row& ToolMetrics::row_of(const FinishedCall& call) {
     if (const auto known = rows_.find(call.tool); known != rows_.end()) return known->second;
-    // A name without a source is whatever the caller wrote: it may not become a label.
-    if (call.source.empty() || rows_.size() >= kMost || !is_wanted(call.tool)) return others_;
+    // A name without a source is whatever the caller wrote: it may not become a label. A tool that
+    // is called as the row of the others is with them.
+    if (call.source.empty() || call.tool == kOtherTools || rows_.size() >= kMost ||
+        !is_wanted(call.tool))
+        return others_;
     return rows_[std::string(call.tool)];
 }
 
@@ -59,7 +63,7 @@ void ToolMetrics::append_metrics(std::string& out) const {
     if (wanted_.empty()) return;
     std::map<std::string, const Row*> rows;
     for (const auto& [tool, row] : rows_) rows.emplace(label_of(tool), &row);
-    rows["other"] = &others_;
+    rows.emplace(kOtherTools, &others_);
     const auto line = std::back_inserter(out);
     fmt::format_to(line,
                    "# HELP {0} Calls that have ended, of the tools in metrics.tools and of all "
@@ -81,7 +85,7 @@ void ToolMetrics::append_metrics(std::string& out) const {
         std::uint64_t below = 0;
         for (std::size_t i = 0; i < CallMetrics::kBounds.size(); ++i) {
             below += counts[i];
-            fmt::format_to(line, "{}_bucket{{tool=\"{}\",le=\"{}\"}} {}\n", kDurations, tool,
+            fmt::format_to(line, "{}_bucket{{tool=\"{}\",le=\"{:#}\"}} {}\n", kDurations, tool,
                            CallMetrics::kBounds[i], below);
         }
         fmt::format_to(line, "{0}_bucket{{tool=\"{1}\",le=\"+Inf\"}} {2}\n", kDurations, tool,

@@ -46,8 +46,9 @@ void append_durations(std::string& out, const ListenerMetrics& listener, std::si
     std::uint64_t below = 0;
     for (std::size_t i = 0; i < counts.size(); ++i) {
         below += counts[i];
-        const std::string bound =
-            i < RouteMetrics::kBounds.size() ? fmt::format("{}", RouteMetrics::kBounds[i]) : "+Inf";
+        const std::string bound = i < RouteMetrics::kBounds.size()
+                                      ? fmt::format("{:#}", RouteMetrics::kBounds[i])
+                                      : "+Inf";
         fmt::format_to(line, "crab_http_request_duration_seconds_bucket{{{},le=\"{}\"}} {}\n",
                        labels, bound, below);
     }
