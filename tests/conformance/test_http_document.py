@@ -123,6 +123,9 @@ class HttpDocumentTest(PeerListenerCase):
         for form in ("text/plain", "application/openmetrics-text"):
             self.public.good("GET", "/metrics", Authorization=f"Bearer {scraper}", Accept=form)
             self.admin.good("GET", "/metrics", Accept=form)
+        self.admin.good("GET", "/v1/admin/log")
+        self.admin.good("PATCH", "/v1/admin/log", {"level": "configured", "part": "trust"})
+        self.admin.ask("PATCH", "/v1/admin/log", {"level": "loud"})
         self.public.good("GET", "/device")
         self.public.good("GET", "/device/index.html")
         self.public.ask("GET", "/device/nothing")
