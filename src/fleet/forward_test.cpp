@@ -306,6 +306,16 @@ TEST_F(ForwardTest, ACancelReachesTheOwner) {
     EXPECT_EQ(said(call->get()), "CANCELLED");
 }
 
+TEST_F(ForwardTest, AToolThatStreamsIsRefusedAtHomeAndNothingIsSent) {
+    home->directory.route->streams = true;
+    const auto call = ask("k");
+    pass(10ms);
+    ASSERT_TRUE(call->ended());
+    EXPECT_EQ(said(call->get()), "UNAVAILABLE");
+    EXPECT_EQ(home->forwarder.counts().forwarded.value(), 0u);
+    EXPECT_TRUE(owner->calls.ran.empty());
+}
+
 TEST_F(ForwardTest, AForeignMessageStartsNothing) {
     const bus::FleetKeys foreign = bus::FleetKeys::parse(std::string(64, '8'), "f").value();
     Side stranger(loop, foreign, network, {.node = 3, .loop = 0, .boot = 33});

@@ -31,8 +31,11 @@ FleetSide::Part::Part(FleetSide& side, std::size_t place, net::EventLoop& loop,
             .self = side.place_of(place),
             .directory = directory,
             .here = pipeline,
+            // The catalogue is the first loop's, and so are forwards.
             .is_here =
-                [&side](const fleet::ForwardHead& head) { return side.catalogue_->is_here(head); },
+                [&side, place](const fleet::ForwardHead& head) {
+                    return place == 0 && side.catalogue_->is_here(head);
+                },
             .ids = loop.ids(),
             .clock = loop.clock(),
             .home = loop.executor(),
