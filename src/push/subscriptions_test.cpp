@@ -67,6 +67,9 @@ TEST_F(SubscriptionsTest, NobodyCrowdsOthersOut) {
     EXPECT_EQ(add("https://a.example/more").error().code, ErrorCode::kConflict);
     EXPECT_TRUE(add("https://a.example/1")) << "one that is there already";
     EXPECT_TRUE(add("https://b.example/1", "caller/other"));
+    for (std::size_t i = subscriptions.list().size(); i < Subscriptions::kMost; ++i)
+        EXPECT_TRUE(add("https://c.example/" + std::to_string(i), "caller/" + std::to_string(i)));
+    EXPECT_EQ(add("https://d.example/1", "caller/late").error().code, ErrorCode::kConflict);
 }
 
 TEST_F(SubscriptionsTest, WhatIsNotStoredDoesNotCount) {

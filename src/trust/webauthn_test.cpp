@@ -117,6 +117,9 @@ TEST_F(WebauthnTest, ARegistrationNamesItsOwnIdAndAKeyThatWeKnow) {
     bent = good;
     bent.authenticator_data = authenticator.data();
     EXPECT_FALSE(verify_registration(bent, site)) << "no credential in it";
+    bent.credential_id.clear();
+    EXPECT_FALSE(verify_registration(bent, site)) << "and none is named";
+    bent.credential_id = good.credential_id;
     for (std::size_t size = 0; size < good.authenticator_data.size() - 17; ++size) {
         bent.authenticator_data = good.authenticator_data.substr(0, size);
         EXPECT_FALSE(verify_registration(bent, site)) << size;
@@ -140,6 +143,11 @@ TEST_F(WebauthnTest, ClientDataThatIsNoneIsRefused) {
           R"({"type":"webauthn.get","origin":"https://home.example"})",
           R"({"type":"webauthn.get","origin":"https://home.example","challenge":"YQ=="})"}) {
         EXPECT_FALSE(read_client_data(text, Ceremony::kAssert, site)) << text;
+    }
+    for (const std::size_t size : {100u, 2048u}) {
+        authenticator.more = R"(,"other":")" + std::string(size, 'x') + '"';
+        const std::string text = authenticator.client_data("webauthn.get", "a");
+        EXPECT_EQ(read_client_data(text, Ceremony::kAssert, site).has_value(), size == 100) << size;
     }
 }
 

@@ -352,6 +352,7 @@ class PeopleTest(DoorCase):
         return {
             "listen": {"console": "people"},
             "models": [{"model": "parrot", "provider": "scripted", "url": model.url}],
+            "agents": [{"name": "butler", "models": ["parrot"]}],
         }
 
     def test_a13_callers_have_chat_and_nothing_else(self) -> None:
@@ -371,12 +372,22 @@ class PeopleTest(DoorCase):
             if ".." not in path:
                 self.assert_refused(answer, 403, "FORBIDDEN")
 
+    def test_a_caller_is_told_the_names_of_agents_and_chats_with_one(self) -> None:
+        self.browser.sign_in(token=self.gateway.pair("dan", ("caller",)))
+        listed = self.browser.request("GET", "api/api/agents").json()
+        self.assertEqual(listed, {"agents": [{"name": "butler"}]})
+        self.assert_refused(self.browser.request("GET", "api/v1/admin/agents"), 403, "FORBIDDEN")
+
     def test_a_chat_is_the_callers_own(self) -> None:
         self.browser.sign_in(token=self.gateway.pair("bob", ("caller",)))
         ticket = self.browser.request("POST", "session/ticket").json()["ticket"]
         chat = self.browser.chat(ticket)
         self.addCleanup(chat.stream.close)
-        self.assertEqual(json.loads(chat.receive_text())["type"], "session_start")
+        started = json.loads(chat.receive_text())
+        self.assertEqual(started["type"], "session_start")
+        target = f"api/api/sessions/{started['session_id']}"
+        renamed = self.browser.request("PUT", target, {"name": "Kitchen"})
+        self.assertNotEqual(renamed.status, 403, renamed.body)
         with self.assertRaises(Refused):
             self.browser.chat(ticket)
         fresh = self.browser.request("POST", "session/ticket").json()["ticket"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import queue
+import socket
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -133,6 +134,26 @@ class TellTest(PushCase):
         with self.assertRaises(queue.Empty):  # the redirect was not followed
             self.service.messages.get_nowait()
 
+    def test_the_address_of_a_browser_is_told_to_nobody(self) -> None:
+        """Whoever knows it can have its push service work."""
+        browser = SubscribedBrowser(self.service)
+        id = self.subscribe(browser)
+        failed = self.metric('crab_push_messages_total{result="failed"}')
+        self.service.status = 500
+        self.gateway.admin_request("POST", f"{SUBSCRIPTIONS}/{id}/test", {})
+        browser.receive(self.key)
+        eventually(
+            lambda: self.metric('crab_push_messages_total{result="failed"}') == failed + 1,
+            "it is told that it was not sent",
+        )
+        told = self.gateway.log_tail(1 << 20)
+        self.assertIn(f"subscription={id}", told)
+        listed = self.gateway.admin_request("GET", SUBSCRIPTIONS).body.decode()
+        self.assertIn(id, listed)
+        for secret in (browser.path, browser.subscription()["keys"]["auth"]):
+            self.assertNotIn(secret, told)
+            self.assertNotIn(secret, listed)
+
     def test_a_flood_is_cut_and_counted(self) -> None:
         browser = SubscribedBrowser(self.service)
         id = self.subscribe(browser)
@@ -235,21 +256,26 @@ class RefusalTest(PushCase):
             )
             self.assertEqual(answer.status, status, (endpoint, answer.body))
 
-    def test_a_name_that_resolves_to_a_private_address_is_not_asked(self) -> None:
-        failed = self.metric('crab_push_messages_total{result="failed"}')
-        inside = {
-            **SubscribedBrowser(self.service).subscription(),
-            "endpoint": "https://localhost.localdomain/x",
-        }
-        answer = self.gateway.admin_request("POST", SUBSCRIPTIONS, inside)
-        self.assertEqual(answer.status, 201, answer.body)
-        id = answer.json()["id"]
-        self.addCleanup(self.unsubscribe, id)
-        self.gateway.admin_request("POST", f"{SUBSCRIPTIONS}/{id}/test", {})
-        eventually(
-            lambda: self.metric('crab_push_messages_total{result="failed"}') == failed + 1,
-            "it is refused",
-        )
+    def test_a_name_that_leads_to_a_private_address_is_not_asked(self) -> None:
+        """Where it is dialled: what a name leads to may change after it was looked at."""
+        inside = self.enterContext(socket.create_server(("127.0.0.1", 0)))
+        inside.setblocking(False)
+        port = inside.getsockname()[1]
+        keys = SubscribedBrowser(self.service).subscription()
+        for name in ("127.1", "2130706433"):  # names to us, which the resolver takes for 127.0.0.1
+            failed = self.metric('crab_push_messages_total{result="failed"}')
+            body = {**keys, "endpoint": f"https://{name}:{port}/x"}
+            answer = self.gateway.admin_request("POST", SUBSCRIPTIONS, body)
+            self.assertEqual(answer.status, 201, answer.body)
+            id = answer.json()["id"]
+            self.addCleanup(self.unsubscribe, id)
+            self.gateway.admin_request("POST", f"{SUBSCRIPTIONS}/{id}/test", {})
+            eventually(
+                lambda: self.metric('crab_push_messages_total{result="failed"}') == failed + 1,
+                "it is refused",
+            )
+            with self.assertRaises(BlockingIOError):
+                inside.accept()
 
     def test_keys_that_are_none_and_bodies_that_say_nothing(self) -> None:
         good = SubscribedBrowser(self.service).subscription()

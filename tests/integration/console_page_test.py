@@ -49,6 +49,32 @@ class ConsolePageTest(ConsoleCase):
         self.open_page("calls")
         self.page.wait_text("main", name)
 
+    def test_a40_a_tool_with_effects_is_called_by_a_second_press_that_names_it(self) -> None:
+        device, name = self.open(), self.unique("door")
+        device.register(tool(name))
+        device.serve({name: lambda _: "it is open"})
+        self.gateway.wait_listed(name)
+        self.open_page(f"tools&tool={name}")
+        self.page.click_button("Call")
+        self.page.wait_text("main [role=alert]", "A second press calls it.")
+        recent = self.gateway.admin_request("GET", "/v1/admin/calls").body.decode()
+        self.assertNotIn(name, recent, "one press calls nothing")
+        sure = "main [role=alert] button.danger"
+        self.page.wait_text(sure, name)
+        self.page.wait_text(sure, self.slug)
+        alive = f"return document.querySelector('{sure}:not([aria-disabled=true])') !== null"
+        eventually(lambda: self.page.run(alive), "it is not dead any more")
+        self.page.click(sure)
+        self.page.wait_text("main", "it is open")
+
+    def test_a44_a_filter_survives_a_reload(self) -> None:
+        self.open_page("calls&filter=status:error")
+        shown = "return [...document.querySelectorAll('main input')].map(each => each.value)"
+        self.assertIn("status:error", self.page.run(shown))
+        self.page.reload()
+        self.page.wait_text("h1", "Calls")
+        self.assertIn("status:error", self.page.run(shown))
+
     def test_every_page_is_shown_without_a_complaint_at_every_width(self) -> None:
         folder = os.environ.get("CRAB_SCREENSHOTS")
         for size, (width, height) in SIZES.items():

@@ -110,6 +110,7 @@ private:
     Task<void> send_picture(const Request& request);
     Task<void> list_sessions(net::HttpExchange& exchange, core::PrincipalRef principal,
                              bool running_only);
+    void list_agents(net::HttpExchange& exchange) const;
     struct WebhookQuestion;
     struct WebhookEnd;
     Task<void> webhook(net::HttpExchange& exchange, core::PrincipalRef principal);

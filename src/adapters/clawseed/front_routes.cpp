@@ -150,7 +150,6 @@ void Front::add_rest_routes(Routes& routes) {
 }
 
 void Front::add_session_routes(Routes& routes) {
-    using net::Method;
     const auto add = [&routes](net::Route route, auto handler) {
         routes.add(std::move(route), for_users(Users::kApps, std::move(handler)));
     };
@@ -166,6 +165,11 @@ void Front::add_session_routes(Routes& routes) {
         [this](const Request& request) {
             return list_sessions(request.exchange, request.principal, false);
         });
+    add({.path = "/api/agents",
+         .summary = "The agents that a new chat can be with, besides the standard one",
+         .head = true,
+         .answers = {{200, "chat_agent_list"}}},
+        [this](const Request& request) { list_agents(request.exchange); });
     add({.path = "/api/sessions/running",
          .summary = "Those of them in which a turn runs",
          .head = true,
@@ -173,14 +177,14 @@ void Front::add_session_routes(Routes& routes) {
         [this](const Request& request) {
             return list_sessions(request.exchange, request.principal, true);
         });
-    add({.method = Method::kPut,
+    add({.method = net::Method::kPut,
          .path = "/api/sessions/{session_id}",
          .summary = "Rename a chat session",
          .request = "chat_session_rename",
          .answers = {{200, "chat_session_renamed"}},
          .refusals = {400, 404, 429, 503}},
         [this](const Request& request) { return rename_session(request); });
-    add({.method = Method::kDelete,
+    add({.method = net::Method::kDelete,
          .path = "/api/sessions/{session_id}",
          .summary = "Delete a chat session",
          .answers = {{200, "chat_session_deleted"}},
@@ -198,7 +202,7 @@ void Front::add_session_routes(Routes& routes) {
          .answers = {{200, "chat_session_state"}},
          .refusals = {404, 429, 503}},
         [this](const Request& request) { return session_state(request); });
-    add({.method = Method::kPost,
+    add({.method = net::Method::kPost,
          .path = "/api/sessions/{session_id}/abort",
          .summary = "End the turn that runs in a chat session",
          .answers = {{200, "chat_turn_aborted"}},

@@ -220,4 +220,14 @@ Task<void> Front::abort_session(const Request& request) {
         aborted ? R"({"status":"aborted"})" : R"({"status":"no_active_response"})");
 }
 
+/// Their names and nothing else: what they are made of is for operators.
+void Front::list_agents(net::HttpExchange& exchange) const {
+    json::Writer writer(exchange.begin_response(200, net::kJsonType));
+    writer.begin_object().key("agents").begin_array();
+    for (const std::string& name : services_.hub.options()->personas)
+        writer.begin_object().key("name").string(name).end_object();
+    writer.end_array().end_object();
+    exchange.finish_response();
+}
+
 }  // namespace crab::clawseed

@@ -93,12 +93,14 @@ protected:
     std::shared_ptr<PasskeyStoreMemory> store = std::make_shared<PasskeyStoreMemory>();
     std::vector<std::string> recorded;
     bool records = true;
+    std::function<void()> meanwhile = [] {};  ///< happens while one is added
     Passkeys passkeys{{.clock = loop.clock,
                        .tokens = *tokens,
                        .store = store,
                        .pool = pool,
                        .record = [this](std::string_view kind, const ConsoleSession& session) {
                            recorded.push_back(std::string(kind) + " " + session.principal);
+                           meanwhile();
                            return records;
                        }}};
     const trust::WebauthnSite site = *trust::webauthn_site_of("https://home.example");
@@ -238,6 +240,13 @@ TEST_F(PasskeysTest, WhatCannotBeKeptIsNoKey) {
     store->failure.reset();
     EXPECT_EQ(add(phone, me).error().code, ErrorCode::kConflict)
         << "a key that was revoked once stays so";
+}
+
+TEST_F(PasskeysTest, ARevocationMeanwhileTakesItAlong) {
+    meanwhile = [&] { ASSERT_TRUE(tokens->revoke_token(me.credential)); };
+    EXPECT_EQ(add(phone, me).error().code, ErrorCode::kUnauthenticated);
+    EXPECT_TRUE(store->kept.empty());
+    for (const trust::TokenRecord& each : tokens->list()) EXPECT_TRUE(each.revoked_at) << each.id;
 }
 
 TEST_F(PasskeysTest, DevicesHaveNoneAndPeopleNotTooMany) {

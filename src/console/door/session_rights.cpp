@@ -33,10 +33,11 @@ std::optional<Error> SessionRights::refuse_unproven(const ConsoleSession& sessio
 SessionRights::SessionRights() {
     using net::Method;
     for (const std::string_view path :
-         {"/ws/chat", "/api/sessions", "/api/sessions/running", "/api/sessions/{id}/messages",
-          "/api/sessions/{id}/state", "/api/sessions/{id}/attachments/{picture}"})
+         {"/ws/chat", "/api/agents", "/api/sessions", "/api/sessions/running",
+          "/api/sessions/{id}/messages", "/api/sessions/{id}/state",
+          "/api/sessions/{id}/attachments/{picture}"})
         add(of_callers_, Method::kGet, path);
-    add(of_callers_, Method::kPatch, "/api/sessions/{id}");
+    add(of_callers_, Method::kPut, "/api/sessions/{id}");
     add(of_callers_, Method::kDelete, "/api/sessions/{id}");
     add(of_callers_, Method::kPost, "/api/sessions/{id}/abort");
     add(of_callers_, Method::kPost, "/api/sessions/{id}/attachments");
@@ -45,6 +46,8 @@ SessionRights::SessionRights() {
     add_heavy(Method::kPatch, "/v1/admin/log", Weight::kAlways);  // a thief would log less
     add_heavy(Method::kPost, "/v1/admin/devices/revoke", Weight::kAlways);
     add_heavy(Method::kPost, "/v1/peers/{type}/{id}/revoke", Weight::kAlways);
+    // One that was switched off may come back by it, and its tools be asked for elsewhere.
+    add_heavy(Method::kPatch, "/v1/peers/{type}/{id}", Weight::kAlways);
     add_heavy(Method::kDelete, "/v1/leases/{id}", Weight::kAlways);
     add_heavy(Method::kPost, "/v1/admin/devices/pair", Weight::kOperatorRole);
     add_heavy(Method::kPost, "/v1/pairings", Weight::kAlways);

@@ -27,8 +27,9 @@ protected:
 TEST_F(SessionRightsTest, CallersHaveTheirChatsAndNothingElse) {
     for (const auto& [method, path] : {std::pair{"GET", "/ws/chat"},
                                        {"GET", "/api/sessions"},
+                                       {"GET", "/api/agents"},
                                        {"GET", "/api/sessions/running"},
-                                       {"PATCH", "/api/sessions/a"},
+                                       {"PUT", "/api/sessions/a"},
                                        {"DELETE", "/api/sessions/a"},
                                        {"GET", "/api/sessions/a/messages"},
                                        {"POST", "/api/sessions/a/abort"}})
@@ -41,16 +42,18 @@ TEST_F(SessionRightsTest, CallersHaveTheirChatsAndNothingElse) {
                                        {"GET", "/api/sessions/../../v1/admin/status"},
                                        {"GET", "/api/sessions//messages"},
                                        {"POST", "/api/sessions"},
-                                       {"PUT", "/api/sessions/a"}})
+                                       {"PATCH", "/api/sessions/a"}})
         EXPECT_EQ(refused(caller, method, path), ErrorCode::kForbidden) << method << path;
 }
 
 TEST_F(SessionRightsTest, WhatAThiefWouldDoNeedsAKeyThatWasProvenJustNow) {
-    const std::array<std::tuple<const char*, const char*, const char*>, 12> heavy{{
+    const std::array<std::tuple<const char*, const char*, const char*>, 14> heavy{{
         {"POST", "/v1/admin/reload", ""},
         {"PATCH", "/v1/admin/log", R"({"level":"off"})"},
         {"POST", "/v1/admin/devices/revoke", R"({"device":"phone"})"},
         {"POST", "/v1/peers/tool_host/a/revoke", ""},
+        {"PATCH", "/v1/peers/tool_host/a", R"({"status":"active"})"},
+        {"DELETE", "/v1/leases/a", ""},
         {"POST", "/v1/admin/devices/pair", R"({"roles":["operator"]})"},
         {"POST", "/v1/admin/devices/pair", R"({"roles":["op\u0065rator"]})"},
         {"POST", "/v1/admin/devices/pair", R"({"roles":["cli_admin"]})"},

@@ -94,6 +94,7 @@ export const chatRoutes = {
           messages: messages(id === "long" ? 2_000 : 6),
           session_persistence: true,
         },
+  "GET /api/api/agents": () => ({ agents: [{ name: "butler" }, { name: "night watch" }] }),
   "GET /api/v1/admin/agents": () => ({
     agents: [
       {

@@ -14,7 +14,7 @@ import { Loaded, usePoll } from "../loaded";
 import { PageTitle } from "../page-title";
 import { go, place } from "../place";
 import { type SessionList, sessionsWith, titleOf } from "../sessions/shapes";
-import { api, chatsOnly, mayChat } from "../store";
+import { api, mayChat } from "../store";
 import { t as shell } from "../strings/shell";
 import "./chat.css";
 
@@ -26,9 +26,9 @@ interface Agents {
   readonly agents: readonly { readonly name: string }[];
 }
 
-/** Which agent, from those who may know all of them. */
+/** Which agent; there is a standard one. */
 function AgentChoice(props: { readonly agent: string; readonly onAgent: (name: string) => void }) {
-  const poll = usePoll(() => api.get<Agents>("/v1/admin/agents"), NEVER_MS);
+  const poll = usePoll(() => api.get<Agents>("/api/agents"), NEVER_MS);
   const names = poll.state.value.data?.agents.map(({ name }) => name) ?? [];
   if (names.length === 0) return null;
   return (
@@ -50,7 +50,7 @@ function NewChat() {
   const begin = () => go({ session: `console-${crypto.randomUUID()}`, agent });
   return (
     <div class="stack new-chat">
-      {!chatsOnly.value && <AgentChoice agent={agent} onAgent={setAgent} />}
+      <AgentChoice agent={agent} onAgent={setAgent} />
       <Button icon="plus" off={!mayChat.value} onPress={begin}>
         {t("new")}
       </Button>
