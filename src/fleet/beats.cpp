@@ -18,12 +18,13 @@ bool Beats::is_fresh(std::uint64_t own) const {
 
 void Beats::hear(bus::Process process, std::uint64_t number) {
     const SteadyTime now = clock_.steady_now();
+    if (has_later(process, number)) return;
     auto known = heard_.find(process);
     if (known == heard_.end()) {
         if (heard_.size() == kMostProcesses)
             std::erase_if(heard_, [&](const auto& one) { return one.second.last + kSilent < now; });
         if (heard_.size() == kMostProcesses) return;
-        known = heard_.emplace(process, Heard{.first = now, .last = now}).first;
+        known = heard_.emplace(process, Heard{.last = now}).first;
     }
     // A beat that comes late says nothing about now.
     if (number <= known->second.number) return;
@@ -46,10 +47,14 @@ std::size_t Beats::living() const {
 
 bool Beats::is_replaced(bus::Process process) const {
     const auto known = heard_.find(process);
-    if (known == heard_.end()) return false;
+    return known != heard_.end() && has_later(process, known->second.number);
+}
+
+/// Whether another life of its node has said more than `number`.
+bool Beats::has_later(bus::Process process, std::uint64_t number) const {
     return std::ranges::any_of(heard_, [&](const auto& one) {
         return one.first.node == process.node && one.first.boot != process.boot &&
-               one.second.first > known->second.first;
+               one.second.number > number;
     });
 }
 

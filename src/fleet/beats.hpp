@@ -21,13 +21,17 @@ public:
     static constexpr std::chrono::seconds kSilent{8};
     static constexpr std::size_t kMostProcesses = 16'384;
 
-    explicit Beats(const Clock& clock) : clock_(clock) {}
+    /// `incarnation`: of this node as this process began, greater than all of its former lives. The
+    /// numbers of a process begin there, so that of two lives the later one has the greater.
+    Beats(const Clock& clock, std::uint32_t incarnation)
+        : clock_(clock), said_(std::uint64_t{incarnation} << 32) {}
 
     /// The number to say now.
     std::uint64_t next();
     /// Whether this process has said that number at most kStale ago.
     bool is_fresh(std::uint64_t own) const;
 
+    /// What a former life of a node that lives again has said is ignored.
     void hear(bus::Process process, std::uint64_t number);
     /// The newest number of a process; nothing if it was not heard for kSilent: nothing is sent to
     /// it then.
@@ -43,12 +47,14 @@ private:
         SteadyTime at;
     };
     struct Heard {
-        SteadyTime first, last;
+        SteadyTime last;
         std::uint64_t number = 0;
     };
 
+    bool has_later(bus::Process process, std::uint64_t number) const;
+
     const Clock& clock_;
-    std::uint64_t said_ = 0;
+    std::uint64_t said_;
     std::deque<Said> recent_;  ///< those that are fresh, and a few more
     std::map<bus::Process, Heard> heard_;
 };

@@ -14,7 +14,7 @@ const bus::Process kOld{.node = 2, .boot = 7}, kNew{.node = 2, .boot = 8},
 
 struct BeatsTest : testing::Test {
     FakeClock clock;
-    Beats beats{clock};
+    Beats beats{clock, 3};
 };
 
 TEST_F(BeatsTest, AnOwnBeatIsFreshForTwelveSeconds) {
@@ -22,6 +22,7 @@ TEST_F(BeatsTest, AnOwnBeatIsFreshForTwelveSeconds) {
     EXPECT_TRUE(beats.is_fresh(said));
     EXPECT_FALSE(beats.is_fresh(said + 1)) << "not said yet";
     EXPECT_FALSE(beats.is_fresh(0));
+    EXPECT_EQ(said >> 32, 3u) << "greater than in all former lives";
     clock.advance(12s);
     EXPECT_TRUE(beats.is_fresh(said));
     EXPECT_GT(beats.next(), said);
@@ -54,11 +55,21 @@ TEST_F(BeatsTest, ALaterLifeOfTheNodeReplacesTheEarlierOne) {
     clock.advance(1s);
     beats.hear(kOther, 1);
     EXPECT_FALSE(beats.is_replaced(kOld));
-    beats.hear(kNew, 1);
+    beats.hear(kNew, 10);
     EXPECT_TRUE(beats.is_replaced(kOld));
     EXPECT_FALSE(beats.is_replaced(kNew));
     beats.hear(kOld, 6);
     EXPECT_TRUE(beats.is_replaced(kOld)) << "what it said before comes late";
+    EXPECT_EQ(beats.newest_of(kOld), 5u);
+}
+
+TEST_F(BeatsTest, WhatAFormerLifeHasSaidReplacesNobody) {
+    beats.hear(kNew, 10);
+    clock.advance(1s);
+    beats.hear(kOld, 6);  // it was on its way for long; nothing of that life was heard before
+    EXPECT_FALSE(beats.is_replaced(kNew));
+    EXPECT_FALSE(beats.newest_of(kOld));
+    EXPECT_EQ(beats.living(), 1u);
 }
 
 }  // namespace

@@ -77,6 +77,7 @@ struct Side : Surroundings, LoopOfNode {
           LoopOfNode(
               {.keys = keys,
                .self = place,
+               .incarnation = place.boot,
                .directory = directory,
                .here = calls,
                .is_here = [this](const ForwardHead& head) { return head.connection == link; },

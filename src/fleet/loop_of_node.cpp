@@ -6,7 +6,7 @@ namespace crab::fleet {
 
 LoopOfNode::LoopOfNode(const Uses& uses)
     : mail(uses.keys, uses.self),
-      beats(uses.clock),
+      beats(uses.clock, uses.incarnation),
       forwarder({.mail = mail,
                  .beats = beats,
                  .directory = uses.directory,

@@ -18,6 +18,7 @@ public:
     struct Uses {
         const bus::FleetKeys& keys;
         bus::Place self;
+        std::uint32_t incarnation;  ///< under which the process has begun
         Directory& directory;
         core::CallRunner& here;  ///< this loop's pipeline
         std::function<bool(const ForwardHead&)> is_here;  ///< as in Owner::Uses

@@ -29,6 +29,7 @@ FleetSide::Part::Part(FleetSide& side, std::size_t place, net::EventLoop& loop,
     : directory(side.uses_.context.registry.published(), side.uses_.rules.rules()),
       node({.keys = *side.keys_,
             .self = side.place_of(place),
+            .incarnation = side.uses_.membership.self().incarnation,
             .directory = directory,
             .here = pipeline,
             // The catalogue is the first loop's, and so are forwards.

@@ -49,6 +49,7 @@ struct Part : Surroundings, LoopOfNode {
          const bus::Place& place)
         : LoopOfNode({.keys = keys,
                       .self = place,
+                      .incarnation = 1,
                       .directory = directory,
                       .here = calls,
                       .is_here = [](const ForwardHead& head) { return head.connection == 5; },

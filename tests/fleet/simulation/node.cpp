@@ -139,6 +139,7 @@ Node::Node(World& world, std::uint16_t number, std::uint32_t boot)
       directory_(world, wire, pool, loop.clock) {
     loop.clock.advance(world.now() - loop.clock.steady_now());
     const NodeName begun = table_.begin(number, boot).value();
+    beats_.emplace(loop.clock, begun.incarnation);
     lease = std::make_unique<Lease>(
         Lease::Uses{.table = table_,
                     .pool = pool,
@@ -176,14 +177,14 @@ Node::Node(World& world, std::uint16_t number, std::uint32_t boot)
 /// What it says to other nodes.
 void Node::make_calls() {
     forwarder = std::make_unique<Forwarder>(Forwarder::Uses{.mail = mail_,
-                                                            .beats = beats_,
+                                                            .beats = *beats_,
                                                             .directory = directory_,
                                                             .here = *pipeline,
                                                             .ids = ids_,
                                                             .clock = loop.clock,
                                                             .timers = loop.timers});
     owner = std::make_unique<Owner>(Owner::Uses{.mail = mail_,
-                                                .beats = beats_,
+                                                .beats = *beats_,
                                                 .calls = *pipeline,
                                                 .is_here =
                                                     [this](const ForwardHead& head) {
@@ -197,7 +198,7 @@ void Node::make_calls() {
                                                 .home = loop.executor(),
                                                 .timers = loop.timers});
     letters_ = std::make_unique<Letters>(Letters::Uses{.mail = mail_,
-                                                       .beats = beats_,
+                                                       .beats = *beats_,
                                                        .owner = *owner,
                                                        .forwarder = *forwarder,
                                                        .clock = loop.clock,

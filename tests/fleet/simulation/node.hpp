@@ -98,7 +98,7 @@ private:
     std::unique_ptr<core::LedgerJournal> journal_;
     bus::MailBox mail_;
     bus::local::MortalBus bus_;
-    Beats beats_{loop.clock};
+    std::optional<Beats> beats_;  ///< once the incarnation is known
     DirectorySimulated directory_;
     std::unique_ptr<Letters> letters_;
     int stopped_ = 0;
