@@ -26,6 +26,7 @@ public:
     Task<core::CallEnd> run(core::AuthenticatedCall call, core::FrameSink&,
                             core::WhileRunning) override {
         ran.push_back(std::string(call.call().tool) + " for " + call.principal()->id);
+        providers.emplace_back(call.call().provider_id);
         deadlines.push_back(call.call().caller_deadline);
         Waiter waiter(loop_.timers);
         waiting = &waiter;
@@ -42,7 +43,7 @@ public:
         outcome = std::move(with);
         if (waiting != nullptr) waiting->wake();
     }
-    std::vector<std::string> ran;
+    std::vector<std::string> ran, providers;
     std::vector<Deadline> deadlines;
     std::optional<core::Outcome> outcome;
     Waiter* waiting = nullptr;
@@ -169,6 +170,23 @@ TEST_F(ForwardTest, AToolThatNoOtherNodeHasRunsHere) {
     EXPECT_EQ(said(ask()->get()), "done");
     EXPECT_EQ(home->calls.ran.size(), 2u);
     EXPECT_TRUE(owner->calls.ran.empty());
+}
+
+TEST_F(ForwardTest, TheOwnerGetsTheWholeNameAndNoProviderThatWouldStandBeforeItAgain) {
+    home->directory.route->tool = "kitchen__light";
+    asked.push_back(std::make_unique<Asked>());
+    core::Call& call = asked.back()->call;
+    call.tool = "light";
+    call.provider_id = "kitchen";
+    owner->calls.outcome = done();
+    const auto running = loop.start(
+        home->forwarder.run(core::AuthenticatedCall(call, principal), asked.back()->sink));
+    pass(10ms);
+    ASSERT_TRUE(running->ended());
+    EXPECT_EQ(owner->calls.ran, std::vector<std::string>{"kitchen__light for caller/ann"});
+    EXPECT_EQ(owner->calls.providers, std::vector<std::string>{""});
+    EXPECT_EQ(call.tool, "light") << "home asks its directory again as the caller asked";
+    EXPECT_EQ(call.provider_id, "kitchen");
 }
 
 TEST_F(ForwardTest, WhateverIsDoubledTheCallRunsOnce) {

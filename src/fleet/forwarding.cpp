@@ -164,9 +164,12 @@ bool Forwarder::Forwarding::send(const Route& route) {
     core::Call& asked = call_.call();
     const ForwardHead head{
         .id = id_, .connection = route.connection, .epoch = route.epoch, .beat = *beat};
+    // The route's name is whole: the owner would put the provider's before it once more.
     const std::string_view named = std::exchange(asked.tool, std::string_view(route.tool));
+    const std::string_view provider = std::exchange(asked.provider_id, {});
     const std::string body = forward_to_wire(head, asked, *call_.principal());
     asked.tool = named;
+    asked.provider_id = provider;
     const bool begins = now() < begun_ + kSends;
     const auto sent = uses().mail.send(route.place,
                                        {.kind = bus::Kind::kForward,
