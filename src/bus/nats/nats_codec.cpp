@@ -140,6 +140,19 @@ Result<Read> read_from_server(std::string_view input, std::size_t most_payload) 
     return read;
 }
 
+// Wherever it stands, also in an inner object: what looks like a demand is taken for one, and no
+// password is sent.
+bool requires_tls(std::string_view info) {
+    constexpr std::string_view kMember = "\"tls_required\"";
+    for (std::size_t at = info.find(kMember); at != std::string_view::npos;
+         at = info.find(kMember, at + 1)) {
+        std::string_view rest = info.substr(at + kMember.size());
+        rest.remove_prefix(std::min(rest.find_first_not_of(" \t:"), rest.size()));
+        if (rest.starts_with("true")) return true;
+    }
+    return false;
+}
+
 bool is_subject(std::string_view subject) {
     if (subject.empty() || subject.front() == '.' || subject.back() == '.') return false;
     if (subject.find("..") != std::string_view::npos) return false;

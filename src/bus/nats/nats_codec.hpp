@@ -38,6 +38,9 @@ struct Read {
 /// payload above its limit; the connection is of no use then.
 Result<Read> read_from_server(std::string_view input, std::size_t most_payload);
 
+/// Whether a server's INFO, a JSON object, says that it takes nothing but TLS.
+bool requires_tls(std::string_view info);
+
 /// `CONNECT`: without acknowledgements, with headers and with news of requests that reach nobody.
 /// `user` and `password` may be empty.
 std::string connect_line(std::string_view name, std::string_view user, std::string_view password);

@@ -30,6 +30,14 @@ TEST(NatsCodecTest, ReadsWhatAServerSays) {
     EXPECT_EQ(error.text, "'Authorization Violation'");
 }
 
+TEST(NatsCodecTest, KnowsAServerThatTakesNothingButTls) {
+    EXPECT_TRUE(requires_tls(R"({"server_id":"a","tls_required":true,"port":4222})"));
+    EXPECT_TRUE(requires_tls(R"({ "tls_required" : true })"));
+    EXPECT_FALSE(requires_tls(R"({"server_id":"a","tls_required":false,"tls_available":true})"));
+    EXPECT_FALSE(requires_tls(R"({"server_id":"a"})"));
+    EXPECT_FALSE(requires_tls(R"({"tls_required")"));
+}
+
 TEST(NatsCodecTest, ReadsMessagesWithAndWithoutAReplySubject) {
     const FromServer plain = read_whole("MSG crab.f.all 9 5\r\na\r\nb!\r\n");
     EXPECT_EQ(plain.kind, Kind::kMessage);

@@ -134,7 +134,9 @@ std::size_t NatsLink::on_bytes(net::Connection& connection, std::string_view byt
 bool NatsLink::take(net::Connection& connection, const FromServer& item) {
     switch (item.kind) {
         case FromServer::Kind::kInfo:
-            if (!std::exchange(greeted_, true)) greet(connection);
+            if (std::exchange(greeted_, true)) return true;
+            if (requires_tls(item.text)) return refuse_to_greet(connection);
+            greet(connection);
             return true;
         case FromServer::Kind::kMessage: on_message(item); return connection.is_open();
         case FromServer::Kind::kPing:
@@ -156,6 +158,17 @@ bool NatsLink::take(net::Connection& connection, const FromServer& item) {
             return true;  // it closes the connection itself, if it is grave
     }
     return true;
+}
+
+/// Its CONNECT would carry the password, and the server wants none that is not encrypted.
+bool NatsLink::refuse_to_greet(net::Connection& connection) {
+    counts_.errors.add();
+    log::error(
+        "a NATS server requires TLS, which crab does not speak to it: nothing was sent; take "
+        "tls out of the server's listener for the nodes, or put a tunnel between",
+        {{"fleet", options_.fleet}});
+    connection.close_now(net::CloseReason::kLocal);
+    return false;
 }
 
 void NatsLink::greet(net::Connection& connection) {

@@ -59,6 +59,7 @@ private:
     std::size_t on_bytes(net::Connection& connection, std::string_view bytes);
     void on_closed();
     bool take(net::Connection& connection, const FromServer& item);
+    bool refuse_to_greet(net::Connection& connection);
     void greet(net::Connection& connection);
     void on_message(const FromServer& item);
     void on_expired() override;

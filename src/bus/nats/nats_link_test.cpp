@@ -3,12 +3,17 @@
 #include "bus/envelope.hpp"
 #include "bus/nats/test_nats_server.hpp"
 
+#include <cerrno>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 namespace crab::bus::nats {
 namespace {
@@ -146,6 +151,76 @@ TEST_F(NatsLinkTest, WithoutTheRightPasswordNothingIsConnected) {
     ASSERT_TRUE(until([&] { return in.connected() && out.counts().broken.value() >= 2; }));
     EXPECT_EQ(out.counts().connects.value(), 0u);
     EXPECT_GE(out.counts().errors.value(), 1u);
+}
+
+/// Says one INFO to whoever connects, and keeps what it hears.
+class ServerThatSays {
+public:
+    explicit ServerThatSays(std::string info) : info_(std::move(info)) {
+        sockaddr_in any{};
+        any.sin_family = AF_INET;
+        any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t size = sizeof any;
+        auto* const address = reinterpret_cast<sockaddr*>(&any);
+        if (::bind(listener_, address, size) != 0 || ::listen(listener_, 8) != 0 ||
+            ::getsockname(listener_, address, &size) != 0)
+            ADD_FAILURE() << "no listener";
+        port_ = ntohs(any.sin_port);
+    }
+    ServerThatSays(const ServerThatSays&) = delete;
+    ServerThatSays& operator=(const ServerThatSays&) = delete;
+    ~ServerThatSays() {
+        ::close(listener_);
+        if (client_ >= 0) ::close(client_);
+    }
+    net::SocketAddress address() const {
+        return net::resolve(net::parse_endpoint(fmt::format("127.0.0.1:{}", port_)).value())
+            .value()
+            .front();
+    }
+    /// Goes on; true once the first client has closed its end.
+    bool has_ended() {
+        if (client_ < 0) {
+            client_ = ::accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+            if (client_ < 0) return false;
+            EXPECT_EQ(::send(client_, info_.data(), info_.size(), 0),
+                      static_cast<ssize_t>(info_.size()));
+        }
+        char bytes[1'024];
+        const ssize_t got = ::recv(client_, bytes, sizeof bytes, 0);
+        if (got > 0) heard.append(bytes, static_cast<std::size_t>(got));
+        return got == 0 || (got < 0 && errno != EAGAIN);
+    }
+    std::string heard;
+
+private:
+    const std::string info_;
+    const int listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int client_ = -1;
+    std::uint16_t port_ = 0;
+};
+
+TEST(NatsLinkPasswordTest, IsNotSentToAServerThatRequiresTls) {
+    RealClock clock;
+    net::EventLoop loop{clock};
+    ServerThatSays server("INFO {\"server_id\":\"a\",\"tls_required\":true}\r\n");
+    Heard heard;
+    NatsLink link(loop,
+                  {.fleet = "f",
+                   .servers = {server.address()},
+                   .name = "a test",
+                   .user = "crab",
+                   .password = Secret<std::string>("secret")},
+                  kOne, heard);
+    link.start();
+    const auto end = std::chrono::steady_clock::now() + 30s;
+    while (!server.has_ended() && std::chrono::steady_clock::now() < end) loop.run_some(20ms);
+    EXPECT_TRUE(server.has_ended());
+    EXPECT_EQ(server.heard, "");
+    EXPECT_GE(link.counts().errors.value(), 1u);
+    EXPECT_FALSE(link.connected());
+    link.stop();
+    loop.run_some(1ms);
 }
 
 }  // namespace
