@@ -3,7 +3,7 @@
 #include "base/clock.hpp"
 #include "base/task/blocking_pool.hpp"
 #include "base/task/task_group.hpp"
-#include "core/pipeline/effects_lease.hpp"
+#include "core/call/effects_lease.hpp"
 #include "fleet/node_table.hpp"
 
 #include <atomic>

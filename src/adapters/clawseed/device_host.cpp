@@ -75,8 +75,13 @@ void DeviceHost::send_request(std::uint64_t tag, std::string_view id,
     log_request(id, call);
     const RequestExtras extras = extras_for(call.deadline() - now, call.principal()->id,
                                             call.call().claimed_agent, call.call().traceparent);
-    const auto deliver = [this, tag](DeviceLink* link, std::string_view frame) {
+    const auto deliver = [this, tag, right = call.right_to_send()](DeviceLink* link,
+                                                                   std::string_view frame) {
         std::uint64_t starts_at = 0;
+        if (!right.holds()) {  // it has waited for its slot, and for this loop
+            replies_->resolve(tag, fail(core::lease_lapsed()));
+            return;
+        }
         if (link == nullptr || !link->send_request(frame, starts_at)) {
             replies_->resolve(tag, unavailable());
             return;
@@ -115,7 +120,7 @@ void DeviceHost::resume(std::string instance) {
         write_tool_call_request(
             frame, call.id.view(), call.tool, call.args,
             extras_for(call.deadline - now, call.principal, call.agent, call.traceparent));
-        if (link_ != nullptr) link_->send(frame);
+        if (link_ != nullptr && call.right.holds()) link_->send(frame);
     }
 }
 
@@ -126,8 +131,8 @@ void DeviceHost::ask_again(std::string_view id, const core::AdmittedCall& call, 
     write_tool_call_request(frame, id, call.tool().spec.name, call.args(),
                             extras_for(call.deadline() - now, call.principal()->id,
                                        call.call().claimed_agent, call.call().traceparent));
-    on_link_loop([moved = std::move(frame)](DeviceLink* link) {
-        if (link != nullptr) link->send(moved);
+    on_link_loop([moved = std::move(frame), right = call.right_to_send()](DeviceLink* link) {
+        if (link != nullptr && right.holds()) link->send(moved);
     });
 }
 

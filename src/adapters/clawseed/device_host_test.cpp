@@ -4,6 +4,8 @@
 #include "adapters/clawseed/device_host.hpp"
 
 #include "adapters/clawseed/test_support.hpp"
+#include "core/call/effects_lease.hpp"
+#include "core/ledger/test_ledger_store.hpp"
 #include "net/http/test_support.hpp"
 
 #include <gmock/gmock.h>
@@ -385,6 +387,69 @@ TEST_F(DeviceHostTest, TheLineForADeviceIsBoundedAndEndsWithDeadlineCancelAndLin
         ASSERT_EQ(code(*waiting[i]), ErrorCode::kUnavailable) << i;
         ASSERT_TRUE(waiting[i]->outcome->error().may_retry());
     }
+}
+
+/// Of a gateway in a fleet; says whether its lease holds.
+struct TestLease final : core::EffectsLease {
+    std::uint32_t incarnation() const override { return now; }
+    bool holds(std::uint32_t of) const override { return of == now; }
+    std::uint32_t now = 1;
+};
+
+/// Calls are recorded under a lease.
+struct DeviceHostLeaseTest : DeviceHostTest {
+    TestLease lease;
+    core::LedgerStoreMemory store;
+    core::LedgerJournal journal{store, world.pool, world.clock};
+    core::Pipeline leased{{.clock = world.clock,
+                           .registry = world.registry,
+                           .rules = world.rules,
+                           .ledger = world.ledger,
+                           .early_cancels = world.early_cancels,
+                           .audit = world.audit,
+                           .journal = &journal,
+                           .lease = &lease},
+                          world.loop.executor(),
+                          world.loop.timers(),
+                          world.loop.ids()};
+    DeviceHostLeaseTest() { world.runs = &leased; }
+    void connect_with_effects(std::string_view capabilities = "") {
+        connect(capabilities, R"(,"annotations":{"destructive":true})");
+    }
+    std::size_t requests() const { return device->of("tool_call_request").size(); }
+};
+
+TEST_F(DeviceHostLeaseTest, WhoseLeaseRanOutWhileItWaitedForItsTurnIsNotSent) {
+    connect_with_effects();
+    std::vector<std::shared_ptr<CallProbe>> out;
+    for (int i = 0; i < 64; ++i)
+        out.push_back(world.start_call(world.owner, "read", fmt::format(R"({{"n":{}}})", i)));
+    ASSERT_EQ(requests(), 64u);
+    const auto waiting = world.start_call(world.owner, "read", R"({"n":64})");
+    ASSERT_EQ(store.entries(), 65u) << "it is recorded, and waits for the device";
+    lease.now = 2;  // fenced off: another node may have run it meanwhile
+    reply(device, id(0), "done");
+    EXPECT_EQ(requests(), 64u);
+    EXPECT_EQ(code(*waiting), ErrorCode::kUnavailable);
+    EXPECT_TRUE(waiting->outcome->error().may_retry());
+    EXPECT_EQ(store.entries(), 64u) << "it was released";
+    EXPECT_EQ(out[0]->outcome.value()->content, "done") << "what was sent may still end";
+    const auto next = world.start_call(world.owner, "read", R"({"n":65})");
+    ASSERT_EQ(requests(), 65u) << "under the new incarnation";
+    reply(device, id(64), "new");
+    EXPECT_EQ(next->outcome.value()->content, "new");
+    for (std::size_t i = 1; i < 64; ++i) reply(device, id(i), "done");
+}
+
+TEST_F(DeviceHostLeaseTest, WithoutItsLeaseNoRequestIsSentAgain) {
+    connect_with_effects(R"("tool_call_accepted","tool_call_resume")");
+    const auto call = world.start_call(world.owner, "read");
+    ASSERT_EQ(requests(), 1u);
+    lease.now = 2;
+    world.advance(3s);  // nothing was accepted: it would be asked again now
+    EXPECT_EQ(requests(), 1u);
+    reply(device, id(), "late");
+    EXPECT_EQ(call->outcome.value()->content, "late");
 }
 
 TEST_F(DeviceHostTest, AReplyThatCannotBeReadIsAnsweredAtOnce) {

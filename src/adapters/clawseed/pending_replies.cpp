@@ -191,7 +191,8 @@ std::vector<PendingReplies::UnansweredCall> PendingReplies::resume(
         for (std::uint32_t index = 0; index < slots_.size(); ++index) {
             PendingReply* reply = slots_[index].reply;
             if (reply == nullptr || reply->answer || reply->call == nullptr ||
-                reply->instance != instance || reply->sent_on == connection)
+                reply->instance != instance || reply->sent_on == connection ||
+                !reply->call->right_to_send().holds())
                 continue;
             reply->sent_on = connection;
             reply->starts_at = 0;
@@ -206,7 +207,8 @@ std::vector<PendingReplies::UnansweredCall> PendingReplies::resume(
                                   .principal = reply->call->principal()->id,
                                   .agent = std::string(reply->call->call().claimed_agent),
                                   .traceparent = std::string(reply->call->call().traceparent),
-                                  .deadline = reply->call->deadline()});
+                                  .deadline = reply->call->deadline(),
+                                  .right = reply->call->right_to_send()});
             homes.push_back(&reply->home);
         }
     }

@@ -76,12 +76,13 @@ public:
               std::string_view instance = {});
     /// The device process `instance` has reconnected on `connection`: moves its unanswered calls
     /// there and returns them, to be sent again under the same ids. `carrier` sends their cancels
-    /// from now on.
+    /// from now on. One whose right to be sent has lapsed stays with its broken connection.
     struct UnansweredCall {
         std::uint64_t tag = 0;
         UuidText id;
         std::string tool, args, principal, agent, traceparent;
         Deadline deadline = kNoDeadline;
+        core::RightToSend right;
     };
     std::vector<UnansweredCall> resume(std::string_view instance, ConnectionId connection,
                                        const std::shared_ptr<DeviceHost>& carrier);

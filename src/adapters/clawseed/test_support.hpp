@@ -313,6 +313,7 @@ public:
                             loop.executor(),
                             loop.timers(),
                             loop.ids()};
+    core::Pipeline* runs = &pipeline;  ///< what start_call() asks
 
 private:
     struct ProbeSink final : core::FrameSink {
@@ -333,7 +334,7 @@ private:
         call.front = "test";
         ProbeSink sink(*probe);
         const core::AuthenticatedCall authenticated(call, caller);
-        const core::CallEnd end = co_await world.pipeline.run(authenticated, sink);
+        const core::CallEnd end = co_await world.runs->run(authenticated, sink);
         probe->outcome = *end.outcome;
     }
     void attach(int fd, net::WebSocketDecoder::Role role,

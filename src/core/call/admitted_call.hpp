@@ -2,6 +2,7 @@
 
 #include "core/call/call.hpp"
 #include "core/call/effective_policy.hpp"
+#include "core/call/effects_lease.hpp"
 #include "core/call/tool.hpp"
 
 #include <memory>
@@ -116,6 +117,9 @@ public:
     const EffectivePolicy* policy() const { return policy_; }
     /// ToolHost::place_of() as it was approved; nothing when the call needed no approval.
     const std::optional<std::string>& approved_place() const { return *approved_place_; }
+    /// For hosts that wait before they send it: asked right before each write. Where it does not
+    /// hold, the call is answered with lease_lapsed() if nothing of it was sent.
+    const RightToSend& right_to_send() const { return right_to_send_; }
     /// For hosts: reports CPU time used by this attempt, which reduces the budget of the next.
     void spend_cpu(Milliseconds used) const { authorized_.call().cpu_spent += used; }
     /// For hosts that pass calls on: where this attempt went.
@@ -145,7 +149,19 @@ private:
     int attempt_ = 1;
     SteadyTime first_dispatch_{};
     const EffectivePolicy* policy_ = nullptr;
+    RightToSend right_to_send_;
 };
+
+/// Of a call that was not sent because its right to be sent had lapsed.
+inline Error lease_lapsed() {
+    return {.code = ErrorCode::kUnavailable,
+            .message =
+                "this gateway's lease in its fleet ran out before the call was sent, so it "
+                "was not run; call again",
+            .details = {},
+            .retryable = true,
+            .retry_after = Milliseconds(1'000)};
+}
 
 /// A call with the durable records that it needs. Only such a call is dispatched.
 class RecordedCall {

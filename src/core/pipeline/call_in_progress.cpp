@@ -1,8 +1,8 @@
 #include "core/pipeline/call_in_progress.hpp"
 
+#include "core/call/effects_lease.hpp"
 #include "core/call/long_call.hpp"
 #include "core/pipeline/call_endings.hpp"
-#include "core/pipeline/effects_lease.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -91,9 +91,10 @@ bool CallInProgress::needs_approval() const {
            (policy && policy->needs_approval());
 }
 
-bool CallInProgress::lease_lapsed() const {
+RightToSend CallInProgress::right_to_send() const {
     const EffectsLease* const lease = loop.shared.lease;
-    return lease != nullptr && journal_ref && !lease->holds(incarnation);
+    if (lease == nullptr || !journal_ref) return {};
+    return {*lease, incarnation};
 }
 
 void CallInProgress::forget_record() const {

@@ -40,8 +40,8 @@ struct CallInProgress {
     /// For what is left to do once the outcome is known: the deadline, but at least a moment.
     Deadline afterwards_until() const;
     bool needs_approval() const;
-    /// Whether what was recorded may not be sent any more.
-    bool lease_lapsed() const;
+    /// Of a call that was recorded in a fleet under its lease; any other one's never lapses.
+    RightToSend right_to_send() const;
     /// Releases the durable entry, if any: the call certainly had no effect.
     void forget_record() const;
     /// Whether it was cancelled because its caller's own deadline passed.

@@ -21,18 +21,6 @@ std::uint32_t retries_of(const CallInProgress& progress) {
     return std::min(progress.call().policy.max_retries.value_or(most), most);
 }
 
-/// The lease is looked at right before the host is asked: what happens between its record and that
-/// moment may take long.
-Error lapsed() {
-    return {.code = ErrorCode::kUnavailable,
-            .message =
-                "this gateway's lease in its fleet ran out before the call was sent, so it "
-                "was not run; call again",
-            .details = {},
-            .retryable = true,
-            .retry_after = Milliseconds(1'000)};
-}
-
 bool may_repeat(const Tool& tool, const Call& call, const Error& error) {
     if (call.wants_stream && tool.spec.streams) return false;  // frames may have reached the caller
     if (is_in_doubt(error.code)) {
@@ -96,7 +84,8 @@ Task<OutcomeRef> DispatchStage::attempts(AdmittedCall admitted, FrameSink& sink,
     const HandedSpan span(progress.call(), loop_.shared.traces);
     admitted.policy_ = progress.policy.get();
     admitted.first_dispatch_ = progress.now;  // RecordStage has just looked at the clock
-    if (progress.lease_lapsed()) co_return ended(lapsed());
+    admitted.right_to_send_ = progress.right_to_send();
+    if (!admitted.right_to_send_.holds()) co_return ended(lease_lapsed());
     for (;;) {
         const ToolRef tool = progress.facts.tool;
         const SteadyTime sent = progress.now;
@@ -145,7 +134,7 @@ Task<DispatchStage::Next> DispatchStage::wait_for_next(AdmittedCall& admitted, E
                                                facts.tool->unique_name);
     if (!found || !stands_in_for(**found, *facts.tool)) co_return Next::kGiveUp;
     if (!co_await LimitStage::move_permit(**found, progress)) co_return Next::kGiveUp;
-    if (progress.lease_lapsed()) co_return Next::kGiveUp;
+    if (!admitted.right_to_send_.holds()) co_return Next::kGiveUp;
     facts.last.at =
         std::chrono::nanoseconds(progress.call().timeline.offset_ns(Stage::kDispatched));
     facts.attempts.push_back(facts.last);

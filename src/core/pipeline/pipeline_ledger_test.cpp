@@ -2,10 +2,10 @@
 
 #include "base/task/test_loop.hpp"
 #include "core/audit/call_record.hpp"
+#include "core/call/effects_lease.hpp"
 #include "core/call/function_host.hpp"
 #include "core/call/test_tools.hpp"
 #include "core/ledger/test_ledger_store.hpp"
-#include "core/pipeline/effects_lease.hpp"
 #include "core/pipeline/late_call.hpp"
 
 #include <functional>

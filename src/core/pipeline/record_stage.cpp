@@ -1,9 +1,9 @@
 #include "core/pipeline/record_stage.hpp"
 
 #include "base/task/waiter.hpp"
+#include "core/call/effects_lease.hpp"
 #include "core/call/long_call.hpp"
 #include "core/pipeline/call_endings.hpp"
-#include "core/pipeline/effects_lease.hpp"
 
 #include <algorithm>
 #include <string>
