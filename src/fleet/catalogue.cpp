@@ -89,21 +89,31 @@ bool Catalogue::look_at_own() {
 
 Task<bool> Catalogue::claim() {
     const NodeName self = uses_.self();
-    std::vector<Link> links;
-    for (const auto& [connection, own] : own_) links.push_back(own.link);
+    std::vector<Link> changed;
+    std::vector<std::uint64_t> kept;
+    for (auto& [connection, own] : own_) {
+        own.written = own.written && self == claimed_as_;
+        if (own.written)
+            kept.push_back(connection);
+        else
+            changed.push_back(own.link);
+    }
     LinkTable& table = uses_.table;
     counts_.claims.add();
-    const auto epochs =
-        co_await uses_.pool.run([&table, self, links] { return table.claim(self, links); });
+    const auto epochs = co_await uses_.pool.run(
+        [&table, self, changed, kept] { return table.claim(self, changed, kept); });
     if (!epochs) {
+        if (epochs.error().code == ErrorCode::kNotFound) claimed_as_ = {};  // all, the next time
         counts_.failures.add();
         log::warn("the devices of this node were not written down for the fleet",
                   {{"reason", epochs.error().message}});
         co_return false;
     }
-    for (std::size_t i = 0; i < links.size(); ++i) {
-        const auto own = own_.find(links[i].connection);
-        if (own != own_.end()) own->second.link.epoch = (*epochs)[i];
+    for (std::size_t i = 0; i < changed.size(); ++i) {
+        const auto own = own_.find(changed[i].connection);
+        if (own == own_.end()) continue;
+        own->second.link.epoch = (*epochs)[i];
+        own->second.written = true;
     }
     claimed_as_ = self;
     claim_due_ = false;
@@ -120,29 +130,52 @@ Task<void> Catalogue::read_others() {
     }
     if (*version == version_ && !read_due_) co_return;
     const std::uint16_t number = uses_.self().number;
-    const auto links = co_await uses_.pool.run([&table, number] { return table.read(number); });
+    auto links = co_await uses_.pool.run([&table, number] { return table.read(number); });
     if (!links) {
         counts_.failures.add();
         co_return;
     }
     counts_.reads.add();
-    take(*links);
+    const auto all = std::make_shared<Read>(Read{.links = std::move(*links), .tools = {}});
+    co_await parse_tools(all);
+    take(*all);
     version_ = std::move(*version);
     read_due_ = false;
 }
 
-/// Nothing for one without tools, and for what is not understood.
-std::optional<Catalogue::Seen> Catalogue::look_at(const Link& link) const {
+bool Catalogue::is_registered(const Link& link) const {
     const auto known = remote_.find(key_of(link));
-    if (known != remote_.end() && known->second.tools == link.tools)
-        return Seen{.link = &link, .principal = known->second.principal, .tools = {}};
-    auto tools = parse_link_tools(link.tools);
-    if (!tools)
-        log::warn("a device of another node was not understood",
-                  {{"device", link.source}, {"reason", tools.error().message}});
-    if (!tools || tools->empty()) return std::nullopt;
-    std::string principal = tools->front()->source.owner;
-    return Seen{.link = &link, .principal = std::move(principal), .tools = std::move(*tools)};
+    return known != remote_.end() && known->second.tools == link.tools;
+}
+
+/// In the pool: their schemas are compiled, which takes long for many.
+Task<void> Catalogue::parse_tools(std::shared_ptr<Read> read) {
+    read->tools.resize(read->links.size());
+    std::vector<std::size_t> unknown;
+    for (std::size_t i = 0; i < read->links.size(); ++i)
+        if (!is_registered(read->links[i])) unknown.push_back(i);
+    if (unknown.empty()) co_return;
+    co_await uses_.pool.run([read, unknown] {
+        for (const std::size_t i : unknown) {
+            const Link& link = read->links[i];
+            auto tools = parse_link_tools(link.tools);
+            if (tools)
+                read->tools[i] = std::move(*tools);
+            else
+                log::warn("a device of another node was not understood",
+                          {{"device", link.source}, {"reason", tools.error().message}});
+        }
+        return true;
+    });
+}
+
+/// Nothing for one without tools, and for what is not understood.
+std::optional<Catalogue::Seen> Catalogue::look_at(const Link& link, Tools& tools) const {
+    if (is_registered(link))
+        return Seen{.link = &link, .principal = remote_.at(key_of(link)).principal, .tools = {}};
+    if (tools.empty()) return std::nullopt;
+    std::string principal = tools.front()->source.owner;
+    return Seen{.link = &link, .principal = std::move(principal), .tools = std::move(tools)};
 }
 
 /// Whether another node's link may have its name here: the device is not here, or was here before.
@@ -155,11 +188,12 @@ bool Catalogue::may_take(const Seen& seen) const {
     });
 }
 
-/// `links` by ascending epoch.
-void Catalogue::take(const std::vector<Link>& links) {
+/// Links by ascending epoch.
+void Catalogue::take(Read& read) {
     std::map<std::string, Seen> newest;  // by name
-    for (const Link& link : links) {
-        auto seen = look_at(link);
+    for (std::size_t i = 0; i < read.links.size(); ++i) {
+        const Link& link = read.links[i];
+        auto seen = look_at(link, read.tools[i]);
         if (!seen) continue;
         Seen& best = newest[link.source];
         const bool others = best.link != nullptr && best.principal != seen->principal;

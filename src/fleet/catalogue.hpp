@@ -62,17 +62,24 @@ private:
         std::vector<core::ToolRef> tools;
         Link link;
         std::string owner;
+        bool written = false;  ///< as it is, under claimed_as_
     };
     /// A link of another node whose tools are registered here.
     struct Remote {
         ConnectionId owner{};
         std::string tools, principal;
     };
-    /// A link as it was read.
+    using Tools = std::vector<std::shared_ptr<core::Tool>>;
+    /// Links as they were read, and the tools of those that are not registered here.
+    struct Read {
+        std::vector<Link> links;
+        std::vector<Tools> tools;  ///< none for what is registered, or was not understood
+    };
+    /// One of them.
     struct Seen {
         const Link* link = nullptr;
         std::string principal;
-        std::vector<std::shared_ptr<core::Tool>> tools;  ///< none if they are registered already
+        Tools tools;  ///< none if they are registered already
     };
     /// Of one connection of one process
     using Key = std::tuple<bus::Process, std::uint64_t, std::uint64_t>;
@@ -83,8 +90,10 @@ private:
     bool look_at_own();
     Task<bool> claim();
     Task<void> read_others();
-    void take(const std::vector<Link>& links);
-    std::optional<Seen> look_at(const Link& link) const;
+    bool is_registered(const Link& link) const;
+    Task<void> parse_tools(std::shared_ptr<Read> read);
+    void take(Read& read);
+    std::optional<Seen> look_at(const Link& link, Tools& tools) const;
     bool may_take(const Seen& seen) const;
     void register_tools(Seen& seen);
 

@@ -7,6 +7,7 @@
 #include "fleet/remote_host.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -21,12 +22,20 @@ using namespace std::chrono_literals;
 
 /// The links of a fleet, in memory.
 struct TableOfLinks final : LinkTable {
-    Result<std::vector<std::uint64_t>> claim(NodeName self,
-                                             const std::vector<Link>& claimed) override {
+    Result<std::vector<std::uint64_t>> claim(NodeName self, const std::vector<Link>& changed,
+                                             const std::vector<std::uint64_t>& kept) override {
         if (away) return fail(ErrorCode::kUnavailable, "away");
-        std::erase_if(links, [&](const Link& one) { return one.process.node == self.number; });
+        const auto is_kept = [&](const Link& one) {
+            return one.process.node == self.number && std::ranges::count(kept, one.connection) != 0;
+        };
+        if (std::cmp_not_equal(std::ranges::count_if(links, is_kept), kept.size()))
+            return fail(ErrorCode::kNotFound, "not there");
+        std::erase_if(links, [&](const Link& one) {
+            return one.process.node == self.number && !is_kept(one);
+        });
         std::vector<std::uint64_t> given;
-        for (Link link : claimed) {
+        for (Link link : changed) {
+            written.push_back(link.source);
             link.process = {.node = self.number, .boot = self.number * 11u};
             if (link.epoch == 0) link.epoch = ++last_epoch;
             given.push_back(link.epoch);
@@ -47,6 +56,7 @@ struct TableOfLinks final : LinkTable {
         return others;
     }
     std::vector<Link> links;
+    std::vector<std::string> written;  ///< names, in order
     std::uint64_t last_epoch = 0;
     int changes = 0;
     bool away = false;
@@ -109,6 +119,7 @@ struct CatalogueTest : testing::Test {
     TestLoop loop;
     BlockingPool pool{0};
     TableOfLinks table;
+    int jobs = 0;  ///< that the pool has done
     NodeOfTest one{loop, pool, table, 1}, two{loop, pool, table, 2};
 
     CatalogueTest() { pass(); }
@@ -119,7 +130,10 @@ struct CatalogueTest : testing::Test {
     void pass(std::chrono::milliseconds time = 3s) {
         for (; time > 0ms; time -= 10ms) {
             loop.advance(10ms);
-            while (pool.run_here()) loop.settle();
+            while (pool.run_here()) {
+                ++jobs;
+                loop.settle();
+            }
         }
     }
     static ForwardHead head_of(const Route& route) {
@@ -188,6 +202,55 @@ TEST_F(CatalogueTest, ANewIncarnationClaimsItsLinksAgainUnderTheirEpochs) {
     const auto after = two.find(loop, "kettle__act");
     ASSERT_TRUE(after);
     EXPECT_EQ(after->epoch, before->epoch);
+}
+
+TEST_F(CatalogueTest, OnlyWhatChangedIsWrittenAndAllThatTheDatabaseHasLost) {
+    one.connect(5, "kettle", "device/kettle");
+    one.connect(6, "lamp", "device/lamp");
+    pass();
+    EXPECT_EQ(std::exchange(table.written, {}), (std::vector<std::string>{"kettle", "lamp"}));
+    core::ToolSpec other;
+    other.description = "does more";
+    one.registry.change(
+        ConnectionId{6},
+        std::vector<core::ToolRef>{device_tool("lamp", "device/lamp", 6, std::move(other))}, {});
+    pass();
+    EXPECT_EQ(std::exchange(table.written, {}), std::vector<std::string>{"lamp"});
+    EXPECT_TRUE(two.find(loop, "kettle__act"));
+    one.close(6);
+    pass();
+    EXPECT_EQ(table.written, std::vector<std::string>{});
+    EXPECT_FALSE(two.find(loop, "lamp__act"));
+    const auto before = two.find(loop, "kettle__act");
+    table.links.clear();
+    one.connect(7, "door", "device/door");
+    pass();
+    EXPECT_EQ(table.written, (std::vector<std::string>{"kettle", "door"}));
+    ASSERT_TRUE(two.find(loop, "kettle__act"));
+    EXPECT_EQ(two.find(loop, "kettle__act")->epoch, before->epoch);
+}
+
+TEST_F(CatalogueTest, ToolsOfOtherNodesAreReadInThePool) {
+    const auto jobs_of = [&](const std::function<void()>& change) {
+        pass();
+        jobs = 0;
+        change();
+        ++table.changes;
+        pass();
+        return jobs;
+    };
+    const int known = jobs_of([] {});
+    core::ToolRef tool = device_tool("kettle", "device/kettle", 5);
+    const int unknown = jobs_of([&] {
+        table.links.push_back({.process = {.node = 3, .boot = 33},
+                               .connection = 5,
+                               .epoch = 1,
+                               .source = "kettle",
+                               .tools = link_tools_to_wire(std::vector<core::ToolRef>{tool})});
+    });
+    EXPECT_EQ(unknown, known + 2) << "one more at each of the two nodes";
+    EXPECT_TRUE(one.find(loop, "kettle__act"));
+    EXPECT_EQ(jobs_of([] {}), known) << "and not again";
 }
 
 TEST_F(CatalogueTest, WithoutTheDatabaseWhatWasReadLastCounts) {

@@ -25,10 +25,13 @@ struct Link {
 class LinkTable {
 public:
     virtual ~LinkTable() = default;
-    /// Makes these all the links of a node. Returns their epochs, in order: those without one get
-    /// one. Errors: kConflict when that incarnation was fenced off.
+    /// Makes these all the links of a node: `changed` are written, and `kept`, connections, stay as
+    /// this incarnation has claimed them. Returns the epochs of `changed`, in order: those without
+    /// one get one. Errors: kConflict when that incarnation was fenced off, kNotFound when one of
+    /// `kept` is not there; nothing is changed then.
     virtual Result<std::vector<std::uint64_t>> claim(NodeName self,
-                                                     const std::vector<Link>& links) = 0;
+                                                     const std::vector<Link>& changed,
+                                                     const std::vector<std::uint64_t>& kept) = 0;
     /// Changes with every change of links that count: those of nodes that live.
     virtual Result<std::string> version() = 0;
     /// All that count, but those of one node, by ascending epoch.

@@ -169,7 +169,7 @@ TEST_F(FleetTablesTest, LinksCountWhileTheirNodeLivesAndKeepTheirEpochs) {
     const Link kettle{.connection = 7, .source = "kettle", .tools = std::string("a\0b", 3)};
     const Link lamp{.connection = 8, .source = "lamp", .tools = "c"};
     const std::string before = two->links.version().value();
-    const auto epochs = one->links.claim(one->name(), {kettle, lamp}).value();
+    const auto epochs = one->links.claim(one->name(), {kettle, lamp}, {}).value();
     ASSERT_EQ(epochs.size(), 2u);
     EXPECT_NE(epochs[0], epochs[1]);
     const std::string with_both = two->links.version().value();
@@ -181,19 +181,42 @@ TEST_F(FleetTablesTest, LinksCountWhileTheirNodeLivesAndKeepTheirEpochs) {
     fence(*two, *one);
     EXPECT_EQ(two->links.read(2).value().size(), 0u) << "of nobody who lives";
     EXPECT_NE(two->links.version().value(), with_both);
-    EXPECT_EQ(one->links.claim(one->name(), {kettle}).error().code, ErrorCode::kConflict);
+    EXPECT_EQ(one->links.claim(one->name(), {kettle}, {}).error().code, ErrorCode::kConflict);
     one->begin();
     Link kept = kettle;
     kept.epoch = epochs[0];
-    EXPECT_EQ(one->links.claim(one->name(), {kept}).value(), std::vector{epochs[0]});
+    EXPECT_EQ(one->links.claim(one->name(), {kept}, {}).value(), std::vector{epochs[0]});
     const auto after = two->links.read(2).value();
     ASSERT_EQ(after.size(), 1u) << "the other was dropped";
     EXPECT_EQ(after[0].epoch, epochs[0]);
     EXPECT_EQ(after[0].tools, kettle.tools);
-    const auto elsewhere = two->links.claim(two->name(), {kettle}).value();
+    const auto elsewhere = two->links.claim(two->name(), {kettle}, {}).value();
     EXPECT_GT(elsewhere[0], epochs[0]) << "the later registration has the higher epoch";
     ASSERT_TRUE(one->table.leave(one->name()));
     EXPECT_EQ(two->links.read(2).value().size(), 0u);
+}
+
+TEST_F(FleetTablesTest, OnlyLinksThatChangedAreWritten) {
+    const Link kettle{.connection = 7, .source = "kettle", .tools = "a"};
+    Link lamp{.connection = 8, .source = "lamp", .tools = "b"};
+    const auto epochs = one->links.claim(one->name(), {kettle, lamp}, {}).value();
+    Connection database(options);
+    const auto row_of = [&](int connection) {
+        return (*database.query("SELECT ctid::text FROM link WHERE connection = $1", connection))[0]
+            .text(0);
+    };
+    const std::string kettle_row = row_of(7), lamp_row = row_of(8);
+    lamp.epoch = epochs[1];
+    lamp.tools = "other";
+    EXPECT_EQ(one->links.claim(one->name(), {lamp}, {7}).value(), std::vector{epochs[1]});
+    EXPECT_EQ(row_of(7), kettle_row) << "its row is the one that it was";
+    EXPECT_NE(row_of(8), lamp_row);
+    ASSERT_EQ(two->links.read(2).value().size(), 2u);
+    EXPECT_TRUE(one->links.claim(one->name(), {}, {8}));
+    EXPECT_EQ(two->links.read(2).value().size(), 1u) << "what is in neither list is gone";
+    EXPECT_EQ(one->links.claim(one->name(), {}, {7, 8}).error().code, ErrorCode::kNotFound)
+        << "as after a crash of the database, which empties the table";
+    EXPECT_EQ(two->links.read(2).value().size(), 1u);
 }
 
 TEST_F(FleetTablesTest, TheDatabaseOfAFleetHasOneProcessOfANameAndNobodyAlone) {

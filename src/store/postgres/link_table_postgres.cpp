@@ -13,12 +13,20 @@ std::span<const std::uint8_t> bytes_of(const std::string& text) {
     return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
+Array numbers_of(const std::vector<std::uint64_t>& connections) {
+    Array numbers;
+    for (const std::uint64_t one : connections) numbers.add_number(static_cast<std::int64_t>(one));
+    return numbers;
+}
+
 }  // namespace
 
-Result<std::vector<std::uint64_t>> LinkTablePostgres::claim(NodeName self,
-                                                            const std::vector<Link>& links) {
+Result<std::vector<std::uint64_t>> LinkTablePostgres::claim(
+    NodeName self, const std::vector<Link>& changed, const std::vector<std::uint64_t>& kept) {
+    Array all = numbers_of(kept);
     Array connections, epochs, sources, tools;
-    for (const Link& link : links) {
+    for (const Link& link : changed) {
+        all.add_number(static_cast<std::int64_t>(link.connection));
         connections.add_number(static_cast<std::int64_t>(link.connection));
         epochs.add_number(static_cast<std::int64_t>(link.epoch));
         sources.add(link.source);
@@ -36,8 +44,16 @@ Result<std::vector<std::uint64_t>> LinkTablePostgres::claim(NodeName self,
             return fail(ErrorCode::kConflict, "this incarnation of the node was fenced off");
         auto gone = database_.run(
             "DELETE FROM link WHERE node = $1 AND NOT connection = ANY ($2::bigint[])", self.number,
-            connections);
+            all);
         if (!gone) return gone;
+        // The table may have been emptied: it does not survive a crash of the database.
+        auto there = database_.query(
+            "SELECT count(*) FROM link WHERE node = $1 AND incarnation = $2 AND connection = ANY "
+            "($3::bigint[])",
+            self.number, self.incarnation, numbers_of(kept));
+        if (!there) return fail(std::move(there.error()));
+        if (static_cast<std::size_t>((*there)[0].integer(0)) != kept.size())
+            return fail(ErrorCode::kNotFound, "a link that was claimed is not there");
         auto rows = database_.query(
             R"(INSERT INTO link (node, incarnation, connection, epoch, source, tools)
             SELECT $1, $2, c, CASE WHEN e = 0 THEN nextval('link_epoch') ELSE e END, s, t
@@ -53,7 +69,7 @@ Result<std::vector<std::uint64_t>> LinkTablePostgres::claim(NodeName self,
     });
     if (!done) return fail(done.error());
     std::vector<std::uint64_t> in_order;
-    for (const Link& link : links)
+    for (const Link& link : changed)
         in_order.push_back(given[static_cast<std::int64_t>(link.connection)]);
     return in_order;
 }

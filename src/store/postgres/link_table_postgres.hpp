@@ -14,7 +14,8 @@ public:
     explicit LinkTablePostgres(ConnectionOptions options) : database_(std::move(options)) {}
 
     Result<std::vector<std::uint64_t>> claim(fleet::NodeName self,
-                                             const std::vector<fleet::Link>& links) override;
+                                             const std::vector<fleet::Link>& changed,
+                                             const std::vector<std::uint64_t>& kept) override;
     Result<std::string> version() override;
     Result<std::vector<fleet::Link>> read(std::uint16_t but_of) override;
 
