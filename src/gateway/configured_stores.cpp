@@ -8,6 +8,7 @@
 #include "store/postgres/stores_postgres.hpp"
 #endif
 
+#include <filesystem>
 #include <string>
 #include <utility>
 
@@ -17,6 +18,23 @@ namespace crab::gateway {
 namespace {
 
 using OpenedStores = Result<std::unique_ptr<store::Stores>>;
+
+/// What the gateway has kept in files that it would not read any more. Of a node's, those that are
+/// not the fleet's stay in use.
+Result<void> expect_nothing_shadowed(const std::filesystem::path& state_dir, bool is_node) {
+    std::string found;
+    for (const std::string& name : store::sqlite::StoresSqlite::files_in(state_dir)) {
+        const bool is_fleets = name == "ledger.db" || name == "memory.db";
+        if (!is_node || is_fleets) found += (found.empty() ? "" : ", ") + name;
+    }
+    if (found.empty()) return {};
+    return fail(ErrorCode::kConflict,
+                fmt::format("fleet: the state folder {} has {} of this gateway as it was without "
+                            "that section: nothing of it is moved into the database. Move the "
+                            "files away to begin without what is in them, its tokens too, or take "
+                            "the section out",
+                            state_dir.string(), found));
+}
 
 #ifdef CRAB_POSTGRES
 using store::postgres::NodeClaim;
@@ -94,6 +112,8 @@ Result<void> ConfiguredStores::start() {
         stores_ = std::make_unique<store::sqlite::StoresSqlite>(context_.paths.state_dir);
         return {};
     }
+    const bool is_node = config.fleet->nats.has_value();
+    if (auto free = expect_nothing_shadowed(context_.paths.state_dir, is_node); !free) return free;
     auto opened = open_database(*config.fleet, context_, membership_);
     if (!opened) return fail(std::move(opened.error()));
     stores_ = std::move(*opened);

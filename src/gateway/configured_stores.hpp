@@ -19,7 +19,8 @@ public:
 
     std::string_view name() const override { return "stores"; }
     std::span<const ConfigKey> keys() const override;
-    /// Errors: those of StoresPostgres::open(); kInvalidArgs without its address, or when this
+    /// Errors: those of StoresPostgres::open(); kConflict when files of the state folder would not
+    /// be read any more; kInvalidArgs without its address, or when this
     /// program was built without PostgreSQL.
     Result<void> start() override;
     void stop(Deadline deadline) override;

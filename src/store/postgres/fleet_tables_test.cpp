@@ -238,5 +238,26 @@ TEST_F(FleetTablesTest, TheDatabaseOfAFleetHasOneProcessOfANameAndNobodyAlone) {
     EXPECT_EQ(open("south", true).error().code, ErrorCode::kConflict);
 }
 
+TEST_F(FleetTablesTest, ADatabaseWithWhatNodesKeepInFilesIsRefusedToThem) {
+    const auto open = [&](bool is_node) {
+        return StoresPostgres::open({.database = options,
+                                     .fleet = "harbour",
+                                     .node_name = "north",
+                                     .is_alone = !is_node,
+                                     .is_node = is_node});
+    };
+    ASSERT_TRUE(open(true));
+    Connection database(options);
+    ASSERT_TRUE(database.run(
+        "INSERT INTO device_tool (device, tool, waiting) VALUES ('kettle', 'boil', true)"));
+    const auto refused = open(true);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::kConflict);
+    EXPECT_NE(refused.error().message.find("the table device_tool"), std::string::npos);
+    EXPECT_TRUE(open(false)) << "to a gateway that is alone it is not";
+    ASSERT_TRUE(database.run("DELETE FROM device_tool"));
+    EXPECT_TRUE(open(true));
+}
+
 }  // namespace
 }  // namespace crab::store::postgres

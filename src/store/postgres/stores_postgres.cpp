@@ -71,6 +71,22 @@ Result<void> lock_as_node(Connection& database, std::string_view name) {
     return locked;
 }
 
+/// What nodes keep in files of their own is in the database of a gateway that was in no fleet.
+Result<void> expect_nothing_shadowed(Connection& database) {
+    for (const char* table : {"peer", "lease", "approval", "device_tool", "pin", "call_task",
+                              "event", "cron_job", "chat_session", "console_passkey"}) {
+        auto rows = database.query(fmt::format("SELECT EXISTS (SELECT FROM {})", table));
+        if (!rows) return fail(std::move(rows.error()));
+        if (!(*rows)[0].boolean(0)) continue;
+        return fail(ErrorCode::kConflict,
+                    fmt::format("the database has what a gateway without fleet.nats has kept in "
+                                "the table {}: nodes keep that in files of their own and would not "
+                                "read it. Give the fleet a database of its own, or empty the table",
+                                table));
+    }
+    return {};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<StoresPostgres>> StoresPostgres::open(Options options) {
@@ -89,6 +105,8 @@ Result<std::unique_ptr<StoresPostgres>> StoresPostgres::open(Options options) {
     if (auto migrated = migrate(database, options.fleet); !migrated)
         return fail(std::move(migrated.error()));
     if (options.is_node) {
+        if (auto free = expect_nothing_shadowed(database); !free)
+            return fail(std::move(free.error()));
         const auto number = node_number(database, options.node_name);
         if (!number) return fail(number.error());
         options.node = *number;

@@ -34,8 +34,8 @@ public:
         bool require_sync = false;  ///< refuse a server that does not wait for a standby
     };
     /// Brings the schema up to date. Errors: those of Connection; kConflict for another fleet's
-    /// database, for one that is in use, and for a server without standbys; kInternal for a newer
-    /// schema.
+    /// database, for one that is in use, for one that has what nodes keep elsewhere, and for a
+    /// server without standbys; kInternal for a newer schema.
     static Result<std::unique_ptr<StoresPostgres>> open(Options options);
 
     /// Number of this process in the fleet.

@@ -25,6 +25,16 @@ const DatabaseOptions kChecked{.check = StartCheck::kNone};
 
 }  // namespace
 
+std::vector<std::string> StoresSqlite::files_in(const std::filesystem::path& folder) {
+    std::vector<std::string> found;
+    for (const char* name : {"trust.db", "ledger.db", "tasks.db", "events.db", "agents.db",
+                             "sessions.db", "memory.db", "cron.db"}) {
+        std::error_code error;
+        if (std::filesystem::exists(folder / name, error)) found.emplace_back(name);
+    }
+    return found;
+}
+
 Result<std::unique_ptr<trust::TokenStore>> StoresSqlite::open_tokens() {
     return TokenStoreSqlite::open(trust());
 }

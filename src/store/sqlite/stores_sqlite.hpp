@@ -3,7 +3,9 @@
 #include "store/stores.hpp"
 
 #include <filesystem>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace crab::store::sqlite {
 
@@ -12,6 +14,10 @@ namespace crab::store::sqlite {
 class StoresSqlite final : public Stores {
 public:
     explicit StoresSqlite(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+    /// Names of those files that are there, for who would keep all that elsewhere. Artifacts are
+    /// always beside a ledger.
+    static std::vector<std::string> files_in(const std::filesystem::path& folder);
 
     Result<std::unique_ptr<trust::TokenStore>> open_tokens() override;
     Result<std::unique_ptr<trust::PeerStore>> open_peers() override;
