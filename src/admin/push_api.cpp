@@ -101,7 +101,14 @@ Task<void> PushApi::add_device(net::HttpExchange& exchange, core::PrincipalRef p
     auto wanted = read(exchange.request().body, *principal);
     if (!wanted) co_return exchange.respond_error(wanted.error());
     auto work = [this, wanted = std::move(*wanted)] {
-        return uses_.subscriptions.add(wanted, push::Purpose::kWaking);
+        auto added = uses_.subscriptions.add(wanted, push::Purpose::kWaking);
+        if (added) {  // a page has one, and this is it now
+            uses_.subscriptions.remove_those([&](const push::Subscription& each) {
+                return each.purpose() == push::Purpose::kWaking &&
+                       each.principal == added->principal && each.id != added->id;
+            });
+        }
+        return added;
     };
     const auto added = co_await uses_.pool.run(std::move(work));
     if (!added) co_return exchange.respond_error(added.error());

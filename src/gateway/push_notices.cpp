@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::string_view kFolder = "push";
 constexpr std::size_t kMostNameBytes = 200;  ///< of what a message tells
+constexpr Milliseconds kSweepEvery{60'000};
 
 push::PushServices services_of(const config::GatewayConfig& config) {
     std::vector<net::HttpUrl> named;
@@ -67,6 +68,11 @@ Result<void> PushNotices::start() {
                                      return services_;
                                  },
                              .pool = uses_.workers.pool()});
+    uses_.loops.first().post([this] {
+        sweep_ = std::make_unique<net::Periodic>(uses_.loops.first(), kSweepEvery, [this] {
+            uses_.workers.pool().post([this] { subscriptions_->forget_ended(); });
+        });
+    });
     const auto recount = [this] { uses_.loops.first().post([this] { count_as_watching(); }); };
     subscriptions_->on_changed(recount);
     recount();
@@ -143,14 +149,19 @@ void PushNotices::on_question(const core::ApprovalQuestion& question) {
     push::PushSender::Message message{.plain = message_of(question),
                                       .keep_for = std::max(std::chrono::seconds(1), left),
                                       .topic = question.id};
-    for (push::Subscription& each : subscriptions_->list()) sender_->send(std::move(each), message);
+    uses_.loops.first().post([this, message = std::move(message)] {
+        for (push::Subscription& each : subscriptions_->list())
+            sender_->send(std::move(each), message);
+    });
 }
 
 /// The message says nothing of the call: what there is to do the page hears when it is back.
 void PushNotices::wake(const core::Tool& tool) {
     if (tool.source.kind != core::SourceKind::kDevice) return;
-    for (push::Subscription& each : subscriptions_->of_device(tool.source.owner))
-        sender_->send(std::move(each), {.plain = R"({"kind":"wake"})", .topic = "wake"});
+    uses_.loops.first().post([this, device = tool.source.owner] {
+        for (push::Subscription& each : subscriptions_->of_device(device))
+            sender_->send(std::move(each), {.plain = R"({"kind":"wake"})", .topic = "wake"});
+    });
 }
 
 void PushNotices::add_metrics(core::MetricsPage& page) {
@@ -179,6 +190,7 @@ void PushNotices::add_routes(const ListenerRoutes& table) {
 void PushNotices::stop(Deadline deadline) {
     uses_.loops.finish(uses_.loops.first(), deadline, [this](std::function<void()> done) {
         watch_.reset();
+        sweep_.reset();
         sender_->stop(std::move(done));
     });
 }

@@ -6,6 +6,7 @@
 #include "gateway/credentials.hpp"
 #include "gateway/current_rules.hpp"
 #include "gateway/gateway_context.hpp"
+#include "net/loop/periodic.hpp"
 #include "push/sending/push_sender.hpp"
 #include "runtime/event_loops.hpp"
 #include "runtime/workers.hpp"
@@ -55,6 +56,7 @@ private:
     std::optional<push::Vapid> vapid_;
     std::unique_ptr<push::PushSender> sender_;
     std::unique_ptr<admin::PushApi> api_;
+    std::unique_ptr<net::Periodic> sweep_;  ///< on the first loop
     std::unique_ptr<core::Approvals::Watch> watch_;  ///< while somebody is subscribed
 };
 

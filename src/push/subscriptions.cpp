@@ -48,9 +48,13 @@ Result<void> Subscriptions::keep(const Subscription& wanted) {
     const auto same = std::ranges::find(kept_, wanted.endpoint, &Subscription::endpoint);
     if (same != kept_.end() && same->principal != wanted.principal)
         return fail(ErrorCode::kForbidden, "this browser is subscribed for somebody else");
-    const auto its = std::ranges::count(kept_, wanted.principal, &Subscription::principal);
-    if (same == kept_.end() &&
-        (kept_.size() >= kMost || static_cast<std::size_t>(its) >= kMostOfOnePrincipal))
+    std::size_t alike = 0, its = 0;
+    for (const Subscription& each : kept_) {
+        if (each.purpose() != wanted.purpose()) continue;
+        ++alike;
+        if (each.principal == wanted.principal) ++its;
+    }
+    if (same == kept_.end() && (alike >= kMost || its >= kMostOfOnePrincipal))
         return fail(ErrorCode::kConflict,
                     "too many browsers are subscribed already: remove one first");
     if (same != kept_.end()) kept_.erase(same);
@@ -86,11 +90,19 @@ void Subscriptions::remove_those(const std::function<bool(const Subscription&)>&
         log::warn("ended push subscriptions stay stored", {{"reason", removed.error().message}});
 }
 
+void Subscriptions::forget_ended() {
+    remove_those([&](const Subscription& each) { return !is_good_(each); });
+}
+
 std::vector<Subscription> Subscriptions::list(Purpose purpose) const {
-    const std::scoped_lock lock(mutex_);
     std::vector<Subscription> meant;
-    for (const Subscription& each : kept_)
-        if (each.purpose() == purpose) meant.push_back(each);
+    {
+        const std::scoped_lock lock(mutex_);
+        for (const Subscription& each : kept_)
+            if (each.purpose() == purpose) meant.push_back(each);
+    }
+    // What has expired is told nothing, also before it is forgotten.
+    std::erase_if(meant, [&](const Subscription& each) { return !is_good_(each); });
     return meant;
 }
 

@@ -18,6 +18,7 @@ namespace crab::push {
 /// says so.
 class Subscriptions {
 public:
+    /// Of each purpose, so that devices take no place of an operator.
     static constexpr std::size_t kMost = 256, kMostOfOnePrincipal = 8;
 
     /// `is_good`: whether what a subscription ends with has not ended. Any thread; must not block.
@@ -39,6 +40,9 @@ public:
     Result<void> remove(std::string_view id, std::string_view principal);
     /// Forgets those that `which` says; blocks.
     void remove_those(const std::function<bool(const Subscription&)>& which);
+    /// Forgets those whose credential has ended, as by its time; blocks.
+    void forget_ended();
+    /// The good ones.
     std::vector<Subscription> list(Purpose purpose = Purpose::kQuestions) const;
     /// Those of a device that is to be woken.
     std::vector<Subscription> of_device(std::string_view principal) const;

@@ -72,6 +72,35 @@ TEST_F(SubscriptionsTest, NobodyCrowdsOthersOut) {
     EXPECT_EQ(add("https://d.example/1", "caller/late").error().code, ErrorCode::kConflict);
 }
 
+TEST_F(SubscriptionsTest, WhatHasExpiredIsToldNothingAndForgottenByTheSweep) {
+    ended.clear();
+    Subscription wanted;
+    wanted.endpoint = "https://a.example/1";
+    wanted.principal = "caller/me";
+    wanted.credential = "key";
+    ASSERT_TRUE(subscriptions.add(wanted));
+    ASSERT_EQ(subscriptions.list().size(), 1u);
+    ended = "key";
+    EXPECT_TRUE(subscriptions.list().empty());
+    EXPECT_EQ(store->kept.size(), 1u);
+    const int before = changes;
+    subscriptions.forget_ended();
+    EXPECT_TRUE(store->kept.empty());
+    EXPECT_EQ(changes, before + 1);
+}
+
+TEST_F(SubscriptionsTest, DevicesTakeNoPlaceOfAnOperator) {
+    Subscription wanted;
+    for (std::size_t i = 0; i < Subscriptions::kMost; ++i) {
+        wanted.endpoint = "https://a.example/" + std::to_string(i);
+        wanted.principal = "device/" + std::to_string(i);
+        ASSERT_TRUE(subscriptions.add(wanted, Purpose::kWaking));
+    }
+    wanted.endpoint = "https://a.example/more";
+    EXPECT_FALSE(subscriptions.add(wanted, Purpose::kWaking));
+    EXPECT_TRUE(add("https://b.example/1"));
+}
+
 TEST_F(SubscriptionsTest, WhatIsNotStoredDoesNotCount) {
     store->failure = Error{.code = ErrorCode::kUnavailable, .message = "full"};
     EXPECT_EQ(add("https://a.example/1").error().code, ErrorCode::kUnavailable);

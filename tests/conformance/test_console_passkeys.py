@@ -97,6 +97,21 @@ class SignInTest(PasskeyCase):
         self.assert_nobody_gets_in({"passkey": {"id": "a"}}, 400)
         Browser(self.gateway).sign_in(**self.answer(passkey, nobody))
 
+    def test_another_program_of_the_host_gets_no_challenge_for_its_own_page(self) -> None:
+        passkey = self.owner_with_passkey()
+        other = Browser(self.gateway)
+        port = 1 + int(other.origin.rpartition(":")[2]) % 65_535
+        other.host = f"localhost:{port}"
+        other.origin = f"http://{other.host}"
+        refused = other.send("POST", "session/passkeys/challenge", None)
+        self.assert_refused(refused, 409, "CONFLICT")
+        # not either with the challenge of an honest request
+        challenge = self.challenge(Browser(self.gateway))["challenge"]
+        stolen = Passkey(other.origin)
+        stolen.id, stolen.seed, stolen.user = passkey.id, passkey.seed, passkey.user
+        refused = other.send("POST", "session", None, stolen.answer(challenge))
+        self.assert_refused(refused, 409, "CONFLICT")
+
     def test_a_challenge_is_good_once_and_where_it_was_asked_for(self) -> None:
         passkey, nobody = self.owner_with_passkey(), Browser(self.gateway)
         right = self.answer(passkey, nobody)

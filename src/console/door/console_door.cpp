@@ -7,6 +7,7 @@
 #include "json/writer.hpp"
 #include "net/codec/http_text.hpp"
 #include "net/loop/ip_address.hpp"
+#include "trust/origin_policy.hpp"
 #include "trust/refused_credentials.hpp"
 
 #include <utility>
@@ -74,7 +75,7 @@ ConsoleDoor::ConsoleDoor(Uses uses, SessionAccess::Options access)
       passkeys_({.passkeys = uses_.passkeys,
                  .clock = uses_.loop.clock(),
                  .session_of = [this](const auto& request) { return session_of(request); },
-                 .origin_of = [this](const auto& request) { return origin_of(request); },
+                 .origin_of = [this](const auto& request) { return known_origin_of(request); },
                  .refuse_try = [this](auto& exchange) { return refuse_try(exchange); }}),
       gateway_(uses_.loop, {.server = {.addresses = {uses_.gateway}}}, gateway_options()),
       relay_({.loop = uses_.loop, .gateway = gateway_, .address = uses_.gateway}) {}
@@ -88,6 +89,15 @@ std::string ConsoleDoor::origin_of(const net::HttpRequest& request) const {
     std::string secure = fmt::format("https://{}", request.head.host);
     if (request.tls || uses_.is_named_origin(secure)) return secure;
     return fmt::format("http://{}", request.head.host);
+}
+
+std::optional<std::string> ConsoleDoor::known_origin_of(const net::HttpRequest& request) const {
+    std::string origin = origin_of(request);
+    const auto parts = trust::parse_origin(origin);
+    if (!parts) return std::nullopt;
+    const bool named = parts->scheme == "https" && uses_.is_named_origin(origin);
+    if (!named && parts->port != request.local_port()) return std::nullopt;
+    return origin;
 }
 
 std::optional<net::Refusal> ConsoleDoor::refuse_head(const net::HttpRequest& request) {
@@ -233,9 +243,11 @@ bool ConsoleDoor::refuse_try(net::HttpExchange& exchange) {
 
 Result<trust::Proven> ConsoleDoor::prove_now(const net::HttpRequest& request,
                                              const Credential& credential) {
-    if (credential.is_key())
+    if (credential.is_key()) {
+        const std::string from = passed_on_for(request);
         return uses_.keys.prove(credential.key_id, credential.nonce, credential.signature,
-                                request.peer.ip());
+                                from.empty() ? request.peer.ip() : from);
+    }
     return uses_.kept.prove_token(credential.token);
 }
 

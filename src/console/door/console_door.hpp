@@ -60,6 +60,10 @@ private:
     struct Credential;
     /// The page's own: `https` too where a proxy that ends TLS is named for this Host.
     std::string origin_of(const net::HttpRequest& request) const;
+    /// That too, and not only by what the client says: with the port that this listens on, or by
+    /// name. Nothing else: another program of this host, on a port of its own, asks for somebody's
+    /// passkey in its own page, and would show it here with its own `Host`.
+    std::optional<std::string> known_origin_of(const net::HttpRequest& request) const;
     void add_session_routes(net::Routes<core::PrincipalRef>& routes);
     void add_api_routes(net::Routes<core::PrincipalRef>& routes);
     /// The session of a request, if its principal may still come in.

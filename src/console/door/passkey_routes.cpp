@@ -89,7 +89,13 @@ void PasskeyRoutes::add_routes(net::Routes<core::PrincipalRef>& routes) {
 }
 
 Result<trust::WebauthnSite> PasskeyRoutes::site_of(const net::HttpRequest& request) const {
-    auto site = trust::webauthn_site_of(uses_.origin_of(request));
+    const auto origin = uses_.origin_of(request);
+    if (!origin)
+        return fail(ErrorCode::kConflict,
+                    "passkeys need an address that is known to be this gateway's: where a proxy or "
+                    "another port stands before it, add the page's https origin to "
+                    "listen.allowed_origins");
+    auto site = trust::webauthn_site_of(*origin);
     if (site) return std::move(*site);
     return fail(ErrorCode::kConflict,
                 "passkeys are of host names, and this is reached at an address: open the console "
@@ -110,7 +116,7 @@ Task<void> PasskeyRoutes::challenge(net::HttpExchange& exchange) {
     const auto session = uses_.session_of(exchange.request());
     std::vector<StoredPasskey> known;
     if (session) {
-        auto found = co_await uses_.passkeys.list(session->principal);
+        auto found = co_await uses_.passkeys.list(*session);
         if (!found) co_return exchange.respond_error(found.error());
         known = std::move(*found);
     }
@@ -139,7 +145,7 @@ Task<void> PasskeyRoutes::challenge(net::HttpExchange& exchange) {
 Task<void> PasskeyRoutes::list(net::HttpExchange& exchange) {
     const auto session = uses_.session_of(exchange.request());
     if (!session) co_return exchange.respond_error(session.error());
-    const auto found = co_await uses_.passkeys.list(session->principal);
+    const auto found = co_await uses_.passkeys.list(*session);
     if (!found) co_return exchange.respond_error(found.error());
     std::string text;
     json::Writer writer(text);

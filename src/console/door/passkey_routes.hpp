@@ -23,15 +23,16 @@ public:
         const Clock& clock;
         /// Of a request, if its principal may still come in
         std::function<Result<ConsoleSession>(const net::HttpRequest&)> session_of;
-        /// The page's own
-        std::function<std::string(const net::HttpRequest&)> origin_of;
+        /// The page's own; nothing where it is not known to be
+        std::function<std::optional<std::string>(const net::HttpRequest&)> origin_of;
         /// True: there were too many tries, and that was answered
         std::function<bool(net::HttpExchange&)> refuse_try;
     };
     explicit PasskeyRoutes(Uses uses) : uses_(std::move(uses)) {}
 
     void add_routes(net::Routes<core::PrincipalRef>& routes);
-    /// The site of a request's page. Errors: kConflict where it is reached at an address.
+    /// The site of a request's page. Errors: kConflict where it is reached at an address, or at a
+    /// port that nobody has said is the gateway's.
     Result<trust::WebauthnSite> site_of(const net::HttpRequest& request) const;
 
 private:

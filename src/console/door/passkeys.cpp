@@ -122,11 +122,15 @@ Result<StoredPasskey> Passkeys::add_now(const Addition& addition,
     if (record == records.end() || !record->device.empty())
         return fail(ErrorCode::kForbidden,
                     "this is signed in as a device, which has no passkeys; they are for people");
-    const auto known = list_now(session.principal);
+    const auto known = list_now(session);
     if (!known) return fail(known.error());
-    if (known->size() >= kMostOfOnePerson)
+    // Lesser sessions fill no place of an operator's.
+    const auto alike = std::ranges::count_if(*known, [&](const StoredPasskey& each) {
+        return is_of_operator(each) == is_operator(session);
+    });
+    if (static_cast<std::size_t>(alike) >= kMostOfOnePerson)
         return fail(ErrorCode::kConflict,
-                    fmt::format("there are {} passkeys already: remove one first", known->size()));
+                    fmt::format("there are {} passkeys already: remove one first", alike));
     const SystemTime now = uses_.clock.system_now();
     trust::IssueRequest request{.name = record->name,
                                 .roles = of->principal->roles,
@@ -163,21 +167,28 @@ bool Passkeys::is_of(const StoredPasskey& passkey, std::string_view principal) c
     return its && its->principal->id == principal;
 }
 
-Result<std::vector<StoredPasskey>> Passkeys::list_now(std::string_view principal) const {
+bool Passkeys::is_of_operator(const StoredPasskey& passkey) const {
+    const auto its = uses_.tokens.find_credential(passkey.credential);
+    return its && are_of_operator(its->principal->roles);
+}
+
+Result<std::vector<StoredPasskey>> Passkeys::list_now(const ConsoleSession& session) const {
     auto all = uses_.store->list();
     if (!all) return all;
-    std::erase_if(*all, [&](const StoredPasskey& each) { return !is_of(each, principal); });
+    std::erase_if(*all, [&](const StoredPasskey& each) {
+        return !is_of(each, session.principal) || (is_of_operator(each) && !is_operator(session));
+    });
     return all;
 }
 
-Task<Result<std::vector<StoredPasskey>>> Passkeys::list(std::string principal) {
-    auto work = [this, &principal] { return list_now(principal); };
+Task<Result<std::vector<StoredPasskey>>> Passkeys::list(ConsoleSession session) {
+    auto work = [this, &session] { return list_now(session); };
     co_return co_await uses_.pool.run(std::move(work));
 }
 
 Task<Result<void>> Passkeys::remove(ConsoleSession session, std::string key_id) {
     auto work = [this, &session, &key_id]() -> Result<void> {
-        const auto known = list_now(session.principal);
+        const auto known = list_now(session);
         if (!known) return fail(known.error());
         const auto it = std::ranges::find(*known, key_id, &StoredPasskey::credential);
         if (it == known->end()) return fail(ErrorCode::kNotFound, "you have no such passkey");

@@ -59,8 +59,10 @@ public:
         std::string label;
     };
     Task<Result<StoredPasskey>> add(Addition addition);
-    /// Those of a principal whose keys are good, the oldest first. Errors: those of the store.
-    Task<Result<std::vector<StoredPasskey>>> list(std::string principal);
+    /// Those of the session's principal whose keys are good, the oldest first; an operator's are
+    /// there for an operator's sessions alone, and so can be removed by these alone. Errors: those
+    /// of the store.
+    Task<Result<std::vector<StoredPasskey>>> list(ConsoleSession session);
     /// Ends the one with that key. Errors: kNotFound, also for one of somebody else; those of the
     /// store.
     Task<Result<void>> remove(ConsoleSession session, std::string key_id);
@@ -70,7 +72,8 @@ private:
     bool names_owner(const trust::Assertion& assertion, const StoredPasskey& passkey,
                      std::uint64_t session) const;
     bool is_of(const StoredPasskey& passkey, std::string_view principal) const;
-    Result<std::vector<StoredPasskey>> list_now(std::string_view principal) const;
+    bool is_of_operator(const StoredPasskey& passkey) const;
+    Result<std::vector<StoredPasskey>> list_now(const ConsoleSession& session) const;
     Result<StoredPasskey> add_now(const Addition& addition,
                                   const trust::VerifiedRegistration& made);
 

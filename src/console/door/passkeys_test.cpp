@@ -118,11 +118,29 @@ TEST_F(PasskeysTest, APasskeyActsForWhoeverAddedIt) {
     EXPECT_EQ(proven->principal->roles, me.roles);
     EXPECT_EQ(proven->principal->credential_id, added->credential);
     EXPECT_EQ(recorded, std::vector<std::string>{"console.passkey.added caller/me"});
-    const auto list = loop.run(passkeys.list("caller/me")).value();
+    const auto list = loop.run(passkeys.list(me)).value();
     ASSERT_EQ(list.size(), 1u);
     EXPECT_EQ(list[0].label, "my phone");
     EXPECT_EQ(list[0].used_at, loop.clock.system_now());
-    EXPECT_TRUE(loop.run(passkeys.list("caller/other"))->empty());
+    ConsoleSession other = me;
+    other.principal = "caller/other";
+    EXPECT_TRUE(loop.run(passkeys.list(other))->empty());
+}
+
+TEST_F(PasskeysTest, ALesserSessionOfTheSamePrincipalNeitherSeesNorRemovesNorCrowdsOutAnOperators) {
+    const auto added = add(phone, me);
+    ASSERT_TRUE(added);
+    const ConsoleSession lesser = signed_in("me", {core::Role::kCaller});
+    ASSERT_EQ(lesser.principal, me.principal);
+    EXPECT_TRUE(loop.run(passkeys.list(lesser))->empty());
+    EXPECT_EQ(loop.run(passkeys.remove(lesser, added->credential)).error().code,
+              ErrorCode::kNotFound);
+    for (std::size_t i = 0; i < Passkeys::kMostOfOnePerson; ++i)
+        ASSERT_TRUE(add(authenticator("lesser-" + std::to_string(i)), lesser)) << i;
+    EXPECT_FALSE(add(authenticator("lesser-more"), lesser));
+    EXPECT_TRUE(add(authenticator("passkey-2"), me));
+    EXPECT_EQ(loop.run(passkeys.list(lesser))->size(), Passkeys::kMostOfOnePerson);
+    EXPECT_TRUE(loop.run(passkeys.remove(me, added->credential)));
 }
 
 TEST_F(PasskeysTest, AChallengeIsGoodOnceForAMinuteAndOnlyHere) {

@@ -8,4 +8,8 @@ std::string HttpRequest::certificate_der() const {
     return connection == nullptr ? std::string() : connection->peer_certificate_der();
 }
 
+std::uint16_t HttpRequest::local_port() const {
+    return connection == nullptr ? 0 : connection->local_port();
+}
+
 }  // namespace crab::net

@@ -4,6 +4,7 @@
 #include "net/http/route_match.hpp"
 #include "net/loop/peer_address.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,6 +33,8 @@ struct HttpRequest {
     /// The certificate that the caller showed in TLS, DER; empty when none, or when the caller is
     /// gone.
     std::string certificate_der() const;
+    /// Of the listener that it came to; 0 for a Unix socket, and when the caller is gone.
+    std::uint16_t local_port() const;
 };
 
 }  // namespace crab::net

@@ -89,6 +89,18 @@ std::shared_ptr<Connection> Connection::dial(EventLoop& loop, const SocketAddres
     return connection;
 }
 
+std::uint16_t Connection::local_port() const {
+    SocketAddress address;
+    address.size = sizeof address.storage;
+    if (::getsockname(fd_, reinterpret_cast<sockaddr*>(&address.storage), &address.size) != 0)
+        return 0;
+    if (address.family() == AF_INET)
+        return ntohs(reinterpret_cast<const sockaddr_in&>(address.storage).sin_port);
+    if (address.family() == AF_INET6)
+        return ntohs(reinterpret_cast<const sockaddr_in6&>(address.storage).sin6_port);
+    return 0;
+}
+
 std::string Connection::peer_certificate_der() const {
     return tls_ ? tls_->peer_certificate_der() : std::string();
 }

@@ -151,6 +151,8 @@ public:
 
     const PeerAddress& peer() const { return peer_; }
     bool is_tls() const { return tls_ != nullptr; }
+    /// The port on this side; 0 of a Unix socket.
+    std::uint16_t local_port() const;
     /// The certificate the other side showed, DER; empty when none.
     std::string peer_certificate_der() const;
     /// The handshake failed because one side refuses the other: its certificate or version of TLS.

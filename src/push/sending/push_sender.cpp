@@ -25,6 +25,8 @@ bool may_dial(const net::SocketAddress& at, const net::HttpUrl& url, bool named)
     return url.tls || net::is_loopback(address);
 }
 
+bool is_waking(const Subscription& to) { return to.purpose() == Purpose::kWaking; }
+
 }  // namespace
 
 PushSender::PushSender(Uses uses, PushServices services)
@@ -47,44 +49,73 @@ void PushSender::set_services(PushServices services) {
 
 void PushSender::take(Waiting waiting) {
     if (stopped_) return;
-    if (waiting_.size() >= kMostWaiting || !is_allowed(waiting.to.id)) {
+    auto& line = is_waking(waiting.to) ? wakings_ : questions_;
+    if (line.size() >= kMostWaiting || !is_allowed(waiting.to)) {
         ++dropped_;
         return;
     }
-    waiting_.push_back(std::move(waiting));
+    line.push_back(std::move(waiting));
     begin_next();
 }
 
-bool PushSender::is_allowed(const std::string& id) {
+void PushSender::Allowance::fill(SteadyTime now) {
+    const std::chrono::duration<double, std::milli> since = now - filled;
+    left = std::min(kBurst, left + since.count() / double(kEvery.count()));
+    filled = now;
+}
+
+bool PushSender::is_allowed(const Subscription& to) {
     const SteadyTime now = uses_.loop.clock().steady_now();
-    if (allowances_.size() >= kMostAllowances) allowances_.clear();
-    const auto [at, is_new] = allowances_.try_emplace(id, Allowance{.filled = now});
-    Allowance& allowance = at->second;
-    const std::chrono::duration<double, std::milli> since = now - allowance.filled;
-    allowance.left = std::min(kBurst, allowance.left + since.count() / double(kEvery.count()));
-    allowance.filled = now;
+    if (allowances_.size() >= kMostAllowances) {  // those that are full say nothing
+        std::erase_if(allowances_, [&](auto& each) {
+            each.second.fill(now);
+            return each.second.left >= kBurst;
+        });
+        if (allowances_.size() >= kMostAllowances) return false;
+    }
+    // Not by the id: who subscribes again has another one.
+    const std::string& key = is_waking(to) ? to.principal : to.endpoint;
+    Allowance& allowance = allowances_.try_emplace(key, Allowance{.filled = now}).first->second;
+    allowance.fill(now);
     if (allowance.left < 1) return false;
     allowance.left -= 1;
     return true;
 }
 
+std::optional<PushSender::Waiting> PushSender::take_next() {
+    if (sending_ >= kMostSending) return std::nullopt;
+    auto* line = &questions_;
+    auto next = line->begin();
+    if (line->empty()) {
+        if (waking_.size() >= kMostWaking) return std::nullopt;
+        line = &wakings_;
+        next = std::ranges::find_if(
+            *line, [&](const Waiting& each) { return !waking_.contains(each.to.principal); });
+    }
+    if (next == line->end()) return std::nullopt;
+    Waiting taken = std::move(*next);
+    line->erase(next);
+    return taken;
+}
+
 void PushSender::begin_next() {
-    while (sending_ < kMostSending && !waiting_.empty()) {
+    while (auto next = take_next()) {
         ++sending_;
-        Waiting next = std::move(waiting_.front());
-        waiting_.pop_front();
-        tasks_.spawn("push message", send_one(std::move(next)));
+        if (is_waking(next->to)) waking_.insert(next->to.principal);
+        tasks_.spawn("push message", send_one(std::move(*next)));
     }
 }
 
 Task<void> PushSender::send_one(Waiting waiting) {
     const std::string id = waiting.to.id;
+    const std::string woken = is_waking(waiting.to) ? waiting.to.principal : std::string();
     const std::string host = [&] {
         const auto url = net::HttpUrl::parse(waiting.to.endpoint);
         return url ? url->origin() : std::string();  // the rest of it is a secret
     }();
     const auto status = co_await post(std::move(waiting));
     --sending_;
+    waking_.erase(woken);
     if (status && *status >= 200 && *status < 300) {
         ++sent_;
     } else if (status && (*status == 404 || *status == 410)) {
@@ -154,7 +185,8 @@ Task<Result<int>> PushSender::post(Waiting waiting) {
 
 void PushSender::stop(std::function<void()> done) {
     stopped_ = true;
-    waiting_.clear();
+    questions_.clear();
+    wakings_.clear();
     tasks_.stop(std::move(done));
 }
 

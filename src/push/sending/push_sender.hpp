@@ -17,17 +17,20 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace crab::push {
 
 /// Sends messages to push services, each sealed for its browser. At most kMostSending are on their
-/// way, kMostWaiting wait, and one browser gets kBurst at once and then one in kEvery; what comes
-/// beyond is dropped and counted. No redirect is followed, of an answer only its status counts, and
-/// the address that is checked is the one that is dialled. Source: RFC 8030. On one event loop,
-/// but for send() and counts().
+/// way, kMostWaiting wait of each purpose, and one browser, or one device that is woken, gets
+/// kBurst at once and then one in kEvery; what comes beyond is dropped and counted. What wakes a
+/// device comes after what tells of questions, takes kMostWaking of the places, and one for each
+/// device: a push service that never answers holds up nobody else. No redirect is followed, of an
+/// answer only its status counts, and the address that is checked is the one that is dialled.
+/// Source: RFC 8030. On one event loop, but for send() and counts().
 class PushSender {
 public:
-    static constexpr std::size_t kMostSending = 4, kMostWaiting = 256;
+    static constexpr std::size_t kMostSending = 4, kMostWaking = 2, kMostWaiting = 256;
     static constexpr double kBurst = 10;
     static constexpr Milliseconds kEvery{6'000}, kPatience{10'000};
 
@@ -66,9 +69,13 @@ private:
     struct Allowance {
         double left = kBurst;
         SteadyTime filled;
+
+        void fill(SteadyTime now);
     };
     void take(Waiting waiting);
-    bool is_allowed(const std::string& id);
+    bool is_allowed(const Subscription& to);
+    /// The next that there is a place for; nothing: none.
+    std::optional<Waiting> take_next();
     void begin_next();
     Task<void> send_one(Waiting waiting);
     Task<Result<int>> post(Waiting waiting);
@@ -77,9 +84,10 @@ private:
     const Uses uses_;
     PushServices services_;
     crypto::SystemRandom random_;
-    std::deque<Waiting> waiting_;
-    std::unordered_map<std::string, Allowance> allowances_;  ///< by id
+    std::deque<Waiting> questions_, wakings_;
+    std::unordered_map<std::string, Allowance> allowances_;  ///< by endpoint, or device
     std::size_t sending_ = 0;
+    std::unordered_set<std::string> waking_;  ///< devices that a message is on its way to
     bool stopped_ = false;
     std::atomic<std::uint64_t> sent_{0}, gone_{0}, failed_{0}, dropped_{0};
     TaskGroup tasks_;
