@@ -170,8 +170,8 @@ class WakeTest(PushCase):
     def device_fetch(self, method: str, token: str, body: Any = None) -> Response:
         return self.gateway.fetch(method, "/device/push", token, None, body)
 
-    def wait_for(self, name: str) -> Any:
-        headers = {"Crab-Away-Wait-Ms": "20000"}
+    def wait_for(self, name: str, milliseconds: int = 20_000) -> Any:
+        headers = {"Crab-Away-Wait-Ms": str(milliseconds)}
         return self.pool.submit(
             self.gateway.fetch,
             "POST",
@@ -184,7 +184,7 @@ class WakeTest(PushCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self.pool = ThreadPoolExecutor(4)
+        self.pool = ThreadPoolExecutor(8)
         self.addCleanup(self.pool.shutdown)
         self.token, self.thermometer = self.new_token(), self.unique("thermometer")
         self.sleeper = SubscribedBrowser(self.service)
@@ -210,6 +210,32 @@ class WakeTest(PushCase):
         awake.register(tool(self.thermometer, annotations={"read_only": True}))
         awake.answer(awake.next_call(self.thermometer), "21.5")
         self.assertEqual(call.result(30).json()["result"], {"text": "21.5"})
+
+    def test_devices_whose_push_service_is_silent_hold_up_no_notice(self) -> None:
+        for _ in range(5):
+            self.token, self.thermometer = self.new_token(), self.unique("thermometer")
+            self.sleeper = SubscribedBrowser(self.service)
+            self.service.silent.add(self.sleeper.path)
+            self.device_fetch("PUT", self.token, self.sleeper.subscription())
+            self.falls_asleep()
+            self.wait_for(self.thermometer, 6_000)
+        operator = SubscribedBrowser(self.service)
+        id = self.subscribe(operator)
+        self.gateway.admin_request("POST", f"{SUBSCRIPTIONS}/{id}/test", {})
+        self.assertEqual(operator.receive(self.key, 5)["kind"], "test")
+
+    def test_a_page_that_subscribes_again_has_one_subscription(self) -> None:
+        for _ in range(10):
+            again = SubscribedBrowser(self.service).subscription()
+            self.assertEqual(self.device_fetch("PUT", self.token, again).status, 200)
+        self.assertEqual(
+            self.device_fetch("PUT", self.token, self.sleeper.subscription()).status, 200
+        )
+        self.falls_asleep()
+        self.wait_for(self.thermometer, 2_000)
+        self.assertEqual(self.sleeper.receive(self.key)["kind"], "wake")
+        with self.assertRaises(queue.Empty):
+            self.service.messages.get_nowait()
 
     def test_who_wants_to_sleep_on_is_not_woken(self) -> None:
         self.device_fetch("PUT", self.token, self.sleeper.subscription())

@@ -87,16 +87,22 @@ def _derive(salt: bytes, key: bytes, info: bytes, size: int) -> bytes:
 
 
 class PushService:
-    """A context manager. Browsers subscribe at `origin`; `status` is what messages are answered."""
+    """A context manager. Browsers subscribe at `origin`; `status` is what messages are answered,
+    but for those to the paths in `silent`, which are not before the end."""
 
     def __init__(self) -> None:
         self.status = 201
+        self.silent: set[str] = set()
+        self._over = threading.Event()
         self.messages: queue.Queue[tuple[dict[str, str], bytes]] = queue.Queue()
         service = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
+                if self.path in service.silent:
+                    service._over.wait()
+                    return
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 service.messages.put(({**headers, ":path": self.path}, body))
                 self.send_response(service.status)
@@ -116,6 +122,7 @@ class PushService:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._over.set()
         self._server.shutdown()
         self._thread.join(PATIENCE)
         self._server.server_close()
