@@ -58,25 +58,22 @@ void PushSender::take(Waiting waiting) {
     begin_next();
 }
 
-void PushSender::Allowance::fill(SteadyTime now) {
+double PushSender::Allowance::left_at(SteadyTime now) const {
     const std::chrono::duration<double, std::milli> since = now - filled;
-    left = std::min(kBurst, left + since.count() / double(kEvery.count()));
-    filled = now;
+    return std::min(kBurst, left + since.count() / double(kEvery.count()));
 }
 
 bool PushSender::is_allowed(const Subscription& to) {
     const SteadyTime now = uses_.loop.clock().steady_now();
     if (allowances_.size() >= kMostAllowances) {  // those that are full say nothing
-        std::erase_if(allowances_, [&](auto& each) {
-            each.second.fill(now);
-            return each.second.left >= kBurst;
-        });
+        std::erase_if(allowances_,
+                      [&](const auto& each) { return each.second.left_at(now) >= kBurst; });
         if (allowances_.size() >= kMostAllowances) return false;
     }
     // Not by the id: who subscribes again has another one.
     const std::string& key = is_waking(to) ? to.principal : to.endpoint;
     Allowance& allowance = allowances_.try_emplace(key, Allowance{.filled = now}).first->second;
-    allowance.fill(now);
+    allowance = {.left = allowance.left_at(now), .filled = now};
     if (allowance.left < 1) return false;
     allowance.left -= 1;
     return true;

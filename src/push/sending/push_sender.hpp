@@ -70,7 +70,7 @@ private:
         double left = kBurst;
         SteadyTime filled;
 
-        void fill(SteadyTime now);
+        double left_at(SteadyTime now) const;
     };
     void take(Waiting waiting);
     bool is_allowed(const Subscription& to);
