@@ -3,7 +3,8 @@
 tool, allows a call that waits, pairs the browser as a device, opens every page at two widths, in
 light and dark, and leaves pictures.
 
-usage: scripts/tour_console.py ADMIN_SOCKET PUBLIC_URL FOLDER
+usage: scripts/tour_console.py ADMIN_SOCKET PUBLIC_URL FOLDER [IMAGES]
+  IMAGES  another folder, where small pictures of the pages go: docs/images has them
   CRAB_BIN names the crab executable. Exit 3: no Chromium is installed.
 """
 
@@ -27,8 +28,8 @@ THEMES = ("light", "dark")
 
 
 class Tour:
-    def __init__(self, admin: str, public: str, folder: Path) -> None:
-        self.admin, self.public, self.folder = admin, public, folder
+    def __init__(self, admin: str, public: str, folder: Path, images: Path | None = None) -> None:
+        self.admin, self.public, self.folder, self.images = admin, public, folder, images
         folder.mkdir(parents=True, exist_ok=True)
 
     def run(self) -> None:
@@ -120,6 +121,8 @@ class Tour:
                     eventually(lambda: self.page.text("h1") != "", f"{address} is shown", 30)
                     name = address.partition("page=")[2] or "overview"
                     self.picture(f"{name}-{size}-{theme}")
+                    if self.images:
+                        self.page.webp(self.images / f"console-{name}-{size}-{theme}.webp")
         return len(pages)
 
 
@@ -127,13 +130,13 @@ def main() -> int:
     if sys.argv[1:] in (["--help"], ["-h"]):
         print(__doc__)
         return 0
-    if len(sys.argv) != 4:
+    if len(sys.argv) not in (4, 5):
         print(__doc__, file=sys.stderr)
         return 2
     if absent := browser.missing():
         print(absent)
         return 3
-    Tour(sys.argv[1], sys.argv[2], Path(sys.argv[3])).run()
+    Tour(sys.argv[1], sys.argv[2], *map(Path, sys.argv[3:])).run()
     return 0
 
 

@@ -247,6 +247,11 @@ class Browser:
     def screenshot(self, path: Path) -> None:
         path.write_bytes(base64.b64decode(self._request("GET", "/screenshot")))
 
+    def webp(self, path: Path) -> None:
+        """A small picture of what is seen."""
+        answer = self.devtools("Page.captureScreenshot", format="webp", quality=70)
+        path.write_bytes(base64.b64decode(answer["data"]))
+
     def complaints(self) -> list[str]:
         """What the browser has logged as an error since the last time: uncaught exceptions, refused
         content."""
