@@ -8,6 +8,7 @@ import sys
 import tempfile
 import unittest
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import quote, urlencode
@@ -26,6 +27,8 @@ from support.guarded_server import GuardedServer
 from support.http import HttpConnection, Response, fetch
 from support.issuer import Issuer
 from support.openapi import ApiDocument, PeerSide, Side
+from support.passkey import Passkey
+from support.push_service import PushService, SubscribedBrowser
 from support.rtp import call_request
 from support.wait import eventually
 
@@ -47,10 +50,12 @@ UNREACHABLE = {
 class HttpDocumentTest(PeerListenerCase):
     model: ClassVar[ScriptedModel]
     tree: ClassVar[str]
+    service: ClassVar[PushService]
 
     @classmethod
     def setUpClass(cls) -> None:
         cls.model = cls.enterClassContext(ScriptedModel())
+        cls.service = cls.enterClassContext(PushService())
         cls.tree = cls.enterClassContext(tempfile.TemporaryDirectory())
         cls.CONFIG = {
             **PeerListenerCase.CONFIG,
@@ -60,6 +65,7 @@ class HttpDocumentTest(PeerListenerCase):
             ],
             "worktrees": [{"id": "garden/main", "path": cls.tree}],
             "approvals": {"new_tools": "ask"},
+            "push": {"services": [cls.service.origin]},
             "listen": {**PeerListenerCase.CONFIG["listen"], "console": "operators"},
             "mcp": {"scopes": {"kitchen": {"tools": {"allow": ["list_devices"]}}}},
             "leases": {"ttl": "1h", "max_ttl": "2h", "renewal_window": "2h"},
@@ -96,6 +102,7 @@ class HttpDocumentTest(PeerListenerCase):
             self.drive_operator,
             self.drive_audit,
             self.drive_devices,
+            self.drive_push,
             self.drive_approvals,
             self.drive_agents,
             self.drive_worktrees,
@@ -189,6 +196,7 @@ class HttpDocumentTest(PeerListenerCase):
         browser.cookie = signed_in.headers["set-cookie"].split(";")[0]
         self.assertEqual(sign(browser, "session/proof", browser.signed(key)).status, 204)
         self.assertEqual(sign(nobody, "session/proof", {}).status, 401)
+        self.drive_passkeys(browser, ask)
         ask("GET", "session")
         ask("POST", "session/ticket")
         ask("GET", "api/v1/admin/status")
@@ -202,6 +210,35 @@ class HttpDocumentTest(PeerListenerCase):
         ask("PUT", f"{servers}/kitchen", {"server": {"url": "https://mcp.example/mcp"}})
         ask("DELETE", f"{servers}/kitchen")
         ask("DELETE", "session")
+
+    def drive_passkeys(self, browser: Browser, ask: Callable[..., None]) -> None:
+        path = "session/passkeys"
+        told = browser.request("POST", f"{path}/challenge")
+        self.public.take("POST", f"/console/{path}/challenge", told)
+        elsewhere = browser.request("POST", f"{path}/challenge", Host="127.0.0.1")
+        self.public.take("POST", f"/console/{path}/challenge", elsewhere)
+        self.assertEqual((told.status, elsewhere.status), (200, 403))
+        ask("POST", path, Passkey(browser.origin).create(told.json()["challenge"]))
+        ask("GET", path)
+        (kept,) = browser.request("GET", path).json()["passkeys"]
+        ask("DELETE", f"{path}/{kept['key_id']}")
+
+    def drive_push(self) -> None:
+        path = "/v1/admin/push/subscriptions"
+        wanted = SubscribedBrowser(self.service).subscription()
+        self.admin.good("GET", "/v1/admin/push/key")
+        id = self.admin.good("POST", path, wanted)["id"]
+        self.assertEqual(self.admin.ask("POST", path, {}).status, 400)
+        self.admin.good("GET", path)
+        self.admin.good("POST", f"{path}/{id}/test")
+        self.admin.good("DELETE", f"{path}/{id}")
+        self.assertEqual(self.admin.ask("DELETE", f"{path}/{id}").status, 404)
+        self.assertEqual(self.admin.ask("POST", f"{path}/{id}/test").status, 404)
+        page = SubscribedBrowser(self.service).subscription()
+        self.public.good("GET", "/device/push")
+        self.public.good("PUT", "/device/push", page)
+        self.assertEqual(self.public.ask("PUT", "/device/push", {}).status, 400)
+        self.public.good("DELETE", "/device/push")
 
     def drive_tools(self) -> None:
         for side in (self.public, self.admin):
@@ -281,6 +318,7 @@ class HttpDocumentTest(PeerListenerCase):
             session = json.loads(socket.receive_text())["session_id"]
             path = f"/api/sessions/{session}"
             side.good("GET", "/api/sessions/running")
+            side.good("GET", "/api/agents")
             picture = side.good("POST", f"{path}/attachments", png(), Content_Type="image/png")
             side.good("GET", f"{path}/attachments/{picture['id']}")
             side.ask("GET", f"{path}/attachments/att_{'0' * 32}")
