@@ -170,6 +170,7 @@ class ConsoleStatesTest(ConsoleCase):
 
 
 class ConsoleControlsTest(ConsoleCase):
+    CONFIG = {"agents": [{"name": "butler"}]}  # a chat can be with another than the standard one
     ROLES = {
         "button",
         "link",
