@@ -504,7 +504,8 @@ class WithAGateway(CliTest):
         )
         self.assertIn("runs", self.good("gateway", "status", "--url", url))
         self.assertEqual(len(self.good("logs", "-n", "1").splitlines()), 1)
-        followed = self.follow("logs", "-f", "-n", "0")
+        followed = self.follow("logs", "-f", "-n", "1")
+        self.assertNotEqual(followed.readline(), "")  # it follows from here on
         self.good("gateway", "reload")
         self.assertNotEqual(followed.readline(), "")
         Path(self.folder, "gateway.yaml").write_text("nonsense: 1\n")
