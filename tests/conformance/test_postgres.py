@@ -116,11 +116,13 @@ class PostgresTest(GatewayCase):
             "the gateway has found its database again",
         )
 
-    def refusal(self, **changes: object) -> str:
-        """Why another gateway of that configuration does not start."""
+    def refusal(self, *files: str, **changes: object) -> str:
+        """Why another gateway of that configuration, with these files of state, does not start."""
         other = Gateway({"fleet": {**self.fleet(), **changes}})
         for folder in ("state", "run"):
             (other.folder / folder).mkdir(mode=0o700)
+        for name in files:
+            (other.folder / "state" / name).touch()
         other.write_config(other.config)
         done = subprocess.run(
             [program(), "gateway", "run", "--config", str(other.config_file)],
@@ -141,6 +143,9 @@ class PostgresTest(GatewayCase):
         elsewhere = self.gateway.folder / "elsewhere"
         elsewhere.write_text("host=/nowhere user=crab password=secret")
         self.assertIn("it cannot be reached", self.refusal(**self.fleet(dsn_file=str(elsewhere))))
+        shadowed = self.refusal("trust.db", "ledger.db")
+        self.assertIn("has trust.db, ledger.db of this gateway", shadowed)
+        self.assertIn("nothing of it is moved into the database", shadowed)
         self.gateway.stop()
         try:
             self.assertIn("is that of the fleet home", self.refusal(name="office"))
