@@ -36,6 +36,23 @@ VALUES = {"base", "json"}
 SCHEMAS = VALUES | {"json/schema"}
 CORE = {"core/*"}
 NET = {"net/*"}
+# what a store's engine sees: all that is stored
+STORES = (
+    TASKS
+    | VALUES
+    | CORE
+    | {
+        "store",
+        "store/memory",
+        "console",
+        "push",
+        "trust",
+        "trust/pairing",
+        "hosts/memory",
+        "hosts/cron",
+        "crypto",
+    }
+)
 LAYERS = {
     "base": set(),
     "base/task": {"base"},
@@ -141,36 +158,8 @@ LAYERS = {
     | VALUES
     | {"bus", "core/call", "core/ledger", "core/policy", "core/registry", "core/pipeline"},
     "store": TASKS | VALUES | CORE | {"crypto"},
-    "store/*": TASKS
-    | VALUES
-    | CORE
-    | {
-        "store",
-        "store/memory",
-        "console",
-        "push",
-        "trust",
-        "trust/pairing",
-        "hosts/memory",
-        "hosts/cron",
-        "crypto",
-    },
-    "store/postgres": TASKS
-    | VALUES
-    | CORE
-    | {
-        "bus",
-        "fleet",
-        "store",
-        "store/memory",
-        "console",
-        "push",
-        "trust",
-        "trust/pairing",
-        "hosts/memory",
-        "hosts/cron",
-        "crypto",
-    },
+    "store/*": STORES,
+    "store/postgres": STORES | {"bus", "fleet"},
     "config": SCHEMAS | {"net/codec"},
     "setup": SCHEMAS | {"base/process", "config", "core/policy", "crypto", "net/tls"},
     "admin": TASKS

@@ -14,7 +14,6 @@ import sys
 import threading
 import time
 from contextlib import ExitStack
-from pathlib import Path
 from statistics import median
 
 from . import machine
@@ -74,6 +73,7 @@ class LongLife:
         if answer.status != 200:
             raise RuntimeError(f"pairing: {answer.status} {answer.body[:300]!r}")
         gateway.wait_listed("look", "far.look")
+        self.visitor, self.person = gateway.pair("visitor"), gateway.pair("person")
         gateway.call(
             "cron.create", {"name": "each minute", "schedule": "* * * * *", "input": {"n": 1}}
         )
@@ -131,9 +131,7 @@ class LongLife:
         """A device comes, is called, sends a large result and leaves, in good order or not."""
         from support.device import Device, tool
 
-        token = self.gateway.pair("visitor") if number == 0 else self.visitor
-        self.visitor = token
-        with Device(self.gateway, token) as device:
+        with Device(self.gateway, self.visitor) as device:
             device.register(tool("lamp"), tool("photo"))
             device.serve({"lamp": lambda args: "on", "photo": lambda args: "x" * 400_000})
             for _ in range(5):
@@ -161,13 +159,12 @@ class LongLife:
         """A turn in a chat session of its own, which is deleted."""
         from support.device import Device
 
-        token = self.person = getattr(self, "person", None) or self.gateway.pair("person")
-        with Device(self.gateway, token) as phone:
+        with Device(self.gateway, self.person) as phone:
             phone.send("message", content=f"What about {number}?")
             while (frame := phone.receive(20))["type"] != "agent_end":
                 assert frame["type"] != "error", frame
             session = phone.session_id
-        gone = self.gateway.fetch("DELETE", f"/api/sessions/{session}", token)
+        gone = self.gateway.fetch("DELETE", f"/api/sessions/{session}", self.person)
         assert gone.status in (200, 204), gone.status
 
     def approve(self, number):
@@ -282,27 +279,15 @@ def fifth(samples, seconds, number, what):
     return median(getattr(each, what) for each in samples if begin <= each.at < end)
 
 
-def left_behind(folder):
-    """Processes of this machine that name the gateway's folder."""
-    found = []
-    for process in Path("/proc").iterdir():
-        if process.name.isdigit() and int(process.name) != os.getpid():
-            try:
-                words = (process / "cmdline").read_bytes()
-            except OSError:
-                continue
-            if str(folder).encode() in words:
-                found.append(words.replace(b"\0", b" ").decode(errors="replace"))
-    return found
-
-
 def run(build, options, report, say):
     seconds = options.hours * 3600
     report.settings.update(hours=options.hours)
     with LongLife(build, say) as life:
         samples = life.run(seconds)
         folder = life.gateway.folder
-    left = left_behind(folder)
+    from support.processes import processes_of
+
+    left = processes_of(str(folder))
     for name, count in sorted(life.done.items()):
         failures, reason = life.failed.get(name, (0, ""))
         report.row(what=name, times=count, failures=failures)
@@ -331,4 +316,4 @@ def judge(samples, seconds, life, left, report):
         report.notes.append(f"{name}: {before / 2**20:.1f} MiB, then {size / 2**20:.1f} MiB")
     report.goal("things that failed", sum(count for count, _ in life.failed.values()), 0)
     report.goal("processes that are left", len(left), 0)
-    report.notes += left
+    report.notes += [f"process {pid} is left" for pid in left]

@@ -4,6 +4,7 @@
 #include "crypto/random.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace crab::push {
@@ -94,22 +95,27 @@ void Subscriptions::forget_ended() {
     remove_those([&](const Subscription& each) { return !is_good_(each); });
 }
 
-std::vector<Subscription> Subscriptions::list(Purpose purpose) const {
+/// The good ones among those that `which` says.
+std::vector<Subscription> Subscriptions::good_ones(
+    const std::function<bool(const Subscription&)>& which) const {
     std::vector<Subscription> meant;
     {
         const std::scoped_lock lock(mutex_);
-        for (const Subscription& each : kept_)
-            if (each.purpose() == purpose) meant.push_back(each);
+        std::ranges::copy_if(kept_, std::back_inserter(meant), which);
     }
     // What has expired is told nothing, also before it is forgotten.
     std::erase_if(meant, [&](const Subscription& each) { return !is_good_(each); });
     return meant;
 }
 
+std::vector<Subscription> Subscriptions::list(Purpose purpose) const {
+    return good_ones([&](const Subscription& each) { return each.purpose() == purpose; });
+}
+
 std::vector<Subscription> Subscriptions::of_device(std::string_view principal) const {
-    std::vector<Subscription> its = list(Purpose::kWaking);
-    std::erase_if(its, [&](const Subscription& each) { return each.principal != principal; });
-    return its;
+    return good_ones([&](const Subscription& each) {
+        return each.purpose() == Purpose::kWaking && each.principal == principal;
+    });
 }
 
 std::optional<Subscription> Subscriptions::find(std::string_view id) const {

@@ -50,6 +50,8 @@ public:
 
 private:
     Result<void> keep(const Subscription& wanted);
+    std::vector<Subscription> good_ones(
+        const std::function<bool(const Subscription&)>& which) const;
     std::vector<std::string> forget(const std::function<bool(const Subscription&)>& which);
     void tell() const {
         if (changed_) changed_();

@@ -1,8 +1,15 @@
 #include "sdk/call_state.hpp"
 
+#include "core/call/traceparent.hpp"
+
 #include <utility>
 
 namespace crab::sdk {
+
+CallOrigin CallState::checked(CallOrigin origin) {
+    if (!core::parse_traceparent(origin.traceparent)) origin.traceparent.clear();
+    return origin;
+}
 
 const json::Value* CallState::find(std::string_view name) {
     std::call_once(parse_once_, [this] {

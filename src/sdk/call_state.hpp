@@ -20,7 +20,7 @@ namespace crab::sdk {
 struct CallOrigin {
     std::string tenant_id{};
     CallContext context{.agent_id = {}, .session_id = {}};
-    std::string traceparent{};  ///< well-formed, or empty
+    std::string traceparent{};  ///< a malformed one is ignored
 };
 
 /// The shared state of a ToolRequest: one call, used by the link, the handler's thread and copies
@@ -37,7 +37,7 @@ public:
           args_(std::move(args)),
           deadline_(deadline),
           on_progress_(std::move(on_progress)),
-          origin_(std::move(origin)) {}
+          origin_(checked(std::move(origin))) {}
 
     const std::string& id() const { return id_; }
     const std::string& tool() const { return tool_; }
@@ -60,6 +60,7 @@ public:
     std::vector<std::string> take_logs();
 
 private:
+    static CallOrigin checked(CallOrigin origin);
     static constexpr std::size_t kMostLogs = 100;
     static constexpr std::size_t kMostLogBytes = 4096;
     const std::string id_, tool_, args_;

@@ -1,6 +1,5 @@
 #include "sdk/device_link.hpp"
 
-#include "core/call/traceparent.hpp"
 #include "json/value.hpp"
 
 #include <algorithm>
@@ -287,12 +286,11 @@ void DeviceLink::on_request(const json::Root& request) {
     const Deadline deadline =
         services_.clock.steady_now() +
         (left && *left > 0 ? Milliseconds(std::min(*left, kMaxDeadlineMs)) : kUsualTimeout);
-    const std::string traceparent(json::get_string(root, "traceparent").value_or(""));
     seen_.add(id);
     auto state = std::make_shared<CallState>(
         id, name, has_args ? std::string(*request.raw_member("args")) : "{}", deadline,
         options_.on_progress,
-        CallOrigin{.traceparent = core::parse_traceparent(traceparent) ? traceparent : ""});
+        CallOrigin{.traceparent = std::string(json::get_string(root, "traceparent").value_or(""))});
     auto alarm = std::make_unique<Alarm>([this, id] { on_deadline(id); });
     services_.timers.arm(*alarm, deadline);
     calls_.emplace(id, Running{state, std::move(alarm)});

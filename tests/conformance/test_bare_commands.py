@@ -9,8 +9,9 @@ import unittest
 from pathlib import Path
 
 from support.gateway import program
+from support.processes import processes_of
 from support.wait import eventually
-from test_commands import CommandCase, perl, processes_of, shell
+from test_commands import CommandCase, perl, shell
 
 # A user namespace that may have none below it: what a container or a hardened kernel looks like to
 # the gateway.

@@ -22,6 +22,7 @@ from scripted_model import ScriptedModel
 from support.case import GatewayCase
 from support.device import tool
 from support.gateway import program
+from support.processes import processes_of
 from support.wait import eventually
 
 TEXT = {"type": "string"}
@@ -74,21 +75,6 @@ def shell(name: str, **members: Any) -> dict[str, Any]:
 
 def perl(name: str, **members: Any) -> dict[str, Any]:
     return {**shell(name, **members), "argv": ["perl", "-e", "{script}"]}
-
-
-def processes_of(marker: str) -> list[int]:
-    """The processes of this machine whose command line holds `marker`."""
-    found = []
-    for folder in Path("/proc").iterdir():
-        if not folder.name.isdigit() or int(folder.name) == os.getpid():
-            continue
-        try:
-            words = (folder / "cmdline").read_bytes()
-        except OSError:
-            continue
-        if marker.encode() in words:
-            found.append(int(folder.name))
-    return found
 
 
 @unittest.skipUnless(can_sandbox(), "commands cannot be confined here under DEFAULT")

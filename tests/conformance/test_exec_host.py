@@ -15,8 +15,9 @@ from pathlib import Path
 from support import rtp
 from support.gateway import Gateway, program
 from support.host import Host
+from support.processes import processes_of
 from support.wait import eventually
-from test_commands import can_sandbox, processes_of, shell
+from test_commands import can_sandbox, shell
 
 _DO = shell(
     "do",

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from support.device import Device, tool
+from support.processes import processes_of
 from support.tool_service import ToolServiceClient, summary_of, tool_call
 from support.wait import eventually
-from test_commands import can_sandbox, processes_of, shell
+from test_commands import can_sandbox, shell
 from test_grpc import GrpcCase, Status
 
 

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from crab import Blob, PairingError, ToolCall, ToolError, pair
-from support import rtp
 from support.case import GatewayCase
 from support.python_device import PythonDevice
 from support.relay import Relay
@@ -72,12 +71,9 @@ class Tools(DeviceCase):
             return call.traceparent
 
         self.started(trace)
-        caller = self.gateway.caller_token()
         parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
         for fields, handed in (({"traceparent": parent}, parent), ({"traceparent": "00-1"}, "")):
-            request = rtp.call_request(f"{self.slug}__trace", {})
-            done = self.gateway.fetch("POST", "/v1/tools/call", caller, fields, request)
-            self.assertEqual(done.json()["result"], {"text": handed})
+            self.assertEqual(self.call("trace", headers=fields).result, {"text": handed})
 
     def test_schemas_come_from_hints_and_values_arrive_as_their_types(self) -> None:
         def convert(reading: Reading, to: Unit, digits: Literal[0, 1] = 1) -> Reading:

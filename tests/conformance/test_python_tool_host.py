@@ -100,14 +100,8 @@ class Behind(HostCase):
             self.assertEqual(gateway.call("roll", {"sides": 6}).result, {"number": 6})
             self.assertEqual(gateway.call("roll", {"sides": 1}).code, "INVALID_ARGS")
             parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
-            traced = gateway.fetch(
-                "POST",
-                "/v1/tools/call",
-                gateway.caller_token(),
-                {"traceparent": parent},
-                rtp.call_request("trace", {}),
-            )
-            self.assertEqual(traced.json()["result"], {"parent": parent})
+            traced = gateway.call("trace", {}, headers={"traceparent": parent})
+            self.assertEqual(traced.result, {"parent": parent})
             self.assertEqual(gateway.call("slow", timeout_ms=300).status, "timeout")
             self.assertTrue(stopped.wait(10))
             gateway.kill()  # its cleaning up says nothing to the host

@@ -398,14 +398,8 @@ class TypescriptHostBelowAGatewayTest(HostCase):
         self.assertEqual(seen["args"], {"a": {"b": [1, None]}})
         self.assertEqual((seen["tenantId"], seen["traceparent"]), ("default", ""))
         parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
-        traced = self.gateway.fetch(
-            "POST",
-            "/v1/tools/call",
-            self.gateway.caller_token(),
-            {"traceparent": parent},
-            rtp.call_request("seen", {}),
-        )
-        self.assertEqual(traced.json()["result"]["traceparent"], parent)
+        traced = self.gateway.call("seen", {}, headers={"traceparent": parent}).result
+        self.assertEqual(traced["traceparent"], parent)
 
     def test_a_timeout_and_a_cancel_reach_the_handler(self) -> None:
         self.assertEqual(self.gateway.call("wait", timeout_ms=400).status, "timeout")

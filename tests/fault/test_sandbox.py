@@ -7,8 +7,9 @@ import signal
 import unittest
 from pathlib import Path
 
+from support.processes import processes_of
 from support.wait import eventually
-from test_commands import CommandCase, perl, processes_of, shell
+from test_commands import CommandCase, perl, shell
 
 _OPEN = {"defaults": {"privilege": "DEFAULT", "timeout": "60s"}}
 

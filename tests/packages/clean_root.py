@@ -47,6 +47,11 @@ class Failed(Exception):
     """What happened instead of what should have."""
 
 
+def expect(holds: object, what: str) -> None:
+    if not holds:
+        raise Failed(f"not so: {what}")
+
+
 def make_root(folder: Path, packages: list[str], archive: Path | None) -> None:
     """A minimal bookworm with these packages in an empty folder; from the archive, if there is one
     already, and else the archive is made too."""

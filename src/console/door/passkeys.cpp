@@ -66,8 +66,8 @@ bool Passkeys::use_up(std::string_view challenge, std::uint64_t session) {
 bool Passkeys::names_owner(const trust::Assertion& assertion, const StoredPasskey& passkey,
                            std::uint64_t session) const {
     if (assertion.user_handle.empty()) return session != 0;
-    const auto owner = uses_.tokens.find_credential(passkey.credential);
-    return owner && assertion.user_handle == user_handle_of(owner->principal->id, passkey.rp_id);
+    const core::PrincipalRef owner = owner_of(passkey);
+    return owner && assertion.user_handle == user_handle_of(owner->id, passkey.rp_id);
 }
 
 Task<Result<trust::Proven>> Passkeys::prove(trust::Assertion assertion, trust::WebauthnSite site,
@@ -126,7 +126,8 @@ Result<StoredPasskey> Passkeys::add_now(const Addition& addition,
     if (!known) return fail(known.error());
     // Lesser sessions fill no place of an operator's.
     const auto alike = std::ranges::count_if(*known, [&](const StoredPasskey& each) {
-        return is_of_operator(each) == is_operator(session);
+        const core::PrincipalRef owner = owner_of(each);
+        return owner && are_of_operator(owner->roles) == is_operator(session);
     });
     if (static_cast<std::size_t>(alike) >= kMostOfOnePerson)
         return fail(ErrorCode::kConflict,
@@ -162,21 +163,18 @@ Result<StoredPasskey> Passkeys::add_now(const Addition& addition,
                   : fail(stored.error());
 }
 
-bool Passkeys::is_of(const StoredPasskey& passkey, std::string_view principal) const {
+core::PrincipalRef Passkeys::owner_of(const StoredPasskey& passkey) const {
     const auto its = uses_.tokens.find_credential(passkey.credential);
-    return its && its->principal->id == principal;
-}
-
-bool Passkeys::is_of_operator(const StoredPasskey& passkey) const {
-    const auto its = uses_.tokens.find_credential(passkey.credential);
-    return its && are_of_operator(its->principal->roles);
+    return its ? its->principal : nullptr;
 }
 
 Result<std::vector<StoredPasskey>> Passkeys::list_now(const ConsoleSession& session) const {
     auto all = uses_.store->list();
     if (!all) return all;
     std::erase_if(*all, [&](const StoredPasskey& each) {
-        return !is_of(each, session.principal) || (is_of_operator(each) && !is_operator(session));
+        const core::PrincipalRef owner = owner_of(each);
+        return !owner || owner->id != session.principal ||
+               (are_of_operator(owner->roles) && !is_operator(session));
     });
     return all;
 }

@@ -71,8 +71,8 @@ private:
     bool use_up(std::string_view challenge, std::uint64_t session);
     bool names_owner(const trust::Assertion& assertion, const StoredPasskey& passkey,
                      std::uint64_t session) const;
-    bool is_of(const StoredPasskey& passkey, std::string_view principal) const;
-    bool is_of_operator(const StoredPasskey& passkey) const;
+    /// As its key has it now; null when that was revoked or has ended.
+    core::PrincipalRef owner_of(const StoredPasskey& passkey) const;
     Result<std::vector<StoredPasskey>> list_now(const ConsoleSession& session) const;
     Result<StoredPasskey> add_now(const Addition& addition,
                                   const trust::VerifiedRegistration& made);

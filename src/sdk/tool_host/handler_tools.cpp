@@ -1,7 +1,6 @@
 #include "sdk/tool_host/handler_tools.hpp"
 
 #include "base/log.hpp"
-#include "core/call/traceparent.hpp"
 #include "core/pipeline/late_call.hpp"
 #include "json/writer.hpp"
 #include "sdk/answer_bytes.hpp"
@@ -63,9 +62,7 @@ std::shared_ptr<CallState> state_of(const core::AdmittedCall& admitted) {
                                   .isolation_key = std::string(context.isolation_key),
                                   .trace_id = std::string(context.trace_id),
                                   .request_origin = std::string(context.request_origin)},
-                      .traceparent = core::parse_traceparent(call.traceparent)
-                                         ? std::string(call.traceparent)
-                                         : std::string()};
+                      .traceparent = std::string(call.traceparent)};
     return std::make_shared<CallState>(std::string(call.id), admitted.tool().spec.name,
                                        std::string(admitted.args()), admitted.deadline(), nullptr,
                                        std::move(origin));

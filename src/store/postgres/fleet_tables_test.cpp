@@ -3,6 +3,7 @@
 #include "store/postgres/node_table_postgres.hpp"
 #include "store/postgres/stores_postgres.hpp"
 #include "store/postgres/test_cluster.hpp"
+#include "store/postgres/test_ledger.hpp"
 
 #include <gtest/gtest.h>
 
@@ -19,25 +20,6 @@ using fleet::Link;
 using fleet::NodeName;
 using fleet::NodeRow;
 using fleet::NodeState;
-
-const SystemTime kNow{std::chrono::seconds(1'780'000'000)};
-
-core::LedgerAdmission admission(std::string key, bool may_run_again = false) {
-    return {.tenant = "acme",
-            .principal = "ann",
-            .key = std::move(key),
-            .content = crypto::sha256("1"),
-            .at = kNow,
-            .forgotten_before = kNow - 24h,
-            .may_run_again = may_run_again,
-            .record = {}};
-}
-
-core::LedgerEnd end_of(const LedgerEntry& entry, std::string content) {
-    core::ToolResult result;
-    result.content = std::move(content);
-    return {entry.ref, std::make_shared<const core::Outcome>(std::move(result)), 7ms};
-}
 
 Result<LedgerEntry> write(core::LedgerStore& store, core::LedgerChange change) {
     return store.write({std::move(change)}).front();

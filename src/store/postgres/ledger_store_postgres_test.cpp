@@ -2,6 +2,7 @@
 
 #include "store/postgres/stores_postgres.hpp"
 #include "store/postgres/test_cluster.hpp"
+#include "store/postgres/test_ledger.hpp"
 
 #include <gtest/gtest.h>
 
@@ -17,25 +18,6 @@ using core::LedgerAdmission;
 using core::LedgerChange;
 using core::LedgerEntry;
 using core::LedgerStatus;
-
-const SystemTime kNow{std::chrono::seconds(1'780'000'000)};
-
-LedgerAdmission admission(std::string key, bool may_run_again = false) {
-    return {.tenant = "acme",
-            .principal = "ann",
-            .key = std::move(key),
-            .content = crypto::sha256("1"),
-            .at = kNow,
-            .forgotten_before = kNow - 24h,
-            .may_run_again = may_run_again,
-            .record = {}};
-}
-
-core::LedgerEnd end_of(const LedgerEntry& entry, std::string content) {
-    core::ToolResult result;
-    result.content = std::move(content);
-    return {entry.ref, std::make_shared<const core::Outcome>(std::move(result)), 7ms};
-}
 
 /// Nodes of one fleet, each with a store of its own.
 struct LedgerOfNodesTest : testing::Test {

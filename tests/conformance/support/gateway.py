@@ -336,13 +336,13 @@ class Gateway:
         *,
         token: str | None = None,
         caller: str = "tester",
+        headers: Mapping[str, str] | None = None,
         timeout: float = 15.0,
         **members: Any,
     ) -> Reply:
         """Calls a tool over HTTP as `caller`; the response is checked against the schema."""
-        return self.send_call(
-            rtp.call_request(tool, args, **members), token=token, caller=caller, timeout=timeout
-        )
+        request = rtp.call_request(tool, args, **members)
+        return self.send_call(request, token=token, caller=caller, headers=headers, timeout=timeout)
 
     def send_call(
         self,
@@ -350,6 +350,7 @@ class Gateway:
         *,
         token: str | None = None,
         caller: str = "tester",
+        headers: Mapping[str, str] | None = None,
         timeout: float = 15.0,
     ) -> Reply:
         watch = Stopwatch()
@@ -357,7 +358,8 @@ class Gateway:
             "POST",
             "/v1/tools/call",
             token or self.caller_token(caller),
-            body=request,
+            headers,
+            request,
             timeout=timeout,
         )
         body = response.json()

@@ -6,10 +6,11 @@ import signal
 import subprocess
 import time
 import unittest
+from concurrent.futures import Future
 
 from fleet import SOON, FleetCase, Node
 from support.device import Device, tool
-from support.gateway import program
+from support.gateway import Reply, program
 from support.wait import eventually
 
 
@@ -156,21 +157,28 @@ class CallsTest(FleetCase):
 class DeathsTest(FleetCase):
     """Nodes that die, or stand still."""
 
-    def test_a_call_whose_owner_is_killed_is_unknown_everywhere_and_runs_never_again(self) -> None:
-        ann, name = self.caller(), self.unique("act")
+    def call_whose_owner_is_killed(
+        self, caller: str, name: str, key: str
+    ) -> tuple[Future[Reply], Device]:
+        """The call, which waits in the north, and the device, which is in the west now."""
         token = self.token(self.north, "kettle")
         device = self.open(self.south, token)
         device.register(tool(name))
         self.north.wait_known(name)
-        key = "out-" + name
         call = self.north.start_call(
-            name, {"a": 1}, token=ann, idempotency_key=key, timeout_ms=60_000, timeout=80
+            name, {"a": 1}, token=caller, idempotency_key=key, timeout_ms=60_000, timeout=80
         )
         device.next_call(name)
         self.south.kill()
         device.drop()
         back = self.open(self.west, token)
         back.register(tool(name))
+        return call, back
+
+    def test_a_call_whose_owner_is_killed_is_unknown_everywhere_and_runs_never_again(self) -> None:
+        ann, name = self.caller(), self.unique("act")
+        key = "out-" + name
+        call, back = self.call_whose_owner_is_killed(ann, name, key)
         # Whoever waited hears it from the ledger, through the node where the device is now.
         self.assertEqual(call.result(70).code, "OUTCOME_UNKNOWN")
         for node in (self.north, self.west):
@@ -189,19 +197,8 @@ class DeathsTest(FleetCase):
 
     def test_an_idempotent_call_whose_owner_is_killed_runs_again_where_the_device_is(self) -> None:
         ann, name = self.caller(), self.unique("again")
-        token = self.token(self.north, "kettle")
-        device = self.open(self.south, token)
-        device.register(tool(name))
-        self.north.wait_known(name)
         key = "out-" + name
-        call = self.north.start_call(
-            name, {"a": 1}, token=ann, idempotency_key=key, timeout_ms=60_000, timeout=80
-        )
-        device.next_call(name)
-        self.south.kill()
-        device.drop()
-        back = self.open(self.west, token)
-        back.register(tool(name))
+        call, back = self.call_whose_owner_is_killed(ann, name, key)
         back.answer(back.next_call(name, timeout=60), "ran again")
         self.assertEqual(call.result(70).result, {"text": "ran again"})
         reply = self.north.call(name, {"a": 1}, token=ann, idempotency_key=key)
