@@ -45,6 +45,8 @@ public:
 
     void start();
     void stop(std::function<void()> done);
+    /// Thread-safe, until stop(): something is otherwise now.
+    void look_now() { wake_->wake(); }
 
     /// Whether the link that a forward names is here, with the tools that it was claimed with.
     bool is_here(const ForwardHead& head) const;

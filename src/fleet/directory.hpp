@@ -17,6 +17,7 @@ struct Route {
     std::uint64_t connection = 0, epoch = 0;
     std::string tool;  ///< its unique name
     bool streams = false;  ///< its result, which does not pass between nodes
+    std::string tenant;  ///< in which the call runs
 };
 
 /// Knows which tools are on other nodes. Used on one loop.

@@ -64,9 +64,10 @@ struct FixedDirectory final : Directory {
 /// What is around the loop of a node.
 struct Surroundings {
     Surroundings(TestLoop& loop, const bus::Place& place)
-        : calls(loop), ids(loop.clock, place.boot) {}
+        : calls(loop), running_calls(loop.executor(), loop.clock), ids(loop.clock, place.boot) {}
     FixedDirectory directory;
     ScriptedRunner calls;
+    core::RunningCalls running_calls;
     IdSource ids;
     std::uint64_t link = 5;  ///< the only one that is here
 };
@@ -81,6 +82,7 @@ struct Side : Surroundings, LoopOfNode {
                .incarnation = place.boot,
                .directory = directory,
                .here = calls,
+               .running = &running_calls,
                .is_here = [this](const ForwardHead& head) { return head.connection == link; },
                .ids = ids,
                .clock = loop.clock,
@@ -323,6 +325,68 @@ TEST_F(ForwardTest, ACancelReachesTheOwner) {
     EXPECT_EQ(owner->calls.waiting, nullptr);
     ASSERT_TRUE(call->ended());
     EXPECT_EQ(said(call->get()), "CANCELLED");
+}
+
+TEST_F(ForwardTest, AForwardedCallIsListedAtHomeAndCancelledByItsId) {
+    home->directory.route->tenant = "default";
+    asked.push_back(std::make_unique<Asked>());
+    core::Call& call = asked.back()->call;
+    call.tool = "act";
+    call.id = "c1";
+    const auto started = std::make_shared<Started<core::CallEnd>>();
+    call.canceller = &started->signal;
+    spawn(
+        loop.executor(),
+        home->forwarder.run(core::AuthenticatedCall(call, principal), asked.back()->sink),
+        [started](const std::exception_ptr& failure, std::optional<core::CallEnd> end) {
+            started->failure = failure;
+            started->result = std::move(end);
+        },
+        &started->signal);
+    pass(10ms);
+    const auto listed = home->running_calls.list();
+    ASSERT_EQ(listed.size(), 1u);
+    EXPECT_EQ(listed[0].call_id, "c1");
+    EXPECT_EQ(listed[0].tool, "act") << "as its caller named it";
+    EXPECT_EQ(listed[0].tenant, "default");
+    const auto nobody = [](const core::Principal&, std::string_view) { return false; };
+    const auto anybody = [](const core::Principal&, std::string_view) { return true; };
+    EXPECT_EQ(home->running_calls.cancel("c1", nobody), 0u);
+    EXPECT_EQ(home->running_calls.cancel("c1", anybody, "caller/ann"), 1u);
+    pass(20ms);
+    EXPECT_EQ(owner->calls.waiting, nullptr) << "it has reached the owner";
+    ASSERT_TRUE(started->ended());
+    EXPECT_EQ(said(started->get()), "CANCELLED");
+    EXPECT_EQ(started->get().cancelled_by, "caller/ann");
+    EXPECT_EQ(home->running_calls.size(), 0u);
+}
+
+TEST_F(ForwardTest, WhenHomeStopsItsCallersHearThatNobodyKnowsAndTheCallGoesOn) {
+    const auto call = ask("k");
+    pass(10ms);
+    home->forwarder.stop_waiting();
+    pass(10ms);
+    ASSERT_TRUE(call->ended());
+    EXPECT_EQ(said(call->get()), "OUTCOME_UNKNOWN");
+    EXPECT_NE(owner->calls.waiting, nullptr);
+    const auto late = ask();
+    pass(10ms);
+    ASSERT_TRUE(late->ended());
+    EXPECT_EQ(said(late->get()), "UNAVAILABLE");
+    EXPECT_EQ(owner->calls.ran.size(), 1u) << "which was not sent";
+}
+
+TEST_F(ForwardTest, AnOwnerKnowsWhetherItsEndsAreHeard) {
+    network.cut(2, 1);
+    const auto call = ask();
+    pass(10ms);
+    owner->calls.answer(done());
+    pass(10ms);
+    EXPECT_EQ(owner->owner.unheard(), 1u);
+    network.heal();
+    pass(1s);
+    ASSERT_TRUE(call->ended());
+    EXPECT_EQ(owner->owner.unheard(), 0u);
 }
 
 TEST_F(ForwardTest, AToolThatStreamsIsRefusedAtHomeAndNothingIsSent) {

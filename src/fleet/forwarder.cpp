@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <utility>
+#include <vector>
 
 namespace crab::fleet {
 
@@ -21,6 +22,12 @@ core::CallEnd streams_not() {
     return {.outcome = std::make_shared<const core::Outcome>(fail(std::move(error)))};
 }
 
+core::CallEnd stops() {
+    return {
+        .outcome = std::make_shared<const core::Outcome>(fail(
+            ErrorCode::kUnavailable, "this gateway stops, so the call was not run; call again"))};
+}
+
 }  // namespace
 
 Task<core::CallEnd> Forwarder::run(core::AuthenticatedCall call, core::FrameSink& sink,
@@ -28,9 +35,19 @@ Task<core::CallEnd> Forwarder::run(core::AuthenticatedCall call, core::FrameSink
     auto route = co_await uses_.directory.find(call.call(), *call.principal());
     if (!route || is_here(*route)) co_return co_await uses_.here.run(call, sink, repeats);
     if (route->streams) co_return streams_not();
+    if (stopping_) co_return stops();
     counts_.forwarded.add();
     Forwarding forwarding(*this, call, sink, repeats);
     co_return co_await forwarding.run(std::move(*route));
+}
+
+void Forwarder::stop_waiting() {
+    stopping_ = true;
+    // Each may end before it returns from there, and others with it.
+    std::vector<std::uint64_t> tags;
+    for (const auto& [tag, one] : waiting_) tags.push_back(tag);
+    for (const std::uint64_t tag : tags)
+        if (const auto one = waiting_.find(tag); one != waiting_.end()) one->second->look_now();
 }
 
 Forwarder::Forwarding* Forwarder::find(std::uint64_t tag, ForwardId id) {

@@ -3,6 +3,7 @@
 #include "base/counter.hpp"
 #include "base/id_source.hpp"
 #include "bus/mail_box.hpp"
+#include "core/call/running_calls.hpp"
 #include "core/pipeline/call_runner.hpp"
 #include "fleet/beats.hpp"
 #include "fleet/directory.hpp"
@@ -34,6 +35,7 @@ public:
         Beats& beats;
         Directory& directory;
         core::CallRunner& here;  ///< this loop's pipeline
+        core::RunningCalls* running;  ///< lists and cancels what is forwarded too; may be null
         IdSource& ids;
         const Clock& clock;
         TimerWheel& timers;
@@ -43,6 +45,10 @@ public:
     using CallRunner::run;
     Task<core::CallEnd> run(core::AuthenticatedCall call, core::FrameSink& sink,
                             core::WhileRunning repeats) override;
+
+    /// This node stops: who waits still hears that the outcome is not known, and goes on at a node
+    /// that lives; nothing is forwarded any more.
+    void stop_waiting();
 
     // Letters to this loop.
     void on_taken(const bus::Envelope& envelope, std::string_view body);
@@ -67,6 +73,7 @@ private:
     }
 
     Uses uses_;
+    bool stopping_ = false;
     std::uint64_t tags_ = 0;
     std::map<std::uint64_t, Forwarding*> waiting_;  ///< by tag; each lives in its run()
     /// Copies of which the carrier may still say that nobody has got them

@@ -11,6 +11,11 @@ namespace {
 
 constexpr Milliseconds kAfterDeadline{50};  // the owner's own answer is on its way
 constexpr Milliseconds kAfterTimeout{2'000};
+constexpr const char* kGone =
+    "the gateway that had the device is gone: the call may or may not have run; look at the "
+    "tool's effects, then use a new key";
+constexpr const char* kStops =
+    "this gateway stops while another one runs the call: ask again there, with the same key";
 
 }  // namespace
 
@@ -44,6 +49,7 @@ Forwarder::Forwarding::~Forwarding() {
 Task<core::CallEnd> Forwarder::Forwarding::run(Route first) {
     TaskChain& chain = co_await this_chain();
     next_repeat_ = next_look_ = begun_;
+    list_as_running(first);
     send(first);
     while (true) {
         if (chain.cancelled()) {
@@ -57,7 +63,22 @@ Task<core::CallEnd> Forwarder::Forwarding::run(Route first) {
     }
     chain.forget_cancellation();
     if (end_->duration == std::chrono::nanoseconds(0)) end_->duration = now() - begun_;
+    if (entry_ && end_->cancelled_by.empty()) end_->cancelled_by = entry_->cancelled_by();
     co_return std::move(*end_);
+}
+
+void Forwarder::Forwarding::list_as_running(const Route& route) {
+    if (uses().running == nullptr) return;
+    const core::Call& asked = call_.call();
+    tenant_ = asked.tenant.empty() ? route.tenant : std::string(asked.tenant);
+    listed_.id = asked.id;
+    listed_.tool = asked.tool;
+    listed_.tenant = tenant_;
+    listed_.front = asked.front;
+    listed_.canceller = asked.canceller;
+    listed_.timeline.start(begun_, uses().clock.system_now());
+    entry_.emplace(*uses().running, listed_, *call_.principal());
+    entry_->reach(core::Stage::kDispatched);
 }
 
 Task<Forwarder::Forwarding::Step> Forwarder::Forwarding::take_step() {
@@ -66,6 +87,7 @@ Task<Forwarder::Forwarding::Step> Forwarder::Forwarding::take_step() {
         co_return Step::kEnd;
     }
     if (asked_.empty()) co_return co_await all_have_refused();
+    if (forwarder_.stopping_) co_return end_in_doubt(kStops);
     if (now() >= deadline_)
         co_return end_with(ErrorCode::kTimeout,
                            "the deadline passed before the gateway that has the device said how "
@@ -76,7 +98,7 @@ Task<Forwarder::Forwarding::Step> Forwarder::Forwarding::take_step() {
                                "the call was cancelled; whether it has run is not known");
         cancel();
     } else if (all_doubtful()) {
-        if (!repeatable_) co_return end_in_doubt();
+        if (!repeatable_) co_return end_in_doubt(kGone);
         if (now() >= next_look_) co_return co_await look_for_another();
     }
     repeat();
@@ -115,17 +137,18 @@ Task<Forwarder::Forwarding::Step> Forwarder::Forwarding::look_for_another() {
     if (result_) co_return Step::kWait;  // it came meanwhile
     if (found && !asked_.contains(process_of(found->place))) send(*found);
     // A caller that set no deadline hears at some time that nobody knows.
-    if (deadline_ == kNoDeadline && now() >= begun_ + kSends) co_return end_in_doubt();
+    if (deadline_ == kNoDeadline && now() >= begun_ + kSends) co_return end_in_doubt(kGone);
     co_return Step::kWait;
 }
 
 Task<Forwarder::Forwarding::Step> Forwarder::Forwarding::run_here() {
+    entry_.reset();  // the pipeline lists it
     core::CallEnd ended = co_await uses().here.run(call_, sink_, repeats_);
     const core::Outcome& outcome = *ended.outcome;
     const bool says_nothing =
         !outcome && !ended.replayed && !core::is_in_doubt(outcome.error().code);
     // It speaks for this process only.
-    if (!asked_.empty() && says_nothing) co_return end_in_doubt();
+    if (!asked_.empty() && says_nothing) co_return end_in_doubt(kGone);
     end_ = std::move(ended);
     co_return Step::kEnd;
 }
@@ -134,7 +157,7 @@ void Forwarder::Forwarding::end_with_result() {
     auto& [from, result] = *result_;
     if (asked_.erase(from) == 0) forwarder_.counts_.contradictions.add();
     if (!asked_.empty() && result.head.left_no_trace)
-        end_in_doubt();
+        end_in_doubt(kGone);
     else
         end_ = std::move(result.end);
 }
@@ -144,11 +167,9 @@ Forwarder::Forwarding::Step Forwarder::Forwarding::end_with(ErrorCode code, cons
     return Step::kEnd;
 }
 
-Forwarder::Forwarding::Step Forwarder::Forwarding::end_in_doubt() {
+Forwarder::Forwarding::Step Forwarder::Forwarding::end_in_doubt(const char* message) {
     Error error{.code = ErrorCode::kOutcomeUnknown,
-                .message =
-                    "the gateway that had the device is gone: the call may or may not have "
-                    "run; look at the tool's effects, then use a new key",
+                .message = message,
                 .details = {},
                 .retryable = false,
                 .retry_after = {}};

@@ -24,6 +24,7 @@ public:
     void on_refused(bus::Process from, std::uint64_t copy);
     void on_result(bus::Process from, ReceivedResult result);
     void on_nobody(bus::Receipt receipt);
+    void look_now() { waiter_.wake(); }
     const ForwardId& id() const { return id_; }
 
 private:
@@ -43,7 +44,8 @@ private:
     Task<Step> look_for_another();
     Task<Step> run_here();
     Step end_with(ErrorCode code, const char* message);
-    Step end_in_doubt();
+    Step end_in_doubt(const char* message);
+    void list_as_running(const Route& route);
     void end_with_result();
     bool send(const Route& route);
     void repeat();
@@ -57,6 +59,10 @@ private:
 
     Forwarder& forwarder_;
     const core::AuthenticatedCall call_;
+    /// The call as it is listed: other threads read that, and send() changes what it sends
+    core::Call listed_;
+    std::string tenant_;
+    std::optional<core::RunningCalls::Entry> entry_;
     core::FrameSink& sink_;
     const core::WhileRunning repeats_;
     const SteadyTime begun_;

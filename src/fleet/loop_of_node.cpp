@@ -11,6 +11,7 @@ LoopOfNode::LoopOfNode(const Uses& uses)
                  .beats = beats,
                  .directory = uses.directory,
                  .here = uses.here,
+                 .running = uses.running,
                  .ids = uses.ids,
                  .clock = uses.clock,
                  .timers = uses.timers}),

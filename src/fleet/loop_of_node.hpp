@@ -21,6 +21,7 @@ public:
         std::uint32_t incarnation;  ///< under which the process has begun
         Directory& directory;
         core::CallRunner& here;  ///< this loop's pipeline
+        core::RunningCalls* running = nullptr;  ///< as in Forwarder::Uses
         std::function<bool(const ForwardHead&)> is_here;  ///< as in Owner::Uses
         IdSource& ids;
         const Clock& clock;

@@ -158,6 +158,7 @@ void Owner::end(Known& known, const core::CallEnd& ended) {
         known.result = to_wire({.id = known.id}, too_long);
     }
     known.state = Known::State::kEnded;
+    ++unheard_;
     known.call.reset();
     known.repeat_until = now() + kRepeated;
     send_result(known);
@@ -183,6 +184,7 @@ void Owner::on_timer(Known& known) {
 
 void Owner::forget_when_safe(Known& known, SteadyTime acknowledged) {
     known.state = Known::State::kForgotten;
+    --unheard_;
     known.result = {};
     uses_.timers.arm(known, std::max(acknowledged + kRemembered, known.first + kSinceFirst));
 }

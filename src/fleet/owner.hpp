@@ -8,6 +8,7 @@
 #include "fleet/beats.hpp"
 #include "fleet/messages.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -50,6 +51,8 @@ public:
     void on_ack(std::string_view body);
     void on_cancel(const bus::Envelope& envelope, std::string_view body);
 
+    /// Ends that home has not acknowledged yet. Thread-safe.
+    std::size_t unheard() const { return unheard_; }
     /// Cancels what runs.
     void stop(std::function<void()> done) { tasks_.stop(std::move(done)); }
 
@@ -80,6 +83,7 @@ private:
     Uses uses_;
     std::map<ForwardId, KnownRef> known_;
     std::size_t running_ = 0;
+    std::atomic<std::size_t> unheard_{0};
     Counts counts_;
     TaskGroup tasks_;
 };

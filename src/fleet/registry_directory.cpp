@@ -23,6 +23,7 @@ Task<std::optional<Route>> RegistryDirectory::find(const core::Call& call,
     Route route = remote->route();
     route.tool = (*tool)->unique_name;
     route.streams = (*tool)->spec.streams;
+    route.tenant = view.tenant;
     co_return route;
 }
 

@@ -3,8 +3,10 @@
 #include "base/log.hpp"
 #include "base/process/file.hpp"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -32,10 +34,11 @@ FleetSide::Part::Part(FleetSide& side, std::size_t place, net::EventLoop& loop,
             .incarnation = side.uses_.membership.self().incarnation,
             .directory = directory,
             .here = pipeline,
+            .running = &pipeline.running(),
             // The catalogue is the first loop's, and so are forwards.
             .is_here =
                 [&side, place](const fleet::ForwardHead& head) {
-                    return place == 0 && side.catalogue_->is_here(head);
+                    return place == 0 && !side.draining_ && side.catalogue_->is_here(head);
                 },
             .ids = loop.ids(),
             .clock = loop.clock(),
@@ -101,6 +104,7 @@ Result<void> FleetSide::start() {
                                               .devices =
                                                   [this] {
                                                       std::vector<ConnectionId> connections;
+                                                      if (draining_) return connections;
                                                       for (const auto& device : uses_.devices())
                                                           connections.push_back(device.connection);
                                                       return connections;
@@ -203,6 +207,28 @@ void FleetSide::append_metrics(std::string& out) const {
                   lease != nullptr && lease->holds(lease->incarnation()) ? 1 : 0);
 }
 
+// Its devices are offered at no other node any more, and what comes for them is refused.
+void FleetSide::drain() {
+    if (parts_.empty()) return;
+    draining_ = true;
+    catalogue_->look_now();
+}
+
+void FleetSide::end_waiting(Deadline deadline) {
+    if (parts_.empty()) return;
+    uses_.loops.finish_on_each(deadline, [this](std::size_t i, const std::function<void()>& done) {
+        parts_[i]->node.forwarder.stop_waiting();
+        done();
+    });
+}
+
+/// Other nodes have heard how the calls ended that this one ran for them, or `deadline` has passed.
+void FleetSide::wait_heard(Deadline deadline) {
+    const auto heard = [](const auto& part) { return part->node.owner.unheard() == 0; };
+    while (!std::ranges::all_of(parts_, heard) && uses_.context.clock.steady_now() < deadline)
+        std::this_thread::sleep_for(Milliseconds(10));
+}
+
 void FleetSide::stop_first(std::function<void()> done) {
     tasks_->stop([this, then = std::move(done)]() mutable {
         catalogue_->stop([this, then = std::move(then)]() mutable {
@@ -212,7 +238,13 @@ void FleetSide::stop_first(std::function<void()> done) {
 }
 
 void FleetSide::stop(Deadline deadline) {
+    constexpr std::chrono::seconds kHeard{2};
     if (parts_.empty()) return;
+    // What still runs for others is cancelled: they hear that too.
+    uses_.loops.finish_on_each(deadline, [this](std::size_t i, std::function<void()> done) {
+        parts_[i]->node.owner.stop(std::move(done));
+    });
+    wait_heard(std::min(deadline, uses_.context.clock.steady_now() + kHeard));
     uses_.loops.finish(uses_.loops.first(), deadline,
                        [this](std::function<void()> done) { stop_first(std::move(done)); });
     uses_.loops.finish_on_each(deadline, [this](std::size_t i, const std::function<void()>& done) {

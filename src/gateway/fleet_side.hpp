@@ -43,7 +43,11 @@ public:
     void begin() override;
     Health health() const override;
     void add_metrics(core::MetricsPage& page) override;
+    void drain() override;
     void stop(Deadline deadline) override;
+
+    /// Calls that other nodes still run end for their callers here: nobody knows how.
+    void end_waiting(Deadline deadline);
 
     /// For CallPath: null and empty without a fleet.
     const core::EffectsLease* lease() { return uses_.membership.lease(); }
@@ -62,6 +66,7 @@ private:
     /// On the first loop.
     void begin_first();
     Task<void> look_around();
+    void wait_heard(Deadline deadline);
     void stop_first(std::function<void()> done);
     void append_metrics(std::string& out) const;
 
@@ -71,6 +76,7 @@ private:
     std::optional<BlockingPool> pool_;
     std::optional<fleet::Catalogue> catalogue_;
     std::vector<std::unique_ptr<Part>> parts_;  ///< by loop; none: there is no fleet
+    std::atomic<bool> draining_{false};
     std::atomic<bool> connected_{false};
     std::atomic<std::size_t> heard_{0};  ///< processes of other nodes
     std::optional<TaskGroup> tasks_;

@@ -281,7 +281,7 @@ public:
     EventDelivery& event_delivery = all.add<EventDelivery>(loops, events, access);
     EventAgents& event_agents =
         all.add<EventAgents>(context, loops, turns, chats, session_workers, events);
-    RunningWork& running_work = all.add<RunningWork>(calls, devices);
+    RunningWork& running_work = all.add<RunningWork>(calls, devices, fleet);
 
 private:
     std::vector<admin::Unhealthy> unhealthy() const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "gateway/device_fronts.hpp"
+#include "gateway/fleet_side.hpp"
 #include "gateway/gateway_context.hpp"
 #include "runtime/call_path.hpp"
 
@@ -10,7 +11,8 @@ namespace crab::gateway {
 /// connections are closed.
 class RunningWork final : public Component {
 public:
-    RunningWork(CallPath& calls, DeviceFronts& devices) : calls_(calls), devices_(devices) {}
+    RunningWork(CallPath& calls, DeviceFronts& devices, FleetSide& fleet)
+        : calls_(calls), devices_(devices), fleet_(fleet) {}
 
     std::string_view name() const override { return "running work"; }
     Result<void> start() override { return {}; }
@@ -23,6 +25,7 @@ private:
 
     CallPath& calls_;
     DeviceFronts& devices_;
+    FleetSide& fleet_;
 };
 
 }  // namespace crab::gateway

@@ -91,6 +91,9 @@ void CallLedger::add_metrics(core::MetricsPage& page) {
         core::append_metric(out, "crab_ledger_refused_total", "counter",
                             "Admissions and ends that the disk refused.",
                             static_cast<double>(journal_->refused()));
+        core::append_metric(out, "crab_ledger_owed", "gauge",
+                            "Ends that the database has not taken yet, and that are sent again.",
+                            static_cast<double>(store_->owed()));
         core::append_metric(out, "crab_ledger_failing", "gauge",
                             "1 while calls with side effects or a key are refused.",
                             journal_->failing() ? 1 : 0);

@@ -103,6 +103,8 @@ public:
     /// Removes the oldest entries, those admitted before `before`, 1,000 at most so that calls are
     /// not held up; returns how many.
     virtual Result<std::uint64_t> forget(SystemTime before) = 0;
+    /// Ends and releases whose write has failed and that the store sends again by itself.
+    virtual std::size_t owed() const { return 0; }
 };
 
 }  // namespace crab::core

@@ -67,6 +67,16 @@ const std::string kDecide = fmt::format(
     "ref",
     kOutcomeColumns);
 
+// Whoever changes a row holds it, so the condition is looked at again when the lock is there.
+const std::string kRelease = fmt::format(
+    R"(WITH mine AS MATERIALIZED (SELECT c.ref FROM call c
+        JOIN unnest($1::uuid[], $2::uuid[]) u(key, ref) ON c.key = u.key AND c.ref = u.ref
+        WHERE c.node = $3 AND c.incarnation = $4 ORDER BY c.key FOR UPDATE OF c)
+    INSERT INTO call_end (ref, ended, duration_us, {})
+        SELECT ref, now(), 0, NULL, {}, '', '', '', NULL, NULL, '{{0,0,0}}' FROM mine
+        ORDER BY ref ON CONFLICT (ref) DO NOTHING)",
+    kOutcomeColumns, kReleased);
+
 const std::string kTakeOver = fmt::format(
     "UPDATE call SET ref = $2::uuid, content = $3::bytea, may_run_again = $4::bool, tool = $5, "
     "source = $6, side_effects = $7::bool, admitted = {}, node = $9, incarnation = $10 "

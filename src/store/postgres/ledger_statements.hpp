@@ -21,6 +21,8 @@ extern const std::string kRead;
 extern const std::string kLock;
 /// $1: a ref, $2: a kind that is no outcome. A row if this decided it.
 extern const std::string kDecide;
+/// $1, $2: arrays, a key and a ref for each release; $3, $4: the node, which releases only its own.
+extern const std::string kRelease;
 /// $1: the key; then what the row becomes.
 extern const std::string kTakeOver;
 /// What a call owes to audit log and events.

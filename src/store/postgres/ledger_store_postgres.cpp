@@ -2,6 +2,7 @@
 
 #include "base/encoding.hpp"
 #include "base/id_source.hpp"
+#include "base/log.hpp"
 #include "crypto/digest.hpp"
 #include "crypto/random.hpp"
 #include "store/postgres/ledger_statements.hpp"
@@ -25,6 +26,8 @@ using core::LedgerStatus;
 constexpr std::int64_t kLateMs = 5'000;
 constexpr std::int64_t kMostLate = 1'000;
 constexpr std::int64_t kForgetRows = 1'000;
+constexpr std::chrono::seconds kSendOwedEvery{1};
+constexpr std::size_t kOwedInABatch = 500;
 
 std::uint64_t big_endian(const std::uint8_t* bytes) {
     std::uint64_t value = 0;
@@ -91,6 +94,7 @@ struct LedgerStorePostgres::Batch {
     const std::vector<core::LedgerChange>& changes;
     NodeClaim node{};  ///< that writes it
     bool ends_fenced = false;  ///< it has ends, and that node may not write
+    bool admits = false;  ///< its admissions were sent, so they may be there whatever came back
     std::vector<LedgerRef> refs{};  ///< of the admissions; of others, none
     std::vector<std::optional<Result<LedgerEntry>>> answers{};
 
@@ -122,6 +126,7 @@ LedgerRef LedgerStorePostgres::next_ref(const core::LedgerAdmission& admission) 
     return {.high = boot_, .low = ++last_, .place_high = high, .place_low = low};
 }
 
+// What is owed first: else a repeat would meet its key as open.
 std::vector<Result<LedgerEntry>> LedgerStorePostgres::write(
     const std::vector<core::LedgerChange>& changes) {
     const std::scoped_lock lock(mutex_);
@@ -129,9 +134,11 @@ std::vector<Result<LedgerEntry>> LedgerStorePostgres::write(
     batch.refs.resize(changes.size());
     batch.each<core::LedgerAdmission>(
         [&](std::size_t i, const auto& admission) { batch.refs[i] = next_ref(admission); });
-    auto written = apply(batch);
-    if (!written && database_->is_lost()) written = apply(batch);
+    auto written = send_owed();
+    if (written || !database_->is_lost()) written = apply_twice(batch);
     if (!written && batch.ends_fenced && has_next_life(batch.node)) written = apply(batch);
+    batch.answers.resize(changes.size());
+    owe(batch, written.has_value());
     std::vector<Result<LedgerEntry>> answers;
     for (auto& answer : batch.answers) {
         if (answer && written)
@@ -140,6 +147,77 @@ std::vector<Result<LedgerEntry>> LedgerStorePostgres::write(
             answers.push_back(fail(written ? busy().error() : written.error()));
     }
     return answers;
+}
+
+/// By the refs, what the lost connection has written is known.
+Result<void> LedgerStorePostgres::apply_twice(Batch& batch) {
+    auto written = apply(batch);
+    if (!written && database_->is_lost()) written = apply(batch);
+    return written;
+}
+
+/// What of a batch has to be sent again. An admission without an answer is none, for nobody runs
+/// it; one that was refused alone was rolled back.
+void LedgerStorePostgres::owe(const Batch& batch, bool written) {
+    const bool first = owed_.empty();
+    for (std::size_t i = 0; i < batch.changes.size(); ++i) {
+        const auto& answer = batch.answers[i];
+        if (written && answer && *answer) continue;
+        if (const auto* const end = std::get_if<core::LedgerEnd>(&batch.changes[i]))
+            owed_.add(*end);
+        else if (const auto* const release = std::get_if<core::LedgerRelease>(&batch.changes[i]))
+            owed_.add(*release);
+        else if (batch.refs[i] && batch.admits && !written)
+            owed_.add(core::LedgerRelease{batch.refs[i]});
+    }
+    owed_count_ = owed_.size();
+    if (!first || owed_.empty()) return;
+    log::warn("ends of calls are not in the database; they are sent again until it takes them",
+              {{"ends", owed_.size()}});
+    if (sender_.joinable()) return owes_.notify_one();
+    sender_ = std::jthread([this](const std::stop_token& stop) { keep_sending(stop); });
+}
+
+/// Errors: those of the connection; then the rest is owed still.
+Result<void> LedgerStorePostgres::send_owed() {
+    if (owed_.empty()) return {};
+    std::size_t most = kOwedInABatch;
+    while (!owed_.empty()) {
+        const std::vector<core::LedgerChange> changes = owed_.oldest(most);
+        Batch batch{.changes = changes};
+        batch.refs.resize(changes.size());
+        if (const auto sent = apply_twice(batch); !sent) {
+            const bool refused = sent.error().code == ErrorCode::kInvalidArgs ||
+                                 sent.error().code == ErrorCode::kInternal;
+            if (database_->is_lost() || !refused) return sent;
+            // One of them cannot be stored: which?
+            most = 1;
+            if (changes.size() > 1) continue;
+            log::error("the end of a call cannot be stored; its outcome stays unknown to repeats",
+                       {{"reason", sent.error().message}});
+        }
+        owed_.remove_oldest(changes.size());
+        owed_count_ = owed_.size();
+    }
+    log::info("ends of calls that were owed are in the database", {{"dropped", owed_.dropped()}});
+    return {};
+}
+
+/// Nothing else may be written for long, and other nodes wait for these ends.
+void LedgerStorePostgres::keep_sending(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    while (!stop.stop_requested()) {
+        owes_.wait(lock, stop, [this] { return !owed_.empty(); });
+        owes_.wait_for(lock, stop, kSendOwedEvery, [] { return false; });
+        if (!stop.stop_requested()) (void)send_owed();
+    }
+}
+
+LedgerStorePostgres::~LedgerStorePostgres() {
+    sender_ = {};
+    if (!owed_.empty())
+        log::warn("ends of calls were never stored; their outcome is unknown to repeats",
+                  {{"ends", owed_.size() + owed_.dropped()}});
 }
 
 // What runs ends under the next incarnation: fenced off, a node takes one within seconds.
@@ -152,20 +230,14 @@ bool LedgerStorePostgres::has_next_life(NodeClaim before) const {
     return rights_.self() != before;
 }
 
-// Releases first, each by itself: in one statement an admission does not see that its key is being
+// Releases first, by themselves: in one statement an admission does not see that its key is being
 // released.
 Result<void> LedgerStorePostgres::apply(Batch& batch) {
     batch.answers.assign(batch.changes.size(), std::nullopt);
     batch.node = rights_.self();
     batch.ends_fenced = false;
-    Result<void> done;
-    batch.each<core::LedgerRelease>([&](std::size_t i, const core::LedgerRelease& change) {
-        if (done) done = release(change.ref);
-        batch.answers[i] = LedgerEntry{
-            .status = LedgerStatus::kAdmitted, .ref = change.ref, .outcome = {}, .admitted_at = {}};
-    });
-    if (!done) return done;
-    done = database_->transaction([&]() -> Result<void> {
+    if (auto released = write_releases(batch); !released) return released;
+    const auto done = database_->transaction([&]() -> Result<void> {
         if (auto ended = write_ends(batch); !ended) return ended;
         return write_admissions(batch);
     });
@@ -175,18 +247,20 @@ Result<void> LedgerStorePostgres::apply(Batch& batch) {
 
 // Of a ref that another process has admitted, and that was adopted, only this one's attempts are
 // known: it is not released (docs/decisions/0028).
-Result<void> LedgerStorePostgres::release(LedgerRef ref) {
-    if (ref.high != boot_) return {};
-    const NodeClaim node = rights_.self();
-    return database_->transaction([&]() -> Result<void> {
-        auto rows = database_->query(ledger_sql::kLock, place_of(ref));
-        if (!rows) return fail(std::move(rows.error()));
-        const bool mine = rows->count() == 1 && (*rows)[0].text_view(0) == text_of(ref) &&
-                          (*rows)[0].integer(1) == node.number &&
-                          (*rows)[0].integer(2) == node.incarnation;
-        if (!mine) return {};
-        return database_->run(ledger_sql::kDecide, text_of(ref), kReleased);
+Result<void> LedgerStorePostgres::write_releases(Batch& batch) {
+    Array keys, refs;
+    bool any = false;
+    batch.each<core::LedgerRelease>([&](std::size_t i, const core::LedgerRelease& change) {
+        batch.answers[i] = LedgerEntry{
+            .status = LedgerStatus::kAdmitted, .ref = change.ref, .outcome = {}, .admitted_at = {}};
+        if (change.ref.high != boot_) return;
+        keys.add(place_of(change.ref));
+        refs.add(text_of(change.ref));
+        any = true;
     });
+    if (!any) return {};
+    return database_->run(ledger_sql::kRelease, keys, refs, batch.node.number,
+                          batch.node.incarnation);
 }
 
 Result<void> LedgerStorePostgres::write_ends(Batch& batch) {
@@ -244,6 +318,7 @@ Result<void> LedgerStorePostgres::write_admissions(Batch& batch) {
         times.add_number(to_unix_ms(one.at));
     });
     if (places.empty()) return {};
+    batch.admits = true;
     auto rows = database_->query(ledger_sql::kAdmit, keys, refs, contents, again, records, events,
                                  addressees, tools, sources, effects, times, batch.node.number,
                                  batch.node.incarnation);

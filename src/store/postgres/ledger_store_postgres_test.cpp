@@ -123,6 +123,105 @@ TEST_F(LedgerOfNodesTest, ABatchIsSentAgainWhenTheConnectionIsLost) {
     EXPECT_EQ(count("call"), 200);
 }
 
+/// While one lives, the database takes no connections, and has none.
+class Outage {
+public:
+    explicit Outage(const ConnectionOptions& options) : admin_(of_all(options)) {
+        name_ = Connection(options).query("SELECT current_database()").value()[0].text(0);
+        allow("false");
+        EXPECT_TRUE(admin_.query(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = $1",
+            name_));
+    }
+    ~Outage() { allow("true"); }
+
+private:
+    static ConnectionOptions of_all(ConnectionOptions options) {
+        options.dsn += " dbname=postgres";  // the last one counts
+        return options;
+    }
+    void allow(const char* whether) {
+        EXPECT_TRUE(admin_.execute("ALTER DATABASE " + name_ + " ALLOW_CONNECTIONS " + whether));
+    }
+    Connection admin_;
+    std::string name_;
+};
+
+TEST_F(LedgerOfNodesTest, AnEndIsSentAgainUntilTheDatabaseTakesIt) {
+    const LedgerEntry first = write(*one, admission("k")).value();
+    {
+        const Outage outage(options);
+        EXPECT_EQ(write(*one, end_of(first, "done")).error().code, ErrorCode::kUnavailable);
+        EXPECT_EQ(one->owed(), 1u);
+    }
+    // Without anything else to write.
+    while (one->owed() != 0) std::this_thread::sleep_for(10ms);
+    const LedgerEntry again = write(*two, admission("k")).value();
+    ASSERT_EQ(again.status, LedgerStatus::kFinished);
+    EXPECT_EQ((*again.outcome)->content, "done");
+}
+
+TEST_F(LedgerOfNodesTest, WhatIsOwedIsWrittenBeforeWhatComesNext) {
+    const LedgerEntry ended = write(*one, admission("ended")).value();
+    const LedgerEntry released = write(*one, admission("released")).value();
+    {
+        const Outage outage(options);
+        EXPECT_FALSE(write(*one, end_of(ended, "done")));
+        EXPECT_FALSE(write(*one, core::LedgerRelease{released.ref}));
+        EXPECT_FALSE(write(*one, admission("never sent")));
+        EXPECT_EQ(one->owed(), 2u) << "what did not reach the database is owed nothing";
+    }
+    const auto answers = one->write({admission("ended", true), admission("released")});
+    EXPECT_EQ(answers[0]->status, LedgerStatus::kFinished) << "not taken over";
+    EXPECT_EQ(answers[1]->status, LedgerStatus::kAdmitted);
+    EXPECT_EQ(one->owed(), 0u);
+}
+
+TEST_F(LedgerOfNodesTest, AnOwedEndThatLostToATakeOverStaysLost) {
+    const LedgerEntry first = write(*one, admission("k", true)).value();
+    {
+        const Outage outage(options);
+        EXPECT_FALSE(write(*one, end_of(first, "first")));
+    }
+    const LedgerEntry second = write(*two, admission("k", true)).value();
+    if (second.status == LedgerStatus::kAdmitted) {  // before the first could send it again
+        ASSERT_TRUE(write(*two, end_of(second, "second")));
+        while (one->owed() != 0) std::this_thread::sleep_for(10ms);
+        EXPECT_EQ((*write(*one, admission("k"))->outcome)->content, "second");
+    } else {
+        EXPECT_EQ((*second.outcome)->content, "first");
+    }
+}
+
+/// The commit takes longer than the store waits for its answer.
+TEST_F(LedgerOfNodesTest, AnAdmissionWhoseAnswerWasLostIsReleased) {
+    Connection database(options);
+    ASSERT_TRUE(database.execute(
+        "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN PERFORM "
+        "pg_sleep(0.8); RETURN NULL; END$$; CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON call "
+        "DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION slow()"));
+    ConnectionOptions hasty = options;
+    hasty.limit = 300ms;
+    const auto three = LedgerStorePostgres::open(hasty, 3, "n").value();
+    EXPECT_FALSE(write(*three, admission("k")));
+    EXPECT_EQ(three->owed(), 1u);
+    while (three->owed() != 0) std::this_thread::sleep_for(10ms);
+    EXPECT_EQ(count("call"), 1);
+    EXPECT_EQ(count("call_end"), 1);
+    EXPECT_EQ(write(*two, admission("k"))->status, LedgerStatus::kAdmitted);
+}
+
+TEST_F(LedgerOfNodesTest, AnEndThatCannotBeStoredHoldsUpNoOther) {
+    const LedgerEntry first = write(*one, admission("first")).value();
+    const LedgerEntry second = write(*one, admission("second")).value();
+    Connection database(options);
+    ASSERT_TRUE(database.execute("ALTER TABLE call_end ADD CHECK (first <> 'bad')"));
+    EXPECT_FALSE(one->write({end_of(first, "bad"), end_of(second, "done")})[1]);
+    EXPECT_EQ(write(*one, admission("second"))->status, LedgerStatus::kFinished);
+    EXPECT_EQ(write(*one, admission("first"))->status, LedgerStatus::kOpen);
+    EXPECT_EQ(one->owed(), 0u);
+}
+
 TEST_F(LedgerOfNodesTest, BatchesOfTwoNodesThatCrossDoNotDeadlock) {
     const auto run = [](core::LedgerStore& store, unsigned seed) {
         std::mt19937 random(seed);

@@ -106,6 +106,27 @@ class CallsTest(FleetCase):
         eventually(lambda: not self.north.knows(name), "it is gone without a fence", 5)
         self.assertIn("|left|", self.database.ask("SELECT name, state, '' FROM node"))
 
+    def test_a_forwarded_call_is_cancelled_by_its_id_at_home_and_where_it_runs(self) -> None:
+        name = self.unique("act")
+        device = self.open(
+            self.south, self.token(self.north, "kettle"), capabilities=["tool_call_cancel"]
+        )
+        device.register(tool(name))
+        self.north.wait_known(name)
+        for asked in (self.north, self.south):
+            self.south.wait_token(self.north.caller_token())
+            call_id = "stop-" + asked.config["fleet"]["node_name"] + name
+            call = self.north.start_call(name, call_id=call_id, timeout=40)
+            request = device.next_call(name)
+            body = {"version": "v1", "tenant_id": "default", "call_id": call_id}
+            reply = asked.fetch("POST", "/v1/tools/cancel", self.north.caller_token(), body=body)
+            self.assertEqual(reply.json()["status"], "cancelling")
+            frame = device.expect("tool_call_cancel")
+            self.assertEqual(frame["id"], request["id"])
+            device.send("tool_error", id=request["id"], error="stopped", success=False)
+            self.assertEqual(call.result(20).code, "CANCELLED")
+            device.fence()
+
     def test_without_nats_what_is_here_runs_and_what_is_elsewhere_is_refused(self) -> None:
         ann, here, there = self.caller(), self.unique("here"), self.unique("there")
         near = self.open(self.north, self.token(self.north, "near"))
