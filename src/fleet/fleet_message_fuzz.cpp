@@ -2,7 +2,9 @@
 // its receiver relies on.
 
 #include "base/fuzz_check.hpp"
+#include "fleet/call_news.hpp"
 #include "fleet/messages.hpp"
+#include "fleet/result_pieces.hpp"
 
 #include <string>
 
@@ -30,6 +32,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (const auto refused = parse_refused(body)) require(refused->copy != 0);
     if (const auto ack = parse_ack(body)) require(ack->ids.size() <= 4'096);
     if (const auto beat = parse_beat(body)) require(beat->number != 0);
+    if (const auto piece = parse_piece(body)) {
+        require(!piece->bytes.empty() && piece->whole <= kMostResult);
+        require(piece->from + piece->bytes.size() <= piece->whole);
+        PiecesIn pieces;
+        (void)pieces.take(*piece);
+        require(pieces.have() <= piece->whole);
+    }
+    if (const auto news = parse_news(body)) {
+        require(news->number != 0);
+        require(parse_news(to_wire(*news)).has_value());
+    }
+    (void)parse_credit(body);
     (void)parse_taken(body);
     (void)parse_cancel(body);
     return 0;

@@ -3,6 +3,7 @@
 #include "bus/local/mortal_bus.hpp"
 #include "core/call/test_tools.hpp"
 #include "fleet/loop_of_node.hpp"
+#include "fleet/result_pieces.hpp"
 
 #include <functional>
 #include <memory>
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace crab::fleet {
@@ -23,11 +25,12 @@ class ScriptedRunner final : public core::CallRunner {
 public:
     explicit ScriptedRunner(TestLoop& loop) : loop_(loop) {}
     using CallRunner::run;
-    Task<core::CallEnd> run(core::AuthenticatedCall call, core::FrameSink&,
+    Task<core::CallEnd> run(core::AuthenticatedCall call, core::FrameSink& to,
                             core::WhileRunning) override {
         ran.push_back(std::string(call.call().tool) + " for " + call.principal()->id);
         providers.emplace_back(call.call().provider_id);
         deadlines.push_back(call.call().caller_deadline);
+        sink = &to;
         Waiter waiter(loop_.timers);
         waiting = &waiter;
         const WaitEnd end = outcome ? WaitEnd::kWoken : co_await waiter.wait(kNoDeadline);
@@ -47,6 +50,7 @@ public:
     std::vector<Deadline> deadlines;
     std::optional<core::Outcome> outcome;
     Waiter* waiting = nullptr;
+    core::FrameSink* sink = nullptr;  ///< of the newest call, while it runs
 
 private:
     TestLoop& loop_;
@@ -120,12 +124,29 @@ struct ForwardTest : testing::Test {
             while (network.deliver_one()) loop.settle();
         }
     }
+    /// What a caller hears before the end.
+    struct Listener final : core::FrameSink {
+        void on_progress(const core::Progress& progress) override {
+            heard.push_back(fmt::format("{} {} of {}", progress.message,
+                                        progress.progress.value_or(-1),
+                                        progress.total.value_or(-1)));
+        }
+        bool wants_progress() const override { return wants; }
+        void on_log(const Log& log) override {
+            heard.push_back(fmt::format("{} {}: {}", log.level, log.logger, log.data));
+        }
+        std::string_view wanted_log_level() const override { return wants ? "info" : ""; }
+        bool wants = false;
+        std::vector<std::string> heard;
+    };
     struct Asked {
         core::Call call;
-        core::FrameSink sink;
+        Listener sink;
     };
-    auto ask(std::string_view key = {}, std::optional<std::chrono::milliseconds> within = {}) {
+    auto ask(std::string_view key = {}, std::optional<std::chrono::milliseconds> within = {},
+             bool wants_news = false) {
         asked.push_back(std::make_unique<Asked>());
+        asked.back()->sink.wants = wants_news;
         core::Call& call = asked.back()->call;
         call.tool = "dev__act";
         call.idempotency_key = key;
@@ -387,6 +408,85 @@ TEST_F(ForwardTest, AnOwnerKnowsWhetherItsEndsAreHeard) {
     pass(1s);
     ASSERT_TRUE(call->ended());
     EXPECT_EQ(owner->owner.unheard(), 0u);
+}
+
+TEST_F(ForwardTest, ALongResultComesInPieces) {
+    const std::string text(5'000'000, 'x');
+    const auto call = ask();
+    pass(10ms);
+    owner->calls.answer(core::ToolResult{.content = text});
+    pass(100ms);
+    ASSERT_TRUE(call->ended());
+    EXPECT_EQ(said(call->get()), text);
+    EXPECT_EQ(owner->owner.unheard(), 0u) << "and is acknowledged";
+}
+
+TEST_F(ForwardTest, ALongResultArrivesWhateverIsLostAndDoubled) {
+    network.set_faults({.lost = 200, .doubled = 200, .late = 100, .most_late = 300ms});
+    const std::string text(3'000'000, 'y');
+    const auto call = ask();
+    pass(5s);
+    owner->calls.answer(core::ToolResult{.content = text});
+    pass(60s);
+    ASSERT_TRUE(call->ended());
+    EXPECT_EQ(said(call->get()), text);
+    EXPECT_EQ(owner->calls.ran.size(), 1u);
+}
+
+TEST_F(ForwardTest, AResultThatIsTooLongIsSaidToBeAndHasRun) {
+    const auto call = ask();
+    pass(10ms);
+    owner->calls.answer(core::ToolResult{.content = std::string(kMostResult, 'z')});
+    pass(100ms);
+    ASSERT_TRUE(call->ended());
+    EXPECT_EQ(said(call->get()), "OVERSIZE");
+}
+
+TEST_F(ForwardTest, NobodyWaitsForTheRestOfALongResultAnyMore) {
+    const auto call = ask();
+    pass(10ms);
+    network.cut(1, 2);  // home's words are lost
+    owner->calls.answer(core::ToolResult{.content = std::string(3'000'000, 'x')});
+    pass(10ms);
+    home->forwarder.stop_waiting();
+    pass(10ms);
+    ASSERT_TRUE(call->ended());
+    EXPECT_EQ(owner->owner.unheard(), 1u);
+    network.heal();
+    pass(6s);
+    EXPECT_EQ(owner->owner.unheard(), 0u);
+}
+
+TEST_F(ForwardTest, ProgressAndLogMessagesReachTheCallerWhoWantsThem) {
+    const auto call = ask({}, {}, true);
+    pass(10ms);
+    ASSERT_NE(owner->calls.sink, nullptr);
+    EXPECT_TRUE(owner->calls.sink->wants_progress());
+    EXPECT_EQ(owner->calls.sink->wanted_log_level(), "info");
+    owner->calls.sink->on_progress({.message = "warm", .progress = 0.0, .total = 2.5});
+    owner->calls.sink->on_progress({.message = "hot", .progress = {}, .total = {}});
+    owner->calls.sink->on_log({.level = "warning", .logger = "pan", .data = "{}"});
+    pass(10ms);
+    EXPECT_EQ(asked.back()->sink.heard,
+              (std::vector<std::string>{"warm 0 of 2.5", "hot -1 of -1", "warning pan: {}"}));
+    for (int i = 0; i < 1'000; ++i) owner->calls.sink->on_progress({.message = "?"});
+    pass(10ms);
+    EXPECT_LE(asked.back()->sink.heard.size(), 64u) << "a tool does not flood the bus";
+    owner->calls.answer(done());
+    pass(10ms);
+    EXPECT_EQ(said(call->get()), "done");
+}
+
+TEST_F(ForwardTest, WhoWantsNoNewsGetsNone) {
+    const auto call = ask();
+    pass(10ms);
+    EXPECT_FALSE(owner->calls.sink->wants_progress());
+    owner->calls.sink->on_progress({.message = "warm"});
+    pass(10ms);
+    EXPECT_TRUE(asked.back()->sink.heard.empty());
+    owner->calls.answer(done());
+    pass(10ms);
+    EXPECT_TRUE(call->ended());
 }
 
 TEST_F(ForwardTest, AToolThatStreamsIsRefusedAtHomeAndNothingIsSent) {

@@ -15,7 +15,8 @@ constexpr std::uint8_t kConnection = 2, kEpoch = 3, kNewestBeat = 4;
 constexpr std::uint8_t kPrincipal = 20, kTenant = 21, kMoreTenants = 22, kRoles = 23, kProof = 24,
                        kDevice = 25, kCredential = 26;
 constexpr std::uint8_t kMadeId = 60, kActsForAgent = 61, kTimeout = 62, kMaxRetries = 63,
-                       kWorktree = 64, kCpuBudget = 65, kWallBudget = 66, kStopsClock = 67;
+                       kWorktree = 64, kCpuBudget = 65, kWallBudget = 66, kStopsClock = 67,
+                       kWantsProgress = 68, kLogLevel = 69;
 
 /// The texts of a call with their numbers, to write and to read them.
 template <class Call, class F>
@@ -142,7 +143,7 @@ bool read_rest(const FieldReader::Field& field, core::Call& call, bool& made) {
 }  // namespace
 
 std::string forward_to_wire(const ForwardHead& head, const core::Call& call,
-                            const core::Principal& principal) {
+                            const core::Principal& principal, const NewsWanted& wanted) {
     FieldWriter body;
     add_id(body, head.id);
     body.add_number(kConnection, head.connection);
@@ -152,6 +153,8 @@ std::string forward_to_wire(const ForwardHead& head, const core::Call& call,
     for_each_text(call,
                   [&](std::uint8_t number, std::string_view text) { body.add(number, text); });
     add_rest(body, call);
+    body.add_flag(kWantsProgress, wanted.progress);
+    body.add(kLogLevel, wanted.log_level);
     return body.take();
 }
 
@@ -180,6 +183,8 @@ Result<void> ForwardedCall::read() {
         for_each_text(call_, [&](std::uint8_t number, std::string_view& text) {
             if (field.number == number) text = field.bytes;
         });
+        if (field.number == kWantsProgress) wanted_.progress = field.flag();
+        if (field.number == kLogLevel) wanted_.log_level = field.bytes;
         return read_principal(field, *principal) && read_rest(field, call_, made);
     });
     if (!whole) return unreadable("the forward is no call");

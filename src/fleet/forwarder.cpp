@@ -1,6 +1,8 @@
 #include "fleet/forwarder.hpp"
 
+#include "fleet/call_news.hpp"
 #include "fleet/forwarding.hpp"
+#include "fleet/result_pieces.hpp"
 
 #include <optional>
 #include <utility>
@@ -69,7 +71,38 @@ void Forwarder::on_refused(const bus::Envelope& envelope, std::string_view body)
         one->on_refused(process_of(envelope.from), refused->copy);
 }
 
+void Forwarder::on_news(const bus::Envelope& envelope, std::string_view body) {
+    const auto news = parse_news(body);
+    if (!news) return counts_.unreadable.add();
+    if (Forwarding* one = find(envelope.tag, news->id))
+        one->on_news(process_of(envelope.from), *news);
+}
+
 void Forwarder::on_result(const bus::Envelope& envelope, std::string_view body) {
+    if ((envelope.flags & kIsPiece) != 0) return on_piece(envelope, body);
+    on_whole_result(envelope, body);
+}
+
+void Forwarder::on_piece(const bus::Envelope& envelope, std::string_view body) {
+    const auto piece = parse_piece(body);
+    if (!piece) return counts_.unreadable.add();
+    Forwarding* const one = find(envelope.tag, piece->id);
+    if (one == nullptr) {  // nobody waits for the rest
+        (void)uses_.mail.send(envelope.from, {.kind = bus::Kind::kAck}, to_wire(Ack{{piece->id}}));
+        return;
+    }
+    PiecesIn& pieces = one->pieces_of(process_of(envelope.from));
+    switch (pieces.take(*piece)) {
+        case PiecesIn::Taken::kNothing:
+        case PiecesIn::Taken::kMore:
+            (void)uses_.mail.send(envelope.from, {.kind = bus::Kind::kCredit},
+                                  to_wire(Credit{.id = piece->id, .have = pieces.have()}));
+            return;
+        case PiecesIn::Taken::kAll: return on_whole_result(envelope, pieces.take_all());
+    }
+}
+
+void Forwarder::on_whole_result(const bus::Envelope& envelope, std::string_view body) {
     auto result = parse_result(body);
     if (!result) return counts_.unreadable.add();
     // Also when nobody waits any more: the owner repeats it until it hears this.

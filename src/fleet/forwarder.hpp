@@ -54,6 +54,7 @@ public:
     void on_taken(const bus::Envelope& envelope, std::string_view body);
     void on_refused(const bus::Envelope& envelope, std::string_view body);
     void on_result(const bus::Envelope& envelope, std::string_view body);
+    void on_news(const bus::Envelope& envelope, std::string_view body);
     void on_nobody(bus::Receipt receipt);
 
     struct Counts {
@@ -68,6 +69,8 @@ private:
     friend Forwarding;
 
     Forwarding* find(std::uint64_t tag, ForwardId id);
+    void on_whole_result(const bus::Envelope& envelope, std::string_view body);
+    void on_piece(const bus::Envelope& envelope, std::string_view body);
     bool is_here(const Route& route) const {
         return bus::process_of(route.place) == bus::process_of(uses_.mail.self());
     }

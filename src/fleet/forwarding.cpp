@@ -188,7 +188,9 @@ bool Forwarder::Forwarding::send(const Route& route) {
     // The route's name is whole: the owner would put the provider's before it once more.
     const std::string_view named = std::exchange(asked.tool, std::string_view(route.tool));
     const std::string_view provider = std::exchange(asked.provider_id, {});
-    const std::string body = forward_to_wire(head, asked, *call_.principal());
+    const std::string body = forward_to_wire(
+        head, asked, *call_.principal(),
+        {.progress = sink_.wants_progress(), .log_level = sink_.wanted_log_level()});
     asked.tool = named;
     asked.provider_id = provider;
     const bool begins = now() < begun_ + kSends;
@@ -278,6 +280,18 @@ void Forwarder::Forwarding::on_result(bus::Process from, ReceivedResult result) 
     if (result_) return;
     result_.emplace(from, std::move(result));
     waiter_.wake();
+}
+
+// What is late or doubled is left out.
+void Forwarder::Forwarding::on_news(bus::Process from, const News& news) {
+    const auto asked = asked_.find(from);
+    if (asked == asked_.end() || result_ || end_ || news.number <= last_news_) return;
+    last_news_ = news.number;
+    asked->second.heard = now();
+    if (news.is_log)
+        sink_.on_log({.level = news.level, .logger = news.logger, .data = news.data});
+    else
+        sink_.on_progress(news.progress);
 }
 
 void Forwarder::Forwarding::on_nobody(bus::Receipt receipt) {

@@ -1,7 +1,9 @@
 #pragma once
 
 #include "base/task/waiter.hpp"
+#include "fleet/call_news.hpp"
 #include "fleet/forwarder.hpp"
+#include "fleet/result_pieces.hpp"
 
 #include <map>
 #include <optional>
@@ -24,6 +26,8 @@ public:
     void on_refused(bus::Process from, std::uint64_t copy);
     void on_result(bus::Process from, ReceivedResult result);
     void on_nobody(bus::Receipt receipt);
+    void on_news(bus::Process from, const News& news);
+    PiecesIn& pieces_of(bus::Process from) { return pieces_[from]; }
     void look_now() { waiter_.wake(); }
     const ForwardId& id() const { return id_; }
 
@@ -72,6 +76,8 @@ private:
     Deadline deadline_ = kNoDeadline;
     std::map<bus::Process, Asked> asked_;
     std::optional<std::pair<bus::Process, ReceivedResult>> result_;
+    std::map<bus::Process, PiecesIn> pieces_;
+    std::uint64_t last_news_ = 0;
     bool looked_again_ = false;
     bool cancelled_ = false;
     bool too_long_ = false;  ///< for a message

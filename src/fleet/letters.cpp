@@ -23,10 +23,10 @@ void Letters::on_letter(const bus::Envelope& envelope, std::string_view body) {
         case Kind::kTaken: return uses_.forwarder.on_taken(envelope, body);
         case Kind::kRefused: return uses_.forwarder.on_refused(envelope, body);
         case Kind::kResult: return uses_.forwarder.on_result(envelope, body);
+        case Kind::kProgress: return uses_.forwarder.on_news(envelope, body);
+        case Kind::kCredit: return uses_.owner.on_credit(envelope, body);
         // Of these nothing is sent yet.
-        case Kind::kProgress:
         case Kind::kFrame:
-        case Kind::kCredit:
         case Kind::kReply:
         case Kind::kWanted:
         case Kind::kMoved:

@@ -33,6 +33,12 @@ struct ForwardHead {
 /// In the envelope's flags: answer if the id is known, and begin nothing.
 inline constexpr std::uint8_t kAskOnly = 1;
 
+/// Which news of the running call home wants.
+struct NewsWanted {
+    bool progress = false;
+    std::string_view log_level;  ///< as in FrameSink; empty: no log messages
+};
+
 /// The call of a FORWARD as the owner runs it. It keeps what its `call` views, so it stays where it
 /// is.
 class ForwardedCall {
@@ -41,6 +47,7 @@ public:
     static Result<std::unique_ptr<ForwardedCall>> parse(std::string body);
     core::Call& call() { return call_; }
     const core::PrincipalRef& principal() const { return principal_; }
+    const NewsWanted& wanted() const { return wanted_; }
 
 private:
     explicit ForwardedCall(std::string body) : body_(std::move(body)) {}
@@ -49,9 +56,10 @@ private:
     const std::string body_;
     core::Call call_;
     core::PrincipalRef principal_;
+    NewsWanted wanted_;
 };
 std::string forward_to_wire(const ForwardHead& head, const core::Call& call,
-                            const core::Principal& principal);
+                            const core::Principal& principal, const NewsWanted& wanted = {});
 Result<ForwardHead> parse_forward_head(std::string_view body);
 
 /// TAKEN, owner to home: the forward is known here and has no end yet.

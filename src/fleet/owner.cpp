@@ -3,6 +3,8 @@
 #include "base/scope_exit.hpp"
 #include "base/task/waiter.hpp"
 #include "core/pipeline/call_endings.hpp"
+#include "fleet/call_news.hpp"
+#include "fleet/result_pieces.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -42,6 +44,7 @@ struct Owner::Known final : TimerNode {
     std::unique_ptr<ForwardedCall> call;  ///< until it has ended
     CancelSignal signal;
     std::string result;  ///< until it is acknowledged
+    std::optional<PiecesOut> pieces;  ///< of one that is longer than a message
     Milliseconds repeat = kFirstRepeat;
     SteadyTime repeat_until;
 };
@@ -140,23 +143,33 @@ Task<void> Owner::host(KnownRef known) {
 }
 
 Task<void> Owner::run(Known& known) {
-    core::FrameSink nobody;
+    NewsSink sink(known.id, known.call->wanted(), uses_.clock, [&](const std::string& news) {
+        (void)uses_.mail.send(known.home, letter(bus::Kind::kProgress, known.tag), news);
+    });
     const core::AuthenticatedCall authenticated(known.call->call(), known.call->principal());
-    const core::CallEnd ended = co_await uses_.calls.run(authenticated, nobody);
+    const core::CallEnd ended = co_await uses_.calls.run(authenticated, sink);
     end(known, ended);
 }
 
-void Owner::end(Known& known, const core::CallEnd& ended) {
+void Owner::keep_result(Known& known, const core::CallEnd& ended) {
     const ResultHead head{.id = known.id, .left_no_trace = left_no_trace(ended)};
     known.result = to_wire(head, ended);
-    if (known.result.size() > bus::kMostBody) {
-        core::CallEnd too_long = ended;
-        too_long.outcome = std::make_shared<const core::Outcome>(
-            fail(ErrorCode::kOversize,
-                 "the call has run, and its result is longer than one gateway hands to another; "
-                 "ask at the gateway that has the device"));
-        known.result = to_wire({.id = known.id}, too_long);
+    if (known.result.size() <= bus::kMostBody) return;
+    if (known.result.size() <= kMostResult && in_pieces_ + known.result.size() <= kMostInPieces) {
+        in_pieces_ += known.result.size();
+        known.pieces.emplace();
+        return;
     }
+    core::CallEnd too_long = ended;
+    too_long.outcome = std::make_shared<const core::Outcome>(
+        fail(ErrorCode::kOversize,
+             "the call has run, and its result is longer than one gateway hands to another; "
+             "ask at the gateway that has the device"));
+    known.result = to_wire({.id = known.id}, too_long);
+}
+
+void Owner::end(Known& known, const core::CallEnd& ended) {
+    keep_result(known, ended);
     known.state = Known::State::kEnded;
     ++unheard_;
     known.call.reset();
@@ -185,6 +198,8 @@ void Owner::on_timer(Known& known) {
 void Owner::forget_when_safe(Known& known, SteadyTime acknowledged) {
     known.state = Known::State::kForgotten;
     --unheard_;
+    if (known.pieces) in_pieces_ -= known.result.size();
+    known.pieces.reset();
     known.result = {};
     uses_.timers.arm(known, std::max(acknowledged + kRemembered, known.first + kSinceFirst));
 }
@@ -209,6 +224,21 @@ void Owner::on_cancel(const bus::Envelope& envelope, std::string_view body) {
     if (kept->state == Known::State::kRunning) kept->signal.emit();
 }
 
+/// Home has a part of a result that goes in pieces.
+void Owner::on_credit(const bus::Envelope& envelope, std::string_view body) {
+    const auto credit = parse_credit(body);
+    if (!credit) return counts_.unreadable.add();
+    const auto found = known_.find(credit->id);
+    if (found == known_.end() || found->second->home != envelope.from) return;
+    Known& known = *found->second;
+    if (!known.pieces || !known.pieces->hear(credit->have)) return;
+    send_pieces(known);
+    // It comes through, so what is lost of the rest is missed soon.
+    known.repeat = kFirstRepeat;
+    known.repeat_until = now() + kRepeated;
+    uses_.timers.arm(known, now() + known.repeat);
+}
+
 // What is lost here is asked for again.
 void Owner::send_taken(const Known& known) {
     (void)uses_.mail.send(known.home, letter(bus::Kind::kTaken, known.tag),
@@ -220,7 +250,18 @@ void Owner::send_refused(const Known& known, std::uint64_t copy) {
     (void)uses_.mail.send(known.home, letter(bus::Kind::kRefused, known.tag), to_wire(refused));
 }
 
+void Owner::send_pieces(Known& known) {
+    auto piece = letter(bus::Kind::kResult, known.tag);
+    piece.flags = kIsPiece;
+    while (const auto next = known.pieces->next(known.id, known.result))
+        (void)uses_.mail.send(known.home, piece, to_wire(*next));
+}
+
 void Owner::send_result(Known& known) {
+    if (known.pieces) {
+        known.pieces->repeat();
+        return send_pieces(known);
+    }
     (void)uses_.mail.send(known.home, letter(bus::Kind::kResult, known.tag), known.result);
 }
 

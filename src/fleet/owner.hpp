@@ -32,6 +32,8 @@ public:
     /// has sent is stale
     static constexpr std::chrono::seconds kSinceFirst{75};
     static constexpr std::size_t kMostRunning = 16'384, kMostKnown = 262'144;
+    /// Of results that are not acknowledged, of those in pieces
+    static constexpr std::size_t kMostInPieces = std::size_t{256} << 20;
 
     struct Uses {
         bus::MailBox& mail;
@@ -50,6 +52,7 @@ public:
     void on_forward(const bus::Envelope& envelope, std::string_view body);
     void on_ack(std::string_view body);
     void on_cancel(const bus::Envelope& envelope, std::string_view body);
+    void on_credit(const bus::Envelope& envelope, std::string_view body);
 
     /// Ends that home has not acknowledged yet. Thread-safe.
     std::size_t unheard() const { return unheard_; }
@@ -76,6 +79,8 @@ private:
     void send_taken(const Known& known);
     void send_refused(const Known& known, std::uint64_t copy);
     void send_result(Known& known);
+    void send_pieces(Known& known);
+    void keep_result(Known& known, const core::CallEnd& ended);
     void on_timer(Known& known);
     void forget_when_safe(Known& known, SteadyTime acknowledged);
     SteadyTime now() const { return uses_.clock.steady_now(); }
@@ -83,6 +88,7 @@ private:
     Uses uses_;
     std::map<ForwardId, KnownRef> known_;
     std::size_t running_ = 0;
+    std::size_t in_pieces_ = 0;  ///< bytes
     std::atomic<std::size_t> unheard_{0};
     Counts counts_;
     TaskGroup tasks_;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import time
@@ -11,6 +12,8 @@ from concurrent.futures import Future
 from fleet import SOON, FleetCase, Node
 from support.device import Device, tool
 from support.gateway import Reply, program
+from support.http import HttpConnection, read_head
+from support.rtp import call_request
 from support.wait import eventually
 
 
@@ -57,10 +60,41 @@ class CallsTest(FleetCase):
         reply = self.north.call(name, {"text": "x" * 600_000}, token=ann)
         self.assertEqual(reply.status, "error")
         self.assertIn("longer than one gateway hands to another", reply.error["message"])
+        longer = "y" * 3_000_000
         call = self.north.start_call(name, token=ann)
-        device.answer(device.next_call(name), "y" * 600_000)
-        self.assertIn("the call has run", call.result(10).error["message"])
+        device.answer(device.next_call(name), longer)
+        self.assertEqual(call.result(20).result, {"text": longer})
         device.assert_silent()
+
+    def test_progress_passes_to_the_caller_who_asked_for_it(self) -> None:
+        name = self.unique("act")
+        device = self.open(
+            self.south, self.token(self.north, "kettle"), capabilities=["tool_call_progress"]
+        )
+        device.register(tool(name))
+        self.north.wait_known(name)
+        with HttpConnection(self.north.public) as connection:
+            connection.send(
+                "POST",
+                "/v1/tools/call",
+                {
+                    "Authorization": f"Bearer {self.north.caller_token()}",
+                    "Accept": "text/event-stream",
+                },
+                call_request(name),
+            )
+            request = device.next_call(name)
+            device.send(
+                "tool_call_progress", id=request["id"], message="warming up", progress=2, total=5
+            )
+            events = connection.events(read_head(connection.stream))
+            kind, data = next(events)
+            self.assertEqual(
+                (kind, json.loads(data)),
+                ("progress", {"message": "warming up", "progress": 2, "total": 5}),
+            )
+            device.answer(request, "ok")
+            self.assertEqual([kind for kind, _ in events], ["result"])
 
     def test_a_device_that_moves_is_called_where_it_is_now(self) -> None:
         ann, name = self.caller(), self.unique("act")
