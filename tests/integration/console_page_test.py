@@ -81,8 +81,11 @@ class ConsolePageTest(ConsoleCase):
             self.page.resize(width, height)
             for address in self.every_page():
                 name = self.show_page(address)
-                overflow = self.page.run("return document.documentElement.scrollWidth > innerWidth")
-                self.assertFalse(overflow, f"{name} scrolls sideways at {width} px")
+                # a phone makes its window as wide as what is in it
+                wide = self.page.run(
+                    "return Math.max(document.documentElement.scrollWidth, innerWidth)"
+                )
+                self.assertLessEqual(wide, width, f"{name} scrolls sideways")
                 if folder:
                     self.page.screenshot(Path(folder) / f"console-{name}-{size}.png")
         self.page.resize(*SIZES["desktop"])

@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from support import axe
 from support.console_case import ConsoleCase
 from support.device import tool
 from support.wait import eventually
@@ -103,7 +104,10 @@ class ConsoleStatesTest(ConsoleCase):
             identifier=made["identifier"],
         )
 
-    def picture(self, name: str, state: str) -> None:
+    def look(self, name: str, state: str) -> None:
+        """What axe says of it; a picture, if they are wanted."""
+        if not axe.missing():
+            self.assertEqual(axe.violations(self.page), [], f"{name}, {state}")
         if folder := os.environ.get("CRAB_SCREENSHOTS"):
             self.page.screenshot(Path(folder) / f"console-{name}-{state}.png")
 
@@ -119,7 +123,7 @@ class ConsoleStatesTest(ConsoleCase):
         for name, address in self.pages():
             self.show_page(address)
             self.assertGreater(len(self.main()), 20, name)
-            self.picture(name, "empty")
+            self.look(name, "empty")
 
     def test_a56_loading_every_page_keeps_the_place_of_what_comes(self) -> None:
         pages = self.pages()
@@ -133,7 +137,7 @@ class ConsoleStatesTest(ConsoleCase):
                 "return document.querySelector('#main [aria-busy=true], #main .skeleton') !== null"
             )
             eventually(lambda: self.page.run(busy), f"{name} shows that it reads", 20)
-            self.picture(name, "loading")
+            self.look(name, "loading")
 
     def see_failure(self, kind: str) -> None:
         pages = self.pages()
@@ -146,7 +150,7 @@ class ConsoleStatesTest(ConsoleCase):
             self.page.wait_text("header.top", "local/")
             eventually(lambda: code in self.main(), f"{name} says {code}", 20)
             self.assertIn(STATES[kind]["message"], self.main(), name)
-            self.picture(name, kind)
+            self.look(name, kind)
 
     def test_a56_error_every_page_tells_the_gateways_words(self) -> None:
         self.see_failure("error")
@@ -166,7 +170,7 @@ class ConsoleStatesTest(ConsoleCase):
                 f"{name} says that nothing answers",
                 20,
             )
-            self.picture(name, "offline")
+            self.look(name, "offline")
 
 
 class ConsoleControlsTest(ConsoleCase):

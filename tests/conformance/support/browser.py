@@ -22,7 +22,13 @@ from .wait import eventually
 CHROMIUM = os.environ.get("CRAB_CHROMIUM") or shutil.which("chromium")
 DRIVER = os.environ.get("CRAB_CHROMEDRIVER") or shutil.which("chromedriver")
 _ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
-_KEYS = {"Tab": "\ue004", "Enter": "\ue007", "Escape": "\ue00c"}
+_KEYS = {
+    "Tab": "\ue004",
+    "Enter": "\ue007",
+    "Escape": "\ue00c",
+    "Home": "\ue011",
+    "ArrowDown": "\ue015",
+}
 _REQUEST_SECONDS = 60.0
 _PATIENCE = 30.0  # a browser on a loaded machine takes its time
 
@@ -190,6 +196,14 @@ class Browser:
             "POST", "/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": actions}]}
         )
 
+    def chord(self, held: str, key: str) -> None:
+        """Presses a key while another one is held."""
+        steps = (("keyDown", held), ("keyDown", key), ("keyUp", key), ("keyUp", held))
+        actions = [{"type": kind, "value": value} for kind, value in steps]
+        self._request(
+            "POST", "/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": actions}]}
+        )
+
     def devtools(self, command: str, **parameters: Any) -> Any:
         return self._request("POST", "/goog/cdp/execute", {"cmd": command, "params": parameters})
 
@@ -228,6 +242,23 @@ class Browser:
                 return False  # it went between the two requests
 
         eventually(clicked, f"a button {words!r}", _PATIENCE)
+
+    def click_option(self, label: str, option: str) -> None:
+        """Takes an option of the field with this label."""
+        field = f'//select[@id=//label[normalize-space()="{label}"]/@for]'
+        xpath = f'{field}/option[normalize-space()="{option}"]'
+
+        def taken() -> bool:
+            found = self._request("POST", "/elements", {"using": "xpath", "value": xpath})
+            try:
+                return (
+                    bool(found)
+                    and self._request("POST", f"/element/{found[0][_ELEMENT]}/click") is None
+                )
+            except NoSuchElement:
+                return False
+
+        eventually(taken, f"an option {option!r} of {label!r}", _PATIENCE)
 
     def type(self, selector: str, text: str) -> None:
         self._request("POST", f"/element/{self.find(selector)}/value", {"text": text})

@@ -1,4 +1,7 @@
+import { now } from "@crab/web-shared/now";
+
 import type { CallRecord } from "./store";
+import { timeOf } from "./written-time";
 
 /** One condition of a filter, as it is written: `status:error,timeout`, or a word of a text. */
 export interface Term {
@@ -7,7 +10,9 @@ export interface Term {
   readonly written: string;
 }
 
-const CALL_FIELDS = ["tool", "status", "principal", "agent", "session", "source", "min"] as const;
+const TEXTS = ["tool", "principal", "agent", "session", "source"] as const;
+const CALL_FIELDS: readonly string[] = [...TEXTS, "status", "min", "from", "to"];
+const TIMES = ["from", "to"];
 const UNITS: Record<string, number> = { us: 1, ms: 1_000, s: 1_000_000, m: 60_000_000 };
 /** Characters: a filter comes with an address, which anybody may have written. */
 export const MOST_FILTER = 1_000;
@@ -57,15 +62,24 @@ function fits(call: CallRecord, { field, values }: Term): boolean {
     const least = microseconds(values[0] ?? "");
     return least === undefined || (call.duration_us ?? 0) >= least;
   }
-  const has =
-    field === "status"
-      ? [call.status, call.code]
-      : [call[field as "tool" | "principal" | "agent" | "session" | "source"]];
+  if (TIMES.includes(field)) {
+    const at = timeOf(values[0] ?? "", now());
+    return at === undefined || Date.parse(call.time) >= at === (field === "from");
+  }
+  const own = field as (typeof TEXTS)[number];
+  const has = field === "status" ? [call.status, call.code] : [call[own]];
   return values.some((value) => has.some((one) => one !== undefined && matchesGlob(value, one)));
 }
 
 export const filtered = (calls: readonly CallRecord[], terms: readonly Term[]): CallRecord[] =>
   calls.filter((call) => terms.every((term) => fits(call, term)));
+
+/** The filter without its times: that of calls which have still to come. */
+export const timeless = (text: string): string =>
+  parseFilter(text)
+    .filter(({ field }) => !TIMES.includes(field))
+    .map(({ written }) => written)
+    .join(" ");
 
 /** The filter without one of its terms. */
 export const without = (terms: readonly Term[], gone: Term): string =>

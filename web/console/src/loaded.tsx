@@ -16,7 +16,8 @@ export function usePoll<T>(
   everyMs: number,
   inputs: readonly unknown[] = [],
 ): Poll<T> {
-  const poll = useMemo(() => new Poll(read, everyMs), [everyMs, ...inputs]);
+  const poll = useMemo(() => new Poll(read, everyMs), inputs);
+  useEffect(() => poll.every(everyMs), [poll, everyMs]);
   const signedIn = who.value.state === "in";
   useEffect(() => {
     if (!signedIn) return undefined;

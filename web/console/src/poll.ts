@@ -30,7 +30,7 @@ export class Poll<T> {
 
   constructor(
     private readonly read: () => Promise<T>,
-    private readonly everyMs: number,
+    private everyMs: number,
     private readonly hidden: () => boolean = () => document.hidden,
   ) {}
 
@@ -41,6 +41,15 @@ export class Poll<T> {
     return () => this.stop();
   }
 
+  /** Reads as often as that from now on; what was read stays. */
+  every(ms: number): void {
+    if (ms === this.everyMs) return;
+    this.everyMs = ms;
+    if (this.timer === undefined || this.failures > 0) return;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => void this.again(), ms);
+  }
+
   stop(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
@@ -49,8 +58,9 @@ export class Poll<T> {
 
   async again(): Promise<void> {
     clearTimeout(this.timer);
+    this.timer = undefined;
     const round = ++this.round;
-    let next = this.everyMs;
+    let pause = 0;
     if (!this.hidden()) {
       try {
         const data = await this.read();
@@ -63,9 +73,9 @@ export class Poll<T> {
           error instanceof ApiError ? error : new ApiError(0, "BAD_ANSWER", String(error));
         this.state.value = { ...this.state.value, error: failure };
         if (failure.status === 401) return;
-        next = Math.max(next, pauseAfter(++this.failures, Math.random()));
+        pause = pauseAfter(++this.failures, Math.random());
       }
     }
-    this.timer = setTimeout(() => void this.again(), next);
+    this.timer = setTimeout(() => void this.again(), Math.max(this.everyMs, pause));
   }
 }

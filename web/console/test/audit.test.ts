@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 
-import { queryOf, timeOf } from "../src/audit/query";
+import { queryOf } from "../src/audit/query";
+import { timeOf } from "../src/written-time";
 import { AuditSearch, type AuditFound, histogram, isBad } from "../src/audit/search";
 
 const NOW = Date.parse("2026-02-10T12:00:00Z");

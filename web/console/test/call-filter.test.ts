@@ -1,6 +1,13 @@
 import { describe, expect, it } from "vitest";
 
-import { filtered, matchesGlob, microseconds, parseFilter, without } from "../src/call-filter";
+import {
+  filtered,
+  matchesGlob,
+  microseconds,
+  parseFilter,
+  timeless,
+  without,
+} from "../src/call-filter";
 import type { CallRecord } from "../src/store";
 import { bars } from "../src/waterfall";
 
@@ -35,8 +42,17 @@ describe("a filter of calls", () => {
     ["tool:disk* caller/other", {}, false],
     ["http://x", { message: "at http://x" }, true],
     ["constructor:x", {}, false],
+    ["from:2025-12-31", {}, true],
+    ["from:2026-01-02", {}, false],
+    ["to:2026-01-02", {}, true],
+    ["to:2025-12-31", {}, false],
+    ["from:soon", {}, true],
   ] as const)("%j of %j: %s", (filter, more, expected) => {
     expect(hits(filter, more)).toBe(expected);
+  });
+
+  it("has no times where it asks for calls that have still to come", () => {
+    expect(timeless("agent:butler from:22:00 to:1h")).toBe("agent:butler");
   });
 
   it("loses the term whose chip is dropped and keeps the others as written", () => {

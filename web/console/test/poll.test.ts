@@ -18,6 +18,18 @@ describe("a polled value", () => {
     expect(read).toBe(2);
   });
 
+  it("keeps its data when it is read more often", async () => {
+    let read = 0;
+    const poll = new Poll(async () => ++read, 60_000, () => false);
+    const stop = poll.start();
+    await vi.advanceTimersByTimeAsync(0);
+    poll.every(2_000);
+    expect(poll.state.value.data).toBe(1);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(read).toBe(2);
+    stop();
+  });
+
   it("keeps its data through a failure and recovers", async () => {
     const says: (number | ApiError)[] = [1, new ApiError(503, "BUSY", "busy"), 3];
     const poll = new Poll(

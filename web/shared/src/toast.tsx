@@ -75,10 +75,10 @@ function Row({ one }: { readonly one: Shown }) {
 /** Where toasts stand; once in a page. */
 export function Toasts() {
   return (
-    <div class="toasts">
+    <section class="toasts" aria-label={shown.value.length > 0 ? t("toasts") : undefined}>
       {shown.value.map((one) => (
         <Row key={one.id} one={one} />
       ))}
-    </div>
+    </section>
   );
 }

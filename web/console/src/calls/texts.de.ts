@@ -30,6 +30,7 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
     "Werkzeugs.",
   "none.try": "Ein Werkzeug ausprobieren",
   "no.hit": "Kein Aufruf passt zum Filter: Lassen Sie einen Teil weg.",
+  older: "Ältere Aufrufe: im Protokoll suchen",
   open: "Alle Aufrufe dieser Art",
   principal: "Konto",
   result: "Ergebnis",

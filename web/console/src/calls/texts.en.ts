@@ -26,6 +26,7 @@ export const en = {
   "none.how": "A first call comes from an agent, from the command line, or from a tool's form.",
   "none.try": "Try a tool",
   "no.hit": "No call fits the filter: drop one of its chips.",
+  older: "Older calls: search the audit log",
   open: "All calls of this kind",
   principal: "Principal",
   result: "Result",

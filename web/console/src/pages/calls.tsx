@@ -4,7 +4,7 @@ import { Button } from "@crab/web-shared/button";
 import { Card } from "@crab/web-shared/card";
 import { EmptyState } from "@crab/web-shared/empty-state";
 
-import { filtered, parseFilter } from "../call-filter";
+import { filtered, parseFilter, timeless } from "../call-filter";
 import { EndedRow, RunningRow } from "../calls/rows";
 import { t } from "../calls/texts";
 import { FilterBar } from "../filter-bar";
@@ -40,7 +40,8 @@ function Running({ calls }: { readonly calls: CallList }) {
 }
 
 function Ended({ calls, live }: { readonly calls: CallList; readonly live: Live }) {
-  const rows = filtered(calls.recent, parseFilter(place.value.get("filter") ?? ""));
+  const filter = place.value.get("filter") ?? "";
+  const rows = filtered(calls.recent, parseFilter(filter));
   const open = place.value.get("call");
   const shown = rows.slice(0, MOST_ROWS);
   if (calls.recent.length === 0)
@@ -60,6 +61,11 @@ function Ended({ calls, live }: { readonly calls: CallList; readonly live: Live 
           ))}
         </tbody>
       </table>
+      <p class="row">
+        <Link page="audit" to={{ filter }}>
+          {t("older")}
+        </Link>
+      </p>
     </Card>
   );
 }
@@ -93,7 +99,7 @@ export default function Calls() {
     isLive() ? LIVE_MS : EVERY_MS,
   );
   useNews(poll, () => 0);
-  const live = useFiltered(place.value.get("filter") ?? "") ?? hub.live.value;
+  const live = useFiltered(timeless(place.value.get("filter") ?? "")) ?? hub.live.value;
   const [paused, setPaused] = useState(false);
   const kept = useRef<CallList>();
   const turn = () => setPaused(!paused);
@@ -105,7 +111,7 @@ export default function Calls() {
           {t(paused ? "live.go" : "live.pause")}
         </Button>
       </PageTitle>
-      <FilterBar label={t("filter")} hint="tool:disk* status:error,timeout min:500ms" />
+      <FilterBar label={t("filter")} hint="tool:disk* status:error,timeout from:22:00" />
       <Loaded poll={poll}>
         {(calls) => {
           if (!paused) kept.current = merged(calls, live);

@@ -62,7 +62,14 @@ function OtherWays() {
         <label>
           {atHome ? "Or, if this is the gateway itself: " : ""}
           {canHaveKey ? "pairing code or token" : "token"}
-          <input ref={field} type="password" autocomplete="off" spellcheck={false} required />
+          <input
+            ref={field}
+            class="input"
+            type="password"
+            autocomplete="off"
+            spellcheck={false}
+            required
+          />
         </label>
         <button type="submit" class={`button ${known ? "plain" : "primary"}`} disabled={busy}>
           Sign in

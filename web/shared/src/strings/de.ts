@@ -40,5 +40,6 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   "theme.light": "Hell",
   "time.ago": "vor {span}",
   "time.in": "in {span}",
+  toasts: "Hinweise",
   undo: "Rückgängig",
 };

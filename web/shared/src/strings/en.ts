@@ -38,5 +38,6 @@ export const en = {
   "theme.light": "Light",
   "time.ago": "{span} ago",
   "time.in": "in {span}",
+  toasts: "Notices",
   undo: "Undo",
 };
