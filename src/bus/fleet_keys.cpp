@@ -59,6 +59,16 @@ Result<FleetKeys> FleetKeys::parse(std::string_view file, std::string_view fleet
     return keys;
 }
 
+std::vector<std::string> FleetKeys::names() const {
+    constexpr std::size_t kShort = 16;
+    std::vector<std::string> names;
+    for (const Key& key : keys_) {
+        const auto code = crypto::hmac_sha256(key.bytes.reveal(), bytes_of("name"));
+        names.push_back(to_hex(code).substr(0, kShort));
+    }
+    return names;
+}
+
 std::string FleetKeys::seal(Envelope envelope, std::string_view body) const {
     const Key& key = keys_.front();
     envelope.key = key.id;

@@ -27,6 +27,8 @@ public:
     /// The message without its code; nothing if no key of the file has made that.
     std::optional<std::string_view> check(std::string_view message) const;
     std::size_t size() const { return keys_.size(); }
+    /// A name for each key, in their order, which says nothing of the key itself.
+    std::vector<std::string> names() const;
 
 private:
     struct Key {

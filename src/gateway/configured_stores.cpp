@@ -36,6 +36,30 @@ Result<void> expect_nothing_shadowed(const std::filesystem::path& state_dir, boo
                             state_dir.string(), found));
 }
 
+/// In the state folder: of which fleet and node it is.
+constexpr std::string_view kNodeFile = "fleet_node";
+
+std::string node_line(const config::FleetOptions& fleet) {
+    return fmt::format("{} of {}\n", fleet.node_name, fleet.name);
+}
+
+/// A copy of another node's folder would go on with that one's audit log, events and chats.
+Result<void> expect_own_folder(const std::filesystem::path& state_dir,
+                               const config::FleetOptions& fleet) {
+    constexpr std::size_t kMost = 4096;
+    const std::filesystem::path file = state_dir / kNodeFile;
+    if (!std::filesystem::exists(file)) return {};
+    const auto line = read_file(file, kMost);
+    if (!line) return fail(line.error());
+    if (*line == node_line(fleet)) return {};
+    return fail(ErrorCode::kConflict,
+                fmt::format("fleet: the state folder {} is that of the node {}, not of {}: give "
+                            "this node a folder of its own, or remove {} from it if the node has "
+                            "been renamed",
+                            state_dir.string(), line->substr(0, line->find('\n')), fleet.node_name,
+                            kNodeFile));
+}
+
 #ifdef CRAB_POSTGRES
 using store::postgres::NodeClaim;
 using store::postgres::StoresPostgres;
@@ -53,9 +77,14 @@ fleet::NodeName node_of(NodeClaim claim) {
 OpenedStores join(std::unique_ptr<StoresPostgres> database, const GatewayContext& context,
                   FleetMembership& membership) {
     constexpr std::chrono::seconds kPatience{5};  // a lease that is fenced off begins again
+    StoresPostgres& shared = *database;
     if (auto begun = membership.begin({.nodes = database->open_nodes(),
                                        .links = database->open_links(),
-                                       .number = static_cast<std::uint16_t>(database->node())});
+                                       .number = static_cast<std::uint16_t>(database->node()),
+                                       .agree_on_keys =
+                                           [&shared](const std::vector<std::string>& names) {
+                                               return shared.agree_on_keys(names);
+                                           }});
         !begun)
         return fail(std::move(begun.error()));
     const store::postgres::NodeRights rights{
@@ -63,7 +92,6 @@ OpenedStores join(std::unique_ptr<StoresPostgres> database, const GatewayContext
         .is_silent =
             [&membership](NodeClaim other) { return membership.is_silent(node_of(other)); },
         .patience = kPatience};
-    StoresPostgres& shared = *database;
     return std::make_unique<FleetStores>(
         std::move(database), std::make_unique<store::sqlite::StoresSqlite>(context.paths.state_dir),
         [&shared, rights] { return shared.open_ledger_of(rights); });
@@ -114,10 +142,15 @@ Result<void> ConfiguredStores::start() {
     }
     const bool is_node = config.fleet->nats.has_value();
     if (auto free = expect_nothing_shadowed(context_.paths.state_dir, is_node); !free) return free;
+    const std::filesystem::path& folder = context_.paths.state_dir;
+    if (is_node) {
+        if (auto own = expect_own_folder(folder, *config.fleet); !own) return own;
+    }
     auto opened = open_database(*config.fleet, context_, membership_);
     if (!opened) return fail(std::move(opened.error()));
     stores_ = std::move(*opened);
-    return {};
+    if (!is_node) return {};
+    return replace_file(folder / kNodeFile, node_line(*config.fleet));
 }
 
 // Last of all that writes.

@@ -7,8 +7,11 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace crab::gateway {
 
@@ -28,6 +31,8 @@ public:
         std::unique_ptr<fleet::NodeTable> nodes;
         std::unique_ptr<fleet::LinkTable> links;
         std::uint16_t number = 0;  ///< of this node
+        /// Errors: kConflict for keys that are not those of the nodes that run
+        std::function<Result<void>(const std::vector<std::string>& names)> agree_on_keys;
     };
     ~FleetMembership();
 
@@ -36,6 +41,10 @@ public:
     /// It writes nothing any more; blocks.
     void leave();
 
+    /// As Tables::agree_on_keys.
+    Result<void> agree_on_keys(const std::vector<std::string>& names) {
+        return tables_.agree_on_keys(names);
+    }
     bool exists() const { return tables_.nodes != nullptr; }
     fleet::LinkTable& links() { return *tables_.links; }
     std::uint32_t boot() const { return boot_; }

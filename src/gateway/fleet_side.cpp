@@ -94,6 +94,7 @@ Result<void> FleetSide::start() {
     if (auto read = read_nats(*uses_.context.config.fleet); !read) return read;
     if (uses_.loops.group().size() > kMostLoops)
         return fail(ErrorCode::kInvalidArgs, "fleet.nats: gateway.threads may be 64 at most");
+    if (auto agreed = uses_.membership.agree_on_keys(keys_->names()); !agreed) return agreed;
     pool_.emplace(2);
     net::EventLoop& first = uses_.loops.first();
     uses_.membership.make_lease(first.executor(), first.timers(), first.clock());

@@ -18,6 +18,10 @@ struct NodeClaim {
     friend bool operator==(const NodeClaim&, const NodeClaim&) = default;
 };
 
+/// First half of the advisory lock that the session of a running node holds; the second is of its
+/// name.
+inline constexpr std::int32_t kNodeLock = 0x63726162;
+
 /// Takes the number's next incarnation: whoever had it before writes no admission and no end any
 /// more.
 Result<NodeClaim> claim_node(Connection& database, std::int16_t number, std::string_view name);

@@ -13,6 +13,7 @@
 #include "store/postgres/ledger_store_postgres.hpp"
 #include "store/postgres/link_table_postgres.hpp"
 #include "store/postgres/memory_store_postgres.hpp"
+#include "store/postgres/node_keys.hpp"
 #include "store/postgres/node_table_postgres.hpp"
 #include "store/postgres/passkey_store_postgres.hpp"
 #include "store/postgres/peer_store_postgres.hpp"
@@ -29,8 +30,6 @@ namespace {
 
 /// Of the advisory lock of a process that is alone in a database.
 constexpr std::int64_t kAloneLock = 0x63726162616c6f6e;
-/// First half of that of a node of a fleet; the second is of its name.
-constexpr std::int32_t kNodeLock = 0x63726162;
 
 Result<void> expect_standbys(Connection& database) {
     auto rows = database.query(
@@ -113,6 +112,10 @@ Result<std::unique_ptr<StoresPostgres>> StoresPostgres::open(Options options) {
     }
     return std::unique_ptr<StoresPostgres>(
         new StoresPostgres(std::move(options), std::move(guard)));
+}
+
+Result<void> StoresPostgres::agree_on_keys(std::span<const std::string> names) {
+    return postgres::agree_on_keys(*guard_, options_.node, names);
 }
 
 std::unique_ptr<fleet::NodeTable> StoresPostgres::open_nodes() {

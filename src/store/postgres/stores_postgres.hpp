@@ -40,6 +40,8 @@ public:
 
     /// Number of this process in the fleet.
     std::int16_t node() const { return options_.node; }
+    /// As a node that starts. Errors: kConflict for keys that are not those of nodes that run.
+    Result<void> agree_on_keys(std::span<const std::string> names);
     std::unique_ptr<fleet::NodeTable> open_nodes();
     std::unique_ptr<fleet::LinkTable> open_links();
     /// The ledger of a node of a fleet, which has claimed its incarnation itself.

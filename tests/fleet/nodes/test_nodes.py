@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import time
@@ -185,29 +186,6 @@ class CallsTest(FleetCase):
             SOON,
         )
 
-    def test_who_has_other_keys_cannot_call_and_is_not_called(self) -> None:
-        foreign = self.database.folder / "foreign"
-        foreign.write_text("6b" * 32 + "\n")
-        self.west.stop()
-        west = self.node("west", fleet={"key_file": str(foreign)})
-        token, name, other = self.token(self.north, "kettle"), self.unique("a"), self.unique("b")
-        ann = self.token(self.north, "ann", "caller")
-        device = self.open(self.south, token)
-        device.register(tool(name))
-        stranger = self.open(west, self.token(self.north, "stranger"))
-        stranger.register(tool(other))
-        west.wait_token(ann)
-        west.wait_known(name)
-        self.north.wait_known(other)
-        self.assertEqual(west.call(name, token=ann).code, "DEPENDENCY_UNAVAILABLE")
-        self.assertEqual(self.north.call(other, token=ann).code, "DEPENDENCY_UNAVAILABLE")
-        device.assert_silent()
-        stranger.assert_silent()
-        eventually(
-            lambda: self.south.fleet_metric("crab_fleet_forged_messages_total") > 0,
-            "its beats are counted as forged",
-        )
-
 
 class DeathsTest(FleetCase):
     """Nodes that die, or stand still."""
@@ -307,7 +285,7 @@ class StartTest(FleetCase):
     def refusal(node: Node) -> str:
         """Why it does not start."""
         for folder in ("state", "run"):
-            (node.folder / folder).mkdir(mode=0o700)
+            (node.folder / folder).mkdir(mode=0o700, exist_ok=True)
         node.write_config(node.config)
         done = subprocess.run(
             [program(), "gateway", "run", "--config", str(node.config_file)],
@@ -335,6 +313,29 @@ class StartTest(FleetCase):
         nameless = Node(self.config("east"))
         del nameless.config["fleet"]["node_name"]
         self.assertIn("needs fleet.node_name", self.refusal(nameless))
+
+    def test_a_node_with_another_key_does_not_start_until_no_other_runs(self) -> None:
+        foreign = self.database.folder / "foreign"
+        foreign.write_text("6b" * 32 + "\n")
+        said = self.refused("east", key_file=str(foreign))
+        self.assertIn("fleet.key_file: the node ", said)
+        self.assertIn("of this fleet has another key", said)
+        both = self.database.folder / "both"
+        both.write_text("6b" * 32 + "\n" + "5a" * 32 + "\n")
+        # The others would not accept what it signs with the first.
+        self.assertIn("has another key", self.refused("east", key_file=str(both)))
+        for node in (self.north, self.south):
+            node.stop()
+        self.west.kill()  # its row says that it lives
+        alone = self.node("east", fleet={"key_file": str(foreign)})
+        self.assertTrue(alone.tools() is not None)
+
+    def test_a_copy_of_another_nodes_state_folder_does_not_start(self) -> None:
+        copy = Node(self.config("east"))
+        (copy.folder / "state").mkdir(mode=0o700)
+        shutil.copy(self.south.folder / "state" / "fleet_node", copy.folder / "state")
+        said = self.refusal(copy)
+        self.assertIn("is that of the node south of home, not of east", said)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,103 @@
+"""check_history accepts what may happen, and rejects each forged history."""
+
+from __future__ import annotations
+
+import unittest
+from typing import Any
+
+from check_history import check
+
+
+def history(*lines: str) -> list[dict[str, Any]]:
+    """Of lines such as `ok k a1 v`: what, key, attempt or request, value; a second between two."""
+    events = []
+    for t, line in enumerate(lines):
+        what, first, *rest = line.split()
+        event: dict[str, Any] = {"t": float(t * 10), "what": what}
+        if what in ("fault", "healed"):
+            event["part"] = first
+        else:
+            event["key"] = first
+            event["request" if what in ("start", "end") else "attempt"] = rest[0]
+            if len(rest) > 1:
+                event["value"] = rest[1]
+            event["told"] = what == "unknown"
+        events.append(event)
+    return events
+
+
+GOOD = {
+    "one call": ("invoke k a1", "start k r1", "end k r1 v", "ok k a1 v"),
+    "a repeat replays": (
+        *("invoke k a1", "start k r1", "end k r1 v", "ok k a1 v"),
+        *("invoke k a2", "ok k a2 v"),
+    ),
+    "nothing run, then run": (
+        *("invoke k a1", "nothing k a1", "invoke k a2", "start k r1", "end k r1 v", "ok k a2 v"),
+    ),
+    "unknown becomes known": (
+        *("invoke k a1", "start k r1", "unknown k a1", "invoke k a2", "end k r1 v", "ok k a2 v"),
+    ),
+    "two at once, one refused": (
+        *("invoke k a1", "invoke k a2", "nothing k a2", "start k r1", "end k r1 v", "ok k a1 v"),
+    ),
+    "an idempotent tool runs again": (
+        *("invoke again a1", "start again r1", "unknown again a1"),
+        *("invoke again a2", "start again r2", "end again r2 w", "ok again a2 w"),
+    ),
+    "an end that was lost with the database": (
+        *("fault database", "invoke k a1", "start k r1", "end k r1 v", "ok k a1 v"),
+        *("healed database", "invoke k a2", "unknown k a2"),
+    ),
+}
+FORGED = {
+    "run twice": (
+        "I1",
+        *("invoke k a1", "start k r1", "end k r1 v", "start k r2", "end k r2 w", "ok k a1 v"),
+    ),
+    "a result of nobody": ("I2", "invoke k a1", "start k r1", "ok k a1 v", "end k r1 v"),
+    "two results": (
+        "I2",
+        *("invoke k a1", "start k r1", "end k r1 v", "ok k a1 v"),
+        *("invoke k a2", "end k r1 w", "ok k a2 w"),
+    ),
+    "two results of an idempotent tool": (
+        "I2",
+        *("invoke again a1", "start again r1", "end again r1 v", "ok again a1 v"),
+        *("invoke again a2", "start again r2", "end again r2 w", "ok again a2 w"),
+    ),
+    "nothing run, and run afterwards": ("I3", "invoke k a1", "nothing k a1", "start k r1"),
+    "run before anybody asked": ("I3", "start k r1", "invoke k a1"),
+    "known becomes unknown": (
+        "I4",
+        *("invoke k a1", "start k r1", "end k r1 v", "ok k a1 v"),
+        *("invoke k a2", "unknown k a2"),
+    ),
+    "the same after an outage that had nothing to do with it": (
+        "I4",
+        *("fault database", "healed database"),
+        *("invoke k a1", "start k r1", "end k r1 v", "ok k a1 v"),
+        *("invoke k a2", "unknown k a2"),
+    ),
+    "a request that began twice": (
+        "begun twice",
+        *("invoke again a1", "start again r1", "start again r1"),
+    ),
+}
+
+
+class CheckHistoryTest(unittest.TestCase):
+    def test_what_may_happen_is_accepted(self) -> None:
+        for name, lines in GOOD.items():
+            with self.subTest(name):
+                self.assertEqual(check(history(*lines)), [])
+
+    def test_each_forged_history_is_rejected(self) -> None:
+        for name, (why, *lines) in FORGED.items():
+            with self.subTest(name):
+                found = check(history(*lines))
+                self.assertTrue(any(why in one for one in found), found)
+
+
+if __name__ == "__main__":
+    unittest.main()
