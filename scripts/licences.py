@@ -6,6 +6,7 @@ npm packages of package-lock.json.
 usage: licences.py --built PROGRAM    such as build/release/crab
 """
 
+import re
 import sys
 from pathlib import Path
 
@@ -17,6 +18,35 @@ HOW = {
     "embedded": "part of the pages that the gateway serves",
 }
 RULE = "=" * 80
+
+
+def without_file_names(text: str) -> str:
+    """Debian's copyright files may list every file of a source, two megabytes for Boost. Who holds
+    the rights under which licence stays, once for each licence."""
+    if not text.startswith("Format:"):
+        return text
+    holders: dict[str, dict[str, None]] = {}
+    others: dict[str, dict[str, None]] = {}
+    texts: dict[str, str] = {}
+    rest = []
+    for stanza in re.split(r"\n(?:[ \t]*\n)+", text):
+        fields = dict(re.findall(r"(?m)^([A-Za-z-]+):((?:.*)(?:\n[ \t].*)*)", stanza))
+        if "Files" not in fields or "License" not in fields:
+            rest.append(re.sub(r"(?m)^Files-Excluded:.*(\n[ \t].*)*\n?", "", stanza))
+            continue
+        name, _, words = fields["License"].strip().partition("\n")
+        key = name if texts.setdefault(name, words) == words else f"{name}\n{words}"
+        names = holders.setdefault(key, {})
+        names.update((line.strip(), None) for line in fields["Copyright"].splitlines())
+        for field in sorted(fields.keys() - {"Files", "Copyright", "License"}):
+            others.setdefault(key, {})[f"\n{field}:{fields[field]}"] = None
+    for key, names in holders.items():
+        name, _, words = key.partition("\n")
+        words = words or texts[name]
+        listed = "\n".join(f" {line}" for line in names if line)
+        said = f"Copyright:\n{listed}{''.join(others.get(key, ()))}\nLicense: {name}"
+        rest.append(said + (f"\n{words}" if words else ""))
+    return "\n\n".join(part.strip("\n") for part in rest if part.strip())
 
 
 def document(parts: list[Component]) -> str:
@@ -32,6 +62,7 @@ def document(parts: list[Component]) -> str:
         heads = [f"{part.name} {part.version}: {HOW[part.how]}" for part in sorted(group)]
         pages = sorted({part.homepage for part in group if part.homepage})
         text = content.decode("utf-8", "replace").replace("\r\n", "\n").strip("\n")
+        text = without_file_names(text)
         pieces.append("\n".join([RULE, *heads, *pages, RULE, "", text, ""]))
     return "\n".join(pieces)
 
