@@ -32,14 +32,15 @@ function(crab_show_headers target)
   target_include_directories(${target} PUBLIC ${shown})
 endfunction()
 
-# crab_module(name [COLD] [ROOM room] [LINKS target...] [TEST_LINKS target...]): the module, its
-# fuzzers and benchmarks, and its unit tests: an executable <name>_test, or with ROOM a part of
-# crab_room(room). Eight files are compiled as one that includes them, so what is local to a file
-# has a name that the folder has once. COLD: no call that is only relayed passes through it, except
-# for the files of crab_fast(), so how fast it runs matters less than how fast it is compiled, and
-# in release builds how small it is.
+# crab_module(name [COLD | SMALL] [ROOM room] [LINKS target...] [TEST_LINKS target...]
+# [FAST file...]): the module, its fuzzers and benchmarks, and its unit tests: an executable
+# <name>_test, or with ROOM a part of crab_room(room). Eight files are compiled as one that includes
+# them, so what is local to a file has a name that the folder has once. COLD: no call that is only
+# relayed passes through it, except for the files of crab_fast(), so how fast it runs matters less
+# than how fast it is compiled, and in release builds how small it is. SMALL: as COLD, but in
+# release builds only, and its files FAST are there compiled as those of other modules.
 function(crab_module name)
-  cmake_parse_arguments(ARG "COLD" "ROOM" "LINKS;TEST_LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "COLD;SMALL" "ROOM" "LINKS;TEST_LINKS;FAST" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS *.cpp)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_(test|bench|fuzz)\\.cpp$")
@@ -50,12 +51,20 @@ function(crab_module name)
   if(NOT sources)
     set(sources ${CMAKE_BINARY_DIR}/no_code.cpp)
   endif()
+  set(fast "")
+  if(ARG_SMALL AND CMAKE_BUILD_TYPE STREQUAL "Release")
+    set(ARG_COLD ON)
+    crab_fast_part(${name})
+  endif()
   add_library(crab_${name} OBJECT ${sources})
   crab_show_headers(crab_${name})
-  target_link_libraries(crab_${name} PUBLIC fmt::fmt ${ARG_LINKS})
+  target_link_libraries(crab_${name} PUBLIC fmt::fmt ${ARG_LINKS} ${fast})
   if(ARG_COLD)
     set_property(GLOBAL APPEND PROPERTY CRAB_COLD_MODULES crab_${name})
     crab_unite(crab_${name} 24)
+    if(ARG_SMALL)
+      set_target_properties(crab_${name} PROPERTIES UNITY_BUILD_MODE GROUP)
+    endif()
     target_compile_options(crab_${name} PRIVATE ${CRAB_COLD_OPTIONS})
     crab_precompile(crab_${name} COLD MODULES crab_${name})
   else()
@@ -79,6 +88,29 @@ function(crab_module name)
     crab_fuzzer(${source} crab_${name})
   endforeach()
 endfunction()
+
+# crab_fast_part(name): moves the files FAST of crab_module() from `sources` to a target of their
+# own, `fast`. All files are compiled together with those that they are with where none is moved:
+# names of theirs go together, and a profile knows what is local to them by those files.
+macro(crab_fast_part name)
+  set(number 0)
+  foreach(file ${sources})
+    math(EXPR group "${number} / 8")
+    math(EXPR number "${number} + 1")
+    set_source_files_properties(${file} PROPERTIES UNITY_GROUP ${group})
+  endforeach()
+  if(ARG_FAST)
+    set(fast crab_${name}_fast)
+    list(TRANSFORM ARG_FAST PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+    list(REMOVE_ITEM sources ${ARG_FAST})
+    add_library(${fast} OBJECT ${ARG_FAST})
+    crab_show_headers(${fast})
+    target_link_libraries(${fast} PUBLIC fmt::fmt ${ARG_LINKS})
+    crab_unite(${fast} 8)
+    set_target_properties(${fast} PROPERTIES UNITY_BUILD_MODE GROUP)
+    crab_precompile(${fast} MODULES ${fast})
+  endif()
+endmacro()
 
 # crab_unite(target most): compiles so many files of it as one.
 function(crab_unite target most)

@@ -61,18 +61,30 @@ elseif(CMAKE_BUILD_TYPE STREQUAL "Release" AND EXISTS ${CRAB_PROFILE})
                APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CRAB_PROFILE})
 endif()
 
+# lld makes the smaller release program: it packs relocations in the form that glibc takes (mold 1.10
+# has it too, but glibc starts nothing that it has linked so), and keeps code that runs apart from
+# code that does not.
 find_program(CRAB_MOLD mold)
-if(CRAB_MOLD)
-  add_link_options(-fuse-ld=mold)
+find_program(CRAB_LLD NAMES ld.lld-19)
+set(CRAB_LINKER "")
+if(CMAKE_BUILD_TYPE STREQUAL "Release" AND CRAB_LLD AND NOT CRAB_MAKE_PROFILE)
+  set(CRAB_LINKER lld)
+elseif(CRAB_MOLD)
+  set(CRAB_LINKER mold)
+endif()
+if(CRAB_LINKER)
+  add_link_options(-fuse-ld=${CRAB_LINKER})
 endif()
 
 # What is shipped is small: what nobody calls is left out, and functions with the same code are one.
 # What is relocated is read-only afterwards, and copies into arrays are bounded by their size.
-# (mold 1.10 knows `-z pack-relative-relocs`, but glibc starts nothing that it has linked so.)
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
   add_compile_options(-ffunction-sections -fdata-sections -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
   add_link_options(LINKER:--gc-sections LINKER:-z,relro,-z,now)
-  if(CRAB_MOLD AND NOT CRAB_MAKE_PROFILE)  # it crashes over what an instrumented program has of it
+  if(CRAB_LINKER STREQUAL "lld")
+    add_link_options(LINKER:--icf=safe LINKER:-O2 LINKER:-z,keep-text-section-prefix
+                     LINKER:-z,pack-relative-relocs)
+  elseif(CRAB_LINKER AND NOT CRAB_MAKE_PROFILE)  # it crashes over an instrumented program
     add_link_options(LINKER:--icf=safe)
   endif()
 endif()

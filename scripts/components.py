@@ -14,7 +14,9 @@ ROOT = Path(__file__).resolve().parents[1]
 # What leaves code in the programs without being a shared library that `readelf` would show: headers
 # with templates, and what is in crab-sandbox-init, which is linked statically.
 COMPILED_IN = ("libboost1.81-dev", "libcli11-dev", "libstdc++-12-dev", "libc6-dev")
-STATIC_SOURCES = ("glibc", "gcc-12")
+STATIC_SOURCES = ("glibc", "gcc-12", "musl")
+# The same, on machines that have it (src/apps/sandbox_init/CMakeLists.txt).
+COMPILED_IN_IF_HERE = ("musl-dev",)
 DOC = Path("/usr/share/doc")
 
 
@@ -157,10 +159,14 @@ def npm(how: str, names: set[str], lock: dict[str, dict]) -> list[Component]:
     ]
 
 
+def compiled_in() -> set[str]:
+    return set(COMPILED_IN) | installed(list(COMPILED_IN_IF_HERE))
+
+
 def shipped(program: Path) -> list[Component]:
     """What the packages of crab contain or load."""
     linked = linked_packages(program)
-    parts = debian(linked, "linked") + debian(set(COMPILED_IN), "compiled in")
+    parts = debian(linked, "linked") + debian(compiled_in(), "compiled in")
     lock = npm_lock()
     return parts + npm("embedded", npm_names(lock), lock)
 

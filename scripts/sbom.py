@@ -141,7 +141,7 @@ def spdx(program: Path) -> str:
 
 
 def built_using() -> str:
-    parts = components.debian(set(components.COMPILED_IN), "compiled in")
+    parts = components.debian(components.compiled_in(), "compiled in")
     sources = {
         f"{part.source} (= {part.source_version})"
         for part in parts

@@ -1,14 +1,15 @@
 #pragma once
 
+#include "hosts/command/init/list.hpp"
+
 #include <cstdint>
-#include <vector>
 
 namespace crab::sandbox {
 
 struct LandlockRules {
     /// Readable and executable; missing files are left out
-    std::vector<const char*> readable;
-    std::vector<const char*> writable;   ///< also writable; devices cannot be created there
+    List<const char*> readable;
+    List<const char*> writable;   ///< also writable; devices cannot be created there
     /// No TCP where the kernel can (ABI 4), but for connecting to `proxy_port`
     bool no_network = false;
     std::uint16_t proxy_port = 0;        ///< 0: none

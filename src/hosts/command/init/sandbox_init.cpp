@@ -1,6 +1,7 @@
 #include "hosts/command/init/sandbox_init.hpp"
 
 #include "hosts/command/init/landlock.hpp"
+#include "hosts/command/init/list.hpp"
 #include "hosts/command/init/subreaper.hpp"
 #include "hosts/command/init/tool_record.hpp"
 
@@ -10,7 +11,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
-#include <vector>
 
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -50,7 +50,7 @@ struct Orders {
            file_size = RLIM_INFINITY;
     bool landlock = false, bare = false, waits = false, supervises = false;
     LandlockRules view;
-    std::vector<Expected> expected;
+    List<Expected> expected;
     const char* place = nullptr;
     const char* file = nullptr;  ///< to execute, where no path is searched
     char** program = nullptr;
@@ -101,9 +101,9 @@ bool take_number(std::string_view word, const char* value, Orders& orders) {
 /// Takes what the program sees of the machine; false when `word` names nothing of it.
 bool take_view(std::string_view word, const char* value, Orders& orders) {
     if (word == "--read")
-        orders.view.readable.push_back(value);
+        orders.view.readable.add(value);
     else if (word == "--write")
-        orders.view.writable.push_back(value);
+        orders.view.writable.add(value);
     else if (word == "--chdir")
         orders.place = value;
     else if (word == "--file")
@@ -127,8 +127,8 @@ bool read_orders(int argc, char** argv, Orders& orders) {
         if (take_flag(word, orders)) continue;
         if (word == "--expect") {
             if (i + 3 >= argc) return false;
-            orders.expected.push_back({std::strtoull(argv[i + 1], nullptr, 10),
-                                       std::strtoull(argv[i + 2], nullptr, 10), argv[i + 3]});
+            orders.expected.add({std::strtoull(argv[i + 1], nullptr, 10),
+                                 std::strtoull(argv[i + 2], nullptr, 10), argv[i + 3]});
             i += 3;
             continue;
         }
@@ -144,11 +144,11 @@ void tell(int fd, const ToolRecord& record) {
 
 bool limit(int resource, rlim_t most) {
     rlimit now{};
-    if (::getrlimit(static_cast<__rlimit_resource_t>(resource), &now) != 0) return false;
+    if (::getrlimit(resource, &now) != 0) return false;
     if (now.rlim_max != RLIM_INFINITY && (most == RLIM_INFINITY || most > now.rlim_max))
         most = now.rlim_max;
     const rlimit wanted{most, most};
-    return ::setrlimit(static_cast<__rlimit_resource_t>(resource), &wanted) == 0;
+    return ::setrlimit(resource, &wanted) == 0;
 }
 
 bool set_limits(const Orders& orders) {
@@ -165,11 +165,11 @@ bool set_filter(int fd) {
     if (::fstat(fd, &file) != 0 || file.st_size <= 0 ||
         file.st_size % static_cast<off_t>(sizeof(sock_filter)) != 0)
         return false;
-    std::vector<sock_filter> instructions(static_cast<std::size_t>(file.st_size) /
-                                          sizeof(sock_filter));
-    if (::pread(fd, instructions.data(), static_cast<std::size_t>(file.st_size), 0) != file.st_size)
-        return false;
-    sock_fprog program{static_cast<unsigned short>(instructions.size()), instructions.data()};
+    const auto size = static_cast<std::size_t>(file.st_size);
+    // not given back: the process is about to become another one
+    auto* const instructions = static_cast<sock_filter*>(std::malloc(size));
+    if (instructions == nullptr || ::pread(fd, instructions, size, 0) != file.st_size) return false;
+    sock_fprog program{static_cast<unsigned short>(size / sizeof(sock_filter)), instructions};
     return ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0;
 }
 
