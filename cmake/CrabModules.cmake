@@ -9,6 +9,10 @@ include(CrabPrecompiled)
 option(CRAB_UNITY "Compile eight files of a module as one, of a COLD one 24" ON)
 set(CRAB_TEST_OPTIONS "" CACHE STRING "More options for the files of unit tests, such as -O0")
 set(CRAB_COLD_OPTIONS "" CACHE STRING "More options for the files of COLD modules: -O0, -Oz")
+# With a profile small functions are inlined for its counters before anything else, in -Oz too.
+if(CRAB_PROFILE_USE)
+  list(APPEND CRAB_COLD_OPTIONS -fno-profile-instr-use)
+endif()
 
 # For a target that has to have a source and has none.
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/no_code.cpp CONTENT "")
@@ -124,7 +128,8 @@ endfunction()
 # modules are.
 function(crab_fast)
   if(CRAB_COLD_OPTIONS)
-    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS $<IF:$<CONFIG:Release>,-O2,-O1>
+    set(options $<IF:$<CONFIG:Release>,-O2,-O1> ${CRAB_PROFILE_USE})
+    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "${options}"
                                 SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
   endif()
 endfunction()

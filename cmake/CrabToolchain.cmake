@@ -54,16 +54,16 @@ elseif(CMAKE_BUILD_TYPE STREQUAL "Release" AND EXISTS ${CRAB_PROFILE})
   file(SHA256 ${CRAB_PROFILE} digest)
   string(SUBSTRING ${digest} 0 16 digest)
   file(ARCHIVE_EXTRACT INPUT ${CRAB_PROFILE} DESTINATION ${CMAKE_BINARY_DIR}/profile/${digest})
-  add_compile_options(-fprofile-use=${CMAKE_BINARY_DIR}/profile/${digest}/crab.profdata
-                      ${CRAB_PROFILE_NAMES}
+  set(CRAB_PROFILE_USE -fprofile-use=${CMAKE_BINARY_DIR}/profile/${digest}/crab.profdata)
+  add_compile_options(${CRAB_PROFILE_USE} ${CRAB_PROFILE_NAMES}
                       -Wno-profile-instr-out-of-date -Wno-profile-instr-unprofiled)
   set_property(DIRECTORY ${CMAKE_SOURCE_DIR}
                APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CRAB_PROFILE})
 endif()
 
-# lld makes the smaller release program: it packs relocations in the form that glibc takes (mold 1.10
-# has it too, but glibc starts nothing that it has linked so), and keeps code that runs apart from
-# code that does not.
+# lld makes the smaller release program: it packs relocations in the form that glibc takes (mold
+# 1.10 has it too, but glibc starts nothing that it has linked so), and keeps code that runs apart
+# from code that does not.
 find_program(CRAB_MOLD mold)
 find_program(CRAB_LLD NAMES ld.lld-19)
 set(CRAB_LINKER "")

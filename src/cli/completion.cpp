@@ -5,6 +5,7 @@
 #include "cli/output/terminal.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -81,6 +82,36 @@ std::string zsh_function(const std::string& path) {
     std::string name = path.empty() ? "_crab" : "_crab_" + path;
     std::ranges::replace(name, ' ', '_');
     return name;
+}
+
+constexpr std::string_view kFishStart =
+    "# fish completion for crab; made by: crab completion fish\n"
+    "function __crab_at -d 'Whether all words of one of these commands have been typed'\n"
+    "    set -l typed (commandline -opc)\n"
+    "    for command in $argv\n"
+    "        set -l all yes\n"
+    "        for word in (string split ' ' -- $command)\n"
+    "            contains -- $word $typed; or set all no\n"
+    "        end\n"
+    "        test $all = yes; and return 0\n"
+    "    end\n"
+    "    return 1\n"
+    "end\n"
+    "complete -c crab -f\n";
+
+/// What fish is told of an option, but for where it belongs.
+std::string fish_option(const OptionNode& option) {
+    std::string out = "-l " + option.long_name;
+    if (option.short_name) out += fmt::format(" -s {}", option.short_name);
+    if (option.kind == ValueKind::kFile || option.kind == ValueKind::kDirectory)
+        out += " -r -F";
+    else if (option.kind == ValueKind::kChoice)
+        out += " -x -a " + shell_quoted(fmt::format("{}", fmt::join(option.choices, " ")));
+    else if (option.kind == ValueKind::kLive)
+        out += " -x -a " + shell_quoted(fmt::format("({})", live_names(option)));
+    else if (option.kind != ValueKind::kNone)
+        out += " -x";
+    return out + " -d " + shell_quoted(option.description);
 }
 
 }  // namespace
@@ -183,53 +214,51 @@ std::string zsh_completion(const CommandNode& root) {
 }
 
 std::string fish_completion(const CommandNode& root) {
-    std::string out =
-        "# fish completion for crab; made by: crab completion fish\ncomplete -c crab -f\n";
+    std::string out(kFishStart);
+    // What several commands have alike is told once.
+    std::vector<std::pair<std::string, std::string>> told;  // what, and the commands
+    const auto tell = [&told](std::string_view path, std::string what) {
+        const auto known =
+            std::ranges::find(told, what, &std::pair<std::string, std::string>::first);
+        const std::string command =
+            path.contains(' ') ? fmt::format("\"{}\"", path) : std::string(path);
+        if (known == told.end())
+            told.emplace_back(std::move(what), command);
+        else
+            known->second += " " + command;
+    };
     for_each_command(root, "", [&](const std::string& path, const CommandNode& node) {
-        std::string condition;
-        std::string seen;
-        for (std::size_t at = 0; at < path.size();) {
-            const std::size_t end = std::min(path.find(' ', at), path.size());
-            seen += fmt::format("{}__fish_seen_subcommand_from {}", seen.empty() ? "" : "; and ",
-                                path.substr(at, end - at));
-            at = end + 1;
-        }
         std::vector<std::string> names;
         for (const CommandNode& command : node.commands) names.push_back(command.name);
-        if (path.empty())
-            condition = "__fish_use_subcommand";
-        else
-            condition = names.empty() ? seen
-                                      : fmt::format("{}; and not __fish_seen_subcommand_from {}",
-                                                    seen, fmt::join(names, " "));
-        const std::string start = "complete -c crab -n " + shell_quoted(condition);
-        for (const CommandNode& command : node.commands)
-            out += fmt::format("{} -a {} -d {}\n", start, command.name,
-                               shell_quoted(command.description));
+        if (!names.empty()) {
+            const std::string start =
+                "complete -c crab -n " +
+                shell_quoted(
+                    path.empty()
+                        ? "__fish_use_subcommand"
+                        : fmt::format("__crab_at \"{}\"; and not __fish_seen_subcommand_from {}",
+                                      path, fmt::join(names, " ")));
+            for (const CommandNode& command : node.commands)
+                out += fmt::format("{} -a {} -d {}\n", start, command.name,
+                                   shell_quoted(command.description));
+            for (const OptionNode& option : node.options) {
+                if (!option.long_name.empty())
+                    out += fmt::format("{} {}\n", start, fish_option(option));
+            }
+            return;
+        }
         for (const OptionNode& option : node.options) {
-            if (option.long_name.empty()) continue;
-            out += fmt::format("{} -l {}", start, option.long_name);
-            if (option.short_name) out += fmt::format(" -s {}", option.short_name);
-            if (option.kind == ValueKind::kFile || option.kind == ValueKind::kDirectory)
-                out += " -r -F";
-            else if (option.kind == ValueKind::kChoice)
-                out += " -x -a " + shell_quoted(fmt::format("{}", fmt::join(option.choices, " ")));
-            else if (option.kind == ValueKind::kLive)
-                out += " -x -a " + shell_quoted(fmt::format("({})", live_names(option)));
-            else if (option.kind != ValueKind::kNone)
-                out += " -x";
-            out += fmt::format(" -d {}\n", shell_quoted(option.description));
+            if (!option.long_name.empty()) tell(path, fish_option(option));
         }
         if (takes_live(node))
-            out += start + " -a " +
-                   shell_quoted(fmt::format("({})", live_names(node.positionals[0]))) + "\n";
-        if (takes_file(node)) out += start + " -F\n";
-        if (!node.positionals.empty() && node.positionals[0].kind == ValueKind::kChoice) {
-            out += start + " -a " +
-                   shell_quoted(fmt::format("{}", fmt::join(node.positionals[0].choices, " "))) +
-                   "\n";
-        }
+            tell(path, "-a " + shell_quoted(fmt::format("({})", live_names(node.positionals[0]))));
+        if (takes_file(node)) tell(path, "-F");
+        if (!node.positionals.empty() && node.positionals[0].kind == ValueKind::kChoice)
+            tell(path, "-a " + shell_quoted(
+                                   fmt::format("{}", fmt::join(node.positionals[0].choices, " "))));
     });
+    for (const auto& [what, commands] : told)
+        out += fmt::format("complete -c crab -n '__crab_at {}' {}\n", commands, what);
     return out;
 }
 
