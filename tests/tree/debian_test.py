@@ -9,8 +9,6 @@ ROOT = Path(__file__).resolve().parents[2]
 DEBIAN = ROOT / "debian"
 # What building needs but not as a package of its own, or only for people who build often.
 NOT_NEEDED = {
-    "abigail-tools",
-    "apparmor",
     "buildah",
     "libclang-rt-19-dev",
     "llvm-19",

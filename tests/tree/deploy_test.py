@@ -1,6 +1,7 @@
 """The units in deploy/: systemd reads them without a word, and they are as closed as their comments
 say. Needs systemd-analyze of systemd 252 or newer, and no running systemd."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -9,6 +10,7 @@ import unittest
 from pathlib import Path
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
+SBIN = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 # Of 10; sandboxes of commands need what the unit names, and without them it is the drop-in's.
 EXPOSURE = {"crab.service": 3.5, "crab.service with without_sandboxes.conf": 2.0}
 
@@ -40,6 +42,18 @@ class Units(unittest.TestCase):
         self.assertLessEqual(
             self.exposure(closed), EXPOSURE["crab.service with without_sandboxes.conf"]
         )
+
+    @unittest.skipUnless(shutil.which("apparmor_parser", path=SBIN), "no apparmor here")
+    def test_apparmor_can_read_the_profile(self):
+        for path in sorted((DEPLOY / "apparmor").iterdir()):
+            program = shutil.which("apparmor_parser", path=SBIN)
+            done = subprocess.run(
+                [program, "--skip-kernel-load", "--skip-cache", "--warn=all", str(path)],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            self.assertEqual(done.returncode, 0, f"{path}: {done.stderr}")
 
     def test_systemd_has_nothing_to_say_about_them(self):
         for source in ("crab.service", "crab.socket", "user/crab-device.service"):
