@@ -56,8 +56,14 @@ class Units(unittest.TestCase):
             self.assertEqual(done.returncode, 0, f"{path}: {done.stderr}")
 
     def test_systemd_has_nothing_to_say_about_them(self):
-        for source in ("crab.service", "crab.socket", "user/crab-device.service"):
+        for source in (
+            "crab.service",
+            "crab.socket",
+            "user/crab-device.service",
+            "fleet/nats-server.service",
+        ):
             text = (DEPLOY / source).read_text().replace("/usr/bin/crab", "/bin/true")
+            text = text.replace("/usr/sbin/nats-server", "/bin/true")
             text = re.sub(r"^Documentation=.*\n", "", text, flags=re.MULTILINE)
             (self.folder / Path(source).name).write_text(text)
         for unit in sorted(self.folder.iterdir()):
@@ -68,8 +74,47 @@ class Units(unittest.TestCase):
                 check=False,
                 env={"SYSTEMD_UNIT_PATH": f"{self.folder}:", "PATH": "/usr/bin:/bin"},
             )
-            said = [line for line in done.stderr.splitlines() if "crab" in line]
+            said = [line for line in done.stderr.splitlines() if unit.name in line]
             self.assertEqual(said, [], unit.name)
+
+
+class FleetFiles(unittest.TestCase):
+    """What compose.yaml of deploy/fleet wants beside it."""
+
+    def setUp(self):
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory())) / "fleet"
+        shutil.copytree(DEPLOY / "fleet", self.folder)
+
+    def make(self) -> list[Path]:
+        subprocess.run([self.folder / "make_nodes"], check=True, capture_output=True)
+        return [self.folder / "nodes" / name for name in ("north", "south", "west")]
+
+    def test_each_node_gets_its_own_name_and_what_all_share(self):
+        nodes = self.make()
+        self.assertEqual(len({(node / "gateway.yaml").read_text() for node in nodes}), 3)
+        for shared in ("fleet_key", "database", "nats_user", "cert.pem", "key.pem"):
+            self.assertEqual(len({(node / shared).read_text() for node in nodes}), 1, shared)
+            self.assertEqual((nodes[0] / shared).stat().st_mode & 0o077, 0, shared)
+        user = (nodes[0] / "nats_user").read_text()
+        password = (self.folder / "nats_environment").read_text().partition("NATS_PASSWORD=")[2]
+        self.assertEqual(user.strip(), f"crab:{password.strip()}")
+        self.make()
+        self.assertEqual((nodes[0] / "nats_user").read_text(), user, "what is there stays")
+
+    def test_nats_server_understands_its_file_and_lets_nobody_else_in(self):
+        if shutil.which("nats-server") is None:
+            self.skipTest("no nats-server here")
+        done = subprocess.run(
+            ["nats-server", "-t", "-c", self.folder / "nats.conf"],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={"PATH": "/usr/sbin:/usr/bin", "NATS_NAME": "one", "NATS_PASSWORD": "secret"},
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(
+            re.findall(r"user: (\S+)", (self.folder / "nats.conf").read_text()), ["crab"]
+        )
 
 
 if __name__ == "__main__":

@@ -63,6 +63,9 @@ class History:
         with self._lock:
             self.events.append({"t": time.monotonic(), "what": what, **more})
 
+    def keys_with(self, code: str) -> list[str]:
+        return sorted({event["key"] for event in self.events if event.get("code") == code})
+
     def count(self, what: str) -> int:
         return sum(event["what"] == what for event in self.events)
 
@@ -200,10 +203,12 @@ class Caller(threading.Thread):
             return "unknown", f"{response.status} {body}", {}
         if body["status"] == "ok":
             return "ok", "ok", {"value": body["result"]["text"]}
-        code = body["error"]["code"]
+        code, message = body["error"]["code"], body["error"]["message"]
+        if code == "CONFLICT" and "runs at another gateway" in message:
+            code = "ALREADY_IN_PROGRESS"  # as its words say; RTP has one code for both
         if code in NOTHING:
-            return "nothing", code, {}
-        return "unknown", code, {"told": code == "OUTCOME_UNKNOWN"}
+            return "nothing", code, {"message": message}
+        return "unknown", code, {"told": code == "OUTCOME_UNKNOWN", "message": message}
 
 
 class Nemesis:
@@ -303,6 +308,7 @@ def run(seconds: float, seed: int, nodes: int) -> int:
         for appliance in appliances:
             appliance.over.set()
     broken += check(history.events)
+    broken += [f"it says CONFLICT of {key}" for key in history.keys_with("CONFLICT")]
     print(f"seed {seed}: {sum(nemesis.done.values())} faults {dict(nemesis.done)}")
     print(f"{history.count('invoke')} attempts {dict(history.codes)}")
     print(f"{history.count('start')} runs, {len(broken)} invariants broken")
