@@ -4,7 +4,8 @@ tool, allows a call that waits, pairs the browser as a device, opens every page 
 light and dark, and leaves pictures.
 
 usage: scripts/tour_console.py ADMIN_SOCKET PUBLIC_URL FOLDER [IMAGES]
-  IMAGES  another folder, where small pictures of the pages go: docs/images has them
+  IMAGES  another folder, where small pictures of the pages go; it fails if one of them shows a
+          path of this machine. scripts/console_pictures.py makes those of docs/images.
   CRAB_BIN names the crab executable. Exit 3: no Chromium is installed.
 """
 
@@ -25,6 +26,12 @@ from support.wait import eventually  # noqa: E402
 
 SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
 THEMES = ("light", "dark")
+#: Whether a page has read what it shows, and something of that has been painted.
+SHOWN = """
+    const main = document.querySelector("#main");
+    return main.querySelector("h1") !== null && main.innerText.length > 40 &&
+        main.querySelector("[aria-busy=true], .skeleton, progress") === null;
+"""
 
 
 class Tour:
@@ -107,19 +114,31 @@ class Tour:
         self.picture("device-paired")
         print("the browser was paired as a device by its page")
 
-    def see_all_pages(self) -> int:
+    def show(self, address: str) -> None:
+        """Opens a page and waits until it has read what it shows."""
+        self.page.open(address)
+        self.page.wait_text("header.top", "local/")
+        eventually(lambda: self.page.run(SHOWN), f"{address} is shown", 30)
+        text = self.page.text("main")
+        for path in (str(ROOT), str(Path.home())):
+            if self.images and path in text:
+                raise AssertionError(f"{address} shows a path of this machine: {path}")
+
+    def see_all_pages(self, more: tuple[str, ...] = ()) -> int:
+        """Pictures of the pages of the rail, and of those with these queries."""
         self.open("page=settings")
         pages = self.page.run(
             "return [...document.querySelectorAll('nav.rail a')].map(a => a.href)"
         )
+        pages += [f"{self.console.page}?page={query}" for query in ("performance", *more)]
         for theme in THEMES:
             self.page.run("localStorage.setItem('crab-theme', arguments[0])", theme)
             for size, (width, height) in SIZES.items():
                 self.page.resize(width, height)
                 for address in pages:
-                    self.page.open(address)
-                    eventually(lambda: self.page.text("h1") != "", f"{address} is shown", 30)
-                    name = address.partition("page=")[2] or "overview"
+                    self.show(address)
+                    query = address.partition("page=")[2].partition("=")[0] or "overview"
+                    name = query.replace("&", "-")
                     self.picture(f"{name}-{size}-{theme}")
                     if self.images:
                         self.page.webp(self.images / f"console-{name}-{size}-{theme}.webp")

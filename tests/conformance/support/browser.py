@@ -280,7 +280,7 @@ class Browser:
 
     def webp(self, path: Path) -> None:
         """A small picture of what is seen."""
-        answer = self.devtools("Page.captureScreenshot", format="webp", quality=70)
+        answer = self.devtools("Page.captureScreenshot", format="webp", quality=60)
         path.write_bytes(base64.b64decode(answer["data"]))
 
     def complaints(self) -> list[str]:

@@ -1,11 +1,11 @@
 import { useState } from "preact/hooks";
 
 import { Button } from "@crab/web-shared/button";
-import { Pill } from "@crab/web-shared/pill";
 import { SafeText } from "@crab/web-shared/safe-text";
 import { clock, duration, shortName, span } from "@crab/web-shared/words";
 
 import { type ApiError, segment } from "../api";
+import { Outcome } from "../outcome";
 import { go } from "../place";
 import { api, type CallRecord, mayWrite, type RunningCall } from "../store";
 import { CallDetail } from "./call-detail";
@@ -43,15 +43,6 @@ export function RunningRow({ call }: { readonly call: RunningCall }) {
         </Button>
       </td>
     </tr>
-  );
-}
-
-export function Outcome({ call }: { readonly call: CallRecord }) {
-  const ok = call.status === "ok";
-  return (
-    <Pill tone={ok ? "good" : "bad"}>
-      {ok ? "ok" : <SafeText text={call.code || call.status} most={24} />}
-    </Pill>
   );
 }
 

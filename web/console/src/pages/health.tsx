@@ -2,7 +2,7 @@ import { Card } from "@crab/web-shared/card";
 import { CopyButton } from "@crab/web-shared/copy-button";
 import { Pill } from "@crab/web-shared/pill";
 import { SafeText } from "@crab/web-shared/safe-text";
-import { moment } from "@crab/web-shared/words";
+import { bytes, count, moment } from "@crab/web-shared/words";
 
 import { type Fact, Facts } from "../facts";
 import {
@@ -47,16 +47,22 @@ function Check({ check }: { readonly check: HealthCheck }) {
   );
 }
 
-const told = (value: unknown): string => {
+const FACTS = ["bytes", "not_after", "problem", "text", "tools"] as const;
+
+/** What is told of an item, in words where the page has some. */
+function factOf(key: string, value: unknown): Fact {
   const text = typeof value === "string" ? value : JSON.stringify(value);
-  return TIME.test(text) ? moment(text) : text;
-};
+  const known = FACTS.find((one) => one === key);
+  const name = known ? t(`fact.${known}`) : key;
+  if (typeof value === "number") return [name, key === "bytes" ? bytes(value) : count(value)];
+  return [name, TIME.test(text) ? moment(text) : text];
+}
 
 /** A certificate, a store, a host or a model: its state, and what else the gateway tells of it. */
 function Item({ item }: { readonly item: HealthItem }) {
   const { name, state, resting_until: resting, ...rest } = item;
   const level = state === undefined ? undefined : levelOf(state);
-  const facts = Object.entries(rest).map(([key, value]): Fact => [key, told(value)]);
+  const facts = Object.entries(rest).map(([key, value]) => factOf(key, value));
   return (
     <li>
       <div class="row">

@@ -1,5 +1,4 @@
 import { Card } from "@crab/web-shared/card";
-import { Pill } from "@crab/web-shared/pill";
 import { SafeText } from "@crab/web-shared/safe-text";
 import { clock, count, duration, span } from "@crab/web-shared/words";
 
@@ -7,6 +6,7 @@ import type { DeviceList } from "../devices/shapes";
 import { Link } from "../link";
 import { hub, isLive, useNews } from "../live/use-live";
 import { Loaded, usePoll } from "../loaded";
+import { Outcome } from "../outcome";
 import { needs } from "../overview/needs";
 import { Pulse } from "../overview/pulse";
 import { t } from "../overview/texts";
@@ -70,9 +70,7 @@ function Recent({ call }: { readonly call: CallRecord }) {
         <SafeText text={call.agent || call.principal} most={60} />
       </td>
       <td>
-        <Pill tone={ok ? "good" : "bad"}>
-          {ok ? "ok" : <SafeText text={call.code || call.status} most={40} />}
-        </Pill>
+        <Outcome call={call} />
       </td>
       <td class="number">
         {call.duration_us === undefined ? clock(call.time) : duration(call.duration_us)}
