@@ -19,8 +19,17 @@ PAGES = {
     "protocols/mcp": 126,
     "reference/console_checklist": 66,
 }
+UNFINISHED = {"protocols/fleet": 60}
 SHORT = {"bridge": "test_cetp_bridge", "bus": "test_cetp_bus", "examples": "cetp_examples_test"}
-FOLDERS = ("tests/conformance", "tests/fault", "tests/integration", "examples")
+FOLDERS = (
+    "tests/conformance",
+    "tests/fault",
+    "tests/integration",
+    "tests/fleet/model",
+    "tests/fleet/nodes",
+    "tests/fleet/nightly",
+    "examples",
+)
 
 
 @cache
@@ -108,10 +117,12 @@ def rows(text: str) -> list[tuple[set[int], str]]:
 
 class ChecklistsTest(unittest.TestCase):
     def test_every_number_has_a_test_or_a_reason_and_every_test_exists(self) -> None:
-        for page, last in PAGES.items():
+        for page, last in (PAGES | UNFINISHED).items():
             numbers_of_page = set(range(1, last + 1))
             text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
-            text = text[text.index("Conformance checklist") :]
+            text = text[
+                re.search(r"Conformance checklist|^## \d+\. Checklist", text, re.M).start() :
+            ]
             mapped: set[int] = set()
             for numbers, tests in rows(text):
                 if not numbers:
@@ -133,7 +144,8 @@ class ChecklistsTest(unittest.TestCase):
                 mapped |= numbers
             with self.subTest(page=page):
                 self.assertEqual(sorted(mapped - numbers_of_page), [], "numbers that are not there")
-                self.assertEqual(sorted(numbers_of_page - mapped), [], "numbers without a test")
+                if page not in UNFINISHED:
+                    self.assertEqual(sorted(numbers_of_page - mapped), [], "numbers without a test")
 
     def test_every_test_that_the_threat_model_names_exists(self) -> None:
         """`conformance.calls` is a file of process tests; `Suite.Name…`, or a suite alone, are unit
