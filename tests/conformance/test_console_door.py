@@ -99,6 +99,18 @@ class DoorCase(unittest.TestCase):
     def operator(self, name: str = "owner") -> str:
         return self.gateway.pair(name, ("operator",))
 
+    def key(self, name: str, role: str = "operator") -> Key:
+        key = Key(self)
+        offer = {"name": name, "roles": [role]}
+        code = self.gateway.admin_request("POST", "/v1/admin/devices/pair", offer).json()["code"]
+        answer = self.gateway.fetch(
+            "POST", "/pair", headers={"X-Pairing-Code": code}, body={"public_key": key.spki}
+        )
+        self.assertEqual(answer.status, 200, answer.body)
+        self.assertNotIn("token", answer.json())
+        key.key_id = answer.json()["key_id"]
+        return key
+
     def assert_refused(self, answer: Response, status: int, code: str) -> None:
         self.assertEqual((answer.status, answer.json()["code"]), (status, code), answer.body)
 
@@ -419,18 +431,6 @@ class PeopleTest(DoorCase):
 
 
 class StepUpTest(DoorCase):
-    def key(self, name: str, role: str = "operator") -> Key:
-        key = Key(self)
-        offer = {"name": name, "roles": [role]}
-        code = self.gateway.admin_request("POST", "/v1/admin/devices/pair", offer).json()["code"]
-        answer = self.gateway.fetch(
-            "POST", "/pair", headers={"X-Pairing-Code": code}, body={"public_key": key.spki}
-        )
-        self.assertEqual(answer.status, 200, answer.body)
-        self.assertNotIn("token", answer.json())
-        key.key_id = answer.json()["key_id"]
-        return key
-
     def test_a14_a_token_is_not_enough_for_what_a_thief_would_do(self) -> None:
         key = self.key("me")
         self.browser.sign_in(token=self.operator("me"))
@@ -439,6 +439,8 @@ class StepUpTest(DoorCase):
         offer = {"name": "x", "roles": ["operator"]}
         pair = self.browser.request("POST", "api/v1/admin/devices/pair", offer)
         self.assert_refused(pair, 403, "AUTH_REQUIRED")
+        told = self.browser.request("POST", "api/v1/admin/push/subscriptions", {})
+        self.assert_refused(told, 403, "AUTH_REQUIRED")
         proof = self.browser.signed(key)
         self.assertEqual(self.browser.request("POST", "session/proof", proof).status, 204)
         replayed = self.browser.request("POST", "session/proof", proof)

@@ -352,7 +352,7 @@ class LifeTest(DoorCase):
         return self.gateway.admin_request("GET", SUBSCRIPTIONS).json()["subscriptions"]
 
     def test_it_is_of_its_person_and_ends_with_the_credential(self) -> None:
-        self.browser.sign_in(token=self.operator("me"))
+        self.browser.sign_in(**self.browser.signed(self.key("me")))
         added = self.subscribe(self.browser)
         self.assertEqual(added.status, 201, added.body)
         other = Browser(self.gateway)

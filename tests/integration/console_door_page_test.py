@@ -115,6 +115,12 @@ class KeyPageTest(DoorPageCase):
         self.page.wait_text("dialog", "Sign in")
         self.assertEqual(self.complaints(), [])
 
+    def test_whoever_reads_german_is_asked_in_german_to_sign_in(self) -> None:
+        self.page.run("localStorage.setItem('crab-language', 'de')")
+        self.page.reload()
+        self.page.wait_text("h1", "Anmelden")
+        self.page.wait_text("main", "Kopplungscode oder Token")
+
     def test_a_link_with_a_pairing_code_signs_in_and_leaves_the_address(self) -> None:
         name = self.unique("scanned")
         code = self.code(name, "operator")
@@ -168,7 +174,7 @@ class PasskeyPageTest(DoorPageCase):
 class ConsoleDoorPageTest(DoorPageCase):
     def test_a_browser_is_told_of_calls_that_wait_and_shows_it(self) -> None:
         name = self.unique("told")
-        self.enter(self.gateway.pair(name, ("operator",)))
+        self.enter(self.code(name, "operator"))
         self.page.wait_text("header.top", f"caller/{name}")
         self.page.devtools("Browser.grantPermissions", permissions=["notifications"])
         # The push service of the browser's maker is not asked: what a subscription is comes from

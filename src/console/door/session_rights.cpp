@@ -56,6 +56,8 @@ SessionRights::SessionRights() {
     add_heavy(Method::kPut, "/v1/mcp/servers/{name}", Weight::kAlways);
     add_heavy(Method::kPost, "/v1/mcp/servers/{name}/approve", Weight::kAlways);
     add_heavy(Method::kPost, "/v1/admin/approvals/{id}", Weight::kForEver);
+    // It outlives the session: a thief would go on being told who calls what.
+    add_heavy(Method::kPost, "/v1/admin/push/subscriptions", Weight::kAlways);
 }
 
 void SessionRights::add(net::RouteTable& table, net::Method method, std::string_view path) {

@@ -47,7 +47,7 @@ TEST_F(SessionRightsTest, CallersHaveTheirChatsAndNothingElse) {
 }
 
 TEST_F(SessionRightsTest, WhatAThiefWouldDoNeedsAKeyThatWasProvenJustNow) {
-    const std::array<std::tuple<const char*, const char*, const char*>, 14> heavy{{
+    const std::array<std::tuple<const char*, const char*, const char*>, 15> heavy{{
         {"POST", "/v1/admin/reload", ""},
         {"PATCH", "/v1/admin/log", R"({"level":"off"})"},
         {"POST", "/v1/admin/devices/revoke", R"({"device":"phone"})"},
@@ -57,6 +57,7 @@ TEST_F(SessionRightsTest, WhatAThiefWouldDoNeedsAKeyThatWasProvenJustNow) {
         {"POST", "/v1/admin/devices/pair", R"({"roles":["operator"]})"},
         {"POST", "/v1/admin/devices/pair", R"({"roles":["op\u0065rator"]})"},
         {"POST", "/v1/admin/devices/pair", R"({"roles":["cli_admin"]})"},
+        {"POST", "/v1/admin/push/subscriptions", R"({"endpoint":"https://push.example/x"})"},
         {"POST", "/v1/admin/approvals/x", R"({"decision":"allow","scope":"always"})"},
         {"POST", "/v1/pairings", R"({"component_type":"CLI"})"},
         {"POST", "/v1/mcp/servers", ""},

@@ -5,17 +5,25 @@ import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 
 import { build } from "vite";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 
 const FIRST = 28 * 1024; // gz: what is there before anything is painted
 const LATER = 28 * 1024; // a paired device's part, which comes beside it
+const ALL = 41 * 1024; // both, in one language
 const root = fileURLToPath(new URL("..", import.meta.url));
 const out = mkdtempSync(join(tmpdir(), "crab-device-"));
 const assets = () => readdirSync(join(out, "assets"));
 const size = (name: string) => gzipSync(readFileSync(join(out, "assets", name))).length;
 
-beforeAll(() => build({ root, logLevel: "error", build: { outDir: out, emptyOutDir: true } }));
-afterAll(() => rmSync(out, { recursive: true, force: true }));
+// As the gateway's build does it: what tests set would bring the libraries' checks along.
+beforeAll(async () => {
+  vi.stubEnv("NODE_ENV", "production");
+  await build({ root, logLevel: "error", build: { outDir: out, emptyOutDir: true } });
+});
+afterAll(() => {
+  vi.unstubAllEnvs();
+  rmSync(out, { recursive: true, force: true });
+});
 
 describe("the built page", () => {
   it("is within its budget", () => {
@@ -23,6 +31,8 @@ describe("the built page", () => {
     expect(size(first)).toBeLessThan(FIRST);
     for (const name of assets().filter((each) => each.endsWith(".js") && each !== first))
       expect(size(name), name).toBeLessThan(LATER);
+    const all = assets().filter((name) => /^(?!de-).*\.js$/.test(name));
+    expect(all.map(size).reduce((sum, one) => sum + one, 0)).toBeLessThan(ALL);
   });
 
   it("names every part that a paired device needs, so that the worker keeps them together", () => {

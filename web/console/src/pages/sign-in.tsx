@@ -7,6 +7,7 @@ import { SafeText } from "@crab/web-shared/safe-text";
 import type { ApiError } from "../api";
 import { canHavePasskeys } from "../passkeys/can";
 import { enter, enterByKey, enterByPasskey, pairAndEnter } from "../store";
+import { t } from "../strings/shell";
 import "./sign-in.css";
 
 interface Props {
@@ -34,6 +35,7 @@ function OtherWays() {
     if (!canHaveKey) return;
     void import("../browser-key").then(({ hasKey }) => hasKey().then(setKnown, () => undefined));
   }, []);
+  const wanted = t(canHaveKey ? "signin.code" : "signin.token");
   const during = async (work: Promise<void>) => {
     setBusy(true);
     await work;
@@ -50,18 +52,17 @@ function OtherWays() {
     <>
       {known && (
         <Button kind="primary" busy={busy} onPress={() => void during(enterByKey())}>
-          Sign in with this browser's key
+          {t("signin.key")}
         </Button>
       )}
       {canHavePasskeys && (
         <Button busy={busy} onPress={() => void during(enterByPasskey())}>
-          Sign in with a passkey
+          {t("signin.passkey")}
         </Button>
       )}
       <form class="sign-in-form" onSubmit={submit}>
         <label>
-          {atHome ? "Or, if this is the gateway itself: " : ""}
-          {canHaveKey ? "pairing code or token" : "token"}
+          {atHome ? t("signin.home.other", { field: wanted }) : wanted}
           <input
             ref={field}
             class="input"
@@ -72,14 +73,13 @@ function OtherWays() {
           />
         </label>
         <button type="submit" class={`button ${known ? "plain" : "primary"}`} disabled={busy}>
-          Sign in
+          {t("signin")}
         </button>
       </form>
       {!atHome && (
         <p class="quiet">
-          An operator makes a code where the gateway runs:{" "}
-          <code>crab devices pair --console --name me</code>. It gives this browser a key of
-          its own. A token is not kept here, and allows less.
+          {t("signin.make")} <code>crab devices pair --console --name me</code>{" "}
+          {t("signin.make.why")}
         </p>
       )}
     </>
@@ -95,7 +95,7 @@ export function SignIn({ error, over = false }: Props) {
   const card = (
     <div class="sign-in-card">
       <Mark size={56} />
-      <h1>{over ? "Your session has ended" : "Sign in"}</h1>
+      <h1>{t(over ? "signin.over" : "signin")}</h1>
       {error && (
         <p class="notice bad" role="alert">
           <SafeText text={error.message} /> <code>{error.code}</code>
@@ -104,18 +104,15 @@ export function SignIn({ error, over = false }: Props) {
       )}
       {atHome && (
         <>
-          <p>
-            Run this where the gateway runs, and open the link that it prints. It works once, within
-            a minute.
-          </p>
+          <p>{t("signin.home")}</p>
           <pre>crab console</pre>
         </>
       )}
       <OtherWays />
-      {over && <p class="quiet">What you see behind this card stays until then.</p>}
+      {over && <p class="quiet">{t("signin.behind")}</p>}
       {error?.status === 0 && (
         <Button kind="primary" onPress={() => void enter(undefined)}>
-          Try again
+          {t("signin.again")}
         </Button>
       )}
     </div>

@@ -57,5 +57,21 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   "keys.filter": "Zum Filter",
   "keys.list": "Diese Liste",
   "keys.single": "Einzelne Tasten tun etwas",
+  signin: "Anmelden",
+  "signin.again": "Noch einmal",
+  "signin.behind": "Was dahinter zu sehen ist, bleibt bis dahin stehen.",
+  "signin.code": "Kopplungscode oder Token",
+  "signin.home":
+    "Rufen Sie das dort auf, wo das Gateway läuft, und öffnen Sie den Link, der " +
+    "erscheint. Er gilt einmal und eine Minute lang.",
+  "signin.home.other": "Oder, wenn dies das Gateway selbst ist: {field}",
+  "signin.key": "Mit dem Schlüssel dieses Browsers anmelden",
+  "signin.make": "Einen Code macht ein Betreiber dort, wo das Gateway läuft:",
+  "signin.make.why":
+    "Er gibt diesem Browser einen eigenen Schlüssel. Ein Token wird hier nicht " +
+    "behalten und erlaubt weniger.",
+  "signin.over": "Ihre Sitzung ist zu Ende",
+  "signin.passkey": "Mit einem Passkey anmelden",
+  "signin.token": "Token",
   looks: "Aussehen und Tasten",
 };

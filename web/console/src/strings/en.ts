@@ -55,5 +55,20 @@ export const en = {
   "keys.filter": "Go to the filter",
   "keys.list": "This list",
   "keys.single": "Single keys do something",
+  signin: "Sign in",
+  "signin.again": "Try again",
+  "signin.behind": "What you see behind this card stays until then.",
+  "signin.code": "pairing code or token",
+  "signin.home":
+    "Run this where the gateway runs, and open the link that it prints. It works " +
+    "once, within a minute.",
+  "signin.home.other": "Or, if this is the gateway itself: {field}",
+  "signin.key": "Sign in with this browser's key",
+  "signin.make": "An operator makes a code where the gateway runs:",
+  "signin.make.why":
+    "It gives this browser a key of its own. A token is not kept here, and allows less.",
+  "signin.over": "Your session has ended",
+  "signin.passkey": "Sign in with a passkey",
+  "signin.token": "token",
   looks: "Looks and keys",
 };
