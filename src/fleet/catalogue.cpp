@@ -141,6 +141,7 @@ Task<void> Catalogue::read_others() {
     take(*all);
     version_ = std::move(*version);
     read_due_ = false;
+    known_ = true;
 }
 
 bool Catalogue::is_registered(const Link& link) const {

@@ -9,6 +9,7 @@
 #include "fleet/link_table.hpp"
 #include "fleet/messages.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -56,6 +57,8 @@ public:
         Counter names_taken;  ///< links whose name is that of another principal's device
     };
     const Counts& counts() const { return counts_; }
+    /// Whether the links of others were ever read. Thread-safe.
+    const std::atomic<bool>& known() const { return known_; }
     std::size_t remote_links() const { return remote_.size(); }
 
 private:
@@ -105,6 +108,7 @@ private:
     bool claim_due_ = true;
     std::string version_;  ///< of what was read last
     bool read_due_ = true;
+    std::atomic<bool> known_{false};
     std::map<Key, Remote> remote_;
     std::uint64_t last_owner_ = 0;
     Counts counts_;

@@ -83,7 +83,12 @@ struct NodeOfTest {
                      .clock = loop.clock,
                      .home = loop.executor(),
                      .timers = loop.timers}),
-          name{.number = number, .incarnation = 1} {
+          name{.number = number, .incarnation = 1},
+          directory({.registry = registry.published(),
+                     .rules = rules,
+                     .known = catalogue.known(),
+                     .clock = loop.clock,
+                     .timers = loop.timers}) {
         catalogue.start();
     }
     void connect(std::uint64_t connection, const std::string& device, const std::string& owner,
@@ -101,7 +106,6 @@ struct NodeOfTest {
     std::optional<Route> find(TestLoop& loop, std::string_view tool) {
         core::Call call;
         call.tool = tool;
-        RegistryDirectory directory(registry.published(), rules);
         const auto found = loop.start(directory.find(call, *principal));
         return found->get();
     }
@@ -113,6 +117,7 @@ struct NodeOfTest {
     Published<core::CallRules> rules{std::make_shared<const core::CallRules>(
         core::CallRules{.policy = core::policy_of(), .hooks = {}, .rates = {}})};
     core::PrincipalRef principal = core::principal_of("caller/ann");
+    RegistryDirectory directory;
 };
 
 struct CatalogueTest : testing::Test {
@@ -330,6 +335,31 @@ TEST(LinkToolsTest, WhatIsCutOrNoToolIsRefused) {
         EXPECT_FALSE(parse_link_tools(std::string_view(text).substr(0, size))) << size;
     const auto nobodys = device_tool("kettle", "", 1);
     EXPECT_FALSE(parse_link_tools(link_tools_to_wire(std::vector<core::ToolRef>{nobodys})));
+}
+
+TEST_F(CatalogueTest, ANodeThatHasJustBegunWaitsUntilItKnowsWhatOthersHaveAndNotForLong) {
+    one.connect(5, "kettle", "device/kettle");
+    pass();
+    table.away = true;
+    NodeOfTest three{loop, pool, table, 3};
+    core::Call call;
+    call.tool = "kettle__act";
+    const auto late = loop.start(three.directory.find(call, *three.principal));
+    pass(100ms);
+    EXPECT_FALSE(late->ended());
+    table.away = false;
+    pass(2s);
+    ASSERT_TRUE(late->ended());
+    EXPECT_TRUE(late->get());
+    EXPECT_FALSE(three.find(loop, "nobody__act")) << "at once, for it knows";
+    table.away = true;
+    NodeOfTest four{loop, pool, table, 4};
+    const auto never = loop.start(four.directory.find(call, *four.principal));
+    pass(4s);
+    ASSERT_TRUE(never->ended());
+    EXPECT_FALSE(never->get());
+    for (NodeOfTest* node : {&three, &four}) node->catalogue.stop([] {});
+    pass();
 }
 
 }  // namespace

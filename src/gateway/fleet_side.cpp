@@ -28,7 +28,11 @@ Result<std::string> read_small_file(const std::filesystem::path& path, std::stri
 
 FleetSide::Part::Part(FleetSide& side, std::size_t place, net::EventLoop& loop,
                       core::Pipeline& pipeline)
-    : directory(side.uses_.context.registry.published(), side.uses_.rules.rules()),
+    : directory({.registry = side.uses_.context.registry.published(),
+                 .rules = side.uses_.rules.rules(),
+                 .known = side.catalogue_->known(),
+                 .clock = loop.clock(),
+                 .timers = loop.timers()}),
       node({.keys = *side.keys_,
             .self = side.place_of(place),
             .incarnation = side.uses_.membership.self().incarnation,
