@@ -8,6 +8,7 @@
 #include <crab/tool_host.hpp>
 #include <crab/tool_request.hpp>
 
+// parameters: abidw describes what a function takes, so this one takes all there is
 extern "C" void crab_public_types(  //
     crab::AnswerLater&, crab::CallAttempt&, crab::CallContext&, crab::CallOptions&,
     crab::CallResult&, crab::CancelStatus, crab::Device&, crab::DeviceEnd&, crab::DeviceEvent&,
