@@ -442,6 +442,27 @@ TEST_F(ForwardTest, AResultThatIsTooLongIsSaidToBeAndHasRun) {
     EXPECT_EQ(said(call->get()), "OVERSIZE");
 }
 
+TEST_F(ForwardTest, OneHomeThatTakesNothingHoldsHalfOfTheRoomForLongResults) {
+    const std::string text(20'000'000, 'x');
+    constexpr int kFit = Owner::kMostOfOneHome / 20'000'000;
+    network.cut(2, 1);
+    owner->calls.outcome = core::ToolResult{.content = text};
+    std::vector<decltype(ask())> calls;
+    for (int i = 0; i <= kFit; ++i) calls.push_back(ask());
+    pass(10ms);
+    network.heal();
+    pass(3s);
+    int whole = 0, unknown = 0;
+    for (const auto& call : calls) {
+        ASSERT_TRUE(call->ended());
+        const std::string heard = said(call->get());
+        whole += heard == text ? 1 : 0;
+        unknown += heard == "OUTCOME_UNKNOWN" ? 1 : 0;
+    }
+    EXPECT_EQ(whole, kFit);
+    EXPECT_EQ(unknown, 1) << "it has run, which a repeat is told";
+}
+
 TEST_F(ForwardTest, NobodyWaitsForTheRestOfALongResultAnyMore) {
     const auto call = ask();
     pass(10ms);

@@ -91,15 +91,19 @@ void Forwarder::on_piece(const bus::Envelope& envelope, std::string_view body) {
         (void)uses_.mail.send(envelope.from, {.kind = bus::Kind::kAck}, to_wire(Ack{{piece->id}}));
         return;
     }
-    PiecesIn& pieces = one->pieces_of(process_of(envelope.from));
-    switch (pieces.take(*piece)) {
-        case PiecesIn::Taken::kNothing:
-        case PiecesIn::Taken::kMore:
-            (void)uses_.mail.send(envelope.from, {.kind = bus::Kind::kCredit},
-                                  to_wire(Credit{.id = piece->id, .have = pieces.have()}));
-            return;
-        case PiecesIn::Taken::kAll: return on_whole_result(envelope, pieces.take_all());
+    PiecesIn* const pieces = one->pieces_of(process_of(envelope.from));
+    if (pieces == nullptr) return counts_.unreadable.add();
+    // with no room it is not taken: its owner sends it again
+    if (in_pieces_ + piece->bytes.size() > kMostInPieces) return;
+    const std::uint64_t had = pieces->have();
+    const PiecesIn::Taken taken = pieces->take(*piece);
+    in_pieces_ += pieces->have() - had;
+    if (taken == PiecesIn::Taken::kAll) {
+        in_pieces_ -= pieces->have();
+        return on_whole_result(envelope, pieces->take_all());
     }
+    (void)uses_.mail.send(envelope.from, {.kind = bus::Kind::kCredit},
+                          to_wire(Credit{.id = piece->id, .have = pieces->have()}));
 }
 
 void Forwarder::on_whole_result(const bus::Envelope& envelope, std::string_view body) {

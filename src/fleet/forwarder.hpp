@@ -29,6 +29,8 @@ public:
     static constexpr std::chrono::seconds kLookAgain{1};
     /// How long a cancelled call is waited for
     static constexpr std::chrono::seconds kAfterCancel{5};
+    /// Of results that have come in part, of all calls
+    static constexpr std::size_t kMostInPieces = std::size_t{256} << 20;
 
     struct Uses {
         bus::MailBox& mail;
@@ -81,6 +83,7 @@ private:
     std::map<std::uint64_t, Forwarding*> waiting_;  ///< by tag; each lives in its run()
     /// Copies of which the carrier may still say that nobody has got them
     std::unordered_map<std::uint64_t, std::uint64_t> receipts_;
+    std::size_t in_pieces_ = 0;  ///< bytes of results that have come in part
     Counts counts_;
 };
 

@@ -42,6 +42,7 @@ Forwarder::Forwarding::Forwarding(Forwarder& forwarder, core::AuthenticatedCall 
 }
 
 Forwarder::Forwarding::~Forwarding() {
+    for (const auto& [process, pieces] : pieces_) forwarder_.in_pieces_ -= pieces.have();
     forwarder_.waiting_.erase(tag_);
     std::erase_if(forwarder_.receipts_, [&](const auto& one) { return one.second == tag_; });
 }

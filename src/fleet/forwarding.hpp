@@ -27,7 +27,10 @@ public:
     void on_result(bus::Process from, ReceivedResult result);
     void on_nobody(bus::Receipt receipt);
     void on_news(bus::Process from, const News& news);
-    PiecesIn& pieces_of(bus::Process from) { return pieces_[from]; }
+    /// What has come of its result; null: a process that was not asked.
+    PiecesIn* pieces_of(bus::Process from) {
+        return asked_.contains(from) ? &pieces_[from] : nullptr;
+    }
     void look_now() { waiter_.wake(); }
     const ForwardId& id() const { return id_; }
 

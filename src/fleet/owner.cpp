@@ -151,21 +151,42 @@ Task<void> Owner::run(Known& known) {
     end(known, ended);
 }
 
+/// Whether there is room. One home that takes nothing leaves half of it to the others.
+bool Owner::hold_pieces(const Known& known) {
+    const std::size_t bytes = known.result.size();
+    const auto of_home = in_pieces_of_.find(process_of(known.home));
+    const std::size_t held = of_home == in_pieces_of_.end() ? 0 : of_home->second;
+    if (in_pieces_ + bytes > kMostInPieces || held + bytes > kMostOfOneHome) return false;
+    in_pieces_ += bytes;
+    in_pieces_of_[process_of(known.home)] += bytes;
+    return true;
+}
+
+void Owner::release_pieces(const Known& known) {
+    in_pieces_ -= known.result.size();
+    const auto of_home = in_pieces_of_.find(process_of(known.home));
+    of_home->second -= known.result.size();
+    if (of_home->second == 0) in_pieces_of_.erase(of_home);
+}
+
 void Owner::keep_result(Known& known, const core::CallEnd& ended) {
     const ResultHead head{.id = known.id, .left_no_trace = left_no_trace(ended)};
     known.result = to_wire(head, ended);
     if (known.result.size() <= bus::kMostBody) return;
-    if (known.result.size() <= kMostResult && in_pieces_ + known.result.size() <= kMostInPieces) {
-        in_pieces_ += known.result.size();
+    const bool too_long = known.result.size() > kMostResult;
+    if (!too_long && hold_pieces(known)) {
         known.pieces.emplace();
         return;
     }
-    core::CallEnd too_long = ended;
-    too_long.outcome = std::make_shared<const core::Outcome>(
-        fail(ErrorCode::kOversize,
-             "the call has run, and its result is longer than one gateway hands to another; "
-             "ask at the gateway that has the device"));
-    known.result = to_wire({.id = known.id}, too_long);
+    core::CallEnd instead = ended;
+    instead.outcome = std::make_shared<const core::Outcome>(
+        too_long ? fail(ErrorCode::kOversize,
+                        "the call has run, and its result is longer than one gateway hands to "
+                        "another; ask at the gateway that has the device")
+                 : fail(ErrorCode::kOutcomeUnknown,
+                        "the call has run, and there is no room to hand its result to this "
+                        "gateway now; repeat the call with the same key or id"));
+    known.result = to_wire({.id = known.id}, instead);
 }
 
 void Owner::end(Known& known, const core::CallEnd& ended) {
@@ -198,7 +219,7 @@ void Owner::on_timer(Known& known) {
 void Owner::forget_when_safe(Known& known, SteadyTime acknowledged) {
     known.state = Known::State::kForgotten;
     --unheard_;
-    if (known.pieces) in_pieces_ -= known.result.size();
+    if (known.pieces) release_pieces(known);
     known.pieces.reset();
     known.result = {};
     uses_.timers.arm(known, std::max(acknowledged + kRemembered, known.first + kSinceFirst));

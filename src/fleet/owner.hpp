@@ -34,6 +34,7 @@ public:
     static constexpr std::size_t kMostRunning = 16'384, kMostKnown = 262'144;
     /// Of results that are not acknowledged, of those in pieces
     static constexpr std::size_t kMostInPieces = std::size_t{256} << 20;
+    static constexpr std::size_t kMostOfOneHome = kMostInPieces / 2;
 
     struct Uses {
         bus::MailBox& mail;
@@ -81,6 +82,8 @@ private:
     void send_result(Known& known);
     void send_pieces(Known& known);
     void keep_result(Known& known, const core::CallEnd& ended);
+    bool hold_pieces(const Known& known);
+    void release_pieces(const Known& known);
     void on_timer(Known& known);
     void forget_when_safe(Known& known, SteadyTime acknowledged);
     SteadyTime now() const { return uses_.clock.steady_now(); }
@@ -89,6 +92,7 @@ private:
     std::map<ForwardId, KnownRef> known_;
     std::size_t running_ = 0;
     std::size_t in_pieces_ = 0;  ///< bytes
+    std::map<bus::Process, std::size_t> in_pieces_of_;  ///< those, by home
     std::atomic<std::size_t> unheard_{0};
     Counts counts_;
     TaskGroup tasks_;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace crab::fleet {
 
@@ -58,7 +59,7 @@ public:
     /// kNothing: not the next one.
     Taken take(const Piece& piece);
     std::uint64_t have() const { return body_.size(); }
-    std::string take_all() { return std::move(body_); }
+    std::string take_all() { return std::exchange(body_, {}); }
 
 private:
     std::string body_;

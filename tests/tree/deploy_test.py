@@ -98,6 +98,7 @@ class FleetFiles(unittest.TestCase):
         user = (nodes[0] / "nats_user").read_text()
         password = (self.folder / "nats_environment").read_text().partition("NATS_PASSWORD=")[2]
         self.assertEqual(user.strip(), f"crab:{password.strip()}")
+        self.assertRegex(password, "^[a-z]", "nats-server reads a digit as that of a number")
         self.make()
         self.assertEqual((nodes[0] / "nats_user").read_text(), user, "what is there stays")
 

@@ -112,6 +112,8 @@ Result<Rows> Connection::answer() {
         if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) {
             if (!last || *last) last.emplace(std::move(rows));
         } else {
+            const std::string_view kind = state_of(result).substr(0, 2);
+            refused_values_ = kind == "22" || kind == "23";
             last.emplace(fail(error_of(result)));
         }
         if (PQstatus(connection_.get()) != CONNECTION_OK)

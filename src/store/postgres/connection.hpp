@@ -70,8 +70,12 @@ public:
 
     /// Whether the last failure was of the connection: what the statement did is not known.
     bool is_lost() const { return connection_ == nullptr; }
+    /// Whether the last failure was that of a value, which fails again however often it is sent
+    /// (SQLSTATE classes 22 and 23).
+    bool refused_values() const { return refused_values_; }
 
 private:
+    bool refused_values_ = false;
     struct Close {
         void operator()(pg_conn* connection) const;
     };

@@ -178,7 +178,7 @@ void LedgerStorePostgres::owe(const Batch& batch, bool written) {
     sender_ = std::jthread([this](const std::stop_token& stop) { keep_sending(stop); });
 }
 
-/// Errors: those of the connection; then the rest is owed still.
+/// Errors: any but that a value cannot be stored; then the rest is owed still.
 Result<void> LedgerStorePostgres::send_owed() {
     if (owed_.empty()) return {};
     std::size_t most = kOwedInABatch;
@@ -186,16 +186,16 @@ Result<void> LedgerStorePostgres::send_owed() {
         const std::vector<core::LedgerChange> changes = owed_.oldest(most);
         Batch batch{.changes = changes};
         batch.refs.resize(changes.size());
-        if (const auto sent = apply_twice(batch); !sent) {
-            const bool refused = sent.error().code == ErrorCode::kInvalidArgs ||
-                                 sent.error().code == ErrorCode::kInternal;
-            if (database_->is_lost() || !refused) return sent;
+        const auto sent = apply_twice(batch);
+        if (!sent) {
+            if (database_->is_lost() || !database_->refused_values()) return sent;
             // One of them cannot be stored: which?
-            most = 1;
-            if (changes.size() > 1) continue;
+            most = changes.size() / 2;
+            if (most > 0) continue;
             log::error("the end of a call cannot be stored; its outcome stays unknown to repeats",
                        {{"reason", sent.error().message}});
         }
+        most = std::min(2 * std::max<std::size_t>(most, 1), kOwedInABatch);
         owed_.remove_oldest(changes.size());
         owed_count_ = owed_.size();
     }

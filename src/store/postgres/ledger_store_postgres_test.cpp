@@ -198,10 +198,10 @@ TEST_F(LedgerOfNodesTest, AnAdmissionWhoseAnswerWasLostIsReleased) {
     Connection database(options);
     ASSERT_TRUE(database.execute(
         "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN PERFORM "
-        "pg_sleep(0.8); RETURN NULL; END$$; CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON call "
+        "pg_sleep(1.8); RETURN NULL; END$$; CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON call "
         "DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION slow()"));
     ConnectionOptions hasty = options;
-    hasty.limit = 300ms;
+    hasty.limit = 500ms;
     const auto three = LedgerStorePostgres::open(hasty, 3, "n").value();
     EXPECT_FALSE(write(*three, admission("k")));
     EXPECT_EQ(three->owed(), 1u);

@@ -36,11 +36,14 @@ Result<bool> runs(Connection& database, std::string_view name) {
 
 }  // namespace
 
-// The table is locked: of two that come at once the second sees the first.
+// The table is locked: of two that come at once the second sees the first. Renewals wait for it, so
+// one that stops in the middle must not hold it.
 Result<void> agree_on_keys(Connection& database, std::int16_t self,
                            std::span<const std::string> names) {
     return database.transaction([&]() -> Result<void> {
-        if (auto locked = database.execute("LOCK TABLE node IN SHARE ROW EXCLUSIVE MODE"); !locked)
+        if (auto locked = database.execute("SET LOCAL idle_in_transaction_session_timeout = '2s'; "
+                                           "LOCK TABLE node IN SHARE ROW EXCLUSIVE MODE");
+            !locked)
             return locked;
         auto others = database.query(
             "SELECT name, keys FROM node WHERE number <> $1 AND state IN ('live', 'draining') AND "

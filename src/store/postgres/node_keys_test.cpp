@@ -27,11 +27,19 @@ struct NodeKeysTest : testing::Test {
         two = start("two");
     }
     std::unique_ptr<StoresPostgres> start(std::string name) {
-        auto opened = StoresPostgres::open({.database = options,
-                                            .fleet = "harbour",
-                                            .node_name = name,
-                                            .is_node = true,
-                                            .require_sync = false});
+        const auto open = [&] {
+            return StoresPostgres::open({.database = options,
+                                         .fleet = "harbour",
+                                         .node_name = name,
+                                         .is_node = true,
+                                         .require_sync = false});
+        };
+        auto opened = open();
+        const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+        while (!opened && std::chrono::steady_clock::now() < until) {  // its last session ends
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+            opened = open();
+        }
         EXPECT_TRUE(opened) << opened.error().message;
         EXPECT_TRUE(
             (*opened)->open_nodes()->begin(static_cast<std::uint16_t>((*opened)->node()), 7));
@@ -59,6 +67,17 @@ TEST_F(NodeKeysTest, AKeyIsReplacedInThreeSteps) {
         EXPECT_TRUE(two->agree_on_keys(step));
     }
     EXPECT_FALSE(one->agree_on_keys(Names{"newest", "new"})) << "the other would not accept it";
+}
+
+TEST_F(NodeKeysTest, NodesThatBeginTogetherDoNotMeetTheKeysOfTheirLastLives) {
+    ASSERT_TRUE(one->agree_on_keys(Names{"a"}));
+    ASSERT_TRUE(two->agree_on_keys(Names{"a"}));
+    one.reset();
+    two.reset();
+    one = start("one");
+    two = start("two");
+    EXPECT_TRUE(one->agree_on_keys(Names{"b"}));
+    EXPECT_TRUE(two->agree_on_keys(Names{"b"}));
 }
 
 TEST_F(NodeKeysTest, ANodeWhoseProcessIsGoneIsNotAsked) {

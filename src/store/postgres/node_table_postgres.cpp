@@ -21,10 +21,12 @@ NodeState state_of(std::string_view text) {
 
 Result<NodeName> NodeTablePostgres::begin(std::uint16_t number, std::uint32_t boot) {
     const std::scoped_lock lock(mutex_);
-    // The first time whoever had the number is dead, or it would hold the lock of its name.
+    // The first time whoever had the number is dead, or it would hold the lock of its name; so are
+    // its keys.
     auto rows = database_.query(
         "UPDATE node SET incarnation = incarnation + 1, state = 'live', boot = $2, "
-        "beats = beats + 1 WHERE number = $1 AND ($3 OR boot = $2) RETURNING incarnation",
+        "beats = beats + 1, keys = CASE WHEN $3 THEN '' ELSE keys END WHERE number = $1 AND ($3 OR "
+        "boot = $2) RETURNING incarnation",
         number, boot, !boot_);
     if (!rows) return fail(std::move(rows.error()));
     if (rows->count() != 1)

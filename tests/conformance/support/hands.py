@@ -238,8 +238,8 @@ class Touch(Hand):
             place = self._call(object_id, _PLACE)
         except (AssertionError, NoSuchElement):
             return False  # it was drawn anew between two requests
-        if not place["hit"]:
-            self.fail(f"{roles} {name!r} is covered")
+        if not place or not place["hit"]:
+            return False  # drawn anew, or covered: the next look tells
         if min(place["size"]) < _FINGER:
             self.fail(f"{roles} {name!r} is too small for a finger: {place['size']} px")
         points = [{"x": place["x"], "y": place["y"]}]

@@ -109,6 +109,7 @@ class Appliance(threading.Thread):
         self._fleet, self._history, self._number = fleet, history, number
         self._random = random.Random(seed * 1000 + number)
         self.over = threading.Event()
+        self.stays = threading.Event()  #: it leaves no node of its own will any more
         self._seen: set[str] = set()
 
     def run(self) -> None:
@@ -124,7 +125,7 @@ class Appliance(threading.Thread):
             device.register(tool(f"act-{self._number}"), tool(f"again-{self._number}"))
             sending = threading.Lock()
             leaves = time.monotonic() + self._random.uniform(5, 60)
-            while not self.over.is_set() and time.monotonic() < leaves:
+            while not self.over.is_set() and (self.stays.is_set() or time.monotonic() < leaves):
                 try:
                     frame = device.receive(timeout=1)
                 except TimeoutError:
@@ -302,6 +303,8 @@ def run(seconds: float, seed: int, nodes: int) -> int:
             nemesis.step()
         for caller in callers:
             caller.over.set()
+        for appliance in appliances:
+            appliance.stays.set()
         broken = is_whole_again(fleet, history, callers[0])
         for thread in callers:
             thread.join(60 * ATTEMPTS)

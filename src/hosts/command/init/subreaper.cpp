@@ -29,11 +29,28 @@ bool drop_capabilities() {
     return ::syscall(SYS_capset, &header, none) == 0;
 }
 
+char* append(char* to, const char* text) {
+    while (*text != '\0') *to++ = *text++;
+    return to;
+}
+
+/// By hand: printf() of a static libc brings arithmetic of long doubles, which not every compiler's
+/// runtime has at hand here.
+char* append_number(char* to, unsigned number) {
+    if (number >= 10) to = append_number(to, number / 10);
+    *to++ = static_cast<char>('0' + number % 10);
+    return to;
+}
+
 /// SIGKILL for the children of a process and all below them, the youngest first. A list that is cut
 /// ends in the next round.
 void kill_below(pid_t process) {
     char path[64];
-    std::snprintf(path, sizeof path, "/proc/%d/task/%d/children", process, process);
+    char* end = append(path, "/proc/");
+    end = append_number(end, static_cast<unsigned>(process));
+    end = append(end, "/task/");
+    end = append_number(end, static_cast<unsigned>(process));
+    *append(end, "/children") = '\0';
     const int file = ::open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0) return;
     static thread_local int depth = 0;
