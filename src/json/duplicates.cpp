@@ -19,19 +19,6 @@ std::string first_duplicate(Object object) {
 
 bool holds_values(Element value) { return value.is_object() || value.is_array(); }
 
-/// Whether there is one at any depth; without saying where.
-bool has_duplicate(Element value) {
-    if (value.is_object()) {
-        if (has_duplicate_members(value)) return true;
-        for (const auto field : value.get_object().value_unsafe())
-            if (holds_values(field.value) && has_duplicate(field.value)) return true;
-    } else if (value.is_array()) {
-        for (const Element item : value.get_array().value_unsafe())
-            if (holds_values(item) && has_duplicate(item)) return true;
-    }
-    return false;
-}
-
 /// Of a value that has one; else nothing.
 std::optional<std::string> place_of_duplicate(Element value) {
     Object object;
@@ -54,6 +41,18 @@ std::optional<std::string> place_of_duplicate(Element value) {
 }
 
 }  // namespace
+
+bool has_duplicate(Element value) {
+    if (value.is_object()) {
+        if (has_duplicate_members(value)) return true;
+        for (const auto field : value.get_object().value_unsafe())
+            if (holds_values(field.value) && has_duplicate(field.value)) return true;
+    } else if (value.is_array()) {
+        for (const Element item : value.get_array().value_unsafe())
+            if (holds_values(item) && has_duplicate(item)) return true;
+    }
+    return false;
+}
 
 std::optional<std::string> find_duplicate(Element value) {
     return has_duplicate(value) ? place_of_duplicate(value) : std::nullopt;

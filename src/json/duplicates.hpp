@@ -12,4 +12,8 @@ namespace crab::json {
 /// that is used. Allocates only if it finds one.
 std::optional<std::string> find_duplicate(Element value);
 
+/// Whether there is one, without saying where. Of a text that was just parsed,
+/// Root::repeats_names() knows.
+bool has_duplicate(Element value);
+
 }  // namespace crab::json

@@ -1,7 +1,9 @@
-// Any bytes: the parser says yes or no, and what it accepts survives being written and read again.
+// Any bytes: the parser says yes or no, what it accepts survives being written and read again, and
+// its one pass reads what simdjson reads.
 
 #include "base/fuzz_check.hpp"
 #include "json/parser.hpp"
+#include "json/test_single_pass.hpp"
 #include "json/value.hpp"
 #include "json/writer.hpp"
 
@@ -14,6 +16,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string_view text(reinterpret_cast<const char*>(data), size);
     static Parser parser({.max_bytes = kMost, .max_depth = 32});
     static Parser other({.max_bytes = 8 * kMost, .max_depth = 32});
+
+    require(BothReaders(32).differ_in(text).empty());
 
     std::string quoted;
     append_quoted_lossy(quoted, text);

@@ -1,5 +1,7 @@
 #include "json/parser.hpp"
 
+#include "json/duplicates.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -56,14 +58,32 @@ Result<Root> Parser::parse(std::string_view text) {
         if (auto room = reserve(text.size()); !room) return fail(std::move(room.error()));
     }
     if (!text.empty()) std::memcpy(padded_.get(), text.data(), text.size());
-    Element element;
-    auto code = parser_.parse(padded_.get(), text.size(), false).get(element);
-    if (code == simdjson::NUMBER_ERROR && shorten_long_integers(text.size())) {
-        code = parser_.parse(padded_.get(), text.size(), false).get(element);
+    std::memset(padded_.get() + text.size(), 0, kZeros);
+    auto facts = read_in_one_pass({padded_.get(), text.size()}, parser_.doc, begins_.get(),
+                                  limits_.max_depth);
+    if (!facts) {
+        auto rare = parse_rare(text.size());
+        if (!rare) return fail(std::move(rare.error()));
+        facts = *rare;
     }
+    return Root(parser_.doc.root(), Source(text, begins_.get()), *facts);
+}
+
+/// A text that read_in_one_pass() leaves to simdjson, which says what is wrong with it, if
+/// anything.
+Result<TextFacts> Parser::parse_rare(std::size_t bytes) {
+    if (parser_.capacity() < capacity_) {
+        // simdjson refuses the level that reaches its limit, so its limit is one more than ours.
+        const auto code = parser_.allocate(capacity_, limits_.max_depth + 1);
+        if (code != simdjson::SUCCESS) return fail(explain(code, limits_));
+    }
+    auto code = parser_.parse(padded_.get(), bytes, false).error();
+    if (code == simdjson::NUMBER_ERROR && shorten_long_integers(bytes))
+        code = parser_.parse(padded_.get(), bytes, false).error();
     if (code != simdjson::SUCCESS) return fail(explain(code, limits_));
-    const auto& tokens = *parser_.implementation;
-    return Root(element, text, {tokens.structural_indexes.get(), tokens.n_structural_indexes});
+    find_begins(parser_.doc, {padded_.get(), bytes},
+                parser_.implementation->structural_indexes.get(), begins_.get());
+    return TextFacts{.compact = false, .repeats_names = has_duplicate(parser_.doc.root())};
 }
 
 Element Borrowed::element() const {
@@ -81,14 +101,17 @@ void Parser::shrink() {
 Result<void> Parser::reserve(std::size_t bytes) {
     constexpr std::size_t kLeast = 4096;
     const std::size_t capacity = std::bit_ceil(std::max(bytes, kLeast));
-    padded_ = std::make_unique_for_overwrite<char[]>(capacity + simdjson::SIMDJSON_PADDING);
-    capacity_ = capacity;
-    // simdjson refuses the level that reaches its limit, so its limit is one more than ours.
-    auto code = parser_.allocate(capacity, limits_.max_depth + 1);
-    if (code == simdjson::SUCCESS) code = parser_.doc.allocate(capacity);
-    if (code == simdjson::SUCCESS) return {};
     capacity_ = 0;
-    return fail(explain(code, limits_));
+    constexpr std::size_t kBehind = std::max(kPadding, simdjson::SIMDJSON_PADDING);
+    padded_ = std::make_unique_for_overwrite<char[]>(capacity + kBehind);
+    // as many as the tape has words
+    begins_ = std::make_unique_for_overwrite<std::uint32_t[]>(capacity + kBehind);
+    auto code = parser_.doc.allocate(capacity);
+    if (code == simdjson::SUCCESS && parser_.capacity() != 0)
+        code = parser_.allocate(capacity, limits_.max_depth + 1);
+    if (code != simdjson::SUCCESS) return fail(explain(code, limits_));
+    capacity_ = capacity;
+    return {};
 }
 
 // simdjson refuses integers beyond 64 bits. With their last two digits replaced by "e2" they parse
@@ -117,10 +140,13 @@ bool Parser::shorten_long_integers(std::size_t bytes) {
     return changed;
 }
 
+std::optional<std::string> Root::find_duplicate() const {
+    return repeats_names() ? json::find_duplicate(element_) : std::nullopt;
+}
+
 std::optional<std::string_view> Root::raw_member(std::string_view name) const {
-    for (TokenParts parts = members(); parts.next();)
-        if (parts.name() == name) return parts.value();
-    return std::nullopt;
+    const auto value = get(element_, name);
+    return value ? std::optional(raw(*value)) : std::nullopt;
 }
 
 }  // namespace crab::json

@@ -2,6 +2,7 @@
 
 #include "base/result.hpp"
 #include "json/element.hpp"
+#include "json/single_pass.hpp"
 #include "json/token_parts.hpp"
 
 #include <algorithm>
@@ -31,21 +32,30 @@ public:
     Element element() const { return element_; }
 
     /// None of a text that is no object.
-    TokenParts members() const { return {text_, tokens_, 0}; }
-    /// The bytes of a top-level member's value exactly as the caller wrote them, without the white
-    /// space around it; a view into the text given to parse(), ready to be spliced into another
-    /// frame. Of several members with the name it is the first, as in get(). Nothing when absent or
-    /// when the text is not an object.
+    TokenParts members() const { return {source_, element_}; }
+    /// The bytes of a value of this text exactly as the caller wrote them, without the white space
+    /// around it; a view into the text given to parse(), ready to be spliced into another frame.
+    std::string_view raw(Element value) const { return source_.raw(value); }
+    /// The same of a top-level member. Of several members with the name it is the first, as in
+    /// get(). Nothing when absent or when the text is not an object.
     std::optional<std::string_view> raw_member(std::string_view name) const;
+
+    /// Whether there is no white space between its tokens, so that what raw() returns has none.
+    bool is_compact() const { return facts_.compact; }
+    /// Whether some object, at any depth, has two members of one name. Free, for it is known since
+    /// the text was read.
+    bool repeats_names() const { return facts_.repeats_names; }
+    /// What json::find_duplicate() says of the whole text.
+    std::optional<std::string> find_duplicate() const;
 
 private:
     friend class Parser;
-    Root(Element element, std::string_view text, std::span<const std::uint32_t> tokens)
-        : element_(element), text_(text), tokens_(tokens) {}
+    Root(Element element, Source source, TextFacts facts)
+        : element_(element), source_(source), facts_(facts) {}
 
     Element element_;
-    std::string_view text_;
-    std::span<const std::uint32_t> tokens_;  // where each bracket, comma, colon and scalar begins
+    Source source_;
+    TextFacts facts_;
 };
 
 class Parser;
@@ -70,7 +80,7 @@ private:
 
 /// Parses one text at a time (RFC 8259, strict UTF-8), reusing its memory: after the largest text
 /// so far nothing is allocated. Not thread-safe; keep one per thread. About 14 times the largest
-/// text of memory, until shrink().
+/// text of memory, until shrink(); 20 times once a text was rare (single_pass.hpp).
 class Parser {
 public:
     explicit Parser(Limits limits = {})
@@ -89,11 +99,13 @@ public:
 private:
     friend class Borrowed;
     Result<void> reserve(std::size_t bytes);
+    Result<TextFacts> parse_rare(std::size_t bytes);
     bool shorten_long_integers(std::size_t bytes);
 
     Limits limits_;
     simdjson::dom::parser parser_;
-    std::unique_ptr<char[]> padded_;  // capacity_ + SIMDJSON_PADDING bytes
+    std::unique_ptr<char[]> padded_;  // capacity_ and kPadding bytes
+    std::unique_ptr<std::uint32_t[]> begins_;  // by word of the tape
     std::size_t capacity_ = 0;
     std::uint64_t turn_ = 0;  // grows whenever earlier elements become invalid
 };

@@ -2,6 +2,7 @@
 
 #include "base/unfilled.hpp"
 #include "json/byte_words.hpp"
+#include "json/escapes.hpp"
 #include "json/unicode.hpp"
 
 #include <algorithm>
@@ -89,17 +90,6 @@ char32_t take_hex(std::string_view& text) {
     return value;
 }
 
-char simple_escape(char c) {
-    switch (c) {
-        case 'b': return '\b';
-        case 'f': return '\f';
-        case 'n': return '\n';
-        case 'r': return '\r';
-        case 't': return '\t';
-        default: return c;
-    }
-}
-
 /// `inside`: what stands between the quotes.
 std::string unescape(std::string_view inside) {
     std::string out;
@@ -111,7 +101,7 @@ std::string unescape(std::string_view inside) {
         const char kind = inside[slash + 1];
         inside.remove_prefix(slash + 2);
         if (kind != 'u') {
-            out += simple_escape(kind);
+            out += escaped_character(kind);
             continue;
         }
         char32_t value = take_hex(inside);

@@ -1,6 +1,7 @@
 #include "json/writer.hpp"
 
 #include "json/bounded_writer.hpp"
+#include "json/string_block.hpp"
 #include "json/unicode.hpp"
 
 #include <algorithm>
@@ -14,37 +15,13 @@
 
 #include <simdjson.h>
 
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
-
 namespace crab::json {
 namespace {
 
 constexpr std::size_t kRoom = 32;  // beside a text: its quotes, a few escapes, what comes next
+constexpr std::size_t kBlock = StringBlock::kSize;
 
-bool needs_escape(unsigned char byte) { return byte < 0x20 || byte == '"' || byte == '\\'; }
-
-constexpr std::size_t kBlock = 16;  // bytes that are looked at together
-
-/// A bit for each byte of a block that needs an escape; the lowest stands for the first.
-std::uint32_t escapes_in(const char* block) {
-#ifdef __SSE2__
-    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(block));
-    const __m128i quotes = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"'));
-    const __m128i slashes = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'));
-    const __m128i controls = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1F)), bytes);
-    const __m128i found = _mm_or_si128(_mm_or_si128(quotes, slashes), controls);
-    return static_cast<std::uint32_t>(_mm_movemask_epi8(found));
-#else
-    std::uint32_t found = 0;
-    for (std::size_t i = 0; i < kBlock; ++i)
-        found |= std::uint32_t{needs_escape(static_cast<unsigned char>(block[i]))} << i;
-    return found;
-#endif
-}
-
-/// The same for the bytes of a text that is shorter than a block.
+/// A bit for each byte of a text that needs an escape; the text is shorter than a block.
 std::uint32_t escapes_in_short(const char* text, std::size_t size) {
     std::array<char, kBlock> block{};
     if (size >= 8) {
@@ -53,7 +30,7 @@ std::uint32_t escapes_in_short(const char* text, std::size_t size) {
     } else {
         for (std::size_t i = 0; i < size; ++i) block[i] = text[i];
     }
-    return escapes_in(block.data()) & ((std::uint32_t{1} << size) - 1);
+    return StringBlock(block.data()).escapes() & ((std::uint32_t{1} << size) - 1);
 }
 
 // The number of bytes before the first that needs an escape.
@@ -64,7 +41,7 @@ std::size_t plain_run(const char* text, std::size_t size) {
     }
     for (std::size_t at = 0;; at += kBlock) {
         at = std::min(at, size - kBlock);  // the last block overlaps what was looked at
-        const std::uint32_t found = escapes_in(text + at);
+        const std::uint32_t found = StringBlock(text + at).escapes();
         if (found != 0) return at + static_cast<std::size_t>(std::countr_zero(found));
         if (at + kBlock == size) return size;
     }
@@ -104,7 +81,7 @@ char* write_block(char* to, const char* block, std::size_t size) {
     std::size_t done = 0;
     std::memcpy(to, block, kBlock);
     const std::uint32_t all = (std::uint32_t{1} << size) - 1;
-    for (std::uint32_t left = escapes_in(block) & all; left != 0; left &= left - 1) {
+    for (std::uint32_t left = StringBlock(block).escapes() & all; left != 0; left &= left - 1) {
         const auto next = static_cast<std::size_t>(std::countr_zero(left));
         to = write_escape(to + (next - done), block[next]);
         done = next + 1;
@@ -237,14 +214,21 @@ Writer& Writer::raw(std::string_view json) {
     return *this;
 }
 
+/// Copies the text first and then looks at the copy, behind which there is room for a block.
 BoundedWriter& BoundedWriter::quoted(std::string_view text) {
     *at_++ = '"';
-    const std::size_t plain = plain_run(text.data(), text.size());
-    raw(text.substr(0, plain));
-    if (plain != text.size()) {
+    char* const copy = at_;
+    raw(text);
+    std::memset(at_, 0x20, kBlock);
+    for (std::size_t done = 0; done < text.size(); done += kBlock) {
+        const std::uint32_t found = StringBlock(copy + done).escapes();
+        if (found == 0) continue;
+        done += StringBlock::first(found);
         std::string escaped;
-        append_escaped(escaped, text.substr(plain));
+        append_escaped(escaped, text.substr(done));
+        at_ = copy + done;
         raw(escaped);
+        break;
     }
     *at_++ = '"';
     return *this;

@@ -1,9 +1,9 @@
 #include "adapters/clawseed/wire.hpp"
 
 #include "adapters/clawseed/frame_scan.hpp"
-#include "base/unfilled.hpp"
 #include "core/call/picture.hpp"
 #include "core/call/traceparent.hpp"
+#include "json/raw_parts.hpp"
 #include "json/unicode.hpp"
 #include "json/writer.hpp"
 
@@ -689,13 +689,11 @@ core::Outcome parse_tool_result(const json::Root& root) {
         core::ToolResult result;
         result.kind = core::ContentKind::kJson;
         // The bytes received, less the white space between them.
-        const std::string_view raw = root.raw_member("output").value_or("null");
-        resize_unfilled(result.content, raw.size());
-        std::size_t size = 0;
-        if (simdjson::minify(raw.data(), raw.size(), result.content.data(), size) !=
-            simdjson::SUCCESS)
-            return fail(ErrorCode::kInternal, "the device's output could not be read");
-        result.content.resize(size);
+        const std::string_view raw = root.raw(*output);
+        if (root.is_compact())
+            result.content = raw;
+        else
+            json::append_compact(result.content, raw);
         return with_presentation(std::move(result), root);
     }
     if (const auto error = json::get_string(frame, "error")) return fail(error_from_text(*error));

@@ -1,7 +1,6 @@
 #include "core/pipeline/result_check.hpp"
 
 #include "core/call/artifact.hpp"
-#include "json/duplicates.hpp"
 #include "json/element.hpp"
 #include "json/schema/schema.hpp"
 #include "json/value.hpp"
@@ -52,7 +51,7 @@ Result<void> ResultCheck::check_form(const Tool& tool, const ToolResult& result)
                     "the tool's result is not JSON although it declares an output schema; the call "
                     "may have taken effect");
     // The schema judges one of two members of a name; the caller may read the other.
-    if (const auto twice = json::find_duplicate(root->element())) {
+    if (const auto twice = root->find_duplicate()) {
         return fail(ErrorCode::kInternal,
                     fmt::format("the tool's result has two members of one name ({}) although it "
                                 "declares an output schema; the call may have taken effect",

@@ -103,7 +103,7 @@ std::string pinned_form(std::string_view object) {
 std::optional<std::string> ambiguity_of(std::string_view entry, json::Parser& parser) {
     const auto root = parser.parse(entry);
     if (!root) return root.error().message;
-    const auto twice = json::find_duplicate(root->element());
+    const auto twice = root->find_duplicate();
     if (!twice) return std::nullopt;
     return "it has two members " + std::string(cut_text(clean_text(*twice).text, kNameInReports));
 }

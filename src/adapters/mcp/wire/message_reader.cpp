@@ -94,7 +94,7 @@ Reading read_response(const json::Root& root, const Envelope& envelope, std::opt
         message.kind = Message::Kind::kError;
         message.error = std::move(*error);
     }
-    message.is_ambiguous = json::find_duplicate(root.element()).has_value();
+    message.is_ambiguous = root.repeats_names();
     message.id = std::move(id);
     return {};
 }
@@ -110,7 +110,7 @@ Reading read_asking(const json::Root& root, const Envelope& envelope, std::optio
         return refuse(rpc_code::kInvalidRequest, "`method` is no name", id);
     if (envelope.params && !envelope.params->value.is_object())
         return refuse(rpc_code::kInvalidRequest, "`params` is no object", id);
-    if (const auto twice = json::find_duplicate(root.element())) {
+    if (const auto twice = root.find_duplicate()) {
         return refuse(rpc_code::kInvalidRequest, fmt::format("there are two members {}", *twice),
                       id);
     }
@@ -129,7 +129,7 @@ Reading read_root(const json::Root& root, Message& message) {
     const Envelope envelope(root, object, message.meta);
     std::optional<RequestId> id;
     if (envelope.id) id = RequestId::read(envelope.id->raw);
-    if (json::has_duplicate_members(root.element()))
+    if (root.repeats_names() && json::has_duplicate_members(root.element()))
         return refuse(rpc_code::kInvalidRequest, "a member of the message is there twice");
     if (!says_two_point_zero(envelope.jsonrpc))
         return refuse(rpc_code::kInvalidRequest, "`jsonrpc` has to be \"2.0\"", id);

@@ -60,11 +60,11 @@ std::string_view* context_field(core::CallContext& context, std::string_view key
     return nullptr;
 }
 
-std::expected<void, CallRefusal> parse_context(Element value, std::string& texts,
-                                               core::CallContext& context) {
+std::expected<void, CallRefusal> parse_context(Element value, bool repeats_names,
+                                               std::string& texts, core::CallContext& context) {
     simdjson::dom::object object;
     if (value.get(object) != simdjson::SUCCESS) return bad_form("/context: must be an object");
-    if (json::has_duplicate_members(value))
+    if (repeats_names && json::has_duplicate_members(value))
         return bad_form("/context: has two members of one name");
     for (const auto member : object) {
         std::string_view* field = context_field(context, member.key);
@@ -95,8 +95,9 @@ struct RequestMembers {
 
 /// The form of each member; whether all are there is looked at later, for a request with broken
 /// members is answered otherwise than one with bad values.
-std::expected<void, CallRefusal> read_members(Element request, std::string& texts, core::Call& call,
-                                              RequestMembers& said) {
+std::expected<void, CallRefusal> read_members(const json::Root& root, std::string& texts,
+                                              core::Call& call, RequestMembers& said) {
+    const Element request = root.element();
     for (const auto member : request.get_object().value_unsafe()) {
         const std::string_view key = member.key;
         bool fits = true;
@@ -112,12 +113,15 @@ std::expected<void, CallRefusal> read_members(Element request, std::string& text
             fits = take(member.value, texts, call.idempotency_key);
         } else if (key == "args") {
             if (!member.value.is_object()) return bad_form("/args: must be an object");
+            said.args = member.value;
+            if (!root.repeats_names()) continue;
             if (const auto twice = json::find_duplicate(member.value))
                 return bad_form(fmt::format("/args{}: there are two members of this name", *twice));
-            said.args = member.value;
         } else if (key == "context") {
             said.has_context = true;
-            if (auto parsed = parse_context(member.value, texts, call.context); !parsed)
+            if (auto parsed =
+                    parse_context(member.value, root.repeats_names(), texts, call.context);
+                !parsed)
                 return parsed;
         } else if (key == "timeout_ms") {
             said.timeout_ms = json::get_int64(request, "timeout_ms");
@@ -166,11 +170,11 @@ std::expected<void, CallRefusal> check_bounds(const core::Call& call, const Requ
     return {};
 }
 
-std::expected<void, CallRefusal> read_request(Element request, std::string& texts, core::Call& call,
-                                              RequestMembers& said) {
-    if (json::has_duplicate_members(request))
+std::expected<void, CallRefusal> read_request(const json::Root& root, std::string& texts,
+                                              core::Call& call, RequestMembers& said) {
+    if (root.repeats_names() && json::has_duplicate_members(root.element()))
         return bad_form("the request has two members of one name");
-    if (auto good = read_members(request, texts, call, said); !good) return good;
+    if (auto good = read_members(root, texts, call, said); !good) return good;
     if (auto good = check_required(call, said); !good) return good;
     return check_bounds(call, said);
 }
@@ -194,12 +198,12 @@ std::expected<void, CallRefusal> parse_call_request(std::string_view body, json:
     if (!root->element().is_object()) return bad_form("the request must be a JSON object");
     texts.reserve(texts.size() + body.size());
     RequestMembers said;
-    if (auto good = read_request(root->element(), texts, call, said); !good) {
+    if (auto good = read_request(*root, texts, call, said); !good) {
         read_ids(root->element(), texts, call);
         return good;
     }
     if (said.timeout_ms) call.timeout = Milliseconds(*said.timeout_ms);
-    call.args = root->raw_member("args").value_or("{}");
+    call.args = root->raw(*said.args);
     call.parsed_args = parser.lend(*said.args);
     return {};
 }
