@@ -20,7 +20,7 @@ public:
 
     BoundedWriter(std::string& out, std::size_t room) : out_(out) {
         const std::size_t begin = out_.size();
-        resize_unfilled(out_, begin + room);
+        resize_unfilled(out_, begin + room + kBeyond);
         at_ = out_.data() + begin;
     }
     BoundedWriter(const BoundedWriter&) = delete;
@@ -49,6 +49,8 @@ public:
     }
 
 private:
+    static constexpr std::size_t kBeyond = 16;  // behind the room: a block that is looked at
+
     std::string& out_;
     char* at_;
 };

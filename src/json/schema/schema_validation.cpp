@@ -506,12 +506,16 @@ bool SchemaValidation::check_object(NodeId id, const ObjectRules& rules, Element
     const bool forbids_others =
         rules.additional != kNone && program_.nodes[rules.additional].accepts_none;
     std::size_t index = 0;
-    for (auto member = object.begin(); member != object.end(); ++member, ++index) {
+    std::uint32_t expected = 0;
+    const auto end = object.end();
+    for (auto member = object.begin(); member != end; ++member, ++index) {
         const std::string_view name = member.key();
         const Path here{path, name, 0};
         bool evaluated = false;
-        if (const std::uint32_t number = rules.names.find(name); number != PropertyTable::kNone) {
+        if (const std::uint32_t number = rules.names.find(name, expected);
+            number != PropertyTable::kNone) {
             present.set(number);
+            expected = number + 1;
             if (const NodeId property = rules.properties[number]; property != kNone) {
                 evaluated = true;
                 valid = check(property, member.value(), &here, nullptr) && valid;
