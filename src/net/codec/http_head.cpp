@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace crab::net {
 
@@ -334,6 +335,15 @@ std::size_t HeaderList::count(std::string_view lower_case_name) const {
 BodyFraming RequestHead::framing() const {
     if (chunked) return BodyFraming::kChunked;
     return content_length.value_or(0) > 0 ? BodyFraming::kLength : BodyFraming::kNone;
+}
+
+void RequestHead::move_to(const char* copy, std::size_t bytes) {
+    const char* const from = std::exchange(headers.base_, copy);
+    for (std::string_view* const view : {&method, &target, &path, &query, &host}) {
+        const std::size_t at = static_cast<std::size_t>(view->data() - from);
+        // an empty path is a `/` of ours, and what is not there lies nowhere
+        if (!view->empty() && at < bytes) *view = {copy + at, view->size()};
+    }
 }
 
 BodyFraming ResponseHead::framing(std::string_view request_method) const {

@@ -57,6 +57,7 @@ public:
 
 private:
     friend class HeadParser;
+    friend struct RequestHead;
     struct Place {
         std::uint16_t name, name_size, value, value_size;
     };
@@ -94,6 +95,8 @@ struct RequestHead : MessageHead {
     bool expect_continue = false;
 
     BodyFraming framing() const;
+    /// The `bytes` that were parsed have been copied to `copy`: lets the views point there.
+    void move_to(const char* copy, std::size_t bytes);
 };
 
 struct ResponseHead : MessageHead {

@@ -411,5 +411,28 @@ TEST(HttpHead, TheBodyOfAResponseDependsOnStatusAndMethod) {
     }
 }
 
+TEST(HttpHead, ViewsMoveWithACopyOfTheBytes) {
+    for (const std::string_view start :
+         {"GET /path?query HTTP/1.1\r\nHost: name\r\n",
+          "GET http://name?query HTTP/1.1\r\nHost: name\r\n", "OPTIONS * HTTP/1.0\r\n"}) {
+        std::string bytes = std::string(start) + "Field: value\r\n\r\n";
+        RequestHead head;
+        ASSERT_EQ(parse_request_head(bytes, head).kind, Kind::kComplete) << start;
+        const RequestHead before = head;
+        const std::vector<std::string> said{std::string(head.method), std::string(head.target),
+                                            std::string(head.path), std::string(head.query),
+                                            std::string(head.host)};
+        const std::string copy = bytes;
+        head.move_to(copy.data(), copy.size());
+        bytes.assign(bytes.size(), '#');
+        EXPECT_EQ((std::vector<std::string>{std::string(head.method), std::string(head.target),
+                                            std::string(head.path), std::string(head.query),
+                                            std::string(head.host)}),
+                  said);
+        EXPECT_EQ(head.find("field"), "value");
+        EXPECT_EQ(before.method.front(), '#') << "the bytes that were parsed are gone";
+    }
+}
+
 }  // namespace
 }  // namespace crab::net

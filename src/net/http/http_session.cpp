@@ -15,17 +15,6 @@ constexpr std::size_t kCopiedWithHead = 4096;  // of what follows a head; enough
 constexpr std::string_view kTooManyAtWork =
     "too many requests of yours are being served already; wait for some of them";
 
-/// Where the head that `bytes` begin with ends, behind its empty line; npos: not here. By line
-/// feeds, of which a head has few: memmem() looks at every byte.
-std::size_t find_head_end(std::string_view bytes) {
-    for (std::size_t at = bytes.find('\n'); at != std::string_view::npos;
-         at = bytes.find('\n', at + 1)) {
-        if (at > 0 && bytes[at - 1] == '\r' && bytes.substr(at + 1).starts_with("\r\n"))
-            return at + 3;
-    }
-    return std::string_view::npos;
-}
-
 }  // namespace
 
 HttpSession::HttpSession(HttpServer& server, Admission admission,
@@ -83,41 +72,31 @@ std::size_t HttpSession::on_bytes(Connection& connection, std::span<char> bytes)
     return bytes.size() - rest.size();
 }
 
-// A head that cannot become good is refused before it ends.
-std::size_t HttpSession::look_at_incomplete_head(std::string_view bytes) {
-    const HeadOutcome outcome =
-        parse_request_head(bytes, exchange_.request_.head, server_.options().head);
-    if (outcome.kind == HeadOutcome::Kind::kRefused) {
-        refuse(Head::kUnknown, outcome.status, outcome.reason);
-        return bytes.size();
-    }
-    if (!std::exchange(head_begun_, true))
-        set_deadline(server_.loop().now() + server_.options().header_timeout);
-    return 0;
-}
-
-// Looks for the end of the head, copies it once into the exchange's own buffer and parses it there.
+// Parses the head where it lies and copies it once, into the exchange's own buffer. One that cannot
+// become good is refused before it ends.
 std::size_t HttpSession::take_head(std::string_view bytes) {
     std::size_t blank = 0;
     // RFC 9112 section 2.2: empty lines before a request are ignored
     while (bytes.substr(blank).starts_with("\r\n")) blank += 2;
     if (blank != 0) return blank;
-    const std::size_t end = find_head_end(bytes);
     HttpRequest& request = exchange_.request_;
-    if (end == std::string_view::npos) return look_at_incomplete_head(bytes);
-    head_bytes_ = end;
+    const HeadOutcome outcome = parse_request_head(bytes, request.head, server_.options().head);
+    if (outcome.kind == HeadOutcome::Kind::kRefused) {
+        refuse(Head::kUnknown, outcome.status, outcome.reason);
+        return bytes.size();
+    }
+    if (outcome.kind == HeadOutcome::Kind::kNeedMore) {
+        if (!std::exchange(head_begun_, true))
+            set_deadline(server_.loop().now() + server_.options().header_timeout);
+        return 0;
+    }
+    head_bytes_ = outcome.consumed;
     std::string& buffer = exchange_.buffer_;
     buffer = server_.loop().take_buffer();
     const std::size_t copied = std::min(bytes.size(), head_bytes_ + kCopiedWithHead);
     buffer.reserve(copied + EventLoop::kSlack);
     buffer.assign(bytes.data(), copied);
-    const HeadOutcome outcome = parse_request_head(buffer, request.head, server_.options().head);
-    if (outcome.kind != HeadOutcome::Kind::kComplete || outcome.consumed != head_bytes_) {
-        const bool refused = outcome.kind == HeadOutcome::Kind::kRefused;
-        refuse(Head::kUnknown, refused ? outcome.status : 400,
-               refused ? outcome.reason : "the request head is malformed");
-        return bytes.size();
-    }
+    request.head.move_to(buffer.data(), head_bytes_);
     begin_exchange();
     if (!slot_->work()) {
         refuse(Head::kKnown, 429, kTooManyAtWork);
@@ -260,13 +239,13 @@ std::size_t HttpSession::take_body(std::string_view bytes) {
                 if (buffer.capacity() < buffer.size() + event.data.size() + EventLoop::kSlack) {
                     buffer.reserve(std::max(2 * buffer.size(),
                                             buffer.size() + event.data.size() + EventLoop::kSlack));
+                    exchange_.request_.head.move_to(buffer.data(), head_bytes_);
                 }
                 buffer.append(event.data);
                 break;
             case BodyEvent::Kind::kNeedMore: return bytes.size() - rest.size();
             case BodyEvent::Kind::kEnd:
                 body_.reset();
-                parse_kept_head();
                 complete();
                 return bytes.size() - rest.size();
             case BodyEvent::Kind::kRefused:
@@ -274,12 +253,6 @@ std::size_t HttpSession::take_body(std::string_view bytes) {
                 return bytes.size();
         }
     }
-}
-
-// The buffer moves as it grows; the head is parsed again where it lies now.
-void HttpSession::parse_kept_head() {
-    parse_request_head(std::string_view(exchange_.buffer_).substr(0, head_bytes_),
-                       exchange_.request_.head, server_.options().head);
 }
 
 void HttpSession::begin_serving() {

@@ -42,7 +42,6 @@ public:
 private:
     enum class Phase : std::uint8_t { kHead, kBody, kServing, kOver };
     std::size_t take_head(std::string_view bytes);
-    std::size_t look_at_incomplete_head(std::string_view bytes);
     std::size_t take_body(std::string_view bytes);
     std::size_t take_streamed_body(std::string_view bytes);
     void begin_exchange();
@@ -63,7 +62,6 @@ private:
     void refuse(Head head, int status, std::string_view reason);
     void respond_refusal(Head head, int status, std::string_view reason,
                          std::span<const HttpHeader> extra = {});
-    void parse_kept_head();
     void cancel_exchange();
     void leave_exchange_alone();
     void set_deadline(Deadline deadline);
