@@ -361,7 +361,6 @@ void HttpSession::finish_exchange(std::string_view failure) {
 
 // Answers for the HTTP layer itself; the rest of the request stays unread.
 void HttpSession::refuse(Head head, int status, std::string_view reason) {
-    if (phase_ == Phase::kBody) parse_kept_head();
     phase_ = Phase::kOver;
     set_deadline(kNoDeadline);
     body_.reset();
