@@ -28,7 +28,7 @@ CACHE = ["--cache-sim=yes", "--I1=32768,8,64", "--D1=32768,8,64", "--LL=8388608,
 
 #: The first that a file's path holds decides.
 STAGES = (
-    ("parse", ("src/json/parse", "src/json/element")),
+    ("parse", ("src/json/parse", "src/json/element", "src/json/single_pass")),
     ("schema", ("src/json/schema/",)),
     ("members, texts", ("src/json/",)),
     ("http", ("src/net/http/", "src/net/codec/")),
