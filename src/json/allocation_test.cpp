@@ -58,6 +58,22 @@ TEST(Allocations, AWarmParserMakesNone) {
     EXPECT_EQ(allocations, before);
 }
 
+TEST(Allocations, TheNamesOfALargeObjectAreNotKept) {
+    std::string text = "{";
+    for (int i = 0; i < 200'000; ++i) text += "\"k" + std::to_string(i) + "\":1,";
+    Parser parser;
+    EXPECT_FALSE(parser.parse(text + "\"last\":1}")->repeats_names());
+    parser.shrink();
+    Parser small;
+    text.resize(0);
+    for (int i = 0; i < 30; ++i) text += "\"k" + std::to_string(i) + "\":1,";
+    text = "{" + text + "\"k7\":1}";
+    ASSERT_TRUE(small.parse(text)->repeats_names());
+    const std::size_t before = allocations;
+    ASSERT_TRUE(small.parse(text)->repeats_names());
+    EXPECT_EQ(allocations, before) << "those of a small one are";
+}
+
 TEST(Allocations, CheckingOrdinaryArgumentsMakesNone) {
     const auto schema = Schema::compile(
         R"({"type":"object","properties":{"type":{"enum":["call","other"]},)"

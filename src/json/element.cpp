@@ -119,7 +119,10 @@ bool has_duplicate_members(Element element) {
     names.clear();
     for (const auto field : object) names.push_back(field.key);
     std::ranges::sort(names);
-    return std::ranges::adjacent_find(names) != names.end();
+    const bool found = std::ranges::adjacent_find(names) != names.end();
+    constexpr std::size_t kWorthKeeping = std::size_t{1} << 16;
+    if (names.capacity() > kWorthKeeping) std::vector<std::string_view>().swap(names);
+    return found;
 }
 
 void append_text(std::string& out, Element element) {

@@ -1,5 +1,6 @@
 #include "json/parser.hpp"
 
+#include "base/ascii.hpp"
 #include "json/duplicates.hpp"
 
 #include <fmt/format.h>
@@ -12,8 +13,6 @@
 
 namespace crab::json {
 namespace {
-
-bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
 
 Error explain(simdjson::error_code code, const Limits& limits) {
     if (code == simdjson::DEPTH_ERROR) {

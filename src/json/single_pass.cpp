@@ -1,5 +1,6 @@
 #include "json/single_pass.hpp"
 
+#include "base/ascii.hpp"
 #include "json/duplicates.hpp"
 #include "json/escapes.hpp"
 #include "json/string_block.hpp"
@@ -14,8 +15,6 @@ namespace {
 
 constexpr std::uint64_t kMostCounted = 0xff'ffff;  // simdjson counts in 24 bits
 constexpr std::size_t kMostLevels = 64, kMostNames = 256, kMostNamesOfOne = 24;
-
-bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
 
 /// 10 to the power of the index: exact as doubles.
 constexpr std::array<double, 16> kPowers{1,   1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,

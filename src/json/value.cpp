@@ -1,6 +1,5 @@
 #include "json/value.hpp"
 
-#include "json/duplicates.hpp"
 #include "json/pointer.hpp"
 #include "json/writer.hpp"
 
@@ -83,7 +82,7 @@ Result<Value> Value::parse(std::string_view text, Limits limits) {
     Parser parser(limits);
     auto root = parser.parse(text);
     if (!root) return fail(std::move(root.error()));
-    if (find_duplicate(root->element()))
+    if (root->repeats_names())
         return fail(ErrorCode::kInvalidArgs, "a JSON object has two members of one name");
     return Value(root->element());
 }

@@ -339,7 +339,7 @@ std::expected<CancelRequest, std::string> parse_cancel_request(std::string_view 
     simdjson::dom::object object;
     if (root->element().get(object) != simdjson::SUCCESS)
         return std::unexpected("the request must be a JSON object");
-    if (json::has_duplicate_members(root->element()))
+    if (root->repeats_names() && json::has_duplicate_members(root->element()))
         return std::unexpected("the request has two members of one name");
     texts.reserve(texts.size() + body.size());
     CancelRequest request;
