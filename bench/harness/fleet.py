@@ -5,12 +5,11 @@ import json
 import subprocess
 import sys
 from contextlib import ExitStack
-from pathlib import Path
 
 from . import load, processes
+from .machine import ROOT
 from .servers import Gateway
 
-ROOT = Path(__file__).resolve().parents[2]
 LOCAL, AT_HOME, AT_OWNER = "local", "forwarded, home's CPU", "forwarded, owner's CPU"
 RECORDED = "local, recorded"
 
@@ -111,16 +110,7 @@ def run(build, options, report, say):
 
 def print_rows(results, report):
     for (variant, in_flight), result in sorted(results.items(), key=lambda item: item[0][1]):
-        report.row(
-            variant=variant,
-            in_flight=in_flight,
-            cpu_us=result["cpu_us"],
-            calls_per_s=round(result["rate"]),
-            p50_us=result["p50_us"],
-            p99_us=result["p99_us"],
-            spread=result["spread"],
-            failures=result["failures"],
-        )
+        load.add_row(report, variant, in_flight, result)
 
 
 def set_goals(results, in_flight, report):

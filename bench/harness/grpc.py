@@ -95,16 +95,12 @@ def run(build, options, report, say):
         streams = measure_streams(peer, direct, gateway, options, load_core, report, say)
     for (name, in_flight), result in sorted(results.items(), key=lambda item: item[0][1]):
         base = results.get(("direct grpc++", in_flight))
-        report.row(
-            variant=name,
-            in_flight=in_flight,
-            cpu_us=result["cpu_us"],
+        load.add_row(
+            report,
+            name,
+            in_flight,
+            result,
             per_direct=result["cpu_us"] / base["cpu_us"] if base and base["cpu_us"] else None,
-            calls_per_s=round(result["rate"]),
-            p50_us=result["p50_us"],
-            p99_us=result["p99_us"],
-            spread=result["spread"],
-            failures=result["failures"],
         )
     whole, base = results.get(("gateway built-in", top)), results.get(("direct grpc++", top))
     ratio = (

@@ -55,3 +55,18 @@ def medians(samples):
         "failures": sum(sample["failures"] for sample in samples),
         "spread": (max(cpu) - min(cpu)) / result["cpu_us"] if result["cpu_us"] else None,
     }
+
+
+def add_row(report, variant, in_flight, result, **ratios):
+    """A row of what in_rounds() gives for one variant; `ratios` stand beside its CPU figure."""
+    report.row(
+        variant=variant,
+        in_flight=in_flight,
+        cpu_us=result["cpu_us"],
+        **ratios,
+        calls_per_s=round(result["rate"]),
+        p50_us=result["p50_us"],
+        p99_us=result["p99_us"],
+        spread=result["spread"],
+        failures=result["failures"],
+    )

@@ -163,16 +163,12 @@ class McpBench:
     def _print_rows(self, found):
         for (name, in_flight), result in sorted(found.items(), key=lambda item: item[0][1]):
             v1 = found.get(("POST /v1/tools/call", in_flight))
-            self.report.row(
-                variant=name,
-                in_flight=in_flight,
-                cpu_us=result["cpu_us"],
+            load.add_row(
+                self.report,
+                name,
+                in_flight,
+                result,
                 per_v1=result["cpu_us"] / v1["cpu_us"] if v1 else None,
-                calls_per_s=round(result["rate"]),
-                p50_us=result["p50_us"],
-                p99_us=result["p99_us"],
-                spread=result["spread"],
-                failures=result["failures"],
             )
 
     def _goals_of_devices(self, found):

@@ -147,16 +147,8 @@ class RelayBench:
         }
         for (variant, in_flight), result in sorted(results.items(), key=lambda item: item[0][1]):
             floor = by_name.get((f"floor {variant.transport}", in_flight))
-            self.report.row(
-                variant=variant.name,
-                in_flight=in_flight,
-                cpu_us=result["cpu_us"],
-                per_floor=ratio(result, floor),
-                calls_per_s=round(result["rate"]),
-                p50_us=result["p50_us"],
-                p99_us=result["p99_us"],
-                spread=result["spread"],
-                failures=result["failures"],
+            load.add_row(
+                self.report, variant.name, in_flight, result, per_floor=ratio(result, floor)
             )
 
     def _cpu_goals(self, results):

@@ -155,16 +155,12 @@ def measure(program, servers, options, report, say):
 def print_rows(results, report):
     for (name, in_flight), result in sorted(results.items(), key=lambda item: item[0][1]):
         nginx = results.get(("nginx unix", in_flight))
-        report.row(
-            variant=name,
-            in_flight=in_flight,
-            cpu_us=result["cpu_us"],
+        load.add_row(
+            report,
+            name,
+            in_flight,
+            result,
             per_nginx=result["cpu_us"] / nginx["cpu_us"] if nginx else None,
-            calls_per_s=round(result["rate"]),
-            p50_us=result["p50_us"],
-            p99_us=result["p99_us"],
-            spread=result["spread"],
-            failures=result["failures"],
         )
 
 
