@@ -14,7 +14,10 @@ namespace {
 constexpr std::size_t kMostAtOnce = 64;          // events that are read together
 constexpr std::size_t kStoreEvery = 256;  // events passed over until the position is stored
 constexpr std::chrono::seconds kPause{5};  // after a store has failed
+constexpr std::chrono::seconds kHoldAgain{1};  // while another process has the agent
 constexpr std::string_view kInterrupted = "[interrupted: the gateway stopped]";
+
+using Position = std::optional<core::EventPosition>;
 
 core::PrincipalRef principal_of(const EventAgent& agent) {
     auto principal = std::make_shared<core::Principal>();
@@ -119,17 +122,20 @@ void EventTurns::store(const core::NewChatSession& session, core::ChatMessage me
 }
 
 /// Waits before something is tried again; false when it is to be given up.
-Task<bool> EventTurns::pause() {
+Task<bool> EventTurns::pause(Milliseconds time) {
     Waiter pause(services_.loop.timers());
-    co_return co_await pause.wait(services_.loop.clock().steady_now() + kPause) ==
-        WaitEnd::kExpired;
+    co_return co_await pause.wait(services_.loop.clock().steady_now() + time) == WaitEnd::kExpired;
 }
 
-/// Where this agent has stopped looking; false when it was cancelled.
-Task<bool> EventTurns::find_position() {
+/// Waits while another process has the agent, then goes on where that has stopped looking; false
+/// when it was cancelled.
+Task<bool> EventTurns::take_agent() {
     for (;;) {
         auto read = [&turns = services_.turns, name = agent_->name,
-                     newest = services_.outbox.last()]() -> Result<core::EventPosition> {
+                     newest = services_.outbox.last()]() -> Result<Position> {
+            const auto held = turns.hold(name);
+            if (!held) return fail(held.error());
+            if (!*held) return std::nullopt;
             auto known = turns.position(name);
             if (!known) return fail(std::move(known.error()));
             if (*known) return **known;
@@ -138,21 +144,26 @@ Task<bool> EventTurns::find_position() {
             return newest;
         };
         const auto found = co_await services_.store_pool.run(std::move(read));
-        if (found) {
+        if (found && *found) {
             // an outbox that was removed begins again
-            position_ = std::min(*found, services_.outbox.last());
+            position_ = std::min(**found, services_.outbox.last());
+            has_agent_ = true;
             co_return true;
+        }
+        if (found) {
+            if (!co_await pause(kHoldAgain)) co_return false;
+            continue;
         }
         log::warn("an agent cannot read where it was",
                   {{"agent_id", agent_->name}, {"reason", found.error().message}});
-        if (!co_await pause()) co_return false;
+        if (!co_await pause(kPause)) co_return false;
     }
 }
 
 Task<void> EventTurns::watch() {
     const TaskChain& chain = co_await this_chain();
-    if (!co_await find_position()) co_return;
     while (!chain.cancelled()) {
+        if (!has_agent_ && !co_await take_agent()) co_return;
         const auto events = co_await services_.outbox.read(position_, kMostAtOnce);
         if (!events && events.error().code == ErrorCode::kNotFound) {
             log::warn("an agent has missed events that were already removed",
@@ -162,7 +173,7 @@ Task<void> EventTurns::watch() {
         } else if (!events) {
             log::warn("an agent cannot read events",
                       {{"agent_id", agent_->name}, {"reason", events.error().message}});
-            if (!co_await pause()) co_return;
+            if (!co_await pause(kPause)) co_return;
         } else if (events->empty()) {
             if (co_await services_.outbox.sleep(*notifier_, position_, kNoDeadline) ==
                 WaitEnd::kCancelled)
@@ -170,6 +181,7 @@ Task<void> EventTurns::watch() {
         } else {
             for (const auto& event : *events) {
                 if (!co_await look_at(event)) co_return;
+                if (!has_agent_) break;
             }
         }
     }
@@ -196,7 +208,7 @@ const EventTrigger* EventTurns::trigger_of(const EventAgent& agent,
 }
 
 /// Starts the turn of this event, if it is one of the agent's; waits while there is no room for it.
-/// False when it was cancelled.
+/// False when it was cancelled. It may find that another process has the agent by now.
 Task<bool> EventTurns::look_at(core::EventOutbox::EventRef event) {
     while (running_ >= agent_->at_once) {
         if (co_await room_.wait(kNoDeadline) == WaitEnd::kCancelled) co_return false;
@@ -226,10 +238,14 @@ Task<bool> EventTurns::look_at(core::EventOutbox::EventRef event) {
             return turns.claim(turn, position);
         };
         const auto claimed = co_await services_.store_pool.run(std::move(claim));
+        if (!claimed && claimed.error().code == ErrorCode::kConflict) {
+            has_agent_ = false;
+            co_return true;
+        }
         if (!claimed) {
             log::warn("an event's turn cannot be recorded, and does not begin",
                       {{"agent_id", agent_->name}, {"reason", claimed.error().message}});
-            if (!co_await pause()) co_return false;
+            if (!co_await pause(kPause)) co_return false;
             continue;
         }
         position_ = event->position;

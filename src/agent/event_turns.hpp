@@ -42,8 +42,9 @@ struct EventTurnCounts {
 
 /// Reads the outbox for one agent and runs its turns, as principal `agent/<name>` of its tenant
 /// with role caller. An event starts at most one turn of an agent: it is claimed durably first, and
-/// a turn that a crash interrupts is not restarted. Messages are stored in a chat session of that
-/// principal. Used on one loop.
+/// a turn that a crash interrupts is not restarted. In a fleet, one process has the agent to
+/// itself; the others wait for its end. Messages are stored in a chat session of that principal.
+/// Used on one loop.
 class EventTurns {
 public:
     struct Services {
@@ -69,9 +70,9 @@ public:
 private:
     class Record;
     Task<void> watch();
-    Task<bool> find_position();
+    Task<bool> take_agent();
     Task<bool> look_at(core::EventOutbox::EventRef event);
-    Task<bool> pause();
+    Task<bool> pause(Milliseconds time);
     Task<void> run_turn(core::EventTurn turn, core::PrincipalRef principal, std::string title,
                         std::string question, std::string target);
     const EventTrigger* trigger_of(const EventAgent& agent, const core::StoredEvent& event);
@@ -82,6 +83,7 @@ private:
     core::PrincipalRef principal_;
     std::shared_ptr<core::EventNotifier> notifier_;
     core::EventPosition position_ = 0;
+    bool has_agent_ = false;  ///< no other process of a fleet runs its turns
     std::size_t passed_over_ = 0;  ///< events since the position was stored
     std::size_t running_ = 0;
     Waiter room_;  ///< a turn has ended

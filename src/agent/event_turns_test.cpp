@@ -187,6 +187,25 @@ TEST_F(EventTurnsTest, EventsOfOtherTypesTenantsAndPayloadsStartNothing) {
     EXPECT_EQ(runner.requests.size(), 1u);
 }
 
+TEST_F(EventTurnsTest, WhileAnotherProcessHasTheAgentItsTurnsDoNotBeginHere) {
+    ASSERT_TRUE(store.advance("butler", 0));
+    store.set_elsewhere(true);
+    begin();
+    publish("e1");
+    EXPECT_THAT(runner.requests, IsEmpty());
+    end();
+    store.set_elsewhere(false);
+    begin();
+    EXPECT_THAT(log.lines, ElementsAre("begun e1", "answer e1"));
+    store.set_elsewhere(true);
+    publish("e2");
+    EXPECT_EQ(runner.requests.size(), 1u) << "it was lost meanwhile";
+    end();
+    store.set_elsewhere(false);
+    begin();
+    EXPECT_THAT(log.lines, ElementsAre("begun e1", "answer e1", "begun e2", "answer e2"));
+}
+
 TEST_F(EventTurnsTest, WhatTurnsCauseStartsNoTurns) {
     agent.triggers[0].filter.types = core::EventTypes();
     begin();

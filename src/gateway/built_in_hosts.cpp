@@ -1,9 +1,13 @@
 #include "gateway/built_in_hosts.hpp"
 
+#include "crypto/random.hpp"
 #include "hosting/cron_sinks.hpp"
 #include "hosting/hosted_cron.hpp"
 #include "hosting/hosted_memory.hpp"
 #include "store/stores.hpp"
+
+#include <array>
+#include <cstdint>
 
 namespace crab::gateway {
 
@@ -11,6 +15,20 @@ std::span<const ConfigKey> BuiltInHosts::keys() const {
     static constexpr ConfigKey kKeys[] = {
         restart_key("built_in_hosts", [](auto& c) -> auto& { return c.built_in_hosts; })};
     return kKeys;
+}
+
+/// In a fleet, each node looks at the jobs of all.
+cron::CronPassOptions BuiltInHosts::cron_options() {
+    constexpr std::size_t kBatch = 50;
+    constexpr int kMostLag = 200;
+    cron::CronPassOptions options;
+    if (!events_.is_shared()) return options;
+    options.batch = kBatch;
+    options.look_every = std::chrono::seconds(1);
+    std::array<std::uint8_t, 2> random{};
+    crypto::fill_random(random);
+    options.lag = Milliseconds((random[0] << 8 | random[1]) % kMostLag);
+    return options;
 }
 
 Result<void> BuiltInHosts::start() {
@@ -23,7 +41,8 @@ Result<void> BuiltInHosts::start() {
     if (wanted.cron) {
         auto opened = hosting::HostedCron::open(
             context_.stores->open_cron(), loops_.first(),
-            std::make_unique<hosting::OutboxEventSink>(events_.outbox(), context_.clock));
+            std::make_unique<hosting::OutboxEventSink>(events_.outbox(), context_.clock),
+            cron_options());
         if (!opened) return fail(std::move(opened.error()));
         hosts_.push_back(std::move(*opened));
     }

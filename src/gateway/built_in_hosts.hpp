@@ -2,6 +2,7 @@
 
 #include "gateway/event_log.hpp"
 #include "gateway/gateway_context.hpp"
+#include "hosts/cron/cron_pass.hpp"
 #include "runtime/event_loops.hpp"
 #include "sdk/tool_host/hosted_tools.hpp"
 
@@ -25,6 +26,8 @@ public:
     void stop(Deadline deadline) override;
 
 private:
+    cron::CronPassOptions cron_options();
+
     const GatewayContext& context_;
     EventLoops& loops_;
     EventLog& events_;

@@ -3,13 +3,16 @@
 #include "base/process/file.hpp"
 #include "core/ledger/ledger_store.hpp"
 #include "gateway/fleet_stores.hpp"
+#include "hosting/cron_sinks.hpp"
 #include "store/sqlite/stores_sqlite.hpp"
 #ifdef CRAB_POSTGRES
 #include "store/postgres/stores_postgres.hpp"
 #endif
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -19,12 +22,17 @@ namespace {
 
 using OpenedStores = Result<std::unique_ptr<store::Stores>>;
 
+/// What nodes of a fleet have in its database.
+constexpr std::string_view kFilesOfFleet[] = {"ledger.db", "memory.db", "events.db", "agents.db",
+                                              "cron.db"};
+
 /// What the gateway has kept in files that it would not read any more. Of a node's, those that are
 /// not the fleet's stay in use.
 Result<void> expect_nothing_shadowed(const std::filesystem::path& state_dir, bool is_node) {
     std::string found;
     for (const std::string& name : store::sqlite::StoresSqlite::files_in(state_dir)) {
-        const bool is_fleets = name == "ledger.db" || name == "memory.db";
+        const bool is_fleets =
+            std::ranges::find(kFilesOfFleet, name) != std::ranges::end(kFilesOfFleet);
         if (!is_node || is_fleets) found += (found.empty() ? "" : ", ") + name;
     }
     if (found.empty()) return {};
@@ -87,6 +95,7 @@ OpenedStores join(std::unique_ptr<StoresPostgres> database, const GatewayContext
                                            }});
         !begun)
         return fail(std::move(begun.error()));
+    shared.share_work(membership.boot(), hosting::cron_event_of);
     const store::postgres::NodeRights rights{
         .self = [&membership] { return claim_of(membership.self()); },
         .is_silent =

@@ -29,7 +29,8 @@ std::span<const ConfigKey> EventLog::keys() const {
     return kKeys;
 }
 
-/// What is known, elsewhere, of calls and turns that an earlier run of the gateway left open.
+/// What is known, elsewhere, of calls and turns that an earlier run of the gateway left open; in a
+/// fleet also of those that ended with another node.
 Result<void> EventLog::end_turns_of_earlier_run(const std::string& gateway_id,
                                                 const rtp::TurnEventOptions& options) {
     const Clock& clock = context_.clock;
@@ -75,10 +76,53 @@ Result<void> EventLog::start() {
                                                  always_of(options.calls));
     turns_ = std::make_unique<rtp::TurnEventLog>(*outbox_, clock, turn_options);
     housekeeping_ = std::make_unique<BlockingPool>(1);
+    if (is_shared()) others_ = std::make_unique<BlockingPool>(1);
     return ledger_.mark_reported();
 }
 
+bool EventLog::is_shared() const { return context_.config.fleet && context_.config.fleet->nats; }
+
+rtp::EventServices EventLog::services(trust::Access& access) {
+    rtp::EventServices services{context_.clock, *outbox_, *subscriptions_, access, *streams_};
+    if (is_shared()) services.look_for_others = [this] { return take_now(); };
+    return services;
+}
+
+Task<void> EventLog::take_now() {
+    auto work = [this] { return take_of_others(); };
+    (void)co_await others_->run(std::move(work));
+}
+
+/// A store that is away is told of by the outbox, and asked again in a second.
+Result<void> EventLog::take_of_others() {
+    if (auto taken = outbox_->look_for_others(); !taken) return taken;
+    const auto moved = subscriptions_->look_for_others();
+    if (!moved) return fail(moved.error());
+    for (const core::SubscriptionState& state : *moved)
+        streams_->acknowledge(state.peer, state.name, state.acknowledged);
+    return {};
+}
+
+void EventLog::look_for_others() {
+    constexpr std::uint64_t kEndEvery = 10;
+    if (!others_ || looking_.exchange(true)) return;
+    others_->post([this] {
+        (void)take_of_others();
+        if (++looks_ % kEndEvery == 0) end_abandoned();
+        looking_ = false;
+    });
+}
+
+/// What other nodes have left open that do not live any more.
+void EventLog::end_abandoned() {
+    const rtp::TurnEventOptions options{.gateway_id = peers_.keys_of_gateway().identity.gateway_id,
+                                        .chat_answers = context_.config.events.chat_answers};
+    if (const auto ended = end_turns_of_earlier_run(options.gateway_id, options); !ended)
+        log::warn("what ended with other nodes was not told", {{"reason", ended.error().message}});
+}
+
 void EventLog::stop(Deadline) {
+    others_.reset();
     housekeeping_.reset();
     turns_.reset();
     calls_.reset();
@@ -98,7 +142,11 @@ rtp::PairingObserver EventLog::pairing_witness() {
 }
 
 void EventLog::forget_old() {
-    housekeeping_->post([this] { (void)outbox_->forget_old(); });
+    if (forgetting_.exchange(true)) return;
+    housekeeping_->post([this] {
+        (void)outbox_->forget_old();
+        forgetting_ = false;
+    });
 }
 
 Health EventLog::health() const {

@@ -11,12 +11,15 @@
 #include "runtime/workers.hpp"
 #include "trust/access.hpp"
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 
 namespace crab::gateway {
 
-/// The gateway's events: the outbox on `events.db`, stored subscriptions, and the events of calls
-/// and turns. Its start ends what an earlier run left open.
+/// The gateway's events: the outbox on its store, stored subscriptions, and the events of calls
+/// and turns. Its start ends what an earlier run left open. In a fleet all nodes have one store;
+/// each second it takes what others have appended, and now and then ends what died with them.
 class EventLog final : public Component {
 public:
     EventLog(const GatewayContext& context, Workers& workers, ChatSessions& chats,
@@ -38,13 +41,18 @@ public:
     rtp::PairingObserver pairing_witness();
     core::EventOutbox& outbox() { return *outbox_; }
     /// For every listener's EventsApi.
-    rtp::EventServices services(trust::Access& access) {
-        return {context_.clock, *outbox_, *subscriptions_, access, *streams_};
-    }
+    rtp::EventServices services(trust::Access& access);
     /// Called every second.
     void forget_old();
+    /// Whether other nodes append too.
+    bool is_shared() const;
+    /// Called every second in a fleet.
+    void look_for_others();
 
 private:
+    Result<void> take_of_others();
+    Task<void> take_now();
+    void end_abandoned();
     Result<void> end_turns_of_earlier_run(const std::string& gateway_id,
                                           const rtp::TurnEventOptions& options);
     void append_metrics(std::string& out) const;
@@ -61,7 +69,10 @@ private:
     std::unique_ptr<core::EventOutbox> outbox_;
     std::unique_ptr<rtp::CallEventLog> calls_;
     std::unique_ptr<rtp::TurnEventLog> turns_;
-    std::unique_ptr<BlockingPool> housekeeping_;  ///< last: its work refers to the other members
+    std::atomic<bool> looking_{false}, forgetting_{false};
+    std::uint64_t looks_ = 0;
+    /// Last: their work refers to the other members
+    std::unique_ptr<BlockingPool> housekeeping_, others_;
 };
 
 }  // namespace crab::gateway

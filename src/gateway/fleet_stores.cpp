@@ -65,12 +65,14 @@ Result<std::unique_ptr<core::CallTaskStore>> FleetStores::open_call_tasks() {
 }
 
 Result<std::unique_ptr<core::EventTurnStore>> FleetStores::open_event_turns() {
-    return own_->open_event_turns();
+    return of_fleet_->open_event_turns();
 }
 
-Result<std::unique_ptr<core::EventStore>> FleetStores::open_events() { return own_->open_events(); }
+Result<std::unique_ptr<core::EventStore>> FleetStores::open_events() {
+    return of_fleet_->open_events();
+}
 
-Result<std::unique_ptr<cron::CronStore>> FleetStores::open_cron() { return own_->open_cron(); }
+Result<std::unique_ptr<cron::CronStore>> FleetStores::open_cron() { return of_fleet_->open_cron(); }
 
 Result<std::unique_ptr<core::ChatSessionStore>> FleetStores::open_chats() {
     return own_->open_chats();

@@ -7,9 +7,9 @@
 
 namespace crab::gateway {
 
-/// The stores of a node of a fleet: tokens, the ledger, artifacts and memories are the fleet's, in
-/// its database. All else is the node's own, in its state folder, for no two gateways may write to
-/// it yet: peers, leases, approvals, chats, events, cron jobs.
+/// The stores of a node of a fleet: tokens, the ledger, artifacts, memories, events with the turns
+/// that they start, and cron jobs are the fleet's, in its database. All else is the node's own, in
+/// its state folder, for no two gateways may write to it yet: peers, leases, approvals, chats.
 class FleetStores final : public store::Stores {
 public:
     using OpenLedger = std::function<std::unique_ptr<core::LedgerStore>()>;

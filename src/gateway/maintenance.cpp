@@ -19,6 +19,7 @@ std::vector<Maintenance::Job> Maintenance::jobs_of(Maintenance& self) {
     using enum Job::Place;
     return {{kAuditEvery, [&self] { self.uses_.audit.log().flush(); }},
             {kForgetRecordsEvery, [&self] { self.uses_.events.forget_old(); }},
+            {kForgetRecordsEvery, [&self] { self.uses_.events.look_for_others(); }},
             {kTrimEvery, [&self] { self.trim_memory(); }},
             {kTokensEvery, [&self] { self.uses_.credentials.flush(); }, kWorkers},
             {kPruneEvery, [&self] { self.uses_.audit.forget_old(); }, kWorkers},

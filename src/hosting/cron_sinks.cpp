@@ -9,12 +9,19 @@ constexpr std::chrono::seconds kPatience{10};
 
 }  // namespace
 
-Task<Result<void>> OutboxEventSink::publish(std::string envelope) {
-    auto published = rtp::parse_envelope(envelope, parser_, {.transport = "internal"});
-    if (!published) co_return fail(std::move(published.error()));
+Result<core::NewEvent> cron_event_of(std::string envelope) {
+    json::Parser parser;
+    auto published = rtp::parse_envelope(envelope, parser, {.transport = "internal"});
+    if (!published) return fail(std::move(published.error()));
     published->event.publisher = "built_in/cron";
+    return std::move(published->event);
+}
+
+Task<Result<void>> OutboxEventSink::publish(std::string envelope) {
+    auto event = cron_event_of(std::move(envelope));
+    if (!event) co_return fail(std::move(event.error()));
     const Deadline deadline = clock_.steady_now() + kPatience;
-    const auto receipt = co_await outbox_.publish(std::move(published->event), deadline);
+    const auto receipt = co_await outbox_.publish(std::move(*event), deadline);
     if (!receipt) co_return fail(receipt.error());
     if (receipt->status == core::EventStatus::kConflict)
         co_return fail(ErrorCode::kConflict, "another event has this id or key");

@@ -3,9 +3,12 @@
 #include "base/clock.hpp"
 #include "core/events/event_outbox.hpp"
 #include "hosts/cron/cron_event_sink.hpp"
-#include "json/parser.hpp"
 
 namespace crab::hosting {
+
+/// What a job of the gateway's own cron host fires, as the outbox takes it. Errors: kInvalidArgs
+/// for what is not an envelope.
+Result<core::NewEvent> cron_event_of(std::string envelope);
 
 /// Publishes events to the gateway's outbox: accepted once they are durable there.
 class OutboxEventSink final : public cron::CronEventSink {
@@ -18,7 +21,6 @@ public:
 private:
     core::EventOutbox& outbox_;
     const Clock& clock_;
-    json::Parser parser_;
 };
 
 /// Accepts nothing: events stay in the cron store.

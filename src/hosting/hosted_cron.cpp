@@ -11,7 +11,7 @@ constexpr std::size_t kCronThreads = 2;   // the store is one connection
 }  // namespace
 
 HostedCron::HostedCron(std::unique_ptr<cron::CronStore> store, net::EventLoop& home,
-                       std::unique_ptr<cron::CronEventSink> sink, std::string component_id)
+                       std::unique_ptr<cron::CronEventSink> sink, cron::CronPassOptions options)
     : store_(std::move(store)),
       sink_(std::move(sink)),
       job_ids_(home.clock()),
@@ -24,7 +24,7 @@ HostedCron::HostedCron(std::unique_ptr<cron::CronStore> store, net::EventLoop& h
                   .timers = home.timers(),
                   .ids = event_ids_,
                   .sink = *sink_},
-                 home.executor(), {.component_id = std::move(component_id)}),
+                 home.executor(), std::move(options)),
       host_({.store = *store_,
              .zones = zones_,
              .pool = pool_,
@@ -36,16 +36,18 @@ HostedCron::HostedCron(std::unique_ptr<cron::CronStore> store, net::EventLoop& h
 Result<std::unique_ptr<sdk::HostedTools>> HostedCron::open(
     const std::filesystem::path& file, net::EventLoop& home,
     std::unique_ptr<cron::CronEventSink> sink, std::string component_id) {
+    cron::CronPassOptions options;
+    options.component_id = std::move(component_id);
     return open(store::sqlite::CronStoreSqlite::open(file), home, std::move(sink),
-                std::move(component_id));
+                std::move(options));
 }
 
 Result<std::unique_ptr<sdk::HostedTools>> HostedCron::open(
     Store store, net::EventLoop& home, std::unique_ptr<cron::CronEventSink> sink,
-    std::string component_id) {
+    cron::CronPassOptions options) {
     if (!store) return fail(std::move(store.error()));
     return std::unique_ptr<sdk::HostedTools>(
-        new HostedCron(std::move(*store), home, std::move(sink), std::move(component_id)));
+        new HostedCron(std::move(*store), home, std::move(sink), std::move(options)));
 }
 
 Result<void> HostedCron::register_in(core::Registry& registry) {

@@ -17,10 +17,10 @@ public:
     using Store = Result<std::unique_ptr<cron::CronStore>>;
 
     /// On this store; an error of opening it is handed on. Jobs fire on `home` from start() on, and
-    /// their events, with `component_id` as source, go to `sink`.
+    /// their events, with the component id of `options` as source, go to `sink`.
     static Result<std::unique_ptr<sdk::HostedTools>> open(Store store, net::EventLoop& home,
                                                           std::unique_ptr<cron::CronEventSink> sink,
-                                                          std::string component_id = "cron");
+                                                          cron::CronPassOptions options = {});
     /// Opens or creates an SQLite file. Errors: those of CronStoreSqlite::open().
     static Result<std::unique_ptr<sdk::HostedTools>> open(const std::filesystem::path& file,
                                                           net::EventLoop& home,
@@ -36,7 +36,7 @@ public:
 
 private:
     HostedCron(std::unique_ptr<cron::CronStore> store, net::EventLoop& home,
-               std::unique_ptr<cron::CronEventSink> sink, std::string component_id);
+               std::unique_ptr<cron::CronEventSink> sink, cron::CronPassOptions options);
 
     std::unique_ptr<cron::CronStore> store_;
     std::unique_ptr<cron::CronEventSink> sink_;

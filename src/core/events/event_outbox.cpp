@@ -88,15 +88,41 @@ std::vector<Result<EventReceipt>> EventOutbox::write(std::vector<NewEvent>& even
     ++commits_;
     accepted_ += taken.size();
     if (!taken.empty()) {
+        // What others have appended before goes first.
+        if (!is_next(taken.front()->position)) (void)look_for_others();
         remember(std::move(taken));
         notify();
     }
     return answers;
 }
 
+bool EventOutbox::is_next(EventPosition position) const {
+    return position == last_.load(std::memory_order_acquire) + 1;
+}
+
+Result<void> EventOutbox::look_for_others() {
+    for (;;) {
+        auto events = store_.read(last(), kMostInACommit, kReadBytes);
+        if (!events) return fail(std::move(events.error()));
+        if (events->empty()) return {};
+        std::vector<EventRef> taken;
+        for (StoredEvent& event : *events)
+            taken.push_back(std::make_shared<const StoredEvent>(std::move(event)));
+        remember(std::move(taken));
+        notify();
+    }
+}
+
+/// Those that are known already are left out: a commit and a look at the store may cross.
 void EventOutbox::remember(std::vector<EventRef> events) {
     const std::scoped_lock lock(mutex_);
+    std::erase_if(events, [&](const EventRef& event) { return event->position <= bounds_.last; });
+    if (events.empty()) return;
     if (first_ > last_) bounds_.oldest = events.front()->at;
+    if (events.front()->position != bounds_.last + 1) {
+        recent_.clear();
+        recent_bytes_ = 0;
+    }
     for (EventRef& event : events) {
         recent_bytes_ += event->event.envelope.size();
         bounds_.bytes += event->event.envelope.size();

@@ -64,6 +64,10 @@ public:
     /// at least first() - 1. Errors: kNotFound when it is older; those of the store.
     Task<Result<std::vector<EventRef>>> read(EventPosition after, std::size_t most);
 
+    /// In a fleet, other processes append to the store too: takes what they have. Called every
+    /// second, blocking. Errors: those of the store.
+    Result<void> look_for_others();
+
     /// Wakes `notifier` after each commit, until it is destroyed.
     void add(const std::shared_ptr<EventNotifier>& notifier);
     /// Sleeps until there is an event after `after`, `notifier` is woken, or `until`. On its
@@ -87,6 +91,7 @@ private:
     EventOutbox(EventStore& store, BlockingPool& writer, BlockingPool& pool, const Clock& clock,
                 Options options, EventBounds bounds);
     std::vector<Result<EventReceipt>> write(std::vector<NewEvent>& events);
+    bool is_next(EventPosition position) const;
     void remember(std::vector<EventRef> events);
     void notify();
 

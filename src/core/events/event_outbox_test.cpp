@@ -106,6 +106,27 @@ TEST_F(EventOutboxTest, WhatWaitsToBeWrittenIsBounded) {
     EXPECT_TRUE(outbox->post(event("small"))) << "what was written makes room";
 }
 
+TEST_F(EventOutboxTest, WhatOthersAppendComesInItsOrderFromMemoryAndWakesSleepers) {
+    EventOutbox& own = *outbox;
+    const auto others = open();
+    const auto notifier = std::make_shared<EventNotifier>(loop.executor(), loop.timers);
+    own.add(notifier);
+    auto sleeping = loop.start(own.sleep(*notifier, 0, kNoDeadline));
+    ASSERT_TRUE(loop.run(others->publish(event("one"), kNoDeadline)));
+    EXPECT_EQ(own.last(), 0) << "not known yet";
+    ASSERT_TRUE(own.look_for_others());
+    ASSERT_TRUE(loop.run_until([&] { return sleeping->ended(); }));
+    EXPECT_EQ(own.last(), 1);
+    ASSERT_TRUE(loop.run(others->publish(event("two"), kNoDeadline)));
+    EXPECT_EQ(publish(event("three"))->position, 3);
+    EXPECT_EQ(own.last(), 3);
+    ASSERT_TRUE(own.look_for_others());
+    const auto reads = store.reads();
+    EXPECT_THAT(read(0), ElementsAre("one", "two", "three"));
+    EXPECT_EQ(store.reads(), reads) << "from memory";
+    EXPECT_EQ(own.accepted(), 1U) << "its own";
+}
+
 TEST_F(EventOutboxTest, OldEventsAreForgottenAndAskingForThemSaysSo) {
     publish(event("one"));
     loop.clock.advance(24h * 7);

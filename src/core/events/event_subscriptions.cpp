@@ -56,13 +56,16 @@ Result<void> EventSubscriptions::begin(std::string_view peer, std::string_view n
                                                               .seen = {}}})
                     .first;
     }
-    Known& subscription = known->second;
-    calls_wanted_ +=
-        static_cast<int>(wanted->has_calls()) - static_cast<int>(subscription.wants_calls);
-    subscription.wants_calls = wanted->has_calls();
-    subscription.state.types = types;
-    change(subscription);
+    set_types(known->second, *wanted, types);
+    change(known->second);
     return {};
+}
+
+/// With mutex_ held.
+void EventSubscriptions::set_types(Known& known, const EventTypes& wanted, std::string_view types) {
+    calls_wanted_ += static_cast<int>(wanted.has_calls()) - static_cast<int>(known.wants_calls);
+    known.wants_calls = wanted.has_calls();
+    known.state.types = types;
 }
 
 void EventSubscriptions::acknowledge(std::string_view peer, std::string_view name,
@@ -106,6 +109,27 @@ std::vector<SubscriptionState> EventSubscriptions::list() const {
     std::vector<SubscriptionState> all;
     for (const auto& [key, known] : known_) all.push_back(known.state);
     return all;
+}
+
+Result<std::vector<SubscriptionState>> EventSubscriptions::look_for_others() {
+    auto stored = store_.subscriptions();
+    if (!stored) return fail(std::move(stored.error()));
+    std::vector<SubscriptionState> moved;
+    const std::scoped_lock lock(mutex_);
+    for (const SubscriptionState& state : *stored) {
+        const auto types = EventTypes::parse(state.types);
+        if (!types) continue;
+        Known& known = known_[Key(state.peer, state.name)];
+        const bool is_new = known.state.peer.empty();
+        if (!is_new && state.acknowledged > known.state.acknowledged) moved.push_back(state);
+        const EventPosition acknowledged = std::max(state.acknowledged, known.state.acknowledged);
+        if (is_new || state.seen > known.state.seen) {
+            known.state = state;
+            set_types(known, *types, state.types);
+        }
+        known.state.acknowledged = acknowledged;
+    }
+    return moved;
 }
 
 void EventSubscriptions::want_calls(bool wants) { calls_wanted_ += wants ? 1 : -1; }

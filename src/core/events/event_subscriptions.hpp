@@ -44,6 +44,10 @@ public:
     void acknowledge(std::string_view peer, std::string_view name, EventPosition position);
     std::vector<SubscriptionState> list() const;
 
+    /// In a fleet: takes what streams at other nodes have begun and acknowledged. Returns those
+    /// that have moved. Blocking. Errors: those of the store.
+    Result<std::vector<SubscriptionState>> look_for_others();
+
     /// A stream without a stored subscription starts or stops wanting events of calls.
     void want_calls(bool wants);
     /// Whether a stream or a stored subscription wants `tool.call.*`.
@@ -60,6 +64,7 @@ private:
     EventSubscriptions(EventStore& store, BlockingPool& pool, const Clock& clock)
         : store_(store), pool_(pool), clock_(clock) {}
     void change(Known& known);
+    void set_types(Known& known, const EventTypes& wanted, std::string_view types);
     void write_changes();
 
     EventStore& store_;

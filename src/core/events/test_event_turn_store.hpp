@@ -12,6 +12,15 @@ namespace crab::core {
 /// For tests: turns of events, kept in memory.
 class EventTurnStoreMemory final : public EventTurnStore {
 public:
+    Result<bool> hold(std::string_view) override {
+        const std::scoped_lock lock(mutex_);
+        return !elsewhere_;
+    }
+    /// Whether another process has all agents.
+    void set_elsewhere(bool elsewhere) {
+        const std::scoped_lock lock(mutex_);
+        elsewhere_ = elsewhere;
+    }
     Result<std::optional<EventPosition>> position(std::string_view agent) override {
         const std::scoped_lock lock(mutex_);
         const auto it = positions_.find(agent);
@@ -25,6 +34,7 @@ public:
     }
     Result<bool> claim(const EventTurn& turn, EventPosition position) override {
         const std::scoped_lock lock(mutex_);
+        if (elsewhere_) return fail(ErrorCode::kConflict, "another process has this agent");
         positions_[turn.agent] = position;
         const bool known = std::ranges::any_of(turns_, [&](const EventTurn& other) {
             return other.agent == turn.agent && other.event_id == turn.event_id;
@@ -62,6 +72,7 @@ public:
 
 private:
     std::mutex mutex_;
+    bool elsewhere_ = false;
     std::map<std::string, EventPosition, std::less<>> positions_;
     std::vector<EventTurn> turns_;
 };

@@ -65,17 +65,15 @@ CronFiring firing_of(const DueJob& due, TimeZones& zones, IdSource& ids,
 Result<CronPass> fire_due_jobs(CronStore& store, TimeZones& zones, IdSource& ids,
                                const CronPassOptions& options, SystemTime now) {
     CronPass pass;
-    const auto jobs = store.due(now, options.batch);
-    if (!jobs) return fail(jobs.error());
-    if (!jobs->empty()) {
+    const auto fired = store.fire_due(now, options.batch, [&](std::span<const DueJob> jobs) {
         std::vector<CronFiring> firings;
-        firings.reserve(jobs->size());
-        for (const DueJob& due : *jobs) firings.push_back(firing_of(due, zones, ids, options, now));
-        const auto stored = store.fire(firings);
-        if (!stored) return fail(stored.error());
-        pass.events = *stored;
-        pass.more = jobs->size() >= options.batch;
-    }
+        firings.reserve(jobs.size());
+        for (const DueJob& due : jobs) firings.push_back(firing_of(due, zones, ids, options, now));
+        return firings;
+    });
+    if (!fired) return fail(fired.error());
+    pass.events = fired->events;
+    pass.more = fired->jobs >= options.batch;
     if (pass.more) return pass;
     auto next = store.next_wake();
     if (!next) return fail(std::move(next.error()));

@@ -15,12 +15,16 @@ struct CronPassOptions {
     std::size_t batch = 256;                ///< jobs per commit
     /// A job with this many unpublished events does not fire
     std::uint64_t most_unpublished = 64;
+    /// Of a fleet, whose nodes share the store: how long this one waits at most until it looks what
+    /// others have created, and how much later than the jobs' times, so that not all come at once.
+    std::optional<Milliseconds> look_every;
+    Milliseconds lag{0};
 };
 
 struct CronPass {
     std::size_t events = 0;
-    bool more = false;                      ///< there may be more due jobs
-    std::optional<SystemTime> next_wake;    ///< unless there are more
+    bool more = false;  ///< there may be more due jobs
+    std::optional<SystemTime> next_wake;  ///< unless there are more
 };
 
 /// Fires a batch of jobs that are due at `now` and stores the results. A job whose time zone cannot

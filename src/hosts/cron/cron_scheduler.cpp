@@ -12,6 +12,7 @@ using namespace std::chrono_literals;
 
 /// Longest sleep, because the wall clock may be set at any time.
 constexpr Milliseconds kLongestSleep = 1s;
+constexpr Milliseconds kOthersStore = 50ms;
 constexpr DoublingDelay kStorePause{.first = 1s, .longest = 30s};  // of a store that is away
 
 }  // namespace
@@ -42,8 +43,18 @@ Task<void> CronScheduler::fire_jobs() {
         }
         failures = 0;
         if (passed->events > 0) publisher_.wake();
-        if (!passed->more) co_await sleep_until(passed->next_wake);
+        if (!passed->more) co_await sleep_until(look_at(passed->next_wake));
     }
+}
+
+/// When it looks at the store again.
+std::optional<SystemTime> CronScheduler::look_at(std::optional<SystemTime> wake) const {
+    if (!options_.look_every) return wake;
+    const SystemTime now = services_.clock.system_now();
+    const SystemTime look = now + *options_.look_every;
+    if (!wake) return look;
+    // What is due and was left out, another node has taken and not stored yet.
+    return std::clamp(*wake + options_.lag, now + kOthersStore, look);
 }
 
 Task<Result<CronPass>> CronScheduler::pass(SystemTime now) {

@@ -19,9 +19,9 @@
 namespace crab::cron {
 
 /// Fires due jobs and publishes their events. All state is in the store, so a new scheduler
-/// continues where the last one stopped; jobs that are not due cost nothing. One per store, used on
-/// the thread of `home` and `timers`; its arguments must outlive it and the pool's work, and `ids`
-/// is not shared. Source: docs/protocols/rtp.md, section 11, "Firing".
+/// continues where the last one stopped; jobs that are not due cost nothing. One per store, in a
+/// fleet one per node. Used on the thread of `home` and `timers`; its arguments must outlive it and
+/// the pool's work, and `ids` is not shared. Source: docs/protocols/rtp.md, section 11, "Firing".
 class CronScheduler {
 public:
     using Options = CronPassOptions;
@@ -49,6 +49,7 @@ public:
 private:
     Task<void> fire_jobs();
     Task<Result<CronPass>> pass(SystemTime now);
+    std::optional<SystemTime> look_at(std::optional<SystemTime> wake) const;
     Task<void> sleep_until(std::optional<SystemTime> wake);
     bool clock_was_wrong(SystemTime now) const { return now < latest_ - kClockWasWrong; }
 

@@ -73,7 +73,7 @@ struct CronSchedulerTest : testing::Test {
 
     ~CronSchedulerTest() override { stop(); }
 
-    void start() {
+    void start(CronPassOptions options = {}) {
         scheduler = std::make_unique<CronScheduler>(CronScheduler::Services{.store = store,
                                                                             .zones = zones,
                                                                             .pool = pool,
@@ -81,7 +81,7 @@ struct CronSchedulerTest : testing::Test {
                                                                             .timers = loop.timers,
                                                                             .ids = ids,
                                                                             .sink = sink},
-                                                    loop.executor());
+                                                    loop.executor(), std::move(options));
         scheduler->start();
         drain();
     }
@@ -177,6 +177,17 @@ TEST_F(CronSchedulerTest, AJobCreatedWhileOthersSleepIsNotForgotten) {
     create("27 * * * *");
     pass(20s);
     EXPECT_THAT(fired(), ElementsAre("job-2 20:27"));
+}
+
+TEST_F(CronSchedulerTest, InAFleetAJobFiresThatAnotherNodeHasCreatedAndALittleLater) {
+    start({.look_every = 1s, .lag = 150ms});
+    auto here = std::move(scheduler);  // is not told
+    create("* * * * *");
+    scheduler = std::move(here);
+    pass(22s);
+    EXPECT_THAT(fired(), ElementsAre("job-1 20:27")) << "begun at 20:26:40";
+    pass(60s);
+    EXPECT_THAT(fired(), ElementsAre("job-1 20:27", "job-1 20:28"));
 }
 
 TEST_F(CronSchedulerTest, DisabledJobsDoNotFire) {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -53,6 +54,12 @@ struct CronFiring {
     std::vector<std::string> envelopes;
 };
 
+/// What became of due jobs.
+struct CronFired {
+    std::size_t jobs = 0;  ///< that were taken
+    std::size_t events = 0;  ///< that they have sent
+};
+
 /// An event that is not published yet.
 struct UnpublishedEvent {
     std::int64_t number = 0;  ///< ascending in the order of firing
@@ -86,6 +93,10 @@ public:
 
     /// Enabled jobs that are due, the longest waiting first.
     virtual Result<std::vector<DueJob>> due(SystemTime now, std::size_t limit) = 0;
+    /// Takes jobs that are due and stores what `decide` makes of them in one commit. In a fleet,
+    /// those that another process takes now are left out, and are its own.
+    using Decide = std::function<std::vector<CronFiring>(std::span<const DueJob> due)>;
+    virtual Result<CronFired> fire_due(SystemTime now, std::size_t limit, const Decide& decide);
     /// Enabled jobs that were last processed after `time`.
     virtual Result<std::vector<DueJob>> decided_after(SystemTime time, std::size_t limit) = 0;
     /// When the next job is due.

@@ -65,7 +65,8 @@ Error Connection::lost(std::string_view what) {
 Result<void> Connection::connect() {
     if (connection_ != nullptr && PQstatus(connection_.get()) == CONNECTION_OK) return {};
     if (in_transaction_) return fail(lost("in the middle of a transaction"));
-    // What the address says counts, except for what the code relies on.
+    // What the address says counts, except for what the code relies on. A process that stands still
+    // in a transaction holds what others need, such as the line of events: its session ends.
     constexpr std::array<const char*, 8> kNames{
         "connect_timeout", "tcp_user_timeout", "application_name", "target_session_attrs",
         "dbname",          "client_encoding",  "options",          nullptr};
@@ -76,7 +77,8 @@ Result<void> Connection::connect() {
         "read-write",
         options_.dsn.c_str(),
         "UTF8",
-        "-c bytea_output=hex -c default_transaction_isolation=read\\ committed",
+        "-c bytea_output=hex -c default_transaction_isolation=read\\ committed -c "
+        "idle_in_transaction_session_timeout=4000",
         nullptr};
     connection_.reset(PQconnectdbParams(kNames.data(), values.data(), 1));
     prepared_.clear();

@@ -2,6 +2,7 @@
 
 #include "base/encoding.hpp"
 #include "crypto/digest.hpp"
+#include "store/postgres/event_batch.hpp"
 
 #include <fmt/format.h>
 
@@ -182,10 +183,9 @@ Result<cron::CronPage> CronStorePostgres::list(const TenantId& tenant, std::stri
 Result<std::vector<cron::DueJob>> CronStorePostgres::jobs_where(std::string_view condition,
                                                                 SystemTime time,
                                                                 std::size_t limit) {
-    const std::scoped_lock lock(mutex_);
     auto rows = database_.query(
         fmt::format("SELECT {}, number, (SELECT count(*) FROM cron_outbox WHERE job = "
-                    "cron_job.number) FROM cron_job WHERE enabled AND {} LIMIT $2",
+                    "cron_job.number) FROM cron_job WHERE enabled AND {}",
                     kJobColumns, condition),
         time, limit);
     if (!rows) return fail(std::move(rows.error()));
@@ -198,12 +198,30 @@ Result<std::vector<cron::DueJob>> CronStorePostgres::jobs_where(std::string_view
 }
 
 Result<std::vector<cron::DueJob>> CronStorePostgres::due(SystemTime now, std::size_t limit) {
-    return jobs_where("wake_ms <= $1 ORDER BY wake_ms, number", now, limit);
+    const std::scoped_lock lock(mutex_);
+    return jobs_where("wake_ms <= $1 ORDER BY wake_ms, number LIMIT $2", now, limit);
+}
+
+// Two nodes that come at once take different jobs. What is decided is decided with their rows
+// locked.
+Result<cron::CronFired> CronStorePostgres::fire_due(SystemTime now, std::size_t limit,
+                                                    const Decide& decide) {
+    const std::scoped_lock lock(mutex_);
+    return database_.transaction([&]() -> Result<cron::CronFired> {
+        const auto jobs = jobs_where(
+            "wake_ms <= $1 ORDER BY wake_ms, number LIMIT $2 FOR UPDATE SKIP LOCKED", now, limit);
+        if (!jobs) return fail(jobs.error());
+        if (jobs->empty()) return cron::CronFired{};
+        const auto events = store(decide(*jobs));
+        if (!events) return fail(events.error());
+        return cron::CronFired{.jobs = jobs->size(), .events = *events};
+    });
 }
 
 Result<std::vector<cron::DueJob>> CronStorePostgres::decided_after(SystemTime time,
                                                                    std::size_t limit) {
-    return jobs_where("decided_ms > $1", time, limit);
+    const std::scoped_lock lock(mutex_);
+    return jobs_where("decided_ms > $1 ORDER BY number LIMIT $2", time, limit);
 }
 
 Result<std::optional<SystemTime>> CronStorePostgres::find_time(const char* sql) {
@@ -223,18 +241,30 @@ Result<std::optional<SystemTime>> CronStorePostgres::next_publish() {
 
 Result<std::size_t> CronStorePostgres::fire(std::span<const cron::CronFiring> firings) {
     const std::scoped_lock lock(mutex_);
-    return database_.transaction([&]() -> Result<std::size_t> {
-        std::size_t events = 0;
-        for (const cron::CronFiring& firing : firings) {
-            const auto stored = fire_one(firing);
-            if (!stored) return fail(stored.error());
-            events += *stored;
-        }
-        return events;
-    });
+    return database_.transaction([&] { return store(firings); });
 }
 
-Result<std::size_t> CronStorePostgres::fire_one(const cron::CronFiring& firing) {
+Result<std::size_t> CronStorePostgres::store(std::span<const cron::CronFiring> firings) {
+    std::vector<const cron::CronFiring*> fired;
+    std::size_t events = 0;
+    for (const cron::CronFiring& firing : firings) {
+        const auto moved = move(firing);
+        if (!moved) return fail(moved.error());
+        if (!*moved || firing.envelopes.empty()) continue;
+        fired.push_back(&firing);
+        events += firing.envelopes.size();
+    }
+    if (event_of_) {
+        if (auto appended = append(fired); !appended) return fail(std::move(appended.error()));
+        return events;
+    }
+    for (const cron::CronFiring* const firing : fired)
+        if (auto kept = keep_to_publish(*firing); !kept) return fail(std::move(kept.error()));
+    return events;
+}
+
+/// False when somebody else has, or the job is gone.
+Result<bool> CronStorePostgres::move(const cron::CronFiring& firing) {
     const std::optional<SystemTime> last_run =
         firing.envelopes.empty() ? std::nullopt : std::optional(firing.decided_at);
     auto updated = database_.query(
@@ -243,15 +273,34 @@ Result<std::size_t> CronStorePostgres::fire_one(const cron::CronFiring& firing) 
         firing.next_run_at, firing.wake_at, firing.decided_at, last_run, firing.number,
         firing.was_due);
     if (!updated) return fail(std::move(updated.error()));
-    if (updated->changed() == 0 || firing.envelopes.empty()) return 0;
+    return updated->changed() != 0;
+}
+
+Result<void> CronStorePostgres::keep_to_publish(const cron::CronFiring& firing) {
     Array envelopes;
     for (const std::string& envelope : firing.envelopes) envelopes.add(envelope);
-    auto inserted = database_.run(
+    return database_.run(
         "INSERT INTO cron_outbox (job, envelope) SELECT $1, envelope FROM unnest($2::text[]) WITH "
         "ORDINALITY u(envelope, n) ORDER BY n",
         firing.number, envelopes);
-    if (!inserted) return fail(std::move(inserted.error()));
-    return firing.envelopes.size();
+}
+
+// What is there already is one that was fired before the clock was set back, as for a publisher.
+Result<void> CronStorePostgres::append(std::span<const cron::CronFiring* const> fired) {
+    std::vector<core::NewEvent> events;
+    SystemTime at{};
+    for (const cron::CronFiring* const firing : fired) {
+        for (const std::string& envelope : firing->envelopes) {
+            auto event = event_of_(envelope);
+            if (!event) return fail(std::move(event.error()));
+            events.push_back(std::move(*event));
+        }
+        at = firing->decided_at;
+    }
+    if (events.empty()) return {};
+    if (auto written = EventBatch(events, at).write(database_); !written)
+        return fail(std::move(written.error()));
+    return {};
 }
 
 Result<std::vector<cron::UnpublishedEvent>> CronStorePostgres::unpublished(SystemTime now,

@@ -17,6 +17,10 @@ std::string content_of(const NewEvent& event) {
     return {reinterpret_cast<const char*>(event.content.data()), event.content.size()};
 }
 
+bool is_end(const NewEvent& event) {
+    return event.step == CallStep::kEnded || event.step == CallStep::kEndedUnknown;
+}
+
 /// Ids and keys are told apart by their first letter.
 std::vector<std::string> keys_of(const NewEvent& event) {
     if (event.publisher.empty()) return {};
@@ -42,6 +46,7 @@ Result<std::vector<EventReceipt>> EventBatch::write(Connection& database) {
     doubts_.clear();
     receipts_.clear();
     if (auto read = read_repeats(database); !read) return fail(std::move(read.error()));
+    if (auto read = read_open(database); !read) return fail(std::move(read.error()));
     for (const NewEvent& event : events_) {
         auto receipt = accept(database, event);
         if (!receipt) return fail(std::move(receipt.error()));
@@ -81,6 +86,28 @@ Result<void> EventBatch::read_repeats(Connection& database) {
     return {};
 }
 
+Result<void> EventBatch::read_open(Connection& database) {
+    open_.clear();
+    Array ended;
+    bool any = false;
+    for (const NewEvent& event : events_) {
+        if (!self_ || !is_end(event)) continue;
+        ended.add(event.requested_id);
+        any = true;
+    }
+    if (!any) return {};
+    auto rows = database.query(
+        "SELECT request_id FROM event_open WHERE request_id = ANY ($1::text[])", ended);
+    if (!rows) return fail(std::move(rows.error()));
+    for (const auto row : *rows) open_.insert(row.text(0));
+    return {};
+}
+
+bool EventBatch::has_ended(const NewEvent& end) const {
+    const std::string& id = end.requested_id;
+    return !opened_.contains(id) && (!open_.contains(id) || closed_.contains(id));
+}
+
 std::optional<EventReceipt> EventBatch::find_repeat(const NewEvent& event) const {
     for (const std::string& key : keys_of(event)) {
         const auto found = seen_.find({event.publisher, key});
@@ -95,6 +122,8 @@ std::optional<EventReceipt> EventBatch::find_repeat(const NewEvent& event) const
 
 Result<EventReceipt> EventBatch::accept(Connection& database, const NewEvent& event) {
     if (auto repeat = find_repeat(event)) return std::move(*repeat);
+    if (self_ && is_end(event) && has_ended(event))
+        return EventReceipt{.status = EventStatus::kDropped, .position = 0, .event_id = {}};
     if (event.step == CallStep::kSettles) {
         const auto settled = settle(database, event);
         if (!settled) return fail(settled.error());
@@ -196,11 +225,13 @@ Result<void> EventBatch::store_account(Connection& database) {
         positions.add_number(position);
     }
     for (const std::string& id : closed_) closed.add(id);
+    const auto node = self_ ? std::optional(self_->number) : std::nullopt;
+    const auto boot = self_ ? std::optional(self_->boot) : std::nullopt;
     if (!opened_.empty()) {
         auto done = database.run(
-            "INSERT INTO event_open (request_id, position) SELECT * FROM unnest($1::text[], "
-            "$2::bigint[]) ON CONFLICT DO NOTHING",
-            opened, positions);
+            "INSERT INTO event_open (request_id, position, node, boot) SELECT id, position, $3, $4 "
+            "FROM unnest($1::text[], $2::bigint[]) u(id, position) ON CONFLICT DO NOTHING",
+            opened, positions, node, boot);
         if (!done) return done;
     }
     if (!closed_.empty()) {

@@ -2,6 +2,7 @@
 
 #include "core/events/event_store.hpp"
 #include "store/postgres/connection.hpp"
+#include "store/postgres/node_claim.hpp"
 
 #include <map>
 #include <optional>
@@ -15,8 +16,11 @@ namespace crab::store::postgres {
 /// The events of one append, in the transaction that holds the row of event_head.
 class EventBatch {
 public:
-    EventBatch(const std::vector<core::NewEvent>& events, SystemTime at)
-        : events_(events), at_(at) {}
+    /// `self`: of a fleet. Then a call that has ended has ended for all: a second end of it, by
+    /// whoever took its process for dead, is dropped.
+    EventBatch(const std::vector<core::NewEvent>& events, SystemTime at,
+               std::optional<NodeProcess> self = {})
+        : events_(events), at_(at), self_(self) {}
 
     /// Locks the head and writes what is accepted. Once it was lost, a second time finds what the
     /// first has committed.
@@ -32,6 +36,8 @@ private:
 
     Result<bool> was_written(Connection& database);
     Result<void> read_repeats(Connection& database);
+    Result<void> read_open(Connection& database);
+    bool has_ended(const core::NewEvent& end) const;
     Result<core::EventReceipt> accept(Connection& database, const core::NewEvent& event);
     std::optional<core::EventReceipt> find_repeat(const core::NewEvent& event) const;
     Result<bool> settle(Connection& database, const core::NewEvent& event);
@@ -43,8 +49,10 @@ private:
 
     const std::vector<core::NewEvent>& events_;
     const SystemTime at_;
+    const std::optional<NodeProcess> self_;
     core::EventPosition last_ = 0;  ///< of those that are accepted
     std::map<Name, Seen> seen_;
+    std::set<std::string> open_;  ///< of the requests that these events end; of a fleet
     std::vector<std::pair<const core::NewEvent*, core::EventPosition>> accepted_;
     std::map<std::string, core::EventPosition> opened_;
     std::set<std::string> closed_;

@@ -34,7 +34,7 @@ std::vector<core::StoredEvent> events_of(const Rows& rows) {
 std::vector<Result<core::EventReceipt>> EventStorePostgres::append(
     const std::vector<core::NewEvent>& events, SystemTime at) {
     const std::scoped_lock lock(writing_);
-    EventBatch batch(events, at);
+    EventBatch batch(events, at, self_);
     const auto write = [&] { return writer_.transaction([&] { return batch.write(writer_); }); };
     auto written = write();
     if (!written && writer_.is_lost()) written = write();
@@ -90,8 +90,12 @@ Result<core::EventBounds> EventStorePostgres::read_bounds(bool for_update) {
 
 Result<std::vector<core::StoredEvent>> EventStorePostgres::open_calls() {
     const std::scoped_lock lock(writing_);
-    auto rows = writer_.query(fmt::format(
-        "SELECT {} FROM event JOIN event_open USING (position) ORDER BY position", kEventColumns));
+    const std::string all =
+        fmt::format("SELECT {} FROM event JOIN event_open USING (position)", kEventColumns);
+    auto rows = self_ ? writer_.query(fmt::format("{} WHERE {} ORDER BY position", all,
+                                                  is_abandoned("event_open", 1, 2)),
+                                      self_->number, self_->boot)
+                      : writer_.query(all + " ORDER BY position");
     if (!rows) return fail(std::move(rows.error()));
     return events_of(*rows);
 }
@@ -137,7 +141,8 @@ Result<void> EventStorePostgres::remember(const std::vector<core::SubscriptionSt
         "(peer, name) peer, name, acknowledged, types, seen FROM unnest($1::text[], $2::text[], "
         "$3::bigint[], $4::text[], $5::bigint[]) WITH ORDINALITY u(peer, name, acknowledged, "
         "types, seen, n) ORDER BY peer, name, n DESC ON CONFLICT (peer, name) DO UPDATE SET "
-        "acknowledged = excluded.acknowledged, types = excluded.types, seen_ms = excluded.seen_ms",
+        "acknowledged = greatest(subscription.acknowledged, excluded.acknowledged), types = "
+        "excluded.types, seen_ms = excluded.seen_ms",
         peers, names, acknowledged, types, seen);
 }
 

@@ -3,6 +3,7 @@
 #include "base/ordered_mutex.hpp"
 #include "core/events/event_store.hpp"
 #include "store/postgres/connection.hpp"
+#include "store/postgres/node_claim.hpp"
 
 #include <optional>
 #include <string>
@@ -16,8 +17,11 @@ namespace crab::store::postgres {
 /// Thread-safe. Source: docs/protocols/fleet.md, section 7.
 class EventStorePostgres final : public core::EventStore {
 public:
-    explicit EventStorePostgres(const ConnectionOptions& options)
-        : writer_(options), reader_(options) {}
+    /// `self`: of a fleet, of which other processes append too. open_calls() are then those that
+    /// no process runs any more.
+    explicit EventStorePostgres(const ConnectionOptions& options,
+                                std::optional<NodeProcess> self = {})
+        : self_(self), writer_(options), reader_(options) {}
 
     std::vector<Result<core::EventReceipt>> append(const std::vector<core::NewEvent>& events,
                                                    SystemTime at) override;
@@ -33,6 +37,7 @@ public:
 private:
     Result<core::EventBounds> read_bounds(bool for_update);
 
+    const std::optional<NodeProcess> self_;
     OrderedMutex<LockRank::kStore> writing_, reading_;
     Connection writer_, reader_;
 };

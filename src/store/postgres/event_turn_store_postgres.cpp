@@ -28,6 +28,35 @@ Result<std::vector<core::EventTurn>> turns_of(Result<Rows> rows) {
 
 }  // namespace
 
+/// One that is fenced off takes nothing, and keeps what nobody else has taken.
+Result<bool> EventTurnStorePostgres::hold(std::string_view agent) {
+    if (!self_) return true;
+    const std::scoped_lock lock(mutex_);
+    static const std::string kTake = fmt::format(
+        "INSERT INTO job_lease (job, node, boot, token) SELECT 'agent ' || $1, number, boot, 1 "
+        "FROM node WHERE number = $2 AND boot = $3 AND state IN ('live', 'draining') ON CONFLICT "
+        "(job) DO UPDATE SET node = excluded.node, boot = excluded.boot, token = job_lease.token + "
+        "1 WHERE {}",
+        is_abandoned("job_lease", 2, 3));
+    auto taken = database_.query(kTake, agent, self_->number, self_->boot);
+    if (!taken) return fail(std::move(taken.error()));
+    if (taken->changed() == 1) return true;
+    auto held = expect_held(agent);
+    if (held) return true;
+    if (held.error().code == ErrorCode::kConflict) return false;
+    return fail(std::move(held.error()));
+}
+
+Result<void> EventTurnStorePostgres::expect_held(std::string_view agent) {
+    if (!self_) return {};
+    auto rows = database_.query(
+        "SELECT FROM job_lease WHERE job = 'agent ' || $1 AND node = $2 AND boot = $3 FOR SHARE",
+        agent, self_->number, self_->boot);
+    if (!rows) return fail(std::move(rows.error()));
+    if (rows->count() == 1) return {};
+    return fail(ErrorCode::kConflict, "another node of the fleet has this agent");
+}
+
 Result<std::optional<core::EventPosition>> EventTurnStorePostgres::position(
     std::string_view agent) {
     const std::scoped_lock lock(mutex_);
@@ -47,20 +76,27 @@ Result<void> EventTurnStorePostgres::set_position(std::string_view agent,
 
 Result<void> EventTurnStorePostgres::advance(std::string_view agent, core::EventPosition position) {
     const std::scoped_lock lock(mutex_);
-    return set_position(agent, position);
+    return database_.transaction([&]() -> Result<void> {
+        if (auto held = expect_held(agent); !held) return held;
+        return set_position(agent, position);
+    });
 }
 
 Result<bool> EventTurnStorePostgres::claim(const core::EventTurn& turn,
                                            core::EventPosition position) {
+    const auto node = self_ ? std::optional(self_->number) : std::nullopt;
+    const auto boot = self_ ? std::optional(self_->boot) : std::nullopt;
     const std::scoped_lock lock(mutex_);
     return database_.transaction([&]() -> Result<bool> {
+        if (auto held = expect_held(turn.agent); !held) return fail(std::move(held.error()));
         if (auto moved = set_position(turn.agent, position); !moved)
             return fail(std::move(moved.error()));
         auto claimed = database_.query(
             "INSERT INTO event_turn (turn_id, agent, event_id, event_type, session, begun_ms, "
-            "outcome) VALUES ($1, $2, $3, $4, $5, $6, '') ON CONFLICT (agent, event_id) DO NOTHING",
+            "outcome, node, boot) VALUES ($1, $2, $3, $4, $5, $6, '', $7, $8) ON CONFLICT (agent, "
+            "event_id) DO NOTHING",
             turn.turn_id, turn.agent, turn.event_id, turn.event_type, turn.session.text(),
-            turn.begun);
+            turn.begun, node, boot);
         if (!claimed) return fail(std::move(claimed.error()));
         return claimed->changed() != 0;
     });
@@ -76,8 +112,12 @@ Result<void> EventTurnStorePostgres::finish(std::string_view turn_id, std::strin
 
 Result<std::vector<core::EventTurn>> EventTurnStorePostgres::open_turns() {
     const std::scoped_lock lock(mutex_);
-    return turns_of(database_.query(fmt::format(
-        "SELECT {} FROM event_turn WHERE ended_ms IS NULL ORDER BY begun_ms", kTurnColumns)));
+    const std::string open =
+        fmt::format("SELECT {} FROM event_turn WHERE ended_ms IS NULL", kTurnColumns);
+    if (!self_) return turns_of(database_.query(open + " ORDER BY begun_ms"));
+    return turns_of(database_.query(
+        fmt::format("{} AND {} ORDER BY begun_ms", open, is_abandoned("event_turn", 1, 2)),
+        self_->number, self_->boot));
 }
 
 Result<std::vector<core::EventTurn>> EventTurnStorePostgres::latest(std::size_t most) {

@@ -1,5 +1,7 @@
 #include "store/postgres/node_claim.hpp"
 
+#include <fmt/format.h>
+
 namespace crab::store::postgres {
 
 Result<NodeClaim> claim_node(Connection& database, std::int16_t number, std::string_view name) {
@@ -30,6 +32,14 @@ Result<std::int16_t> node_number(Connection& database, std::string_view name) {
         if (made->count() == 1) return static_cast<std::int16_t>((*made)[0].integer(0));
         return fail(ErrorCode::kConflict, "the fleet has 4095 nodes, and no number is left");
     });
+}
+
+std::string is_abandoned(std::string_view table, int node_place, int boot_place) {
+    return fmt::format(
+        "({0}.node IS DISTINCT FROM ${1} OR {0}.boot IS DISTINCT FROM ${2}) AND NOT EXISTS (SELECT "
+        "FROM node WHERE node.number = {0}.node AND node.boot = {0}.boot AND node.state IN "
+        "('live', 'draining'))",
+        table, node_place, boot_place);
 }
 
 NodeRights alone(NodeClaim claim) {

@@ -18,6 +18,17 @@ struct NodeClaim {
     friend bool operator==(const NodeClaim&, const NodeClaim&) = default;
 };
 
+/// A process of a node: what it runs goes on when it was fenced off, under another incarnation.
+struct NodeProcess {
+    std::int16_t number = 1;
+    std::int64_t boot = 0;
+};
+
+/// As a condition on a row with `node` and `boot`: neither this process, whose two numbers are the
+/// parameters of these places, nor another that runs has begun it. It may have been by a process
+/// that is fenced off and goes on later; what that one writes of it has to be refused.
+std::string is_abandoned(std::string_view table, int node_place, int boot_place);
+
 /// First half of the advisory lock that the session of a running node holds; the second is of its
 /// name.
 inline constexpr std::int32_t kNodeLock = 0x63726162;

@@ -55,7 +55,10 @@ private:
     void add(std::span<const std::uint8_t> bytes);
     void add(SystemTime time) { add(to_unix_ms(time)); }
     void add(std::nullptr_t) { values_.emplace_back(std::nullopt); }
-    void add(const std::optional<SystemTime>& time) { time ? add(*time) : add(nullptr); }
+    template <class Value>
+    void add(const std::optional<Value>& value) {
+        value ? add(*value) : add(nullptr);
+    }
 
     std::vector<std::optional<std::string>> values_;
 };

@@ -5,7 +5,6 @@
 #include "store/postgres/call_task_store_postgres.hpp"
 #include "store/postgres/chat_session_store_postgres.hpp"
 #include "store/postgres/console_session_store_postgres.hpp"
-#include "store/postgres/cron_store_postgres.hpp"
 #include "store/postgres/device_tool_store_postgres.hpp"
 #include "store/postgres/event_store_postgres.hpp"
 #include "store/postgres/event_turn_store_postgres.hpp"
@@ -73,7 +72,7 @@ Result<void> lock_as_node(Connection& database, std::string_view name) {
 /// What nodes keep in files of their own is in the database of a gateway that was in no fleet.
 Result<void> expect_nothing_shadowed(Connection& database) {
     for (const char* table : {"peer", "lease", "approval", "device_tool", "pin", "call_task",
-                              "event", "cron_job", "chat_session", "console_passkey"}) {
+                              "chat_session", "console_passkey"}) {
         auto rows = database.query(fmt::format("SELECT EXISTS (SELECT FROM {})", table));
         if (!rows) return fail(std::move(rows.error()));
         if (!(*rows)[0].boolean(0)) continue;
@@ -116,6 +115,11 @@ Result<std::unique_ptr<StoresPostgres>> StoresPostgres::open(Options options) {
 
 Result<void> StoresPostgres::agree_on_keys(std::span<const std::string> names) {
     return postgres::agree_on_keys(*guard_, options_.node, names);
+}
+
+void StoresPostgres::share_work(std::int64_t boot, CronStorePostgres::EventOf event_of) {
+    process_ = {.number = options_.node, .boot = boot};
+    event_of_ = std::move(event_of);
 }
 
 std::unique_ptr<fleet::NodeTable> StoresPostgres::open_nodes() {
@@ -163,15 +167,15 @@ Result<std::unique_ptr<core::CallTaskStore>> StoresPostgres::open_call_tasks() {
 }
 
 Result<std::unique_ptr<core::EventTurnStore>> StoresPostgres::open_event_turns() {
-    return std::make_unique<EventTurnStorePostgres>(options_.database);
+    return std::make_unique<EventTurnStorePostgres>(options_.database, process_);
 }
 
 Result<std::unique_ptr<core::EventStore>> StoresPostgres::open_events() {
-    return std::make_unique<EventStorePostgres>(options_.database);
+    return std::make_unique<EventStorePostgres>(options_.database, process_);
 }
 
 Result<std::unique_ptr<cron::CronStore>> StoresPostgres::open_cron() {
-    return std::make_unique<CronStorePostgres>(options_.database);
+    return std::make_unique<CronStorePostgres>(options_.database, event_of_);
 }
 
 Result<std::unique_ptr<core::ChatSessionStore>> StoresPostgres::open_chats() {

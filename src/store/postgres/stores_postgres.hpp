@@ -1,11 +1,13 @@
 #pragma once
 
 #include "store/postgres/connection.hpp"
+#include "store/postgres/cron_store_postgres.hpp"
 #include "store/postgres/node_claim.hpp"
 #include "store/stores.hpp"
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -40,6 +42,9 @@ public:
 
     /// Number of this process in the fleet.
     std::int16_t node() const { return options_.node; }
+    /// As the process of a node that others share events, their turns and cron jobs with: for the
+    /// stores of these that are opened from here on. `event_of`: as CronStorePostgres has it.
+    void share_work(std::int64_t boot, CronStorePostgres::EventOf event_of);
     /// As a node that starts. Errors: kConflict for keys that are not those of nodes that run.
     Result<void> agree_on_keys(std::span<const std::string> names);
     std::unique_ptr<fleet::NodeTable> open_nodes();
@@ -72,6 +77,8 @@ private:
         : options_(std::move(options)), guard_(std::move(guard)) {}
 
     const Options options_;
+    std::optional<NodeProcess> process_;  ///< that shares work
+    CronStorePostgres::EventOf event_of_;
     const std::unique_ptr<Connection>
         guard_;  ///< its session holds the lock of a process that is alone
 };

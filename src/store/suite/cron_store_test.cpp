@@ -156,6 +156,21 @@ TEST_P(CronStoreTest, AFiringThatComesSecondOrAfterTheJobIsGoneChangesNothing) {
     EXPECT_THAT(waiting_events(), ElementsAre("one"));
 }
 
+TEST_P(CronStoreTest, DueJobsAreTakenDecidedAndStoredTogether) {
+    for (const char* id : {"a", "b", "c"}) create(job(id, now));
+    const auto decide = [&](std::span<const cron::DueJob> due) {
+        std::vector<CronFiring> firings;
+        for (const auto& one : due) firings.push_back(firing(one, {one.job.job_id}));
+        return firings;
+    };
+    const auto some = store->fire_due(now, 2, decide).value();
+    EXPECT_EQ(some.jobs, 2u);
+    EXPECT_EQ(some.events, 2u);
+    EXPECT_EQ(store->fire_due(now, 2, decide).value().jobs, 1u);
+    EXPECT_EQ(store->fire_due(now, 2, decide).value().jobs, 0u);
+    EXPECT_THAT(waiting_events(), testing::UnorderedElementsAre("a", "b", "c"));
+}
+
 TEST_P(CronStoreTest, AFiringWithoutEventsLeavesTheLastRun) {
     create(job("a", now));
     ASSERT_TRUE(store->fire(std::array{firing(store->due(now, 1).value()[0], {"one"})}));

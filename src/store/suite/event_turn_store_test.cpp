@@ -32,6 +32,7 @@ TEST_P(EventTurnStoreTest, AnEventIsClaimedOnceByEachAgentAlsoAfterARestart) {
     EXPECT_TRUE(store->claim(turn("e1"), 7).value());
     EXPECT_TRUE(store->claim(turn("e1", "cook"), 7).value());
     store = open();
+    EXPECT_TRUE(store->hold("butler").value()) << "there is nobody else";
     EXPECT_FALSE(store->claim(turn("e1"), 7).value());
     EXPECT_TRUE(store->claim(turn("e2"), 8).value());
 }

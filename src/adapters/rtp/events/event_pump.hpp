@@ -7,6 +7,7 @@
 #include "trust/access.hpp"
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string_view>
 
@@ -19,6 +20,8 @@ struct EventServices {
     core::EventSubscriptions& subscriptions;
     trust::Access& access;
     EventStreams& streams;
+    /// In a fleet: takes what other nodes have appended and acknowledged. Empty without one.
+    std::function<Task<void>()> look_for_others{};
 };
 
 /// The receiving end of one stream; used on its loop.

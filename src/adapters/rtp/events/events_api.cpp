@@ -16,6 +16,7 @@ namespace crab::rtp {
 namespace {
 
 constexpr std::chrono::seconds kPublishTime{10};
+constexpr std::uint16_t kNoStream = 1008;  // of a WebSocket
 /// Bytes of a WebSocket that wait for the kernel, before the next are sent
 constexpr std::size_t kMostQueued = 256 * 1024;
 
@@ -99,7 +100,20 @@ public:
     }
 
 private:
+    /// In a fleet, where the stream begins is known to other nodes.
+    Task<bool> begin() {
+        if (!api_.services_.look_for_others) co_return true;
+        co_await api_.services_.look_for_others();
+        auto begun = api_.begin(opening_.request, *principal_, opening_.after);
+        if (begun) {
+            opening_ = std::move(*begun);
+        } else if (session_) {
+            session_->close(kNoStream, begun.error().message);
+        }
+        co_return begun.has_value();
+    }
     Task<void> run(std::shared_ptr<Socket> self) {
+        if (!co_await begin()) co_return;
         EventPump pump(api_.services_, principal_, opening_.request, live_, opening_.after);
         co_await pump.run(*self);
         if (session_ && (co_await this_chain()).cancelled())
@@ -108,7 +122,7 @@ private:
 
     EventsApi& api_;
     const core::PrincipalRef principal_;
-    const Opening opening_;
+    Opening opening_;
     std::shared_ptr<net::WebSocketSession> session_;  // while it is open
     std::shared_ptr<LiveStream> live_;
     Wakeup drained_;
@@ -153,8 +167,8 @@ void EventsApi::stop(std::function<void()> done) {
     tasks_.stop(std::move(done));
 }
 
-std::expected<EventsApi::Opening, EventsApi::Refusal> EventsApi::open(
-    const net::HttpRequest& asked, const core::Principal& principal) {
+std::expected<EventRequest, EventsApi::Refusal> EventsApi::check(const net::HttpRequest& asked,
+                                                                 const core::Principal& principal) {
     auto request = parse_event_query(asked.query());
     if (!request) return std::unexpected(Refusal{400, "INVALID_ARGS", request.error().message});
     request->lease = named_lease(asked);
@@ -168,28 +182,50 @@ std::expected<EventsApi::Opening, EventsApi::Refusal> EventsApi::open(
     if (!any)
         return std::unexpected(Refusal{
             403, "FORBIDDEN", fmt::format("{} may see none of these events", principal.id)});
+    return std::move(*request);
+}
 
+/// Where the stream begins: after `newest`, if nothing else is asked for or known.
+std::expected<EventsApi::Opening, EventsApi::Refusal> EventsApi::begin(
+    EventRequest request, const core::Principal& principal, core::EventPosition newest) {
     const core::EventPosition first = services_.outbox.first(), last = services_.outbox.last();
-    const auto known = request->remember ? services_.subscriptions.acknowledged(
-                                               principal.id, request->subscription)
-                                         : std::nullopt;
+    const auto known =
+        request.remember ? services_.subscriptions.acknowledged(principal.id, request.subscription)
+                         : std::nullopt;
     const core::EventPosition after =
-        request->earliest ? first - 1 : request->cursor.value_or(known.value_or(last));
+        request.earliest ? first - 1 : request.cursor.value_or(known.value_or(newest));
     if (after < first - 1 || after > last)
         return std::unexpected(Refusal{
             410, "CURSOR_GONE",
             "the events after this cursor were already removed; start over with cursor=earliest"});
-    if (request->remember) {
-        if (auto begun = services_.subscriptions.begin(principal.id, request->subscription,
-                                                       request->types, after);
+    if (request.remember) {
+        if (auto begun = services_.subscriptions.begin(principal.id, request.subscription,
+                                                       request.types, after);
             !begun)
             return std::unexpected(Refusal{429, "RATE_LIMITED", begun.error().message});
     }
-    return Opening{.request = std::move(*request), .after = after};
+    return Opening{.request = std::move(request), .after = after};
+}
+
+std::expected<EventsApi::Opening, EventsApi::Refusal> EventsApi::open(
+    const net::HttpRequest& asked, const core::Principal& principal) {
+    auto request = check(asked, principal);
+    if (!request) return std::unexpected(std::move(request.error()));
+    return begin(std::move(*request), principal, services_.outbox.last());
+}
+
+/// An upgrade is answered at once; in a fleet the socket finds out where its stream begins, if that
+/// is not here and now.
+std::expected<EventsApi::Opening, EventsApi::Refusal> EventsApi::open_socket(
+    const net::HttpRequest& asked, const core::Principal& principal) {
+    if (!services_.look_for_others) return open(asked, principal);
+    auto request = check(asked, principal);
+    if (!request) return std::unexpected(std::move(request.error()));
+    return Opening{.request = std::move(*request), .after = services_.outbox.last()};
 }
 
 net::Upgrade EventsApi::upgrade(const net::HttpRequest& request, core::PrincipalRef principal) {
-    auto opening = open(request, *principal);
+    auto opening = open_socket(request, *principal);
     if (!opening) {
         net::Refusal refusal{.status = opening.error().status, .body = {}, .headers = {}};
         json::Writer(refusal.body)
@@ -239,15 +275,16 @@ void EventsApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
          .answers = {{202, "event_receipt"}},
          .refusals = {400, 403, 409, 429, 503, 504}},
         [this](const Request& request) { return publish(request.exchange, request.principal); });
-    routes.add(
-        {.method = net::Method::kPost,
-         .path = "/v1/events/ack",
-         .summary = "Acknowledge what a subscription has seen",
-         .errors = append_route_error,
-         .request = "event_acknowledgement",
-         .answers = {{200, "event_acknowledged"}},
-         .refusals = {400, 404}},
-        [this](const Request& request) { acknowledge(request.exchange, *request.principal); });
+    routes.add({.method = net::Method::kPost,
+                .path = "/v1/events/ack",
+                .summary = "Acknowledge what a subscription has seen",
+                .errors = append_route_error,
+                .request = "event_acknowledgement",
+                .answers = {{200, "event_acknowledged"}},
+                .refusals = {400, 404}},
+               [this](const Request& request) {
+                   return acknowledge(request.exchange, request.principal);
+               });
 }
 
 Task<void> EventsApi::stream(net::HttpExchange& exchange, core::PrincipalRef principal) {
@@ -257,6 +294,7 @@ Task<void> EventsApi::stream(net::HttpExchange& exchange, core::PrincipalRef pri
                                {{"Upgrade", "websocket"}});
         co_return;
     }
+    if (services_.look_for_others) co_await services_.look_for_others();
     auto opening = open(exchange.request(), *principal);
     if (!opening) {
         exchange.respond_error(opening.error().status, opening.error().code,
@@ -278,17 +316,27 @@ Task<void> EventsApi::stream(net::HttpExchange& exchange, core::PrincipalRef pri
     exchange.end_stream();
 }
 
-void EventsApi::acknowledge(net::HttpExchange& exchange, const core::Principal& principal) {
+Task<void> EventsApi::acknowledge(net::HttpExchange& exchange, core::PrincipalRef principal) {
     const auto request = parse_ack_request(exchange.request().body, parser_);
-    if (!request) return exchange.respond_error(400, "INVALID_ARGS", request.error().message);
-    if (request->cursor > services_.outbox.last())
-        return exchange.respond_error(400, "INVALID_ARGS", "/cursor: no event has it yet");
-    if (!services_.subscriptions.acknowledged(principal.id, request->subscription))
-        return exchange.respond_error(404, "NOT_FOUND",
-                                      "there is no such subscription; opening a stream creates it");
-    services_.subscriptions.acknowledge(principal.id, request->subscription, request->cursor);
-    services_.streams.acknowledge(principal.id, request->subscription, request->cursor);
-    exchange.respond(200, "application/json", R"({"acknowledged":true})");
+    if (!request) {
+        exchange.respond_error(400, "INVALID_ARGS", request.error().message);
+        co_return;
+    }
+    const auto knows = [&] {
+        return request->cursor <= services_.outbox.last() &&
+               services_.subscriptions.acknowledged(principal->id, request->subscription);
+    };
+    if (services_.look_for_others && !knows()) co_await services_.look_for_others();
+    if (request->cursor > services_.outbox.last()) {
+        exchange.respond_error(400, "INVALID_ARGS", "/cursor: no event has it yet");
+    } else if (!knows()) {
+        exchange.respond_error(404, "NOT_FOUND",
+                               "there is no such subscription; opening a stream creates it");
+    } else {
+        services_.subscriptions.acknowledge(principal->id, request->subscription, request->cursor);
+        services_.streams.acknowledge(principal->id, request->subscription, request->cursor);
+        exchange.respond(200, "application/json", R"({"acknowledged":true})");
+    }
 }
 
 /// `source` names the publisher: a paired peer itself, or the cron host in it; on the local socket

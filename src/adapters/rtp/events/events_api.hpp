@@ -38,15 +38,21 @@ private:
         int status = 400;
         std::string code, message;
     };
+    std::expected<EventRequest, Refusal> check(const net::HttpRequest& asked,
+                                               const core::Principal& principal);
+    std::expected<Opening, Refusal> begin(EventRequest request, const core::Principal& principal,
+                                          core::EventPosition newest);
     std::expected<Opening, Refusal> open(const net::HttpRequest& asked,
                                          const core::Principal& principal);
+    std::expected<Opening, Refusal> open_socket(const net::HttpRequest& asked,
+                                                const core::Principal& principal);
     std::expected<void, Refusal> check_publisher(const PublishedEvent& event,
                                                  const core::Principal& principal,
                                                  std::string_view lease) const;
     net::Upgrade upgrade(const net::HttpRequest& request, core::PrincipalRef principal);
     Task<void> publish(net::HttpExchange& exchange, core::PrincipalRef principal);
     Task<void> stream(net::HttpExchange& exchange, core::PrincipalRef principal);
-    void acknowledge(net::HttpExchange& exchange, const core::Principal& principal);
+    Task<void> acknowledge(net::HttpExchange& exchange, core::PrincipalRef principal);
 
     net::EventLoop& loop_;
     EventServices services_;
