@@ -1,4 +1,4 @@
-"""What a history of a fleet has to be like: docs/protocols/fleet.md, section 9, I1 to I4.
+"""What a history of a fleet has to be like: docs/protocols/fleet.md, section 9, I1 to I6.
 
 A history is a list of events in the order of one machine's clock, each a dict with `t` (seconds)
 and `what`:
@@ -7,12 +7,16 @@ and `what`:
   its answer says that nothing was run by it; `ok` has `value`.
 - `start`, `end`: a run at a device, by `request` and `key`; `end` has the `value` that it answered.
 - `fault`, `healed`: of `part`: node, nats, database.
+- `accepted`: an event that a node has taken, by `event`.
+- `told`: what a stream tells, by `reader`, at `position`: `event`. `line`: the same of the table
+  itself, read when all is over, in order; of the end of a call also `ends`, its request's event.
+- `fired`: a job's due time, by `job` and `due` (minutes), as the line has it.
 
 Keys that begin with `again` are of an idempotent tool."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -27,7 +31,7 @@ def check(history: Iterable[Event]) -> list[str]:
         if "key" in event:
             by_key[event["key"]].append(event)
     outages = _outages(events)
-    broken = _requests(events)
+    broken = _requests(events) + _line(events) + _jobs(events)
     for key, of_key in by_key.items():
         broken += [f"{key}: {what}" for what in _one_key(key, of_key, outages)]
     return broken
@@ -58,6 +62,65 @@ def _requests(events: list[Event]) -> list[str]:
         if event["request"] in seen:
             broken.append(f"{event['key']}: the request {event['request']} was begun twice")
         seen.add(event["request"])
+    return broken
+
+
+def _line(events: list[Event]) -> list[str]:
+    """I5: one dense line that has everything once, and every reader is told all of it in order."""
+    line = {event["position"]: event["event"] for event in events if event["what"] == "line"}
+    broken = []
+    positions = sorted(line)
+    if positions and positions[-1] - positions[0] + 1 != len(positions):
+        broken.append("I5: the line of events has gaps")
+    twice = [event for event, count in Counter(line.values()).items() if count > 1]
+    broken += [f"I5: the event {event} has two positions" for event in twice]
+    known = set(line.values())
+    broken += [
+        f"I5: the event {event['event']} was accepted, and is not in the line"
+        for event in events
+        if event["what"] == "accepted" and event["event"] not in known
+    ]
+    seen: set[str] = set()
+    ended: set[str] = set()
+    for event in (one for one in events if one["what"] == "line"):
+        seen.add(event["event"])
+        request = event.get("ends")
+        if request in ended:
+            broken.append(f"I5: {request} has ended twice")
+        if request is not None and request not in seen and positions[0] == 1:
+            broken.append(f"I5: {request} has ended before it began")
+        ended.update([request] if request else [])
+    return broken + _told(events, line)
+
+
+def _told(events: list[Event], line: Mapping[int, str]) -> list[str]:
+    last: dict[str, int] = {}
+    broken = []
+    for event in events:
+        if event["what"] != "told":
+            continue
+        reader, position = event["reader"], event["position"]
+        if line.get(position) != event["event"]:
+            broken.append(f"I5: {reader} was told something else at {position}")
+        if reader in last and position != last[reader] + 1:
+            broken.append(f"I5: {reader} was told {position} after {last[reader]}")
+        last[reader] = position
+    end = max(line, default=0)
+    return broken + [f"I5: {reader} was not told the end" for reader in last if last[reader] != end]
+
+
+def _jobs(events: list[Event]) -> list[str]:
+    """I6: each due time of a job fires once."""
+    fired: dict[str, list[int]] = defaultdict(list)
+    for event in events:
+        if event["what"] == "fired":
+            fired[event["job"]].append(event["due"])
+    broken = []
+    for job, times in fired.items():
+        if len(times) != len(set(times)):
+            broken.append(f"I6: a due time of {job} has fired twice")
+        if max(times) - min(times) + 1 != len(set(times)):
+            broken.append(f"I6: a due time of {job} has not fired")
     return broken
 
 

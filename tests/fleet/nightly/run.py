@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import collections
 import contextlib
+import datetime
 import json
 import os
 import random
@@ -33,13 +34,15 @@ sys.path[:0] = [str(ROOT / "tests/conformance"), str(Path(__file__).resolve().pa
 from check_history import check  # noqa: E402
 from support.device import Device, tool  # noqa: E402
 from support.gateway import Gateway  # noqa: E402
+from support.http import fetch  # noqa: E402
 from support.nats import NatsServer  # noqa: E402
 from support.postgres import Postgres  # noqa: E402
 from support.rtp import call_request  # noqa: E402
 from support.stream import EndOfStream  # noqa: E402
-from support.websocket import Closed, Refused  # noqa: E402
+from support.websocket import Closed, Refused, WebSocket  # noqa: E402
 
 DEVICES, CALLERS, ATTEMPTS = 4, 6, 6
+READERS, JOBS = 3, 20
 #: Answers that say that this attempt has run nothing.
 NOTHING = {
     "UNAVAILABLE",
@@ -94,6 +97,7 @@ class Fleet:
                 "postgres": {"dsn_file": str(folder / "dsn"), "require_sync": False},
                 "nats": {"urls": [self.nats.url]},
             },
+            "built_in_hosts": {"cron": True},
             "tools": [
                 {"match": "*", "side_effects": True},
                 {"match": "*again*", "idempotent": True},
@@ -212,6 +216,110 @@ class Caller(threading.Thread):
         return "unknown", code, {"told": code == "OUTCOME_UNKNOWN", "message": message}
 
 
+class Publisher(threading.Thread):
+    """Publishes events at whatever node, each until one of them has taken it."""
+
+    def __init__(self, fleet: Fleet, history: History, seed: int) -> None:
+        super().__init__(daemon=True)
+        self._fleet, self._history, self._random = fleet, history, random.Random(seed * 3000)
+        self.over = threading.Event()
+
+    def run(self) -> None:
+        while not self.over.is_set():
+            event = envelope()
+            while not self._publish(event) and not self.over.is_set():
+                time.sleep(self._random.uniform(0.05, 0.5))
+            time.sleep(self._random.uniform(0, 0.2))
+
+    def _publish(self, event: dict[str, Any]) -> bool:
+        node = self._random.choice(self._fleet.nodes)
+        try:
+            answer = fetch(node.admin, "POST", "/v1/events", body=event, timeout=15)
+        except AWAY:
+            return False
+        if answer.status != 202:
+            return False
+        self._history.note("accepted", event=answer.json()["event_id"])
+        return True
+
+
+class Reader(threading.Thread):
+    """Follows the events at whatever node, and goes on at another one where it was."""
+
+    def __init__(self, fleet: Fleet, history: History, number: int, seed: int) -> None:
+        super().__init__(daemon=True)
+        self._fleet, self._history, self._name = fleet, history, f"reader-{number}"
+        self._random = random.Random(seed * 4000 + number)
+        self.position = 0
+        self.over = threading.Event()
+
+    def run(self) -> None:
+        while not self.over.is_set():
+            node = self._random.choice(self._fleet.nodes)
+            with contextlib.suppress(*AWAY, ValueError):
+                self._follow(node)
+            time.sleep(0.1)
+
+    def _follow(self, node: Gateway) -> None:
+        where = f"/v1/events?remember=false&cursor={self.position or 'earliest'}"
+        with WebSocket(node.admin, where) as stream:
+            leaves = time.monotonic() + self._random.uniform(2, 40)
+            while not self.over.is_set() and time.monotonic() < leaves:
+                try:
+                    message = json.loads(stream.receive_text(1))
+                except TimeoutError:
+                    continue
+                self.position = int(message["cursor"])
+                self._history.note(
+                    "told",
+                    reader=self._name,
+                    position=self.position,
+                    event=message["event"]["event_id"],
+                )
+                if self.position % 50 == 0:
+                    stream.send_text(json.dumps({"ack": message["cursor"]}))
+
+
+def envelope() -> dict[str, Any]:
+    event_id = str(uuid.uuid4())
+    return {
+        "version": "v1",
+        "event_id": event_id,
+        "trace_id": "night",
+        "tenant_id": "default",
+        "occurred_at": "2026-02-13T16:00:00Z",
+        "event_type": "channel.message.received",
+        "source": {"component_type": "operator", "component_id": "nightly"},
+        "routing": {"agent_id": "a", "session_id": "s"},
+        "payload": {"text": "hello"},
+        "idempotency_key": event_id,
+    }
+
+
+def create_jobs(fleet: Fleet) -> None:
+    for i in range(JOBS):
+        request = call_request("cron.create", {"name": f"job-{i}", "schedule": "* * * * *"})
+        answer = fetch(
+            fleet.nodes[i % len(fleet.nodes)].admin, "POST", "/v1/tools/call", body=request
+        ).json()
+        assert answer["status"] == "ok", answer
+
+
+def read_line(fleet: Fleet, history: History) -> None:
+    """The events as they are stored, and what jobs have fired among them."""
+    rows = fleet.database.ask(
+        "SELECT position, event_id, envelope::json ->> 'idempotency_key', type FROM event ORDER BY "
+        "position"
+    )
+    for row in rows.splitlines():
+        position, event, key, kind = row.split("|")
+        history.note("line", position=int(position), event=event)
+        if kind == "cron.triggered":
+            _, job, due = key.split(":", 2)
+            minute = datetime.datetime.fromisoformat(due.replace("Z", "+00:00")).timestamp() // 60
+            history.note("fired", job=job, due=int(minute))
+
+
 class Nemesis:
     """Does one thing after the other to the fleet, and undoes it."""
 
@@ -294,7 +402,10 @@ def run(seconds: float, seed: int, nodes: int) -> int:
         fleet = Fleet(nodes, stack)
         appliances = [Appliance(fleet, history, i, seed) for i in range(DEVICES)]
         callers = [Caller(fleet, history, i, seed) for i in range(CALLERS)]
-        for thread in (*appliances, *callers):
+        readers = [Reader(fleet, history, i, seed) for i in range(READERS)]
+        publisher = Publisher(fleet, history, seed)
+        create_jobs(fleet)
+        for thread in (*appliances, *callers, *readers, publisher):
             thread.start()
         nemesis = Nemesis(fleet, history, seed)
         until = time.monotonic() + seconds
@@ -308,8 +419,17 @@ def run(seconds: float, seed: int, nodes: int) -> int:
         broken = is_whole_again(fleet, history, callers[0])
         for thread in callers:
             thread.join(60 * ATTEMPTS)
-        for appliance in appliances:
-            appliance.over.set()
+        publisher.over.set()
+        publisher.join(60)
+        end = int(fleet.database.ask("SELECT last FROM event_head"))
+        until = time.monotonic() + 20
+        while any(reader.position < end for reader in readers) and time.monotonic() < until:
+            time.sleep(0.2)
+        for thread in (*appliances, *readers):
+            thread.over.set()
+        for reader in readers:
+            reader.join(10)
+        read_line(fleet, history)
     broken += check(history.events)
     broken += [f"it says CONFLICT of {key}" for key in history.keys_with("CONFLICT")]
     print(f"seed {seed}: {sum(nemesis.done.values())} faults {dict(nemesis.done)}")

@@ -16,6 +16,13 @@ def history(*lines: str) -> list[dict[str, Any]]:
         event: dict[str, Any] = {"t": float(t * 10), "what": what}
         if what in ("fault", "healed"):
             event["part"] = first
+        elif what == "accepted":
+            event["event"] = first
+        elif what == "fired":
+            event |= {"job": first, "due": int(rest[0])}
+        elif what in ("told", "line"):
+            event |= {"reader": first, "position": int(rest[0]), "event": rest[1]}
+            event["ends"] = rest[2] if len(rest) > 2 else None
         else:
             event["key"] = first
             event["request" if what in ("start", "end") else "attempt"] = rest[0]
@@ -49,6 +56,11 @@ GOOD = {
         *("fault database", "invoke k a1", "start k r1", "end k r1 v", "ok k a1 v"),
         *("healed database", "invoke k a2", "unknown k a2"),
     ),
+    "one line for two readers": (
+        *("accepted e1", "told a 1 e1", "told b 1 e1", "told a 2 e2 e1"),
+        *("line - 1 e1", "line - 2 e2 e1", "told b 2 e2 e1"),
+    ),
+    "a job that fires each minute": ("fired j 7", "fired k 8", "fired j 8"),
 }
 FORGED = {
     "run twice": (
@@ -79,6 +91,20 @@ FORGED = {
         *("invoke k a1", "start k r1", "end k r1 v", "ok k a1 v"),
         *("invoke k a2", "unknown k a2"),
     ),
+    "a line with a gap": ("gaps", "line - 1 e1", "line - 3 e2"),
+    "an event that is there twice": ("two positions", "line - 1 e1", "line - 2 e1"),
+    "an event that was lost": ("not in the line", "accepted e2", "line - 1 e1"),
+    "a call that ends twice": ("ended twice", *("line - 1 e1", "line - 2 e2 e1", "line - 3 e3 e1")),
+    "an end before its request": ("before it began", "line - 1 e2 e1", "line - 2 e1"),
+    "a reader who is told another event": ("something else", "told a 1 e2", "line - 1 e1"),
+    "a reader who misses one": (
+        "told 3 after 1",
+        *("told a 1 e1", "told a 3 e3", "line - 1 e1", "line - 2 e2", "line - 3 e3"),
+    ),
+    "a reader who is told one twice": ("told 1 after 1", "told a 1 e", "told a 1 e", "line - 1 e"),
+    "a reader who does not hear the end": ("the end", "told a 1 e", "line - 1 e", "line - 2 f"),
+    "a job that fires twice": ("fired twice", "fired j 7", "fired j 7"),
+    "a job that misses a minute": ("not fired", "fired j 7", "fired j 9"),
     "a request that began twice": (
         "begun twice",
         *("invoke again a1", "start again r1", "start again r1"),
