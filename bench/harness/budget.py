@@ -14,7 +14,7 @@ many calls a loop finds at once differs a little between runs, and so do the cou
 import json
 import shutil
 
-from . import callgrind, load, processes
+from . import callgrind, load, mcp_client, processes
 from .instructions import CountedGateway, stripped
 from .machine import ROOT
 from .servers import Gateway
@@ -25,6 +25,9 @@ GROWTH, SPREAD = 1.05, 0.25  # of a stage; thousand instructions that differ fro
 LIBRARY_GROWTH = 1.25  # how the C library copies depends on the processor
 LIMITS_FROM = "| stage | thousand instructions |"
 CACHE = ["--cache-sim=yes", "--I1=32768,8,64", "--D1=32768,8,64", "--LL=8388608,16,64"]
+
+MCP = "mcp"
+OVER_V1 = 1.25  # of a call through /mcp
 
 #: The first that a file's path holds decides.
 STAGES = (
@@ -40,6 +43,7 @@ STAGES = (
     ("pipeline, tasks", ("src/core/", "src/base/task/")),
     ("request, answer", ("src/adapters/rtp/",)),
     ("device", ("src/adapters/clawseed/",)),
+    (MCP, ("src/adapters/mcp/",)),
     ("rest of crab", ("/src/",)),
 )
 LIBRARY = "libraries"
@@ -52,6 +56,7 @@ NAMESPACES = (
     ("crab::core::", "pipeline, tasks"),
     ("crab::rtp::", "request, answer"),
     ("crab::clawseed::", "device"),
+    ("crab::mcp::", MCP),
     ("crab::", "rest of crab"),
 )
 
@@ -118,14 +123,16 @@ def check_growth(build, options, report, say):
         report.notes += [f"{spent / 1000:6.2f} thousand  {name}" for name, spent in loop["dearest"]]
 
 
-def counted(build, in_flight, seconds, settings):
-    """What the event loop executes for a call, and what all other threads do, in instructions."""
+def counted(build, in_flight, seconds, settings, version=""):
+    """What the event loop executes for a call, and what all other threads do, in instructions.
+    `version`: the call comes through /mcp in this revision, else as POST /v1/tools/call."""
     valgrind = shutil.which("valgrind")
     if not valgrind:
         raise RuntimeError("valgrind is missing; install the package valgrind")
     client, program = build.executable("bench_load"), build.executable("crab")
     (few, few_calls), (many, many_calls) = (
-        profiled(build, program, [valgrind, settings], client, in_flight, each) for each in seconds
+        profiled(build, program, [valgrind, settings], client, in_flight, each, version)
+        for each in seconds
     )
     calls = many_calls - few_calls
     more = {
@@ -150,18 +157,20 @@ class ProfiledGateway(CountedGateway):
         return callgrind.read(self.folder, "counts")
 
 
-def profiled(build, program, tool, client, in_flight, seconds):
+def profiled(build, program, tool, client, in_flight, seconds, version):
     """The profiles of the gateway's threads, and how many calls it answered."""
     valgrind, settings = tool
     gateway = ProfiledGateway(build, stripped(build, program), valgrind)
     gateway.settings = settings
     with gateway:
-        answered = relayed(gateway, client, in_flight, seconds)
+        answered = relayed(gateway, client, in_flight, seconds, version)
         return gateway.end(), answered
 
 
-def relayed(gateway, client, in_flight, seconds):
+def relayed(gateway, client, in_flight, seconds, version=""):
     words, _ = gateway.load_options("tcp", -(-in_flight // 64))
+    if version:
+        words = [*words[2:], *mcp_client.load_options(gateway, version)]
     timing = ["--in-flight", in_flight, "--warm-up", 0, "--seconds", seconds]
     return load.run(client, None, "calls", *words, *timing)["answered"]
 

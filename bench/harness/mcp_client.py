@@ -79,3 +79,12 @@ def end_session(address, token, session):
         connection.connection.getresponse().read()
     finally:
         connection.close()
+
+
+def load_options(gateway, version):
+    """Options of `bench_load calls` for calls through `/mcp`, in a new session where the revision
+    has sessions."""
+    words = ["--target", "mcp", "--version", version]
+    if version == LEGACY:
+        words += ["--session", open_session(gateway.public.removeprefix("tcp:"), gateway.token)]
+    return words

@@ -47,13 +47,7 @@ std::vector<std::string> sandboxes_not_here(const config::Startup& startup) {
         config,
         {startup.paths.state_dir_of(config), startup.paths.admin_socket_of(config).parent_path()},
         [] { return command::CgroupPaths::look(); });
-    std::vector<std::string> problems;
-    for (const auto& [name, server] : config.mcp.servers) {
-        if (!server.enabled) continue;
-        if (const auto usable = programs.check(config.mcp.servers, name, server); !usable)
-            problems.push_back(usable.error().message);
-    }
-    return problems;
+    return programs.check_all(config.mcp.servers);
 }
 
 /// The line that whoever started it waits for.

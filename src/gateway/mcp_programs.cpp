@@ -63,6 +63,19 @@ Result<void> McpPrograms::check(const config::McpServers& servers, const std::st
     return {};
 }
 
+std::vector<std::string> McpPrograms::check_all(const config::McpServers& servers) {
+    std::vector<std::string> problems;
+    const auto met = hosting::find_not_apart(config_, servers);
+    for (const auto& [name, server] : servers) {
+        if (const auto found = met.find(name); found != met.end())
+            problems.push_back(fmt::format("mcp.servers.{}: {}", name, found->second.message));
+        if (!server.enabled || !server.sandbox) continue;
+        if (auto sandbox = sandbox_for(name, server); !sandbox)
+            problems.push_back(std::move(sandbox.error().message));
+    }
+    return problems;
+}
+
 Result<McpPrograms::Wrap> McpPrograms::wrap_for(const config::McpServers& servers,
                                                 const std::string& source,
                                                 const config::McpServerOptions& server) {

@@ -30,6 +30,8 @@ public:
     /// kInvalidArgs, kUnavailable; they name the key.
     Result<void> check(const config::McpServers& servers, const std::string& source,
                        const config::McpServerOptions& server);
+    /// What check() says of all that are enabled, each pair of them looked at once. Blocks.
+    std::vector<std::string> check_all(const config::McpServers& servers);
     /// For UpstreamChild::wrap. Blocks. Errors: those of check().
     using Wrap = decltype(mcp::UpstreamChild::wrap);
     Result<Wrap> wrap_for(const config::McpServers& servers, const std::string& source,

@@ -40,13 +40,14 @@ struct WorkFolder {
     std::string name;
     FileHandle folder;
     bool writable;
+    std::string_view server;  ///< whose sandbox shows it; empty: a worktree
 };
 
 /// One that is not there is refused where it is used.
 void add_folder(std::vector<WorkFolder>& all, const std::string& name, const fs::path& path,
-                bool writable) {
+                bool writable, std::string_view server = {}) {
     if (auto folder = FileHandle::open_folder(path))
-        all.push_back({name, std::move(*folder), writable});
+        all.push_back({name, std::move(*folder), writable, server});
 }
 
 void add_worktrees(std::vector<WorkFolder>& all, const config::GatewayConfig& config) {
@@ -58,8 +59,8 @@ void add_sandbox(std::vector<WorkFolder>& all, std::string_view source,
                  const config::McpServerOptions& server) {
     if (!server.sandbox) return;
     const std::string name = fmt::format("what mcp.servers.{}.sandbox shows", source);
-    for (const fs::path& path : server.sandbox->read) add_folder(all, name, path, false);
-    for (const fs::path& path : server.sandbox->write) add_folder(all, name, path, true);
+    for (const fs::path& path : server.sandbox->read) add_folder(all, name, path, false, source);
+    for (const fs::path& path : server.sandbox->write) add_folder(all, name, path, true, source);
 }
 
 Result<void> refused(const WorkFolder& met, const fs::path& file, std::string_view why) {
@@ -78,8 +79,9 @@ Result<void> check_shown(const WorkFolder& other, const Paths& shown, bool chang
     return {};
 }
 
-/// Whether what works in `others` can do nothing to the server, and its sandbox nothing to them.
-Result<void> check_apart(const config::McpServerOptions& server,
+/// Whether what works in `others`, but for its own, can do nothing to the server, and its sandbox
+/// nothing to them.
+Result<void> check_apart(std::string_view source, const config::McpServerOptions& server,
                          const std::vector<WorkFolder>& others, const fs::path& from) {
     if (others.empty()) return {};
     const auto named = [&from](std::initializer_list<fs::path> files) {
@@ -92,6 +94,7 @@ Result<void> check_apart(const config::McpServerOptions& server,
     const ProtectedFiles trusted = named({server.tls.ca, server.tls.cert});
     const ProtectedFiles run(server.sandbox ? Paths() : program_files(server));
     for (const WorkFolder& other : others) {
+        if (other.server == source) continue;
         if (const auto met = secret.met_by(other.folder))
             return refused(other, *met, "its key could be read");
         for (const ProtectedFiles* const files : {&trusted, &run}) {
@@ -118,11 +121,27 @@ Result<void> check_apart_from_others(const config::GatewayConfig& config,
     for (const auto& [name, other] : servers) {
         if (name == source || !other.enabled) continue;
         add_sandbox(others, name, other);
-        if (auto apart = check_apart(other, own, from); !apart)
+        if (auto apart = check_apart(name, other, own, from); !apart)
             return fail(apart.error().code,
                         fmt::format("mcp.servers.{}: {}", name, apart.error().message));
     }
-    return check_apart(server, others, from);
+    return check_apart(source, server, others, from);
+}
+
+std::map<std::string, Error> find_not_apart(const config::GatewayConfig& config,
+                                            const config::McpServers& servers) {
+    const fs::path from = folder_of(config);
+    std::vector<WorkFolder> all;
+    add_worktrees(all, config);
+    for (const auto& [name, server] : servers)
+        if (server.enabled) add_sandbox(all, name, server);
+    std::map<std::string, Error> found;
+    for (const auto& [name, server] : servers) {
+        if (!server.enabled) continue;
+        if (auto apart = check_apart(name, server, all, from); !apart)
+            found.emplace(name, std::move(apart.error()));
+    }
+    return found;
 }
 
 }  // namespace crab::hosting

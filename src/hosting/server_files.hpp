@@ -4,6 +4,8 @@
 #include "config/gateway_config.hpp"
 #include "config/mcp_options.hpp"
 
+#include <map>
+#include <string>
 #include <string_view>
 
 namespace crab::hosting {
@@ -16,5 +18,10 @@ namespace crab::hosting {
 Result<void> check_apart_from_others(const config::GatewayConfig& config,
                                      const config::McpServers& servers, std::string_view source,
                                      const config::McpServerOptions& server);
+
+/// The same of all of them that are enabled, where each is looked at beside what the sandboxes of
+/// the others show, once. By their names, those of which others can do so. Blocks.
+std::map<std::string, Error> find_not_apart(const config::GatewayConfig& config,
+                                            const config::McpServers& servers);
 
 }  // namespace crab::hosting

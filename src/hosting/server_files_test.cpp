@@ -112,6 +112,26 @@ TEST_F(ServerFilesTest, ASandboxThatIsAddedReachesNoProgramOfAnotherServer) {
     EXPECT_FALSE(is_apart(server));
 }
 
+TEST_F(ServerFilesTest, OfAllServersEachIsNamedThatAnotherReaches) {
+    config.worktrees.clear();
+    others["run"].command = at("tree/server.sh");
+    others["writer"].sandbox.emplace().write = {at("tree")};
+    others["apart"].command = at("elsewhere/server.sh");
+    others["off"].sandbox.emplace().write = {at("elsewhere")};
+    others["off"].enabled = false;
+    auto found = find_not_apart(config, others);
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_THAT(found.at("run").message, testing::HasSubstr("mcp.servers.writer.sandbox"));
+    others["writer"].sandbox->write = {at("tree"), at("tree/inner")};
+    others.erase("run");
+    EXPECT_TRUE(find_not_apart(config, others).empty()) << "what is its own is no other's";
+    others["off"].enabled = true;
+    others["reader"].sandbox.emplace().read = {at("tree/inner")};
+    found = find_not_apart(config, others);
+    EXPECT_TRUE(found.contains("reader")) << "the writer could exchange it";
+    EXPECT_TRUE(found.contains("apart"));
+}
+
 TEST_F(ServerFilesTest, KeysStandWhereTheConfigurationStands) {
     config.source = at("gateway.yaml");
     server.url = "https://example.org/mcp";

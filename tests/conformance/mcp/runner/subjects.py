@@ -128,6 +128,10 @@ def behind_gateway(way: str) -> Iterator[str]:
             # A child is started for a client that declares something else. Until then its answer
             # is no stream, or the status of an error in it would depend on the machine.
             options["stream_after"] = "2s"
+            # A question that nobody answers holds its child, of which a principal has eight; the
+            # suite leaves many behind.
+            options["input_wait"] = "3s"
+            options["task_after"] = "600ms"  # longer than a child takes to start
         try:
             entry = {**upstream, "era": era, **ask}
             gateway = stack.enter_context(open_gateway(entry, options))
