@@ -95,8 +95,8 @@ void AdminApi::add_device_routes(net::Routes<core::PrincipalRef>& routes) {
                 .summary = "Say that the device with this key may use a pairing code",
                 .request = "device_voucher",
                 .answers = {{200, "device_vouched"}},
-                .refusals = {400, 404, 409}},
-               [this](const Request& request) { vouch(request.exchange); });
+                .refusals = {400, 404, 409, 503}},
+               [this](const Request& request) { return vouch(request.exchange); });
     routes.add({.method = Method::kPost,
                 .path = "/v1/admin/devices/revoke",
                 .summary = "Revoke a token, or all of a device",
@@ -233,22 +233,22 @@ Task<void> AdminApi::pair(net::HttpExchange& exchange) {
     if (json::get_bool(root->element(), "token").value_or(false)) {
         co_await issue_token(exchange, std::move(*offer));
     } else if (json::get_bool(root->element(), "console").value_or(false)) {
-        open_console_code(exchange, std::move(*offer));
+        co_await open_console_code(exchange, std::move(*offer));
     } else {
-        open_code(exchange, std::move(*offer), gateway_.device_pages);
+        co_await open_code(exchange, std::move(*offer), gateway_.device_pages);
     }
 }
 
 /// For a person's browser, whose key signs in to the console. The roles are named: what an operator
 /// may be given has to be said by whoever gives it.
-void AdminApi::open_console_code(net::HttpExchange& exchange, trust::PairingOffer offer) {
+Task<void> AdminApi::open_console_code(net::HttpExchange& exchange, trust::PairingOffer offer) {
     if (offer.roles.has(core::Role::kDevice))
-        return exchange.respond_error(
+        co_return exchange.respond_error(
             400, "INVALID_ARGS", "roles: a browser of the console is no device; name its roles");
     if (!gateway_.console_is_open())
-        return exchange.respond_error(
+        co_return exchange.respond_error(
             409, "CONFLICT", "the console is open to nobody from elsewhere: set listen.console");
-    open_code(exchange, std::move(offer), gateway_.console_pages);
+    co_await open_code(exchange, std::move(offer), gateway_.console_pages);
 }
 
 /// For an operator who carries the token itself to the device.
@@ -310,11 +310,13 @@ void AdminApi::append_pages(json::Writer& writer, std::string_view code,
 }
 
 /// For a device, or a browser, that redeems the code at `POST /pair`.
-void AdminApi::open_code(net::HttpExchange& exchange, trust::PairingOffer offer,
-                         const std::vector<Gateway::Page>& pages) {
+Task<void> AdminApi::open_code(net::HttpExchange& exchange, trust::PairingOffer offer,
+                               const std::vector<Gateway::Page>& pages) {
     const core::Roles roles = offer.roles;
-    const auto code = services_.codes.open(std::move(offer));
-    if (!code) return exchange.respond_error(code.error());
+    auto work = [&codes = services_.codes, offer = std::move(offer)] { return codes.open(offer); };
+    const auto code =
+        services_.codes.block() ? co_await services_.pool.run(std::move(work)) : work();
+    if (!code) co_return exchange.respond_error(code.error());
     std::string& out =
         exchange.begin_response(200, net::kJsonType, {{"Cache-Control", "no-store"}});
     json::Writer writer(out);
@@ -334,17 +336,21 @@ void AdminApi::open_code(net::HttpExchange& exchange, trust::PairingOffer offer,
 
 /// `{"code","public_key"}`, base64 of DER as in `POST /pair`: whoever may ask here says that this
 /// device is theirs.
-void AdminApi::vouch(net::HttpExchange& exchange) {
+Task<void> AdminApi::vouch(net::HttpExchange& exchange) {
     const auto root = parser_.parse(exchange.request().body);
     const auto code = root ? json::get_string(root->element(), "code") : std::nullopt;
     const auto text = root ? json::get_string(root->element(), "public_key") : std::nullopt;
     auto key = text ? from_base64(*text) : std::nullopt;
     if (!code || !key || key->empty())
-        return exchange.respond_error(
+        co_return exchange.respond_error(
             400, "INVALID_ARGS",
             "the body must be a JSON object with `code` and `public_key`, in base64");
-    if (const auto vouched = services_.codes.vouch(*code, std::move(*key)); !vouched)
-        return exchange.respond_error(vouched.error());
+    auto work = [&codes = services_.codes, code = std::string(*code), key = std::move(*key)] {
+        return codes.vouch(code, key);
+    };
+    const auto vouched =
+        services_.codes.block() ? co_await services_.pool.run(std::move(work)) : work();
+    if (!vouched) co_return exchange.respond_error(vouched.error());
     exchange.respond(200, net::kJsonType, R"({"vouched":true})");
 }
 

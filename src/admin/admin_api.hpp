@@ -95,10 +95,10 @@ private:
     Task<void> issue_token(net::HttpExchange& exchange, trust::PairingOffer offer);
     void append_pages(json::Writer& writer, std::string_view code,
                       const std::vector<Gateway::Page>& pages) const;
-    void open_console_code(net::HttpExchange& exchange, trust::PairingOffer offer);
-    void open_code(net::HttpExchange& exchange, trust::PairingOffer offer,
+    Task<void> open_console_code(net::HttpExchange& exchange, trust::PairingOffer offer);
+    Task<void> open_code(net::HttpExchange& exchange, trust::PairingOffer offer,
                    const std::vector<Gateway::Page>& pages);
-    void vouch(net::HttpExchange& exchange);
+    Task<void> vouch(net::HttpExchange& exchange);
     Task<void> revoke(net::HttpExchange& exchange);
     Task<void> approve_tools(net::HttpExchange& exchange);
     void status(net::HttpExchange& exchange);

@@ -26,8 +26,8 @@ void DeviceDetails::add_routes(net::Routes<core::PrincipalRef>& routes) {
                 .path = "/v1/admin/pairings/{id}",
                 .summary = "End a pairing whose code nobody has used",
                 .answers = {{200, "pairing_ended"}},
-                .refusals = {404}},
-               [this](const Request& request) { end_pairing(request); });
+                .refusals = {404, 503}},
+               [this](const Request& request) { return end_pairing(request); });
 }
 
 void DeviceDetails::show(const Request& request) {
@@ -128,10 +128,14 @@ Task<void> DeviceDetails::rename(const Request& request) {
     exchange.finish_response();
 }
 
-void DeviceDetails::end_pairing(const Request& request) {
+Task<void> DeviceDetails::end_pairing(const Request& request) {
     net::HttpExchange& exchange = request.exchange;
-    if (const auto ended = services_.codes.end(request.arguments["id"]); !ended)
-        return exchange.respond_error(ended.error());
+    auto work = [&codes = services_.codes, id = std::string(request.arguments["id"])] {
+        return codes.end(id);
+    };
+    const auto ended =
+        services_.codes.block() ? co_await services_.pool.run(std::move(work)) : work();
+    if (!ended) co_return exchange.respond_error(ended.error());
     exchange.respond(200, net::kJsonType, R"({"ended":true})");
 }
 

@@ -49,7 +49,7 @@ private:
 
     void show(const Request& request);
     Task<void> rename(const Request& request);
-    void end_pairing(const Request& request);
+    Task<void> end_pairing(const Request& request);
     void append_connections(json::Writer& writer, std::string_view principal) const;
     void append_offered(json::Writer& writer, std::string_view device) const;
     void append_rejected(json::Writer& writer, std::string_view device) const;

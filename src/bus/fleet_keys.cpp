@@ -32,7 +32,10 @@ std::span<const std::uint8_t> first_bytes(const crypto::Sha256Digest& digest) {
 FleetKeys::Key FleetKeys::derive(std::string_view raw, std::string_view fleet) {
     const std::string bus = fmt::format("crab fleet bus 1 {}", fleet);
     const crypto::Sha256Digest key = crypto::hmac_sha256(bytes_of(raw), bytes_of(bus));
-    return {.id = crypto::hmac_sha256(key, bytes_of("id")).front(), .bytes = Secret(key)};
+    const std::string others = fmt::format("crab fleet 1 {}", fleet);
+    return {.id = crypto::hmac_sha256(key, bytes_of("id")).front(),
+            .bytes = Secret(key),
+            .root = Secret(crypto::hmac_sha256(bytes_of(raw), bytes_of(others)))};
 }
 
 Result<FleetKeys> FleetKeys::parse(std::string_view file, std::string_view fleet) {
@@ -67,6 +70,13 @@ std::vector<std::string> FleetKeys::names() const {
         names.push_back(to_hex(code).substr(0, kShort));
     }
     return names;
+}
+
+std::vector<FleetKeys::Derived> FleetKeys::derived_for(std::string_view purpose) const {
+    std::vector<Derived> derived;
+    for (const Key& key : keys_)
+        derived.emplace_back(crypto::hmac_sha256(key.root.reveal(), bytes_of(purpose)));
+    return derived;
 }
 
 std::string FleetKeys::seal(Envelope envelope, std::string_view body) const {

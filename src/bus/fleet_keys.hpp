@@ -29,11 +29,16 @@ public:
     std::size_t size() const { return keys_.size(); }
     /// A name for each key, in their order, which says nothing of the key itself.
     std::vector<std::string> names() const;
+    using Derived = Secret<std::array<std::uint8_t, 32>>;
+    /// For another purpose than messages one key of each, in their order, which says nothing of the
+    /// key itself.
+    std::vector<Derived> derived_for(std::string_view purpose) const;
 
 private:
     struct Key {
         std::uint8_t id = 0;  ///< of the key itself, so that files may list keys in any order
-        Secret<std::array<std::uint8_t, 32>> bytes;
+        Derived bytes;  ///< of messages
+        Derived root;  ///< of other purposes
     };
     static Key derive(std::string_view raw, std::string_view fleet);
 

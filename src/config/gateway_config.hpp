@@ -130,6 +130,8 @@ struct FleetOptions {
         friend bool operator==(const Nats&, const Nats&) = default;
     };
     std::optional<Nats> nats;  ///< nothing: this gateway has the database alone
+    /// How long a node that is cut off from database and NATS believes the tokens that it knows
+    Milliseconds trust_stale{60'000};
     std::filesystem::path dsn_file;  ///< `postgres.dsn_file`: holds the address of the database
     bool require_sync = true;  ///< `postgres.require_sync`
     friend bool operator==(const FleetOptions&, const FleetOptions&) = default;

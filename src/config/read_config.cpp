@@ -270,7 +270,8 @@ void read_records(const Members& root, GatewayConfig& config) {
         "total_bytes", config.artifacts.total_bytes)("uploads", config.artifacts.uploads);
     if (const Members fleet = root.in("fleet"); fleet.present()) {
         FleetOptions& out = config.fleet.emplace();
-        fleet("name", out.name)("node_name", out.node_name)("key_file", out.key_file);
+        fleet("name", out.name)("node_name", out.node_name)("key_file", out.key_file)(
+            "trust_stale", out.trust_stale);
         if (const Members nats = fleet.in("nats"); nats.present()) {
             FleetOptions::Nats& bus = out.nats.emplace();
             nats("urls", bus.urls)("user_file", bus.user_file);

@@ -25,6 +25,9 @@ void Letters::on_letter(const bus::Envelope& envelope, std::string_view body) {
         case Kind::kResult: return uses_.forwarder.on_result(envelope, body);
         case Kind::kProgress: return uses_.forwarder.on_news(envelope, body);
         case Kind::kCredit: return uses_.owner.on_credit(envelope, body);
+        case Kind::kHint:
+            if (uses_.on_hint) uses_.on_hint(body);
+            return;
         // Of these nothing is sent yet.
         case Kind::kFrame:
         case Kind::kReply:
@@ -33,7 +36,6 @@ void Letters::on_letter(const bus::Envelope& envelope, std::string_view body) {
         case Kind::kResume:
         case Kind::kFind:
         case Kind::kFound:
-        case Kind::kHint:
         case Kind::kLinks: return;
     }
 }

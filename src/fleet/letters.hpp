@@ -19,6 +19,8 @@ public:
         Beats& beats;
         Owner& owner;
         Forwarder& forwarder;
+        /// Of a HINT, its body; may be empty
+        std::function<void(std::string_view body)> on_hint;
         const Clock& clock;
         Executor home;
         TimerWheel& timers;

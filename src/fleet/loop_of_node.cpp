@@ -26,6 +26,7 @@ LoopOfNode::LoopOfNode(const Uses& uses)
                .beats = beats,
                .owner = owner,
                .forwarder = forwarder,
+               .on_hint = uses.on_hint,
                .clock = uses.clock,
                .home = uses.home,
                .timers = uses.timers}) {}

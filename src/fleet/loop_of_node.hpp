@@ -23,6 +23,7 @@ public:
         core::CallRunner& here;  ///< this loop's pipeline
         core::RunningCalls* running = nullptr;  ///< as in Forwarder::Uses
         std::function<bool(const ForwardHead&)> is_here;  ///< as in Owner::Uses
+        std::function<void(std::string_view body)> on_hint;  ///< as in Letters::Uses
         IdSource& ids;
         const Clock& clock;
         Executor home;

@@ -13,7 +13,7 @@ constexpr std::size_t kIdSize = 16;
 constexpr std::size_t kMostAcks = 4'096;
 
 // The numbers of fields are the wire's.
-constexpr std::uint8_t kBeatNumber = 4, kWhy = 5, kCopy = 6;
+constexpr std::uint8_t kBeatNumber = 4, kWhy = 5, kCopy = 6, kRevokedId = 7;
 
 }  // namespace
 
@@ -115,6 +115,26 @@ Result<Beat> parse_beat(std::string_view body) {
     });
     if (!whole || beat.number == 0) return unreadable("the beat has no number");
     return beat;
+}
+
+std::string to_wire(const Hint& hint) {
+    FieldWriter body;
+    for (const std::string& id : hint.revoked) body.add(kRevokedId, id);
+    return body.take();
+}
+
+Result<Hint> parse_hint(std::string_view body) {
+    constexpr std::size_t kLongestId = 64;
+    Hint hint;
+    const bool whole = each_field(body, [&](const FieldReader::Field& field) {
+        if (field.number != kRevokedId) return true;
+        if (field.bytes.size() > kLongestId || hint.revoked.size() == Hint::kMostRevoked)
+            return false;
+        hint.revoked.emplace_back(field.bytes);
+        return true;
+    });
+    if (!whole) return unreadable("the message is no hint");
+    return hint;
 }
 
 }  // namespace crab::fleet

@@ -6,6 +6,7 @@
 #include "core/pipeline/call_runner.hpp"
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -119,5 +120,14 @@ struct Beat {
 };
 std::string to_wire(const Beat& beat);
 Result<Beat> parse_beat(std::string_view body);
+
+/// HINT, to all: what the nodes share in the database has changed, and what it says counts even
+/// where that is not reached. A hint that is lost is made up for by looking.
+struct Hint {
+    static constexpr std::size_t kMostRevoked = 256;
+    std::vector<std::string> revoked;  ///< ids of credentials, kMostRevoked at most
+};
+std::string to_wire(const Hint& hint);
+Result<Hint> parse_hint(std::string_view body);
 
 }  // namespace crab::fleet

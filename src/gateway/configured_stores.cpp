@@ -81,6 +81,17 @@ fleet::NodeName node_of(NodeClaim claim) {
             .incarnation = static_cast<std::uint32_t>(claim.incarnation)};
 }
 
+/// The keys of the fleet's file.
+Result<bus::FleetKeys> read_keys(const config::FleetOptions& fleet) {
+    constexpr std::size_t kMostKeyBytes = 16'384;
+    auto text = read_file(fleet.key_file, kMostKeyBytes);
+    auto keys = text ? bus::FleetKeys::parse(*text, fleet.name) : fail(std::move(text.error()));
+    if (!keys)
+        return fail(ErrorCode::kInvalidArgs,
+                    fmt::format("fleet.key_file: {}", keys.error().message));
+    return keys;
+}
+
 /// The database is the fleet's, and this process a node of it.
 OpenedStores join(std::unique_ptr<StoresPostgres> database, const GatewayContext& context,
                   FleetMembership& membership) {
@@ -88,6 +99,8 @@ OpenedStores join(std::unique_ptr<StoresPostgres> database, const GatewayContext
     StoresPostgres& shared = *database;
     if (auto begun = membership.begin({.nodes = database->open_nodes(),
                                        .links = database->open_links(),
+                                       .changes = database->open_changes(),
+                                       .trust = database->open_shared_trust(),
                                        .number = static_cast<std::uint16_t>(database->node()),
                                        .agree_on_keys =
                                            [&shared](const std::vector<std::string>& names) {
@@ -115,6 +128,11 @@ OpenedStores open_database(const config::FleetOptions& fleet, const GatewayConte
                     fmt::format("fleet.postgres.dsn_file: {}", dsn.error().message));
     dsn->erase(dsn->find_last_not_of(" \t\r\n") + 1);
     const bool is_node = fleet.nats.has_value();
+    if (is_node) {
+        auto keys = read_keys(fleet);
+        if (!keys) return fail(std::move(keys.error()));
+        membership.take_keys(std::move(*keys));
+    }
     auto opened =
         StoresPostgres::open({.database = {.dsn = std::move(*dsn)},
                               .fleet = fleet.name,
@@ -122,6 +140,7 @@ OpenedStores open_database(const config::FleetOptions& fleet, const GatewayConte
                               .node_name = is_node ? fleet.node_name : context.config.gateway.name,
                               .is_alone = !is_node,
                               .is_node = is_node,
+                              .trust_changed = [&membership] { membership.trust_changed(); },
                               .require_sync = fleet.require_sync});
     if (!opened) return fail(std::move(opened.error()));
     if (is_node) return join(std::move(*opened), context, membership);

@@ -82,6 +82,7 @@ void ConsoleDoors::add_door(std::size_t i, net::EventLoop& loop, const net::Sock
             .loop = loop,
             .kept = *kept_,
             .keys = uses_.credentials.keys_of_devices(),
+            .pool = uses_.workers.pool(),
             .passkeys = *passkeys_,
             .gateway = admin,
             .serve_file = [](net::HttpExchange& exchange,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "gateway/fleet_membership.hpp"
 #include "gateway/gateway_context.hpp"
 #include "trust/credential_cache.hpp"
 #include "trust/device_keys.hpp"
@@ -12,10 +13,11 @@
 
 namespace crab::gateway {
 
-/// Stored tokens, pairing codes and device keys.
+/// Stored tokens, pairing codes and device keys; of a node of a fleet, those of the fleet.
 class Credentials final : public Component {
 public:
-    explicit Credentials(const GatewayContext& context) : context_(context) {}
+    Credentials(const GatewayContext& context, FleetMembership& membership)
+        : context_(context), membership_(membership) {}
 
     std::string_view name() const override { return "credentials"; }
     /// Errors: those of the store.
@@ -34,7 +36,10 @@ public:
     void flush();
 
 private:
+    Result<void> share();
+
     const GatewayContext& context_;
+    FleetMembership& membership_;
     std::unique_ptr<trust::TokenStore> store_;
     std::unique_ptr<trust::Tokens> tokens_;
     std::unique_ptr<trust::PairingCodes> codes_;

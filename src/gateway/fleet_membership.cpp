@@ -42,6 +42,16 @@ Result<void> FleetMembership::begin(Tables tables) {
     return {};
 }
 
+void FleetMembership::on_trust_changed(std::function<void()> told) {
+    const std::scoped_lock lock(told_mutex_);
+    told_ = std::move(told);
+}
+
+void FleetMembership::trust_changed() {
+    const std::scoped_lock lock(told_mutex_);
+    if (told_) told_();
+}
+
 void FleetMembership::leave() {
     if (!exists()) return;
     if (const auto left = tables_.nodes->leave(self()); !left)

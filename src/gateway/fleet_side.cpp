@@ -24,7 +24,19 @@ Result<std::string> read_small_file(const std::filesystem::path& path, std::stri
     return text;
 }
 
+Task<core::CallEnd> refused() {
+    co_return core::CallEnd{.outcome = std::make_shared<const core::Outcome>(
+                                fail(ErrorCode::kUnavailable,
+                                     "this node is cut off from its fleet, and nothing was run: "
+                                     "use another one, or repeat later"))};
+}
+
 }  // namespace
+
+Task<core::CallEnd> FleetGate::run(core::AuthenticatedCall call, core::FrameSink& sink,
+                                   core::WhileRunning repeats) {
+    return tokens_.is_cut_off() ? refused() : behind_.run(call, sink, repeats);
+}
 
 FleetSide::Part::Part(FleetSide& side, std::size_t place, net::EventLoop& loop,
                       core::Pipeline& pipeline)
@@ -33,7 +45,7 @@ FleetSide::Part::Part(FleetSide& side, std::size_t place, net::EventLoop& loop,
                  .known = side.catalogue_->known(),
                  .clock = loop.clock(),
                  .timers = loop.timers()}),
-      node({.keys = *side.keys_,
+      node({.keys = side.uses_.membership.keys(),
             .self = side.place_of(place),
             .incarnation = side.uses_.membership.self().incarnation,
             .directory = directory,
@@ -44,23 +56,21 @@ FleetSide::Part::Part(FleetSide& side, std::size_t place, net::EventLoop& loop,
                 [&side, place](const fleet::ForwardHead& head) {
                     return place == 0 && !side.draining_ && side.catalogue_->is_here(head);
                 },
+            .on_hint =
+                [&side, place](std::string_view body) {
+                    if (place == 0 && side.trust_) side.trust_->on_hint(body);
+                },
             .ids = loop.ids(),
             .clock = loop.clock(),
             .home = loop.executor(),
             .timers = loop.timers()}),
-      link(loop, side.nats_, side.place_of(place), node.mail) {
+      link(loop, side.nats_, side.place_of(place), node.mail),
+      gate(node.forwarder, side.uses_.credentials.tokens()) {
     node.open(link);
 }
 
 Result<void> FleetSide::read_nats(const config::FleetOptions& options) {
     constexpr std::string_view kScheme = "nats://";
-    auto key_text = read_small_file(options.key_file, "fleet.key_file");
-    if (!key_text) return fail(std::move(key_text.error()));
-    auto keys = bus::FleetKeys::parse(*key_text, options.name);
-    if (!keys)
-        return fail(ErrorCode::kInvalidArgs,
-                    fmt::format("fleet.key_file: {}", keys.error().message));
-    keys_.emplace(std::move(*keys));
     nats_.fleet = options.name;
     nats_.name = fmt::format("crab {}", options.node_name);
     for (const std::string& url : options.nats->urls) {
@@ -98,7 +108,7 @@ Result<void> FleetSide::start() {
     if (auto read = read_nats(*uses_.context.config.fleet); !read) return read;
     if (uses_.loops.group().size() > kMostLoops)
         return fail(ErrorCode::kInvalidArgs, "fleet.nats: gateway.threads may be 64 at most");
-    if (auto agreed = uses_.membership.agree_on_keys(keys_->names()); !agreed) return agreed;
+    if (auto agreed = uses_.membership.agree_on_keys(); !agreed) return agreed;
     pool_.emplace(2);
     net::EventLoop& first = uses_.loops.first();
     uses_.membership.make_lease(first.executor(), first.timers(), first.clock());
@@ -126,7 +136,7 @@ CallPath::RunnerOf FleetSide::runner() {
     return [this](std::size_t place, net::EventLoop& loop,
                   core::Pipeline& pipeline) -> core::CallRunner& {
         parts_.push_back(std::make_unique<Part>(*this, place, loop, pipeline));
-        return parts_.back()->node.forwarder;
+        return parts_.back()->gate;
     };
 }
 
@@ -141,32 +151,51 @@ void FleetSide::begin_first() {
     parts_.front()->node.start();
     uses_.membership.lease()->start();
     catalogue_->start();
-    tasks_->spawn("tokens of the fleet", look_around());
+    begin_trust();
+    tasks_->spawn("the bus of the fleet", look_around());
     log::info("a node of a fleet", {{"fleet", nats_.fleet},
                                     {"node", uses_.membership.self().number},
                                     {"incarnation", uses_.membership.self().incarnation}});
 }
 
-/// Tokens that other nodes have issued and revoked; whether the bus is there.
+/// What is granted and revoked here is told to other nodes, and the other way round.
+void FleetSide::begin_trust() {
+    trust_.emplace(FleetTrust::Uses{
+        .tokens = uses_.credentials.tokens(),
+        .codes = uses_.credentials.codes(),
+        .changes = uses_.membership.changes(),
+        .loop = uses_.loops.first(),
+        .pool = *pool_,
+        .stale = uses_.context.config.fleet->trust_stale,
+        .say =
+            [this](const fleet::Hint& hint) {
+                (void)parts_.front()->node.mail.publish(
+                    bus::Topic::kAll, {.kind = bus::Kind::kHint}, fleet::to_wire(hint));
+            },
+        .hears_others = [this] { return parts_.front()->node.beats.living() > 0; }});
+    tasks_->spawn("trust of the fleet", trust_->run());
+    uses_.membership.on_trust_changed([this] { trust_->changed_here(); });
+}
+
+/// Whether the bus is there.
 Task<void> FleetSide::look_around() {
     const TaskChain& chain = co_await this_chain();
     net::EventLoop& loop = uses_.loops.first();
     Waiter pause(loop.timers());
-    bool failing = false;
     while (!chain.cancelled()) {
         connected_ = parts_.front()->link.connected();
         heard_ = parts_.front()->node.beats.living();
-        trust::Tokens& tokens = uses_.credentials.tokens();
-        const auto read = co_await pool_->run([&tokens] { return tokens.refresh(); });
-        if (!read && !failing)
-            log::warn("tokens of other gateways were not read", {{"reason", read.error().message}});
-        failing = !read;
         co_await pause.wait(loop.clock().steady_now() + kFleetLookEvery);
     }
 }
 
 Health FleetSide::health() const {
     if (parts_.empty()) return {};
+    if (uses_.credentials.tokens().is_cut_off())
+        return {.ok = false,
+                .reason =
+                    "this node is cut off from the database and from other nodes, so it does not "
+                    "know who was revoked and serves nobody: see the database and NATS"};
     const fleet::Lease* lease = uses_.membership.lease();
     if (lease == nullptr || !lease->holds(lease->incarnation()))
         return {.ok = false,
@@ -207,6 +236,9 @@ void FleetSide::append_metrics(std::string& out) const {
     append_metric(out, "crab_fleet_bus_connected", "gauge", "1 while a NATS server is connected.",
                   connected_ ? 1 : 0);
     const fleet::Lease* lease = uses_.membership.lease();
+    append_metric(out, "crab_fleet_cut_off", "gauge",
+                  "1 while this node does not know who was revoked, and serves nobody.",
+                  uses_.credentials.tokens().is_cut_off() ? 1 : 0);
     append_metric(out, "crab_fleet_lease_holds", "gauge",
                   "1 while this node may begin calls with effects.",
                   lease != nullptr && lease->holds(lease->incarnation()) ? 1 : 0);
@@ -235,6 +267,7 @@ void FleetSide::wait_heard(Deadline deadline) {
 }
 
 void FleetSide::stop_first(std::function<void()> done) {
+    uses_.membership.on_trust_changed({});
     tasks_->stop([this, then = std::move(done)]() mutable {
         catalogue_->stop([this, then = std::move(then)]() mutable {
             uses_.membership.lease()->stop(std::move(then));

@@ -2,7 +2,6 @@
 
 #include "adapters/clawseed/hub.hpp"
 #include "base/task/task_group.hpp"
-#include "bus/fleet_keys.hpp"
 #include "bus/nats/nats_link.hpp"
 #include "fleet/catalogue.hpp"
 #include "fleet/loop_of_node.hpp"
@@ -10,6 +9,7 @@
 #include "gateway/credentials.hpp"
 #include "gateway/current_rules.hpp"
 #include "gateway/fleet_membership.hpp"
+#include "gateway/fleet_trust.hpp"
 #include "gateway/gateway_context.hpp"
 #include "runtime/call_path.hpp"
 #include "runtime/event_loops.hpp"
@@ -22,8 +22,22 @@
 
 namespace crab::gateway {
 
+/// Calls of one event loop: none is run while it is not known who was revoked.
+class FleetGate final : public core::CallRunner {
+public:
+    FleetGate(core::CallRunner& behind, const trust::Tokens& tokens)
+        : behind_(behind), tokens_(tokens) {}
+    using core::CallRunner::run;
+    Task<core::CallEnd> run(core::AuthenticatedCall call, core::FrameSink& sink,
+                            core::WhileRunning repeats) override;
+
+private:
+    core::CallRunner& behind_;
+    const trust::Tokens& tokens_;
+};
+
 /// This gateway in its fleet: its lease, the bus on every loop, the devices of other nodes, and
-/// tokens that were issued or revoked at them. Without `fleet.nats` it does nothing.
+/// what was granted or revoked at them. Without `fleet.nats` it does nothing.
 class FleetSide final : public Component {
 public:
     struct Uses {
@@ -60,21 +74,23 @@ private:
         fleet::RegistryDirectory directory;
         fleet::LoopOfNode node;
         bus::nats::NatsLink link;
+        FleetGate gate;
     };
     Result<void> read_nats(const config::FleetOptions& options);
     bus::Place place_of(std::size_t loop) const;
     /// On the first loop.
     void begin_first();
+    void begin_trust();
     Task<void> look_around();
     void wait_heard(Deadline deadline);
     void stop_first(std::function<void()> done);
     void append_metrics(std::string& out) const;
 
     const Uses uses_;
-    std::optional<bus::FleetKeys> keys_;
     bus::nats::NatsLink::Options nats_;
     std::optional<BlockingPool> pool_;
     std::optional<fleet::Catalogue> catalogue_;
+    std::optional<FleetTrust> trust_;
     std::vector<std::unique_ptr<Part>> parts_;  ///< by loop; none: there is no fleet
     std::atomic<bool> draining_{false};
     std::atomic<bool> connected_{false};

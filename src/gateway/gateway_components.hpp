@@ -102,7 +102,7 @@ public:
     runtime::StateFolder& state_folder = all.add<ConfiguredStateFolder>(context);
     ConfiguredStores& configured_stores = all.add<ConfiguredStores>(context, stores, membership);
     Workers& workers = all.add<Workers>(workers_of(config));
-    Credentials& credentials = all.add<Credentials>(context);
+    Credentials& credentials = all.add<Credentials>(context, membership);
     ChatSessions& chats = all.add<ChatSessions>(context);
     AuditTrail& audit = all.add<ConfiguredAuditTrail>(context);
     TraceExport& traces = all.add<TraceExport>(context, audit);

@@ -43,6 +43,13 @@ Error no_record_error() {
         .error();
 }
 
+Error cut_off_error() {
+    return {.code = ErrorCode::kUnavailable,
+            .message =
+                "this gateway is cut off from its fleet and does not know who was revoked: use "
+                "another one, or repeat later"};
+}
+
 Error only_metrics_error() {
     return {.code = ErrorCode::kForbidden,
             .message = "this token reads /metrics and nothing else; ask for one with another role"};
@@ -59,6 +66,7 @@ PublicService::PublicService(const clawseed::Front& front, trust::CredentialCach
                              std::size_t max_body_bytes, ByteBudgets& budgets)
     : RoutedService(listen.path_prefix),
       front_(front),
+      credentials_(credentials),
       authentication_(credentials, listen.open_loopback),
       max_body_bytes_(max_body_bytes),
       budgets_(budgets) {
@@ -239,6 +247,8 @@ Task<void> PublicService::serve(net::HttpExchange& exchange) {
     core::PrincipalRef principal;
     std::optional<ExpiryWatch> watch;
     if (route.who == net::Caller::kProven) {
+        if (credentials_.is_cut_off())
+            co_return net::refuse(exchange, &route, 503, cut_off_error());
         if (is_issued(request)) co_return co_await serve_issued(exchange);
         auto proven = authenticate(request);
         if (!proven)

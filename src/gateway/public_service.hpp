@@ -50,6 +50,7 @@ private:
     static constexpr std::size_t kMostOfNetwork = std::size_t{16} << 20;
     static constexpr std::size_t kMostOfStrangers = std::size_t{64} << 20;
 
+    bool is_ready() const override { return !credentials_.is_cut_off(); }
     ApiDescription description() const;
     void add_metrics_route(const core::MetricsPage& metrics);
     /// `told`: log an invalid token
@@ -64,6 +65,7 @@ private:
     bool source_allowed(net::HttpExchange& exchange, const net::Route& route);
 
     const clawseed::Front& front_;
+    const trust::CredentialCache& credentials_;
     const trust::RequestAuthentication authentication_;
     const std::size_t max_body_bytes_;
     ByteBudgets& budgets_;  ///< by principal

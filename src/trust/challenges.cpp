@@ -1,11 +1,10 @@
 #include "trust/challenges.hpp"
 
-#include "base/encoding.hpp"
 #include "crypto/digest.hpp"
 #include "crypto/random.hpp"
 
-#include <algorithm>
 #include <charconv>
+#include <cstdint>
 
 #include <fmt/format.h>
 
@@ -15,41 +14,39 @@ namespace {
 constexpr std::size_t kTimeChars = 16, kRandomBytes = 16, kSealChars = 48;
 constexpr std::size_t kChars = kTimeChars + 2 * kRandomBytes + kSealChars;
 
-std::int64_t milliseconds_of(SteadyTime time) {
-    return std::chrono::duration_cast<Milliseconds>(time.time_since_epoch()).count();
-}
-
-std::array<std::uint8_t, 32> random_secret() {
-    const std::string bytes = from_hex(crypto::random_hex(32)).value();
-    std::array<std::uint8_t, 32> secret{};
-    std::copy(bytes.begin(), bytes.end(), secret.begin());
-    return secret;
+/// What is sealed: for a key of a fleet, nothing else that is sealed reads like this.
+std::string sealed_text(std::string_view time_and_random, std::string_view whom) {
+    return fmt::format("challenge {}{}", time_and_random, whom);
 }
 
 }  // namespace
 
-Challenges::Challenges(const Clock& clock) : clock_(clock), secret_(random_secret()) {}
-
-std::string Challenges::seal(std::string_view time_and_random, std::string_view whom) const {
-    const std::string sealed = std::string(time_and_random) + std::string(whom);
-    return to_hex(crypto::hmac_sha256(secret_, bytes_of(sealed))).substr(0, kSealChars);
+Milliseconds Challenges::now() const {
+    if (time_ == Time::kOwn)
+        return std::chrono::duration_cast<Milliseconds>(clock_.steady_now().time_since_epoch());
+    return Milliseconds(to_unix_ms(clock_.system_now()));
 }
 
 std::string Challenges::make(std::string_view whom) {
-    std::string challenge = fmt::format("{:016x}{}", milliseconds_of(clock_.steady_now()),
-                                        crypto::random_hex(kRandomBytes));
-    challenge += seal(challenge, whom);
+    std::string challenge =
+        fmt::format("{:016x}{}", now().count(), crypto::random_hex(kRandomBytes));
+    challenge += keys_.seal(sealed_text(challenge, whom)).substr(0, kSealChars);
     return challenge;
 }
 
 bool Challenges::is_fresh(std::string_view challenge, std::string_view whom) const {
-    if (challenge.size() != kChars ||
-        !crypto::constant_time_equal(seal(challenge.substr(0, kChars - kSealChars), whom),
-                                     challenge.substr(kChars - kSealChars)))
-        return false;
+    if (challenge.size() != kChars) return false;
+    const std::string_view seal = challenge.substr(kChars - kSealChars);
+    bool is_ours = false;
+    for (const std::string& made :
+         keys_.seals(sealed_text(challenge.substr(0, kChars - kSealChars), whom)))
+        is_ours |= crypto::constant_time_equal(std::string_view(made).substr(0, kSealChars), seal);
+    if (!is_ours) return false;
     std::int64_t made_at = 0;
     std::from_chars(challenge.data(), challenge.data() + kTimeChars, made_at, 16);
-    return milliseconds_of(clock_.steady_now()) - made_at < kLifetime.count();
+    // the clock of another node may be ahead
+    const Milliseconds age = now() - Milliseconds(made_at);
+    return age < kLifetime && -age < kLifetime;
 }
 
 bool Challenges::use_up(std::string_view challenge) {

@@ -20,6 +20,8 @@ public:
     CredentialCache(Tokens& tokens, const Clock& clock) : tokens_(tokens), clock_(clock) {}
     /// Authenticates `token`. Errors: those of Tokens::prove().
     Result<Proven> find(std::string_view token);
+    /// As Tokens::is_cut_off().
+    bool is_cut_off() const { return tokens_.is_cut_off(); }
     std::size_t size() const { return known_.size(); }
 
 private:

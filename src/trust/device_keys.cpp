@@ -51,7 +51,7 @@ Result<Proven> DeviceKeys::prove(std::string_view key_id, std::string_view nonce
         }
     }
     auto proven = judge(key_id, nonce, signature);
-    if (!proven) {
+    if (!proven && proven.error().code == ErrorCode::kUnauthenticated) {
         const std::scoped_lock lock(mutex_);
         if (wrong_.contains(address) || wrong_.size() < kMostAddresses) {
             FailedAttempts& wrong = wrong_[address];
@@ -59,6 +59,12 @@ Result<Proven> DeviceKeys::prove(std::string_view key_id, std::string_view nonce
         }
     }
     return proven;
+}
+
+/// At this node first, so that of two that come at once one is asked about.
+Result<bool> DeviceKeys::use_up(std::string_view nonce) {
+    if (!challenges_.use_up(nonce)) return false;
+    return shared_ == nullptr ? Result<bool>(true) : shared_->use_up(nonce);
 }
 
 Result<Proven> DeviceKeys::judge(std::string_view key_id, std::string_view nonce,
@@ -76,7 +82,9 @@ Result<Proven> DeviceKeys::judge(std::string_view key_id, std::string_view nonce
                     "the signature is not one of this key: sign `crab-device-v1`, key id and "
                     "nonce, each on a line");
     }
-    if (!challenges_.use_up(nonce)) return refused();
+    const auto first = use_up(nonce);
+    if (!first) return fail(first.error());
+    if (!*first) return refused();
     return tokens_.find_credential(key_id);
 }
 

@@ -1,11 +1,12 @@
 #include "trust/pairing_codes.hpp"
 
-#include "crypto/digest.hpp"
+#include "base/log.hpp"
 #include "crypto/random.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 namespace crab::trust {
 namespace {
@@ -41,20 +42,15 @@ std::unexpected<Error> limited(const char* message, SteadyTime::duration wait) {
 Result<DeviceCode> PairingCodes::open(PairingOffer offer) {
     if (offer.name.empty()) offer.name = "Device";
     if (auto good = tokens_.check(request_for(offer)); !good) return fail(std::move(good.error()));
-    const SteadyTime now = clock_.steady_now();
-    const std::scoped_lock lock(mutex_);
-    drop_dead_codes(now);
-    if (open_.size() >= options_.max_open)
-        return limited("too many pairing codes are open: use one or wait until one expires",
-                       open_.front().expires_at - now);
     const std::string digits = fmt::format("{:012}", crypto::random_below(kCodes));
     const std::string id = crypto::random_hex(kIdBytes);
-    open_.push_back({.id = id,
-                     .digits = digits,
-                     .offer = std::move(offer),
-                     .expires_at = now + options_.lifetime});
-    recent_.push_back({.id = id, .state = "open", .device = {}});
-    if (recent_.size() > kRemembered) recent_.pop_front();
+    auto opened = shelf_.open({.id = id,
+                               .form = forms_of(digits).front(),
+                               .offer = std::move(offer),
+                               .lifetime = options_.lifetime},
+                              options_.max_open);
+    if (!opened) return fail(std::move(opened.error()));
+    (void)refresh();
     return DeviceCode{
         .id = id,
         .code = Secret(digits.substr(0, 4) + '-' + digits.substr(4, 4) + '-' + digits.substr(8)),
@@ -62,29 +58,21 @@ Result<DeviceCode> PairingCodes::open(PairingOffer offer) {
 }
 
 Result<void> PairingCodes::end(std::string_view id) {
-    const std::scoped_lock lock(mutex_);
-    drop_dead_codes(clock_.steady_now());
-    if (std::erase_if(open_, [&](const Open& open) { return open.id == id; }) == 0)
-        return fail(ErrorCode::kNotFound,
-                    "no pairing with this id is open: it was used, has expired, or was ended");
-    note(id, "ended");
-    return {};
+    auto ended = shelf_.end(id);
+    (void)refresh();
+    return ended;
 }
 
 Result<void> PairingCodes::vouch(std::string_view code, std::string public_key) {
-    const std::scoped_lock lock(mutex_);
-    drop_dead_codes(clock_.steady_now());
-    const auto match = find(code);
-    if (match == open_.end() || !match->offer.roles.has(core::Role::kDevice))
-        return fail(ErrorCode::kNotFound, "no device's pairing code is open that is this one");
-    match->vouched_key = std::move(public_key);
-    return {};
+    return shelf_.vouch(forms_of(code), public_key);
 }
 
 Result<IssuedToken> PairingCodes::redeem(std::string_view code, std::string_view remote_address,
                                          std::string public_key) {
-    auto taken = take(code, remote_address);
-    if (!taken) return fail(std::move(taken.error()));
+    if (auto counted = count_try(remote_address, clock_.steady_now()); !counted)
+        return fail(std::move(counted.error()));
+    const auto taken = shelf_.take(forms_of(code), options_.wrong_tries);
+    if (!taken) return fail(taken.error());
     const PairingOffer& offer = taken->offer;
     IssueRequest request = request_for(offer);
     request.public_key = std::move(public_key);
@@ -93,60 +81,39 @@ Result<IssuedToken> PairingCodes::redeem(std::string_view code, std::string_view
     if (!request.public_key.empty() && request.public_key == taken->vouched_key)
         request.roles.add(core::Role::kTrustedDevice);
     auto issued = tokens_.issue(request);
-    const std::scoped_lock lock(mutex_);
-    if (issued)
-        note(taken->id, "paired", issued->slug);
-    else
-        open_.push_back(std::move(*taken));  // the code stays valid for another try
+    // without a token the code stays valid for another try
+    const auto settled =
+        shelf_.settle(*taken, issued ? std::optional(issued->slug) : std::nullopt);
+    if (!settled)
+        log::warn("what became of a pairing code was not stored",
+                  {{"pairing", taken->id}, {"reason", settled.error().message}});
+    (void)refresh();
     return issued;
 }
 
 std::vector<PairingProgress> PairingCodes::recent() {
+    if (!block()) return own_.recent().value();
     const std::scoped_lock lock(mutex_);
-    drop_dead_codes(clock_.steady_now());
-    return {recent_.begin(), recent_.end()};
+    return recent_;
 }
 
-void PairingCodes::note(std::string_view id, std::string_view state, std::string_view device) {
-    const auto found = std::ranges::find(recent_, id, &PairingProgress::id);
-    if (found == recent_.end()) return;
-    found->state = state;
-    found->device = device;
-}
-
-/// Removes the code that matches, so that nobody else can redeem it meanwhile.
-Result<PairingCodes::Open> PairingCodes::take(std::string_view code,
-                                              std::string_view remote_address) {
-    const SteadyTime now = clock_.steady_now();
+Result<void> PairingCodes::refresh() {
+    if (!block()) return {};
+    auto read = shelf_.recent();
+    if (!read) return fail(std::move(read.error()));
     const std::scoped_lock lock(mutex_);
-    if (auto counted = count_try(remote_address, now); !counted)
-        return fail(std::move(counted.error()));
-    drop_dead_codes(now);
-    if (open_.empty())
-        return fail(ErrorCode::kNotFound,
-                    "no pairing code is open: ask the operator for one (`crab devices pair`)");
-    const auto match = find(code);
-    if (match == open_.end()) {
-        for (Open& open : open_) ++open.wrong_tries;
-        return fail(ErrorCode::kForbidden,
-                    "the pairing code is wrong: compare it, or ask the operator for a new one");
-    }
-    Open taken = std::move(*match);
-    open_.erase(match);
-    return taken;
+    recent_ = std::move(*read);
+    return {};
 }
 
-std::vector<PairingCodes::Open>::iterator PairingCodes::find(std::string_view code) {
-    const std::string digits = digits_of(code);
-    auto match = open_.end();
-    // compare all codes, for constant time
-    for (auto it = open_.begin(); it != open_.end(); ++it) {
-        if (crypto::constant_time_equal(it->digits, digits)) match = it;
-    }
-    return match;
+std::vector<std::string> PairingCodes::forms_of(std::string_view code) const {
+    std::string digits = digits_of(code);
+    if (!keys_) return {std::move(digits)};
+    return keys_->seals("pairing code " + digits);
 }
 
 Result<void> PairingCodes::count_try(std::string_view remote_address, SteadyTime now) {
+    const std::scoped_lock lock(mutex_);
     if (tries_.size() >= options_.max_addresses) {
         std::erase_if(
             tries_, [&](const auto& entry) { return entry.second.back() <= now - kTriesCounted; });
@@ -164,15 +131,6 @@ Result<void> PairingCodes::count_try(std::string_view remote_address, SteadyTime
     }
     tries.push_back(now);
     return {};
-}
-
-void PairingCodes::drop_dead_codes(SteadyTime now) {
-    std::erase_if(open_, [&](const Open& open) {
-        const bool expired = open.expires_at <= now;
-        if (!expired && open.wrong_tries < options_.wrong_tries) return false;
-        note(open.id, expired ? "expired" : "ended");
-        return true;
-    });
 }
 
 }  // namespace crab::trust

@@ -3,6 +3,9 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "base/secret.hpp"
+#include "trust/code_shelf.hpp"
+#include "trust/open_codes.hpp"
+#include "trust/shared_keys.hpp"
 #include "trust/tokens.hpp"
 
 #include <deque>
@@ -11,19 +14,10 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace crab::trust {
-
-/// What the device that brings the code will get.
-struct PairingOffer {
-    std::string name;                          ///< of the device or caller; empty: `Device`
-    /// No more than a device needs; whoever opens the code widens it
-    core::Roles roles{core::Role::kDevice};
-    std::vector<TenantId> tenants{};           ///< as in IssueRequest
-    std::optional<Milliseconds> lifetime;      ///< of the token; absent: until revoked
-    std::string device;  ///< a known device that is paired again; empty: a new one
-};
 
 struct DeviceCode {
     std::string id;  ///< 16 hexadecimal characters, safe to show and to log
@@ -31,16 +25,9 @@ struct DeviceCode {
     SystemTime expires_at;
 };
 
-/// What became of a code.
-struct PairingProgress {
-    std::string id;
-    std::string_view state;  ///< `open`, `paired`, `ended` or `expired`
-    std::string device;      ///< once it is paired: the slug of the device or caller
-};
-
-/// One-time codes that a person takes from the operator to a device. In memory: a restart revokes
-/// them. Source: docs/protocols/clawseed.md, "REST surface". Thread-safe; redeem() blocks on the
-/// token store.
+/// One-time codes that a person takes from the operator to a device, in memory, or those of all
+/// nodes of a fleet. Source: docs/protocols/clawseed.md, "REST surface". Thread-safe; redeem()
+/// blocks on the token store, and of a fleet all but recent() do on a shelf.
 class PairingCodes {
 public:
     struct Options {
@@ -53,8 +40,19 @@ public:
     };
 
     PairingCodes(Tokens& tokens, const Clock& clock, Options options)
-        : tokens_(tokens), clock_(clock), options_(options) {}
+        : tokens_(tokens), clock_(clock), options_(options), own_(clock), shelf_(own_) {}
     PairingCodes(Tokens& tokens, const Clock& clock) : PairingCodes(tokens, clock, Options{}) {}
+    /// Those of a fleet: `shelf` outlives them, and gets no digits but what `keys` make of them,
+    /// for whoever reads it could try all.
+    PairingCodes(Tokens& tokens, const Clock& clock, CodeShelf& shelf, SharedKeys keys)
+        : tokens_(tokens),
+          clock_(clock),
+          options_({}),
+          own_(clock),
+          shelf_(shelf),
+          keys_(std::move(keys)) {}
+    /// Whether open(), vouch() and end() block too.
+    bool block() const { return keys_.has_value(); }
 
     /// Opens a code. For the admin socket only. Errors: those of Tokens::check(); kRateLimited when
     /// too many are open.
@@ -67,7 +65,9 @@ public:
 
     /// What became of the codes that were opened last, kRemembered at most, the oldest first.
     std::vector<PairingProgress> recent();
-    static constexpr std::size_t kRemembered = 64;
+    static constexpr std::size_t kRemembered = CodeShelf::kRemembered;
+    /// Reads for recent() what other nodes have changed. Errors: those of the shelf.
+    Result<void> refresh();
 
     /// Closes the code with this id. Errors: kNotFound when it is not open any more.
     Result<void> end(std::string_view id);
@@ -75,31 +75,22 @@ public:
     /// Turns a code into a token, once; or, with `public_key` (DER), into the right of that key.
     /// Dashes and spaces in `code` do not matter. Errors, in this order: kRateLimited with
     /// retry_after; kNotFound when no code is open; kForbidden for a wrong code; those of
-    /// Tokens::issue(), and then the code stays good.
+    /// Tokens::issue(), and then the code stays good; those of the shelf.
     Result<IssuedToken> redeem(std::string_view code, std::string_view remote_address,
                                std::string public_key = {});
 
 private:
-    struct Open {
-        std::string id, digits;
-        PairingOffer offer;
-        SteadyTime expires_at;
-        int wrong_tries = 0;
-        std::string vouched_key;  ///< of the device that vouch() spoke of; the last one
-    };
-
-    void note(std::string_view id, std::string_view state, std::string_view device = {});
     Result<void> count_try(std::string_view remote_address, SteadyTime now);
-    void drop_dead_codes(SteadyTime now);
-    std::vector<Open>::iterator find(std::string_view code);
-    Result<Open> take(std::string_view code, std::string_view remote_address);
+    std::vector<std::string> forms_of(std::string_view code) const;
 
     Tokens& tokens_;
     const Clock& clock_;
     const Options options_;
+    OpenCodes own_;
+    CodeShelf& shelf_;
+    const std::optional<SharedKeys> keys_;  ///< nothing: the codes are this gateway's
     std::mutex mutex_;
-    std::vector<Open> open_;
-    std::deque<PairingProgress> recent_;
+    std::vector<PairingProgress> recent_;  ///< of a fleet, as it was read last
     /// Of the last minute, by address
     std::unordered_map<std::string, std::deque<SteadyTime>> tries_;
 };

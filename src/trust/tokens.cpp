@@ -27,6 +27,14 @@ bool is_token(std::string_view text) {
            text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
+std::optional<crypto::Sha256Digest> digest_of(std::string_view hex) {
+    const auto bytes = from_hex(hex);
+    crypto::Sha256Digest digest;
+    if (!bytes || bytes->size() != digest.size()) return std::nullopt;
+    std::memcpy(digest.data(), bytes->data(), digest.size());
+    return digest;
+}
+
 bool is_display_name(std::string_view name) {
     return !name.empty() && name.size() <= kMaxNameSize &&
            std::ranges::none_of(name, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
@@ -120,14 +128,12 @@ Result<void> Tokens::name_callers(std::vector<TokenRecord>& records) {
 
 /// The caller holds index_mutex_, or is the only one to know *this.
 Result<void> Tokens::add(TokenRecord record) {
-    const auto bytes = from_hex(record.hash_hex);
-    crypto::Sha256Digest digest;
-    if (!bytes || bytes->size() != digest.size()) {
+    const auto digest = digest_of(record.hash_hex);
+    if (!digest) {
         return fail(ErrorCode::kInternal,
                     "token " + record.id +
                         " is stored without a proper hash: restore the token store from a backup");
     }
-    std::memcpy(digest.data(), bytes->data(), digest.size());
     // an empty tenant would allow any tenant
     std::erase_if(record.tenants, [](const TenantId& tenant) { return tenant.empty(); });
     if (record.tenants.empty()) record.tenants.emplace_back(std::string(core::kDefaultTenant));
@@ -135,7 +141,7 @@ Result<void> Tokens::add(TokenRecord record) {
     entry->principal = principal_of(record);
     entry->record = std::move(record);
     by_id_.emplace(entry->record.id, entry);
-    by_hash_.emplace(digest, std::move(entry));
+    by_hash_.emplace(*digest, std::move(entry));
     return {};
 }
 
@@ -144,6 +150,10 @@ Result<Proven> Tokens::prove(std::string_view token) {
         return fail(ErrorCode::kUnauthenticated,
                     "the bearer token is malformed: send the 64 characters that pairing gave out");
     }
+    if (is_cut_off())
+        return fail(ErrorCode::kUnavailable,
+                    "this node is cut off from its fleet and does not know who was revoked: use "
+                    "another one, or repeat later");
     const crypto::Sha256Digest digest = crypto::sha256(token);
     const SystemTime now = clock_.system_now();
     const std::shared_lock lock(index_mutex_);
@@ -245,6 +255,19 @@ Result<IssuedToken> Tokens::issue(const IssueRequest& request) {
     // reading the index below needs no lock: only writers change it
     const std::scoped_lock writing(writing_);
     if (auto good = check(request); !good) return fail(std::move(good.error()));
+    auto issued = issue_once(request);
+    // Another gateway took the name or the slug, which was not known here yet.
+    constexpr int kTries = 3;
+    for (int i = 1; i < kTries && !issued && issued.error().code == ErrorCode::kConflict; ++i) {
+        if (auto read = refresh_tokens(); !read) return fail(std::move(read.error()));
+        issued = issue_once(request);
+    }
+    return issued;
+}
+
+/// The caller holds writing_.
+Result<IssuedToken> Tokens::issue_once(const IssueRequest& request) {
+    if (auto good = check(request); !good) return fail(std::move(good.error()));
     const bool for_device = request.roles.has(core::Role::kDevice);
     IssuedToken issued;
     TokenRecord& record = issued.record;
@@ -334,16 +357,53 @@ Result<KeySession> Tokens::open_session(std::string_view key_id) {
     KeySession opened{.token = Secret(crypto::random_hex(kTokenBytes)),
                       .expires_at = clock_.system_now() + kSessionLifetime};
     const crypto::Sha256Digest digest = crypto::sha256(opened.token.reveal());
-    const std::unique_lock lock(index_mutex_);
-    const EntryRef& key = by_id_.at(std::string(key_id));
-    key->sessions.push_back(digest);
-    if (key->sessions.size() > kSessionsPerKey) {
-        sessions_.erase(key->sessions.front());
-        key->sessions.pop_front();
-        epoch_.fetch_add(1, std::memory_order_acq_rel);  // whoever has remembered it asks again
+    if (shared_ != nullptr) {
+        auto stored = shared_->add_session({.hash_hex = to_hex(digest),
+                                            .key_id = std::string(key_id),
+                                            .expires_at = opened.expires_at},
+                                           kSessionsPerKey);
+        if (!stored) return fail(std::move(stored.error()));
     }
-    sessions_.emplace(digest, Session{.key = key, .expires_at = opened.expires_at});
+    const std::unique_lock lock(index_mutex_);
+    add_session(by_id_.at(std::string(key_id)), digest, opened.expires_at);
     return opened;
+}
+
+/// The caller holds index_mutex_.
+void Tokens::add_session(const EntryRef& key, const crypto::Sha256Digest& digest,
+                         SystemTime until) {
+    if (!sessions_.emplace(digest, Session{.key = key, .expires_at = until}).second) return;
+    key->sessions.push_back(digest);
+    if (key->sessions.size() <= kSessionsPerKey) return;
+    sessions_.erase(key->sessions.front());
+    key->sessions.pop_front();
+    epoch_.fetch_add(1, std::memory_order_acq_rel);  // whoever has remembered it asks again
+}
+
+Result<void> Tokens::share_sessions(SharedCredentials& shared) {
+    const std::scoped_lock writing(writing_);
+    shared_ = &shared;
+    return read_sessions();
+}
+
+Result<void> Tokens::refresh_sessions() {
+    const std::scoped_lock writing(writing_);
+    return read_sessions();
+}
+
+/// The caller holds writing_.
+Result<void> Tokens::read_sessions() {
+    if (shared_ == nullptr) return {};
+    const auto added = shared_->new_sessions();
+    if (!added) return fail(added.error());
+    const std::unique_lock lock(index_mutex_);
+    for (const StoredSession& session : *added) {
+        const auto key = by_id_.find(session.key_id);
+        const auto digest = digest_of(session.hash_hex);
+        // one of a key that is not known comes again with the key
+        if (key != by_id_.end() && digest) add_session(key->second, *digest, session.expires_at);
+    }
+    return {};
 }
 
 Result<int> Tokens::revoke(std::string_view name) {
@@ -392,7 +452,6 @@ Result<int> Tokens::end(std::string_view name, const std::vector<EntryRef>& mean
     std::vector<std::string> ids;  // all of them, so that a repeat completes a failed write
     std::vector<std::string> ended;
     int were_good = 0;
-    std::vector<std::function<void(const std::string&)>> callbacks;
     {
         const std::unique_lock lock(index_mutex_);
         for (const EntryRef& entry : meant) {
@@ -402,13 +461,10 @@ Result<int> Tokens::end(std::string_view name, const std::vector<EntryRef>& mean
             entry->record.revoked_at = now;
             ended.push_back(entry->record.id);
         }
-        callbacks = callbacks_;
     }
-    epoch_.fetch_add(1, std::memory_order_acq_rel);
-    for (const std::string& id : ended) {
+    for (const std::string& id : ended)
         log::info("token revoked", {{"token_id", id}, {"name", name}});
-        for (const auto& callback : callbacks) callback(id);
-    }
+    tell_revoked(ended);
     if (auto stored = store_.revoke(ids, now); !stored) {
         log::error("token revocation is not stored",
                    {{"name", name}, {"error", stored.error().message}});
@@ -417,17 +473,35 @@ Result<int> Tokens::end(std::string_view name, const std::vector<EntryRef>& mean
     return were_good;
 }
 
+/// They are marked as revoked.
+void Tokens::tell_revoked(std::span<const std::string> ids) {
+    std::vector<std::function<void(const std::string&)>> callbacks;
+    {
+        const std::shared_lock lock(index_mutex_);
+        callbacks = callbacks_;
+    }
+    epoch_.fetch_add(1, std::memory_order_acq_rel);
+    for (const std::string& id : ids)
+        for (const auto& callback : callbacks) callback(id);
+}
+
 Result<void> Tokens::refresh() {
     const std::scoped_lock writing(writing_);
+    if (auto read = refresh_tokens(); !read) return read;
+    return read_sessions();
+}
+
+/// The caller holds writing_.
+Result<void> Tokens::refresh_tokens() {
     auto contents = store_.load_all();
     if (!contents) return fail(std::move(contents.error()));
     std::vector<std::string> ended;
-    std::vector<std::function<void(const std::string&)>> callbacks;
     {
         const std::unique_lock lock(index_mutex_);
         for (DeviceRecord& device : contents->devices) {
             const std::string slug = device.slug;
-            devices_.try_emplace(slug, std::move(device));
+            const auto [known, is_new] = devices_.try_emplace(slug, device);
+            if (!is_new) known->second.display_name = std::move(device.display_name);
         }
         for (TokenRecord& record : contents->tokens) {
             const auto known = by_id_.find(record.id);
@@ -438,15 +512,32 @@ Result<void> Tokens::refresh() {
                 ended.push_back(record.id);
             }
         }
-        callbacks = callbacks_;
     }
-    if (ended.empty()) return {};
-    epoch_.fetch_add(1, std::memory_order_acq_rel);
-    for (const std::string& id : ended) {
+    for (const std::string& id : ended)
         log::info("token revoked at another gateway", {{"token_id", id}});
-        for (const auto& callback : callbacks) callback(id);
-    }
+    if (!ended.empty()) tell_revoked(ended);
     return {};
+}
+
+void Tokens::take_revoked(std::span<const std::string> ids) {
+    std::vector<std::string> ended;
+    {
+        const std::unique_lock lock(index_mutex_);
+        for (const std::string& id : ids) {
+            const auto known = by_id_.find(id);
+            if (known == by_id_.end() || known->second->record.revoked_at) continue;
+            known->second->record.revoked_at = clock_.system_now();
+            ended.push_back(id);
+        }
+    }
+    for (const std::string& id : ended)
+        log::info("another gateway says that a token is revoked", {{"token_id", id}});
+    if (!ended.empty()) tell_revoked(ended);
+}
+
+void Tokens::set_cut_off(bool cut_off) {
+    if (cut_off_.exchange(cut_off, std::memory_order_acq_rel) != cut_off)
+        epoch_.fetch_add(1, std::memory_order_acq_rel);  // whoever has remembered one asks again
 }
 
 void Tokens::on_revoked(std::function<void(const std::string&)> callback) {

@@ -6,6 +6,7 @@
 #include "base/secret.hpp"
 #include "core/call/principal.hpp"
 #include "crypto/digest.hpp"
+#include "trust/shared_credentials.hpp"
 #include "trust/token_store.hpp"
 
 #include <atomic>
@@ -14,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -34,7 +36,8 @@ struct IssueRequest {
 
 /// What the holder of a key gets for a signature.
 struct KeySession {
-    /// A bearer token that ends with the key, with the process, and at `expires_at`
+    /// A bearer token that ends with the key, at `expires_at`, and, if it is not shared with other
+    /// nodes, with the process
     Secret<std::string> token;
     SystemTime expires_at;
 };
@@ -62,6 +65,9 @@ public:
     /// of several names that shared one, that with a live token does, then the oldest, and the
     /// others get new ones. Errors: those of the store; kInternal for a record that makes no sense.
     static Result<std::unique_ptr<Tokens>> load(TokenStore& store, const Clock& clock);
+    /// Sessions of keys are good at all nodes of a fleet; open_session() blocks then. Once, after
+    /// load(); `shared` outlives this. Errors: those of the store.
+    Result<void> share_sessions(SharedCredentials& shared);
 
     /// Authenticates `token`: the same principal's pointer for the same token for the lifetime of
     /// the process, and until when: a session of a key ends by its own expiry. Whoever remembers it
@@ -86,7 +92,7 @@ public:
     Result<Proven> find_credential(std::string_view id) const;
     /// A bearer token for the holder of that key, which was proven just now. Of one key the latest
     /// kSessionsPerKey are good. Errors: those of find_key().
-    Result<KeySession> open_session(std::string_view key_id);
+    Result<KeySession> open_session(std::string_view key_id);  // those of a store, if shared
     static constexpr std::size_t kSessionsPerKey = 32;
     static constexpr std::chrono::hours kSessionLifetime{24};
 
@@ -114,8 +120,16 @@ public:
     /// Updates last_seen: a connection with this credential has ended.
     void seen(const std::string& credential_id);
     /// Takes from the store what other gateways have written there: tokens and devices that are
-    /// new, and revocations, which are told as those of revoke(). Errors: those of the store.
+    /// new, sessions, names, and revocations, which are told as those of revoke(). Errors: those of
+    /// the store.
     Result<void> refresh();
+    /// The same for sessions alone.
+    Result<void> refresh_sessions();
+    /// Somebody whose word counts says that these were revoked.
+    void take_revoked(std::span<const std::string> ids);
+    /// While it is true nobody is proven: it is not known who was revoked meanwhile.
+    void set_cut_off(bool cut_off);
+    bool is_cut_off() const { return cut_off_.load(std::memory_order_acquire); }
     /// Stores the last-used times since the last flush. Call it periodically and at shutdown.
     Result<void> flush();
 
@@ -146,12 +160,19 @@ private:
     std::optional<std::string> caller_named(std::string_view name) const;
     std::optional<std::string> name_of_caller(std::string_view slug) const;
     Result<int> end(std::string_view name, const std::vector<EntryRef>& meant);
+    Result<IssuedToken> issue_once(const IssueRequest& request);
+    Result<void> refresh_tokens();
+    Result<void> read_sessions();
+    void add_session(const EntryRef& key, const crypto::Sha256Digest& digest, SystemTime until);
+    void tell_revoked(std::span<const std::string> ids);
     std::string unused_id() const;
     TokenRecord shown(const Entry& entry) const;
 
     TokenStore& store_;
     const Clock& clock_;
+    SharedCredentials* shared_ = nullptr;
     std::atomic<std::uint64_t> epoch_{1};
+    std::atomic<bool> cut_off_{false};
     /// Taken before index_mutex_, held across the store's work.
     OrderedMutex<LockRank::kTokensWriting> writing_;
     /// Never held across the store's work.

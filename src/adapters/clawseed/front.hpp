@@ -93,7 +93,7 @@ private:
     void health(net::HttpExchange& exchange) const;
     Task<void> pair(net::HttpExchange& exchange);
     void challenge(net::HttpExchange& exchange);
-    void key_token(net::HttpExchange& exchange);
+    Task<void> key_token(net::HttpExchange& exchange);
     void list_tools(net::HttpExchange& exchange, const core::Principal& principal);
     void status(net::HttpExchange& exchange);
     /// The session that a path names; nothing if it is not the caller's: the request has been

@@ -117,8 +117,8 @@ void Front::add_open_routes(Routes& routes) {
                 .summary = "Exchange the signature for a token",
                 .request = "key_token_request",
                 .answers = {{200, "key_token"}},
-                .refusals = {400, 401, 429}},
-               [this](const Request& request) { key_token(request.exchange); });
+                .refusals = {400, 401, 429, 503}},
+               [this](const Request& request) { return key_token(request.exchange); });
 }
 
 void Front::add_rest_routes(Routes& routes) {

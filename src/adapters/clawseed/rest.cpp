@@ -179,6 +179,13 @@ void respond_not_paired(net::HttpExchange& exchange, const Error& error) {
     }
 }
 
+void respond_no_session(net::HttpExchange& exchange, const Error& error) {
+    int status = 401;
+    if (error.code == ErrorCode::kRateLimited) status = 429;
+    if (error.code == ErrorCode::kUnavailable) status = 503;
+    exchange.respond_error(status, token_of(error.code), error.message);
+}
+
 }  // namespace
 
 Task<void> Front::pair(net::HttpExchange& exchange) {
@@ -222,7 +229,7 @@ void Front::challenge(net::HttpExchange& exchange) {
 }
 
 /// A signature (90 µs to verify) is exchanged for a bearer token.
-void Front::key_token(net::HttpExchange& exchange) {
+Task<void> Front::key_token(net::HttpExchange& exchange) {
     const ScopeExit done([this] { parser_.shrink(); });
     const auto root = parser_.parse(exchange.request().body);
     const auto member = [&](std::string_view name) {
@@ -231,17 +238,18 @@ void Front::key_token(net::HttpExchange& exchange) {
     const std::string key_id(member("key_id")), nonce(member("nonce"));
     const auto signature = from_base64(member("signature"));
     if (key_id.empty() || nonce.empty() || !signature) {
-        return exchange.respond_error(
+        co_return exchange.respond_error(
             400, "INVALID_ARGS", "key_id, nonce and signature (base64 of 64 bytes) are required");
     }
+    const std::string address = exchange.request().peer.ip();
+    auto work = [&keys = services_.keys, key_id, nonce, signed_by = *signature, address] {
+        return keys.exchange(key_id, nonce, signed_by, address);
+    };
     const auto session =
-        services_.keys.exchange(key_id, nonce, *signature, exchange.request().peer.ip());
+        services_.keys.block() ? co_await services_.pool.run(std::move(work)) : work();
     if (!session) {
-        trust::log_refused_credential("device key", exchange.request().peer.ip(),
-                                      session.error().message);
-        const bool limited = session.error().code == ErrorCode::kRateLimited;
-        return exchange.respond_error(limited ? 429 : 401, token_of(session.error().code),
-                                      session.error().message);
+        trust::log_refused_credential("device key", address, session.error().message);
+        co_return respond_no_session(exchange, session.error());
     }
     std::string& out =
         exchange.begin_response(200, net::kJsonType, {{"Cache-Control", "no-store"}});

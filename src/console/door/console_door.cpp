@@ -241,14 +241,15 @@ bool ConsoleDoor::refuse_try(net::HttpExchange& exchange) {
     return !counted;
 }
 
-Result<trust::Proven> ConsoleDoor::prove_now(const net::HttpRequest& request,
-                                             const Credential& credential) {
-    if (credential.is_key()) {
-        const std::string from = passed_on_for(request);
-        return uses_.keys.prove(credential.key_id, credential.nonce, credential.signature,
-                                from.empty() ? request.peer.ip() : from);
-    }
-    return uses_.kept.prove_token(credential.token);
+Task<Result<trust::Proven>> ConsoleDoor::prove_key_of(const net::HttpRequest& request,
+                                                      const Credential& credential) {
+    std::string from = passed_on_for(request);
+    if (from.empty()) from = request.peer.ip();
+    auto work = [&keys = uses_.keys, &credential, from = std::move(from)] {
+        return keys.prove(credential.key_id, credential.nonce, credential.signature, from);
+    };
+    if (!uses_.keys.block()) co_return work();
+    co_return co_await uses_.pool.run(std::move(work));
 }
 
 Task<Result<trust::Proven>> ConsoleDoor::prove(const net::HttpRequest& request,
@@ -261,7 +262,8 @@ Task<Result<trust::Proven>> ConsoleDoor::prove(const net::HttpRequest& request,
         proven = co_await uses_.passkeys.prove(*credential.passkey, std::move(*site),
                                                session ? session->number : 0);
     } else {
-        proven = prove_now(request, credential);
+        proven = credential.is_key() ? co_await prove_key_of(request, credential)
+                                     : uses_.kept.prove_token(credential.token);
     }
     if (!proven && proven.error().code == ErrorCode::kUnauthenticated) {
         trust::log_refused_credential(credential.kind(), request.peer.ip(), proven.error().message);

@@ -27,6 +27,7 @@ public:
         net::EventLoop& loop;
         KeptSessions& kept;
         trust::DeviceKeys& keys;
+        BlockingPool& pool;  ///< for keys that block
         Passkeys& passkeys;
         net::SocketAddress gateway;  ///< the admin socket of this process
         /// One of the page's files, or 404
@@ -72,7 +73,8 @@ private:
     bool refuse_try(net::HttpExchange& exchange);
     Task<Result<trust::Proven>> prove(const net::HttpRequest& request,
                                       const Credential& credential);
-    Result<trust::Proven> prove_now(const net::HttpRequest& request, const Credential& credential);
+    Task<Result<trust::Proven>> prove_key_of(const net::HttpRequest& request,
+                                             const Credential& credential);
     Task<void> sign_in(net::HttpExchange& exchange);
     Task<void> sign_out(net::HttpExchange& exchange);
     Task<void> prove_key(net::HttpExchange& exchange);

@@ -41,6 +41,9 @@ public:
 protected:
     using Request = typename Routes<Principal>::Request;
 
+    /// Whether `/readyz` says that calls are taken, unless it is stopping.
+    virtual bool is_ready() const { return true; }
+
     explicit RoutedService(std::string prefix = {}) : routes_(std::move(prefix)) {
         routes_.count_in(metrics_);
     }
@@ -50,8 +53,8 @@ protected:
         route.answers = {{200, "health"}, {503, "health"}};
         for (const std::string_view path : paths) {
             route.path = path;
-            routes_.add(route, [this](const Request& request) {
-                respond_health(request.exchange, stopping_);
+            routes_.add(route, [this, asks_ready = path == "/readyz"](const Request& request) {
+                respond_health(request.exchange, stopping_ || (asks_ready && !is_ready()));
             });
         }
     }

@@ -47,6 +47,14 @@ Error error_of(const PGresult* result) {
     return make(ErrorCode::kInternal, "an operation failed: see the log");
 }
 
+/// Whether it has changed rows.
+bool is_change(PGresult* result) {
+    const std::string_view command = PQcmdStatus(result);
+    const bool writes = command.starts_with("INSERT") || command.starts_with("UPDATE") ||
+                        command.starts_with("DELETE");
+    return writes && std::string_view(PQcmdTuples(result)) != "0";
+}
+
 void note_warning(void* warned, const PGresult* notice) {
     if (state_of(notice) == "01000") *static_cast<bool*>(warned) = true;
 }
@@ -112,6 +120,7 @@ Result<Rows> Connection::answer() {
         Rows rows(result);
         const ExecStatusType status = PQresultStatus(result);
         if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) {
+            has_written_ |= is_change(result);
             if (!last || *last) last.emplace(std::move(rows));
         } else {
             const std::string_view kind = state_of(result).substr(0, 2);
@@ -148,7 +157,13 @@ Result<Rows> Connection::ask(const std::string& sql, const Parameters& parameter
     if (PQsendQueryPrepared(connection_.get(), name->c_str(), static_cast<int>(values.size()),
                             values.data(), nullptr, nullptr, 0) == 0)
         return fail(lost("a statement could not be sent"));
-    return answer();
+    auto answered = answer();
+    if (answered && !in_transaction_) tell_written();
+    return answered;
+}
+
+void Connection::tell_written() {
+    if (std::exchange(has_written_, false) && options_.wrote) options_.wrote();
 }
 
 Result<void> Connection::execute(const std::string& sql) {
@@ -160,6 +175,7 @@ Result<void> Connection::execute(const std::string& sql) {
 }
 
 void Connection::roll_back() {
+    has_written_ = false;
     if (connection_ != nullptr) (void)execute("ROLLBACK");
 }
 

@@ -5,6 +5,7 @@
 #include "store/postgres/parameters.hpp"
 #include "store/postgres/rows.hpp"
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -23,6 +24,8 @@ struct ConnectionOptions {
     /// How long one statement may take. After that the socket is closed, never the statement
     /// cancelled: a cancelled wait for a standby would end as a commit.
     Milliseconds limit{5000};
+    /// Rows have changed, durably. It only posts.
+    std::function<void()> wrote{};
 };
 
 /// One session of a PostgreSQL database, connected when it is first needed and again after a
@@ -65,6 +68,7 @@ public:
         }
         if (auto committed = execute("COMMIT"); !committed)
             return std::unexpected(std::move(committed.error()));
+        tell_written();
         return result;
     }
 
@@ -88,11 +92,13 @@ private:
     Result<void> wait(Deadline deadline);
     Error lost(std::string_view what);
     void roll_back();
+    void tell_written();
 
     const ConnectionOptions options_;
     std::unique_ptr<pg_conn, Close> connection_;
     std::map<std::string, std::string, std::less<>> prepared_;  ///< statement → its name there
     bool in_transaction_ = false;
+    bool has_written_ = false;
     /// A warning 01000 came with the last answer
     bool warned_ = false;
 };

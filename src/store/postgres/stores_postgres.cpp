@@ -3,6 +3,7 @@
 #include "store/postgres/approval_store_postgres.hpp"
 #include "store/postgres/artifact_store_postgres.hpp"
 #include "store/postgres/call_task_store_postgres.hpp"
+#include "store/postgres/change_table_postgres.hpp"
 #include "store/postgres/chat_session_store_postgres.hpp"
 #include "store/postgres/console_session_store_postgres.hpp"
 #include "store/postgres/device_tool_store_postgres.hpp"
@@ -19,6 +20,7 @@
 #include "store/postgres/pin_store_postgres.hpp"
 #include "store/postgres/push_subscription_store_postgres.hpp"
 #include "store/postgres/schema.hpp"
+#include "store/postgres/shared_trust_postgres.hpp"
 #include "store/postgres/token_store_postgres.hpp"
 
 #include <fmt/format.h>
@@ -130,6 +132,20 @@ std::unique_ptr<fleet::LinkTable> StoresPostgres::open_links() {
     return std::make_unique<LinkTablePostgres>(options_.database);
 }
 
+std::unique_ptr<fleet::ChangeTable> StoresPostgres::open_changes() {
+    return std::make_unique<ChangeTablePostgres>(options_.database);
+}
+
+std::unique_ptr<trust::SharedTrust> StoresPostgres::open_shared_trust() {
+    return std::make_unique<SharedTrustPostgres>(of_trust());
+}
+
+ConnectionOptions StoresPostgres::of_trust() const {
+    ConnectionOptions options = options_.database;
+    options.wrote = options_.trust_changed;
+    return options;
+}
+
 std::unique_ptr<core::LedgerStore> StoresPostgres::open_ledger_of(NodeRights rights) {
     return std::make_unique<LedgerStorePostgres>(options_.database, std::move(rights));
 }
@@ -139,27 +155,27 @@ Result<std::unique_ptr<core::LedgerStore>> StoresPostgres::open_ledger() {
 }
 
 Result<std::unique_ptr<trust::TokenStore>> StoresPostgres::open_tokens() {
-    return std::make_unique<TokenStorePostgres>(options_.database);
+    return std::make_unique<TokenStorePostgres>(of_trust());
 }
 
 Result<std::unique_ptr<trust::PeerStore>> StoresPostgres::open_peers() {
-    return std::make_unique<PeerStorePostgres>(options_.database);
+    return std::make_unique<PeerStorePostgres>(of_trust());
 }
 
 Result<std::unique_ptr<trust::LeaseStore>> StoresPostgres::open_leases() {
-    return std::make_unique<LeaseStorePostgres>(options_.database);
+    return std::make_unique<LeaseStorePostgres>(of_trust());
 }
 
 Result<std::unique_ptr<trust::DeviceToolStore>> StoresPostgres::open_device_tools() {
-    return std::make_unique<DeviceToolStorePostgres>(options_.database);
+    return std::make_unique<DeviceToolStorePostgres>(of_trust());
 }
 
 Result<std::unique_ptr<trust::PinStore>> StoresPostgres::open_pins() {
-    return std::make_unique<PinStorePostgres>(options_.database);
+    return std::make_unique<PinStorePostgres>(of_trust());
 }
 
 Result<std::unique_ptr<core::ApprovalStore>> StoresPostgres::open_approvals() {
-    return std::make_unique<ApprovalStorePostgres>(options_.database);
+    return std::make_unique<ApprovalStorePostgres>(of_trust());
 }
 
 Result<std::unique_ptr<core::CallTaskStore>> StoresPostgres::open_call_tasks() {

@@ -6,15 +6,20 @@
 #include "store/stores.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
 namespace crab::fleet {
+class ChangeTable;
 class LinkTable;
 class NodeTable;
 }  // namespace crab::fleet
+namespace crab::trust {
+class SharedTrust;
+}
 
 namespace crab::store::postgres {
 
@@ -33,6 +38,9 @@ public:
         /// Of a fleet: others of other names have the database open too, one of this name does not.
         /// `node` is set then, by the name.
         bool is_node = false;
+        /// A store of TrustStores, or what open_shared_trust() opens, has changed something: other
+        /// nodes are told. Any thread; it only posts.
+        std::function<void()> trust_changed{};
         bool require_sync = false;  ///< refuse a server that does not wait for a standby
     };
     /// Brings the schema up to date. Errors: those of Connection; kConflict for another fleet's
@@ -49,6 +57,8 @@ public:
     Result<void> agree_on_keys(std::span<const std::string> names);
     std::unique_ptr<fleet::NodeTable> open_nodes();
     std::unique_ptr<fleet::LinkTable> open_links();
+    std::unique_ptr<fleet::ChangeTable> open_changes();
+    std::unique_ptr<trust::SharedTrust> open_shared_trust();
     /// The ledger of a node of a fleet, which has claimed its incarnation itself.
     std::unique_ptr<core::LedgerStore> open_ledger_of(NodeRights rights);
 
@@ -75,6 +85,8 @@ public:
 private:
     StoresPostgres(Options options, std::unique_ptr<Connection> guard)
         : options_(std::move(options)), guard_(std::move(guard)) {}
+
+    ConnectionOptions of_trust() const;
 
     const Options options_;
     std::optional<NodeProcess> process_;  ///< that shares work

@@ -1,25 +1,28 @@
 #include "store/postgres/token_store_postgres.hpp"
 
 #include "base/encoding.hpp"
+#include "store/postgres/text_lists.hpp"
 
 namespace crab::store::postgres {
 namespace {
 
-/// Of a column that unnests to lines: names of tenants have no line breaks.
-std::vector<TenantId> tenants_of(std::string_view lines) {
-    std::vector<TenantId> tenants;
-    while (!lines.empty()) {
-        const std::size_t end = lines.find('\n');
-        tenants.emplace_back(std::string(lines.substr(0, end)));
-        lines.remove_prefix(end == std::string_view::npos ? lines.size() : end + 1);
-    }
-    return tenants;
-}
+/// Of the advisory lock of those who add tokens.
+constexpr std::int64_t kIssueLock = 0x637261627461;
 
-Array array_of(const std::vector<TenantId>& tenants) {
-    Array array;
-    for (const TenantId& tenant : tenants) array.add(tenant.text());
-    return array;
+/// What Tokens has looked for in its memory may be another node's by now.
+Result<void> expect_free(Connection& database, const trust::TokenRecord& token,
+                         std::span<const std::uint8_t> hash, bool is_new_device) {
+    if (auto locked = database.run("SELECT pg_advisory_xact_lock($1)", kIssueLock); !locked)
+        return locked;
+    auto rows = database.query(
+        "SELECT EXISTS (SELECT FROM token WHERE id = $1 OR hash = $2::bytea) OR ($3 AND EXISTS "
+        "(SELECT FROM device WHERE slug = $4)) OR ($5 <> '' AND EXISTS (SELECT FROM token WHERE "
+        "device IS NULL AND (caller = $5) <> (name = $6)))",
+        token.id, hash, is_new_device, token.device, token.caller, token.name);
+    if (!rows) return fail(std::move(rows.error()));
+    if (!(*rows)[0].boolean(0)) return {};
+    return fail(ErrorCode::kConflict,
+                "another gateway of the fleet has just used this name: repeat it");
 }
 
 }  // namespace
@@ -69,6 +72,9 @@ Result<void> TokenStorePostgres::insert(const trust::TokenRecord& token,
     if (!hash) return fail(ErrorCode::kInternal, "a token's hash is no hexadecimal number");
     const std::scoped_lock lock(mutex_);
     return database_.transaction([&]() -> Result<void> {
+        if (auto free = expect_free(database_, token, bytes_of(*hash), new_device.has_value());
+            !free)
+            return free;
         if (new_device) {
             auto added = database_.run(
                 "INSERT INTO device (slug, display_name, created_ms, last_seen_ms) VALUES ($1, "
