@@ -97,7 +97,7 @@ private:
                       const std::vector<Gateway::Page>& pages) const;
     Task<void> open_console_code(net::HttpExchange& exchange, trust::PairingOffer offer);
     Task<void> open_code(net::HttpExchange& exchange, trust::PairingOffer offer,
-                   const std::vector<Gateway::Page>& pages);
+                         const std::vector<Gateway::Page>& pages);
     Task<void> vouch(net::HttpExchange& exchange);
     Task<void> revoke(net::HttpExchange& exchange);
     Task<void> approve_tools(net::HttpExchange& exchange);

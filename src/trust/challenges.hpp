@@ -28,8 +28,8 @@ public:
     std::string make(std::string_view whom = {});
     /// Whether it was made here, for `whom`, not too long ago; it may be used up already.
     bool is_fresh(std::string_view challenge, std::string_view whom = {}) const;
-    /// False when it was used before, here. Call it for a fresh one whose signature is right, so that
-    /// only those take memory.
+    /// False when it was used before, here. Call it for a fresh one whose signature is right, so
+    /// that only those take memory.
     bool use_up(std::string_view challenge);
 
 private:

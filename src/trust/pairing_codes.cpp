@@ -82,8 +82,7 @@ Result<IssuedToken> PairingCodes::redeem(std::string_view code, std::string_view
         request.roles.add(core::Role::kTrustedDevice);
     auto issued = tokens_.issue(request);
     // without a token the code stays valid for another try
-    const auto settled =
-        shelf_.settle(*taken, issued ? std::optional(issued->slug) : std::nullopt);
+    const auto settled = shelf_.settle(*taken, issued ? std::optional(issued->slug) : std::nullopt);
     if (!settled)
         log::warn("what became of a pairing code was not stored",
                   {{"pairing", taken->id}, {"reason", settled.error().message}});

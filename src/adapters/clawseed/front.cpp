@@ -118,9 +118,12 @@ net::Upgrade Front::upgrade(const net::HttpRequest& request, const net::WebSocke
     if (auto refused = refused_source(request)) return refuse(403, "FORBIDDEN", *refused);
     const auto proven =
         authenticate(request, credential_of(request, offer, services_.hub.options()->query_token));
-    if (!proven)
+    if (!proven) {
+        if (proven.error().code == ErrorCode::kUnavailable)
+            return refuse(503, "UNAVAILABLE", proven.error().message, {{"Retry-After", "5"}});
         return refuse(401, "UNAUTHENTICATED", proven.error().message,
                       {{"WWW-Authenticate", "Bearer"}});
+    }
     if (proven->principal->only_reads_metrics())
         return refuse(403, "FORBIDDEN", "this token reads /metrics and nothing else");
     return upgrade_as(request, offer, proven->principal, proven->good_until);
