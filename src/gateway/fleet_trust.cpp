@@ -49,8 +49,9 @@ Task<void> FleetTrust::run() {
 Result<FleetTrust::Numbers> FleetTrust::look(const Numbers& seen) const {
     auto numbers = uses_.changes.read();
     if (!numbers) return numbers;
-    const auto has_changed = [&](const std::string& what) {
-        const auto now = numbers->find(what), before = seen.find(what);
+    const auto has_changed = [&](std::string_view what) {
+        const auto now = numbers->find(what);
+        const auto before = seen.find(what);
         return now != numbers->end() && (before == seen.end() || before->second != now->second);
     };
     for (const Watched& each : watched_) {
@@ -58,7 +59,8 @@ Result<FleetTrust::Numbers> FleetTrust::look(const Numbers& seen) const {
         if (auto read = each.refresh(); !read) return fail(std::move(read.error()));
     }
     // They expire without a change.
-    if (std::ranges::contains(uses_.codes.recent(), "open", &trust::PairingProgress::state))
+    const auto is_open = [](const trust::PairingProgress& code) { return code.state == "open"; };
+    if (std::ranges::any_of(uses_.codes.recent(), is_open))
         if (auto read = uses_.codes.refresh(); !read) return fail(std::move(read.error()));
     return numbers;
 }

@@ -273,6 +273,7 @@ class JsonOutputTest(PeerListenerCase):
                 "crab_fleet_bus_connected gauge",
                 "crab_fleet_calls_for_others_total counter",
                 "crab_fleet_calls_in_doubt_total counter",
+                "crab_fleet_cut_off gauge",
                 "crab_fleet_forged_messages_total counter",
                 "crab_fleet_forwarded_calls_total counter",
                 "crab_fleet_lease_holds gauge",

@@ -10,6 +10,7 @@ from typing import Any
 from fleet import SOON, FleetCase, Node
 from support.device import tool
 from support.http import Response
+from support.rtp import call_request
 from support.wait import eventually
 from test_device_keys import Key, ed25519_sign, text
 
@@ -36,7 +37,7 @@ class CodesTest(FleetCase):
         for node in (self.north, self.south, self.west):
             node.wait_token(answer.json()["token"])
         self.assertEqual(self.redeem(self.west, opened["code"]).status, 404)
-        self.assertIn(self.unique("kettle"), self.west.crab("devices"))
+        self.assertIn(self.unique("kettle"), self.west.crab("devices", "list"))
         # The digits are in no column of the database.
         forms = self.database.ask("SELECT * FROM pairing_code")
         self.assertNotIn(opened["code"].replace("-", ""), forms.replace("-", ""))
@@ -152,9 +153,11 @@ class CutOffTest(FleetCase):
             eventually(lambda: status() == 503, "it refuses", SOON)
             self.assertEqual(ready(), 503)
             self.assertEqual(self.south.fetch("GET", "/healthz").status, 200)
-            self.assertIn("cut off", self.south.crab("gateway", "status"))
-            reply = self.south.call(name, token=ann)
-            self.assertEqual(reply.http.status, 503)
+            self.assertEqual(self.south.fleet_metric("crab_fleet_cut_off"), 1)
+            status_page = self.south.admin_request("GET", "/v1/admin/status").body.decode()
+            self.assertIn("cut off", status_page)
+            refused = self.south.fetch("POST", "/v1/tools/call", ann, body=call_request(name))
+            self.assertEqual(refused.status, 503, refused.body)
             device.assert_silent()
         finally:
             self.nats.start()
