@@ -215,7 +215,7 @@ Result<std::vector<StoredSession>> SharedTrustPostgres::new_sessions() {
     const std::scoped_lock lock(mutex_);
     auto rows = database_.query(
         "SELECT encode(hash, 'hex'), key_id, expires_ms, (extract(epoch FROM added) * "
-        "1000000)::bigint FROM key_session WHERE added > to_timestamp(($1 - 30000000) / "
+        "1000000)::bigint FROM key_session WHERE added > to_timestamp(($1::bigint - 30000000) / "
         "1000000.0) AND expires_ms > (extract(epoch FROM now()) * 1000)::bigint ORDER BY added",
         sessions_read_);
     if (!rows) return fail(std::move(rows.error()));
