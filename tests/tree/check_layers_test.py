@@ -180,6 +180,16 @@ class CheckLayersTest(unittest.TestCase):
                 "namespace s = std; s::ofstream out;",
                 "::fsync(3);",
                 '::chmod("x", 0);',
+                "auto* g = &fopen;",
+                "auto* g = &::open;",
+                "auto* g = &std::fopen;",
+                'auto* f = fdopen(3, "r");',
+                "#include <fmt/os.h>",
+                'auto out = fmt::output_file("x");',
+                '::readlink("x", buffer, 1);',
+                'auto text = simdjson::padded_string::load("x");',
+                'int f = ::memfd_create("x", 0);',
+                'void* lib = ::dlopen("x", 0);',
             ):
                 with self.subTest(folder=folder, text=text):
                     self.assertIn(
@@ -223,6 +233,9 @@ class CheckLayersTest(unittest.TestCase):
                 "asio::ip::tcp::socket s(home);",
                 "int s = ::socket(1, 1, 0);",
                 "int s = socket(1, 1, 0);",
+                "int s = 1 + socket(1, 1, 0);",
+                "auto* g = &::connect;",
+                "auto* g = &listen;",
                 "if (::connect(s, address, size) < 0) {}",
                 "::sendto(s, text, 1, 0, to, size);",
                 "::getaddrinfo(host, port, 0, &all);",
@@ -237,9 +250,19 @@ class CheckLayersTest(unittest.TestCase):
                     )
                     self.write(f"src/{folder}/a.cpp", "")
 
+    def test_the_pure_folders_have_no_name_of_a_socket_call(self) -> None:
+        for folder in ("core/call", "json", "base", "trust"):
+            for text in ("connect(fd, a, b);", "bind(fd, a, b);", "listen(fd, 5);"):
+                with self.subTest(folder=folder, text=text):
+                    said = self.said_of(f"src/{folder}/a.cpp", text + "\n")
+                    self.assertIn(f"{folder} opens no socket", said)
+                    self.write(f"src/{folder}/a.cpp", "")
+
     def test_the_pure_folders_start_no_process_and_wait_on_no_descriptor(self) -> None:
         for text in (
             "::fork();",
+            "fork();",
+            "auto* g = &fork;",
             "::poll(&all, 1, 0);",
             "::epoll_create1(0);",
             "::pipe2(ends, 0);",
@@ -272,6 +295,12 @@ class CheckLayersTest(unittest.TestCase):
             with self.subTest(header=header):
                 said = self.said_of("src/net/tls/a.cpp", f"#include <{header}>\n")
                 self.assertIn(f"<{header}> is of no library in LIBRARIES", said)
+
+    def test_of_fmt_only_what_formats_is_included(self) -> None:
+        for header in ("fmt/os.h", "fmt/std.h", "fmt/color.h"):
+            with self.subTest(header=header):
+                said = self.said_of("src/cli/a.cpp", f"#include <{header}>\n")
+                self.assertIn(f"<{header}> is not of the headers that format", said)
 
     def test_code_is_in_files_that_are_looked_at(self) -> None:
         for suffix in (".h", ".ipp", ".cc", ".inl"):
