@@ -36,15 +36,17 @@ function(crab_show_headers target)
   target_include_directories(${target} PUBLIC ${shown})
 endfunction()
 
-# crab_module(name [COLD | SMALL] [ROOM room] [LINKS target...] [TEST_LINKS target...]
-# [FAST file...]): the module, its fuzzers and benchmarks, and its unit tests: an executable
-# <name>_test, or with ROOM a part of crab_room(room). Eight files are compiled as one that includes
-# them, so what is local to a file has a name that the folder has once. COLD: no call that is only
-# relayed passes through it, except for the files of crab_fast(), so how fast it runs matters less
-# than how fast it is compiled, and in release builds how small it is. SMALL: as COLD, but in
-# release builds only, and its files FAST are there compiled as those of other modules.
+# crab_module(name [COLD [FAST file...]] [ROOM room] [LINKS target...] [TEST_LINKS target...]
+# [TEST_HEADERS header...] [TESTS_TOGETHER]): the module, its fuzzers and benchmarks, and its unit
+# tests: an executable <name>_test, or with ROOM a part of crab_room(room). Eight files are compiled
+# as one that includes them, so what is local to a file has a name that the folder has once. COLD:
+# no call that is only relayed passes through it, except for the files FAST, so how fast it runs
+# matters less than how fast it is compiled (dev) and how small it is (release). TEST_HEADERS: read
+# once for all its tests, paths from src/. TESTS_TOGETHER: they are one process, which shares a
+# server.
 function(crab_module name)
-  cmake_parse_arguments(ARG "COLD;SMALL" "ROOM" "LINKS;TEST_LINKS;FAST" ${ARGN})
+  cmake_parse_arguments(ARG "COLD;TESTS_TOGETHER" "ROOM" "LINKS;TEST_LINKS;TEST_HEADERS;FAST"
+                        ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS *.cpp)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_(test|bench|fuzz)\\.cpp$")
@@ -56,8 +58,7 @@ function(crab_module name)
     set(sources ${CMAKE_BINARY_DIR}/no_code.cpp)
   endif()
   set(fast "")
-  if(ARG_SMALL AND CMAKE_BUILD_TYPE STREQUAL "Release")
-    set(ARG_COLD ON)
+  if(ARG_FAST AND CRAB_COLD_OPTIONS)
     crab_fast_part(${name})
   endif()
   add_library(crab_${name} OBJECT ${sources})
@@ -66,9 +67,6 @@ function(crab_module name)
   if(ARG_COLD)
     set_property(GLOBAL APPEND PROPERTY CRAB_COLD_MODULES crab_${name})
     crab_unite(crab_${name} 24)
-    if(ARG_SMALL)
-      set_target_properties(crab_${name} PROPERTIES UNITY_BUILD_MODE GROUP)
-    endif()
     target_compile_options(crab_${name} PRIVATE ${CRAB_COLD_OPTIONS})
     crab_precompile(crab_${name} COLD MODULES crab_${name})
   else()
@@ -79,7 +77,12 @@ function(crab_module name)
     set_property(GLOBAL APPEND PROPERTY CRAB_ROOM_TESTS_${ARG_ROOM} ${tests})
     set_property(GLOBAL APPEND PROPERTY CRAB_ROOM_MODULES_${ARG_ROOM} crab_${name})
   elseif(tests)
-    crab_test(${name}_test SOURCES ${tests} LINKS crab_${name} ${ARG_TEST_LINKS})
+    set(together "")
+    if(ARG_TESTS_TOGETHER)
+      set(together TOGETHER)
+    endif()
+    crab_test(${name}_test SOURCES ${tests} LINKS crab_${name} ${ARG_TEST_LINKS}
+              HEADERS ${ARG_TEST_HEADERS} ${together})
   endif()
   file(GLOB benches CONFIGURE_DEPENDS *_bench.cpp)
   if(ARG_ROOM)
@@ -94,26 +97,26 @@ function(crab_module name)
 endfunction()
 
 # crab_fast_part(name): moves the files FAST of crab_module() from `sources` to a target of their
-# own, `fast`. All files are compiled together with those that they are with where none is moved:
-# names of theirs go together, and a profile knows what is local to them by those files.
+# own, `fast`. They are compiled together as they are where nothing is COLD, since a profile knows
+# what is local to files by what they are compiled with.
 macro(crab_fast_part name)
   set(number 0)
+  list(TRANSFORM ARG_FAST PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
   foreach(file ${sources})
     math(EXPR group "${number} / 8")
     math(EXPR number "${number} + 1")
-    set_source_files_properties(${file} PROPERTIES UNITY_GROUP ${group})
+    if(file IN_LIST ARG_FAST)
+      set_source_files_properties(${file} PROPERTIES UNITY_GROUP ${group})
+    endif()
   endforeach()
-  if(ARG_FAST)
-    set(fast crab_${name}_fast)
-    list(TRANSFORM ARG_FAST PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
-    list(REMOVE_ITEM sources ${ARG_FAST})
-    add_library(${fast} OBJECT ${ARG_FAST})
-    crab_show_headers(${fast})
-    target_link_libraries(${fast} PUBLIC fmt::fmt ${ARG_LINKS})
-    crab_unite(${fast} 8)
-    set_target_properties(${fast} PROPERTIES UNITY_BUILD_MODE GROUP)
-    crab_precompile(${fast} MODULES ${fast})
-  endif()
+  list(REMOVE_ITEM sources ${ARG_FAST})
+  set(fast crab_${name}_fast)
+  add_library(${fast} OBJECT ${ARG_FAST})
+  crab_show_headers(${fast})
+  target_link_libraries(${fast} PUBLIC fmt::fmt ${ARG_LINKS})
+  crab_unite(${fast} 8)
+  set_target_properties(${fast} PROPERTIES UNITY_BUILD_MODE GROUP)
+  crab_precompile(${fast} MODULES ${fast})
 endmacro()
 
 # crab_unite(target most): compiles so many files of it as one.
@@ -124,24 +127,15 @@ function(crab_unite target most)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${most})
 endfunction()
 
-# crab_fast(file...): files of a COLD module that every call passes through; optimised as other
-# modules are.
-function(crab_fast)
-  if(CRAB_COLD_OPTIONS)
-    set(options $<IF:$<CONFIG:Release>,-O2,-O1> ${CRAB_PROFILE_USE})
-    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "${options}"
-                                SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
-  endif()
-endfunction()
-
-# crab_room(name [TEST_LINKS target...]): the unit tests of all modules of the room in one
-# executable, <name>_test.
+# crab_room(name [TEST_LINKS target...] [TEST_HEADERS header...]): the unit tests of all modules of
+# the room in one executable, <name>_test.
 function(crab_room name)
-  cmake_parse_arguments(ARG "" "" "TEST_LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "TEST_LINKS;TEST_HEADERS" ${ARGN})
   get_property(tests GLOBAL PROPERTY CRAB_ROOM_TESTS_${name})
   get_property(modules GLOBAL PROPERTY CRAB_ROOM_MODULES_${name})
   get_property(benches GLOBAL PROPERTY CRAB_ROOM_BENCHES_${name})
-  crab_test(${name}_test SOURCES ${tests} LINKS ${modules} ${ARG_TEST_LINKS})
+  crab_test(${name}_test SOURCES ${tests} LINKS ${modules} ${ARG_TEST_LINKS}
+            HEADERS ${ARG_TEST_HEADERS})
   crab_benches(SOURCES ${benches} LINKS ${modules} ${ARG_TEST_LINKS})
 endfunction()
 
@@ -191,17 +185,22 @@ macro(crab_header_units)
   endforeach()
 endmacro()
 
-# crab_test(name SOURCES ... LINKS modules...): an executable with GoogleTest's main, its cases
-# known to ctest.
+# crab_test(name SOURCES ... LINKS modules... [HEADERS header...] [TOGETHER]): an executable with
+# GoogleTest's main. Its cases are tests of ctest, or with TOGETHER one test is the whole.
 function(crab_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "TOGETHER" "" "SOURCES;LINKS;HEADERS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   crab_link_modules(${name} ${ARG_LINKS})
   target_compile_options(${name} PRIVATE ${CRAB_TEST_OPTIONS})
-  crab_precompile(${name} TEST MODULES ${ARG_LINKS})
+  crab_precompile(${name} TEST MODULES ${ARG_LINKS} HEADERS ${ARG_HEADERS})
   target_link_libraries(${name} PRIVATE GTest::gtest_main GTest::gmock)
   target_compile_definitions(${name} PRIVATE CRAB_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 120)
+  if(ARG_TOGETHER)
+    add_test(NAME ${name} COMMAND ${name})
+    set_tests_properties(${name} PROPERTIES TIMEOUT 300)
+  else()
+    gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 120)
+  endif()
 endfunction()
 
 # crab_fuzzer(source modules...): <name>_fuzz; a short run over its corpus is a test, with libFuzzer

@@ -21,10 +21,11 @@ function(crab_chain out)
   set(${out} ${seen} PARENT_SCOPE)
 endfunction()
 
-# crab_precompile(target [TEST | COLD] MODULES module...): gives the target the header that fits
-# these modules, and makes it when the target is the first.
+# crab_precompile(target [TEST | COLD] MODULES module... [HEADERS header...]): gives the target the
+# header that fits these modules, and makes it when the target is the first. With HEADERS it is one
+# of its own, in which they are too.
 function(crab_precompile target)
-  cmake_parse_arguments(ARG "TEST;COLD" "" "MODULES" ${ARGN})
+  cmake_parse_arguments(ARG "TEST;COLD" "" "MODULES;HEADERS" ${ARGN})
   crab_chain(chain ${ARG_MODULES})
   set(name crab_pch)
   set(headers ${CMAKE_SOURCE_DIR}/cmake/pch/std.hpp)
@@ -50,6 +51,11 @@ function(crab_precompile target)
   elseif(ARG_COLD AND CRAB_COLD_OPTIONS)
     string(APPEND name _cold)
     set(options ${CRAB_COLD_OPTIONS})
+  endif()
+  if(ARG_HEADERS)
+    list(TRANSFORM ARG_HEADERS PREPEND ${CMAKE_SOURCE_DIR}/src/)
+    target_precompile_headers(${target} PRIVATE ${headers} ${ARG_HEADERS})
+    return()
   endif()
   if(NOT TARGET ${name})
     file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/${name}.cpp CONTENT "")

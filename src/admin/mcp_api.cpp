@@ -13,8 +13,6 @@
 namespace crab::admin {
 namespace {
 
-using Request = net::Routes<core::PrincipalRef>::Request;
-
 void respond(net::HttpExchange& exchange, const json::Value& body) {
     exchange.respond(200, "application/json", body.dump());
 }
@@ -96,6 +94,7 @@ Result<std::vector<McpApproval>> approvals_of(const json::Value& body) {
 }  // namespace
 
 void McpApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
+    using Request = net::Routes<core::PrincipalRef>::Request;
     routes.add({.path = "/v1/mcp/servers",
                 .summary = "The MCP servers whose tools are offered on, and how they do",
                 .answers = {{200, "mcp_server_list"}}},
@@ -147,6 +146,7 @@ void McpApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
 }
 
 void McpApi::add_login_routes(net::Routes<core::PrincipalRef>& routes) {
+    using Request = net::Routes<core::PrincipalRef>::Request;
     routes.add({.method = net::Method::kPost,
                 .path = "/v1/mcp/servers/{name}/login",
                 .summary = "Begin a login at an MCP server",

@@ -1,8 +1,10 @@
 // The short run of a fuzz target in an ordinary build: every file of the corpus, then mutations of
-// it from a fixed seed. The long run is libFuzzer's (`cmake --workflow --preset fuzz`).
+// it from a fixed seed, for some seconds at most. The long run is libFuzzer's (`cmake --workflow
+// --preset fuzz`).
 
 #include <cstdint>
 #include <cstdio>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -51,13 +53,15 @@ int main(int argc, char** argv) {
     for (const Bytes& bytes : corpus) LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
     constexpr unsigned kSeed = 20'261;
     constexpr int kRuns = 20'000;
+    constexpr std::clock_t kMostTime = std::clock_t{5} * CLOCKS_PER_SEC;  // of the processor
     std::mt19937 random(kSeed);
-    for (int run = 0; run < kRuns; ++run) {
+    int run = 0;
+    for (; run < kRuns && std::clock() < kMostTime; ++run) {
         Bytes bytes = corpus[random() % corpus.size()];
         mutate(bytes, random);
         LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
     }
-    std::printf("%zu corpus files, %d mutations, seed %u: no failure\n", corpus.size() - 1, kRuns,
+    std::printf("%zu corpus files, %d mutations, seed %u: no failure\n", corpus.size() - 1, run,
                 kSeed);
     return corpus.size() > 1 ? 0 : 1;
 }

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kGroupPrefix = "crab-";
 constexpr std::string_view kOwnGroup = "crab-gateway";
 
-std::string read_file(const fs::path& file) {
+std::string read_group_file(const fs::path& file) {
     std::ifstream stream(file);
     std::stringstream text;
     text << stream.rdbuf();
@@ -105,7 +105,7 @@ namespace {
 /// All groups of a process that could be of use; `unified` may still refuse to hand anything down.
 CgroupPaths places_of(const fs::path& root, const fs::path& membership) {
     CgroupPaths places;
-    std::istringstream lines(read_file(membership));
+    std::istringstream lines(read_group_file(membership));
     for (std::string line; std::getline(lines, line);) {
         const std::size_t first = line.find(':'), second = line.find(':', first + 1);
         if (second == line.npos) continue;
@@ -116,7 +116,7 @@ CgroupPaths places_of(const fs::path& root, const fs::path& membership) {
                 (fs::exists(root / "cgroup.controllers") ? root : root / "unified") / path;
             // it has been moved there
             if (group.filename() == kOwnGroup) group = group.parent_path();
-            const std::string offered = read_file(group / "cgroup.controllers");
+            const std::string offered = read_group_file(group / "cgroup.controllers");
             const bool useful = !path.empty() && has_word(offered, "memory") &&
                                 has_word(offered, "pids") && is_writable(group);
             if (useful) places.unified = group;
@@ -153,8 +153,8 @@ CgroupPaths CgroupPaths::look(const fs::path& root, const fs::path& membership) 
     // Controllers are handed down already, or can be: by a group that holds one process, which
     // moves.
     const fs::path& group = places.unified;
-    const bool hands_down = has_word(read_file(group / "cgroup.subtree_control"), "memory");
-    const std::string members = read_file(group / "cgroup.procs");
+    const bool hands_down = has_word(read_group_file(group / "cgroup.subtree_control"), "memory");
+    const std::string members = read_group_file(group / "cgroup.procs");
     if (!group.empty() && !hands_down && std::ranges::count(members, '\n') > 1)
         places.unified.clear();
     return without_old_ones(std::move(places));
@@ -209,7 +209,7 @@ std::vector<Descriptor> CommandCgroup::procs_files() const {
 
 std::optional<Milliseconds> CommandCgroup::cpu() const {
     if (unified_.empty()) return std::nullopt;
-    const auto microseconds = number_of(read_file(unified_ / "cpu.stat"), "usage_usec");
+    const auto microseconds = number_of(read_group_file(unified_ / "cpu.stat"), "usage_usec");
     return microseconds
                ? std::optional(Milliseconds(static_cast<std::int64_t>(*microseconds / 1000)))
                : std::nullopt;
@@ -217,7 +217,8 @@ std::optional<Milliseconds> CommandCgroup::cpu() const {
 
 bool CommandCgroup::ran_out_of_memory() const {
     const auto killed = [](const fs::path& group, const char* file) {
-        return !group.empty() && number_of(read_file(group / file), "oom_kill").value_or(0) > 0;
+        return !group.empty() &&
+               number_of(read_group_file(group / file), "oom_kill").value_or(0) > 0;
     };
     return killed(unified_, "memory.events") || killed(memory_, "memory.oom_control");
 }

@@ -29,7 +29,7 @@ constexpr std::size_t kMostTracked = 4096;
 constexpr std::string_view kBubblewrap = "bwrap\n";
 
 /// The begin of a file of /proc, at most 16 KiB; empty when it is gone.
-std::string read_file(const std::string& path) {
+std::string read_proc_file(const std::string& path) {
     const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file.is_open()) return {};
     std::string text(16 * 1024, '\0');
@@ -58,7 +58,7 @@ std::uint64_t swapped_bytes(pid_t pid) {
         return ::sysinfo(&machine) != 0 || machine.totalswap > 0;
     }();
     if (!has_swap) return 0;
-    const std::string status = read_file(fmt::format("/proc/{}/status", pid));
+    const std::string status = read_proc_file(fmt::format("/proc/{}/status", pid));
     const std::size_t at = status.find("VmSwap:");
     if (at == status.npos) return 0;
     std::string_view rest = std::string_view(status).substr(at);
@@ -78,7 +78,7 @@ std::chrono::nanoseconds own_cpu(pid_t pid) {
 /// resident pages (proc(5)).
 void add_process(pid_t pid, TreeUsage& usage) {
     static const long ticks = ::sysconf(_SC_CLK_TCK), page = ::sysconf(_SC_PAGESIZE);
-    const std::string stat = read_file(fmt::format("/proc/{}/stat", pid));
+    const std::string stat = read_proc_file(fmt::format("/proc/{}/stat", pid));
     const std::size_t name_end = stat.rfind(')');
     if (name_end == stat.npos || name_end + 4 > stat.size()) return;
     // after the state: field 4 is next
@@ -97,7 +97,8 @@ void add_children(pid_t pid, std::vector<pid_t>& all) {
     if (folder == nullptr) return;
     while (const dirent* entry = ::readdir(folder)) {
         if (entry->d_name[0] == '.') continue;
-        const std::string children = read_file(fmt::format("{}/{}/children", tasks, entry->d_name));
+        const std::string children =
+            read_proc_file(fmt::format("{}/{}/children", tasks, entry->d_name));
         for (std::string_view rest = children; all.size() < kMostTracked;) {
             const auto child = static_cast<pid_t>(next_number(rest));
             if (child <= 0) break;
@@ -162,9 +163,9 @@ namespace {
 /// A first process of a namespace that is bubblewrap still, with our program to become, and has
 /// another parent than bubblewrap.
 bool is_orphaned_sandbox(const std::string& folder) {
-    if (read_file(folder + "/comm") != kBubblewrap) return false;
-    const std::string words = read_file(folder + "/cmdline"),
-                      status = read_file(folder + "/status");
+    if (read_proc_file(folder + "/comm") != kBubblewrap) return false;
+    const std::string words = read_proc_file(folder + "/cmdline"),
+                      status = read_proc_file(folder + "/status");
     const std::size_t parent_at = status.find("\nPPid:"), numbers_at = status.find("\nNSpid:");
     if (words.find(kInitInside) == words.npos || parent_at == status.npos ||
         numbers_at == status.npos)
@@ -174,7 +175,7 @@ bool is_orphaned_sandbox(const std::string& folder) {
                          numbers_at, status.find('\n', numbers_at + 1) - numbers_at);
     next_number(numbers);
     return next_number(numbers) == 1 &&
-           read_file(fmt::format("/proc/{}/comm", next_number(parent))) != kBubblewrap;
+           read_proc_file(fmt::format("/proc/{}/comm", next_number(parent))) != kBubblewrap;
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ constexpr std::array kProxyVariables{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY",
 
 bool is_runnable(const fs::path& path) { return ::access(path.c_str(), X_OK) == 0; }
 
-fs::path find_program(std::string_view name, std::string_view path) {
+fs::path find_in(std::string_view name, std::string_view path) {
     for (std::size_t at = 0; at <= path.size();) {
         const std::size_t end = std::min(path.find(':', at), path.size());
         const fs::path candidate = fs::path(path.substr(at, end - at)) / name;
@@ -97,11 +97,11 @@ bool can_make_namespaces(const SandboxAbilities& abilities) {
 
 SandboxAbilities SandboxAbilities::detect() {
     SandboxAbilities abilities;
-    abilities.bubblewrap = find_program("bwrap", kSandboxPath);
+    abilities.bubblewrap = find_in("bwrap", kSandboxPath);
     std::error_code error;
     abilities.init = find_init_from(fs::read_symlink("/proc/self/exe", error).parent_path());
     if (::access("/dev/net/tun", R_OK | W_OK) == 0)
-        abilities.slirp = find_program("slirp4netns", kSandboxPath);
+        abilities.slirp = find_in("slirp4netns", kSandboxPath);
     const long abi = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, 1U);
     abilities.landlock_abi = abi > 0 ? static_cast<int>(abi) : 0;
     abilities.seccomp = make_seccomp_filter({}).has_value();
@@ -396,7 +396,7 @@ bool is_of_the_system(const fs::path& path) {
 }
 
 bool has_program(std::string_view program) {
-    if (program.find('/') == program.npos) return !find_program(program, kSandboxPath).empty();
+    if (program.find('/') == program.npos) return !find_in(program, kSandboxPath).empty();
     const bool shown = program.starts_with("/usr/") || program.starts_with("/bin/") ||
                        program.starts_with("/sbin/");
     return shown && is_runnable(fs::path(program));

@@ -14,7 +14,7 @@ std::string_view text_of(const json::Value& object, std::string_view name) {
 }
 
 /// The bytes of a member in base64url; empty when it is something else.
-std::string bytes_of(const json::Value& object, std::string_view name) {
+std::string member_bytes(const json::Value& object, std::string_view name) {
     return from_base64url(text_of(object, name)).value_or("");
 }
 
@@ -28,11 +28,12 @@ bool is_for_signatures(const json::Value& key) {
 
 Result<crypto::JwsKey> read_key(const json::Value& key) {
     const std::string_view type = text_of(key, "kty");
-    if (type == "RSA") return crypto::JwsKey::rsa(bytes_of(key, "n"), bytes_of(key, "e"));
+    if (type == "RSA") return crypto::JwsKey::rsa(member_bytes(key, "n"), member_bytes(key, "e"));
     if (type == "EC")
-        return crypto::JwsKey::ec(text_of(key, "crv"), bytes_of(key, "x"), bytes_of(key, "y"));
+        return crypto::JwsKey::ec(text_of(key, "crv"), member_bytes(key, "x"),
+                                  member_bytes(key, "y"));
     if (type == "OKP" && text_of(key, "crv") == "Ed25519")
-        return crypto::JwsKey::ed25519(bytes_of(key, "x"));
+        return crypto::JwsKey::ed25519(member_bytes(key, "x"));
     return fail(ErrorCode::kInvalidArgs, "this kind of key is not used");
 }
 

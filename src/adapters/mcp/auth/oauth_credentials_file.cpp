@@ -14,7 +14,7 @@ using json::Value;
 
 constexpr std::string_view kFile = "oauth.json";
 
-std::string text_of(const Value& object, std::string_view name) {
+std::string member_text(const Value& object, std::string_view name) {
     const Value* const member = object.find(name);
     const std::string* const text = member != nullptr ? member->as_string() : nullptr;
     return text != nullptr ? *text : std::string();
@@ -53,20 +53,20 @@ Value to_json(const TokenKey& key, const OAuthTokens& tokens) {
 }
 
 OAuthClient read_client(const Value& object) {
-    return {.id = text_of(object, "client_id"),
-            .secret = Secret<std::string>(text_of(object, "client_secret")),
-            .auth_method = text_of(object, "auth_method"),
-            .redirect_uri = text_of(object, "redirect_uri")};
+    return {.id = member_text(object, "client_id"),
+            .secret = Secret<std::string>(member_text(object, "client_secret")),
+            .auth_method = member_text(object, "auth_method"),
+            .redirect_uri = member_text(object, "redirect_uri")};
 }
 
 OAuthTokens read_tokens(const Value& object) {
-    OAuthTokens tokens{.issuer = text_of(object, "issuer"),
-                       .resource = text_of(object, "resource"),
-                       .client_id = text_of(object, "client_id"),
-                       .access = Secret<std::string>(text_of(object, "access_token")),
-                       .refresh = Secret<std::string>(text_of(object, "refresh_token")),
-                       .scope = text_of(object, "scope"),
-                       .wanted_scope = text_of(object, "wanted_scope")};
+    OAuthTokens tokens{.issuer = member_text(object, "issuer"),
+                       .resource = member_text(object, "resource"),
+                       .client_id = member_text(object, "client_id"),
+                       .access = Secret<std::string>(member_text(object, "access_token")),
+                       .refresh = Secret<std::string>(member_text(object, "refresh_token")),
+                       .scope = member_text(object, "scope"),
+                       .wanted_scope = member_text(object, "wanted_scope")};
     if (const auto seconds = number_of(object, "expires_at"))
         tokens.expires_at = SystemTime(std::chrono::seconds(*seconds));
     tokens.step_ups = static_cast<int>(number_of(object, "step_ups").value_or(0));
@@ -122,10 +122,10 @@ bool OAuthCredentialsFile::read(std::string_view text) {
     if (clients == nullptr || !clients->is_array() || tokens == nullptr || !tokens->is_array())
         return false;
     for (const Value& each : *clients->as_array())
-        clients_.insert_or_assign(text_of(each, "issuer"), read_client(each));
+        clients_.insert_or_assign(member_text(each, "issuer"), read_client(each));
     for (const Value& each : *tokens->as_array()) {
         tokens_.insert_or_assign(
-            {.source = text_of(each, "source"), .owner = text_of(each, "owner")},
+            {.source = member_text(each, "source"), .owner = member_text(each, "owner")},
             read_tokens(each));
     }
     return true;
