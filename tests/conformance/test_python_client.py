@@ -403,11 +403,12 @@ class HostileServer(unittest.TestCase):
                 self.assertLess(watch.seconds, 8)
 
     def test_a_connection_that_ends_is_told_from_a_final_answer(self) -> None:
-        self.assertTrue(self.ask(b"", close=True).retryable)
-        cut = self.http(answer("c"))[:-3]
-        self.assertTrue(self.ask(cut, close=True).retryable)
+        for lost in (b"", self.http(answer("c"))[:-3]):  # a new call would be a second one
+            failed = self.ask(lost, close=True)
+            self.assertEqual((failed.retryable, failed.may_have_run), (False, True))
         slow_down = self.ask(self.http(b"{}", "Retry-After: 7", status=429))
         self.assertEqual((slow_down.retryable, slow_down.retry_after), (True, 7))
+        self.assertFalse(slow_down.may_have_run)
 
 
 if __name__ == "__main__":

@@ -78,6 +78,9 @@ class Debian(unittest.TestCase):
             (("upgrade", "0.2.0", "0.1.0"), "/etc", True),
             (("upgrade", "0.1.0", "0.2.0"), "/etc", False),
             (("upgrade", "0.2.0", "0.1.0"), "/nowhere", False),
+            (("install", "0.2.0", "0.1.0"), "/etc", True),  # after `apt remove`
+            (("install", "0.2.0", "0.1.0"), "/nowhere", False),
+            (("install", "0.1.0", "0.2.0"), "/etc", False),
             (("install",), "/etc", False),
         ):
             with self.subTest(words=words, state=state):

@@ -1,5 +1,6 @@
 import { base64Of } from "./base64.js";
 import { GatewayAddress } from "./gateway-address.js";
+import type { PlainOptions } from "./plain-http.js";
 import { redeemCode } from "./pairing.js";
 import { defaultPlatform, type Platform } from "./platform.js";
 import { TokenRefused, type TokenSource } from "./token-source.js";
@@ -56,15 +57,17 @@ export class DeviceKey implements TokenSource {
     code: string,
     store: KeyStore,
     platform: Pick<Platform, "fetch"> = defaultPlatform(),
+    options: PlainOptions = {},
   ): Promise<DeviceKey> {
+    const address = GatewayAddress.parse(gateway, options);
     const pair = await crypto.subtle.generateKey(algorithm, false, ["sign", "verify"]);
     const publicKey = base64Of(await crypto.subtle.exportKey("spki", pair.publicKey));
     const key = {
-      keyId: await redeemCode(gateway, code, "key_id", platform, { public_key: publicKey }),
+      keyId: await redeemCode(address, code, "key_id", platform, { public_key: publicKey }),
       pair,
     };
     await store.save(key);
-    return new DeviceKey(GatewayAddress.parse(gateway), key, platform);
+    return new DeviceKey(address, key, platform);
   }
 
   /** The stored key; undefined when there is none. */
@@ -72,9 +75,11 @@ export class DeviceKey implements TokenSource {
     gateway: string,
     store: KeyStore,
     platform: Pick<Platform, "fetch"> = defaultPlatform(),
+    options: PlainOptions = {},
   ): Promise<DeviceKey | undefined> {
+    const address = GatewayAddress.parse(gateway, options);
     const key = await store.load();
-    return key && new DeviceKey(GatewayAddress.parse(gateway), key, platform);
+    return key && new DeviceKey(address, key, platform);
   }
 
   /** Signs a challenge of the gateway; {@link TokenSource}. */

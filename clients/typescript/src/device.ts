@@ -35,6 +35,8 @@ export interface DeviceOptions {
   token: string | TokenSource;
   /** For people and for `<device>__<tool>`. */
   name: string;
+  /** See {@link GatewayAddress.parse}; default false. */
+  allowPlain?: boolean;
   /** May a call run? Default: all may. */
   consent?: Consent;
   /** Called on every change; must not throw. */
@@ -129,7 +131,7 @@ export class Device {
 
   constructor(private readonly options: DeviceOptions) {
     this.name = options.name;
-    this.address = GatewayAddress.parse(options.gateway);
+    this.address = GatewayAddress.parse(options.gateway, options);
     this.platform = options.platform ?? defaultPlatform(options.webSocket);
     this.backoff = new Backoff(() => this.platform.random());
     this.instance = Array.from({ length: 4 }, () =>
@@ -142,7 +144,7 @@ export class Device {
         pack: (call, result) => this.pack(call, result),
         uploads: () => this.terms.uploads,
         progress: (id, news) => {
-          if (this.terms.capabilities.has("tool_call_progress"))
+          if (this.speaks("tool_call_progress"))
             this.send({ type: "tool_call_progress", id, ...news });
         },
         news: (news) => options.onCall?.(news),
@@ -265,8 +267,9 @@ export class Device {
     const now = this.platform.now();
     this.cancelRedial();
     this.state = "open";
+    // The last link's terms hold until this gateway has said its own: calls that run, and replies
+    // that are kept, go by them. Frames that it may not know wait; see speaks().
     this.termsKnown = this.announced = this.tokenIsNew = false;
-    this.terms = plainTerms;
     this.backoff.linkOpened(now);
     const connect: ClientFrame = {
       type: "connect",
@@ -500,7 +503,7 @@ export class Device {
   }
 
   private accept(id: string): void {
-    if (this.terms.capabilities.has("tool_call_accepted"))
+    if (this.speaks("tool_call_accepted"))
       this.send({ type: "tool_call_accepted", id });
   }
 
@@ -518,7 +521,7 @@ export class Device {
     return {
       ok: true,
       artifact: await uploadResult(
-        { callId: call.id, blob, signal: call.signal },
+        { callId: call.id, blob, signal: call.signal, deadline: call.deadline },
         uploads,
         gateway,
         this.platform,
@@ -572,12 +575,17 @@ export class Device {
     });
   }
 
+  /** On this link; false before the gateway has said so. */
+  private speaks(capability: string): boolean {
+    return this.termsKnown && this.terms.capabilities.has(capability);
+  }
+
   private resumes(): boolean {
     return this.terms.capabilities.has("tool_call_resume");
   }
 
   private sendPresence(): void {
-    if (this.presence && this.terms.capabilities.has("presence"))
+    if (this.presence && this.speaks("presence"))
       this.send({ type: "presence", ...this.presence });
   }
 
@@ -595,7 +603,7 @@ export class Device {
         type: "register_tools",
         tools: [...this.tools.values()].map(toElement),
       };
-      if (this.terms.capabilities.has("register_tools.replace")) frame.replace = true;
+      if (this.speaks("register_tools.replace")) frame.replace = true;
       this.send(frame);
     });
   }

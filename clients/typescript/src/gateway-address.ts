@@ -1,3 +1,5 @@
+import { type PlainOptions, refusePlain } from "./plain-http.js";
+
 /**
  * Where a gateway is: `https://host:42617`, with `http` for one on loopback; `wss:` and `ws:` mean
  * the same. A path prefix may follow the host.
@@ -5,8 +7,11 @@
 export class GatewayAddress {
   private constructor(private readonly base: URL) {}
 
-  /** Throws a TypeError for any other text. */
-  static parse(text: string): GatewayAddress {
+  /**
+   * Throws a TypeError for any other text, and for `http` beyond this machine unless `allowPlain`:
+   * a token would travel in the clear.
+   */
+  static parse(text: string, options: PlainOptions = {}): GatewayAddress {
     const base = new URL(text);
     const schemes: Record<string, string> = {
       "ws:": "http:",
@@ -20,6 +25,7 @@ export class GatewayAddress {
         `a gateway's address starts with https:// or http://, not ${base.protocol}`,
       );
     const plain = new URL(`${scheme}//${base.host}${base.pathname.replace(/\/+$/, "")}`);
+    if (scheme === "http:") refusePlain(plain, options);
     return new GatewayAddress(plain);
   }
 

@@ -24,6 +24,7 @@ export {
 } from "./frames.js";
 export { GatewayAddress } from "./gateway-address.js";
 export { codeFromLink, normalizeCode, pair, PairingError } from "./pairing.js";
+export { type PlainOptions } from "./plain-http.js";
 export {
   type FetchOptions,
   defaultPlatform,

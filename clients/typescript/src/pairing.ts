@@ -1,4 +1,5 @@
 import { GatewayAddress } from "./gateway-address.js";
+import type { PlainOptions } from "./plain-http.js";
 import { defaultPlatform, type Platform } from "./platform.js";
 
 /** Why a code could not be exchanged for a token. */
@@ -34,15 +35,16 @@ export function codeFromLink(text: string): string | undefined {
 }
 
 /**
- * Exchanges a pairing code for a token, once.
- * Throws {@link PairingError}. Source: docs/protocols/clawseed.md, section 8.
+ * Exchanges a pairing code for a token, once. Throws {@link PairingError}, and a TypeError for an
+ * address that cannot be used. Source: docs/protocols/clawseed.md, section 8.
  */
-export function pair(
+export async function pair(
   gateway: string,
   code: string,
   platform: Pick<Platform, "fetch"> = defaultPlatform(),
+  options: PlainOptions = {},
 ): Promise<string> {
-  return redeemCode(gateway, code, "token", platform);
+  return redeemCode(GatewayAddress.parse(gateway, options), code, "token", platform);
 }
 
 /**
@@ -50,7 +52,7 @@ export function pair(
  * PairingError}.
  */
 export async function redeemCode(
-  gateway: string,
+  gateway: GatewayAddress,
   code: string,
   member: "token" | "key_id",
   platform: Pick<Platform, "fetch">,
@@ -64,7 +66,7 @@ export async function redeemCode(
   };
   let response: Response;
   try {
-    response = await platform.fetch(GatewayAddress.parse(gateway).route("/pair"), {
+    response = await platform.fetch(gateway.route("/pair"), {
       method: "POST",
       headers,
       ...(body && { body: JSON.stringify(body) }),

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 
 import { GatewayAddress } from "../src/gateway-address.js";
 import { codeFromLink, normalizeCode, pair } from "../src/pairing.js";
@@ -47,12 +47,33 @@ describe("pairing", () => {
     expect(codeFromLink("https://host/")).toBeUndefined();
   });
 
+  test("lets no token and no code travel in the clear beyond this machine", async () => {
+    for (const there of ["http://gateway.example", "ws://10.0.0.1:1", "http://localhost.example"]) {
+      expect(() => GatewayAddress.parse(there), there).toThrow("https://");
+      expect(GatewayAddress.parse(there, { allowPlain: true }).route("/pair")).toMatch(/^http:/);
+    }
+    for (const here of ["http://LOCALHOST:1", "ws://127.9.9.9", "http://[::1]:1", "https://h"])
+      expect(() => GatewayAddress.parse(here), here).not.toThrow();
+    let asked = false;
+    const platform = { fetch: () => Promise.reject(new Error(`${(asked = true)}`)) };
+    await expect(pair("http://gateway.example", "123456789012", platform)).rejects.toThrow(
+      TypeError,
+    );
+    expect(asked).toBe(false);
+  });
+
   test("takes addresses of all four schemes and no others", () => {
     expect(GatewayAddress.parse("https://h:1/p/").endpoint("a b")).toBe(
       "wss://h:1/p/ws/chat?session_id=a%20b",
     );
     expect(GatewayAddress.parse("ws://[::1]:1").route("/pair")).toBe("http://[::1]:1/pair");
     expect(() => GatewayAddress.parse("ftp://h")).toThrow(TypeError);
+    vi.stubGlobal("location", { host: "192.168.1.5:42617" });
+    expect(GatewayAddress.parse("http://192.168.1.5:42617").route("/a")).toBe(
+      "http://192.168.1.5:42617/a",
+    ); // a page speaks to where it came from
+    expect(() => GatewayAddress.parse("http://192.168.1.6:42617")).toThrow("https://");
+    vi.unstubAllGlobals();
     expect(() => GatewayAddress.parse("host:1")).toThrow(TypeError);
   });
 });

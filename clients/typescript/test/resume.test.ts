@@ -51,6 +51,22 @@ describe("calls that survive their link", () => {
   }
   const results = () => world.socket.frames("tool_result").map((frame) => frame["id"]);
 
+  test("a link that breaks before the gateway has spoken shortens no kept reply", async () => {
+    await request("c1");
+    const replies = results().length;
+    expect(replies).toBe(1);
+    world.socket.end(1006);
+    world.pass(2_000);
+    world.socket.onopen?.({} as never);
+    expect(world.socket.frames("tool_call_accepted")).toEqual([]);
+    world.socket.end(1006); // no `connected` came
+    world.pass(120_000);
+    world.socket.open(offers);
+    await request("c1");
+    expect(results()).toContain("c1");
+    expect(ran).toEqual(["c1"]);
+  });
+
   test("one process has one name on all its links", () => {
     const [first] = world.socket.frames("connect");
     comeBack();

@@ -278,10 +278,27 @@ describe("the parser of events", () => {
   });
 });
 
+describe("a call whose first attempt may have run", () => {
+  test("is not called harmless because a later attempt was refused", async () => {
+    const slowDown: Answer = (one) =>
+      json(one.response, { error: "slow down", code: "RATE_LIMITED" }, 429);
+    const caller = await gateway([hangUp, slowDown], { retries: 1 });
+    const lost = await failure(caller.call("t"));
+    expect([lost.code, lost.retryable, lost.attempts]).toEqual(["OUTCOME_UNKNOWN", false, 2]);
+  });
+});
+
 describe("a client", () => {
   test("takes no address with a password, of another scheme, or that is none", () => {
     for (const bad of ["ftp://x", "http://user:secret@x", "unix:relative", "nonsense", ""])
       expect(() => new ToolClient({ gateway: bad }), bad).toThrow(TypeError);
+  });
+
+  test("sends no token in the clear beyond this machine", () => {
+    for (const gateway of ["http://gateway.example", "ws://10.0.0.1:42617"]) {
+      expect(() => new ToolClient({ gateway, token: "t" }), gateway).toThrow("https://");
+      new ToolClient({ gateway, token: "t", allowPlain: true }).close();
+    }
   });
 
   test("takes no token that is not one line, and does not repeat it", () => {
@@ -309,6 +326,18 @@ describe("a client", () => {
     await caller.call("t");
     expect(asked.map((one) => one.headers.authorization)).toEqual(["Bearer old", "Bearer new"]);
     caller.close();
+    const gone: Answer = (one) => {
+      rmSync(file, { force: true });
+      json(one.response, { error: "no such token", code: "UNAUTHORIZED" }, 401);
+    };
+    server?.close();
+    await gateway([gone, good]);
+    const there = `http://127.0.0.1:${(server?.address() as AddressInfo).port}`;
+    const other = new ToolClient({ gateway: there, tokenFile: file });
+    const refusal = await failure(other.call("t")); // no ENOENT, which would say less
+    expect([refusal.httpStatus, refusal.message]).toEqual([401, "UNAUTHORIZED: no such token"]);
+    other.close();
+    writeFileSync(file, "new\n", { mode: 0o600 });
     chmodSync(file, 0o640);
     expect(() => new ToolClient({ gateway: url, tokenFile: file })).toThrow("chmod 600");
     rmSync(folder, { recursive: true });

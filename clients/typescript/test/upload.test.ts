@@ -107,8 +107,61 @@ describe("a result that is too large for a message", () => {
       new Response('{"error":"a quota is used up","code":"RATE_LIMITED"}', { status: 507 });
     await called(() => picture(5));
     await replied();
-    expect(reply()).toMatchObject({ error: "RATE_LIMITED: a quota is used up" });
+    // not RATE_LIMITED, which a gateway may take for "nothing was done": the handler has run
+    expect(reply()).toMatchObject({
+      error: "INTERNAL: the tool ran, but its result could not be uploaded: a quota is used up",
+    });
     expect(world.asked).toHaveLength(1);
+  });
+
+  const busy = (retryAfter: string) =>
+    new Response('{"error":"too many uploads at once","code":"RATE_LIMITED"}', {
+      status: 429,
+      headers: { "Retry-After": retryAfter },
+    });
+
+  test("a busy gateway is asked again when it says, and the tool runs once", async () => {
+    let runs = 0;
+    const answers = [
+      busy("3"),
+      new Response(JSON.stringify({ artifact: id }), { status: 201 }),
+    ];
+    world.respond = () => answers.shift();
+    await called(() => {
+      ++runs;
+      return picture(5);
+    });
+    await eventually(() => world.asked.length === 1);
+    await settle();
+    world.pass(2_900);
+    await settle();
+    expect(world.asked).toHaveLength(1);
+    world.pass(200);
+    await replied();
+    expect(reply()).toMatchObject({ artifact: id });
+    expect(runs).toBe(1);
+  });
+
+  test("a gateway that is busy for longer than the call lasts fails it at once", async () => {
+    world.respond = () => busy("25"); // the call has 20 s
+    await called(() => picture(5));
+    await replied();
+    expect(reply()).toMatchObject({
+      error: expect.stringMatching(/^INTERNAL: .*too many uploads/) as string,
+    });
+    expect(world.asked).toHaveLength(1);
+  });
+
+  test("a network that stays broken is no failure without effects either", async () => {
+    world.respond = () => undefined;
+    await called(() => picture(5));
+    for (let tries = 1; tries < 5; ++tries) {
+      await eventually(() => world.asked.length === tries);
+      await settle();
+      world.pass(4_000);
+    }
+    await replied();
+    expect(reply()).toMatchObject({ error: expect.stringMatching(/^INTERNAL: /) as string });
   });
 
   test("what no gateway would take is not sent", async () => {

@@ -91,6 +91,7 @@ class Token:
             raise ValueError("either token or token_file")
         self._file = None if file is None else Path(file)
         self._value = token or ""
+        self.number = 0  #: of the token, which is counted when another one is read
 
     def __repr__(self) -> str:
         return "Token(…)"
@@ -105,16 +106,22 @@ class Token:
             raise ValueError("a token is one word of ASCII characters")
         return self._value
 
-    def renew(self) -> bool:
-        """Whether the file holds another token by now."""
+    def renew(self, refused: int) -> bool:
+        """Whether there is another token by now than the one of that `number`, which was refused:
+        of several requests that were refused together the first reads the file, and the others use
+        what it found."""
         if self._file is None:
             return False
+        if self.number != refused:
+            return True
         before, self._value = self._value, ""
         try:
-            return self.value() != before
+            is_new = self.value() != before
         except (OSError, ValueError):
             self._value = before
             return False
+        self.number += is_new
+        return is_new
 
     def headers(self) -> dict[str, str]:
         value = self.value()

@@ -21,7 +21,7 @@ from urllib.parse import quote
 
 from .address import Address, Token
 from .errors import CallFailed, GatewayError
-from .http import HttpClient, HttpFailure, Response
+from .http import Exchange, HttpClient, HttpFailure, Response
 
 __all__ = ["CallResult", "Explanation", "Frame", "Progress", "ToolClient", "ToolInfo"]
 
@@ -190,15 +190,20 @@ class ToolClient:
         request = self._request(tool, args, timeout, idempotency_key, call_id, context)
         headers = {"Crab-Away-Wait-Ms": str(round(away_wait * 1000))} if away_wait > 0 else {}
         end = _now() + (timeout + _PATIENCE if timeout else _USUAL_TIMEOUT) + away_wait
-        attempt = 0
+        attempt, closes, may_have_run = 0, self._http.closes, False
         while True:
             try:
                 return await self._attempt(request, headers, end)
-            except (CallFailed, GatewayError) as failed:
+            except CallFailed as failed:
                 wait = self._pause(failed, attempt)
-                attempt += 1
                 if wait is None or _now() + wait >= end:
                     raise
+            except _Unanswered as failed:
+                may_have_run |= failed.told.may_have_run
+                wait = self._pause(failed, attempt)
+                if wait is None or _now() + wait >= end or self._http.closes != closes:
+                    raise failed.after(may_have_run) from None
+            attempt += 1
             await asyncio.sleep(wait)
 
     async def stream(
@@ -218,20 +223,18 @@ class ToolClient:
         """
         request = self._request(tool, args, timeout, idempotency_key, call_id, context)
         end = _now() + (timeout + _PATIENCE if timeout else _USUAL_TIMEOUT)
-        headers = {**self._headers(), "Accept": "text/event-stream"}
-        body = json.dumps(request, ensure_ascii=False).encode()
+        headers = {"Accept": "text/event-stream"}
+        body = json.dumps(request, ensure_ascii=False, allow_nan=False).encode()
         try:
             async with asyncio.timeout_at(end):
-                exchange = await self._http.stream(
-                    "POST", "/v1/tools/call", headers, body
-                ).__aenter__()
+                exchange = await self._open("POST", "/v1/tools/call", headers, body)
         except (HttpFailure, asyncio.TimeoutError) as failed:
-            raise _no_answer(failed) from None
+            raise _no_answer(failed).told from None
         try:
             if "text/event-stream" not in exchange.headers.get("content-type", ""):
                 async with asyncio.timeout_at(end):
                     whole = Response(exchange.status, exchange.headers, await exchange.read())
-                yield _result_of(request, whole)
+                yield _whole_result(request, whole)
                 return
             events = read_events(exchange.pieces())
             while True:
@@ -239,16 +242,17 @@ class ToolClient:
                     kind, text = await anext(events)
                 message = _object_of(text)
                 if kind == "result":
-                    yield _result_of(request, Response(200, exchange.headers, text.encode()))
+                    whole = Response(200, exchange.headers, text.encode())
+                    yield _whole_result(request, whole)
                     return
                 if kind == "progress":
                     yield _progress_of(message)
                 elif kind == "frame":
                     yield Frame(message)
         except StopAsyncIteration:
-            raise _no_answer(HttpFailure("the stream ended without a result", True)) from None
+            raise _no_answer(HttpFailure("the stream ended without a result", True)).told from None
         except (HttpFailure, asyncio.TimeoutError) as failed:
-            raise _no_answer(failed) from None
+            raise _no_answer(failed, sent=True).told from None
         finally:
             await exchange.__aexit__(None, None, None)
 
@@ -323,24 +327,45 @@ class ToolClient:
         body = json.dumps(request, ensure_ascii=False, allow_nan=False).encode()
         try:
             async with asyncio.timeout_at(end):
-                response = await self._http.request(
-                    "POST", "/v1/tools/call", {**self._headers(), **headers}, body
-                )
+                response = await self._fetch("POST", "/v1/tools/call", headers, body)
         except (HttpFailure, asyncio.TimeoutError) as failed:
             raise _no_answer(failed) from None
         return _result_of(request, response)
 
-    def _pause(self, failed: CallFailed | GatewayError, attempt: int) -> float | None:
+    def _pause(self, failed: CallFailed | _Unanswered, attempt: int) -> float | None:
         """How long to wait before the next attempt; None: there is none."""
-        if isinstance(failed, GatewayError) and failed.status == 401 and attempt == 0:
-            return 0 if self._token.renew() else None
-        if not failed.retryable or failed.status == "timeout" or attempt >= self._retries:
+        if attempt >= self._retries:
             return None
         wait = random.uniform(0, min(_FIRST_PAUSE * 2**attempt, _LONGEST_PAUSE))
-        if isinstance(failed, GatewayError):
-            return max(wait, failed.retry_after)
+        if isinstance(failed, _Unanswered):
+            return max(wait, failed.told.retry_after) if failed.repeatable else None
+        if not failed.retryable or failed.status == "timeout":
+            return None
         asked = failed.details.get("retry_after_ms")
         return max(wait, asked / 1000) if isinstance(asked, (int, float)) else wait
+
+    async def _open(
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes
+    ) -> Exchange:
+        """The one place that sends requests. The token's file is read again when the gateway
+        refuses what was sent, and the request sent once more if there is another token."""
+        sent = self._token.number
+        exchange = self._http.stream(method, path, {**self._headers(), **headers}, body)
+        await exchange.__aenter__()
+        if exchange.status != 401 or not self._token.renew(sent):
+            return exchange
+        await exchange.__aexit__(None, None, None)
+        exchange = self._http.stream(method, path, {**self._headers(), **headers}, body)
+        return await exchange.__aenter__()
+
+    async def _fetch(
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes
+    ) -> Response:
+        exchange = await self._open(method, path, headers, body)
+        try:
+            return Response(exchange.status, exchange.headers, await exchange.read())
+        finally:
+            await exchange.__aexit__(None, None, None)
 
     def _headers(self) -> dict[str, str]:
         return {"Content-Type": "application/json", **self._token.headers()}
@@ -357,9 +382,9 @@ class ToolClient:
         data = b"" if body is None else json.dumps(body, ensure_ascii=False).encode()
         try:
             async with asyncio.timeout(30):
-                response = await self._http.request(method, path, self._headers(), data)
+                response = await self._fetch(method, path, {}, data)
         except (HttpFailure, asyncio.TimeoutError) as failed:
-            raise _no_answer(failed) from None
+            raise _no_answer(failed).after(False) from None
         if response.status != 200:
             raise _refusal(response)
         return response
@@ -369,9 +394,32 @@ def _now() -> float:
     return asyncio.get_running_loop().time()
 
 
-def _no_answer(failed: BaseException) -> GatewayError:
+class _Unanswered(Exception):
+    """A call without an answer of the protocol. `repeatable`: under the same id, which runs once;
+    what the program is told is about a new call."""
+
+    def __init__(self, told: GatewayError, repeatable: bool) -> None:
+        super().__init__(str(told))
+        self.told, self.repeatable = told, repeatable
+
+    def after(self, may_have_run: bool) -> GatewayError:
+        """For the program, once there is no other attempt."""
+        told = self.told
+        return GatewayError(
+            told.message,
+            status=told.status,
+            code=told.code,
+            retryable=self.repeatable,
+            retry_after=told.retry_after,
+            may_have_run=may_have_run,
+        )
+
+
+def _no_answer(failed: BaseException, *, sent: bool = False) -> _Unanswered:
     message = str(failed) or "the gateway did not answer in time"
-    return GatewayError(message, retryable=isinstance(failed, HttpFailure) and not failed.final)
+    sent = sent or not isinstance(failed, HttpFailure) or failed.sent
+    repeatable = isinstance(failed, HttpFailure) and not failed.final
+    return _Unanswered(GatewayError(message, retryable=repeatable, may_have_run=sent), repeatable)
 
 
 def _refusal(response: Response) -> GatewayError:
@@ -403,13 +451,27 @@ def _object_of(data: bytes | str) -> dict[str, Any]:
     return value
 
 
+def _whole_result(request: dict[str, Any], response: Response) -> CallResult:
+    """Errors: CallFailed, GatewayError."""
+    try:
+        return _result_of(request, response)
+    except _Unanswered as failed:
+        raise failed.told from None
+
+
 def _result_of(request: dict[str, Any], response: Response) -> CallResult:
-    """Errors: CallFailed, GatewayError for what is no answer to this request."""
+    """Errors: CallFailed, _Unanswered for what is no answer to this request."""
     if response.status != 200:
-        raise _refusal(response)
-    body = _object_of(response.body)
+        refused = _refusal(response)
+        # a gateway's own refusals come before the call; those of a proxy may come after it
+        sent = response.status >= 500 and response.status != 503
+        raise _Unanswered(_with_effect(refused, sent), refused.retryable)
+    try:
+        body = _object_of(response.body)
+    except GatewayError as broken:
+        raise _Unanswered(_with_effect(broken, True), False) from None
     if body.get("call_id") != request["call_id"] or body.get("version") != "v1":
-        raise GatewayError("the gateway's answer is about another call", retryable=False)
+        raise _unreadable("the gateway's answer is about another call")
     status, duration = body.get("status"), body.get("duration_ms")
     if status == "ok" and isinstance(body.get("result"), dict):
         logs = body.get("logs", [])
@@ -421,9 +483,17 @@ def _result_of(request: dict[str, Any], response: Response) -> CallResult:
             response.headers.get("crab-replayed") == "true",
         )
     if status not in ("error", "retryable_error", "timeout"):
-        raise GatewayError("the gateway's answer breaks its protocol", retryable=False)
+        raise _unreadable("the gateway's answer breaks its protocol")
     error = body.get("error")
     raise CallFailed(request["call_id"], status, error if isinstance(error, dict) else {})
+
+
+def _unreadable(message: str) -> _Unanswered:
+    return _Unanswered(GatewayError(message, retryable=False, may_have_run=True), False)
+
+
+def _with_effect(failed: GatewayError, may_have_run: bool) -> GatewayError:
+    return _Unanswered(failed, failed.retryable).after(may_have_run)
 
 
 def _progress_of(message: Mapping[str, Any]) -> Progress:

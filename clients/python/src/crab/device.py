@@ -148,6 +148,7 @@ class Device(Toolbox):
         self._calls: dict[str, asyncio.Task[None]] = {}
         self._terms, self._terms_known = _Terms(), False
         self._session_id, self._announced = "", False
+        self._sent_token = 0  # the number of that of the last dial
         self._presence: dict[str, Any] = {}
         self._outgoing: asyncio.Queue[str] | None = None  # while a link is open
         self._wake: asyncio.TimerHandle | None = None
@@ -242,7 +243,7 @@ class Device(Toolbox):
                     return DeviceEnd("closed_by_gateway", reason or "the gateway said goodbye")
                 backoff.link_lasted(time.monotonic() - opened)
                 why, at_least = f"the link ended with {code} {reason}".strip(), 0.0
-                if code == _TOKEN_EXPIRED and not self._token.renew():
+                if code == _TOKEN_EXPIRED and not self._token.renew(self._sent_token):
                     return DeviceEnd("refused", "the token is not valid any more; pair again")
             finally:
                 await _end_tasks(stopping)
@@ -257,13 +258,14 @@ class Device(Toolbox):
         path = "/ws/chat"
         if self._session_id:
             path += f"?session_id={quote(self._session_id, safe='')}"
+        self._sent_token = self._token.number
         return await Link.dial(
             self._address, path, self._token.headers(), self._tls, _MESSAGE_BYTES
         )
 
     def _refused(self, refused: DialRefused) -> DeviceEnd | None:
         """None: try again."""
-        if refused.status not in (401, 403) or self._token.renew():
+        if refused.status not in (401, 403) or self._token.renew(self._sent_token):
             return None
         return DeviceEnd(
             "refused",
@@ -273,7 +275,9 @@ class Device(Toolbox):
     async def _use(self, link: Link, stopping: asyncio.Future[Any]) -> tuple[int, str]:
         """Serves one link until it ends; code and reason of its end."""
         self._outgoing = asyncio.Queue()
-        self._terms, self._terms_known, self._announced = _Terms(), False, False
+        # The last link's terms hold until this gateway has said its own: calls that run, and
+        # replies that are kept, go by them. Frames that it may not know wait; see _speaks().
+        self._terms_known, self._announced = False, False
         self._greet()
         tasks = [
             asyncio.create_task(self._write(link, self._outgoing), name="device writer"),
@@ -450,7 +454,9 @@ class Device(Toolbox):
                 blob = Blob((text if isinstance(text, str) else output).encode(), kind)
         reply: dict[str, Any] = {"type": "tool_result", "id": call.id, "success": True}
         if blob is not None and terms:
-            reply["artifact"] = await upload(self._http, self._token, terms, call.id, blob)
+            reply["artifact"] = await upload(
+                self._http, self._token, terms, call.id, blob, call.deadline
+            )
         elif blob is not None:
             output = json_text(await asyncio.to_thread(inline, blob))
         if "artifact" in reply:
@@ -473,8 +479,11 @@ class Device(Toolbox):
         return report
 
     def _send_progress(self, call_id: str, text: str) -> None:
-        takes = "tool_call_progress" in self._terms.capabilities
-        if takes and call_id in self._calls and self._outgoing is not None:
+        if (
+            self._speaks("tool_call_progress")
+            and call_id in self._calls
+            and self._outgoing is not None
+        ):
             if self._outgoing.qsize() < _MOST_WAITING:
                 self._send_text(text)
 
@@ -500,13 +509,17 @@ class Device(Toolbox):
         self._send_text(frame)
 
     def _accept(self, call_id: str) -> None:
-        if "tool_call_accepted" in self._terms.capabilities:
+        if self._speaks("tool_call_accepted"):
             self._send({"type": "tool_call_accepted", "id": call_id})
 
     def _keep_until(self) -> float:
         """Until when a reply that cannot be sent now is worth keeping."""
         grace = self._terms.grace
         return time.monotonic() + (max(grace, _KEEP_FOR_RESUME) if self._resumes() else grace)
+
+    def _speaks(self, capability: str) -> bool:
+        """On this link; false before the gateway has said so."""
+        return self._terms_known and capability in self._terms.capabilities
 
     def _resumes(self) -> bool:
         return "tool_call_resume" in self._terms.capabilities
@@ -530,12 +543,12 @@ class Device(Toolbox):
             self._gather_changes()
             return
         frame: dict[str, Any] = {"type": "register_tools", "tools": self._elements()}
-        if "register_tools.replace" in self._terms.capabilities:
+        if self._speaks("register_tools.replace"):
             frame["replace"] = True
         self._send(frame)
 
     def _send_presence(self) -> None:
-        if self._presence and "presence" in self._terms.capabilities:
+        if self._presence and self._speaks("presence"):
             self._send({"type": "presence", **self._presence})
 
     def _send(self, frame: dict[str, Any]) -> None:

@@ -23,8 +23,9 @@ class CrabError(Exception):
 class ToolError(CrabError):
     """A failure of a tool, raised by its function; the caller reads code and message.
 
-    The message says what failed and what to do next, and names no secret. `RATE_LIMITED` and
-    `UNAVAILABLE` promise that the call had no effect, so callers may repeat it.
+    The message says what failed and what to do next, and names no secret. In a ToolHost
+    `RATE_LIMITED` and `UNAVAILABLE` promise that the call had no effect, so it may be repeated. Of
+    a Device the gateway takes no such promise: it repeats no call that a device has answered.
     """
 
     def __init__(self, code: str, message: str, details: dict[str, Any] | None = None) -> None:
@@ -49,7 +50,10 @@ class InvalidArgs(ToolError):
 class GatewayError(CrabError):
     """A request that got no answer of the protocol; `status` is HTTP's, 0 without an answer.
 
-    `retryable`: another try may succeed, after `retry_after` seconds.
+    `retryable`: another try may succeed, after `retry_after` seconds. `may_have_run`: the request
+    of a call may have reached the gateway, so the tool may have run; such a failure is not
+    `retryable`, for a new call would be another one. Repeat it under the same `idempotency_key`,
+    or look first.
     """
 
     def __init__(
@@ -60,10 +64,12 @@ class GatewayError(CrabError):
         code: str = "",
         retryable: bool,
         retry_after: float = 0,
+        may_have_run: bool = False,
     ) -> None:
         super().__init__(message)
         self.message, self.status, self.code = message, status, code
-        self.retryable, self.retry_after = retryable, retry_after
+        self.retryable, self.retry_after = retryable and not may_have_run, retry_after
+        self.may_have_run = may_have_run
 
 
 class CallFailed(CrabError):

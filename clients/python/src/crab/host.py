@@ -55,7 +55,8 @@ __all__ = ["ToolHost"]
 _PARALLEL, _QUEUED, _REPEATS = 64, 256, 64
 _DEFAULT_MS, _LONGEST_MS = 30_000, 120_000
 _REPLY_BYTES = 8 << 20
-_KEPT_SECONDS, _KEPT_BYTES = 600.0, 64 << 20
+_KEPT_SECONDS, _KEPT_BYTES, _KEPT_MOST = 600.0, 64 << 20, 16_384
+_ENTRY_BYTES = 1 << 10  # of an entry beside its result, roughly
 _EARLY_SECONDS, _EARLY_MOST = 10.0, 256
 _STOP_SECONDS = 10.0
 _TEXTS = ("version", "call_id", "tool_name", "tenant_id", "idempotency_key")
@@ -101,6 +102,16 @@ class _Entry:
     cancelled: bool = False
     work: asyncio.Future[Any] | None = None
 
+    @property
+    def size(self) -> int:
+        return _ENTRY_BYTES + (len(self.kept.text) if self.kept else 0)
+
+    def let_go(self) -> None:
+        """Of an ended call only what repeats and cancels ask for is kept: not its arguments."""
+        call = self.call
+        self.call, self.work = ToolCall(call.id, call.tool, {}, Caller()), None
+        self.call.deadline = call.deadline
+
 
 class ToolHost(Toolbox):
     """Offers the functions that `tool` decorates on a Unix socket. Arguments are read before they
@@ -116,6 +127,8 @@ class ToolHost(Toolbox):
         self._store: HostStore | None = None
         self._runner = Runner(_PARALLEL)
         self._entries: dict[tuple[str, str], _Entry] = {}
+        self._ended: dict[tuple[str, str], int] = {}  # their sizes, the first that ended first
+        self._ended_bytes = 0
         self._early: dict[tuple[str, str], float] = {}
         self._stopping: asyncio.Event | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -193,8 +206,13 @@ class ToolHost(Toolbox):
     ) -> None:
         self._loop, self._stopping = asyncio.get_running_loop(), asyncio.Event()
         self._runner = Runner(_PARALLEL)
-        self._store = None if state_dir is None else HostStore(state_dir)
-        listening = await start()
+        try:
+            self._store = None if state_dir is None else HostStore(state_dir)
+            listening = await start()
+        except BaseException:
+            self._close_store()
+            self._loop = None
+            raise
         name = listening.sockets[0].getsockname()
         if isinstance(name, tuple):
             self.port = int(name[1])
@@ -213,9 +231,13 @@ class ToolHost(Toolbox):
                 task.cancel()
             await asyncio.gather(*self._work, return_exceptions=True)
             await server.end()
-            if self._store:
-                self._store.close()
-            self._loop, self._store = None, None
+            self._close_store()
+            self._loop = None
+
+    def _close_store(self) -> None:
+        store, self._store = self._store, None
+        if store:
+            store.close()
 
     def stop(self) -> None:
         """Ends it, after what runs, ten seconds at most; from any thread."""
@@ -327,6 +349,7 @@ class ToolHost(Toolbox):
             except sqlite3.Error:
                 _log.exception("a call cannot be recorded, so it does not run")
                 raise ToolError("UNAVAILABLE", "this host cannot record calls now") from None
+        self._forget(key)  # an ended call that runs again
         self._entries[key] = entry
         task = asyncio.create_task(self._run(entry, seconds), name=f"call {call.id}")
         self._work.add(task)
@@ -363,6 +386,9 @@ class ToolHost(Toolbox):
 
     async def _run(self, entry: _Entry, seconds: float) -> None:
         call, tool = entry.call, entry.tool
+        if entry.cancelled:  # before its first step
+            self._drop(entry)
+            return
         loop = asyncio.get_running_loop()
 
         def report(news: dict[str, Any]) -> None:
@@ -394,10 +420,14 @@ class ToolHost(Toolbox):
             self._keep_late(entry)
         outcome.duration_ms = round((time.monotonic() - entry.begun) * 1000)
         self._record(entry)
-        if outcome.status == "retryable_error":  # it had no effect, so a repeat runs
+        # what had no effect runs when it is repeated; so does what was cancelled in line
+        if outcome.status == "retryable_error" or call._work is None and not entry.kept:
             self._drop(entry)
         if not entry.ended.done():
             entry.ended.set_result(outcome)
+        if call._work is None or call._work.done():
+            entry.let_go()
+        self._remember(entry)
 
     def _keep_late(self, entry: _Entry) -> None:
         """What a function returns after its call was cut off serves repeats."""
@@ -410,6 +440,8 @@ class ToolHost(Toolbox):
                 with contextlib.suppress(ToolError):
                     entry.kept = self._succeeded(entry, done.result())
                     self._record(entry)
+            entry.let_go()
+            self._remember(entry)
 
         work.add_done_callback(keep)
 
@@ -504,19 +536,31 @@ class ToolHost(Toolbox):
 
     def _drop(self, entry: _Entry) -> None:
         if self._entries.get(entry.key) is entry:
-            del self._entries[entry.key]
+            self._forget(entry.key)
         if self._store:
             with contextlib.suppress(sqlite3.Error):  # then a repeat is OUTCOME_UNKNOWN
                 self._store.drop(*entry.key)
 
+    def _remember(self, entry: _Entry) -> None:
+        """Counts an entry that has ended, unless it was dropped."""
+        if self._entries.get(entry.key) is entry:
+            self._ended_bytes += entry.size - self._ended.get(entry.key, 0)
+            self._ended[entry.key] = entry.size
+            self._forget_old()
+
+    def _forget(self, key: tuple[str, str]) -> None:
+        self._entries.pop(key, None)
+        self._ended_bytes -= self._ended.pop(key, 0)
+
     def _forget_old(self) -> None:
-        now, size = time.monotonic(), 0
-        for key, entry in reversed(list(self._entries.items())):
-            if not entry.ended.done():
-                continue
-            size += len(entry.kept.text) if entry.kept else 0
-            if now - entry.call.deadline > _KEPT_SECONDS or size > _KEPT_BYTES:
-                del self._entries[key]
+        """Looks only at those that ended first, so that a call costs the same among many."""
+        now = time.monotonic()
+        while self._ended:
+            key = next(iter(self._ended))
+            is_old = now - self._entries[key].call.deadline > _KEPT_SECONDS
+            if not is_old and len(self._ended) <= _KEPT_MOST and self._ended_bytes <= _KEPT_BYTES:
+                return
+            self._forget(key)
 
 
 def _spread(entry: _Entry, news: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 from .address import Address
 
-__all__ = ["HttpClient", "HttpFailure", "Response", "parse_fields", "read_chunks"]
+__all__ = ["Exchange", "HttpClient", "HttpFailure", "Response", "parse_fields", "read_chunks"]
 
 _HEAD_BYTES = 64 << 10
 _STATUS = re.compile(rb"HTTP/1\.[01] ([1-9][0-9]{2})(?: [^\r\n]*)?")
@@ -51,7 +51,7 @@ class Response:
         return value if isinstance(value, dict) else {}
 
 
-@dataclass
+@dataclass(eq=False)
 class _Connection:
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
@@ -59,7 +59,8 @@ class _Connection:
     @property
     def usable(self) -> bool:
         """Nobody closed it, and no byte came that nobody asked for."""
-        return not (self.reader.at_eof() or self.writer.is_closing())
+        stray = getattr(self.reader, "_buffer", b"")  # asyncio has no other way to ask
+        return not (stray or self.reader.at_eof() or self.writer.is_closing())
 
     def close(self) -> None:
         self.writer.transport.abort()  # nothing that matters is on its way
@@ -80,12 +81,17 @@ class HttpClient:
         self.address, self._tls = address, tls
         self._connect_timeout, self._max_body, self._kept = connect_timeout, max_body, kept
         self._idle: list[_Connection] = []
+        self._in_use: set[_Connection] = set()
+        self.closes = 0  #: how often it was closed; a request that began before fails for good
 
     async def close(self) -> None:
-        idle, self._idle = self._idle, []
-        for connection in idle:
+        """Requests that run fail; the client may be used again."""
+        self.closes += 1
+        open_ones = [*self._idle, *self._in_use]
+        self._idle = []
+        for connection in open_ones:
             connection.close()
-        for connection in idle:
+        for connection in open_ones:
             try:
                 await asyncio.wait_for(connection.writer.wait_closed(), 1)
             except (OSError, asyncio.TimeoutError):
@@ -109,9 +115,10 @@ class HttpClient:
         while self._idle:
             connection = self._idle.pop()
             if connection.usable:
+                self._in_use.add(connection)
                 return connection
             connection.close()
-        address = self.address
+        address, closes = self.address, self.closes
         try:
             async with asyncio.timeout(self._connect_timeout):
                 if address.socket:
@@ -135,9 +142,19 @@ class HttpClient:
             why = str(failed) or "no answer in time"
             where = address.socket or address.authority
             raise HttpFailure(f"{where} cannot be reached: {why}", sent=False) from None
-        return _Connection(*pair)
+        connection = _Connection(*pair)
+        if self.closes != closes:
+            connection.close()
+            raise HttpFailure("the client was closed", sent=False, final=True)
+        self._in_use.add(connection)
+        return connection
+
+    def _drop(self, connection: _Connection) -> None:
+        self._in_use.discard(connection)
+        connection.close()
 
     def _give_back(self, connection: _Connection) -> None:
+        self._in_use.discard(connection)
         if len(self._idle) < self._kept and connection.usable:
             self._idle.append(connection)
         else:
@@ -167,13 +184,15 @@ class Exchange:
         self._head = f"{method} {target} HTTP/1.1\r\n{head}\r\n".encode("ascii")
         self._connection: _Connection | None = None
         self._finished = False
+        self._closes = client.closes
 
     async def __aenter__(self) -> Exchange:
+        self._closes = self._client.closes
         self._connection = await self._client._connect()
         try:
             await self._send_and_read_head()
         except BaseException:
-            self._connection.close()
+            self._client._drop(self._connection)
             self._connection = None
             raise
         return self
@@ -191,7 +210,12 @@ class Exchange:
         if self._finished and keep:
             self._client._give_back(connection)
         else:
-            connection.close()
+            self._client._drop(connection)
+
+    def _broken(self, message: str) -> HttpFailure:
+        if self._client.closes != self._closes:
+            return HttpFailure("the client was closed", sent=True, final=True)
+        return HttpFailure(message, sent=True)
 
     async def _send_and_read_head(self) -> None:
         assert self._connection
@@ -219,7 +243,7 @@ class Exchange:
             raise HttpFailure("the answer's headers are too long", True, True) from None
         except (OSError, EOFError, ssl.SSLError) as failed:
             why = broken or failed
-            raise HttpFailure(f"the connection ended without an answer ({why})", True) from None
+            raise self._broken(f"the connection ended without an answer ({why})") from None
         except ValueError as bad:
             raise HttpFailure(f"the answer is not HTTP/1.1: {bad}", True, True) from None
 
@@ -248,7 +272,7 @@ class Exchange:
                 raise ValueError("an answer without a length")
             self._finished = True
         except (OSError, EOFError, asyncio.LimitOverrunError) as failed:
-            raise HttpFailure(f"the answer ended in its middle ({failed})", True) from None
+            raise self._broken(f"the answer ended in its middle ({failed})") from None
         except ValueError as bad:
             raise HttpFailure(f"the answer cannot be read: {bad}", True, True) from None
 

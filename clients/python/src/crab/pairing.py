@@ -30,10 +30,13 @@ def pair(
     *,
     ca_file: str | os.PathLike[str] | None = None,
     token_file: str | os.PathLike[str] | None = None,
+    allow_plain: bool = False,
 ) -> str:
     """Redeems a code of `crab devices pair`, once; the token is also written to `token_file`, for
     its owner alone. Errors: PairingError; ValueError, OSError for address and files."""
-    return asyncio.run(pair_async(gateway, code, ca_file=ca_file, token_file=token_file))
+    return asyncio.run(
+        pair_async(gateway, code, ca_file=ca_file, token_file=token_file, allow_plain=allow_plain)
+    )
 
 
 async def pair_async(
@@ -42,12 +45,26 @@ async def pair_async(
     *,
     ca_file: str | os.PathLike[str] | None = None,
     token_file: str | os.PathLike[str] | None = None,
+    allow_plain: bool = False,
 ) -> str:
     """As pair(), on the running loop."""
     normal = normalize_code(code)
     if normal is None:
         raise PairingError("wrong", "a pairing code has twelve digits")
-    address = Address.parse(gateway)
+    address = Address.parse(gateway, allow_plain=allow_plain)
+    # A code counts once: it is not spent before its token has a place to go to.
+    place = None if token_file is None else SecretFile(Path(token_file))
+    try:
+        token = await _redeem(address, normal, ca_file)
+        if place:
+            place.keep(token)
+        return token
+    finally:
+        if place:
+            place.close()
+
+
+async def _redeem(address: Address, normal: str, ca_file: str | os.PathLike[str] | None) -> str:
     http = HttpClient(address, address.context(ca_file))
     try:
         async with asyncio.timeout(15):
@@ -59,8 +76,6 @@ async def pair_async(
     answer = response.members()
     token = answer.get("token")
     if response.status == 200 and isinstance(token, str):
-        if token_file is not None:
-            write_secret(Path(token_file), token)
         return token
     why = str(answer.get("error", f"the gateway answers {response.status}"))
     reasons = {403: "wrong", 404: "none_open", 429: "slow_down"}
@@ -72,16 +87,32 @@ async def pair_async(
     )
 
 
+class SecretFile:
+    """A file that only its owner reads, and that appears in one step; made beforehand, so that what
+    stands against it is known before there is a secret. Errors: OSError."""
+
+    def __init__(self, path: Path) -> None:
+        if path.is_dir():
+            raise IsADirectoryError(f"{path} is a folder")
+        self._path = path
+        self._scratch = path.with_name(f".{path.name}.{os.getpid()}")
+        self._descriptor = os.open(self._scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+
+    def keep(self, text: str) -> None:
+        os.write(self._descriptor, text.encode())
+        os.fsync(self._descriptor)
+        os.replace(self._scratch, self._path)
+
+    def close(self) -> None:
+        """Without keep() nothing is left of it."""
+        os.close(self._descriptor)
+        self._scratch.unlink(missing_ok=True)
+
+
 def write_secret(path: Path, text: str) -> None:
     """Into a file that only its owner reads, in one step. Errors: OSError."""
-    scratch = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    place = SecretFile(path)
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(scratch, path)
-    except BaseException:
-        scratch.unlink(missing_ok=True)
-        raise
+        place.keep(text)
+    finally:
+        place.close()

@@ -5,21 +5,22 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
+import time
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
 from .address import Token
-from .error_codes import ERROR_CODES
 from .errors import ToolError
-from .http import HttpClient, HttpFailure
+from .http import HttpClient, HttpFailure, Response
 from .tools import Blob
 
 __all__ = ["UploadTerms", "inline", "upload"]
 
 _TRIES = 5
 _FIRST_PAUSE = 0.5  # then twice that, and so on
-_MAY_PASS = (401, 408, 429, 502, 503)
+_LONGEST_PAUSE = 30.0  # that a gateway may ask for
+_MAY_PASS = (408, 429, 502, 503)
 
 
 @dataclass(frozen=True)
@@ -43,10 +44,16 @@ class UploadTerms:
 
 
 async def upload(
-    http: HttpClient, token: Token, terms: UploadTerms, call_id: str, blob: Blob
+    http: HttpClient,
+    token: Token,
+    terms: UploadTerms,
+    call_id: str,
+    blob: Blob,
+    deadline: float = float("inf"),
 ) -> str:
-    """The artifact's id. Failures of the network are repeated: an upload needs no link, only a
-    call that still waits. Errors: ToolError."""
+    """The artifact's id. Failures of the network, and a gateway that is busy, are repeated until
+    the deadline: an upload needs no link, only a call that still waits. Errors: ToolError
+    `OVERSIZE`, else `INTERNAL`: the function has run, so none may say that nothing was done."""
     content = await _content(blob)
     if len(content) > terms.max_bytes:
         raise ToolError(
@@ -55,28 +62,39 @@ async def upload(
         )
     digest = base64.b64encode(hashlib.sha256(content).digest()).decode()
     path = f"{terms.path}?call_id={quote(call_id, safe='')}"
-    failure = ToolError("UNAVAILABLE", "the gateway did not take the result")
+    headers = {"Content-Type": blob.content_type, "Content-Digest": f"sha-256=:{digest}:"}
+    why = "the gateway did not take it"
     for tried in range(_TRIES):
-        if tried:
-            await asyncio.sleep(_FIRST_PAUSE * 2 ** (tried - 1))
-        headers = {
-            **token.headers(),
-            "Content-Type": blob.content_type,
-            "Content-Digest": f"sha-256=:{digest}:",
-        }
+        sent = token.number
+        pause = _FIRST_PAUSE * 2**tried
         try:
-            response = await http.request("POST", path, headers, content)
-        except HttpFailure:
-            continue
-        answer = response.members()
-        if response.status == 201 and isinstance(answer.get("artifact"), str):
-            return str(answer["artifact"])
-        code = answer.get("code")
-        said = answer.get("error", f"the gateway answers {response.status}")
-        failure = ToolError(code if code in ERROR_CODES else "INTERNAL", str(said))
-        if response.status not in _MAY_PASS:
+            response = await http.request("POST", path, {**token.headers(), **headers}, content)
+        except HttpFailure as failed:
+            why = str(failed)
+        else:
+            answer = response.members()
+            if response.status == 201 and isinstance(answer.get("artifact"), str):
+                return str(answer["artifact"])
+            said = answer.get("error", f"the gateway answers {response.status}")
+            if answer.get("code") == "OVERSIZE":
+                raise ToolError("OVERSIZE", str(said))
+            why = str(said)
+            if response.status == 401:
+                if not token.renew(sent):
+                    break
+                pause = 0.0
+            elif response.status not in _MAY_PASS:
+                break
+            pause = max(pause, _asked_pause(response))
+        if pause > _LONGEST_PAUSE or time.monotonic() + pause >= deadline or tried + 1 == _TRIES:
             break
-    raise failure
+        await asyncio.sleep(pause)
+    raise ToolError("INTERNAL", f"the tool ran, but its result could not be uploaded: {why}")
+
+
+def _asked_pause(response: Response) -> float:
+    asked = response.headers.get("retry-after", "")
+    return float(min(int(asked[:9]), 3600)) if asked.isascii() and asked.isdigit() else 0.0
 
 
 async def _content(blob: Blob) -> bytes:

@@ -25,6 +25,8 @@ export interface ToolClientOptions {
   token?: string;
   /** A file that holds it, mode 0600; read again when the gateway refuses what it held. */
   tokenFile?: string;
+  /** `http:` beyond this machine, where something else encrypts; default false. */
+  allowPlain?: boolean;
   /** Certificates of the authorities to trust (PEM); default: Node's. */
   caFile?: string;
   /** How often a call is repeated, under its id, when that is safe; default 5. */
@@ -83,7 +85,7 @@ export class ToolClient {
 
   /** Throws for an address, a file or a token that cannot be used. */
   constructor(private readonly options: ToolClientOptions) {
-    this.requests = new HttpRequests(options.gateway, options.caFile);
+    this.requests = new HttpRequests(options.gateway, options.caFile, options);
     if (options.token !== undefined) this.token = checked(options.token);
     else this.readToken();
   }
@@ -254,7 +256,11 @@ export class ToolClient {
     const sent = this.token;
     const reply = await this.send(method, path, body, options);
     if (reply.status !== 401 || this.options.tokenFile === undefined) return reply;
-    this.readToken(); // somebody may have put a new one there
+    try {
+      if (this.token === sent) this.readToken(); // somebody may have put a new one there
+    } catch {
+      return reply; // the file is gone, or holds no token: the gateway's refusal says more
+    }
     if (this.token === sent) return reply;
     reply.close();
     return this.send(method, path, body, options);
@@ -334,6 +340,8 @@ class Attempts {
     if (error instanceof CallError) {
       end = error;
       end.attempts = this.made;
+      // a refusal by HTTP comes before the call is looked up, and says nothing of earlier attempts
+      if (this.written && error.httpStatus !== 200) end = this.lost(error.message);
       if (!error.retryable) throw end;
       const after = error.details?.["retry_after_ms"];
       if (typeof after === "number" && after > 0) afterMs = after;

@@ -1,3 +1,5 @@
+import { type PlainOptions, refusePlain } from "../plain-http.js";
+
 /** Where a gateway's HTTP is: an address of the network, or a Unix socket of this machine. */
 export interface Endpoint {
   secure: boolean;
@@ -19,9 +21,9 @@ const schemes: Record<string, { secure: boolean; port: number }> = {
 /**
  * Reads `https://host:42617`, `http://127.0.0.1:42617` or `unix:/run/user/1000/crab/admin.sock`.
  * Throws a TypeError for anything else; a URL with a user name is refused, because it would end in
- * logs.
+ * logs, and so is `http:` beyond this machine unless `allowPlain`.
  */
-export function parseEndpoint(gateway: string): Endpoint {
+export function parseEndpoint(gateway: string, options: PlainOptions = {}): Endpoint {
   if (gateway.startsWith("unix:")) {
     const socketPath = gateway.slice("unix:".length).replace(/^\/\/(?=\/)/, "");
     if (!socketPath.startsWith("/") || socketPath.includes("\0"))
@@ -34,6 +36,7 @@ export function parseEndpoint(gateway: string): Endpoint {
     throw new TypeError("a gateway's address starts with https://, http:// or unix:/");
   if (url.username !== "" || url.password !== "")
     throw new TypeError("a gateway's address has no user name; give the token by itself");
+  if (!scheme.secure) refusePlain(url, options);
   return {
     secure: scheme.secure,
     host: url.hostname.replace(/^\[|\]$/g, ""),

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import * as http from "node:http";
 import * as https from "node:https";
 
+import type { PlainOptions } from "../plain-http.js";
 import { type Endpoint, parseEndpoint } from "./endpoint.js";
 
 /** A request that got no complete answer. */
@@ -55,8 +56,8 @@ export class HttpRequests {
   readonly endpoint: Endpoint;
   private readonly agent: http.Agent;
 
-  constructor(gateway: string, caFile?: string) {
-    this.endpoint = parseEndpoint(gateway);
+  constructor(gateway: string, caFile?: string, plain: PlainOptions = {}) {
+    this.endpoint = parseEndpoint(gateway, plain);
     const kept = { keepAlive: true, maxFreeSockets: 8 };
     this.agent = this.endpoint.secure
       ? new https.Agent({ ...kept, ...(caFile !== undefined && { ca: readFileSync(caFile) }) })
