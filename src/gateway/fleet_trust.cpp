@@ -7,7 +7,7 @@
 namespace crab::gateway {
 namespace {
 
-constexpr std::chrono::seconds kLookEvery{1};
+constexpr std::chrono::seconds kLookForRevocations{1};
 /// Of those who hint one after the other
 constexpr Milliseconds kGather{20};
 
@@ -40,7 +40,7 @@ Task<void> FleetTrust::run() {
             log::warn("what other gateways have granted and revoked was not read",
                       {{"reason", numbers.error().message}});
         failing_ = !numbers;
-        if (co_await pause_.wait(clock.steady_now() + kLookEvery) == WaitEnd::kWoken)
+        if (co_await pause_.wait(clock.steady_now() + kLookForRevocations) == WaitEnd::kWoken)
             co_await gather.wait(clock.steady_now() + kGather);
     }
 }
@@ -82,7 +82,7 @@ void FleetTrust::judge(bool has_looked) {
 void FleetTrust::say_hint() {
     const SteadyTime now = uses_.loop.clock().steady_now();
     // Who hears nothing for longer than that believes nobody.
-    const auto repeated = uses_.stale + 2 * kLookEvery;
+    const auto repeated = uses_.stale + 2 * kLookForRevocations;
     fleet::Hint hint;
     {
         const std::scoped_lock lock(mutex_);

@@ -12,12 +12,12 @@ namespace {
 constexpr std::size_t kMostTools = 1024;
 constexpr std::string_view kDigest = "sha256:";
 
-std::string digest_of(const std::string& form) {
+std::string digest_of_form(const std::string& form) {
     return std::string(kDigest) + crypto::sha256_hex(form);
 }
 
 bool is_form(std::string_view kept, const std::string& form) {
-    return kept.starts_with(kDigest) ? kept == digest_of(form) : kept == form;
+    return kept.starts_with(kDigest) ? kept == digest_of_form(form) : kept == form;
 }
 
 }  // namespace
@@ -39,7 +39,7 @@ Result<std::unique_ptr<DeviceTools>> DeviceTools::load(DeviceToolStore& store) {
 
 /// What is kept of a form: itself while there is room.
 std::string DeviceTools::Device::kept(const std::string& form) {
-    return bytes + form.size() <= kMostBytes ? form : digest_of(form);
+    return bytes + form.size() <= kMostBytes ? form : digest_of_form(form);
 }
 
 void DeviceTools::Device::set(std::string& which, std::string form) {
