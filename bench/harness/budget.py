@@ -94,6 +94,7 @@ def run(build, options, report, say):
     report.row(stage="other threads", thousand_instructions=others / 1000)
     report.goal("instructions, event loop", loop["Ir"] / 1000, 22.0, "thousand")
     report.goal("misses of the instruction cache", loop["I1mr"], 700.0)
+    compare_mcp(build, in_flight, (1, 4) if options.quick else (3, 30), loop, report, say)
     for name, function in loop["dearest"]:
         report.notes.append(f"{function / 1000:6.2f} thousand  {name}")
     say("counting locks, clock readings, copies and system calls")
@@ -115,12 +116,32 @@ def check_growth(build, options, report, say):
         growth = LIBRARY_GROWTH if stage == LIBRARY else GROWTH
         allowed = before * growth + SPREAD
         report.goal(stage, found.get(stage, 0.0), allowed, "thousand instructions")
+    compare_mcp(build, 1, (1, 5), loop, report, say)
     if report.missed():
         report.notes.append(
             "A stage has grown. If that is meant: bench/run budget --short --renew "
             f"--build-dir {options.build_dir}, and say why in the commit."
         )
         report.notes += [f"{spent / 1000:6.2f} thousand  {name}" for name, spent in loop["dearest"]]
+
+
+def compare_mcp(build, in_flight, seconds, v1, report, say):
+    """What the same call costs through /mcp, in both eras, beside `v1`, by stage."""
+    for version in (mcp_client.MODERN, mcp_client.LEGACY):
+        say(f"callgrind, /mcp {version}")
+        loop, _ = counted(build, in_flight, seconds, [], version)
+        report.goal(
+            f"instructions of /mcp {version} over POST /v1/tools/call",
+            loop["Ir"] / v1["Ir"],
+            OVER_V1,
+            "x",
+        )
+        more = {
+            stage: each["Ir"] - v1["stages"].get(stage, {"Ir": 0.0})["Ir"]
+            for stage, each in loop["stages"].items()
+        }
+        told = (f"{stage} {count / 1000:+.1f}" for stage, count in sorted(more.items()))
+        report.notes.append(f"/mcp {version}, thousand instructions: {', '.join(told)}")
 
 
 def counted(build, in_flight, seconds, settings, version=""):

@@ -108,6 +108,11 @@ class HeaderTest(ClientCase):
                 status, answer = self.post(raw, version)
                 self.assertEqual(status, 400)
                 self.assertIn(answer["error"]["code"], (code, -32700))
+        with socket.create_connection(self.gateway.public, timeout=20) as unread:
+            head = ("POST /mcp HTTP/1.1", f"Host: localhost:{self.gateway.public[1]}")
+            length = (f"Content-Length: {(4 << 20) + 1}", "Content-Type: application/json", "", "")
+            unread.sendall("\r\n".join((*head, *length)).encode())
+            self.assertTrue(unread.recv(100).startswith(b"HTTP/1.1 413 "), "of none of its bytes")
         before = self.gateway.resident_bytes()
         for _ in range(8):
             link = link_to(self.gateway)

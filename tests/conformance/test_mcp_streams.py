@@ -70,6 +70,38 @@ class RequestTest(StreamsCase):
                 self.assertIn(b"greet", answer.read())
                 connection.close()
 
+    def test_every_result_has_what_modern_ones_have(self) -> None:
+        """28, 29."""
+        client = self.client("modern")
+        hinted: dict[str, Message] = {
+            "server/discover": {},
+            "tools/list": {},
+            "resources/list": {},
+            "resources/templates/list": {},
+            "prompts/list": {},
+            "resources/read": {"uri": "crab://modern/test://static-text"},
+        }
+        prompt = {"name": "modern__test_prompt_with_arguments"}
+        others: dict[str, Message] = {
+            "tools/call": {"name": "modern__greet", "arguments": {"name": "Ada"}},
+            "prompts/get": {**prompt, "arguments": {"arg1": "a", "arg2": "b"}},
+            "completion/complete": {
+                "ref": {"type": "ref/prompt", **prompt},
+                "argument": {"name": "arg1", "value": "a"},
+            },
+        }
+        for method, params in {**hinted, **others}.items():
+            with self.subTest(method):
+                result = client.request(method, params)
+                self.assertEqual(result["resultType"], "complete")
+                server = result["_meta"]["io.modelcontextprotocol/serverInfo"]
+                self.assertEqual(server["name"], "crab")
+                if method in hinted:
+                    self.assertIsInstance(result["ttlMs"], int)
+                    self.assertEqual(result["cacheScope"], "private")
+                else:
+                    self.assertFalse({"ttlMs", "cacheScope"} & result.keys())
+
     def test_a_missing_capability_keeps_its_status(self) -> None:
         """26."""
         client = self.client("modern", {})

@@ -1,5 +1,6 @@
 #include "net/codec/http_head.hpp"
 
+#include "net/codec/field_name.hpp"
 #include "net/codec/http_text.hpp"
 
 #include <algorithm>
@@ -320,15 +321,14 @@ private:
 
 std::optional<std::string_view> HeaderList::find(std::string_view lower_case_name) const {
     for (const HttpHeader header : *this) {
-        if (equals_lower(header.name, lower_case_name)) return header.value;
+        if (is_field(header.name, lower_case_name)) return header.value;
     }
     return std::nullopt;
 }
 
 std::size_t HeaderList::count(std::string_view lower_case_name) const {
     std::size_t found = 0;
-    for (const HttpHeader header : *this)
-        found += equals_lower(header.name, lower_case_name) ? 1 : 0;
+    for (const HttpHeader header : *this) found += is_field(header.name, lower_case_name) ? 1 : 0;
     return found;
 }
 

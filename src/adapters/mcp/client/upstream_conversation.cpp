@@ -159,23 +159,25 @@ Task<void> UpstreamConversation::opened(Revision revision, Deadline deadline) {
 }
 
 bool UpstreamConversation::on_message(std::string_view text, UpstreamExchange* carrier) {
-    const Batches batches =
-        is_opened_ && features_of(revision_).batches ? Batches::kTaken : Batches::kRefused;
-    auto body = read_body(text, batches, parser_);
     const ScopeExit over([this] { parser_.shrink(); });  // there is one for each session
-    if (!body) return false;
+    const bool batches = is_opened_ && features_of(revision_).batches;
+    if (!batches) return take(read_message(text, parser_), carrier);
+    auto body = read_body(text, parser_);
     bool any = false;
-    for (MessageReading& reading : body->messages) {
-        if (!reading) continue;
-        any = true;
-        switch (reading->kind) {
-            case Message::Kind::kResult:
-            case Message::Kind::kError: on_response(*reading, carrier); break;
-            case Message::Kind::kNotification: on_notification(*reading, carrier); break;
-            case Message::Kind::kRequest: on_request(*reading, carrier); break;
-        }
-    }
+    if (body)
+        for (MessageReading& reading : body->messages) any |= take(std::move(reading), carrier);
     return any;
+}
+
+bool UpstreamConversation::take(MessageReading reading, UpstreamExchange* carrier) {
+    if (!reading) return false;
+    switch (reading->kind) {
+        case Message::Kind::kResult:
+        case Message::Kind::kError: on_response(*reading, carrier); break;
+        case Message::Kind::kNotification: on_notification(*reading, carrier); break;
+        case Message::Kind::kRequest: on_request(*reading, carrier); break;
+    }
+    return true;
 }
 
 void UpstreamConversation::on_response(Message& message, UpstreamExchange* carrier) {

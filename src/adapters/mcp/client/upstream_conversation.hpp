@@ -82,6 +82,8 @@ public:
 private:
     bool on_message(std::string_view text, UpstreamExchange* carrier) override;
     void on_end(const Error& why) override;
+    /// False for what is no message.
+    bool take(MessageReading reading, UpstreamExchange* carrier);
     void on_response(Message& message, UpstreamExchange* carrier);
     void on_notification(const Message& message, UpstreamExchange* carrier);
     void on_progress(std::string_view params);

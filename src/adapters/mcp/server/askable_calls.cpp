@@ -86,8 +86,10 @@ State read_state(std::string_view text) {
 }  // namespace
 
 bool AskableCalls::can_be_asked(const ClientRequest& request) {
-    return request.modern() && request.method != "completion/complete" &&
-           (takes_tasks(request) || can_answer_any(answers_of_client(request)));
+    if (!request.modern() || request.method == "completion/complete") return false;
+    const ClientCapabilities has = read_client_capabilities(request.meta.capabilities);
+    return (has.tasks_extension && request.method == "tools/call") ||
+           can_answer_any(answers_of(has, request.revision));
 }
 
 std::shared_ptr<ParkedCall> AskableCalls::make_parked(const std::shared_ptr<Owned>& owned,
@@ -194,7 +196,7 @@ Reply AskableCalls::input_required(const ClientRequest& request,
     ResultForm form = request.form();
     form.type = "input_required";
     append_plain_result(formed, result, form);
-    return Reply::of_result(request, formed);
+    return Reply::of_result(request, std::move(formed));
 }
 
 void AskableCalls::suspend() {

@@ -19,7 +19,7 @@ namespace crab::mcp {
 namespace {
 
 constexpr std::size_t kMostUrls = 8;  // of one error
-constexpr std::size_t kFrameBytes = 320;  // of a result beside its content
+constexpr std::size_t kFrameBytes = 448;  // of a response beside its content
 
 std::optional<std::int64_t> number_of(std::string_view object, std::string_view name) {
     const auto raw = json::find_raw(object, name);
@@ -62,13 +62,20 @@ bool is_text(const core::ToolResult& result) {
            !core::is_reference(result) && !may_hold_media(result.content);
 }
 
+/// What devices send loses its white space as it is received.
+bool is_compact(const core::CallEnd& end) {
+    return end.tool != nullptr && end.tool->source.kind == core::SourceKind::kDevice;
+}
+
 /// The same as result_object() in its form, without reading what was just written.
-std::string formed_text(const core::ToolResult& result, const ResultForm& form) {
-    std::string out;
+std::string formed_text(const core::ToolResult& result, bool is_compact, const ResultForm& form,
+                        std::string out) {
     // JSON is there twice, once with escapes
     out.reserve(2 * result.content.size() + result.content.size() / 4 + kFrameBytes);
     if (result.kind == core::ContentKind::kText) {
         append_text_result(out, result.content, {}, form);
+    } else if (is_compact) {
+        append_text_result(out, result.content, result.content, form);
     } else {
         std::string compact;
         compact.reserve(result.content.size());
@@ -195,9 +202,9 @@ std::string formed(const ClientRequest& request, const CallPlan& plan, std::stri
 
 }  // namespace
 
-Reply CallAnswer::reply(const ClientRequest& request) const {
+Reply CallAnswer::taken_by(const ClientRequest& request) {
     if (error) return Reply::of_passed_error(request, *error, status);
-    return Reply::of_result(request, result);
+    return Reply::of_result(request, std::move(result));
 }
 
 CallAnswer answer_of_error(const ClientRequest& request, const CallPlan& plan, const Error& error,
@@ -239,13 +246,14 @@ std::vector<core::Question> urls_to_open(const ClientRequest& request, const cor
 }
 
 CallAnswer answer_of(const ClientRequest& request, const CallPlan& plan, const core::Call& call,
-                     const core::CallEnd& end, ResourceLinks& links) {
+                     const core::CallEnd& end, ResourceLinks& links, std::string room) {
     const std::string meta = call_meta(call, end);
     if (!end.outcome->has_value())
         return answer_of_error(request, plan, end.outcome->error(), meta);
     const core::ToolResult& outcome = **end.outcome;
     if (plan.shape == CallShape::kTool && is_text(outcome))
-        return {.result = formed_text(outcome, request.form(meta))};
+        return {.result =
+                    formed_text(outcome, is_compact(end), request.form(meta), std::move(room))};
     std::string result = result_object(
         outcome, call.id, end.tool != nullptr && !end.tool->spec.output_schema.empty());
     if (outcome.content_type == kMcpResultType && end.tool)

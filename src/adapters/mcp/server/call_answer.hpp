@@ -22,13 +22,17 @@ struct CallAnswer {
     static CallAnswer of_error(RpcError error, int status = 0) {
         return {.error = std::move(error), .status = status};
     }
-    Reply reply(const ClientRequest& request) const;
+    Reply reply(const ClientRequest& request) const& { return CallAnswer(*this).taken_by(request); }
+    Reply reply(const ClientRequest& request) && { return taken_by(request); }
+
+private:
+    Reply taken_by(const ClientRequest& request);
 };
 
 /// The answer to a request whose call has ended. Links that the result holds are remembered.
-/// Source: docs/protocols/mcp.md, sections 4.3, 7.2, 7.5.
+/// `room`: an empty text to write into. Source: docs/protocols/mcp.md, sections 4.3, 7.2, 7.5.
 CallAnswer answer_of(const ClientRequest& request, const CallPlan& plan, const core::Call& call,
-                     const core::CallEnd& end, ResourceLinks& links);
+                     const core::CallEnd& end, ResourceLinks& links, std::string room = {});
 /// The URLs that somebody has to open before a call that ended so can succeed (-32042 of an
 /// upstream), as questions for a modern client, which see to it before the answer; else empty.
 std::vector<core::Question> urls_to_open(const ClientRequest& request, const core::CallEnd& end);

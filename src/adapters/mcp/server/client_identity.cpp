@@ -31,4 +31,13 @@ ClientIdentity ClientIdentity::read(std::string_view client_info) {
     return {.name = kept(name), .version = kept(version)};
 }
 
+const ClientIdentity& ClientIdentities::read(std::string_view client_info) {
+    constexpr std::size_t kMost = 1024;
+    if (said_ == client_info) return client_;
+    client_ = ClientIdentity::read(client_info);
+    said_.reset();
+    if (client_info.size() <= kMost) said_.emplace(client_info);
+    return client_;
+}
+
 }  // namespace crab::mcp

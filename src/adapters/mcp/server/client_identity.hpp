@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,18 @@ struct ClientIdentity {
 
     /// Of `clientInfo`: an object, or anything else.
     static ClientIdentity read(std::string_view client_info);
+};
+
+/// Of clients that say it in each request: what was said last is not read again. One per event
+/// loop.
+class ClientIdentities {
+public:
+    /// What ClientIdentity::read() says of it; valid until the next call.
+    const ClientIdentity& read(std::string_view client_info);
+
+private:
+    std::optional<std::string> said_;
+    ClientIdentity client_;
 };
 
 }  // namespace crab::mcp

@@ -32,6 +32,18 @@ TEST(McpClientIdentity, IsOneShortLineOfWhatIsSeen) {
     }
 }
 
+TEST(McpClientIdentity, WhatWasSaidLastIsNotTakenForWhatIsSaidNow) {
+    ClientIdentities identities;
+    const std::string large = fmt::format(R"({{"name":"large","x":"{}"}})", std::string(2000, 'x'));
+    for (int i = 0; i < 2; ++i) {
+        EXPECT_EQ(identities.read("").name, "");
+        EXPECT_EQ(identities.read(R"({"name":"a"})").name, "a");
+        EXPECT_EQ(identities.read(R"({"name":"a"})").name, "a");
+        EXPECT_EQ(identities.read(R"({"name":"b"})").name, "b");
+        EXPECT_EQ(identities.read(large).name, "large");
+    }
+}
+
 /// What the records of calls say of clients.
 struct McpCallRecords : test::ServerTest {
     std::string last_record() {

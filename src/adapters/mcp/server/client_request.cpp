@@ -33,9 +33,9 @@ bool has_tasks_extension(const ClientRequest& request) {
     return read_client_capabilities(request.meta.capabilities).tasks_extension;
 }
 
-Reply Reply::of_result(const ClientRequest& request, std::string_view result) {
-    Reply reply;
-    append_result(reply.message, request.id, result);
+Reply Reply::of_result(const ClientRequest& request, std::string result) {
+    Reply reply{.message = std::move(result)};
+    make_response(reply.message, request.id);
     return reply;
 }
 
@@ -45,16 +45,7 @@ Reply Reply::of_plain(const ClientRequest& request, std::string_view result,
     form.ttl = ttl;
     std::string formed;
     append_plain_result(formed, result, form);
-    return of_result(request, formed);
-}
-
-Reply Reply::of_members(const ClientRequest& request, std::string_view members,
-                        std::optional<Milliseconds> ttl, std::string_view meta) {
-    ResultForm form = request.form(meta);
-    form.ttl = ttl;
-    std::string formed;
-    append_own_result(formed, members, form);
-    return of_result(request, formed);
+    return of_result(request, std::move(formed));
 }
 
 Reply Reply::of_error(const ClientRequest& request, RpcError error, int status) {

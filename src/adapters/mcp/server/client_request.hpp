@@ -57,13 +57,10 @@ struct Reply {
     int status = 200;  ///< if it goes as JSON
 
     /// `result`: an object in its form already.
-    static Reply of_result(const ClientRequest& request, std::string_view result);
+    static Reply of_result(const ClientRequest& request, std::string result);
     /// A result without content, of which `ResultForm` is still to be applied.
     static Reply of_plain(const ClientRequest& request, std::string_view result,
                           std::optional<Milliseconds> ttl = {});
-    /// A result made here, without content: append_own_result() of its members.
-    static Reply of_members(const ClientRequest& request, std::string_view members,
-                            std::optional<Milliseconds> ttl = {}, std::string_view meta = {});
     /// `status` 0: what modern clients get for this code; legacy ones get 200 then.
     static Reply of_error(const ClientRequest& request, RpcError error, int status = 0);
     /// The same with `data` as it is, which may be an upstream's.

@@ -57,8 +57,8 @@ std::expected<Opening, RpcError> Opening::read(std::string_view params,
 namespace {
 
 std::optional<json::Element> params_of(const Message& message) {
-    if (!message.parsed || !message.parsed->holds()) return std::nullopt;
-    return json::get(message.parsed->element(), "params");
+    if (!message.parsed_params || !message.parsed_params->holds()) return std::nullopt;
+    return message.parsed_params->element();
 }
 
 /// A client's JSON-RPC error, in the place of an answer.
@@ -186,21 +186,36 @@ Task<void> Endpoint::post(net::HttpExchange& exchange, core::PrincipalRef princi
         post.session = find_session(*fields.session, *post.principal);
         post.named = post.session ? NamedSession::kLive : NamedSession::kUnknown;
     }
-    const bool batches = post.session && features_of(post.session->facts().revision).batches;
-    auto body = read_body(http.body, batches ? Batches::kTaken : Batches::kRefused, parser_);
+    if (post.session && features_of(post.session->facts().revision).batches)
+        co_return co_await serve_body(post);
+    Message message;
+    const auto read = read_message(http.body, parser_, message);
     parser_.shrink();
-    if (!body || (!body->is_batch && !body->messages.front())) {
-        const Refusal& why = body ? body->messages.front().error() : body.error();
-        co_return respond_error(exchange, why.http_status, why.id, post.era(), why.error);
-    }
-    if (body->is_batch) {
-        co_await serve_batch(post, std::move(*body));
-    } else {
-        co_await serve_one(post, *body->messages.front());
-    }
+    if (!read) co_return refuse_reading(post, read.error());
+    const PostMeaning meaning = meaning_for(post, message);
+    if (meaning == PostMeaning::kModern) co_await serve_modern(post, message);
+    if (meaning == PostMeaning::kOfSession) co_await serve_legacy(post, message);
 }
 
-Task<void> Endpoint::serve_one(Post& post, Message& message) {
+/// In a session that may send batches.
+Task<void> Endpoint::serve_body(Post& post) {
+    auto body = read_body(post.exchange.request().body, parser_);
+    parser_.shrink();
+    if (!body) co_return refuse_reading(post, body.error());
+    if (body->is_batch) co_return co_await serve_batch(post, std::move(*body));
+    MessageReading& message = body->messages.front();
+    if (!message) co_return refuse_reading(post, message.error());
+    const PostMeaning meaning = meaning_for(post, *message);
+    if (meaning == PostMeaning::kModern) co_await serve_modern(post, *message);
+    if (meaning == PostMeaning::kOfSession) co_await serve_legacy(post, *message);
+}
+
+void Endpoint::refuse_reading(Post& post, const Refusal& why) {
+    respond_error(post.exchange, why.http_status, why.id, post.era(), why.error);
+}
+
+/// Answers what is refused, and what opens a session.
+PostMeaning Endpoint::meaning_for(Post& post, Message& message) {
     const bool opens = message.kind == Message::Kind::kRequest && message.method == "initialize";
     PostContext context{.meta_names_version = message.meta.names_version,
                         .is_initialize = opens,
@@ -209,16 +224,14 @@ Task<void> Endpoint::serve_one(Post& post, Message& message) {
     if (post.session) context.session_revision = post.session->facts().revision;
     const PostReading reading = meaning_of(context, state_.options.versions);
     switch (reading.meaning) {
-        case PostMeaning::kModern:
-            post.session = nullptr;
-            co_await serve_modern(post, message);
-            break;
+        case PostMeaning::kModern: post.session = nullptr; break;
         case PostMeaning::kOpening: open_session(post, message); break;
-        case PostMeaning::kOfSession: co_await serve_legacy(post, message); break;
+        case PostMeaning::kOfSession: break;
         case PostMeaning::kRefused:
             respond_error(post.exchange, reading.http_status, message.id, post.era(),
                           reading.error);
     }
+    return reading.meaning;
 }
 
 std::optional<json::Borrowed> Endpoint::parsed_arguments(const Message& message) const {

@@ -11,6 +11,7 @@
 #include "adapters/mcp/server/tool_search.hpp"
 #include "adapters/mcp/wire/catalogs.hpp"
 #include "adapters/mcp/wire/message_reader.hpp"
+#include "adapters/mcp/wire/post_meaning.hpp"
 #include "adapters/mcp/wire/request_meta.hpp"
 #include "json/parser.hpp"
 #include "net/http/http_exchange.hpp"
@@ -71,7 +72,9 @@ private:
     std::shared_ptr<Session> named_session(net::HttpExchange& exchange,
                                            const core::Principal& principal);
 
-    Task<void> serve_one(Post& post, Message& message);
+    Task<void> serve_body(Post& post);
+    static void refuse_reading(Post& post, const Refusal& why);
+    PostMeaning meaning_for(Post& post, Message& message);
     Task<void> serve_batch(Post& post, Body body);
     Task<void> serve_modern(Post& post, Message& message);
     Task<void> serve_legacy(Post& post, Message& message);

@@ -9,6 +9,18 @@
 /// HTTP+SSE of 2024-11-05: a session is a stream, and what its client says comes by POST.
 /// Source: docs/protocols/mcp.md, section 2.7.
 namespace crab::mcp {
+namespace {
+
+/// A body where no batches are taken.
+std::expected<Body, Refusal> read_one(std::string_view text, json::Parser& parser) {
+    MessageReading message = read_message(text, parser);
+    if (!message) return std::unexpected(std::move(message.error()));
+    std::expected<Body, Refusal> body;
+    body->messages.push_back(std::move(message));
+    return body;
+}
+
+}  // namespace
 
 Task<void> Endpoint::get_sse(net::HttpExchange& exchange, core::PrincipalRef principal) {
     if (!Accepted::read(exchange.request().find("accept").value_or("")).events)
@@ -47,7 +59,7 @@ Task<void> Endpoint::post_sse(net::HttpExchange& exchange, core::PrincipalRef pr
     if (complete && fields.version && *fields.version != name_of(post.session->facts().revision))
         co_return refuse(exchange, 400, "MCP-Protocol-Version is not that of the session");
     const bool batches = complete && features_of(post.session->facts().revision).batches;
-    auto body = read_body(http.body, batches ? Batches::kTaken : Batches::kRefused, parser_);
+    auto body = batches ? read_body(http.body, parser_) : read_one(http.body, parser_);
     parser_.shrink();
     if (!body || (!body->is_batch && !body->messages.front())) {
         const Refusal& why = body ? body->messages.front().error() : body.error();

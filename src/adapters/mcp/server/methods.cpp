@@ -148,7 +148,11 @@ Reply Methods::list_page(const ClientRequest& request, std::string_view member, 
     auto item = after.empty()
                     ? items.begin()
                     : std::ranges::upper_bound(items, after, {}, &Items::value_type::name);
-    std::string result = fmt::format(R"("{}":[)", member);
+    Reply reply;
+    std::string& result = reply.message;
+    result.reserve(page_bytes_);
+    append_opening(result, request.id);
+    result.append(R"({")").append(member).append(R"(":[)");
     std::size_t listed = 0;
     for (; item != items.end() && listed < state_.options.page; ++item) {
         const std::size_t before = result.size();
@@ -168,7 +172,12 @@ Reply Methods::list_page(const ClientRequest& request, std::string_view member, 
         json::append_quoted(result, state_.sealer.seal(SealedFor::kCursor, cursor_owner(request),
                                                        std::prev(item)->name, kCursorKept));
     }
-    return Reply::of_members(request, result, state_.options.list_ttl, meta);
+    ResultForm form = request.form(meta);
+    form.ttl = state_.options.list_ttl;
+    end_own_result(result, form);
+    result += '}';
+    page_bytes_ = std::min(result.size() + result.size() / 8, kMostPageBytes);
+    return reply;
 }
 
 /// A list that shows a search says in `_meta` what it stands for.

@@ -57,6 +57,7 @@ private:
     ToolLists& lists_;
     CatalogLists& catalogs_;
     ResourceWatches& watches_;
+    std::size_t page_bytes_ = 0;  ///< about what the next page of a list will have
 };
 
 }  // namespace crab::mcp

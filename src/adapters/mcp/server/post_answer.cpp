@@ -111,8 +111,9 @@ bool PostAnswer::notify(std::string_view message) {
     return true;
 }
 
-/// What a batch has answered so far.
+/// What there is of the answer so far.
 void PostAnswer::send_early() {
+    if (!response_.empty()) send_event(std::exchange(response_, {}));
     for (const std::string& each : std::exchange(responses_, {})) send_event(each);
 }
 
@@ -120,23 +121,27 @@ void PostAnswer::respond(std::string message, int status) {
     responded_ += message.size();
     if (streams_) return send_event(message);
     status_ = status;
-    responses_.push_back(std::move(message));
+    if (options_.is_batch)
+        responses_.push_back(std::move(message));
+    else
+        response_ = std::move(message);
 }
 
 void PostAnswer::end_as_json() {
     if (options_.is_batch) {
         exchange_.respond(200, kJsonType, fmt::format("[{}]", fmt::join(responses_, ",")));
     } else if (options_.session_header.empty()) {
-        exchange_.respond(status_, kJsonType, responses_.front());
+        exchange_.respond(status_, kJsonType, response_);
     } else {
-        exchange_.respond(status_, kJsonType, responses_.front(),
+        exchange_.respond(status_, kJsonType, response_,
                           {{"Mcp-Session-Id", options_.session_header}});
     }
+    exchange_.loop().give_buffer(std::move(response_));
 }
 
 void PostAnswer::end() {
     if (options_.elsewhere) return;
-    if (!streams_ && options_.accepted.json && !responses_.empty()) {
+    if (!streams_ && options_.accepted.json && has_response()) {
         disarm();
         return end_as_json();
     }

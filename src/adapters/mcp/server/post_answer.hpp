@@ -59,6 +59,7 @@ public:
 private:
     void on_expired() override;
     void send_event(std::string_view message);
+    bool has_response() const { return !response_.empty() || !responses_.empty(); }
     void send_early();
     void write_taken();
     void arm();
@@ -70,7 +71,9 @@ private:
     std::shared_ptr<SessionStream> stream_;  // of a session
     SessionStream::ReaderId reader_ = 0;
     std::uint64_t written_ = 0;
-    std::vector<std::string> responses_;  // kept while they may become JSON
+    // kept while they may become JSON
+    std::string response_;
+    std::vector<std::string> responses_;  // of a batch
     std::size_t responded_ = 0;  // bytes of all of them
     int status_ = 200;
     bool streams_ = false;

@@ -81,7 +81,9 @@ Task<Reply> ToolCalls::run(const ClientRequest& request, net::HttpExchange& exch
         const CallAnswer read = co_await read_artifact(request, plan);
         co_return read.reply(request);
     }
-    const ClientIdentity client = client_of(request);
+    // a copy, for the next request reads another one
+    const ClientIdentity client = request.session ? request.session->facts().client
+                                                  : identities_.read(request.meta.client_info);
     core::Call call;
     fill_call(call, request, plan, client);
     call.canceller = &exchange.canceller();
@@ -114,8 +116,8 @@ Task<Reply> ToolCalls::run(const ClientRequest& request, net::HttpExchange& exch
     const core::AuthenticatedCall authenticated(call, request.principal);
     const core::CallEnd end = co_await uses_.calls.run(authenticated, sink);
     if (approver) co_await approver->finish();
-    const CallAnswer made = answer_of(request, plan, call, end, uses_.state.links);
-    co_return made.reply(request);
+    co_return answer_of(request, plan, call, end, uses_.state.links, uses_.loop.take_buffer())
+        .reply(request);
 }
 
 }  // namespace crab::mcp

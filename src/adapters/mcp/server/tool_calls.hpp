@@ -59,6 +59,7 @@ private:
     CallPlans plans_;
     AskableCalls askable_;
     TaskMethods tasks_;
+    ClientIdentities identities_;
 };
 
 }  // namespace crab::mcp

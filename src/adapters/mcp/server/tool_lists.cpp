@@ -15,6 +15,8 @@ namespace {
 
 using Listed = core::RegistrySnapshot::Listed;
 
+/// So many items are put into a list, or taken out, one by one; with more all of it is gone through.
+constexpr std::size_t kFew = 8;
 constexpr std::string_view kAnyObject = R"({"type":"object"})";
 
 /// Section 4.4: all four are written out.
@@ -174,6 +176,15 @@ std::shared_ptr<ToolView> ToolLists::patched(std::shared_ptr<const ToolView> bef
 }
 
 void ToolLists::drop_items(ToolView& view, const std::set<std::string, std::less<>>& own_names) {
+    if (view.other_names == 0 && own_names.size() <= kFew) {
+        for (const std::string& name : own_names) {
+            const auto found = std::ranges::lower_bound(view.items, name, {}, &ToolView::Item::name);
+            if (found == view.items.end() || found->name != name) continue;
+            account(view, *found, false);
+            view.items.erase(found);
+        }
+        return;
+    }
     auto kept = view.items.begin();
     for (ToolView::Item& item : view.items) {
         if (own_names.contains(item.own_name)) {
@@ -196,6 +207,14 @@ bool ToolLists::add_items(ToolView& view, std::vector<ToolView::Item> added) {
         std::ranges::any_of(added, is_taken))
         return false;
     for (const ToolView::Item& item : added) account(view, item, true);
+    if (added.size() <= kFew) {
+        for (ToolView::Item& item : added) {
+            const auto at =
+                std::ranges::lower_bound(view.items, item.name, {}, &ToolView::Item::name);
+            view.items.insert(at, std::move(item));
+        }
+        return true;
+    }
     std::vector<ToolView::Item> all;
     all.reserve(view.items.size() + added.size());
     const auto moved = [](auto at) { return std::make_move_iterator(at); };
@@ -208,6 +227,7 @@ bool ToolLists::add_items(ToolView& view, std::vector<ToolView::Item> added) {
 
 /// Of an item that comes, or goes: its source and its part of the digests.
 void ToolLists::account(ToolView& view, const ToolView::Item& item, bool comes) {
+    if (item.name != item.own_name) comes ? ++view.other_names : --view.other_names;
     const std::string& source = item.tool->source.name;
     if (comes) {
         ++view.sources[source];

@@ -70,6 +70,7 @@ struct ToolView {
 
     /// What it was made of, for ToolLists
     std::uint64_t version = 0, registry = 0, rules = 0;
+    std::size_t other_names = 0;  ///< of items whose listed name is not that of the pipeline
     bool has_lost_names = false;  ///< several tools had one name, and one of them is listed
 
     /// Null when no tool of the view, listed or not, has this name in lists.

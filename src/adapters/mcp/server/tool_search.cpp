@@ -36,7 +36,7 @@ ToolView::Item own_tool(std::string_view name, std::string_view title, std::stri
 Reply refusal(const ClientRequest& request, ErrorCode code, std::string_view why) {
     std::string result;
     append_error_result(result, Error{.code = code, .message = std::string(why)}, request.form());
-    return Reply::of_result(request, result);
+    return Reply::of_result(request, std::move(result));
 }
 
 /// With what a call of each needs.
@@ -113,7 +113,7 @@ Task<Reply> ToolSearch::find(const ClientRequest& request, std::shared_ptr<const
         co_return refusal(request, ErrorCode::kInternal, "the tools cannot be searched now");
     std::string result;
     append_call_result(result, json_result(found_text(*view, *found)), request.form());
-    co_return Reply::of_result(request, result);
+    co_return Reply::of_result(request, std::move(result));
 }
 
 }  // namespace crab::mcp

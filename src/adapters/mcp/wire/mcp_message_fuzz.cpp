@@ -64,7 +64,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (json::RawParts parts(text); parts.next();) (void)json::read_raw_string(parts.value());
     json::Parser parser;
     if (const auto message = read_message(text, parser)) check(*message);
-    const auto body = read_body(text, Batches::kTaken, parser);
+    const auto body = read_body(text, parser);
     if (!body) return 0;
     require(!body->messages.empty() && body->messages.size() <= kMaxBatch, "a batch has a size");
     for (const MessageReading& reading : body->messages) {

@@ -26,32 +26,28 @@ std::unexpected<Refusal> refuse_text(const Error& error) {
     return refusal;
 }
 
-/// The members of the envelope, each found once, and what their bytes are.
+/// The members of the envelope, each found once.
 struct Envelope {
-    struct Member {
-        json::Element value;
-        std::string_view raw;
-    };
-    std::optional<Member> jsonrpc, id, method, params, result, error;
+    std::optional<json::Element> jsonrpc, id, method, params, result, error;
 
     /// `meta`: becomes that of the params.
     Envelope(const json::Root& root, json::Object object, RequestMeta& meta) {
         json::TokenParts parts = root.members();
         for (const auto field : object) {
             parts.next();
-            std::optional<Member>* const slot = find(field.key);
+            std::optional<json::Element>* const slot = find(field.key);
             if (slot == nullptr || *slot) continue;
             if (slot == &params) {
                 json::TokenParts inside = parts.inside();
                 read_request_meta(inside, meta);
                 parts.passed(inside);
             }
-            *slot = {field.value, parts.value()};
+            *slot = field.value;
         }
     }
 
 private:
-    std::optional<Member>* find(std::string_view name) {
+    std::optional<json::Element>* find(std::string_view name) {
         if (name == "jsonrpc") return &jsonrpc;
         if (name == "id") return &id;
         if (name == "method") return &method;
@@ -62,18 +58,18 @@ private:
     }
 };
 
-bool says_two_point_zero(const std::optional<Envelope::Member>& member) {
+bool says_two_point_zero(const std::optional<json::Element>& member) {
     std::string_view text;
-    return member && member->value.get(text) == simdjson::SUCCESS && text == "2.0";
+    return member && member->get(text) == simdjson::SUCCESS && text == "2.0";
 }
 
-std::expected<RpcError, std::string> read_error(const Envelope::Member& member) {
-    const auto code = json::get_int64(member.value, "code");
-    const auto message = json::get_string(member.value, "message");
+std::expected<RpcError, std::string> read_error(const json::Root& root, json::Element member) {
+    const auto code = json::get_int64(member, "code");
+    const auto message = json::get_string(member, "message");
     if (!code || !message)
         return std::unexpected("`error` needs an integer `code` and a `message`");
     RpcError error{.code = *code, .message = std::string(*message), .data = {}};
-    if (const auto data = json::find_raw(member.raw, "data")) error.data = *data;
+    if (const auto data = json::get(member, "data")) error.data = root.raw(*data);
     return error;
 }
 
@@ -84,12 +80,12 @@ Reading read_response(const json::Root& root, const Envelope& envelope, std::opt
                       id);
     if (envelope.result) {
         if (!id) return refuse(rpc_code::kInvalidRequest, "a result needs the `id` of its request");
-        if (!envelope.result->value.is_object())
+        if (!envelope.result->is_object())
             return refuse(rpc_code::kInvalidRequest, "`result` is no object", id);
         message.kind = Message::Kind::kResult;
-        message.result = envelope.result->raw;
+        message.result = root.raw(*envelope.result);
     } else {
-        auto error = read_error(*envelope.error);
+        auto error = read_error(root, *envelope.error);
         if (!error) return refuse(rpc_code::kInvalidRequest, std::move(error.error()), id);
         message.kind = Message::Kind::kError;
         message.error = std::move(*error);
@@ -100,15 +96,15 @@ Reading read_response(const json::Root& root, const Envelope& envelope, std::opt
 }
 
 Reading read_asking(const json::Root& root, const Envelope& envelope, std::optional<RequestId> id,
-                    Message& message) {
+                    Message& message, const json::Parser& parser) {
     std::string_view method;
     if (envelope.result || envelope.error) {
         return refuse(rpc_code::kInvalidRequest, "a message is a request or a response, not both",
                       id);
     }
-    if (envelope.method->value.get(method) != simdjson::SUCCESS || method.empty())
+    if (envelope.method->get(method) != simdjson::SUCCESS || method.empty())
         return refuse(rpc_code::kInvalidRequest, "`method` is no name", id);
-    if (envelope.params && !envelope.params->value.is_object())
+    if (envelope.params && !envelope.params->is_object())
         return refuse(rpc_code::kInvalidRequest, "`params` is no object", id);
     if (const auto twice = root.find_duplicate()) {
         return refuse(rpc_code::kInvalidRequest, fmt::format("there are two members {}", *twice),
@@ -116,30 +112,36 @@ Reading read_asking(const json::Root& root, const Envelope& envelope, std::optio
     }
     message.kind = id ? Message::Kind::kRequest : Message::Kind::kNotification;
     message.method = method;
-    if (envelope.params) message.params = envelope.params->raw;
+    if (envelope.params) {
+        message.params = root.raw(*envelope.params);
+        message.parsed_params = parser.lend(*envelope.params);
+    }
     message.id = std::move(id);
     return {};
 }
 
 /// `message` is empty, and means nothing if this fails.
-Reading read_root(const json::Root& root, Message& message) {
+Reading read_root(const json::Root& root, Message& message, const json::Parser& parser) {
+    if (root.element().is_array())
+        return refuse(rpc_code::kInvalidRequest,
+                      "batches are taken in sessions of 2025-03-26 only: send one message");
     json::Object object;
     if (root.element().get(object) != simdjson::SUCCESS)
         return refuse(rpc_code::kInvalidRequest, "a message is a JSON object");
     const Envelope envelope(root, object, message.meta);
     std::optional<RequestId> id;
-    if (envelope.id) id = RequestId::read(envelope.id->raw);
+    if (envelope.id) id = RequestId::read(root.raw(*envelope.id));
     if (root.repeats_names() && json::has_duplicate_members(root.element()))
         return refuse(rpc_code::kInvalidRequest, "a member of the message is there twice");
     if (!says_two_point_zero(envelope.jsonrpc))
         return refuse(rpc_code::kInvalidRequest, "`jsonrpc` has to be \"2.0\"", id);
-    const bool null_id = envelope.id && envelope.id->value.is_null();
+    const bool null_id = envelope.id && envelope.id->is_null();
     // what could not be read has no id, and an error may say so with null
     if (envelope.id && !id && !(null_id && envelope.error && !envelope.method)) {
         return refuse(rpc_code::kInvalidRequest,
                       "`id` is a string of at most 256 bytes or an integer within 2^53");
     }
-    if (envelope.method) return read_asking(root, envelope, std::move(id), message);
+    if (envelope.method) return read_asking(root, envelope, std::move(id), message, parser);
     if (envelope.result || envelope.error)
         return read_response(root, envelope, std::move(id), message);
     return refuse(rpc_code::kInvalidRequest, "a message has `method`, `result` or `error`", id);
@@ -158,7 +160,7 @@ std::expected<Body, Refusal> read_batch(std::string_view text, json::Parser& par
     Body body{.is_batch = true, .messages = {}};
     for (const std::string_view member : members) {
         MessageReading reading = read_message(member, parser);
-        if (reading) reading->parsed.reset();  // the parser goes on
+        if (reading) reading->parsed_params.reset();  // the parser goes on
         if (reading && reading->method == "initialize")
             return refuse(rpc_code::kInvalidRequest, "`initialize` comes alone, not in a batch");
         body.messages.push_back(std::move(reading));
@@ -169,29 +171,25 @@ std::expected<Body, Refusal> read_batch(std::string_view text, json::Parser& par
 }  // namespace
 
 MessageReading read_message(std::string_view text, json::Parser& parser) {
-    const auto root = parser.parse(text);
-    if (!root) return refuse_text(root.error());
     MessageReading reading{std::in_place};
-    if (auto read = read_root(*root, *reading); !read)
-        return std::unexpected(std::move(read.error()));
-    reading->parsed = parser.lend(root->element());
+    if (auto read = read_message(text, parser, *reading); !read)
+        reading = std::unexpected(std::move(read.error()));
     return reading;
 }
 
-std::expected<Body, Refusal> read_body(std::string_view text, Batches batches,
-                                       json::Parser& parser) {
+Reading read_message(std::string_view text, json::Parser& parser, Message& message) {
+    const auto root = parser.parse(text);
+    return root ? read_root(*root, message, parser) : refuse_text(root.error());
+}
+
+std::expected<Body, Refusal> read_body(std::string_view text, json::Parser& parser) {
     const auto root = parser.parse(text);
     if (!root) return refuse_text(root.error());
-    if (root->element().is_array()) {
-        if (batches == Batches::kTaken) return read_batch(text, parser);
-        return refuse(rpc_code::kInvalidRequest,
-                      "batches are taken in sessions of 2025-03-26 only: send one message");
-    }
+    if (root->element().is_array()) return read_batch(text, parser);
     std::expected<Body, Refusal> body;
     MessageReading& message = body->messages.emplace_back(std::in_place);
-    if (auto read = read_root(*root, *message); !read)
+    if (auto read = read_root(*root, *message, parser); !read)
         return std::unexpected(std::move(read.error()));
-    message->parsed = parser.lend(root->element());
     return body;
 }
 

@@ -35,8 +35,8 @@ struct Message {
     /// Of responses: an object in it, at any depth, has two members of one name, so that readers
     /// may take different ones
     bool is_ambiguous = false;
-    /// The whole message, as long as the parser has not gone on; none for members of a batch
-    std::optional<json::Borrowed> parsed;
+    /// The params, as long as the parser has not gone on; none for members of a batch
+    std::optional<json::Borrowed> parsed_params;
 };
 
 /// Why bytes are no message, and what to answer.
@@ -52,8 +52,9 @@ using MessageReading = std::expected<Message, Refusal>;
 /// might take different ones.
 /// Errors: -32700 for what is not JSON or not UTF-8 or too deep; -32600 for any other shape.
 MessageReading read_message(std::string_view text, json::Parser& parser);
-
-enum class Batches : std::uint8_t { kRefused, kTaken };
+/// The same into `message`, which is empty, and means nothing if this fails.
+std::expected<void, Refusal> read_message(std::string_view text, json::Parser& parser,
+                                          Message& message);
 
 /// What one POST, or one line, carried. A batch has a reading for each of its members, in order:
 /// one that is refused costs the others nothing.
@@ -61,8 +62,7 @@ struct Body {
     bool is_batch = false;
     std::vector<MessageReading> messages;  ///< at least one, and one exactly without a batch
 };
-/// Reads a message or, where they are taken, a batch of 1 to 32 messages without `initialize`.
-std::expected<Body, Refusal> read_body(std::string_view text, Batches batches,
-                                       json::Parser& parser);
+/// Where batches are taken: reads a message, or a batch of 1 to 32 without `initialize`.
+std::expected<Body, Refusal> read_body(std::string_view text, json::Parser& parser);
 
 }  // namespace crab::mcp

@@ -46,7 +46,7 @@ TEST_F(McpMessage, EachKindIsReadWithItsBytes) {
     EXPECT_EQ(request->id, RequestId(7));
     EXPECT_EQ(request->method, "tools/call");
     EXPECT_EQ(request->params, R"({ "a" : 1.0 })");
-    EXPECT_EQ(json::get_int64(request->parsed->element(), "id"), 7);
+    EXPECT_EQ(json::get_double(request->parsed_params->element(), "a"), 1);
 
     const auto notification = read(R"({"jsonrpc":"2.0","method":"notifications/initialized"})");
     ASSERT_TRUE(notification);
@@ -175,6 +175,10 @@ TEST_F(McpMessage, IdsKeepTheirTypeAndTheirBytes) {
         ASSERT_TRUE(reading) << id;
         std::string answer;
         append_result(answer, *reading->id, "{}");
+        std::string response = "{}";
+        make_response(response, *reading->id);
+        EXPECT_EQ(response, answer);
+        EXPECT_LE(response.size(), 2 + response_frame(*reading->id));
         EXPECT_EQ(answer, R"({"jsonrpc":"2.0","id":)" + std::string(id) + R"(,"result":{}})");
     }
     EXPECT_FALSE(RequestId(1) == RequestId("1"));
@@ -192,12 +196,12 @@ TEST_F(McpMessage, ABatchIsTakenOnlyWhereTheyAreTaken) {
     constexpr std::string_view kBatch =
         R"([{"jsonrpc":"2.0","id":1,"method":"a","params":{"x":[1, 2]}},)"
         R"( {"jsonrpc":"2.0","id":null,"method":"b"}, {"jsonrpc":"2.0","method":"c"}, 7])";
-    const auto refusal = read_body(kBatch, Batches::kRefused, parser);
+    const auto refusal = read_message(kBatch, parser);
     ASSERT_FALSE(refusal);
     EXPECT_EQ(refusal.error().error.code, -32600);
     EXPECT_EQ(refusal.error().http_status, 400);
 
-    const auto body = read_body(kBatch, Batches::kTaken, parser);
+    const auto body = read_body(kBatch, parser);
     ASSERT_TRUE(body);
     EXPECT_TRUE(body->is_batch);
     ASSERT_EQ(body->messages.size(), 4U);
@@ -205,7 +209,7 @@ TEST_F(McpMessage, ABatchIsTakenOnlyWhereTheyAreTaken) {
     EXPECT_EQ(body->messages[1].error().error.code, -32600);
     EXPECT_EQ(body->messages[2]->kind, Kind::kNotification);
     EXPECT_EQ(body->messages[3].error().error.code, -32600);
-    EXPECT_EQ(body->messages[0]->parsed, std::nullopt);
+    EXPECT_EQ(body->messages[0]->parsed_params, std::nullopt);
 }
 
 TEST_F(McpMessage, ABatchHasOneToThirtyTwoMessagesAndNoInitialize) {
@@ -217,14 +221,14 @@ TEST_F(McpMessage, ABatchHasOneToThirtyTwoMessagesAndNoInitialize) {
         }
         return text + "]";
     };
-    EXPECT_TRUE(read_body(batch(32, "ping"), Batches::kTaken, parser));
-    EXPECT_FALSE(read_body(batch(33, "ping"), Batches::kTaken, parser));
-    EXPECT_FALSE(read_body(batch(2, "initialize"), Batches::kTaken, parser));
-    EXPECT_FALSE(read_body("[]", Batches::kTaken, parser));
-    const auto one = read_body(R"({"jsonrpc":"2.0","method":"a"})", Batches::kTaken, parser);
+    EXPECT_TRUE(read_body(batch(32, "ping"), parser));
+    EXPECT_FALSE(read_body(batch(33, "ping"), parser));
+    EXPECT_FALSE(read_body(batch(2, "initialize"), parser));
+    EXPECT_FALSE(read_body("[]", parser));
+    const auto one = read_body(R"({"jsonrpc":"2.0","method":"a","params":{}})", parser);
     ASSERT_TRUE(one);
     EXPECT_FALSE(one->is_batch);
-    EXPECT_TRUE(one->messages.front()->parsed->holds());
+    EXPECT_TRUE(one->messages.front()->parsed_params->holds());
 }
 
 TEST_F(McpMessage, MessagesAreWrittenWithTheirPartsAsTheyAre) {

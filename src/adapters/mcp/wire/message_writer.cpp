@@ -3,8 +3,12 @@
 #include "json/raw_parts.hpp"
 #include "json/writer.hpp"
 
+#include <cstring>
+
 namespace crab::mcp {
 namespace {
+
+constexpr std::string_view kBefore = R"({"jsonrpc":"2.0","id":)", kBetween = R"(,"result":)";
 
 json::Writer& open(json::Writer& writer) {
     return writer.begin_object().key("jsonrpc").string("2.0");
@@ -30,11 +34,26 @@ void append_notification(std::string& out, std::string_view method, std::string_
     method_and_params(open(writer), method, params);
 }
 
+void make_response(std::string& result, const RequestId& id) {
+    const std::string_view number = id.json();
+    result.insert(0, kBefore.size() + number.size() + kBetween.size(), ' ');
+    char* at = result.data();
+    for (const std::string_view part : {kBefore, number, kBetween}) {
+        std::memcpy(at, part.data(), part.size());
+        at += part.size();
+    }
+    result += '}';
+}
+
+void append_opening(std::string& out, const RequestId& id) {
+    out.append(kBefore).append(id.json()).append(kBetween);
+}
+
 void append_result(std::string& out, const RequestId& id, std::string_view result) {
-    constexpr std::string_view kBefore = R"({"jsonrpc":"2.0","id":)", kBetween = R"(,"result":)";
     out.reserve(out.size() + kBefore.size() + id.json().size() + kBetween.size() + result.size() +
                 1);
-    out.append(kBefore).append(id.json()).append(kBetween).append(result) += '}';
+    append_opening(out, id);
+    out.append(result) += '}';
 }
 
 void append_error(std::string& out, const RequestId* id, Era era, const RpcError& error) {

@@ -18,6 +18,12 @@ void append_request(std::string& out, const RequestId& id, std::string_view meth
 void append_notification(std::string& out, std::string_view method, std::string_view params);
 /// `result`: an object.
 void append_result(std::string& out, const RequestId& id, std::string_view result);
+/// What append_result() writes before the result; behind it follow the result and a brace.
+void append_opening(std::string& out, const RequestId& id);
+/// Makes a result, an object, the response that append_result() writes.
+void make_response(std::string& result, const RequestId& id);
+/// How much make_response() adds, for who makes room beforehand.
+inline std::size_t response_frame(const RequestId& id) { return id.json().size() + 40; }
 /// `id` null: it could not be read, which legacy says with `null` and modern by leaving it out.
 void append_error(std::string& out, const RequestId* id, Era era, const RpcError& error);
 

@@ -5,8 +5,6 @@
 #include "json/raw_parts.hpp"
 #include "json/writer.hpp"
 
-#include <cstring>
-
 #include <fmt/format.h>
 
 namespace crab::mcp {
@@ -33,8 +31,10 @@ std::string json_result(std::string_view json) {
 
 bool may_hold_media(std::string_view json) {
     constexpr std::string_view kMember = "\"data_base64\"";
-    // memmem instead of contains(): every JSON text is full of the quote that the name begins with
-    return ::memmem(json.data(), json.size(), kMember.data(), kMember.size()) != nullptr;
+    constexpr std::size_t kAt = kMember.find('_');  // which is rarer than the quotes
+    for (std::size_t at = json.find('_', kAt); at != json.npos; at = json.find('_', at + 1))
+        if (json.substr(at - kAt).starts_with(kMember)) return true;
+    return false;
 }
 
 std::optional<std::string> media_result(std::string_view json) {

@@ -1,6 +1,7 @@
 #include "adapters/mcp/wire/request_headers.hpp"
 
 #include "adapters/mcp/wire/header_value.hpp"
+#include "net/codec/field_name.hpp"
 #include "net/codec/http_text.hpp"
 
 #include <fmt/format.h>
@@ -54,7 +55,7 @@ PostFields PostFields::read(const net::HeaderList& fields) {
 /// No two of the names are equally long.
 std::optional<std::string_view>* PostFields::slot_of(std::string_view field) {
     const auto only_if = [field](std::string_view known, std::optional<std::string_view>& slot) {
-        return equals_lower(field, known) ? &slot : nullptr;
+        return net::is_field(field, known) ? &slot : nullptr;
     };
     switch (field.size()) {
         case std::string_view("accept").size(): return only_if("accept", accept);

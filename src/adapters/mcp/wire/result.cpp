@@ -125,10 +125,7 @@ void append_plain_result(std::string& out, std::string_view result, const Result
                       [](std::string& to, std::string_view item) { to += item; });
 }
 
-void append_own_result(std::string& out, std::string_view members, const ResultForm& form) {
-    (out += '{') += members;
-    end_result(out, {}, form);
-}
+void end_own_result(std::string& out, const ResultForm& form) { end_result(out, {}, form); }
 
 void append_call_result(std::string& out, std::string_view result, const ResultForm& form) {
     json::Writer writer(out);

@@ -31,9 +31,9 @@ struct ResultForm {
 
 /// Appends any result that holds no content: of lists, `completion/complete`, `{}`, ….
 void append_plain_result(std::string& out, std::string_view result, const ResultForm& form);
-/// The same of an object made here: its members, in JSON, none of which the form has too. They are
-/// not read, so that a long list costs no more than its bytes.
-void append_own_result(std::string& out, std::string_view members, const ResultForm& form);
+/// Ends an object made here, whose members are in `out` behind its brace: none that the form has
+/// too. They are not read, so that a long list costs no more than its bytes.
+void end_own_result(std::string& out, const ResultForm& form);
 /// Appends the result of `tools/call`: its blocks by append_content(); a text block of the compact
 /// `structuredContent` if there is no text; `structuredContent` where the revision has such values.
 void append_call_result(std::string& out, std::string_view result, const ResultForm& form);

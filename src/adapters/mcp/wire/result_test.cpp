@@ -62,7 +62,7 @@ TEST(McpResult, AllKindsOfContentPassUnchanged) {
 TEST(McpResult, MembersMadeHereGetTheFormToo) {
     const auto written = [](std::string_view members, const ResultForm& form) {
         std::string out;
-        append_own_result(out, members, form);
+        end_own_result((out += '{') += members, form);
         return out;
     };
     EXPECT_EQ(written(R"("tools":[])", {.revision = Revision::k2025_11_25}), R"({"tools":[]})");
