@@ -15,7 +15,8 @@ namespace {
 
 using Listed = core::RegistrySnapshot::Listed;
 
-/// So many items are put into a list, or taken out, one by one; with more all of it is gone through.
+/// So many items are put into a list, or taken out, one by one; with more all of it is gone
+/// through.
 constexpr std::size_t kFew = 8;
 constexpr std::string_view kAnyObject = R"({"type":"object"})";
 
@@ -178,7 +179,8 @@ std::shared_ptr<ToolView> ToolLists::patched(std::shared_ptr<const ToolView> bef
 void ToolLists::drop_items(ToolView& view, const std::set<std::string, std::less<>>& own_names) {
     if (view.other_names == 0 && own_names.size() <= kFew) {
         for (const std::string& name : own_names) {
-            const auto found = std::ranges::lower_bound(view.items, name, {}, &ToolView::Item::name);
+            const auto found =
+                std::ranges::lower_bound(view.items, name, {}, &ToolView::Item::name);
             if (found == view.items.end() || found->name != name) continue;
             account(view, *found, false);
             view.items.erase(found);
