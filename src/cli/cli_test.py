@@ -1531,6 +1531,23 @@ class Checks(CliTest):
                 ["no principal is called ci; write caller/ci"],
             ),
             (
+                "policy: [{principal: 'caler*', call: {deny: ['*']}}]",
+                ["no principal is called caler*; ids begin with caller/"],
+            ),
+            (
+                "policy: [{principal: caller/CI, call: {deny: ['*']}}]",
+                ["no principal is called caller/CI", "a token named CI is caller/ci"],
+            ),
+            (
+                "policy: [{principal: 'device/Kitchen *', call: {deny: ['*']}}]",
+                ["no principal is called device/Kitchen *"],
+            ),
+            ("policy: [{principal: device/}]", ["no principal is called device/; ids begin with"]),
+            (
+                "policy: [{principal: agent/buttler, call: {deny: ['*']}}]",
+                ["policy[0].principal: no agent is called buttler"],
+            ),
+            (
                 "rates: [{principal: 'devise/*', per_second: 1}]",
                 ["rates[0].principal", "did you mean device/*?"],
             ),

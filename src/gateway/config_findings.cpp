@@ -4,6 +4,7 @@
 #include "base/glob.hpp"
 #include "net/loop/endpoint.hpp"
 #include "setup/tls_certificates.hpp"
+#include "trust/slug.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -26,6 +27,23 @@ namespace fs = std::filesystem;
 const std::vector<std::string> kPrincipalKinds{"caller",     "oauth",    "device",
                                                "local",      "agent",    "tool_host",
                                                "subscriber", "listener", "operator"};
+
+/// Callers and devices are known by what trust::make_slug() made of their names.
+std::string why_no_slug(std::string_view pattern) {
+    const std::size_t slash = pattern.find('/');
+    const std::string_view kind = pattern.substr(0, slash);
+    if (kind != "caller" && kind != "device") return {};
+    const std::string_view name = pattern.substr(slash + 1);
+    constexpr std::string_view kOfSlugs = "abcdefghijklmnopqrstuvwxyz0123456789_-*?";
+    const bool is_glob = name.find_first_of("*?") != std::string_view::npos;
+    const std::string slug = trust::make_slug(name, {});
+    if (is_glob ? name.find_first_not_of(kOfSlugs) == std::string_view::npos : slug == name)
+        return {};
+    return fmt::format(
+        "no principal is called {}; ids are of lower-case letters, digits, - and _{}", pattern,
+        is_glob || slug.empty() ? std::string("; `crab tokens list` has them")
+                                : fmt::format(": a token named {} is {}/{}", name, kind, slug));
+}
 
 class ConfigChecks {
 public:
@@ -180,7 +198,15 @@ private:
 
     void principal(const std::string& key, const std::string& pattern) {
         if (const std::string why = why_nobody(pattern); !why.empty())
-            problem(fmt::format("{}: {}", key, why));
+            return problem(fmt::format("{}: {}", key, why));
+        constexpr std::string_view kAgent = "agent/";
+        if (!pattern.starts_with(kAgent)) return;
+        const Glob agents(pattern.substr(kAgent.size()));
+        const bool is_known = std::ranges::any_of(
+            config_.agents, [&](const auto& each) { return agents.matches(each.name); });
+        if (!is_known && agents.is_literal())
+            problem(fmt::format("{}: no agent is called {}; `agents` names them", key,
+                                agents.pattern()));
     }
 
     const config::GatewayConfig& config_;
@@ -192,23 +218,19 @@ private:
 }  // namespace
 
 std::string why_nobody(std::string_view pattern) {
+    const Glob glob{std::string(pattern)};
+    const auto is_of = [&](const std::string& kind) { return glob.overlaps(Glob(kind + "/?*")); };
+    if (std::ranges::any_of(kPrincipalKinds, is_of)) return why_no_slug(pattern);
     const std::size_t slash = pattern.find('/');
-    const std::string_view kind = pattern.substr(0, slash);
-    const bool is_glob = kind.find_first_of("*?[") != std::string_view::npos;
-    // its star may reach beyond the slash
-    if (slash == std::string_view::npos && is_glob) return {};
-    const Glob glob{std::string(kind)};
-    if (slash != std::string_view::npos &&
-        std::ranges::any_of(kPrincipalKinds,
-                            [&](const std::string& each) { return glob.matches(each); }))
-        return {};
-    if (slash == std::string_view::npos)
+    if (slash == std::string_view::npos && glob.is_literal())
         return fmt::format("no principal is called {0}; write caller/{0} or device/{0}", pattern);
-    const std::string_view near = closest_name(kind, kPrincipalKinds);
+    const std::string_view near = closest_name(pattern.substr(0, slash), kPrincipalKinds);
     return fmt::format(
         "no principal is called {}; ids begin with {}{}", pattern,
         fmt::join(kPrincipalKinds, "/, "),
-        near.empty() ? "/" : fmt::format("/; did you mean {}{}?", near, pattern.substr(slash)));
+        near.empty() || slash == std::string_view::npos || slash + 1 == pattern.size()
+            ? "/"
+            : fmt::format("/; did you mean {}{}?", near, pattern.substr(slash)));
 }
 
 config::Findings look_around(const config::GatewayConfig& config, const config::Paths& paths,

@@ -19,6 +19,7 @@ protected:
     static core::Artifact announced(std::string_view content, std::uint64_t bytes = 0,
                                     std::string tenant = "home") {
         return {.tenant = std::move(tenant),
+                .caller = "caller/ann",
                 .owner = "device/kitchen",
                 .call_id = "call-1",
                 .tool = "kitchen__photo",

@@ -296,6 +296,19 @@ class ArtifactsTest(GatewayCase):
         self.gateway.crab("artifacts", "delete", artifact["id"])
         self.assertEqual(self.fetch(artifact).status, 404)
 
+    def test_a_result_is_its_callers_alone(self) -> None:
+        artifact = self.stored(b"of the tester")
+        other = self.gateway.caller_token("another")
+        self.assertEqual(self.fetch(artifact, "another").status, 404)
+        listed = self.gateway.fetch("GET", "/v1/artifacts", other).json()["artifacts"]
+        self.assertEqual(listed, [])
+        mine = self.gateway.fetch("GET", "/v1/artifacts", self.gateway.caller_token("tester"))
+        self.assertIn(
+            (artifact["id"], "caller/tester"),
+            [(each["id"], each["caller"]) for each in mine.json()["artifacts"]],
+        )
+        self.assertIn(artifact["id"], self.gateway.crab("artifacts", "list"))
+
     def test_callers_delete_nothing(self) -> None:
         artifact = self.stored(b"mine")
         self.assertEqual(self.fetch(artifact, method="DELETE").status, 403)

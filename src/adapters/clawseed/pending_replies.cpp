@@ -77,6 +77,7 @@ std::optional<PendingReplies::WaitingCall> PendingReplies::find_call(
     if (reply == nullptr || reply->answer || reply->call == nullptr) return std::nullopt;
     const core::Call& call = reply->call->call();
     return WaitingCall{.tenant = std::string(call.tenant),
+                       .caller = reply->call->principal()->id,
                        .call_id = std::string(call.id),
                        .tool = reply->call->tool().unique_name,
                        .artifacts = reply->artifacts.size()};

@@ -94,7 +94,7 @@ public:
     /// What an upload needs to know about the call behind a request id; nothing when no such call
     /// waits.
     struct WaitingCall {
-        std::string tenant, call_id, tool;
+        std::string tenant, caller, call_id, tool;
         std::size_t artifacts = 0;
     };
     std::optional<WaitingCall> find_call(std::string_view request_id) const;

@@ -139,6 +139,7 @@ Task<void> Front::upload(net::HttpExchange& exchange, core::PrincipalRef princip
     }
     announced->owner = principal->id;
     announced->tenant = target->call.tenant.empty() ? "default" : target->call.tenant;
+    announced->caller = target->call.caller;
     announced->call_id = target->call.call_id;
     announced->tool = target->call.tool;
 

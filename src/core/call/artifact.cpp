@@ -9,6 +9,12 @@ constexpr std::string_view kReferenceType = "application/vnd.crab.artifact+json"
 
 }  // namespace
 
+bool may_read(const Principal& principal, const Artifact& artifact) {
+    if (principal.roles.has(Role::kOperator) || principal.roles.has(Role::kCliAdmin)) return true;
+    return principal.may(Role::kCaller) && principal.may_act_in(artifact.tenant) &&
+           (artifact.caller.empty() || artifact.caller == principal.id);
+}
+
 bool is_artifact_id(std::string_view text) {
     constexpr std::size_t kSize = 32;
     return text.size() == kSize &&
@@ -31,6 +37,8 @@ void append_artifact(std::string& out, const Artifact& artifact, bool whole) {
     if (whole) {
         writer.key("tenant_id")
             .string_lossy(artifact.tenant)
+            .key("caller")
+            .string_lossy(artifact.caller)
             .key("owner")
             .string_lossy(artifact.owner)
             .key("tool")

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "core/call/principal.hpp"
 #include "core/call/tool_result.hpp"
 
 #include <cstdint>
@@ -13,7 +14,8 @@ namespace crab::core {
 struct Artifact {
     /// 32 random hexadecimal characters; not derived from the content
     std::string id;
-    std::string tenant;          ///< of the call; principals that may act for it may read this
+    std::string tenant;          ///< of the call
+    std::string caller;          ///< principal that called; empty: stored before this was kept
     std::string owner;           ///< principal that stored it, such as `device/kitchen`
     std::string call_id;         ///< of the call that it answers, as given by the caller
     std::string tool;            ///< unique name of the tool
@@ -24,6 +26,9 @@ struct Artifact {
     SystemTime expires_at{};
 };
 
+/// Whether it is the result of a call of `principal`'s own, in a tenant that it may act for.
+/// Operators may read all.
+bool may_read(const Principal& principal, const Artifact& artifact);
 /// Whether `text` has the form of an artifact id.
 bool is_artifact_id(std::string_view text);
 

@@ -18,7 +18,8 @@ constexpr std::size_t kChunkBytes = std::size_t{256} << 10;
 constexpr std::int64_t kQuotaLock = 0x6372616261727431;
 
 constexpr std::string_view kColumns =
-    "id, tenant, owner, call_id, tool, content_type, sha256, bytes, created_ms, expires_ms";
+    "id, tenant, owner, call_id, tool, content_type, sha256, bytes, created_ms, expires_ms, "
+    "caller";
 
 }  // namespace
 
@@ -146,11 +147,11 @@ Result<void> ArtifactStorePostgres::claim(const core::Artifact& artifact, std::u
         if (auto fits = check_quotas(artifact, charge); !fits) return fits;
         return database_.run(
             "INSERT INTO artifact (id, node, charge, tenant, owner, call_id, tool, content_type, "
-            "sha256, bytes, created_ms, expires_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, "
-            "$10, $11) ON CONFLICT (id) DO UPDATE SET charge = $3",
+            "sha256, bytes, created_ms, expires_ms, caller) VALUES ($1, $2, $3, $4, $5, $6, $7, "
+            "$8, $9, 0, $10, $11, $12) ON CONFLICT (id) DO UPDATE SET charge = $3",
             artifact.id, node_, charge, artifact.tenant, artifact.owner, artifact.call_id,
             artifact.tool, artifact.content_type, artifact.sha256, artifact.created_at,
-            artifact.expires_at);
+            artifact.expires_at, artifact.caller);
     });
 }
 
@@ -210,6 +211,7 @@ Result<std::vector<core::Artifact>> ArtifactStorePostgres::select(const std::str
     for (const auto row : *rows) {
         found.push_back({.id = row.text(0),
                          .tenant = row.text(1),
+                         .caller = row.text(10),
                          .owner = row.text(2),
                          .call_id = row.text(3),
                          .tool = row.text(4),

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 1> kArtifactSchema{R"(
+constexpr std::array<std::string_view, 2> kArtifactSchema{R"(
     CREATE TABLE artifact (
         id TEXT PRIMARY KEY,
         tenant TEXT NOT NULL,
@@ -37,6 +37,9 @@ constexpr std::array<std::string_view, 1> kArtifactSchema{R"(
     ) STRICT;
     CREATE INDEX artifact_tenant ON artifact (tenant, created_ms);
     CREATE INDEX artifact_expiry ON artifact (expires_ms);
+)",
+                                                          R"(
+    ALTER TABLE artifact ADD COLUMN caller TEXT NOT NULL DEFAULT '';
 )"};
 
 std::unexpected<Error> disk_error(std::string_view what) {
@@ -252,11 +255,11 @@ Result<void> ArtifactStoreSqlite::keep(const core::Artifact& artifact) {
     const std::scoped_lock lock(mutex_);
     auto stored = database_.run(
         "INSERT INTO artifact (id, tenant, owner, call_id, tool, content_type, sha256, bytes, "
-        "created_ms, expires_ms)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "created_ms, expires_ms, caller)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         artifact.id, artifact.tenant, artifact.owner, artifact.call_id, artifact.tool,
         artifact.content_type, artifact.sha256, static_cast<std::int64_t>(artifact.bytes),
-        artifact.created_at, artifact.expires_at);
+        artifact.created_at, artifact.expires_at, artifact.caller);
     if (!stored) return stored;
     stats_.artifacts += 1;
     stats_.bytes += artifact.bytes;
@@ -269,7 +272,7 @@ Result<std::vector<core::Artifact>> ArtifactStoreSqlite::select(std::string_view
                                                                 std::string_view value) {
     const std::string sql = fmt::format(
         "SELECT id, tenant, owner, call_id, tool, content_type, sha256, bytes, created_ms, "
-        "expires_ms FROM artifact {} ORDER BY created_ms, id",
+        "expires_ms, caller FROM artifact {} ORDER BY created_ms, id",
         condition);
     auto rows = condition.empty() ? database_.query(sql) : database_.query(sql, value);
     if (!rows) return fail(std::move(rows.error()));
@@ -280,6 +283,7 @@ Result<std::vector<core::Artifact>> ArtifactStoreSqlite::select(std::string_view
         if (!*row) return found;
         found.push_back({.id = rows->text(0),
                          .tenant = rows->text(1),
+                         .caller = rows->text(10),
                          .owner = rows->text(2),
                          .call_id = rows->text(3),
                          .tool = rows->text(4),

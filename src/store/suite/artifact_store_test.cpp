@@ -34,6 +34,7 @@ TEST_P(ArtifactStoreTest, WhatWasFinishedIsReadInAnyRangeAlsoAfterARestart) {
     ASSERT_TRUE(bytes) << bytes.error().message;
     EXPECT_EQ((*bytes)->artifact().sha256, crypto::sha256_hex(content + "end"));
     EXPECT_EQ((*bytes)->artifact().content_type, "image/jpeg");
+    EXPECT_EQ((*bytes)->artifact().caller, "caller/ann");
     EXPECT_EQ((*bytes)->read(69'999, 100).value(), "xend");
     EXPECT_EQ((*bytes)->read(70'003, 100).value(), "");
     EXPECT_EQ(store->stats().bytes, 70'003U);

@@ -11,12 +11,6 @@
 namespace crab::mcp {
 namespace {
 
-bool may_read(const core::Principal& principal, std::string_view tenant) {
-    using core::Role;
-    if (principal.roles.has(Role::kOperator) || principal.roles.has(Role::kCliAdmin)) return true;
-    return principal.may(Role::kCaller) && principal.may_act_in(tenant);
-}
-
 bool is_text(std::string_view media_type) {
     return media_type.starts_with("text/") || media_type.starts_with("application/json") ||
            media_type.ends_with("+json");
@@ -52,7 +46,7 @@ Task<Result<std::string>> ArtifactReads::read(std::string id, std::string uri,
         auto opened = store->open(id);
         if (!opened) return std::unexpected(std::move(opened.error()));
         const core::Artifact& artifact = (*opened)->artifact();
-        if (!may_read(*principal, artifact.tenant)) return std::unexpected(unknown());
+        if (!core::may_read(*principal, artifact)) return std::unexpected(unknown());
         if (artifact.bytes > kMaxReply / 2)
             return fail(ErrorCode::kOversize,
                         fmt::format("it has {} bytes, too many for a message: fetch "

@@ -21,8 +21,8 @@ bool is_operator(const core::Principal& principal) {
     return principal.roles.has(core::Role::kOperator) || principal.roles.has(core::Role::kCliAdmin);
 }
 
-/// Whether results of calls of that tenant are this principal's to read.
-bool may_read(const core::Principal& principal, std::string_view tenant) {
+/// Whether it may ask for results of calls of that tenant.
+bool may_look_in(const core::Principal& principal, std::string_view tenant) {
     if (is_operator(principal)) return true;
     return principal.may(core::Role::kCaller) && principal.may_act_in(tenant);
 }
@@ -43,7 +43,8 @@ void ArtifactsApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
     using Request = net::Routes<core::PrincipalRef>::Request;
     routes.add(
         {.path = "/v1/artifacts",
-         .summary = "The large results of a tenant's calls",
+         .summary =
+             "The large results of the caller's own calls; for operators, of all of a tenant",
          .head = true,
          .errors = append_route_error,
          .query = {{"tenant_id", "whose; without it the caller's own tenant"}},
@@ -78,13 +79,15 @@ Task<void> ArtifactsApi::list(net::HttpExchange& exchange, core::PrincipalRef pr
     const std::string wanted =
         net::find_query(exchange.request().query(), "tenant_id").value_or("");
     const std::string tenant = wanted.empty() ? principal->tenant.text() : wanted;
-    if (!may_read(*principal, tenant.empty() ? principal->tenant.text() : tenant)) {
+    if (!may_look_in(*principal, tenant.empty() ? principal->tenant.text() : tenant)) {
         co_return exchange.respond_error(
             403, "FORBIDDEN", "your token does not let you see the artifacts of that tenant");
     }
     auto read = [&store = services_.store, tenant] { return store.list(tenant); };
-    const auto artifacts = co_await services_.pool.run(principal->id, std::move(read));
+    auto artifacts = co_await services_.pool.run(principal->id, std::move(read));
     if (!artifacts) co_return refuse(exchange, artifacts.error());
+    std::erase_if(*artifacts,
+                  [&](const core::Artifact& each) { return !core::may_read(*principal, each); });
     std::string& out = exchange.begin_response(200, "application/json");
     out += R"({"artifacts":[)";
     for (const core::Artifact& artifact : *artifacts) {
@@ -102,7 +105,7 @@ Task<void> ArtifactsApi::get(net::HttpExchange& exchange, core::PrincipalRef pri
     if (!opened) co_return refuse(exchange, opened.error());
     const std::shared_ptr<core::ArtifactBytes> bytes = std::move(*opened);
     const core::Artifact& artifact = bytes->artifact();
-    if (!may_read(*principal, artifact.tenant)) co_return refuse_unknown(exchange);
+    if (!core::may_read(*principal, artifact)) co_return refuse_unknown(exchange);
 
     const net::HttpRequest& request = exchange.request();
     const std::string tag = fmt::format("\"{}\"", artifact.sha256);
