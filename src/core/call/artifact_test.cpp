@@ -18,7 +18,7 @@ TEST(Artifact, IsItsCallersAndOperators) {
     other.roles = Roles{Role::kOperator};
     EXPECT_TRUE(may_read(other, artifact));
 
-    Principal elsewhere = *principal_of("caller/ann");
+    const Principal elsewhere = *principal_of("caller/ann", {Role::kCaller}, "default");
     artifact.tenant = "secret";
     EXPECT_FALSE(may_read(elsewhere, artifact));
 }

@@ -37,7 +37,7 @@ Result<TakenCode> code_of(const Rows::Row& row) {
 }
 
 /// A text that lives for ever.
-std::string_view state_of(std::string_view text) {
+std::string_view code_state_of(std::string_view text) {
     for (const std::string_view known : {"open", "paired", "expired"})
         if (text == known) return known;
     return "ended";
@@ -164,7 +164,7 @@ Result<std::vector<PairingProgress>> SharedTrustPostgres::recent() {
     std::vector<PairingProgress> progress;
     for (const auto row : *rows)
         progress.push_back(
-            {.id = row.text(0), .state = state_of(row.text_view(1)), .device = row.text(2)});
+            {.id = row.text(0), .state = code_state_of(row.text_view(1)), .device = row.text(2)});
     return progress;
 }
 
