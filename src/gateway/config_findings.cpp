@@ -205,7 +205,7 @@ private:
         const bool is_known = std::ranges::any_of(
             config_.agents, [&](const auto& each) { return agents.matches(each.name); });
         if (!is_known && agents.is_literal())
-            problem(fmt::format("{}: no agent is called {}; `agents` names them", key,
+            warning(fmt::format("{}: no agent is called {}; `agents` names them", key,
                                 agents.pattern()));
     }
 
