@@ -16,28 +16,11 @@ from support.case import GatewayCase
 from support.device import tool
 from support.gateway import Gateway, program
 from support.http import HttpConnection, read_head
-from support.rtp import call_request
+from support.rtp import call_request, envelope
 from support.wait import eventually
 from support.websocket import Closed, Refused, WebSocket
 
 MOST_OPEN = 256
-
-
-def envelope(event_type: str = "channel.message.received", **members: Any) -> dict[str, Any]:
-    """A valid envelope of the operator's; a member given as `...` is left out."""
-    made = {
-        "version": "v1",
-        "event_id": str(uuid.uuid4()),
-        "trace_id": "t",
-        "tenant_id": "default",
-        "occurred_at": "2026-02-13T16:00:00Z",
-        "event_type": event_type,
-        "source": {"component_type": "operator", "component_id": "tests"},
-        "routing": {"agent_id": "a", "session_id": "s"},
-        "payload": {"text": "hello"},
-        **members,
-    }
-    return {name: value for name, value in made.items() if value is not ...}
 
 
 class Stream(WebSocket):

@@ -6,33 +6,23 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from support.host import PairedHost
+from support.rtp import envelope
 from support.websocket import WebSocket
 from test_peer_listener import PeerListenerCase
 
 A_MINUTE = 75.0
 
 
-def envelope(
+def event_of(
     event_type: str, component_type: str, component_id: str, **members: Any
 ) -> dict[str, Any]:
-    return {
-        "version": "v1",
-        "event_id": str(uuid.uuid4()),
-        "trace_id": "t",
-        "tenant_id": "default",
-        "occurred_at": "2026-02-13T16:00:00Z",
-        "event_type": event_type,
-        "source": {"component_type": component_type, "component_id": component_id},
-        "routing": {"agent_id": "a", "session_id": "s"},
-        "payload": {"call_id": "c", "text": "hello"},
-        **members,
-    }
+    source = {"component_type": component_type, "component_id": component_id}
+    return envelope(event_type, source=source, payload={"call_id": "c", "text": "hello"}, **members)
 
 
 class PeerEventsCase(PeerListenerCase):
@@ -65,7 +55,7 @@ class Peers(PeerEventsCase):
         name = mail.remote.component_id
         answer = self.stream(log)
         self.assertEqual(answer.status, 200)
-        event = envelope("channel.message.received", "listener", name)
+        event = event_of("channel.message.received", "listener", name)
         event["source"] |= {"peer_id": "forged", "mtls_cert_fingerprint": "sha256:00"}
         self.assertEqual(
             self.publish(mail, event), (202, {"accepted": True, "event_id": event["event_id"]})
@@ -85,7 +75,7 @@ class Peers(PeerEventsCase):
         again = self.stream(log)
         self.assertEqual(next(self.events(again)), (cursor, seen), "it was not acknowledged")  # 82
         self.assertEqual(log.ask("POST", "/v1/events/ack", {"cursor": cursor})[0], 200)
-        later = envelope("channel.message.edited", "listener", name)
+        later = event_of("channel.message.edited", "listener", name)
         self.publish(mail, later)
         self.assertEqual(next(self.events(self.stream(log)))[1]["event_id"], later["event_id"])
 
@@ -98,34 +88,34 @@ class Peers(PeerEventsCase):
         )
         name = mail.remote.component_id
         self.assertEqual(
-            self.publish(mail, envelope("channel.message.received", "listener", "somebody"))[0], 403
+            self.publish(mail, event_of("channel.message.received", "listener", "somebody"))[0], 403
         )
         self.assertEqual(
-            self.publish(mail, envelope("channel.message.received", "gateway", name))[0], 403
+            self.publish(mail, event_of("channel.message.received", "gateway", name))[0], 403
         )
-        self.assertEqual(self.publish(mail, envelope("config.applied", "listener", name))[0], 403)
+        self.assertEqual(self.publish(mail, event_of("config.applied", "listener", name))[0], 403)
         self.assertEqual(
             self.publish(
-                mail, envelope("channel.message.received", "listener", name, tenant_id="harbour")
+                mail, event_of("channel.message.received", "listener", name, tenant_id="harbour")
             )[0],
             403,
         )
         self.assertEqual(
             self.publish(
-                log, envelope("channel.message.received", "subscriber", log.remote.component_id)
+                log, event_of("channel.message.received", "subscriber", log.remote.component_id)
             )[0],
             403,
         )
         self.assertEqual(
-            self.publish(host, envelope("cron.triggered", "cron", host.remote.component_id))[0], 403
+            self.publish(host, event_of("cron.triggered", "cron", host.remote.component_id))[0], 403
         )
         self.assertEqual(
-            self.publish(gin, envelope("config.applied", "operator", gin.remote.component_id))[0],
+            self.publish(gin, event_of("config.applied", "operator", gin.remote.component_id))[0],
             202,
         )
         self.assertEqual(
             self.publish(
-                host, envelope("tool.call.completed", "tool_host", host.remote.component_id)
+                host, event_of("tool.call.completed", "tool_host", host.remote.component_id)
             )[1]["accepted"],
             False,
         )

@@ -21,25 +21,12 @@ from scripted_model import Hold, ScriptedModel
 from support.device import Device
 from support.gateway import Gateway
 from support.http import fetch
+from support.rtp import envelope
 from support.wait import eventually
 from support.websocket import WebSocket
 
 EVENTS, KILLS, CHATS = 24, 4, 6
 ENDS = ("agent.turn.completed", "agent.turn.failed")
-
-
-def envelope(event_id: str) -> dict[str, Any]:
-    return {
-        "version": "v1",
-        "event_id": event_id,
-        "trace_id": "t",
-        "tenant_id": "default",
-        "occurred_at": "2026-02-13T16:00:00Z",
-        "event_type": "channel.message.received",
-        "source": {"component_type": "operator", "component_id": "tests"},
-        "routing": {"agent_id": "a", "session_id": "s"},
-        "payload": {"text": f"number {event_id}"},
-    }
 
 
 class AgentsFaultTest(unittest.TestCase):
@@ -139,9 +126,8 @@ class AgentsFaultTest(unittest.TestCase):
                 for event_id in ids[
                     : EVENTS * (kill + 1) // KILLS
                 ]:  # those of the rounds before are repeats
-                    self.assertEqual(
-                        gateway.admin_request("POST", "/v1/events", envelope(event_id)).status, 202
-                    )
+                    event = envelope(event_id=event_id, payload={"text": f"number {event_id}"})
+                    self.assertEqual(gateway.admin_request("POST", "/v1/events", event).status, 202)
                 eventually(
                     lambda asked=asked: len(model.requests) > asked,
                     "a turn of this round has begun",

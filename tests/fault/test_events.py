@@ -7,39 +7,25 @@ import contextlib
 import json
 import resource
 import threading
-import uuid
 from typing import Any
 
 from support.case import GatewayCase
 from support.device import tool
 from support.http import HttpConnection
+from support.rtp import envelope
 from support.stream import EndOfStream
 from support.wait import eventually
 from support.websocket import Closed, WebSocket
 
 
-def envelope(text: str = "hello", **members: Any) -> dict[str, Any]:
-    return {
-        "version": "v1",
-        "event_id": str(uuid.uuid4()),
-        "trace_id": "t",
-        "tenant_id": "default",
-        "occurred_at": "2026-02-13T16:00:00Z",
-        "event_type": "channel.message.received",
-        "source": {"component_type": "operator", "component_id": "tests"},
-        "routing": {"agent_id": "a", "session_id": "s"},
-        "payload": {"text": text},
-        **members,
-    }
-
-
 class EventsFaultCase(GatewayCase):
     def publish(self, text: str = "hello", **members: Any) -> int:
-        return self.gateway.admin_request("POST", "/v1/events", envelope(text, **members)).status
+        event = envelope(payload={"text": text}, **members)
+        return self.gateway.admin_request("POST", "/v1/events", event).status
 
     def all_ids(self) -> list[str]:
         """The ids of everything in the outbox, up to an event that is published now."""
-        last = envelope("the last")
+        last = envelope(payload={"text": "the last"})
         self.assertEqual(self.gateway.admin_request("POST", "/v1/events", last).status, 202)
         ids: list[str] = []
         with WebSocket(self.gateway.admin, "/v1/events?cursor=earliest&remember=false") as stream:

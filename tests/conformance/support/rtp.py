@@ -40,6 +40,23 @@ def call_request(tool: str, args: Any = None, **members: Any) -> dict[str, Any]:
     return {name: value for name, value in request.items() if value is not ...}
 
 
+def envelope(event_type: str = "channel.message.received", **members: Any) -> dict[str, Any]:
+    """A valid event of the operator's (section 6); a member given as `...` is left out."""
+    made = {
+        "version": "v1",
+        "event_id": str(uuid.uuid4()),
+        "trace_id": "t",
+        "tenant_id": "default",
+        "occurred_at": "2026-02-13T16:00:00Z",
+        "event_type": event_type,
+        "source": {"component_type": "operator", "component_id": "tests"},
+        "routing": {"agent_id": "a", "session_id": "s"},
+        "payload": {"text": "hello"},
+        **members,
+    }
+    return {name: value for name, value in made.items() if value is not ...}
+
+
 def check_response(body: Any, request: dict[str, Any] | None = None) -> None:
     """Fails unless `body` has the response schema to the letter, and the names of `request` if one
     is given."""

@@ -10,7 +10,6 @@ import socket
 import ssl
 import sys
 import unittest
-import uuid
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from pairing_remote import PairingRemote
 
 from support.gateway import Gateway
 from support.http import request_bytes
+from support.rtp import envelope
 from support.stream import Stream
 
 MIB = 1 << 20
@@ -84,20 +84,8 @@ class Peer:
 
 
 def event(component_id: str, **members: Any) -> bytes:
-    return json.dumps(
-        {
-            "version": "v1",
-            "event_id": str(uuid.uuid4()),
-            "trace_id": "t",
-            "tenant_id": "default",
-            "occurred_at": "2026-02-13T16:00:00Z",
-            "event_type": "channel.message.received",
-            "source": {"component_type": "listener", "component_id": component_id},
-            "routing": {"agent_id": "a", "session_id": "s"},
-            "payload": {"text": "hello"},
-            **members,
-        }
-    ).encode()
+    source = {"component_type": "listener", "component_id": component_id}
+    return json.dumps(envelope(source=source, **members)).encode()
 
 
 class PeerTest(HostileCase):

@@ -37,7 +37,7 @@ from support.gateway import Gateway  # noqa: E402
 from support.http import fetch  # noqa: E402
 from support.nats import NatsServer  # noqa: E402
 from support.postgres import Postgres  # noqa: E402
-from support.rtp import call_request  # noqa: E402
+from support.rtp import call_request, envelope  # noqa: E402
 from support.stream import EndOfStream  # noqa: E402
 from support.websocket import Closed, Refused, WebSocket  # noqa: E402
 
@@ -226,7 +226,8 @@ class Publisher(threading.Thread):
 
     def run(self) -> None:
         while not self.over.is_set():
-            event = envelope()
+            event_id = str(uuid.uuid4())
+            event = envelope(event_id=event_id, idempotency_key=event_id)
             while not self._publish(event) and not self.over.is_set():
                 time.sleep(self._random.uniform(0.05, 0.5))
             time.sleep(self._random.uniform(0, 0.2))
@@ -278,22 +279,6 @@ class Reader(threading.Thread):
                 )
                 if self.position % 50 == 0:
                     stream.send_text(json.dumps({"ack": message["cursor"]}))
-
-
-def envelope() -> dict[str, Any]:
-    event_id = str(uuid.uuid4())
-    return {
-        "version": "v1",
-        "event_id": event_id,
-        "trace_id": "night",
-        "tenant_id": "default",
-        "occurred_at": "2026-02-13T16:00:00Z",
-        "event_type": "channel.message.received",
-        "source": {"component_type": "operator", "component_id": "nightly"},
-        "routing": {"agent_id": "a", "session_id": "s"},
-        "payload": {"text": "hello"},
-        "idempotency_key": event_id,
-    }
 
 
 def create_jobs(fleet: Fleet) -> None:

@@ -19,27 +19,11 @@ from scripted_model import Hold, ScriptedModel
 from fleet import SOON, FleetCase, Node
 from support.device import tool
 from support.http import HttpConnection, fetch
-from support.rtp import call_request
+from support.rtp import call_request, envelope
 from support.wait import eventually
 from support.websocket import WebSocket
 
 A_MINUTE = 75.0
-
-
-def envelope(**members: Any) -> dict[str, Any]:
-    """An event of the operator's."""
-    return {
-        "version": "v1",
-        "event_id": str(uuid.uuid4()),
-        "trace_id": "t",
-        "tenant_id": "default",
-        "occurred_at": "2026-02-13T16:00:00Z",
-        "event_type": "channel.message.received",
-        "source": {"component_type": "operator", "component_id": "tests"},
-        "routing": {"agent_id": "a", "session_id": "s"},
-        "payload": {"text": "hello"},
-        **members,
-    }
 
 
 def publish(node: Node, event: dict[str, Any]) -> dict[str, Any]:
