@@ -37,16 +37,14 @@ function(crab_show_headers target)
 endfunction()
 
 # crab_module(name [COLD [FAST file...]] [ROOM room] [LINKS target...] [TEST_LINKS target...]
-# [TEST_HEADERS header...] [TESTS_TOGETHER]): the module, its fuzzers and benchmarks, and its unit
-# tests: an executable <name>_test, or with ROOM a part of crab_room(room). Eight files are compiled
-# as one that includes them, so what is local to a file has a name that the folder has once. COLD:
-# no call that is only relayed passes through it, except for the files FAST, so how fast it runs
-# matters less than how fast it is compiled (dev) and how small it is (release). TEST_HEADERS: read
-# once for all its tests, paths from src/. TESTS_TOGETHER: they are one process, which shares a
-# server.
+# [TESTS_TOGETHER]): the module, its fuzzers and benchmarks, and its unit tests: an executable
+# <name>_test, or with ROOM a part of crab_room(room). Eight files are compiled as one that includes
+# them, so what is local to a file has a name that the folder has once. COLD: no call that is only
+# relayed passes through it, except for the files FAST, so how fast it runs matters less than how
+# fast it is compiled (dev) and how small it is (release). TESTS_TOGETHER: they are one process,
+# which shares a server.
 function(crab_module name)
-  cmake_parse_arguments(ARG "COLD;TESTS_TOGETHER" "ROOM" "LINKS;TEST_LINKS;TEST_HEADERS;FAST"
-                        ${ARGN})
+  cmake_parse_arguments(ARG "COLD;TESTS_TOGETHER" "ROOM" "LINKS;TEST_LINKS;FAST" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS *.cpp)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_(test|bench|fuzz)\\.cpp$")
@@ -82,7 +80,7 @@ function(crab_module name)
       set(together TOGETHER)
     endif()
     crab_test(${name}_test SOURCES ${tests} LINKS crab_${name} ${ARG_TEST_LINKS}
-              HEADERS ${ARG_TEST_HEADERS} ${together})
+              ${together})
   endif()
   file(GLOB benches CONFIGURE_DEPENDS *_bench.cpp)
   if(ARG_ROOM)
@@ -128,7 +126,7 @@ function(crab_unite target most)
 endfunction()
 
 # crab_room(name [TEST_LINKS target...] [TEST_HEADERS header...]): the unit tests of all modules of
-# the room in one executable, <name>_test.
+# the room in one executable, <name>_test. TEST_HEADERS: read once for all of them, paths from src/.
 function(crab_room name)
   cmake_parse_arguments(ARG "" "" "TEST_LINKS;TEST_HEADERS" ${ARGN})
   get_property(tests GLOBAL PROPERTY CRAB_ROOM_TESTS_${name})

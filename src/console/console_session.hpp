@@ -21,9 +21,6 @@ struct ConsoleSession {
     std::string proven_by{};  ///< id of that key
 };
 
-inline bool are_of_operator(core::Roles roles) {
-    return roles.has(core::Role::kOperator) || roles.has(core::Role::kCliAdmin);
-}
-inline bool is_operator(const ConsoleSession& session) { return are_of_operator(session.roles); }
+inline bool is_operator(const ConsoleSession& session) { return session.roles.are_of_operator(); }
 
 }  // namespace crab::console

@@ -3,7 +3,6 @@
 #include "base/result.hpp"
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <string>
 

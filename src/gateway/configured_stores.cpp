@@ -2,6 +2,7 @@
 
 #include "base/process/file.hpp"
 #include "core/ledger/ledger_store.hpp"
+#include "gateway/fleet_files.hpp"
 #include "gateway/fleet_stores.hpp"
 #include "hosting/cron_sinks.hpp"
 #include "store/sqlite/stores_sqlite.hpp"
@@ -84,8 +85,9 @@ fleet::NodeName node_of(NodeClaim claim) {
 /// The keys of the fleet's file.
 Result<bus::FleetKeys> read_keys(const config::FleetOptions& fleet) {
     constexpr std::size_t kMostKeyBytes = 16'384;
-    auto text = read_file(fleet.key_file, kMostKeyBytes);
-    auto keys = text ? bus::FleetKeys::parse(*text, fleet.name) : fail(std::move(text.error()));
+    const auto text = read_fleet_file(fleet.key_file, "fleet.key_file", kMostKeyBytes);
+    if (!text) return fail(text.error());
+    auto keys = bus::FleetKeys::parse(*text, fleet.name);
     if (!keys)
         return fail(ErrorCode::kInvalidArgs,
                     fmt::format("fleet.key_file: {}", keys.error().message));
@@ -122,10 +124,8 @@ OpenedStores join(std::unique_ptr<StoresPostgres> database, const GatewayContext
 OpenedStores open_database(const config::FleetOptions& fleet, const GatewayContext& context,
                            FleetMembership& membership) {
     constexpr std::size_t kMostDsnBytes = 4096;
-    auto dsn = read_file(fleet.dsn_file, kMostDsnBytes);
-    if (!dsn)
-        return fail(ErrorCode::kInvalidArgs,
-                    fmt::format("fleet.postgres.dsn_file: {}", dsn.error().message));
+    auto dsn = read_fleet_file(fleet.dsn_file, "fleet.postgres.dsn_file", kMostDsnBytes);
+    if (!dsn) return fail(std::move(dsn.error()));
     dsn->erase(dsn->find_last_not_of(" \t\r\n") + 1);
     const bool is_node = fleet.nats.has_value();
     if (is_node) {

@@ -1,7 +1,7 @@
 #include "gateway/fleet_side.hpp"
 
 #include "base/log.hpp"
-#include "base/process/file.hpp"
+#include "gateway/fleet_files.hpp"
 
 #include <algorithm>
 #include <string>
@@ -15,14 +15,6 @@ namespace crab::gateway {
 namespace {
 
 constexpr std::chrono::seconds kFleetLookEvery{1};
-
-Result<std::string> read_small_file(const std::filesystem::path& path, std::string_view key) {
-    constexpr std::size_t kMost = 16'384;
-    auto text = read_file(path, kMost);
-    if (!text)
-        return fail(ErrorCode::kInvalidArgs, fmt::format("{}: {}", key, text.error().message));
-    return text;
-}
 
 Task<core::CallEnd> refused() {
     co_return core::CallEnd{.outcome = std::make_shared<const core::Outcome>(
@@ -71,6 +63,7 @@ FleetSide::Part::Part(FleetSide& side, std::size_t place, net::EventLoop& loop,
 
 Result<void> FleetSide::read_nats(const config::FleetOptions& options) {
     constexpr std::string_view kScheme = "nats://";
+    constexpr std::size_t kMostUserBytes = 16'384;
     nats_.fleet = options.name;
     nats_.name = fmt::format("crab {}", options.node_name);
     for (const std::string& url : options.nats->urls) {
@@ -85,7 +78,7 @@ Result<void> FleetSide::read_nats(const config::FleetOptions& options) {
         nats_.servers.insert(nats_.servers.end(), addresses->begin(), addresses->end());
     }
     if (options.nats->user_file.empty()) return {};
-    auto user = read_small_file(options.nats->user_file, "fleet.nats.user_file");
+    auto user = read_fleet_file(options.nats->user_file, "fleet.nats.user_file", kMostUserBytes);
     if (!user) return fail(std::move(user.error()));
     user->erase(user->find_last_not_of(" \t\r\n") + 1);
     const std::size_t colon = user->find(':');

@@ -310,7 +310,7 @@ Task<void> ConsoleDoor::prove_key(net::HttpExchange& exchange) {
     if (!proven) co_return answer_error(exchange, proven.error());
     // Whoever has the session can make a caller's key under its name; an operator's needs a proof.
     const core::Principal& owner = *proven->principal;
-    if (owner.id != session->principal || (is_operator(*session) && !are_of_operator(owner.roles)))
+    if (owner.id != session->principal || (is_operator(*session) && !owner.roles.are_of_operator()))
         co_return exchange.respond_error(403, "FORBIDDEN",
                                          "this is the key of somebody else, or of no operator");
     uses_.kept.prove(session->number, owner.credential_id);

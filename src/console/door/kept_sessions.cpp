@@ -65,7 +65,7 @@ void KeptSessions::set_mode(DoorMode mode) {
 }
 
 bool KeptSessions::lets_in(core::Roles roles) const {
-    const bool operates = are_of_operator(roles);
+    const bool operates = roles.are_of_operator();
     switch (mode_.load()) {
         case DoorMode::kOff: return false;
         case DoorMode::kOperators: return operates;

@@ -127,7 +127,7 @@ Result<StoredPasskey> Passkeys::add_now(const Addition& addition,
     // Lesser sessions fill no place of an operator's.
     const auto alike = std::ranges::count_if(*known, [&](const StoredPasskey& each) {
         const core::PrincipalRef owner = owner_of(each);
-        return owner && are_of_operator(owner->roles) == is_operator(session);
+        return owner && owner->roles.are_of_operator() == is_operator(session);
     });
     if (static_cast<std::size_t>(alike) >= kMostOfOnePerson)
         return fail(ErrorCode::kConflict,
@@ -174,7 +174,7 @@ Result<std::vector<StoredPasskey>> Passkeys::list_now(const ConsoleSession& sess
     std::erase_if(*all, [&](const StoredPasskey& each) {
         const core::PrincipalRef owner = owner_of(each);
         return !owner || owner->id != session.principal ||
-               (are_of_operator(owner->roles) && !is_operator(session));
+               (owner->roles.are_of_operator() && !is_operator(session));
     });
     return all;
 }

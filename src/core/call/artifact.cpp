@@ -10,7 +10,7 @@ constexpr std::string_view kReferenceType = "application/vnd.crab.artifact+json"
 }  // namespace
 
 bool may_read(const Principal& principal, const Artifact& artifact) {
-    if (principal.roles.has(Role::kOperator) || principal.roles.has(Role::kCliAdmin)) return true;
+    if (principal.roles.are_of_operator()) return true;
     return principal.may(Role::kCaller) && principal.may_act_in(artifact.tenant) &&
            (artifact.caller.empty() || artifact.caller == principal.id);
 }

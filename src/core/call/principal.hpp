@@ -41,6 +41,8 @@ public:
     }
     bool has(Role role) const { return (bits_ >> static_cast<unsigned>(role) & 1u) != 0; }
     bool empty() const { return bits_ == 0; }
+    /// Whether they let their holder see and change what is everybody's.
+    bool are_of_operator() const { return has(Role::kOperator) || has(Role::kCliAdmin); }
     /// Names separated by commas, as the command line and the stores write them.
     std::string to_text() const;
     /// Nothing when a name is unknown.

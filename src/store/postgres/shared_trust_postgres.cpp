@@ -64,15 +64,15 @@ Result<void> SharedTrustPostgres::open(NewCode code, std::size_t most) {
             "DELETE FROM pairing_code WHERE opened < clock_timestamp() - interval '1 day'");
         if (!forgotten) return forgotten;
         const PairingOffer& offer = code.offer;
-        const auto lifetime =
-            offer.lifetime ? std::optional<std::int64_t>(offer.lifetime->count()) : std::nullopt;
+        std::optional<std::int64_t> lifetime;
+        if (offer.lifetime) lifetime = offer.lifetime->count();
         return database_.run(
             "INSERT INTO pairing_code (id, form, name, roles, tenants, lifetime_ms, device, "
             "vouched_key, state, paired_as, wrong_tries, opened, expires) VALUES ($1, $2, $3, $4, "
-            "$5::text[], nullif($6::bigint, 0), $7, '', 'open', '', 0, clock_timestamp(), "
+            "$5::text[], $6::bigint, $7, '', 'open', '', 0, clock_timestamp(), "
             "clock_timestamp() + $8::bigint * interval '1 ms')",
             code.id, code.form, offer.name, offer.roles.to_text(), array_of(offer.tenants),
-            lifetime.value_or(0), offer.device, std::int64_t{code.lifetime.count()});
+            lifetime, offer.device, std::int64_t{code.lifetime.count()});
     });
 }
 

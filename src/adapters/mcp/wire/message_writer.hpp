@@ -22,8 +22,6 @@ void append_result(std::string& out, const RequestId& id, std::string_view resul
 void append_opening(std::string& out, const RequestId& id);
 /// Makes a result, an object, the response that append_result() writes.
 void make_response(std::string& result, const RequestId& id);
-/// How much make_response() adds, for who makes room beforehand.
-inline std::size_t response_frame(const RequestId& id) { return id.json().size() + 40; }
 /// `id` null: it could not be read, which legacy says with `null` and modern by leaving it out.
 void append_error(std::string& out, const RequestId* id, Era era, const RpcError& error);
 

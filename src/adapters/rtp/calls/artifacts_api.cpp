@@ -17,13 +17,9 @@ namespace {
 constexpr std::string_view kArtifact = "/v1/artifacts/{artifact}";
 constexpr std::size_t kPiece = 128 * 1024;
 
-bool is_operator(const core::Principal& principal) {
-    return principal.roles.has(core::Role::kOperator) || principal.roles.has(core::Role::kCliAdmin);
-}
-
 /// Whether it may ask for results of calls of that tenant.
 bool may_look_in(const core::Principal& principal, std::string_view tenant) {
-    if (is_operator(principal)) return true;
+    if (principal.roles.are_of_operator()) return true;
     return principal.may(core::Role::kCaller) && principal.may_act_in(tenant);
 }
 
@@ -79,7 +75,7 @@ Task<void> ArtifactsApi::list(net::HttpExchange& exchange, core::PrincipalRef pr
     const std::string wanted =
         net::find_query(exchange.request().query(), "tenant_id").value_or("");
     const std::string tenant = wanted.empty() ? principal->tenant.text() : wanted;
-    if (!may_look_in(*principal, tenant.empty() ? principal->tenant.text() : tenant)) {
+    if (!may_look_in(*principal, tenant)) {
         co_return exchange.respond_error(
             403, "FORBIDDEN", "your token does not let you see the artifacts of that tenant");
     }
@@ -155,7 +151,7 @@ Task<void> ArtifactsApi::get(net::HttpExchange& exchange, core::PrincipalRef pri
 
 Task<void> ArtifactsApi::remove(net::HttpExchange& exchange, core::PrincipalRef principal,
                                 std::string id) {
-    if (!is_operator(*principal))
+    if (!principal->roles.are_of_operator())
         co_return exchange.respond_error(
             403, "FORBIDDEN", "only operators delete artifacts; others leave by themselves");
     auto work = [&store = services_.store, id] { return store.remove(id); };
