@@ -7,6 +7,7 @@ interface Reply {
 
 // of replies without an acknowledgement; a gateway that never acknowledges costs no more than this
 const most = 1_024;
+const mostChars = 32 << 20; // the other libraries have 64 MiB; a character has two bytes here
 
 /**
  * Replies without an acknowledgement: they are sent again on the next link, unless the grace period
@@ -14,13 +15,16 @@ const most = 1_024;
  */
 export class Outbox {
   private readonly replies = new Map<string, Reply>();
+  private chars = 0;
 
   add(callId: string, frame: string, keepUntil?: number): void {
+    this.acknowledge(callId);
     this.replies.set(callId, { frame, keepUntil });
-    if (this.replies.size <= most) return;
+    this.chars += frame.length;
     for (const oldest of this.replies.keys()) {
-      this.replies.delete(oldest);
-      return;
+      const fits = this.replies.size <= most && this.chars <= mostChars;
+      if (fits || this.replies.size === 1) return;
+      this.acknowledge(oldest);
     }
   }
 
@@ -35,6 +39,7 @@ export class Outbox {
   }
 
   acknowledge(callId: string): void {
+    this.chars -= this.replies.get(callId)?.frame.length ?? 0;
     this.replies.delete(callId);
   }
 
@@ -47,7 +52,7 @@ export class Outbox {
     const frames: string[] = [];
     for (const [callId, reply] of this.replies) {
       if (reply.keepUntil !== undefined && now > reply.keepUntil) {
-        this.replies.delete(callId);
+        this.acknowledge(callId);
       } else {
         reply.keepUntil = undefined;
         frames.push(reply.frame);
