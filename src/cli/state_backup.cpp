@@ -112,6 +112,12 @@ Result<std::vector<SavedFile>> back_up_state(const fs::path& state_dir, const fs
     std::vector<SavedFile> saved;
     if (auto copied = copy_folder(source, partial, {}, saved); !copied)
         return fail(std::move(copied.error()));
+    if (std::ranges::all_of(saved, [](const SavedFile& file) { return file.bytes == 0; }))
+        return fail(ErrorCode::kNotFound,
+                    fmt::format("{} holds nothing to save: either this gateway has not run yet, or "
+                                "its state is in another folder (`crab config path` names the "
+                                "file that says where)",
+                                source.string()));
     fs::rename(partial, target, problem);
     if (problem) return failed(target, problem);
     std::ranges::sort(saved, {}, &SavedFile::name);

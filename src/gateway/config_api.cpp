@@ -134,7 +134,11 @@ std::string ConfigApi::shown() const {
     const LoadedConfig loaded = uses_.loaded();
     std::string out;
     json::Writer writer(out);
-    writer.begin_object().key("path").string_lossy(loaded.config.source.native());
+    // Whoever asks stands in another folder than the gateway.
+    std::error_code away;
+    const auto& source = loaded.config.source;
+    const auto path = source.empty() ? source : std::filesystem::absolute(source, away);
+    writer.begin_object().key("path").string_lossy(path.lexically_normal().native());
     writer.key("loaded_at").string(to_rfc3339(loaded.at)).key("entries").begin_array();
     for (const EffectiveValue& each : effective_values(schema_, loaded.config.origin)) {
         writer.begin_object().key("key").string_lossy(each.key);

@@ -179,8 +179,8 @@ void DeviceDriver::settle(const std::shared_ptr<CallState>& call, Handled handle
     };
     if (!handlers_.submit(std::move(send))) {
         finish(call->id(),
-               {ToolAnswer::error("RATE_LIMITED",
-                                  "this device is busy with other calls; try again in a moment"),
+               {ToolAnswer::error("INTERNAL",  // not "busy": the tool has run
+                                  "the tool ran, but this device is too busy to upload its result"),
                 {}});
     }
 }

@@ -138,9 +138,10 @@ void DeviceLink::on_open() {
     ports_.send(connect_frame(options_.name, session_id_, instance_));
     ports_.send(register_frame(tools_.list(), ListMode::kMerge));
     for (const Outbox::Reply& kept : outbox_.link_opened(now)) ports_.send(kept.frame);
-    terms_.replaces_lists = terms_.takes_accepted = terms_.takes_progress = terms_.resumes =
-        terms_.takes_presence = false;
-    terms_.uploads.reset();
+    // What the last link's gateway said holds until this one has said its own, or else a link that
+    // breaks before that would shorten how long replies are kept. Frames that it may not know wait.
+    terms_.replaces_lists = terms_.takes_accepted = terms_.takes_progress = terms_.takes_presence =
+        false;
     services_.timers.arm(liveness_, now + kDeadAfter);
 }
 

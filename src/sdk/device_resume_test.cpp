@@ -68,6 +68,21 @@ TEST_F(DeviceResumeTest, TheGatewayMayNoticeABreakLongAfterTheDevice) {
     EXPECT_EQ(ports.running.size(), 1u);
 }
 
+TEST_F(DeviceResumeTest, ALinkThatBreaksBeforeTheGatewayHasSpokenShortensNothing) {
+    connect(kResumes);
+    request("c1");
+    lose_link();
+    link.finish("c1", ToolAnswer("done"));
+    advance(std::chrono::seconds(2));
+    open();
+    lose_link();  // no `connected` came
+    advance(std::chrono::minutes(2));
+    connect(kResumes);
+    request("c1");
+    EXPECT_EQ(sent("tool_result").size(), 1u);
+    EXPECT_EQ(ports.running.size(), 1u);
+}
+
 TEST_F(DeviceResumeTest, AnAcknowledgedCallIsNeitherRunNorAnsweredAgain) {
     connect(kResumes);
     request("c1");

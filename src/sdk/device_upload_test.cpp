@@ -6,6 +6,7 @@
 #include "crypto/digest.hpp"
 #include "sdk/test_gateway.hpp"
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 
@@ -86,7 +87,32 @@ TEST_F(DeviceUploadTest, ARefusedUploadIsAFailureOfTheCall) {
     const auto answer = answer_to_call([&](const ToolRequest&) {
         return ToolAnswer::bytes(std::string(400'000, 'b'), "image/jpeg");
     });
-    EXPECT_TRUE(answer.find("error")->as_string()->starts_with("RATE_LIMITED: ")) << answer.dump();
+    const std::string& error = *answer.find("error")->as_string();
+    // no code that a gateway may take for "nothing was done": the tool has run
+    EXPECT_TRUE(error.starts_with("INTERNAL: ")) << error;
+    EXPECT_NE(error.find("the quota is used up"), std::string::npos) << error;
+}
+
+TEST_F(DeviceUploadTest, ABusyGatewayIsAskedAgainForTheUploadAndTheToolRunsOnce) {
+    gateway.take_uploads();
+    gateway.refuse_uploads(R"({"error":"too many uploads","code":"RATE_LIMITED"})", 429, 1);
+    std::atomic<int> runs{0};
+    const auto answer = answer_to_call([&](const ToolRequest&) {
+        ++runs;
+        return ToolAnswer::bytes(std::string(400'000, 'b'), "image/jpeg");
+    });
+    ASSERT_NE(answer.find("artifact"), nullptr) << answer.dump();
+    EXPECT_EQ(*answer.find("artifact"), json::Value("a1"));
+    EXPECT_EQ(runs, 1);
+}
+
+TEST_F(DeviceUploadTest, AGatewayThatStaysBusyFailsTheCallAsOneThatHasRun) {
+    gateway.take_uploads();
+    gateway.refuse_uploads(R"({"error":"too many uploads","code":"RATE_LIMITED"})", 429);
+    const auto answer = answer_to_call([&](const ToolRequest&) {
+        return ToolAnswer::bytes(std::string(400'000, 'b'), "image/jpeg");
+    });
+    EXPECT_TRUE(answer.find("error")->as_string()->starts_with("INTERNAL: ")) << answer.dump();
 }
 
 TEST_F(DeviceUploadTest, WithoutUploadsBytesAreBase64) {

@@ -63,9 +63,12 @@ public:
         const std::scoped_lock lock(mutex_);
         broken_uploads_ = count;
     }
-    void refuse_uploads(std::string body) {
+    /// Answers uploads so; `count` of them if it is above zero, else all.
+    void refuse_uploads(std::string body, int status = 507, int count = 0) {
         const std::scoped_lock lock(mutex_);
         refusal_ = std::move(body);
+        refusal_status_ = status;
+        refusals_ = count;
     }
     std::vector<Upload> uploads() {
         const std::scoped_lock lock(mutex_);
@@ -133,12 +136,15 @@ public:
                       .body = {}};
         bool breaks = false;
         std::string refusal;
+        int status = 0;
         {
             const std::scoped_lock lock(mutex_);
             breaks = broken_uploads_ > 0 && broken_uploads_-- > 0;
             refusal = refusal_;
+            status = refusal_status_;
+            if (refusals_ > 0 && --refusals_ == 0) refusal_.clear();
         }
-        if (!refusal.empty()) co_return exchange.respond(507, "application/json", refusal);
+        if (!refusal.empty()) co_return exchange.respond(status, "application/json", refusal);
         for (auto piece = co_await exchange.read_body(); piece && !piece->empty();
              piece = co_await exchange.read_body()) {
             upload.body += *piece;
@@ -268,6 +274,7 @@ private:
     std::vector<std::string> targets_;
     std::vector<Upload> uploads_;
     std::string refusal_;
+    int refusal_status_ = 507, refusals_ = 0;
     int broken_uploads_ = 0;
     bool takes_uploads_ = false;
     std::string token_;

@@ -7,12 +7,18 @@
 #include "net/http/blocking_client.hpp"
 #include "sdk/answer_bytes.hpp"
 
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <thread>
+
 #include <fmt/format.h>
 
 namespace crab::sdk {
 namespace {
 
 constexpr int kTries = 3;
+constexpr Milliseconds kUsualPause{500}, kLongestPause{30'000}, kLook{50};
 
 std::string content_type_of(const ToolAnswer& answer) {
     switch (answer.kind()) {
@@ -26,6 +32,35 @@ std::string content_type_of(const ToolAnswer& answer) {
     return "application/octet-stream";
 }
 
+/// The tool has run by now, so no code says that nothing was done: the gateway's "busy" is about
+/// the upload. What helps the caller is kept in words.
+Error after_the_run(Error error) {
+    if (error.code != ErrorCode::kOversize) error.code = ErrorCode::kInternal;
+    return error;
+}
+
+/// How long to wait before the same upload is worth another try; nothing when it is not.
+std::optional<Milliseconds> pause_after(const net::ClientResponse& response) {
+    constexpr std::array kPassing{408, 429, 502, 503};
+    if (std::ranges::find(kPassing, response.status) == kPassing.end()) return std::nullopt;
+    std::int64_t seconds = 0;
+    const std::string_view asked = response.find("retry-after").value_or("");
+    const auto [end, fault] = std::from_chars(asked.data(), asked.data() + asked.size(), seconds);
+    if (fault != std::errc() || end != asked.data() + asked.size() || seconds < 0)
+        return kUsualPause;
+    if (seconds > kLongestPause / std::chrono::seconds(1)) return std::nullopt;
+    return std::max(kUsualPause, Milliseconds(std::chrono::seconds(seconds)));
+}
+
+/// Sleeps, but not beyond a cancel; false when the call would have ended before.
+bool wait_for_another_try(const CallState& call, Milliseconds pause) {
+    const auto until = std::chrono::steady_clock::now() + pause;
+    if (until >= call.deadline()) return false;
+    while (!call.cancelled() && std::chrono::steady_clock::now() < until)
+        std::this_thread::sleep_for(kLook);
+    return !call.cancelled();
+}
+
 /// The id, or the error that the gateway's answer tells.
 Result<std::string> read_answer(const net::ClientResponse& response) {
     const auto body = json::Value::parse(response.body);
@@ -36,9 +71,14 @@ Result<std::string> read_answer(const net::ClientResponse& response) {
     };
     if (response.status == 201 && !text("artifact").empty()) return text("artifact");
     const std::string message = text("error");
-    return fail(
-        find_error_code(text("code")).value_or(ErrorCode::kInternal),
-        message.empty() ? fmt::format("the gateway answered {}", response.status) : message);
+    const auto code = find_error_code(text("code")).value_or(ErrorCode::kInternal);
+    return std::unexpected(after_the_run(
+        {.code = code,
+         .message =
+             message.empty() ? fmt::format("the gateway answered {}", response.status) : message,
+         .details = {},
+         .retryable = {},
+         .retry_after = {}}));
 }
 
 }  // namespace
@@ -83,9 +123,13 @@ Result<std::string> Uploader::upload(const UploadTerms& terms, CallState& call,
         bytes->rewind();
         net::BlockingClient client(address_.endpoint, options);
         const auto response = client.send(request, call.deadline());
-        if (response) return read_answer(*response);
-        if (response.error().code != ErrorCode::kUnavailable || tried == kTries || call.cancelled())
-            return fail(response.error());
+        if (response) {
+            const auto pause = tried < kTries ? pause_after(*response) : std::nullopt;
+            if (!pause || !wait_for_another_try(call, *pause)) return read_answer(*response);
+        } else if (response.error().code != ErrorCode::kUnavailable || tried == kTries ||
+                   call.cancelled()) {
+            return fail(after_the_run(response.error()));
+        }
     }
 }
 

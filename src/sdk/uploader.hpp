@@ -24,8 +24,9 @@ public:
 
     /// What the link authenticates with now.
     void set_token(std::string token);
-    /// The artifact's id. A connection that breaks is tried again twice, until the call's deadline;
-    /// a cancelled call ends it. Errors: kOversize, and those that the gateway tells.
+    /// The artifact's id. A connection that breaks is tried again twice, and so is a gateway that
+    /// is busy, until the call's deadline; a cancelled call ends it. Errors: kOversize, else
+    /// kInternal: the tool has run, so none says that it had no effect.
     Result<std::string> upload(const UploadTerms& terms, CallState& call, const ToolAnswer& answer);
 
 private:

@@ -161,11 +161,13 @@ class ReplyTest(CallCase):
             with self.subTest(text):
                 device, _, call, request = self.called()
                 device.fail(request, text)
-                if code == "RATE_LIMITED":  # nothing happened, so the pipeline asks again
-                    device.fail(device.next_call(), text)
-                    device.fail(device.next_call(), text)
-                error = call.result(10).error
+                reply = call.result(10)
+                error = reply.error
                 self.assertEqual((error["code"], error["message"]), (code, text))
+                # it may have run before it failed, whatever the device calls that
+                self.assertFalse(error["retryable"])
+                self.assertNotEqual(reply.status, "retryable_error")
+                device.fence()
 
     def test_clawseed_21_success_is_the_default_and_its_absence_of_output_is_empty_text(
         self,

@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import json
+import os
 import unittest
+from pathlib import Path
 from typing import Any
 
 from support.case import GatewayCase
+from support.gateway import Gateway
 
 SECRET = "the-secret-that-nobody-may-see"
 SERVER = {
@@ -114,6 +117,15 @@ class ConfigApiTest(GatewayCase):
 
     def test_the_command_line_prints_the_path(self) -> None:
         self.assertEqual(self.gateway.crab("config", "path"), f"{self.gateway.config_file}\n")
+
+
+class RelativePathTest(unittest.TestCase):
+    def test_a_path_that_is_relative_to_the_gateways_folder_is_told_whole(self) -> None:
+        gateway = Gateway()
+        whole = gateway.config_file
+        gateway.config_file = Path(os.path.relpath(whole))
+        with gateway:
+            self.assertEqual(gateway.crab("config", "path"), f"{whole}\n")
 
 
 if __name__ == "__main__":

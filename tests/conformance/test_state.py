@@ -32,9 +32,9 @@ class StateTest(unittest.TestCase):
     def setUp(self) -> None:
         self.gateway = self.enterContext(Gateway(_MEMORY))
 
-    def crab(self, *words: str) -> subprocess.CompletedProcess[str]:
+    def crab(self, *words: str, config: Path | None = None) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [program(), *words, "--config", str(self.gateway.config_file)],
+            [program(), *words, "--config", str(config or self.gateway.config_file)],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -104,6 +104,17 @@ class BackupTest(StateTest):
         refused = self.crab("backup", str(self.gateway.folder / "state" / "copy"))
         self.assertNotEqual(refused.returncode, 0)
         self.assertIn("cannot lie within", refused.stderr)
+
+    def test_a_folder_without_anything_to_save_is_refused(self) -> None:
+        empty = self.folder / "empty"
+        empty.mkdir()
+        config = self.folder / "other.yaml"
+        config.write_text(f"gateway:\n  state_dir: {empty}\n")
+        refused = self.crab("backup", str(self.folder / "copy"), config=config)
+        self.assertNotEqual(refused.returncode, 0, refused.stdout)
+        self.assertIn("holds nothing to save", refused.stderr)
+        self.assertFalse((self.folder / "copy").exists())
+        self.assertFalse((self.folder / "copy.partial").exists())
 
     def test_a_damaged_database_is_told_and_no_backup_appears(self) -> None:
         self.gateway.stop()

@@ -549,8 +549,10 @@ Error error_from_text(std::string_view text) {
             break;
         }
     }
-    // The device has seen the call: "unavailable" is its word, not a promise that nothing happened.
-    if (error.code == ErrorCode::kUnavailable) error.retryable = false;
+    // The device has seen the call: "busy" and "unavailable" are its words, and no proof that
+    // nothing happened. They may come from the tool itself, or from a result that could not be
+    // taken away.
+    error.retryable = false;
     return error;
 }
 

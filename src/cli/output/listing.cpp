@@ -144,6 +144,14 @@ private:
         for (const Place& place : places) in_order.push_back(place.row);
         return in_order;
     }
+    /// Tells, once, that nothing is sorted: the path may be misspelt.
+    void tell_unless_sorted(std::size_t rows, std::size_t keys) {
+        if (rows == 0 || keys != 0 || std::exchange(told_, true)) return;
+        complain(
+            fmt::format("--sort-by: no row has `{}`; they stay as they came (-o json shows "
+                        "what they have)",
+                        output_.sort_by));
+    }
     Result<void> sort() {
         if (output_.sort_by.empty()) return {};
         const std::string& asked = output_.sort_by;
@@ -151,21 +159,27 @@ private:
             JsonPath::parse(asked.starts_with('{') || asked.starts_with('.') ? asked : "." + asked);
         if (!path) return fail(std::move(path.error()));
         path_ = std::move(*path);
+        std::size_t rows = 0, keys = 0;
         for (const std::string_view member : listing_.members) {
             json::Value* const value = answer_.find(member);
             if (value == nullptr || value->as_array() == nullptr) continue;
             std::vector<const json::Value*> items;
             for (const json::Value& item : *value->as_array()) items.push_back(&item);
+            rows += items.size();
+            keys += static_cast<std::size_t>(std::ranges::count_if(
+                items, [&](const json::Value* item) { return key_of(*item) != nullptr; }));
             json::Value::Items in_order;
             for (const json::Value* item : sorted(items)) in_order.push_back(*item);
             *value = json::Value::array(std::move(in_order));
         }
+        tell_unless_sorted(rows, keys);
         return {};
     }
 
     const Listing& listing_;
     const Output& output_;
     std::optional<JsonPath> path_;
+    bool told_ = false;
     json::Value answer_;
     std::vector<const json::Value*> rows_;
     std::map<std::string, std::vector<std::string>> seen_;
