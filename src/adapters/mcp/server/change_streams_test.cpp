@@ -77,6 +77,18 @@ TEST_F(McpChangeStreams, AChangedListIsToldToEveryStreamOnceAndSoon) {
     EXPECT_THAT(modern->read_until("\r\n0\r\n\r\n"), Not(HasSubstr("list_changed")));
 }
 
+TEST_F(McpChangeStreams, ASecondChangeIsToldASecondLater) {
+    const auto client = listen(R"({"toolsListChanged":true})");
+    client->read_until("}\n\n");
+    const auto before = std::chrono::steady_clock::now();
+    for (const char* name : {"newcomer", "another"}) {
+        offer(name, gate);
+        EXPECT_THAT(client->read_until("}\n\n"), HasSubstr("notifications/tools/list_changed"));
+    }
+    EXPECT_GE(std::chrono::steady_clock::now() - before, std::chrono::seconds(1));
+    stop();
+}
+
 TEST_F(McpChangeStreams, OtherRulesAreAChangeOfWhatTheyHide) {
     const auto client = listen(R"({"toolsListChanged":true})");
     client->read_until("}\n\n");

@@ -17,6 +17,9 @@ namespace crab::mcp {
 
 namespace {
 
+/// Within this, questions of one call are one round: who answers takes longer.
+constexpr Milliseconds kTogether{20};
+
 /// For who repeats the last round of a call whose outcome was too large to be kept.
 CallAnswer outcome_not_kept() {
     return CallAnswer::of_error(
@@ -49,9 +52,6 @@ Task<Result<std::string>> ParkedCall::ask(core::Question question) {
         if (task_) keys_.insert(open->key);
         open_.push_back(open);
     }
-    // Those that are asked together go to the client together. They may come from another loop, one
-    // by one: there is an iteration more for the next to arrive.
-    home_.post([self = shared_from_this()] { self->home_.post([self] { self->present(); }); });
     const ScopeExit over([&] {
         {
             const std::scoped_lock lock(mutex_);
@@ -59,7 +59,13 @@ Task<Result<std::string>> ParkedCall::ask(core::Question question) {
         }
         publish_state();
     });
-    const WaitEnd end = co_await open->waiter->wait(home_.now() + facts_.patience);
+    // Those that are asked together go to the client together: they come one by one, over a
+    // connection each when its bytes are there.
+    WaitEnd end = co_await open->waiter->wait(home_.now() + kTogether);
+    if (end == WaitEnd::kExpired) {
+        present();
+        end = co_await open->waiter->wait(home_.now() + facts_.patience);
+    }
     const std::scoped_lock lock(mutex_);
     if (open->answer) co_return std::move(*open->answer);
     if (end == WaitEnd::kCancelled) co_return fail(ErrorCode::kCancelled, "the call was cancelled");
