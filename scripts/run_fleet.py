@@ -71,6 +71,7 @@ class Node:
                 "runtime_dir": str(self.folder / "run"),
             },
             "listen": {"public": "127.0.0.1:0"},
+            "built_in_hosts": {"cron": True},
             "fleet": {**fleet, "node_name": name},
             "tools": [{"match": "*", "side_effects": True}],
         }
@@ -230,7 +231,33 @@ def show_death(nodes: list[Node], balancer: Balancer, token: str, folder: Path) 
     print(f"$ cat work\n{work.read_text().strip()}", flush=True)
 
 
-def show(nodes: list[Node], balancer: Balancer, folder: Path) -> None:
+def make_job(node: Node, token: str) -> None:
+    step(f"A cron job for the next minute, made at {node.name}")
+    job = {"name": "chime", "schedule": "* * * * *"}
+    made = crab("call", "cron.create", json.dumps(job), "--url", node.url, token=token)
+    expect(made.returncode == 0, "the job is made")
+
+
+def show_job(nodes: list[Node], dead: Node, database: Postgres) -> None:
+    step(f"The job fires without {dead.name}, where it was made, and once for all nodes")
+    told = [
+        crab(
+            *("events", "tail", "--types", "cron.triggered", "--from", "earliest", "--count", "1"),
+            *("-o", "json", "--socket", str(node.socket)),
+        ).stdout
+        for node in nodes
+        if node is not dead
+    ]
+    print(told[0].strip()[:200], "...", flush=True)
+    expect("chime" in told[0] and set(told) == {told[0]}, "all nodes tell the same event")
+    twice = database.ask(
+        "SELECT envelope::json ->> 'idempotency_key' FROM event WHERE type = 'cron.triggered' "
+        "GROUP BY 1 HAVING count(*) > 1"
+    )
+    expect(not twice.strip(), "each minute fires once")
+
+
+def show(nodes: list[Node], balancer: Balancer, folder: Path, database: Postgres) -> None:
     first, second, *_, last = nodes
     step("A caller's token, made at one node and good at all of them")
     made = crab("tokens", "create", "--name", "ann", "--socket", str(last.socket))
@@ -248,7 +275,9 @@ def show(nodes: list[Node], balancer: Balancer, folder: Path) -> None:
         step(f"A call at {first.name} to the device at {second.name}")
         done = crab("call", "greet", "--url", first.url, *key, token=token)
         expect(done.returncode == 0 and "hello" in done.stdout, "the device greets")
+        make_job(second, token)
         show_death(nodes, balancer, token, folder)
+        show_job(nodes, second, database)
         step("What had ended before is replayed, and the device is called where it is now")
         for words in (key, ()):
             eventually(lambda: known(first), "the device is back", SOON)
@@ -290,7 +319,7 @@ def main() -> int:
             stack.callback(node.end)
         for node in nodes:
             eventually(lambda node=node: node.heard() == len(nodes) - 1, "all are heard", SOON)
-        show(nodes, Balancer(nodes), folder)
+        show(nodes, Balancer(nodes), folder, database)
         if not chosen.once:
             step("All of it runs until Ctrl-C; the admin sockets are")
             print("\n".join(str(node.socket) for node in nodes), flush=True)

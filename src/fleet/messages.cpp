@@ -13,7 +13,7 @@ constexpr std::size_t kIdSize = 16;
 constexpr std::size_t kMostAcks = 4'096;
 
 // The numbers of fields are the wire's.
-constexpr std::uint8_t kBeatNumber = 4, kWhy = 5, kCopy = 6, kRevokedId = 7;
+constexpr std::uint8_t kBeatNumber = 4, kWhy = 5, kCopy = 6, kRevokedId = 7, kEvents = 8;
 
 }  // namespace
 
@@ -120,6 +120,7 @@ Result<Beat> parse_beat(std::string_view body) {
 std::string to_wire(const Hint& hint) {
     FieldWriter body;
     for (const std::string& id : hint.revoked) body.add(kRevokedId, id);
+    if (hint.events) body.add_number(kEvents, 1);
     return body.take();
 }
 
@@ -127,6 +128,7 @@ Result<Hint> parse_hint(std::string_view body) {
     constexpr std::size_t kLongestId = 64;
     Hint hint;
     const bool whole = each_field(body, [&](const FieldReader::Field& field) {
+        if (field.number == kEvents) hint.events = field.value() == 1;
         if (field.number != kRevokedId) return true;
         if (field.bytes.size() > kLongestId || hint.revoked.size() == Hint::kMostRevoked)
             return false;

@@ -126,6 +126,7 @@ Result<Beat> parse_beat(std::string_view body);
 struct Hint {
     static constexpr std::size_t kMostRevoked = 256;
     std::vector<std::string> revoked;  ///< ids of credentials, kMostRevoked at most
+    bool events = false;  ///< events were appended, and nothing else is said
 };
 std::string to_wire(const Hint& hint);
 Result<Hint> parse_hint(std::string_view body);

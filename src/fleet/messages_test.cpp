@@ -211,6 +211,11 @@ TEST(FleetMessagesTest, TheSmallOnesArriveAsTheyWere) {
     EXPECT_EQ(parse_ack(to_wire(Ack{{kSomeId, ForwardId{1, 2}}}))->ids.size(), 2u);
     EXPECT_EQ(parse_cancel(to_wire(Cancel{.id = kSomeId, .beat = 3}))->beat, 3u);
     EXPECT_EQ(parse_beat(to_wire(Beat{12}))->number, 12u);
+    const auto bell = parse_hint(to_wire(Hint{.revoked = {}, .events = true}));
+    EXPECT_TRUE(bell->events);
+    const auto revoked = parse_hint(to_wire(Hint{.revoked = {"a", "b"}}));
+    EXPECT_EQ(revoked->revoked.size(), 2u);
+    EXPECT_FALSE(revoked->events);
 }
 
 TEST(FleetMessagesTest, ARefusalThatNamesNoCopyProvesNothingAndIsNone) {

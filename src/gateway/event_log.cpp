@@ -67,9 +67,9 @@ Result<void> EventLog::start() {
     auto subscriptions = core::EventSubscriptions::load(*store_, pool, clock);
     if (!subscriptions) return fail(std::move(subscriptions.error()));
     subscriptions_ = std::move(*subscriptions);
-    auto outbox =
-        core::EventOutbox::open(*store_, *writer_, pool, clock,
-                                {.keep = options.retention, .max_bytes = options.max_bytes});
+    auto outbox = core::EventOutbox::open(
+        *store_, *writer_, pool, clock,
+        {.keep = options.retention, .max_bytes = options.max_bytes, .keep_posted = is_shared()});
     if (!outbox) return fail(std::move(outbox.error()));
     outbox_ = std::move(*outbox);
     calls_ = std::make_unique<rtp::CallEventLog>(*outbox_, *subscriptions_, clock, gateway_id,
@@ -110,6 +110,15 @@ void EventLog::look_for_others() {
         (void)take_of_others();
         if (++looks_ % kEndEvery == 0) end_abandoned();
         looking_ = false;
+    });
+}
+
+// A ring that comes while it looks makes it look again.
+void EventLog::ring() {
+    if (!others_ || rung_.exchange(true)) return;
+    others_->post([this] {
+        rung_ = false;
+        (void)outbox_->look_for_others();
     });
 }
 

@@ -48,6 +48,8 @@ public:
     bool is_shared() const;
     /// Called every second in a fleet.
     void look_for_others();
+    /// Another node has appended something. Thread-safe.
+    void ring();
 
 private:
     Result<void> take_of_others();
@@ -69,7 +71,7 @@ private:
     std::unique_ptr<core::EventOutbox> outbox_;
     std::unique_ptr<rtp::CallEventLog> calls_;
     std::unique_ptr<rtp::TurnEventLog> turns_;
-    std::atomic<bool> looking_{false}, forgetting_{false};
+    std::atomic<bool> rung_{false}, looking_{false}, forgetting_{false};
     std::uint64_t looks_ = 0;
     /// Last: their work refers to the other members
     std::unique_ptr<BlockingPool> housekeeping_, others_;

@@ -50,7 +50,7 @@ FleetSide::Part::Part(FleetSide& side, std::size_t place, net::EventLoop& loop,
                 },
             .on_hint =
                 [&side, place](std::string_view body) {
-                    if (place == 0 && side.trust_) side.trust_->on_hint(body);
+                    if (place == 0) side.on_hint(body);
                 },
             .ids = loop.ids(),
             .clock = loop.clock(),
@@ -146,6 +146,7 @@ void FleetSide::begin_first() {
     catalogue_->start();
     begin_trust();
     tasks_->spawn("the bus of the fleet", look_around());
+    tasks_->spawn("the bell of events", ring_for_events());
     log::info("a node of a fleet", {{"fleet", nats_.fleet},
                                     {"node", uses_.membership.self().number},
                                     {"incarnation", uses_.membership.self().incarnation}});
@@ -168,6 +169,37 @@ void FleetSide::begin_trust() {
         .hears_others = [this] { return parts_.front()->node.beats.living() > 0; }});
     tasks_->spawn("trust of the fleet", trust_->run());
     uses_.membership.on_trust_changed([this] { trust_->changed_here(); });
+}
+
+void FleetSide::on_hint(std::string_view body) {
+    const auto hint = fleet::parse_hint(body);
+    if (hint && hint->events)
+        uses_.events.ring();
+    else if (trust_)
+        trust_->on_hint(body);
+}
+
+/// Tells other nodes that this one has appended events, so that they need not wait for their next
+/// look.
+Task<void> FleetSide::ring_for_events() {
+    constexpr Milliseconds kTogether{20};
+    const TaskChain& chain = co_await this_chain();
+    net::EventLoop& loop = uses_.loops.first();
+    core::EventOutbox& outbox = uses_.events.outbox();
+    const auto notifier = std::make_shared<core::EventNotifier>(loop.executor(), loop.timers());
+    outbox.add(notifier);
+    Waiter pause(loop.timers());
+    const std::string bell = fleet::to_wire(fleet::Hint{.revoked = {}, .events = true});
+    for (std::uint64_t told = outbox.accepted(); !chain.cancelled();) {
+        const core::EventPosition last = outbox.last();
+        if (outbox.accepted() == told) {
+            co_await outbox.sleep(*notifier, last, kNoDeadline);
+            continue;
+        }
+        told = outbox.accepted();
+        (void)parts_.front()->node.mail.publish(bus::Topic::kAll, {.kind = bus::Kind::kHint}, bell);
+        co_await pause.wait(loop.clock().steady_now() + kTogether);
+    }
 }
 
 /// Whether the bus is there.

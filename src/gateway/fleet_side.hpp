@@ -8,6 +8,7 @@
 #include "fleet/registry_directory.hpp"
 #include "gateway/credentials.hpp"
 #include "gateway/current_rules.hpp"
+#include "gateway/event_log.hpp"
 #include "gateway/fleet_membership.hpp"
 #include "gateway/fleet_trust.hpp"
 #include "gateway/gateway_context.hpp"
@@ -46,6 +47,7 @@ public:
         Credentials& credentials;
         CurrentRules& rules;
         FleetMembership& membership;
+        EventLog& events;
         std::function<std::vector<clawseed::ConnectedDevice>()> devices;
     };
     explicit FleetSide(Uses uses) : uses_(std::move(uses)) {}
@@ -80,6 +82,8 @@ private:
     bus::Place place_of(std::size_t loop) const;
     /// On the first loop.
     void begin_first();
+    void on_hint(std::string_view body);
+    Task<void> ring_for_events();
     void begin_trust();
     Task<void> look_around();
     void wait_heard(Deadline deadline);

@@ -129,6 +129,7 @@ public:
                         .credentials = credentials,
                         .rules = rules,
                         .membership = membership,
+                        .events = events,
                         .devices = [this] { return devices.hub().connected(); }});
     CallPath& calls = all.add<CallPath>(
         CallPath::Uses{.clock = clock,

@@ -13,6 +13,14 @@ using Queue = BatchQueue<NewEvent, EventReceipt>;
 constexpr std::size_t kMostInACommit = 2'048;
 constexpr std::size_t kReadBytes = std::size_t{1} << 20;
 
+/// Whether the store may take it another time.
+bool may_be_kept(const Error& error) { return error.code == ErrorCode::kUnavailable; }
+
+/// That something is kept to be sent again.
+bool is_reminder(const NewEvent& event) {
+    return event.event.event_id.empty() && event.event.envelope.empty();
+}
+
 std::size_t bytes_of(const NewEvent& event) {
     return event.event.envelope.size() + sizeof(NewEvent);
 }
@@ -64,43 +72,94 @@ void EventOutbox::post_owed(NewEvent event) {
     queue_.post(std::move(event));
 }
 
-std::vector<Result<EventReceipt>> EventOutbox::write(std::vector<NewEvent>& events) {
-    const SystemTime now = clock_.system_now();
-    auto answers = store_.append(events, now);
-    const bool failed = !answers.empty() && !answers.front();
-    std::vector<EventRef> taken;
+EventOutbox::Receipts EventOutbox::write(std::vector<NewEvent>& events) {
+    std::vector<std::size_t> reminders;
+    for (std::size_t i = 0; i < events.size(); ++i)
+        if (is_reminder(events[i])) reminders.push_back(i);
+    if (!reminders.empty()) std::erase_if(events, is_reminder);
+    const EventPosition before = last();
+    const auto sent = send_kept();
+    Receipts receipts;
+    if (!sent)
+        receipts.assign(events.size(), fail(sent.error()));
+    else if (!events.empty())
+        receipts = append(events);
     for (std::size_t i = 0; i < events.size(); ++i) {
-        if (events[i].posted) {
-            posted_bytes_ -= bytes_of(events[i]);
-            if (failed) ++lost_;
+        NewEvent& event = events[i];
+        if (!event.posted || receipts[i]) continue;
+        if (!options_.keep_posted || !may_be_kept(receipts[i].error())) {
+            posted_bytes_ -= bytes_of(event);
+            ++lost_;
+            continue;
         }
-        if (answers[i] && answers[i]->status == EventStatus::kAccepted)
-            taken.push_back(std::make_shared<const StoredEvent>(StoredEvent{
-                .position = answers[i]->position, .at = now, .event = std::move(events[i].event)}));
+        if (sent) event.sent_after = before;
+        kept_.push_back(std::move(event));
     }
-    if (failed) {
+    keeps_ = !kept_.empty();
+    for (const std::size_t place : reminders)
+        receipts.insert(
+            receipts.begin() + static_cast<std::ptrdiff_t>(place),
+            EventReceipt{.status = EventStatus::kDropped, .position = 0, .event_id = {}});
+    return receipts;
+}
+
+/// Errors: the store is away still. What it refuses for another reason is sent alone, and lost if
+/// it is that one.
+Result<void> EventOutbox::send_kept() {
+    std::size_t most = kMostInACommit;
+    while (!kept_.empty()) {
+        const auto count = static_cast<std::ptrdiff_t>(std::min(most, kept_.size()));
+        std::vector<NewEvent> events(kept_.begin(), kept_.begin() + count);
+        const EventPosition before = last();
+        const Receipts receipts = append(events);
+        if (!receipts.front()) {
+            for (auto kept = kept_.begin(); kept != kept_.begin() + count; ++kept)
+                if (!kept->sent_after) kept->sent_after = before;
+            if (may_be_kept(receipts.front().error())) return fail(receipts.front().error());
+            if (std::exchange(most, 1) > 1 && count > 1) continue;
+            posted_bytes_ -= bytes_of(kept_.front());
+            ++lost_;
+        }
+        kept_.erase(kept_.begin(), kept_.begin() + count);
+    }
+    return {};
+}
+
+EventOutbox::Receipts EventOutbox::append(std::vector<NewEvent>& events) {
+    const SystemTime now = clock_.system_now();
+    Receipts receipts = store_.append(events, now);
+    if (!receipts.empty() && !receipts.front()) {
         if (!failing_.exchange(true))
             log::error("events cannot be written; publishers are refused",
-                       {{"reason", answers.front().error().message}});
-        return answers;
+                       {{"reason", receipts.front().error().message}});
+        return receipts;
+    }
+    std::vector<EventRef> taken;
+    for (std::size_t i = 0; i < events.size(); ++i) {
+        if (events[i].posted) posted_bytes_ -= bytes_of(events[i]);
+        if (receipts[i] && receipts[i]->status == EventStatus::kAccepted)
+            taken.push_back(std::make_shared<const StoredEvent>(
+                StoredEvent{.position = receipts[i]->position,
+                            .at = now,
+                            .event = std::move(events[i].event)}));
     }
     if (failing_.exchange(false)) log::info("events can be written again");
     ++commits_;
     accepted_ += taken.size();
-    if (!taken.empty()) {
-        // What others have appended before goes first.
-        if (!is_next(taken.front()->position)) (void)look_for_others();
-        remember(std::move(taken));
-        notify();
-    }
-    return answers;
-}
-
-bool EventOutbox::is_next(EventPosition position) const {
-    return position == last_.load(std::memory_order_acquire) + 1;
+    if (taken.empty()) return receipts;
+    // What others have appended before goes first.
+    if (taken.front()->position != last() + 1) (void)take_new();
+    remember(std::move(taken));
+    notify();
+    return receipts;
 }
 
 Result<void> EventOutbox::look_for_others() {
+    if (keeps_.exchange(false)) queue_.post(NewEvent());  // a reminder
+    return take_new();
+}
+
+Result<void> EventOutbox::take_new() {
     for (;;) {
         auto events = store_.read(last(), kMostInACommit, kReadBytes);
         if (!events) return fail(std::move(events.error()));

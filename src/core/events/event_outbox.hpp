@@ -34,6 +34,8 @@ public:
         std::size_t recent_bytes = std::size_t{8} << 20;  ///< of envelopes in memory
         /// Backlog of unwritten events; beyond it publishers are refused
         std::size_t max_waiting_bytes = std::size_t{32} << 20;
+        /// What was posted while the store is away is sent again until it takes it, not lost
+        bool keep_posted = false;
     };
     using EventRef = std::shared_ptr<const StoredEvent>;
 
@@ -64,8 +66,8 @@ public:
     /// at least first() - 1. Errors: kNotFound when it is older; those of the store.
     Task<Result<std::vector<EventRef>>> read(EventPosition after, std::size_t most);
 
-    /// In a fleet, other processes append to the store too: takes what they have. Called every
-    /// second, blocking. Errors: those of the store.
+    /// In a fleet, other processes append to the store too: takes what they have, after it has sent
+    /// what is kept. Called every second, blocking. Errors: those of the store.
     Result<void> look_for_others();
 
     /// Wakes `notifier` after each commit, until it is destroyed.
@@ -90,8 +92,11 @@ public:
 private:
     EventOutbox(EventStore& store, BlockingPool& writer, BlockingPool& pool, const Clock& clock,
                 Options options, EventBounds bounds);
-    std::vector<Result<EventReceipt>> write(std::vector<NewEvent>& events);
-    bool is_next(EventPosition position) const;
+    using Receipts = std::vector<Result<EventReceipt>>;
+    Receipts write(std::vector<NewEvent>& events);
+    Receipts append(std::vector<NewEvent>& events);
+    Result<void> send_kept();
+    Result<void> take_new();
     void remember(std::vector<EventRef> events);
     void notify();
 
@@ -103,6 +108,8 @@ private:
     std::atomic<std::uint64_t> accepted_{0}, lost_{0}, commits_{0};
     std::atomic<std::size_t> posted_bytes_{0};
     std::atomic<bool> failing_{false};
+    std::deque<NewEvent> kept_;  ///< on the writer's thread: posted, and not taken by the store
+    std::atomic<bool> keeps_{false};
     mutable OrderedMutex<LockRank::kEventOutbox> mutex_;
     std::deque<EventRef> recent_;  ///< the newest, without a gap
     std::size_t recent_bytes_ = 0;

@@ -95,6 +95,27 @@ TEST_F(EventOutboxTest, ADiskThatIsFullRefusesPublishersAndLosesWhatWasPosted) {
     EXPECT_THAT(read(0), ElementsAre("three"));
 }
 
+TEST_F(EventOutboxTest, WhatWasPostedWhileAFleetsStoreIsAwayIsSentAgainInItsOrder) {
+    outbox = open({.max_waiting_bytes = 10'000, .keep_posted = true});
+    store.set_failing(true);
+    EXPECT_EQ(publish(event("refused")).error().code, ErrorCode::kUnavailable);
+    EXPECT_TRUE(outbox->post(event("one", std::string(6'000, 'x'))));
+    EXPECT_EQ(publish(event("refused")).error().code, ErrorCode::kUnavailable);
+    EXPECT_FALSE(outbox->post(event("too much", std::string(6'000, 'x'))));
+    outbox->post_owed(event("two"));
+    EXPECT_EQ(publish(event("refused")).error().code, ErrorCode::kUnavailable);
+    EXPECT_TRUE(outbox->look_for_others());
+    EXPECT_EQ(publish(event("refused")).error().code, ErrorCode::kUnavailable);
+    store.set_failing(false);
+    EXPECT_TRUE(outbox->look_for_others());
+    wait_for(2);
+    EXPECT_TRUE(publish(event("three")));
+    EXPECT_THAT(read(0), ElementsAre("one", "two", "three"));
+    EXPECT_EQ(outbox->lost(), 1U);
+    EXPECT_FALSE(outbox->failing());
+    EXPECT_TRUE(outbox->post(event("room", std::string(6'000, 'x'))));
+}
+
 TEST_F(EventOutboxTest, WhatWaitsToBeWrittenIsBounded) {
     outbox = open({.max_waiting_bytes = 10'000});
     EXPECT_FALSE(outbox->post(event("large", std::string(10'001, 'x'))));

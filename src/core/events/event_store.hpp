@@ -6,6 +6,7 @@
 #include "core/events/event.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,9 @@ struct NewEvent {
     std::string call_id;  ///< of kEndedUnknown and kSettles
     std::string requested_id;  ///< of the ends: `event_id` of their request
     bool posted = false;  ///< set by the outbox: nobody waits for its receipt
+    /// Set by the outbox for one that is sent again: should it be stored already, it is after this
+    /// position, and dropped. Nothing: it was not sent before
+    std::optional<EventPosition> sent_after{};
 };
 
 /// The result of appending. kDuplicate: its publisher has sent it before; kConflict: with other

@@ -2,6 +2,8 @@
 
 #include "base/encoding.hpp"
 
+#include <algorithm>
+
 namespace crab::store::postgres {
 namespace {
 
@@ -47,6 +49,7 @@ Result<std::vector<EventReceipt>> EventBatch::write(Connection& database) {
     receipts_.clear();
     if (auto read = read_repeats(database); !read) return fail(std::move(read.error()));
     if (auto read = read_open(database); !read) return fail(std::move(read.error()));
+    if (auto read = read_stored(database); !read) return fail(std::move(read.error()));
     for (const NewEvent& event : events_) {
         auto receipt = accept(database, event);
         if (!receipt) return fail(std::move(receipt.error()));
@@ -103,6 +106,25 @@ Result<void> EventBatch::read_open(Connection& database) {
     return {};
 }
 
+// The head is locked: what was being committed then is there by now, or never will be.
+Result<void> EventBatch::read_stored(Connection& database) {
+    stored_.clear();
+    Array sent;
+    std::optional<core::EventPosition> after;
+    for (const NewEvent& event : events_) {
+        if (!event.sent_after) continue;
+        after = std::min(after.value_or(*event.sent_after), *event.sent_after);
+        sent.add(event.event.event_id);
+    }
+    if (!after) return {};
+    auto rows = database.query(
+        "SELECT event_id FROM event WHERE position > $1 AND event_id = ANY ($2::text[])", *after,
+        sent);
+    if (!rows) return fail(std::move(rows.error()));
+    for (const auto row : *rows) stored_.insert(row.text(0));
+    return {};
+}
+
 bool EventBatch::has_ended(const NewEvent& end) const {
     const std::string& id = end.requested_id;
     return !opened_.contains(id) && (!open_.contains(id) || closed_.contains(id));
@@ -122,7 +144,7 @@ std::optional<EventReceipt> EventBatch::find_repeat(const NewEvent& event) const
 
 Result<EventReceipt> EventBatch::accept(Connection& database, const NewEvent& event) {
     if (auto repeat = find_repeat(event)) return std::move(*repeat);
-    if (self_ && is_end(event) && has_ended(event))
+    if (stored_.contains(event.event.event_id) || (self_ && is_end(event) && has_ended(event)))
         return EventReceipt{.status = EventStatus::kDropped, .position = 0, .event_id = {}};
     if (event.step == CallStep::kSettles) {
         const auto settled = settle(database, event);

@@ -37,6 +37,7 @@ private:
     Result<bool> was_written(Connection& database);
     Result<void> read_repeats(Connection& database);
     Result<void> read_open(Connection& database);
+    Result<void> read_stored(Connection& database);
     bool has_ended(const core::NewEvent& end) const;
     Result<core::EventReceipt> accept(Connection& database, const core::NewEvent& event);
     std::optional<core::EventReceipt> find_repeat(const core::NewEvent& event) const;
@@ -52,6 +53,7 @@ private:
     const std::optional<NodeProcess> self_;
     core::EventPosition last_ = 0;  ///< of those that are accepted
     std::map<Name, Seen> seen_;
+    std::set<std::string> stored_;  ///< ids of those that were sent before and are there
     std::set<std::string> open_;  ///< of the requests that these events end; of a fleet
     std::vector<std::pair<const core::NewEvent*, core::EventPosition>> accepted_;
     std::map<std::string, core::EventPosition> opened_;

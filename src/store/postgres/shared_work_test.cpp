@@ -148,6 +148,16 @@ TEST_F(SharedWorkTest, ACallEndsOnceWhoeverTellsOfIt) {
     EXPECT_EQ(both[3].value().position, 5);
 }
 
+TEST_F(SharedWorkTest, WhatIsSentAgainAndWasStoredIsNotStoredTwice) {
+    append(*one, Steps::event("before"));
+    append(*two, Steps::event("arrived"));
+    core::NewEvent arrived = Steps::event("arrived"), lost = Steps::event("lost");
+    arrived.sent_after = lost.sent_after = 1;
+    const auto both = two->events.append({arrived, lost}, kNow);
+    EXPECT_EQ(both[0].value().status, EventStatus::kDropped);
+    EXPECT_EQ(both[1].value().position, 3);
+}
+
 TEST_F(SharedWorkTest, AnAgentIsOneProcesssUntilThatHasEnded) {
     EXPECT_TRUE(one->turns.hold("butler").value());
     EXPECT_FALSE(two->turns.hold("butler").value());

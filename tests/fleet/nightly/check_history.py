@@ -9,7 +9,7 @@ and `what`:
 - `fault`, `healed`: of `part`: node, nats, database.
 - `accepted`: an event that a node has taken, by `event`.
 - `told`: what a stream tells, by `reader`, at `position`: `event`. `line`: the same of the table
-  itself, read when all is over, in order; of the end of a call also `ends`, its request's event.
+  itself, read when all is over, in order, with the call that the event `begins` or `ends`.
 - `fired`: a job's due time, by `job` and `due` (minutes), as the line has it.
 
 Keys that begin with `again` are of an idempotent tool."""
@@ -80,16 +80,12 @@ def _line(events: list[Event]) -> list[str]:
         for event in events
         if event["what"] == "accepted" and event["event"] not in known
     ]
-    seen: set[str] = set()
-    ended: set[str] = set()
+    running: Counter[str] = Counter()
     for event in (one for one in events if one["what"] == "line"):
-        seen.add(event["event"])
-        request = event.get("ends")
-        if request in ended:
-            broken.append(f"I5: {request} has ended twice")
-        if request is not None and request not in seen and positions[0] == 1:
-            broken.append(f"I5: {request} has ended before it began")
-        ended.update([request] if request else [])
+        running.update([event["begins"]] if event.get("begins") else [])
+        running.subtract([event["ends"]] if event.get("ends") else [])
+        if event.get("ends") and running[event["ends"]] < 0:
+            broken.append(f"I5: {event['ends']} has ended more often than it began")
     return broken + _told(events, line)
 
 

@@ -290,15 +290,28 @@ def create_jobs(fleet: Fleet) -> None:
         assert answer["status"] == "ok", answer
 
 
+def what_is_open(fleet: Fleet) -> list[str]:
+    """I13: all is over, so within 30 s (a fence, and a look at what is left) no call is without an
+    end."""
+    until = time.monotonic() + 30
+    while (open_calls := fleet.database.ask("SELECT request_id FROM event_open").split()) and (
+        time.monotonic() < until
+    ):
+        time.sleep(0.5)
+    return [f"I13: the call of the event {request} has no end" for request in open_calls]
+
+
 def read_line(fleet: Fleet, history: History) -> None:
     """The events as they are stored, and what jobs have fired among them."""
     rows = fleet.database.ask(
-        "SELECT position, event_id, envelope::json ->> 'idempotency_key', type FROM event ORDER BY "
-        "position"
+        "SELECT position, event_id, envelope::json ->> 'idempotency_key', type, envelope::json #>> "
+        "'{payload,call_id}' FROM event ORDER BY position"
     )
     for row in rows.splitlines():
-        position, event, key, kind = row.split("|")
-        history.note("line", position=int(position), event=event)
+        position, event, key, kind, call = row.split("|")
+        begins = call if kind == "tool.call.requested" else None
+        ends = call if kind in ("tool.call.completed", "tool.call.failed") else None
+        history.note("line", position=int(position), event=event, begins=begins, ends=ends)
         if kind == "cron.triggered":
             _, job, due = key.split(":", 2)
             minute = datetime.datetime.fromisoformat(due.replace("Z", "+00:00")).timestamp() // 60
@@ -406,6 +419,7 @@ def run(seconds: float, seed: int, nodes: int) -> int:
             thread.join(60 * ATTEMPTS)
         publisher.over.set()
         publisher.join(60)
+        broken += what_is_open(fleet)
         end = int(fleet.database.ask("SELECT last FROM event_head"))
         until = time.monotonic() + 20
         while any(reader.position < end for reader in readers) and time.monotonic() < until:

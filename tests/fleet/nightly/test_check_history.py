@@ -22,7 +22,8 @@ def history(*lines: str) -> list[dict[str, Any]]:
             event |= {"job": first, "due": int(rest[0])}
         elif what in ("told", "line"):
             event |= {"reader": first, "position": int(rest[0]), "event": rest[1]}
-            event["ends"] = rest[2] if len(rest) > 2 else None
+            event |= {word[0]: word[1:] for word in rest[2:]}
+            event |= {"begins": event.get("+"), "ends": event.get("-")}
         else:
             event["key"] = first
             event["request" if what in ("start", "end") else "attempt"] = rest[0]
@@ -57,8 +58,8 @@ GOOD = {
         *("healed database", "invoke k a2", "unknown k a2"),
     ),
     "one line for two readers": (
-        *("accepted e1", "told a 1 e1", "told b 1 e1", "told a 2 e2 e1"),
-        *("line - 1 e1", "line - 2 e2 e1", "told b 2 e2 e1"),
+        *("accepted e1", "told a 1 e1", "told b 1 e1", "told a 2 e2"),
+        *("line - 1 e1 +c", "line - 2 e2 -c", "told b 2 e2"),
     ),
     "a job that fires each minute": ("fired j 7", "fired k 8", "fired j 8"),
 }
@@ -94,8 +95,8 @@ FORGED = {
     "a line with a gap": ("gaps", "line - 1 e1", "line - 3 e2"),
     "an event that is there twice": ("two positions", "line - 1 e1", "line - 2 e1"),
     "an event that was lost": ("not in the line", "accepted e2", "line - 1 e1"),
-    "a call that ends twice": ("ended twice", *("line - 1 e1", "line - 2 e2 e1", "line - 3 e3 e1")),
-    "an end before its request": ("before it began", "line - 1 e2 e1", "line - 2 e1"),
+    "a call that ends twice": ("more often", "line - 1 e1 +c", "line - 2 e2 -c", "line - 3 e3 -c"),
+    "an end before its request": ("more often", "line - 1 e1 -c", "line - 2 e2 +c"),
     "a reader who is told another event": ("something else", "told a 1 e2", "line - 1 e1"),
     "a reader who misses one": (
         "told 3 after 1",

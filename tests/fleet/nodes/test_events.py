@@ -6,6 +6,7 @@ import json
 import sys
 import threading
 import time
+import unittest
 import uuid
 from collections import Counter
 from pathlib import Path
@@ -20,7 +21,7 @@ from fleet import SOON, FleetCase, Node
 from support.device import tool
 from support.http import HttpConnection, fetch
 from support.rtp import call_request, envelope
-from support.wait import eventually
+from support.wait import eventually, fastest
 from support.websocket import WebSocket
 
 A_MINUTE = 75.0
@@ -139,6 +140,48 @@ class EventsTest(FleetCase):
             f"'%{name}%'"
         )
         self.assertEqual(ends.strip(), "1")
+
+    def test_events_of_others_come_at_once_and_without_nats_in_two_seconds(self) -> None:
+        session = self.unique("bell")
+        routing = {"agent_id": "a", "session_id": session}
+        stream = self.stream(self.west, session_id=session, remember="false")
+
+        def took(node: Node) -> float:
+            event = envelope(routing=routing)
+            publish(node, event)
+            published = time.monotonic()
+            while stream.next()[1]["event_id"] != event["event_id"]:
+                pass
+            return time.monotonic() - published
+
+        self.assertLess(fastest(lambda: took(self.south), 0.3), 0.3)
+        self.nats.kill()
+        try:
+            self.assertLess(took(self.south), 2.0 + 2.0)  # and a busy machine's
+        finally:
+            self.nats.start()
+
+    def test_what_ends_while_the_database_is_away_is_told_when_it_is_back(self) -> None:
+        name = self.unique("act")
+        device = self.open(self.south, self.token(self.north, "kettle"))
+        device.register(tool(name))
+        self.north.wait_known(name)
+        call = self.north.start_call(name, token=self.caller(), timeout_ms=60_000)
+        request = device.next_call(name)
+        self.database.stop()
+        try:
+            device.answer(request, "boiled")
+            self.assertEqual(call.result(30).result, {"text": "boiled"})
+        finally:
+            self.database.start()
+        stream = self.stream(self.west, types="tool.call.*", remember="false", cursor="earliest")
+        told = [stream.next(SOON)[1] for _ in range(2)]
+        while told[-1]["payload"]["tool_name"] != name or "status" not in told[-1]["payload"]:
+            told.append(stream.next(SOON)[1])
+        own = [event for event in told if event["payload"]["tool_name"] == name]
+        self.assertEqual(
+            [event["event_type"] for event in own], ["tool.call.requested", "tool.call.completed"]
+        )
 
 
 class CronTest(FleetCase):
@@ -272,3 +315,7 @@ class TurnsTest(FleetCase):
         events = [*published, running["event_id"], event["event_id"]]
         self.assertEqual(Counter(turn[0] for turn in self.turns()), Counter(events))
         self.assertEqual(len(self.model.requests), 1)  # since the script was emptied
+
+
+if __name__ == "__main__":
+    unittest.main()
