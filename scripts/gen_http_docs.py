@@ -32,8 +32,9 @@ each of them. Schemas of bodies are in [spec/http](../../spec/http). A tool host
 and the three routes below `/v1/tools`.
 
 - **who**: *anyone* and *guest* need no credential, for guests Host and Origin are checked;
-  *proven* callers have one; *metrics* is for those who may read them, and for all others there is
-  no such path.
+  *proven* callers have one; a *session* is that of a browser which is signed in to the console: its
+  cookie and the header `Crab-Console-Key`; *metrics* is for those who may read them, and for all
+  others there is no such path.
 - **body**: the largest body that is taken, where there is one; beyond it 413.
 - **answers**: the refusals that stand in every row are left out: 404 for a path that there is not,
   405 with `Allow` for another method, 431 and 400 for a head that cannot be read, 429 when too much

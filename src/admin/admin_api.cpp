@@ -3,6 +3,7 @@
 #include "admin/device_list.hpp"
 #include "admin/metrics_answer.hpp"
 #include "admin/pairing_wire.hpp"
+#include "admin/query_number.hpp"
 #include "admin/running_wire.hpp"
 #include "base/encoding.hpp"
 #include "core/audit/call_record.hpp"
@@ -14,7 +15,6 @@
 #include "net/http/http_error.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 #include <set>
 #include <string>
@@ -59,7 +59,8 @@ void AdminApi::add_call_routes(net::Routes<core::PrincipalRef>& routes) {
     routes.add({.path = "/v1/admin/calls",
                 .summary = "Calls that run, and the latest that have ended",
                 .query = {{"limit", "how many of these; at most 1000"}},
-                .answers = {{200, "call_list"}}},
+                .answers = {{200, "call_list"}},
+                .refusals = {400}},
                [this](const Request& request) { return calls(request.exchange); });
     routes.add({.path = "/v1/admin/calls/{call_id}",
                 .summary = "One call, and what became of it",
@@ -70,6 +71,7 @@ void AdminApi::add_call_routes(net::Routes<core::PrincipalRef>& routes) {
                });
     routes.add({.method = net::Method::kPost,
                 .path = "/v1/admin/calls/{call_id}/cancel",
+                .proof = net::FreshProof::kNever,
                 .summary = "Cancel a call",
                 .answers = {{200, "call_cancelled"}}},
                [this](const Request& request) {
@@ -85,6 +87,7 @@ void AdminApi::add_device_routes(net::Routes<core::PrincipalRef>& routes) {
                [this](const Request& request) { devices(request.exchange); });
     routes.add({.method = Method::kPost,
                 .path = "/v1/admin/devices/pair",
+                .proof = net::FreshProof::kForOperators,
                 .summary = "A pairing code, or a token, for a device or a caller",
                 .request = "device_pairing",
                 .answers = {{200, "device_credential"}},
@@ -92,6 +95,7 @@ void AdminApi::add_device_routes(net::Routes<core::PrincipalRef>& routes) {
                [this](const Request& request) { return pair(request.exchange); });
     routes.add({.method = Method::kPost,
                 .path = "/v1/admin/devices/vouch",
+                .proof = net::FreshProof::kNever,
                 .summary = "Say that the device with this key may use a pairing code",
                 .request = "device_voucher",
                 .answers = {{200, "device_vouched"}},
@@ -106,6 +110,7 @@ void AdminApi::add_device_routes(net::Routes<core::PrincipalRef>& routes) {
                [this](const Request& request) { return revoke(request.exchange); });
     routes.add({.method = Method::kPost,
                 .path = "/v1/admin/devices/approve",
+                .proof = net::FreshProof::kNever,
                 .summary = "Approve tools of a device that wait for it",
                 .request = "device_tool_approval",
                 .answers = {{200, "device_tools_approved"}},
@@ -124,10 +129,12 @@ Task<void> AdminApi::reload(net::HttpExchange& exchange) {
 
 Task<void> AdminApi::calls(net::HttpExchange& exchange) {
     constexpr std::size_t kMost = 1000;
-    std::size_t limit = 20;
-    if (const auto given = net::find_query(exchange.request().query(), "limit"))
-        std::from_chars(given->data(), given->data() + given->size(), limit);
-    const auto recent = co_await services_.audit.latest(std::min(limit, kMost) * 2);
+    const auto wanted = number_in(exchange.request().query(), "limit", 20);
+    if (!wanted)
+        co_return exchange.respond_error(
+            {.code = ErrorCode::kInvalidArgs, .message = "`limit` is a whole number"});
+    const std::size_t limit = std::min(*wanted, kMost);
+    const auto recent = co_await services_.audit.latest(limit * 2);
     std::string& out = exchange.begin_response(200, net::kJsonType);
     json::Writer writer(out);
     writer.begin_object().key("running").begin_array();
@@ -139,7 +146,7 @@ Task<void> AdminApi::calls(net::HttpExchange& exchange) {
     writer.end_array().key("recent").begin_array();
     std::size_t shown = 0;
     for (const std::string& record : recent) {
-        if (shown == std::min(limit, kMost)) break;
+        if (shown == limit) break;
         if (!record.starts_with(R"({"call_id":)"))
             continue;  // registrations and pairings are recorded there too
         const auto id = json::find_raw_string(record, "call_id");

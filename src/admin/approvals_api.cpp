@@ -53,6 +53,7 @@ void ApprovalsApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
                [this](const Request& request) { remembered(request.exchange); });
     routes.add({.method = net::Method::kDelete,
                 .path = "/v1/admin/approvals/remembered/{id}",
+                .proof = net::FreshProof::kNever,
                 .summary = "Forget such a decision",
                 .action = kDecide,
                 .answers = {{200, "remembered_approval"}},
@@ -68,6 +69,7 @@ void ApprovalsApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
                [this](const Request& request) { show(request.exchange, request.arguments["id"]); });
     routes.add({.method = net::Method::kPost,
                 .path = "/v1/admin/approvals/{id}",
+                .proof = net::FreshProof::kForLasting,
                 .summary = "Decide a question",
                 .action = kDecide,
                 .request = "approval_decision",

@@ -25,6 +25,7 @@ constexpr double kBurst = 200;  // a console has 64 sessions at most
 void ConsoleApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
     routes.add({.method = net::Method::kPost,
                 .path = "/v1/admin/console/sessions",
+                .unrecorded = "is a record: console.session.*",
                 .summary = "Record that a session of `crab console` began or ended",
                 .request = "console_session_change",
                 .answers = {{200, "console_session_recorded"}},

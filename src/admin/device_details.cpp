@@ -17,6 +17,7 @@ void DeviceDetails::add_routes(net::Routes<core::PrincipalRef>& routes) {
                [this](const Request& request) { show(request); });
     routes.add({.method = net::Method::kPatch,
                 .path = "/v1/admin/devices/{device}",
+                .proof = net::FreshProof::kNever,
                 .summary = "Give a device another name; its slug, tools and tokens stay",
                 .request = "device_rename",
                 .answers = {{200, "device_renamed"}},
@@ -24,6 +25,7 @@ void DeviceDetails::add_routes(net::Routes<core::PrincipalRef>& routes) {
                [this](const Request& request) { return rename(request); });
     routes.add({.method = net::Method::kDelete,
                 .path = "/v1/admin/pairings/{id}",
+                .proof = net::FreshProof::kNever,
                 .summary = "End a pairing whose code nobody has used",
                 .answers = {{200, "pairing_ended"}},
                 .refusals = {404, 503}},

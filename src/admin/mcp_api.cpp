@@ -120,6 +120,7 @@ void McpApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
                });
     routes.add({.method = net::Method::kDelete,
                 .path = "/v1/mcp/servers/{name}",
+                .proof = net::FreshProof::kNever,
                 .summary = "Remove an MCP server that was added, and its secrets",
                 .answers = {{200, "mcp_server_changed"}},
                 .refusals = {404, 409, 503}},
@@ -149,6 +150,7 @@ void McpApi::add_login_routes(net::Routes<core::PrincipalRef>& routes) {
     using Request = net::Routes<core::PrincipalRef>::Request;
     routes.add({.method = net::Method::kPost,
                 .path = "/v1/mcp/servers/{name}/login",
+                .proof = net::FreshProof::kNever,
                 .summary = "Begin a login at an MCP server",
                 .request = "mcp_login_request",
                 .answers = {{200, "mcp_login"}},
@@ -158,6 +160,7 @@ void McpApi::add_login_routes(net::Routes<core::PrincipalRef>& routes) {
                });
     routes.add({.method = net::Method::kPost,
                 .path = "/v1/mcp/servers/{name}/login/{login}",
+                .proof = net::FreshProof::kNever,
                 .summary = "End a login at an MCP server with what the browser came back with",
                 .request = "mcp_login_answer",
                 .answers = {{200, "mcp_server_changed"}},
@@ -168,6 +171,7 @@ void McpApi::add_login_routes(net::Routes<core::PrincipalRef>& routes) {
                });
     routes.add({.method = net::Method::kDelete,
                 .path = "/v1/mcp/servers/{name}/login",
+                .proof = net::FreshProof::kNever,
                 .summary = "Forget a login at an MCP server",
                 .query = {{"principal", "whose login; absent: that of the gateway"}},
                 .answers = {{200, "mcp_server_changed"}},

@@ -115,6 +115,8 @@ void PolicyExplain::Answer::write(std::string& out) const {
 void PolicyExplain::add_routes(net::Routes<core::PrincipalRef>& routes) {
     routes.add({.method = net::Method::kPost,
                 .path = "/v1/admin/policy/explain",
+                .proof = net::FreshProof::kNever,
+                .unrecorded = "asks, and changes nothing",
                 .summary = "May this principal do that, and what does each rule say of it?",
                 .request = "policy_question",
                 .answers = {{200, "policy_explanation"}},

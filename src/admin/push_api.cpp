@@ -46,6 +46,7 @@ void PushApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
                [this](const Request& request) { return add(request.exchange, request.principal); });
     routes.add({.method = net::Method::kDelete,
                 .path = "/v1/admin/push/subscriptions/{id}",
+                .proof = net::FreshProof::kNever,
                 .summary = "Have a browser of yours told no more",
                 .answers = {{204, {}, {}}},
                 .refusals = {404, 503}},
@@ -55,6 +56,7 @@ void PushApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
                });
     routes.add({.method = net::Method::kPost,
                 .path = "/v1/admin/push/subscriptions/{id}/test",
+                .proof = net::FreshProof::kNever,
                 .summary = "Send a browser of yours a message, to see that it comes",
                 .answers = {{202, {}, {}}},
                 .refusals = {404}},

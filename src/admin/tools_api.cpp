@@ -110,6 +110,8 @@ void ToolsApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
                [this](const Request& request) { show(request); });
     routes.add({.method = net::Method::kPost,
                 .path = "/v1/admin/tools/check",
+                .proof = net::FreshProof::kNever,
+                .unrecorded = "asks, and changes nothing",
                 .summary = "What would become of a call; nothing runs, and nothing is recorded",
                 .request = "tool_check_request",
                 .answers = {{200, "tool_check"}},

@@ -22,6 +22,7 @@ void WorktreesApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
                [this](const Request& request) { list(request.exchange); });
     routes.add({.method = net::Method::kPost,
                 .path = "/v1/admin/worktrees/bind",
+                .proof = net::FreshProof::kNever,
                 .summary = "Bind a principal or an agent to a worktree",
                 .query = {who, {"worktree", "its id"}},
                 .answers = {{200, "worktree_binding"}},
@@ -29,6 +30,7 @@ void WorktreesApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
                [this](const Request& request) { return change(request.exchange, true); });
     routes.add({.method = net::Method::kPost,
                 .path = "/v1/admin/worktrees/unbind",
+                .proof = net::FreshProof::kNever,
                 .summary = "Undo that",
                 .query = {who},
                 .answers = {{200, "worktree_binding"}},

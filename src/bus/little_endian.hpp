@@ -32,12 +32,6 @@ public:
         rest_.remove_prefix(sizeof(T));
         return value;
     }
-    /// The next `count` bytes, or fewer if there are not so many.
-    std::string_view take_bytes(std::size_t count) {
-        const std::string_view bytes = rest_.substr(0, count);
-        rest_.remove_prefix(bytes.size());
-        return bytes;
-    }
 
 private:
     std::string_view rest_;

@@ -6,7 +6,7 @@
 namespace crab::bus {
 
 /// One event loop of one process of a node. A node that starts again has another boot, so mail for
-/// its former life finds nobody.
+/// its earlier incarnation finds nobody.
 struct Place {
     std::uint16_t node = 0;  ///< 1 to 4095; 0: none
     std::uint8_t loop = 0;   ///< 0 to 63

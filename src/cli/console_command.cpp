@@ -1,6 +1,6 @@
+#include "base/process/child.hpp"
 #include "base/process/file.hpp"
 #include "base/process/stop_event.hpp"
-#include "base/scope_exit.hpp"
 #include "cli/admin_client.hpp"
 #include "cli/commands.hpp"
 #include "cli/gateway_endpoint.hpp"
@@ -16,9 +16,9 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <poll.h>
-#include <spawn.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -52,21 +52,12 @@ void make_links(console::ConsoleBridge& bridge, const StopEvent& stop) {
 /// In a session of its own, because a browser that starts now outlives this command. False: there
 /// is no such program.
 bool start_browser(std::string file) {
-    std::string program = "xdg-open";
-    std::array<char*, 3> words{program.data(), file.data(), nullptr};
-    sigset_t none, defaults;
-    ::sigemptyset(&none);
-    ::sigemptyset(&defaults);
-    ::sigaddset(&defaults, SIGPIPE);
-    posix_spawnattr_t how;
-    ::posix_spawnattr_init(&how);
-    const ScopeExit forget([&] { ::posix_spawnattr_destroy(&how); });
-    ::posix_spawnattr_setflags(&how,
-                               POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    ::posix_spawnattr_setsigmask(&how, &none);
-    ::posix_spawnattr_setsigdefault(&how, &defaults);
-    pid_t pid = 0;
-    return ::posix_spawnp(&pid, program.c_str(), nullptr, &how, words.data(), environ) == 0;
+    ChildProgram program{.words = {"xdg-open", std::move(file)}, .own_session = true};
+    for (char** each = environ; *each != nullptr; ++each) program.environment.emplace_back(*each);
+    Child browser;
+    if (browser.start(std::move(program)) != 0) return false;
+    browser.leave();
+    return true;
 }
 
 /// A file that sends a browser to the link: arguments of a program, with the link among them, are

@@ -69,7 +69,8 @@ public:
     bool is_alive(std::uint64_t number) { return find_open(number).has_value(); }
     /// For one WebSocket of that session; empty when it has ended.
     Secret<std::string> open_ticket(std::uint64_t number);
-    /// The session of a cookie and one of its tickets, which is good no more. Errors: as find().
+    /// The session of a cookie and one of its tickets, which is no longer valid then. Errors: as
+    /// find().
     Result<ConsoleSession> redeem_ticket(std::string_view cookie, std::string_view ticket);
     /// That key was proven in it, just now.
     void prove(std::uint64_t number, std::string_view key_id);

@@ -10,7 +10,7 @@
 
 namespace crab::console {
 
-/// 43 characters of base64url that nobody guesses.
+/// 43 characters of base64url that cannot be guessed.
 inline Secret<std::string> draw_secret(crypto::RandomSource& random) {
     const auto bytes = random.bytes<32>();
     return Secret(to_base64url({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));

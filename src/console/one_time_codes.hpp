@@ -18,7 +18,7 @@ class OneTimeCodes {
 public:
     struct Options {
         Milliseconds lifetime = std::chrono::minutes(1);
-        std::size_t max_open = 8;  ///< beyond it the oldest is good no more
+        std::size_t max_open = 8;  ///< beyond it the oldest is no longer valid
     };
     OneTimeCodes(const Clock& clock, crypto::RandomSource& random, Options options)
         : clock_(clock), random_(random), options_(options) {}

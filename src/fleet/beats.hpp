@@ -21,8 +21,8 @@ public:
     static constexpr std::chrono::seconds kSilent{8};
     static constexpr std::size_t kMostProcesses = 16'384;
 
-    /// `incarnation`: of this node as this process began, greater than all of its former lives. The
-    /// numbers of a process begin there, so that of two lives the later one has the greater.
+    /// `incarnation`: of this node as this process began, greater than all of its earlier ones.
+    /// The numbers of a process begin there: those of a later incarnation are greater.
     Beats(const Clock& clock, std::uint32_t incarnation)
         : clock_(clock), said_(std::uint64_t{incarnation} << 32) {}
 
@@ -31,14 +31,14 @@ public:
     /// Whether this process has said that number at most kStale ago.
     bool is_fresh(std::uint64_t own) const;
 
-    /// What a former life of a node that lives again has said is ignored.
+    /// What an earlier incarnation of a node says is ignored once a later one was heard.
     void hear(bus::Process process, std::uint64_t number);
     /// The newest number of a process; nothing if it was not heard for kSilent: nothing is sent to
     /// it then.
     std::optional<std::uint64_t> newest_of(bus::Process process) const;
     /// How many processes were heard lately.
     std::size_t living() const;
-    /// Whether its node was heard in a later life.
+    /// Whether its node was heard in a later incarnation.
     bool is_replaced(bus::Process process) const;
 
 private:

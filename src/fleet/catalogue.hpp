@@ -59,7 +59,6 @@ public:
     const Counts& counts() const { return counts_; }
     /// Whether the links of others were ever read. Thread-safe.
     const std::atomic<bool>& known() const { return known_; }
-    std::size_t remote_links() const { return remote_.size(); }
 
 private:
     /// A link of this node.

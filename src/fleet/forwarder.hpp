@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/counter.hpp"
+#include "base/doubling_delay.hpp"
 #include "base/id_source.hpp"
 #include "bus/mail_box.hpp"
 #include "core/call/running_calls.hpp"
@@ -21,7 +22,8 @@ namespace crab::fleet {
 /// Source: docs/protocols/fleet.md, section 5, "When home hears nothing".
 class Forwarder final : public core::CallRunner {
 public:
-    static constexpr std::chrono::seconds kFirstRepeat{1}, kMostRepeat{5};
+    static constexpr DoublingDelay kRepeat{.first = std::chrono::seconds(1),
+                                           .longest = std::chrono::seconds(5)};
     /// Copies that may begin the call are sent for so long; then it is only asked for
     static constexpr std::chrono::seconds kSends{45};
     /// A process that lives and says nothing of the call for so long knows nothing of it any more

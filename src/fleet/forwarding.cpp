@@ -225,8 +225,7 @@ std::uint32_t Forwarder::Forwarding::ms_left() const {
 void Forwarder::Forwarding::repeat() {
     if (now() < next_repeat_) return;
     const bool first = next_repeat_ == begun_;
-    next_repeat_ = now() + pause_;
-    pause_ = std::min(pause_ * 2, kMostRepeat);
+    next_repeat_ = now() + kRepeat.after(++repeated_);
     if (first || cancelled_) return;
     for (auto& [process, asked] : asked_)
         if (send(Route(asked.route))) forwarder_.counts_.repeated.add();

@@ -85,7 +85,7 @@ private:
     bool cancelled_ = false;
     bool too_long_ = false;  ///< for a message
     SteadyTime next_repeat_, next_look_, next_cancel_, give_up_;
-    std::chrono::seconds pause_ = kFirstRepeat;
+    std::uint64_t repeated_ = 0;  ///< times
     std::optional<core::CallEnd> end_;
     Waiter waiter_;
 };

@@ -45,7 +45,7 @@ struct Owner::Known final : TimerNode {
     CancelSignal signal;
     std::string result;  ///< until it is acknowledged
     std::optional<PiecesOut> pieces;  ///< of one that is longer than a message
-    Milliseconds repeat = kFirstRepeat;
+    std::uint64_t sent = 1;  ///< times in a row that nobody acknowledged
     SteadyTime repeat_until;
 };
 
@@ -196,7 +196,7 @@ void Owner::end(Known& known, const core::CallEnd& ended) {
     known.call.reset();
     known.repeat_until = now() + kRepeated;
     send_result(known);
-    uses_.timers.arm(known, now() + known.repeat);
+    uses_.timers.arm(known, now() + kRepeat.after(known.sent));
 }
 
 void Owner::on_timer(Known& known) {
@@ -212,8 +212,7 @@ void Owner::on_timer(Known& known) {
     }
     counts_.results_repeated.add();
     send_result(known);
-    known.repeat = std::min(known.repeat * 2, kMostRepeat);
-    uses_.timers.arm(known, now() + known.repeat);
+    uses_.timers.arm(known, now() + kRepeat.after(++known.sent));
 }
 
 void Owner::forget_when_safe(Known& known, SteadyTime acknowledged) {
@@ -255,9 +254,9 @@ void Owner::on_credit(const bus::Envelope& envelope, std::string_view body) {
     if (!known.pieces || !known.pieces->hear(credit->have)) return;
     send_pieces(known);
     // It comes through, so what is lost of the rest is missed soon.
-    known.repeat = kFirstRepeat;
+    known.sent = 1;
     known.repeat_until = now() + kRepeated;
-    uses_.timers.arm(known, now() + known.repeat);
+    uses_.timers.arm(known, now() + kRepeat.after(known.sent));
 }
 
 // What is lost here is asked for again.

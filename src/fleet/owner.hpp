@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/counter.hpp"
+#include "base/doubling_delay.hpp"
 #include "base/task/task_group.hpp"
 #include "base/task/timer_wheel.hpp"
 #include "bus/mail_box.hpp"
@@ -23,7 +24,8 @@ namespace crab::fleet {
 class Owner {
 public:
     static constexpr Milliseconds kTakenAfter{50};
-    static constexpr Milliseconds kFirstRepeat{200}, kMostRepeat{5'000};
+    static constexpr DoublingDelay kRepeat{.first = Milliseconds(200),
+                                           .longest = Milliseconds(5'000)};
     /// An end that nobody acknowledges is repeated for so long
     static constexpr std::chrono::seconds kRepeated{60};
     /// So long an id is remembered after it was refused or acknowledged: older messages are stale

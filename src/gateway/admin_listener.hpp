@@ -18,7 +18,9 @@ class AdminListener final : public Component {
 public:
     AdminListener(const GatewayContext& context, EventLoops& loops, AuditTrail& audit,
                   ConsoleDoors& console)
-        : context_(context), loops_(loops), audit_(audit), console_(console) {}
+        : context_(context), loops_(loops), audit_(audit), console_(console) {
+        console_.take_admin_routes(service_.table());
+    }
 
     std::string_view name() const override { return "admin socket"; }
     std::span<const ConfigKey> keys() const override;

@@ -29,8 +29,20 @@ std::string_view word_of(net::Caller who) {
         case net::Caller::kGuest: return "guest";
         case net::Caller::kProven: return "proven";
         case net::Caller::kScraper: return "metrics";
+        case net::Caller::kSession: return "session";
     }
     return "proven";
+}
+
+/// When a session of the console has to prove a key first; the admin socket is what it asks.
+std::string_view word_of(net::FreshProof proof) {
+    switch (proof) {
+        case net::FreshProof::kForChanges: return "always";
+        case net::FreshProof::kNever: return "never";
+        case net::FreshProof::kForOperators: return "operators";
+        case net::FreshProof::kForLasting: return "lasting";
+    }
+    return "always";
 }
 
 /// One listener's document while it is made.
@@ -105,6 +117,19 @@ Value parameter(std::string_view name, std::string_view place, std::string_view 
     return made;
 }
 
+/// Both at once: scripts of other pages have the cookie sent, and cannot know the key.
+Value session_demand() {
+    return Value::array(
+        {Value::object({{"session", Value::array()}, {"session_key", Value::array()}})});
+}
+
+Value session_half(std::string_view place, std::string_view name, std::string_view meaning) {
+    return Value::object({{"type", "apiKey"},
+                          {"in", text(place)},
+                          {"name", text(name)},
+                          {"description", text(meaning)}});
+}
+
 bool Document::needs_proof(const net::Route& route) const {
     if (about_.proof != CallerProof::kBearer) return true;
     return route.who == net::Caller::kProven || route.who == net::Caller::kScraper;
@@ -161,6 +186,8 @@ std::vector<int> Document::refusals_of(const net::Route& route) const {
             if (route.who == net::Caller::kProven) all.insert({401, 403});
             if (route.who == net::Caller::kGuest) all.insert(403);
             if (route.who == net::Caller::kScraper) all.insert(404);
+            // 404 while the console is not open to other machines
+            if (route.who == net::Caller::kSession) all.insert({401, 403, 404});
             break;
         case CallerProof::kLocalUser: all.insert(403); break;
         case CallerProof::kCertificate: all.insert({401, 403}); break;
@@ -209,6 +236,8 @@ Value Document::operation(const net::Route& route) {
                                 {"tags", Value::array({text(tag_of(route.path))})},
                                 {"summary", text(route.summary)},
                                 {"x-who", text(word_of(route.who))}});
+    if (about_.proof == CallerProof::kLocalUser && route.method != net::Method::kGet)
+        made.set("x-fresh-proof", text(word_of(route.proof)));
     if (route.head) made.set("x-head", true);
     if (route.websocket) made.set("x-websocket", true);
     if (!route.action.empty() && about_.proof == CallerProof::kCertificate)
@@ -217,7 +246,10 @@ Value Document::operation(const net::Route& route) {
         made.set("parameters", std::move(list));
     if (takes_body(route)) made.set("requestBody", request_body(route));
     made.set("responses", responses(route));
-    if (!needs_proof(route)) made.set("security", Value::array());
+    if (route.who == net::Caller::kSession)
+        made.set("security", session_demand());
+    else if (!needs_proof(route))
+        made.set("security", Value::array());
     return made;
 }
 
@@ -268,10 +300,9 @@ std::string Document::make() {
     }
     inline_schemas();
     Value components = Value::object({{"schemas", std::move(schemas_)}});
-    const auto secure_by = [&components](std::string_view name, Value scheme) {
-        Value schemes = Value::object();
+    Value schemes = Value::object();
+    const auto secure_by = [&schemes](std::string_view name, Value scheme) {
         schemes.set(name, std::move(scheme));
-        components.set("securitySchemes", std::move(schemes));
         Value demand = Value::object();
         demand.set(name, Value::array());
         return Value::array({std::move(demand)});
@@ -295,6 +326,15 @@ std::string Document::make() {
                          secure_by("certificate", Value::object({{"type", "mutualTLS"}})));
             break;
     }
+    if (std::ranges::find(routes_.routes(), net::Caller::kSession, &net::Route::who) !=
+        routes_.routes().end()) {
+        schemes.set("session", session_half("cookie", "crab-console-<port>",
+                                            "of a session of the console; behind TLS "
+                                            "`__Secure-` comes before it"));
+        schemes.set("session_key", session_half("header", "Crab-Console-Key",
+                                                "the session's other half, which its page has"));
+    }
+    if (!schemes.as_object()->empty()) components.set("securitySchemes", std::move(schemes));
     document.set("paths", std::move(paths));
     document.set("components", std::move(components));
     return document.dump();

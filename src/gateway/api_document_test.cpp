@@ -83,5 +83,43 @@ TEST_F(ApiDocumentTest, EveryRouteSaysWhatItIsForAndWhatItAnswers) {
     }
 }
 
+/// What a thief of a session of the console would do (console/door/session_rights.hpp).
+TEST_F(ApiDocumentTest, WhatDoesLastingHarmNeedsAFreshProofOfWhoeverIsSignedIn) {
+    const Value admin = parsed(documents.at(1).second);
+    const auto proof_for = [&](std::string_view method, std::string_view path) {
+        const Value* const routes = admin.find("paths")->find(path);
+        const Value* const route = routes != nullptr ? routes->find(method) : nullptr;
+        const Value* const proof = route != nullptr ? route->find("x-fresh-proof") : nullptr;
+        return proof != nullptr ? *proof->as_string() : std::string("no such route");
+    };
+    for (const auto& [method, path] : {std::pair{"post", "/v1/admin/reload"},
+                                       {"patch", "/v1/admin/log"},
+                                       {"post", "/v1/admin/devices/revoke"},
+                                       {"post", "/v1/peers/{component_type}/{component_id}/revoke"},
+                                       {"patch", "/v1/peers/{component_type}/{component_id}"},
+                                       {"delete", "/v1/leases/{lease_id}"},
+                                       {"post", "/v1/pairings"},
+                                       {"post", "/v1/mcp/servers"},
+                                       {"put", "/v1/mcp/servers/{name}"},
+                                       {"post", "/v1/mcp/servers/{name}/approve"},
+                                       {"post", "/v1/admin/push/subscriptions"}})
+        EXPECT_EQ(proof_for(method, path), "always") << method << path;
+    EXPECT_EQ(proof_for("post", "/v1/admin/devices/pair"), "operators");
+    EXPECT_EQ(proof_for("post", "/v1/admin/approvals/{id}"), "lasting");
+    EXPECT_EQ(proof_for("post", "/v1/tools/call"), "never");
+}
+
+/// `/console/api/` needs a session; the credential is a cookie and a key that only its page has.
+TEST_F(ApiDocumentTest, RoutesForSessionsOfTheConsoleSaySo) {
+    const Value open = parsed(documents.at(0).second);
+    for (const char* const path : {"/console/api/{path}", "/console/session"}) {
+        const Value* const get = open.find("paths")->find(path)->find("get");
+        EXPECT_EQ(*get->find("x-who")->as_string(), "session") << path;
+        EXPECT_NE(get->resolve("/security/0/session"), nullptr) << path;
+        EXPECT_NE(get->resolve("/security/0/session_key"), nullptr) << path;
+    }
+    EXPECT_EQ(*open.resolve("/components/securitySchemes/session/in")->as_string(), "cookie");
+}
+
 }  // namespace
 }  // namespace crab::gateway

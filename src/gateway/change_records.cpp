@@ -6,32 +6,12 @@
 #include "json/writer.hpp"
 #include "net/codec/url.hpp"
 
-#include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
 
 namespace crab::gateway {
 namespace {
-
-struct Exception {
-    net::Method method;
-    std::string_view path, reason;
-};
-constexpr std::array<Exception, 12> kExceptions{{
-    {net::Method::kPost, "/v1/tools/call", "a call has its record"},
-    {net::Method::kPost, "/mcp", "so have calls of MCP clients; the rest is their session"},
-    {net::Method::kPost, "/mcp/{scope}", "as /mcp"},
-    {net::Method::kDelete, "/mcp", "ends the client's own session"},
-    {net::Method::kDelete, "/mcp/{scope}", "as /mcp"},
-    {net::Method::kPost, "/v1/events", "the event log has what is published"},
-    {net::Method::kPost, "/v1/events/ack", "moves the reader's own place"},
-    {net::Method::kPost, "/v1/admin/tools/check", "asks, and changes nothing"},
-    {net::Method::kPost, "/v1/admin/policy/explain", "asks, and changes nothing"},
-    {net::Method::kPost, "/v1/admin/config/check", "asks, and changes nothing"},
-    {net::Method::kPost, "/v1/admin/audit/verify", "asks, and changes nothing"},
-    {net::Method::kPost, "/v1/admin/console/sessions", "is a record: console.session.*"},
-}};
 
 /// Members of bodies and queries that say what a change is about; none is a secret.
 constexpr std::array<std::string_view, 20> kNaming{
@@ -71,10 +51,7 @@ std::string_view ending_of(int status) {
 }  // namespace
 
 bool is_change(const net::Route& route) {
-    if (route.method == net::Method::kGet) return false;
-    return std::ranges::none_of(kExceptions, [&](const Exception& exception) {
-        return exception.method == route.method && exception.path == route.path;
-    });
+    return route.method != net::Method::kGet && route.unrecorded.empty();
 }
 
 void record_change(core::AuditLog& log, const net::HttpExchange& exchange,

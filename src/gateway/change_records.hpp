@@ -8,8 +8,8 @@
 namespace crab::gateway {
 
 /// Whether requests of that route may change something that has no record by itself: all but GET
-/// and HEAD, and but the few that the source lists with the reason. Such a request is served only
-/// while the audit log accepts more.
+/// and HEAD, and but those whose declaration says why not (Route::unrecorded). Such a request is
+/// served only while the audit log accepts more.
 bool is_change(const net::Route& route);
 
 /// Records `admin.change`, once such a request was served: who, through which front, what, about

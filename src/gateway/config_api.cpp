@@ -115,6 +115,8 @@ void ConfigApi::add_routes(const ListenerRoutes& table) {
     table.routes.add(
         {.method = net::Method::kPost,
          .path = "/v1/admin/config/check",
+         .proof = net::FreshProof::kNever,
+         .unrecorded = "asks, and changes nothing",
          .summary = "What is wrong with the file on disk, and what a reload would change",
          .answers = {{200, "config_check"}}},
         [this](const Request& request) { return check(request.exchange); });

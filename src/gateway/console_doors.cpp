@@ -85,6 +85,7 @@ void ConsoleDoors::add_door(std::size_t i, net::EventLoop& loop, const net::Sock
             .pool = uses_.workers.pool(),
             .passkeys = *passkeys_,
             .gateway = admin,
+            .gateway_routes = *admin_routes_,
             .serve_file = [](net::HttpExchange& exchange,
                              std::string_view file) { serve_console_file(exchange, file); },
             .refused_host =

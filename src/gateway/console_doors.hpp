@@ -38,6 +38,8 @@ public:
     void add_routes(const ListenerRoutes& table) override;
     void stop(Deadline deadline) override;
 
+    /// Before it starts: what the admin socket serves, which outlives it.
+    void take_admin_routes(const net::RouteTable& routes) { admin_routes_ = &routes; }
     console::KeptSessions& kept() { return *kept_; }
     /// The door of the event loop with that index.
     console::ConsoleDoor& door(std::size_t i) { return *doors_[i]; }
@@ -50,6 +52,7 @@ private:
     void look(std::size_t i);
 
     const Uses uses_;
+    const net::RouteTable* admin_routes_ = nullptr;
     crypto::SystemRandom random_;
     std::unique_ptr<console::KeptSessions> kept_;
     std::unique_ptr<console::Passkeys> passkeys_;

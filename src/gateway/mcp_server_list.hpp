@@ -21,7 +21,7 @@ class McpServerList final : public Component, public admin::McpServerConfigs {
 public:
     McpServerList(const GatewayContext& context, Workers& workers);
 
-    std::string_view name() const override { return "mcp servers known"; }
+    std::string_view name() const override { return "MCP server list"; }
     std::span<const ConfigKey> keys() const override;
     Result<void> start() override;
     Result<Change> prepare(const config::GatewayConfig& next) override;

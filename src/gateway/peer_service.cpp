@@ -75,11 +75,9 @@ Task<void> PeerService::serve(net::HttpExchange& exchange) {
         co_return;
     }
     const net::RouteMatch& match = exchange.request().match;
-    if (match.kind == net::RouteMatch::Kind::kUnknownPath)
-        co_return net::respond_unknown_path(exchange);
+    if (!net::found_or_refused(exchange, match)) co_return;
     if (!match.route->action.empty() && !allows(exchange, **principal, match.route->action))
         co_return;
-    if (!net::found_or_refused(exchange, match)) co_return;
     const Request routed{exchange, *principal, match.arguments};
     if (!routes_.serve_now(match, routed)) co_await routes_.serve(match, routed);
 }

@@ -246,6 +246,10 @@ Task<void> PublicService::serve(net::HttpExchange& exchange) {
         co_return net::refuse(exchange, &route, 503, stopping_error());
     core::PrincipalRef principal;
     std::optional<ExpiryWatch> watch;
+    if (route.who == net::Caller::kSession) {
+        if (const auto refused = door_->refuse_session(request))
+            co_return exchange.respond_error(*refused);
+    }
     if (route.who == net::Caller::kProven) {
         if (credentials_.is_cut_off())
             co_return net::refuse(exchange, &route, 503, cut_off_error());

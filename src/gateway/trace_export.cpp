@@ -1,6 +1,7 @@
 #include "gateway/trace_export.hpp"
 
 #include "base/ascii.hpp"
+#include "base/doubling_delay.hpp"
 #include "base/log.hpp"
 #include "base/version.hpp"
 #include "core/call/traceparent.hpp"
@@ -19,7 +20,7 @@ namespace {
 
 constexpr std::string_view kPath = "/v1/traces";
 constexpr int kTries = 5;
-constexpr Milliseconds kFirstPause{1'000}, kLongestPause{30'000};
+constexpr DoublingDelay kPause{.first = Milliseconds(1'000), .longest = Milliseconds(30'000)};
 constexpr Milliseconds kTogether{1'000};  // what comes within this is one request
 constexpr Milliseconds kOneTry{3'000};
 
@@ -233,12 +234,11 @@ void TraceExporter::send(const Request& request) {
     const std::string body = otlp_request(request, "crab", version_);
     std::uint64_t spans = 0;
     for (const CallSpans& each : request) spans += each.count;
-    Milliseconds backoff = kFirstPause;
-    Milliseconds pause = backoff;
+    Milliseconds pause = kPause.first;
     Answer answer = post(body, pause);
-    for (int tries = 1; answer == Answer::kTryAgain && tries < kTries && wait(pause); ++tries) {
-        backoff = std::min(2 * backoff, kLongestPause);
-        pause = backoff;  // what one answer asks for is for the try after it alone
+    for (int tries = 1; answer == Answer::kTryAgain && tries < kTries && wait(pause);) {
+        // what one answer asks for is for the try after it alone
+        pause = kPause.after(static_cast<std::uint64_t>(++tries));
         answer = post(body, pause);
     }
     const std::scoped_lock lock(mutex_);
@@ -270,7 +270,7 @@ TraceExporter::Answer TraceExporter::post(const std::string& body, Milliseconds&
     if (const auto text = answer->find("retry-after")) {
         const auto date = answer->find("date").value_or("");
         if (const auto asked = net::parse_retry_after(*text, date, clock_.system_now()))
-            pause = std::min(*asked, kLongestPause);
+            pause = std::min(*asked, kPause.longest);
     }
     return Answer::kTryAgain;
 }

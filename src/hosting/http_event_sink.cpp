@@ -1,6 +1,7 @@
 #include "hosting/http_event_sink.hpp"
 
 #include "json/value.hpp"
+#include "net/http/status_code.hpp"
 
 #include <fmt/format.h>
 
@@ -14,16 +15,8 @@ constexpr net::HttpClientOptions kOptions{
 /// What a status means to whoever repeats; 404 and 405 say that this is not a gateway, not that it
 /// does not want the event.
 ErrorCode code_of(int status) {
-    switch (status) {
-        case 400: return ErrorCode::kInvalidArgs;
-        case 401: return ErrorCode::kUnauthenticated;
-        case 403: return ErrorCode::kForbidden;
-        case 409: return ErrorCode::kConflict;
-        case 413: return ErrorCode::kOversize;
-        case 429: return ErrorCode::kRateLimited;
-        case 504: return ErrorCode::kTimeout;
-        default: return ErrorCode::kUnavailable;
-    }
+    if (status == 404) return ErrorCode::kUnavailable;
+    return net::code_of_status(status).value_or(ErrorCode::kUnavailable);
 }
 
 std::string message_of(const net::HttpReply& reply) {

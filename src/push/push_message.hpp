@@ -21,7 +21,8 @@ struct ReceiverKeys {
 inline constexpr std::size_t kMostPlainBytes = 3'900;
 
 /// `plain` as the body of a push message, in one record with the content coding `aes128gcm`;
-/// nothing when the receiver's keys are none, or the text is too long. Source: RFC 8291; RFC 8188.
+/// nothing when the receiver's keys are invalid, or the text is too long. Source: RFC 8291; RFC
+/// 8188.
 std::optional<std::string> seal_push(const ReceiverKeys& receiver, std::string_view plain,
                                      crypto::RandomSource& random);
 

@@ -6,6 +6,7 @@
 #include "base/error_code.hpp"
 #include "json/element.hpp"
 #include "json/parser.hpp"
+#include "net/http/status_code.hpp"
 
 #include <fmt/format.h>
 
@@ -34,22 +35,6 @@ std::optional<CallResult::Status> find_status(std::string_view word) {
     if (word == "retryable_error") return CallResult::Status::kRetryableError;
     if (word == "timeout") return CallResult::Status::kTimeout;
     return std::nullopt;
-}
-
-ErrorCode code_of_status(int status) {
-    switch (status) {
-        case 400: return ErrorCode::kInvalidArgs;
-        case 401: return ErrorCode::kUnauthenticated;
-        case 403: return ErrorCode::kForbidden;
-        case 404: return ErrorCode::kNotFound;
-        case 408:
-        case 504: return ErrorCode::kTimeout;
-        case 413: return ErrorCode::kOversize;
-        case 429: return ErrorCode::kRateLimited;
-        case 502:
-        case 503: return ErrorCode::kUnavailable;
-        default: return ErrorCode::kInternal;
-    }
 }
 
 core::CallContext context_of(const CallContext& given) {
@@ -121,7 +106,7 @@ std::optional<CallResult> read_call_response(std::string_view body, std::string_
 }
 
 ToolError read_refusal(int status, std::string_view body) {
-    const ErrorCode code = code_of_status(status);
+    const ErrorCode code = net::code_of_status(status).value_or(ErrorCode::kInternal);
     ToolError error{.code = std::string(token_of(code)),
                     .message = fmt::format("the gateway answered with HTTP status {}", status),
                     .retryable = is_retryable(code)};

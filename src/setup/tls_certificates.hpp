@@ -28,7 +28,7 @@ struct TlsCertificates {
 /// `folder`. An authority that is there is used again, so that whoever trusts it need not do
 /// anything; without one it is made. The authority is this folder's own and has nothing to do with
 /// that of pairing: who trusts it with a name of this gateway gives no peer any right. Errors:
-/// kInvalidArgs for no names or such as are none; those of crypto::KeyFolder and
+/// kInvalidArgs for no names or invalid ones; those of crypto::KeyFolder and
 /// CertificateAuthority.
 Result<TlsCertificates> make_tls_certificates(const std::filesystem::path& folder,
                                               const std::vector<std::string>& names,

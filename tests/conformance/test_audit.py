@@ -215,7 +215,7 @@ class AuditVerifyTest(AuditCase):
         self.assertEqual(json.loads(self.crab("verify", "-o", "json", status=1)), broken)
 
 
-#: Routes that are no GET and leave no `admin.change`, and why; as in gateway/change_records.cpp.
+#: Routes that are no GET and leave no `admin.change`, and why (net::Route::unrecorded).
 NO_CHANGES = {
     "POST /v1/tools/call": "a call has its record",
     "POST /mcp": "so have calls of MCP clients; the rest is their session",

@@ -598,7 +598,9 @@ class HttpDocumentTest(PeerListenerCase):
 
         stranger = Side(public, self.gateway.public, {})
         for (method, path), operation in public.operations.items():
-            expected = {"proven": 401, "metrics": 404, "guest": 403}.get(operation["x-who"])
+            expected = {"proven": 401, "metrics": 404, "guest": 403, "session": 401}.get(
+                operation["x-who"]
+            )
             headers = FOREIGN if operation["x-who"] == "guest" else {}
             if expected:
                 target = path.replace("{", "").replace("}", "")

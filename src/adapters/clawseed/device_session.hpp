@@ -92,7 +92,6 @@ private:
     void note_refused(const Registration& registration);
     void tools_changed(const std::string& slug);
     std::string own_slug();
-    std::size_t tool_count() const { return tools_; }
     void on_expired() override;
 
     Hub& hub_;

@@ -179,6 +179,7 @@ void Front::add_session_routes(Routes& routes) {
         });
     add({.method = net::Method::kPut,
          .path = "/api/sessions/{session_id}",
+         .proof = net::FreshProof::kNever,
          .summary = "Rename a chat session",
          .request = "chat_session_rename",
          .answers = {{200, "chat_session_renamed"}},
@@ -186,6 +187,7 @@ void Front::add_session_routes(Routes& routes) {
         [this](const Request& request) { return rename_session(request); });
     add({.method = net::Method::kDelete,
          .path = "/api/sessions/{session_id}",
+         .proof = net::FreshProof::kNever,
          .summary = "Delete a chat session",
          .answers = {{200, "chat_session_deleted"}},
          .refusals = {404, 429, 503}},
@@ -204,6 +206,7 @@ void Front::add_session_routes(Routes& routes) {
         [this](const Request& request) { return session_state(request); });
     add({.method = net::Method::kPost,
          .path = "/api/sessions/{session_id}/abort",
+         .proof = net::FreshProof::kNever,
          .summary = "End the turn that runs in a chat session",
          .answers = {{200, "chat_turn_aborted"}},
          .refusals = {404}},
@@ -214,6 +217,7 @@ void Front::add_picture_routes(Routes& routes) {
     const net::RequestBodyLimits limits{.max_bytes = core::kMostPictureBytes, .timeout = kSilence};
     routes.add({.method = net::Method::kPost,
                 .path = "/api/sessions/{session_id}/attachments",
+                .proof = net::FreshProof::kNever,
                 .summary = "Upload a picture for a chat session",
                 .streams_body = true,
                 .body = limits,

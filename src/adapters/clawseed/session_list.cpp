@@ -1,10 +1,10 @@
 #include "adapters/clawseed/session_list.hpp"
 
 #include "base/ascii.hpp"
+#include "base/whole_number.hpp"
 #include "net/codec/url.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <ranges>
 #include <tuple>
 #include <utility>
@@ -17,19 +17,10 @@ namespace {
 constexpr std::size_t kMostOfText = 256;
 constexpr std::size_t kMostRows = 200;
 
-template <class Number>
-std::optional<Number> number_of(std::string_view text) {
-    Number number{};
-    const char* const end = text.data() + text.size();
-    const auto [stopped, problem] = std::from_chars(text.data(), end, number);
-    if (problem != std::errc() || stopped != end) return std::nullopt;
-    return number;
-}
-
 std::optional<SessionsWanted::Cursor> read_cursor(std::string_view text) {
     const std::size_t dot = text.find('.');
     if (dot == std::string_view::npos) return std::nullopt;
-    const auto ms = number_of<std::int64_t>(text.substr(0, dot));
+    const auto ms = parse_whole_number<std::int64_t>(text.substr(0, dot));
     if (!ms || !core::is_chat_session_id(text.substr(dot + 1))) return std::nullopt;
     return SessionsWanted::Cursor{*ms, std::string(text.substr(dot + 1))};
 }
@@ -63,7 +54,7 @@ Result<SessionsWanted> SessionsWanted::read(std::string_view query) {
         if (!word.empty()) wanted.words.push_back(lower_case(std::string_view(word)));
     wanted.agent = Glob(agent);
     if (const auto limit = net::find_query(query, "limit")) {
-        wanted.limit = number_of<std::size_t>(*limit);
+        wanted.limit = parse_whole_number<std::size_t>(*limit);
         if (!wanted.limit || *wanted.limit == 0 || *wanted.limit > kMostRows)
             return fail(ErrorCode::kInvalidArgs,
                         fmt::format("`limit` is a number from 1 to {}", kMostRows));

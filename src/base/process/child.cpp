@@ -47,15 +47,17 @@ void add_descriptors(posix_spawn_file_actions_t& actions, const ChildProgram& pr
     posix_spawn_file_actions_addclosefrom_np(&actions, last + 1);
 }
 
-void add_signals(posix_spawnattr_t& attributes) {
+void add_signals(posix_spawnattr_t& attributes, bool own_session) {
     sigset_t none, defaults;
     sigemptyset(&none);
     sigfillset(&defaults);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &defaults);
     posix_spawnattr_setpgroup(&attributes, 0);
+    // a session comes with a process group
+    const int group = own_session ? POSIX_SPAWN_SETSID : POSIX_SPAWN_SETPGROUP;
     posix_spawnattr_setflags(
-        &attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+        &attributes, static_cast<short>(group | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF));
 }
 
 /// What a fork has to do before the program runs there; only what is safe in a fork of a process
@@ -153,7 +155,7 @@ int Child::start(ChildProgram program) {
     add_descriptors(actions, program);
     if (!program.folder.empty())
         posix_spawn_file_actions_addchdir_np(&actions, program.folder.c_str());
-    add_signals(attributes);
+    add_signals(attributes, program.own_session);
     const int failed =
         ::posix_spawn(&pid_, program.file.c_str(), &actions, &attributes,
                       pointers_to(program.words).data(), pointers_to(program.environment).data());

@@ -26,6 +26,8 @@ struct ChildProgram {
     /// The kernel kills it (not its children) when the thread that started it ends, however that
     /// comes about: for children that a crash must not leave behind.
     bool dies_with_thread = false;
+    /// In a session of its own, without the terminal; not with `dies_with_thread`.
+    bool own_session = false;
     /// With `dies_with_thread`: `cgroup.procs` of the control groups that it enters before it runs.
     std::span<const int> groups{};
 };
@@ -62,6 +64,11 @@ public:
     bool has_ended() const;
     void kill(int signal) const;
     void kill_group(int signal) const;
+    /// It goes on by itself, whatever becomes of this process.
+    void leave() {
+        pid_ = -1;
+        pidfd_.close();
+    }
     /// Collects it if it has ended.
     std::optional<ChildEnd> try_reap();
     /// Kills what is left of its group and collects it. Waits until it has ended.

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
@@ -35,6 +36,22 @@ TEST(Child, TellsByItsPidfdThatItHasEndedAndHow) {
     EXPECT_EQ(end->status(), 3);
     EXPECT_FALSE(child.is_there());
     EXPECT_FALSE(child.try_reap()) << "once";
+}
+
+TEST(Child, OneWithASessionOfItsOwnGoesOnWhenItIsLeft) {
+    pid_t pid = 0;
+    {
+        Child child;
+        ASSERT_EQ(child.start({.words = {"/bin/sleep", "600"}, .own_session = true}), 0);
+        pid = child.pid();
+        EXPECT_EQ(::getsid(pid), pid);
+        child.leave();
+        EXPECT_FALSE(child.is_there());
+    }
+    const Descriptor left = open_pidfd(pid);
+    EXPECT_TRUE(signal_pidfd(left, 0)) << "its destructor kills no more";
+    EXPECT_TRUE(signal_pidfd(left, SIGKILL));
+    EXPECT_EQ(::waitpid(pid, nullptr, 0), pid);
 }
 
 TEST(Child, ASignalEndsItsGroup) {

@@ -153,12 +153,6 @@ bool requires_tls(std::string_view info) {
     return false;
 }
 
-bool is_subject(std::string_view subject) {
-    if (subject.empty() || subject.front() == '.' || subject.back() == '.') return false;
-    if (subject.find("..") != std::string_view::npos) return false;
-    return std::ranges::all_of(subject, [](char c) { return c > ' ' && c < '\x7f'; });
-}
-
 std::string connect_line(std::string_view name, std::string_view user, std::string_view password) {
     std::string line = R"(CONNECT {"verbose":false,"pedantic":false,"echo":false,"headers":true,)"
                        R"("no_responders":true,"protocol":1,"lang":"crab","name":)";

@@ -50,7 +50,4 @@ void append_publish(std::string& out, std::string_view subject, std::string_view
                     std::string_view payload);
 inline constexpr std::string_view kPing = "PING\r\n", kPong = "PONG\r\n";
 
-/// Whether it may stand where a subject stands, for all fields of one: no blanks, no empty part.
-bool is_subject(std::string_view subject);
-
 }  // namespace crab::bus::nats

@@ -95,10 +95,10 @@ void NatsLink::on_closed() {
     if (up_) log::warn("the connection to a NATS server broke", {{"fleet", options_.fleet}});
     counts_.broken.add();
     up_ = false;
+    ++failures_;
     session_.reset();
     connection_.reset();
-    if (running_) loop_.timers().arm(*this, loop_.now() + pause_);
-    pause_ = std::min(pause_ * 2, kMostPause);
+    if (running_) loop_.timers().arm(*this, loop_.now() + kPause.after(failures_));
 }
 
 /// Time to connect again, or to ask whether the server is there.
@@ -147,7 +147,7 @@ bool NatsLink::take(net::Connection& connection, const FromServer& item) {
             // The first one answers the ping behind the subscriptions: they stand.
             if (!std::exchange(up_, true)) {
                 counts_.connects.add();
-                pause_ = kFirstPause;
+                failures_ = 0;
             }
             return true;
         case FromServer::Kind::kOk: return true;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/counter.hpp"
+#include "base/doubling_delay.hpp"
 #include "base/secret.hpp"
 #include "bus/bus.hpp"
 #include "net/loop/endpoint.hpp"
@@ -33,7 +34,8 @@ public:
         Milliseconds quiet{5'000};
     };
     static constexpr std::size_t kMostQueued = std::size_t{8} << 20;
-    static constexpr Milliseconds kFirstPause{50}, kMostPause{2'000};
+    static constexpr DoublingDelay kPause{.first = Milliseconds(50),
+                                          .longest = Milliseconds(2'000)};
 
     /// `listener` outlives it.
     NatsLink(net::EventLoop& loop, Options options, const Place& self, Listener& listener);
@@ -75,7 +77,7 @@ private:
     std::shared_ptr<Session> session_;
     std::shared_ptr<net::Connection> connection_;
     std::size_t next_server_ = 0;
-    Milliseconds pause_ = kFirstPause;
+    std::uint64_t failures_ = 0;  ///< in a row
     bool running_ = false, greeted_ = false, up_ = false, asked_ = false;
     Counts counts_;
 };

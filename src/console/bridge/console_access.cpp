@@ -48,8 +48,10 @@ std::optional<Error> ConsoleAccess::refuse_source(const net::HttpRequest& reques
 
 void ConsoleAccess::add_routes(Routes& routes) {
     const auto route = [](net::Method method, std::string_view path, std::string_view summary) {
+        const bool signs_in = method == net::Method::kPost && path == kSessionPath;
         return net::Route{.method = method,
                           .path = path,
+                          .who = signs_in ? net::Caller::kAnyone : net::Caller::kSession,
                           .summary = summary,
                           .body = net::RequestBodyLimits{.max_bytes = 4096}};
     };

@@ -8,10 +8,13 @@
 namespace crab::console {
 namespace {
 
-constexpr std::string_view kChat = "/console/api/ws/chat";
 constexpr Milliseconds kLastRecords{2'000};
 const Error kReadOnly{.code = ErrorCode::kForbidden,
                       .message = "this console only reads: it was started with --read-only"};
+
+bool needs_session(const net::HttpRequest& request) {
+    return request.match.route != nullptr && request.match.route->who == net::Caller::kSession;
+}
 
 }  // namespace
 
@@ -22,41 +25,53 @@ ConsoleService::ConsoleService(Uses uses, bool read_only)
                                      net::Method::kPatch, net::Method::kDelete}) {
         routes_.add({.method = method,
                      .path = "/console/api/{path...}",
+                     .who = net::Caller::kSession,
                      .summary = "What the gateway answers the operator",
                      .body = net::RequestBodyLimits{.max_bytes = kMostBytes}},
                     [this, method](const Request& request) {
                         return serve_api(request, net::name_of(method));
                     });
     }
-    routes_.add({.path = "/console/{file...}", .summary = "The page's files"},
-                [this](const Request& request) { return serve_file(request); });
-    for (const std::string_view path : {"/", "/console"}) {
-        routes_.add({.path = path, .summary = "The way to the page"}, [](const Request& request) {
-            request.exchange.respond(308, "", "", {{"Location", "/console/"}});
+    routes_.add_websocket(
+        {.path = "/console/api/ws/chat", .who = net::Caller::kSession, .summary = "The chat"},
+        [](const Request& request) {
+            request.exchange.respond_error(426, "INVALID_ARGS", "this is a WebSocket",
+                                           {{"Upgrade", "websocket"}});
+        },
+        [this](const net::HttpRequest& request, const net::WebSocketOffer& offer,
+               std::monostate) -> std::optional<net::Upgrade> {
+            if (!offer) return net::AcceptUpgrade{};  // the server refuses what is wrong with it
+            return open_socket(request, *offer);
         });
+    routes_.add(
+        {.path = "/console/{file...}", .who = net::Caller::kAnyone, .summary = "The page's files"},
+        [this](const Request& request) { return serve_file(request); });
+    for (const std::string_view path : {"/", "/console"}) {
+        routes_.add({.path = path, .who = net::Caller::kAnyone, .summary = "The way to the page"},
+                    [](const Request& request) {
+                        request.exchange.respond(308, "", "", {{"Location", "/console/"}});
+                    });
     }
 }
 
 std::optional<net::Refusal> ConsoleService::refuse_head(const net::HttpRequest& request) {
     SessionAccess& access = uses_.access.session();
     if (const auto refused = uses_.access.refuse_source(request)) return refusal_of(*refused);
-    if (!is_api(request, access.root()) || asks_for_upgrade(request))
-        return std::nullopt;  // see upgrade()
+    if (!needs_session(request) || asks_for_upgrade(request)) return std::nullopt;  // see upgrade()
     if (!access.session_of(request)) return refusal_of(access.no_session());
-    if (read_only_ && request.method() != "GET") return refusal_of(kReadOnly);
+    if (read_only_ && is_api(request, access.root()) && request.method() != "GET")
+        return refusal_of(kReadOnly);
     return std::nullopt;
 }
 
 net::BodyAdmission ConsoleService::admit_body(const net::HttpRequest& request) {
-    return {.admitted = is_api(request, uses_.access.session().root()) ||
-                        request.path() == "/console/session",
-            .budget = nullptr};
+    return {.admitted = request.match.found() && request.match.route->body, .budget = nullptr};
 }
 
 Task<void> ConsoleService::serve(net::HttpExchange& exchange) {
     const net::HttpRequest& request = exchange.request();
     SessionAccess& access = uses_.access.session();
-    if (is_api(request, access.root())) {
+    if (needs_session(request)) {
         if (!access.session_of(request)) co_return exchange.respond_error(access.no_session());
         if (!exchange.prove_caller("session"))
             co_return exchange.respond_error(429, "RATE_LIMITED",
@@ -85,10 +100,8 @@ Task<void> ConsoleService::serve_file(const Request& request) {
 
 std::optional<net::Upgrade> ConsoleService::upgrade(const net::HttpRequest& request,
                                                     const net::WebSocketOffer& offer) {
-    if (request.path() != kChat)
-        return refusal_of({.code = ErrorCode::kNotFound, .message = "there is no WebSocket here"});
-    if (!offer) return net::AcceptUpgrade{};  // the server refuses what is wrong with it
-    return open_socket(request, *offer);
+    if (auto answer = routes_.upgrade(request, offer, {})) return answer;
+    return refusal_of({.code = ErrorCode::kNotFound, .message = "there is no WebSocket here"});
 }
 
 net::Upgrade ConsoleService::open_socket(const net::HttpRequest& request,

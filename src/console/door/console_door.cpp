@@ -17,6 +17,10 @@
 namespace crab::console {
 namespace {
 
+bool needs_session(const net::HttpRequest& request) {
+    return request.match.route != nullptr && request.match.route->who == net::Caller::kSession;
+}
+
 constexpr std::size_t kMostOfApi = std::size_t{16} << 20;
 constexpr net::RequestBodyLimits kSmall{.max_bytes = 4096};
 
@@ -72,6 +76,7 @@ struct ConsoleDoor::Credential {
 ConsoleDoor::ConsoleDoor(Uses uses, SessionAccess::Options access)
     : uses_(std::move(uses)),
       access_(uses_.kept.sessions(), std::move(access)),
+      rights_(uses_.gateway_routes),
       passkeys_({.passkeys = uses_.passkeys,
                  .clock = uses_.loop.clock(),
                  .session_of = [this](const auto& request) { return session_of(request); },
@@ -106,9 +111,14 @@ std::optional<net::Refusal> ConsoleDoor::refuse_head(const net::HttpRequest& req
         return refusal_of({.code = ErrorCode::kForbidden, .message = *refused});
     if (const auto refused = refuse_source(request, origin_of(request), access_.root()))
         return refusal_of(*refused);
-    if (!is_api(request, access_.root()) || asks_for_upgrade(request)) return std::nullopt;
-    if (const auto session = session_of(request); !session) return refusal_of(session.error());
+    if (!needs_session(request) || asks_for_upgrade(request)) return std::nullopt;
+    if (const auto refused = refuse_session(request)) return refusal_of(*refused);
     return std::nullopt;
+}
+
+std::optional<Error> ConsoleDoor::refuse_session(const net::HttpRequest& request) {
+    const auto session = session_of(request);
+    return session ? std::nullopt : std::optional(session.error());
 }
 
 Result<ConsoleSession> ConsoleDoor::session_of(const net::HttpRequest& request) {
@@ -120,7 +130,7 @@ Result<ConsoleSession> ConsoleDoor::session_of(const net::HttpRequest& request) 
 }
 
 std::optional<std::string> ConsoleDoor::owner_of_body(const net::HttpRequest& request) {
-    if (!is_open() || !is_api(request, access_.root())) return std::nullopt;
+    if (!is_open() || !needs_session(request)) return std::nullopt;
     const auto session = session_of(request);
     return session ? std::optional(session->principal) : std::nullopt;
 }
@@ -151,12 +161,12 @@ void ConsoleDoor::add_routes(net::Routes<core::PrincipalRef>& routes) {
 
 void ConsoleDoor::add_session_routes(net::Routes<core::PrincipalRef>& routes) {
     const auto add = [&](net::Route route, auto handler) {
-        route.who = net::Caller::kAnyone;
         if (route.method != net::Method::kGet) route.body = kSmall;
         routes.add(std::move(route), std::move(handler));
     };
     add({.method = net::Method::kPost,
          .path = "/console/session",
+         .who = net::Caller::kAnyone,
          .summary =
              "Sign in to the console with a token, a key and its signed challenge, or a passkey",
          .request = "console_sign_in",
@@ -164,28 +174,28 @@ void ConsoleDoor::add_session_routes(net::Routes<core::PrincipalRef>& routes) {
          .refusals = {400, 401, 403, 404, 409, 429, 503}},
         [this](const Request& request) { return sign_in(request.exchange); });
     add({.path = "/console/session",
+         .who = net::Caller::kSession,
          .summary = "Who is signed in to the console",
          .answers = {{200, "console_identity"}},
          .refusals = {401, 403, 404}},
-        [this](const Request& request) {
-            if (const auto session = session_of(request.exchange.request()); !session)
-                return request.exchange.respond_error(session.error());
-            access_.show(request.exchange);
-        });
+        [this](const Request& request) { access_.show(request.exchange); });
     add({.method = net::Method::kDelete,
          .path = "/console/session",
+         .who = net::Caller::kSession,
          .summary = "Sign out of the console",
          .answers = {{204, {}, {}}},
          .refusals = {401, 403, 404, 503}},
         [this](const Request& request) { return sign_out(request.exchange); });
     add({.method = net::Method::kPost,
          .path = "/console/session/challenge",
+         .who = net::Caller::kAnyone,
          .summary = "What a key has to sign to sign in to the console, or to prove itself again",
          .answers = {{200, "key_challenge"}},
          .refusals = {403, 404}},
         [this](const Request& request) { challenge(request.exchange); });
     add({.method = net::Method::kPost,
          .path = "/console/session/proof",
+         .who = net::Caller::kSession,
          .summary = "Prove a key or passkey in a session of the console, for what needs that",
          .request = "console_sign_in",
          .answers = {{204, {}, {}}},
@@ -193,14 +203,11 @@ void ConsoleDoor::add_session_routes(net::Routes<core::PrincipalRef>& routes) {
         [this](const Request& request) { return prove_key(request.exchange); });
     add({.method = net::Method::kPost,
          .path = "/console/session/ticket",
+         .who = net::Caller::kSession,
          .summary = "A ticket for a WebSocket of the console, good once and for 30 s",
          .answers = {{200, "console_ticket"}},
          .refusals = {401, 403, 404}},
-        [this](const Request& request) {
-            if (const auto session = session_of(request.exchange.request()); !session)
-                return request.exchange.respond_error(session.error());
-            access_.give_ticket(request.exchange);
-        });
+        [this](const Request& request) { access_.give_ticket(request.exchange); });
 }
 
 void ConsoleDoor::add_api_routes(net::Routes<core::PrincipalRef>& routes) {
@@ -208,7 +215,7 @@ void ConsoleDoor::add_api_routes(net::Routes<core::PrincipalRef>& routes) {
                                      net::Method::kPatch, net::Method::kDelete}) {
         routes.add({.method = method,
                     .path = "/console/api/{path...}",
-                    .who = net::Caller::kAnyone,
+                    .who = net::Caller::kSession,
                     .summary = "What the admin socket answers, for whoever is signed in to the "
                                "console",
                     .body = net::RequestBodyLimits{.max_bytes = kMostOfApi},
@@ -280,7 +287,7 @@ Task<void> ConsoleDoor::sign_in(net::HttpExchange& exchange) {
     if (!proven) co_return answer_error(exchange, proven.error());
     const auto opened = co_await uses_.kept.open(std::move(*proven), credential->is_key());
     if (!opened) co_return exchange.respond_error(opened.error());
-    // Of a browser that signs in again, the old session is good no more.
+    // Of a browser that signs in again, the old session is no longer valid.
     if (const auto before = session_of(exchange.request()))
         uses_.kept.sessions().end(before->number);
     access_.answer_opened(exchange, *opened);

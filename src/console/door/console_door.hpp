@@ -30,6 +30,7 @@ public:
         BlockingPool& pool;  ///< for keys that block
         Passkeys& passkeys;
         net::SocketAddress gateway;  ///< the admin socket of this process
+        const net::RouteTable& gateway_routes;  ///< of that socket, once something is served
         /// One of the page's files, or 404
         std::function<void(net::HttpExchange&, std::string_view file)> serve_file;
         /// Why this Host is not served here
@@ -46,6 +47,9 @@ public:
     bool is_open() const { return uses_.kept.mode() != DoorMode::kOff; }
     /// Why a request that it covers is refused by its head. Nothing: it is not, or it is off.
     std::optional<net::Refusal> refuse_head(const net::HttpRequest& request);
+    /// What a request of a route for sessions is answered that brings none. Asked once more when
+    /// the body is there.
+    std::optional<Error> refuse_session(const net::HttpRequest& request);
     /// Who brings the body of such a request; nothing: nobody who has proven anything.
     std::optional<std::string> owner_of_body(const net::HttpRequest& request);
     std::optional<net::Upgrade> upgrade(const net::HttpRequest& request,

@@ -53,24 +53,26 @@ Result<trust::Assertion> read_assertion(json::Element passkey) {
 void PasskeyRoutes::add_routes(net::Routes<core::PrincipalRef>& routes) {
     using Request = net::Routes<core::PrincipalRef>::Request;
     const auto add_route = [&](net::Route route, auto handler) {
-        route.who = net::Caller::kAnyone;
         if (route.method != net::Method::kGet) route.body = kPasskeyBody;
         routes.add(std::move(route), std::move(handler));
     };
     add_route({.method = net::Method::kPost,
                .path = "/console/session/passkeys/challenge",
+               .who = net::Caller::kAnyone,
                .summary = "What a passkey has to sign, and for whoever is signed in what a new one "
                           "is made with",
                .answers = {{200, "passkey_challenge"}},
                .refusals = {403, 404, 409, 503}},
               [this](const Request& request) { return challenge(request.exchange); });
     add_route({.path = "/console/session/passkeys",
+               .who = net::Caller::kSession,
                .summary = "The passkeys of whoever is signed in to the console",
                .answers = {{200, "passkey_list"}},
                .refusals = {401, 403, 404, 503}},
               [this](const Request& request) { return list(request.exchange); });
     add_route({.method = net::Method::kPost,
                .path = "/console/session/passkeys",
+               .who = net::Caller::kSession,
                .summary = "Add a passkey; needs a key that was proven in this session just now",
                .request = "passkey_addition",
                .answers = {{201, "passkey"}},
@@ -79,6 +81,7 @@ void PasskeyRoutes::add_routes(net::Routes<core::PrincipalRef>& routes) {
     add_route(
         {.method = net::Method::kDelete,
          .path = "/console/session/passkeys/{key_id}",
+         .who = net::Caller::kSession,
          .summary = "End a passkey, and the sessions that it has opened; needs a key that was "
                     "proven in this session just now",
          .answers = {{204, {}, {}}},

@@ -34,7 +34,7 @@ public:
     };
     explicit Passkeys(Uses uses) : uses_(std::move(uses)), challenges_(uses_.clock) {}
 
-    /// Forgets those whose key is good no more; blocks. Errors: those of the store.
+    /// Forgets those whose key is no longer valid; blocks. Errors: those of the store.
     Result<void> load();
     /// The same for one person at all times, so that an authenticator keeps one passkey of a
     /// person; it tells nobody who that is.

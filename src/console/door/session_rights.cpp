@@ -30,53 +30,31 @@ std::optional<Error> SessionRights::refuse_unproven(const ConsoleSession& sessio
                      "with `crab`"};
 }
 
-SessionRights::SessionRights() {
+SessionRights::SessionRights(const net::RouteTable& gateway) : gateway_(gateway) {
     using net::Method;
+    const auto add = [this](Method method, std::string_view path) {
+        of_callers_.add({.method = method, .path = path, .summary = "as that of the gateway"});
+    };
     for (const std::string_view path :
          {"/ws/chat", "/api/agents", "/api/sessions", "/api/sessions/running",
           "/api/sessions/{id}/messages", "/api/sessions/{id}/state",
           "/api/sessions/{id}/attachments/{picture}"})
-        add(of_callers_, Method::kGet, path);
-    add(of_callers_, Method::kPut, "/api/sessions/{id}");
-    add(of_callers_, Method::kDelete, "/api/sessions/{id}");
-    add(of_callers_, Method::kPost, "/api/sessions/{id}/abort");
-    add(of_callers_, Method::kPost, "/api/sessions/{id}/attachments");
-
-    add_heavy(Method::kPost, "/v1/admin/reload", Weight::kAlways);
-    add_heavy(Method::kPatch, "/v1/admin/log", Weight::kAlways);  // a thief would log less
-    add_heavy(Method::kPost, "/v1/admin/devices/revoke", Weight::kAlways);
-    add_heavy(Method::kPost, "/v1/peers/{type}/{id}/revoke", Weight::kAlways);
-    // One that was switched off may come back by it, and its tools be asked for elsewhere.
-    add_heavy(Method::kPatch, "/v1/peers/{type}/{id}", Weight::kAlways);
-    add_heavy(Method::kDelete, "/v1/leases/{id}", Weight::kAlways);
-    add_heavy(Method::kPost, "/v1/admin/devices/pair", Weight::kOperatorRole);
-    add_heavy(Method::kPost, "/v1/pairings", Weight::kAlways);
-    // Servers may be commands that the gateway runs.
-    add_heavy(Method::kPost, "/v1/mcp/servers", Weight::kAlways);
-    add_heavy(Method::kPut, "/v1/mcp/servers/{name}", Weight::kAlways);
-    add_heavy(Method::kPost, "/v1/mcp/servers/{name}/approve", Weight::kAlways);
-    add_heavy(Method::kPost, "/v1/admin/approvals/{id}", Weight::kForEver);
-    // It outlives the session: a thief would go on being told who calls what.
-    add_heavy(Method::kPost, "/v1/admin/push/subscriptions", Weight::kAlways);
+        add(Method::kGet, path);
+    add(Method::kPut, "/api/sessions/{id}");
+    add(Method::kDelete, "/api/sessions/{id}");
+    add(Method::kPost, "/api/sessions/{id}/abort");
+    add(Method::kPost, "/api/sessions/{id}/attachments");
 }
 
-void SessionRights::add(net::RouteTable& table, net::Method method, std::string_view path) {
-    table.add({.method = method, .path = path, .summary = "as that of the gateway"});
-}
-
-void SessionRights::add_heavy(net::Method method, std::string_view path, Weight weight) {
-    add(heavy_, method, path);
-    weights_.push_back(weight);
-}
-
-bool SessionRights::is_heavy(std::string_view method, std::string_view path,
-                             std::string_view body) const {
-    const net::RouteMatch match = heavy_.find(method, path);
-    if (!match.found()) return false;
-    switch (weights_[match.index]) {
-        case Weight::kAlways: return true;
-        case Weight::kOperatorRole: return may_say(body, {"operator", "cli_admin"});
-        case Weight::kForEver: return may_say(body, {"always"});
+bool SessionRights::needs_proof(std::string_view method, std::string_view path,
+                                std::string_view body) const {
+    const net::RouteMatch match = gateway_.find(method, path);
+    if (!match.found()) return method != "GET" && method != "HEAD";
+    switch (match.route->proof) {
+        case net::FreshProof::kForChanges: return match.route->method != net::Method::kGet;
+        case net::FreshProof::kNever: return false;
+        case net::FreshProof::kForOperators: return may_say(body, {"operator", "cli_admin"});
+        case net::FreshProof::kForLasting: return may_say(body, {"always"});
     }
     return true;
 }
@@ -94,7 +72,7 @@ std::optional<Error> SessionRights::refuse(const ConsoleSession& session, std::s
     if (path == kBridgesOwn)
         return Error{.code = ErrorCode::kForbidden,
                      .message = "only `crab console` tells of its sessions there"};
-    if (!is_heavy(method, path, body)) return std::nullopt;
+    if (!needs_proof(method, path, body)) return std::nullopt;
     return refuse_unproven(session, now);
 }
 

@@ -4,10 +4,8 @@
 #include "console/console_session.hpp"
 #include "net/http/route_table.hpp"
 
-#include <cstdint>
 #include <optional>
 #include <string_view>
-#include <vector>
 
 namespace crab::console {
 
@@ -16,11 +14,13 @@ class SessionRights {
 public:
     static constexpr std::chrono::minutes kProofLasts{5};
 
-    SessionRights();
+    /// `gateway`, the routes behind the console, says what needs a fresh proof (Route::proof). It
+    /// outlives this.
+    explicit SessionRights(const net::RouteTable& gateway);
     /// Why not; nothing: it may. `path` is the gateway's, `/v1/…`. Errors: kForbidden for what is
     /// not for callers; kAuthRequired for what needs a key that was proven in this session within
-    /// the last kProofLasts, because a stolen session does much harm with it: credentials of
-    /// operators and peers, revocations, lasting approvals, reloads, MCP servers.
+    /// the last kProofLasts, because a stolen session does much harm with it: every change, unless
+    /// the declaration of its route says otherwise.
     std::optional<Error> refuse(const ConsoleSession& session, std::string_view method,
                                 std::string_view path, std::string_view body, SteadyTime now) const;
     /// Why a session has to prove a key or passkey first; nothing: it did, just now.
@@ -30,18 +30,10 @@ public:
                                       SteadyTime now) const;
 
 private:
-    enum class Weight : std::uint8_t {
-        kAlways,
-        kOperatorRole,  ///< when the body may speak of an operator's role
-        kForEver,  ///< when the body may speak of a decision for ever
-    };
-    void add(net::RouteTable& table, net::Method method, std::string_view path);
-    void add_heavy(net::Method method, std::string_view path, Weight weight);
-    bool is_heavy(std::string_view method, std::string_view path, std::string_view body) const;
+    bool needs_proof(std::string_view method, std::string_view path, std::string_view body) const;
 
+    const net::RouteTable& gateway_;
     net::RouteTable of_callers_;
-    net::RouteTable heavy_;
-    std::vector<Weight> weights_;  ///< of heavy_, by index
 };
 
 }  // namespace crab::console

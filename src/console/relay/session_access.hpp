@@ -30,7 +30,7 @@ public:
     /// the same for every cause.
     Result<ConsoleSession> session_of(const net::HttpRequest& request);
     /// The session of a WebSocket's handshake, by its cookie and the ticket among its subprotocols,
-    /// which is good no more; `chosen` is the one to echo. Errors: kForbidden unless it says that
+    /// no longer valid then; `chosen` is the one to echo. Errors: kForbidden unless it says that
     /// its page is the console's at `origin`; kUnauthenticated.
     struct Admitted {
         ConsoleSession session;

@@ -1,11 +1,11 @@
 #include "core/audit/audit_filter.hpp"
 
 #include "base/ascii.hpp"
+#include "base/whole_number.hpp"
 #include "json/schema/rfc3339.hpp"
 #include "json/writer.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <ranges>
 
@@ -74,10 +74,8 @@ Result<SystemTime> read_time(const AuditFilter::Given& given, std::string_view n
 Result<std::optional<std::int64_t>> read_min(const AuditFilter::Given& given) {
     const auto text = given("min_us");
     if (!text) return std::nullopt;
-    std::int64_t number = 0;
-    const char* const end = text->data() + text->size();
-    const auto [stopped, problem] = std::from_chars(text->data(), end, number);
-    if (problem != std::errc() || stopped != end || number < 0)
+    const auto number = parse_whole_number<std::int64_t>(*text);
+    if (!number || *number < 0)
         return fail(ErrorCode::kInvalidArgs, "`min_us` is a whole number of microseconds");
     return number;
 }

@@ -2,10 +2,10 @@
 
 #include "base/ascii.hpp"
 #include "base/duration_text.hpp"
+#include "base/whole_number.hpp"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <ctime>
 #include <ranges>
 #include <utility>
@@ -42,11 +42,8 @@ bool has_word(std::string_view text, std::string_view word) {
 
 std::optional<std::int64_t> parse_microseconds(std::string_view text) {
     if (text.ends_with("us")) {
-        std::int64_t us = 0;
-        const char* const end = text.data() + text.size() - 2;
-        const auto [stopped, problem] = std::from_chars(text.data(), end, us);
-        if (problem == std::errc() && stopped == end && us >= 0) return us;
-        return std::nullopt;
+        const auto us = parse_whole_number<std::int64_t>(text.substr(0, text.size() - 2));
+        return us && *us >= 0 ? us : std::nullopt;
     }
     const auto duration = parse_duration(text);
     if (!duration) return std::nullopt;

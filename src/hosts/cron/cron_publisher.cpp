@@ -1,6 +1,7 @@
 #include "hosts/cron/cron_publisher.hpp"
 
 #include "base/doubling_delay.hpp"
+#include "base/error_kind.hpp"
 #include "base/log.hpp"
 
 #include <algorithm>
@@ -19,31 +20,20 @@ enum class SinkAnswer : std::uint8_t { kAccepted, kRefused, kSinkIsAway };
 /// that it has come already: from this job's minute before the clock was set back.
 SinkAnswer sink_answer(const Result<void>& answer) {
     if (answer) return SinkAnswer::kAccepted;
-    switch (answer.error().code) {
-        case ErrorCode::kConflict: return SinkAnswer::kAccepted;
-        case ErrorCode::kInvalidArgs:
-        case ErrorCode::kForbidden:
-        case ErrorCode::kOversize:
-        case ErrorCode::kNotFound: return SinkAnswer::kRefused;
-        case ErrorCode::kToolNotFound:
-        case ErrorCode::kUnauthenticated:
-        case ErrorCode::kAuthRequired:
-        case ErrorCode::kPairingRequired:
-        case ErrorCode::kPairingFailed:
-        case ErrorCode::kApprovalRequired:
-        case ErrorCode::kWorktreeNotBound:
-        case ErrorCode::kPolicyUnenforceable:
-        case ErrorCode::kAmbiguousTool:
-        case ErrorCode::kAlreadyInProgress:
-        case ErrorCode::kRateLimited:
-        case ErrorCode::kUnavailable:
-        case ErrorCode::kTimeout:
-        case ErrorCode::kCancelled:
-        case ErrorCode::kOutcomeUnknown:
-        case ErrorCode::kWallTimeout:
-        case ErrorCode::kCpuBudgetExceeded:
-        case ErrorCode::kToolFailed:
-        case ErrorCode::kInternal: return SinkAnswer::kSinkIsAway;
+    const ErrorCode code = answer.error().code;
+    switch (kind_of(code)) {
+        case ErrorKind::kConflict:
+            return code == ErrorCode::kConflict ? SinkAnswer::kAccepted : SinkAnswer::kSinkIsAway;
+        case ErrorKind::kInvalid:
+        case ErrorKind::kNotFound:
+        case ErrorKind::kRefused: return SinkAnswer::kRefused;
+        case ErrorKind::kFailed:
+            return code == ErrorCode::kOversize ? SinkAnswer::kRefused : SinkAnswer::kSinkIsAway;
+        case ErrorKind::kUnauthenticated:
+        case ErrorKind::kRateLimited:
+        case ErrorKind::kUnavailable:
+        case ErrorKind::kTimeout:
+        case ErrorKind::kOutcomeUnknown: break;
     }
     return SinkAnswer::kSinkIsAway;
 }

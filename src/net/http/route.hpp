@@ -22,8 +22,18 @@ enum class Caller : std::uint8_t {
     kAnyone,    ///< no credential needed; Host and Origin are not checked
     /// No credential needed; Host and Origin are checked; small bodies, such as a pairing code
     kGuest,
-    kProven,  ///< one with a credential
+    kProven,   ///< one with a credential
+    kSession,  ///< a browser that is signed in to the console, by both halves of its session
     kScraper,  ///< one that may read metrics; for others the path does not exist
+};
+
+/// When a session of the console needs a key that was proven just now: a stolen session does much
+/// harm with what changes something. Who does not say stays on the safe side.
+enum class FreshProof : std::uint8_t {
+    kForChanges,  ///< for everything but GET
+    kNever,       ///< it narrows, asks, or is everyday work
+    kForOperators,  ///< when the body may speak of an operator's role
+    kForLasting,    ///< when the body may speak of a decision for ever
 };
 
 /// Appends the body of an error in the form that a route's answers have.
@@ -48,6 +58,9 @@ struct Route {
     /// which may be empty: `/v1/leases/{lease_id}/renew`.
     std::string_view path;
     Caller who = Caller::kProven;
+    FreshProof proof = FreshProof::kForChanges;
+    /// Why a request that is no GET leaves no record of a change; empty: it does
+    std::string_view unrecorded{};
     std::string_view summary;  ///< one sentence for people
     std::string_view action{};  ///< the action for listeners with a policy
     bool head = false;  ///< HEAD is answered like GET

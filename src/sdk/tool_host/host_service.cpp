@@ -42,6 +42,7 @@ Task<void> PairedCallers::before_call(const net::HttpRequest& request) {
 
 HostService::HostService(HostCallers& callers) : callers_(callers) {
     add_health_routes({"/healthz"}, {.who = net::Caller::kAnyone});
+    callers_.add_routes(routes_);
 }
 
 net::BodyAdmission HostService::admit_body(const net::HttpRequest& request) {
@@ -69,19 +70,29 @@ std::optional<net::Refusal> HostService::refuse_head(const net::HttpRequest& req
     return refusal;
 }
 
-std::optional<net::Upgrade> PairedCallers::upgrade(const net::HttpRequest& request,
-                                                   const net::WebSocketOffer& offer) {
-    if (pairing_.owns(request.path())) {
+void PairedCallers::add_routes(net::Routes<core::PrincipalRef>& routes) {
+    using Routes = net::Routes<core::PrincipalRef>;
+    const auto open = [this](const net::HttpRequest& request, const net::WebSocketOffer& offer,
+                             const core::PrincipalRef&) -> std::optional<net::Upgrade> {
         if (const auto may = trust_.may_pair(request.certificate_der()); !may)
             return net::Refusal{
                 .status = 401, .content_type = {}, .body = may.error().message, .headers = {}};
+        return pairing_.upgrade(request, offer);
+    };
+    for (const std::string_view path : pairing_.paths()) {
+        routes.add_websocket(
+            {.path = path, .who = net::Caller::kAnyone, .summary = "Pairing with a gateway"},
+            [](const Routes::Request& request) {
+                request.exchange.respond_error(426, "INVALID_ARGS", "this is a WebSocket",
+                                               {{"Upgrade", "websocket"}});
+            },
+            open);
     }
-    return pairing_.upgrade(request, offer);
 }
 
 std::optional<net::Upgrade> HostService::upgrade(const net::HttpRequest& request,
                                                  const net::WebSocketOffer& offer) {
-    return callers_.upgrade(request, offer);
+    return routes_.upgrade(request, offer, nullptr);
 }
 
 void HostService::refusal_body(const net::HttpRequest* request, int status, std::string_view reason,
@@ -92,9 +103,6 @@ void HostService::refusal_body(const net::HttpRequest* request, int status, std:
 
 Task<void> HostService::serve(net::HttpExchange& exchange) {
     const net::HttpRequest& request = exchange.request();
-    if (callers_.is_websocket_path(request.path()))
-        co_return exchange.respond_error(426, "INVALID_ARGS", "this is a WebSocket",
-                                         {{"Upgrade", "websocket"}});
     const net::RouteMatch& match = request.match;
     if (!net::found_or_refused(exchange, match)) co_return;
     core::PrincipalRef principal;

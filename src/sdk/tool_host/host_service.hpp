@@ -20,11 +20,8 @@ public:
     virtual Result<core::PrincipalRef> caller_of(const net::HttpRequest& request) = 0;
     /// Awaited before a call of an admitted caller runs.
     virtual Task<void> before_call(const net::HttpRequest&) { co_return; }
-    virtual std::optional<net::Upgrade> upgrade(const net::HttpRequest&,
-                                                const net::WebSocketOffer&) {
-        return std::nullopt;
-    }
-    virtual bool is_websocket_path(std::string_view) const { return false; }
+    /// Routes of their own, for whoever comes.
+    virtual void add_routes(net::Routes<core::PrincipalRef>&) {}
 };
 
 /// On a Unix socket: the user who runs the host, as `local/<uid>`, and root.
@@ -49,9 +46,8 @@ public:
         return trust_.caller_of(request.certificate_der());
     }
     Task<void> before_call(const net::HttpRequest& request) override;
-    std::optional<net::Upgrade> upgrade(const net::HttpRequest& request,
-                                        const net::WebSocketOffer& offer) override;
-    bool is_websocket_path(std::string_view path) const override { return pairing_.owns(path); }
+    /// The WebSocket of a pairing.
+    void add_routes(net::Routes<core::PrincipalRef>& routes) override;
 
 private:
     RemoteTrust& trust_;

@@ -124,10 +124,7 @@ ResourceServer::ResourceServer(Fetcher& fetcher, TimerWheel& timers, const Clock
     metadata_url_ = resource->origin() + resource->path.substr(0, prefix) + metadata_path_;
 }
 
-bool ResourceServer::covers(std::string_view path) const {
-    const std::string& own = options_.path;
-    return path.starts_with(own) && (path.size() == own.size() || path[own.size()] == '/');
-}
+bool ResourceServer::covers(std::string_view path) const { return is_below(options_.path, path); }
 
 bool ResourceServer::may_be(std::string_view token) const {
     if (options_.introspection.empty()) return looks_like_jwt(token);

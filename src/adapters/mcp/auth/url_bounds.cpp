@@ -18,7 +18,7 @@ bool is_below(const net::HttpUrl& outer, const net::HttpUrl& inner) {
     while (base.ends_with('/')) base.remove_suffix(1);
     const std::string_view path = inner.path;
     if (!outer.query.empty()) return inner.query == outer.query && path == outer.path;
-    return path.starts_with(base) && (path.size() == base.size() || path[base.size()] == '/');
+    return is_below(base, path);
 }
 
 }  // namespace crab::mcp

@@ -84,6 +84,7 @@ void Endpoints::add_routes(net::Routes<core::PrincipalRef>& routes, Carrier carr
     const bool whole = !path.contains('{');
     routes.add({.method = net::Method::kPost,
                 .path = path,
+                .unrecorded = "calls have their records; the rest is the client's session",
                 .summary = whole ? "A message of an MCP client (Model Context Protocol)"
                                  : "The same with the tools of a configured scope",
                 .not_while_stopping = true,
@@ -116,6 +117,7 @@ void Endpoints::add_routes(net::Routes<core::PrincipalRef>& routes, Carrier carr
                });
     routes.add({.method = net::Method::kDelete,
                 .path = path,
+                .unrecorded = "ends the client's own session",
                 .summary = whole ? "End a session of MCP" : "End a session of a scope",
                 .realm = kRealm,
                 .errors = append_refused,

@@ -50,12 +50,33 @@ std::string error_meta(const Error& error, std::string_view meta) {
 }  // namespace
 
 ErrorForm form_of(ErrorCode code) {
-    constexpr ErrorForm kInvalidParams{ErrorShape::kRpcError, 200};
-    constexpr ErrorForm kResult{ErrorShape::kToolResult, 200};
-    if (code == ErrorCode::kToolNotFound || code == ErrorCode::kNotFound) return kInvalidParams;
-    if (code == ErrorCode::kUnauthenticated) return {ErrorShape::kHttpStatus, 401};
-    if (code == ErrorCode::kPairingRequired) return {ErrorShape::kHttpStatus, 403};
-    return kResult;
+    switch (code) {
+        case ErrorCode::kToolNotFound:
+        case ErrorCode::kNotFound: return {ErrorShape::kRpcError, 200};
+        case ErrorCode::kUnauthenticated: return {ErrorShape::kHttpStatus, 401};
+        case ErrorCode::kPairingRequired: return {ErrorShape::kHttpStatus, 403};
+        case ErrorCode::kInvalidArgs:
+        case ErrorCode::kForbidden:
+        case ErrorCode::kAuthRequired:
+        case ErrorCode::kPairingFailed:
+        case ErrorCode::kApprovalRequired:
+        case ErrorCode::kPolicyUnenforceable:
+        case ErrorCode::kWorktreeNotBound:
+        case ErrorCode::kAmbiguousTool:
+        case ErrorCode::kConflict:
+        case ErrorCode::kAlreadyInProgress:
+        case ErrorCode::kRateLimited:
+        case ErrorCode::kOversize:
+        case ErrorCode::kUnavailable:
+        case ErrorCode::kTimeout:
+        case ErrorCode::kWallTimeout:
+        case ErrorCode::kCpuBudgetExceeded:
+        case ErrorCode::kCancelled:
+        case ErrorCode::kOutcomeUnknown:
+        case ErrorCode::kToolFailed:
+        case ErrorCode::kInternal: break;
+    }
+    return {ErrorShape::kToolResult, 200};
 }
 
 RpcError rpc_error(const Error& error, std::int64_t code, std::string_view uri) {

@@ -108,6 +108,8 @@ void ToolsApi::add_routes(net::Routes<core::PrincipalRef>& routes, std::string_v
     // No coroutine of its own: on this path a frame is worth saving.
     routes.add({.method = net::Method::kPost,
                 .path = "/v1/tools/call",
+                .proof = net::FreshProof::kNever,
+                .unrecorded = "a call has its record",
                 .summary = "Call a tool; with Accept: text/event-stream as a stream of events",
                 .not_while_stopping = true,
                 .errors = append_call_error,
@@ -124,6 +126,7 @@ void ToolsApi::add_routes(net::Routes<core::PrincipalRef>& routes, std::string_v
                });
     routes.add({.method = net::Method::kPost,
                 .path = "/v1/tools/cancel",
+                .proof = net::FreshProof::kNever,
                 .summary = "Cancel a call by its id",
                 .errors = append_route_error,
                 .request = "cancel_request",

@@ -267,6 +267,7 @@ void EventsApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
     routes.add(
         {.method = net::Method::kPost,
          .path = "/v1/events",
+         .unrecorded = "the event log has what is published",
          .summary = "Publish an event",
          .body = limits,
          .errors = append_route_error,
@@ -277,6 +278,7 @@ void EventsApi::add_routes(net::Routes<core::PrincipalRef>& routes) {
         [this](const Request& request) { return publish(request.exchange, request.principal); });
     routes.add({.method = net::Method::kPost,
                 .path = "/v1/events/ack",
+                .unrecorded = "moves the reader's own place",
                 .summary = "Acknowledge what a subscription has seen",
                 .errors = append_route_error,
                 .request = "event_acknowledgement",

@@ -5,6 +5,7 @@
 #include "net/http/http_service.hpp"
 #include "trust/pairing/remote_pairing.hpp"
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -44,6 +45,8 @@ public:
     std::optional<net::Upgrade> upgrade(const net::HttpRequest& request,
                                         const net::WebSocketOffer& offer);
     bool owns(std::string_view path) const { return path == options_.path || path == "/"; }
+    /// Those, for the table of the listener; as long as this lives.
+    std::array<std::string_view, 2> paths() const { return {options_.path, "/"}; }
     /// A handshake is in progress.
     bool running() const { return running_; }
     /// Ends the running handshake, then calls `done`. Required before destruction.
