@@ -28,7 +28,7 @@ public:
 };
 
 /// This process as a node of a fleet, in the fleet's database: ConfiguredStores begins and ends it,
-/// FleetSide renews its lease between. Empty when there is no fleet. self() and is_silent() are
+/// FleetNode renews its lease between. Empty when there is no fleet. self() and is_silent() are
 /// thread-safe.
 class FleetMembership {
 public:

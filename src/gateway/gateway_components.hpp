@@ -16,7 +16,7 @@
 #include "gateway/event_agents.hpp"
 #include "gateway/event_delivery.hpp"
 #include "gateway/event_log.hpp"
-#include "gateway/fleet_side.hpp"
+#include "gateway/fleet_node.hpp"
 #include "gateway/gateway_context.hpp"
 #include "gateway/grpc_listener.hpp"
 #include "gateway/grpc_providers.hpp"
@@ -123,8 +123,8 @@ public:
     HitlService& hitl = all.add<HitlService>(context, loops, workers, approvals);
     BuiltInHosts& built_in_hosts = all.add<BuiltInHosts>(context, loops, events);
     CommandProviders& commands = all.add<CommandProviders>(context, loops, workers, audit);
-    FleetSide& fleet = all.add<FleetSide>(
-        FleetSide::Uses{.context = context,
+    FleetNode& fleet = all.add<FleetNode>(
+        FleetNode::Uses{.context = context,
                         .loops = loops,
                         .credentials = credentials,
                         .rules = rules,

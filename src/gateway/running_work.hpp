@@ -1,7 +1,7 @@
 #pragma once
 
 #include "gateway/device_fronts.hpp"
-#include "gateway/fleet_side.hpp"
+#include "gateway/fleet_node.hpp"
 #include "gateway/gateway_context.hpp"
 #include "runtime/call_path.hpp"
 
@@ -11,7 +11,7 @@ namespace crab::gateway {
 /// connections are closed.
 class RunningWork final : public Component {
 public:
-    RunningWork(CallPath& calls, DeviceFronts& devices, FleetSide& fleet)
+    RunningWork(CallPath& calls, DeviceFronts& devices, FleetNode& fleet)
         : calls_(calls), devices_(devices), fleet_(fleet) {}
 
     std::string_view name() const override { return "running work"; }
@@ -25,7 +25,7 @@ private:
 
     CallPath& calls_;
     DeviceFronts& devices_;
-    FleetSide& fleet_;
+    FleetNode& fleet_;
 };
 
 }  // namespace crab::gateway

@@ -39,7 +39,7 @@ private:
 
 /// This gateway in its fleet: its lease, the bus on every loop, the devices of other nodes, and
 /// what was granted or revoked at them. Without `fleet.nats` it does nothing.
-class FleetSide final : public Component {
+class FleetNode final : public Component {
 public:
     struct Uses {
         const GatewayContext& context;
@@ -50,7 +50,7 @@ public:
         EventLog& events;
         std::function<std::vector<clawseed::ConnectedDevice>()> devices;
     };
-    explicit FleetSide(Uses uses) : uses_(std::move(uses)) {}
+    explicit FleetNode(Uses uses) : uses_(std::move(uses)) {}
 
     std::string_view name() const override { return "fleet"; }
     /// Errors: kInvalidArgs for a key or a user that cannot be read, kUnavailable for names of
@@ -72,7 +72,7 @@ public:
 private:
     /// Of one event loop.
     struct Part {
-        Part(FleetSide& side, std::size_t place, net::EventLoop& loop, core::Pipeline& pipeline);
+        Part(FleetNode& side, std::size_t place, net::EventLoop& loop, core::Pipeline& pipeline);
         fleet::RegistryDirectory directory;
         fleet::LoopOfNode node;
         bus::nats::NatsLink link;

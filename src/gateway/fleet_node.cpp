@@ -1,4 +1,4 @@
-#include "gateway/fleet_side.hpp"
+#include "gateway/fleet_node.hpp"
 
 #include "base/log.hpp"
 #include "gateway/fleet_files.hpp"
@@ -30,7 +30,7 @@ Task<core::CallEnd> FleetGate::run(core::AuthenticatedCall call, core::FrameSink
     return tokens_.is_cut_off() ? refused() : behind_.run(call, sink, repeats);
 }
 
-FleetSide::Part::Part(FleetSide& side, std::size_t place, net::EventLoop& loop,
+FleetNode::Part::Part(FleetNode& side, std::size_t place, net::EventLoop& loop,
                       core::Pipeline& pipeline)
     : directory({.registry = side.uses_.context.registry.published(),
                  .rules = side.uses_.rules.rules(),
@@ -61,7 +61,7 @@ FleetSide::Part::Part(FleetSide& side, std::size_t place, net::EventLoop& loop,
     node.open(link);
 }
 
-Result<void> FleetSide::read_nats(const config::FleetOptions& options) {
+Result<void> FleetNode::read_nats(const config::FleetOptions& options) {
     constexpr std::string_view kScheme = "nats://";
     constexpr std::size_t kMostUserBytes = 16'384;
     nats_.fleet = options.name;
@@ -89,13 +89,13 @@ Result<void> FleetSide::read_nats(const config::FleetOptions& options) {
     return {};
 }
 
-bus::Place FleetSide::place_of(std::size_t loop) const {
+bus::Place FleetNode::place_of(std::size_t loop) const {
     return {.node = uses_.membership.self().number,
             .loop = static_cast<std::uint8_t>(loop),
             .boot = uses_.membership.boot()};
 }
 
-Result<void> FleetSide::start() {
+Result<void> FleetNode::start() {
     constexpr std::size_t kMostLoops = 64;
     if (!uses_.membership.exists()) return {};
     if (auto read = read_nats(*uses_.context.config.fleet); !read) return read;
@@ -124,7 +124,7 @@ Result<void> FleetSide::start() {
     return {};
 }
 
-CallPath::RunnerOf FleetSide::runner() {
+CallPath::RunnerOf FleetNode::runner() {
     if (!catalogue_) return {};
     return [this](std::size_t place, net::EventLoop& loop,
                   core::Pipeline& pipeline) -> core::CallRunner& {
@@ -133,14 +133,14 @@ CallPath::RunnerOf FleetSide::runner() {
     };
 }
 
-void FleetSide::begin() {
+void FleetNode::begin() {
     const auto loops = uses_.loops.all();
     for (std::size_t i = 0; i < parts_.size(); ++i)
         loops[i]->post([&part = *parts_[i]] { part.link.start(); });
     if (!parts_.empty()) uses_.loops.first().post([this] { begin_first(); });
 }
 
-void FleetSide::begin_first() {
+void FleetNode::begin_first() {
     parts_.front()->node.start();
     uses_.membership.lease()->start();
     catalogue_->start();
@@ -153,7 +153,7 @@ void FleetSide::begin_first() {
 }
 
 /// What is granted and revoked here is told to other nodes, and the other way round.
-void FleetSide::begin_trust() {
+void FleetNode::begin_trust() {
     trust_.emplace(FleetTrust::Uses{
         .tokens = uses_.credentials.tokens(),
         .codes = uses_.credentials.codes(),
@@ -171,7 +171,7 @@ void FleetSide::begin_trust() {
     uses_.membership.on_trust_changed([this] { trust_->changed_here(); });
 }
 
-void FleetSide::on_hint(std::string_view body) {
+void FleetNode::on_hint(std::string_view body) {
     const auto hint = fleet::parse_hint(body);
     if (hint && hint->events)
         uses_.events.ring();
@@ -181,7 +181,7 @@ void FleetSide::on_hint(std::string_view body) {
 
 /// Tells other nodes that this one has appended events, so that they need not wait for their next
 /// look.
-Task<void> FleetSide::ring_for_events() {
+Task<void> FleetNode::ring_for_events() {
     constexpr Milliseconds kTogether{20};
     const TaskChain& chain = co_await this_chain();
     net::EventLoop& loop = uses_.loops.first();
@@ -203,7 +203,7 @@ Task<void> FleetSide::ring_for_events() {
 }
 
 /// Whether the bus is there.
-Task<void> FleetSide::look_around() {
+Task<void> FleetNode::look_around() {
     const TaskChain& chain = co_await this_chain();
     net::EventLoop& loop = uses_.loops.first();
     Waiter pause(loop.timers());
@@ -214,7 +214,7 @@ Task<void> FleetSide::look_around() {
     }
 }
 
-Health FleetSide::health() const {
+Health FleetNode::health() const {
     if (parts_.empty()) return {};
     if (uses_.credentials.tokens().is_cut_off())
         return {.ok = false,
@@ -233,11 +233,11 @@ Health FleetSide::health() const {
     return {};
 }
 
-void FleetSide::add_metrics(core::MetricsPage& page) {
+void FleetNode::add_metrics(core::MetricsPage& page) {
     if (!parts_.empty()) page.add([this](std::string& out) { append_metrics(out); });
 }
 
-void FleetSide::append_metrics(std::string& out) const {
+void FleetNode::append_metrics(std::string& out) const {
     std::uint64_t forwarded = 0, doubt = 0, forged = 0;
     for (const auto& part : parts_) {
         forwarded += part->node.forwarder.counts().forwarded.value();
@@ -270,13 +270,13 @@ void FleetSide::append_metrics(std::string& out) const {
 }
 
 // Its devices are offered at no other node any more, and what comes for them is refused.
-void FleetSide::drain() {
+void FleetNode::drain() {
     if (parts_.empty()) return;
     draining_ = true;
     catalogue_->look_now();
 }
 
-void FleetSide::end_waiting(Deadline deadline) {
+void FleetNode::end_waiting(Deadline deadline) {
     if (parts_.empty()) return;
     uses_.loops.finish_on_each(deadline, [this](std::size_t i, const std::function<void()>& done) {
         parts_[i]->node.forwarder.stop_waiting();
@@ -285,13 +285,13 @@ void FleetSide::end_waiting(Deadline deadline) {
 }
 
 /// Other nodes have heard how the calls ended that this one ran for them, or `deadline` has passed.
-void FleetSide::wait_heard(Deadline deadline) {
+void FleetNode::wait_heard(Deadline deadline) {
     const auto heard = [](const auto& part) { return part->node.owner.unheard() == 0; };
     while (!std::ranges::all_of(parts_, heard) && uses_.context.clock.steady_now() < deadline)
         std::this_thread::sleep_for(Milliseconds(10));
 }
 
-void FleetSide::stop_first(std::function<void()> done) {
+void FleetNode::stop_first(std::function<void()> done) {
     uses_.membership.on_trust_changed({});
     tasks_->stop([this, then = std::move(done)]() mutable {
         catalogue_->stop([this, then = std::move(then)]() mutable {
@@ -300,7 +300,7 @@ void FleetSide::stop_first(std::function<void()> done) {
     });
 }
 
-void FleetSide::stop(Deadline deadline) {
+void FleetNode::stop(Deadline deadline) {
     constexpr std::chrono::seconds kHeard{2};
     if (parts_.empty()) return;
     // What still runs for others is cancelled: they hear that too.
