@@ -149,6 +149,7 @@ void Front::add_rest_routes(Routes& routes) {
                }));
 }
 
+// long: one table, and a route is a row
 void Front::add_session_routes(Routes& routes) {
     const auto add = [&routes](net::Route route, auto handler) {
         routes.add(std::move(route), for_users(Users::kApps, std::move(handler)));
