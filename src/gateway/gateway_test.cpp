@@ -114,7 +114,7 @@ protected:
         config.mcp.servers["kitchen"].url = "http://" + nobody + "/mcp";
         config.mcp.scopes["cooks"].instructions = "Cook.";
         config.mcp.legacy_sse = true;
-        config.worktrees.push_back({.id = "garden/main", .path = folder / "garden"});
+        config.worktrees.push_back({.id = "garden/main", .path = garden / "main"});
         config.hosts.push_back({.name = "shed", .unix_socket = folder / "shed.sock"});
         config.providers.push_back({.id = "remote",
                                     .kind = config::ProviderKind::kGrpc,
@@ -129,7 +129,7 @@ protected:
     }
     static Result<void> no_reload() { return {}; }
 
-    TestFolder folder;
+    TestFolder folder, garden;  ///< the garden: a worktree's, which may not be in the other
     config::GatewayConfig config;
 };
 
@@ -155,7 +155,7 @@ TEST_F(GatewayTest, ServesOnEveryListenerAndLeavesNothingBehind) {
 
 TEST_F(GatewayTest, WhicheverComponentDoesNotStartWhatHadStartedStops) {
     configure_everything();
-    std::filesystem::create_directory(folder / "garden");
+    std::filesystem::create_directory(garden / "main");
     {
         const auto first = start();  // makes keys and databases
         ASSERT_TRUE(first) << first.error().message;
