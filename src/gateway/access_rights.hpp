@@ -28,6 +28,7 @@ public:
         : context_(context), workers_(workers), audit_(audit), rules_(rules) {}
 
     std::string_view name() const override { return "rights and leases"; }
+    trust::Leases& leases() { return *leases_; }
     std::span<const ConfigKey> keys() const override;
     /// The file has already been checked. Errors: those of the store.
     Result<void> start() override;

@@ -7,8 +7,6 @@ namespace crab::gateway {
 namespace {
 
 constexpr std::chrono::days kKeepTurns{30};
-constexpr std::string_view kUnanswered =
-    "[no answer: the turn failed, or the gateway stopped before its end]";
 
 }  // namespace
 
@@ -16,7 +14,8 @@ Result<void> ChatSessions::start() {
     auto chats = context_.stores->open_chats();
     if (!chats) return fail(std::move(chats.error()));
     chats_ = std::move(*chats);
-    if (auto closed = chats_->close_unanswered(kUnanswered, context_.clock.system_now()); !closed)
+    if (auto closed = chats_->close_unanswered(core::kUnanswered, context_.clock.system_now());
+        !closed)
         return fail(std::move(closed.error()));
     auto turns = context_.stores->open_event_turns();
     if (!turns) return fail(std::move(turns.error()));

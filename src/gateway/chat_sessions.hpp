@@ -14,8 +14,8 @@ public:
     explicit ChatSessions(const GatewayContext& context) : context_(context) {}
 
     std::string_view name() const override { return "chat sessions"; }
-    /// Closes turns that an earlier run of the gateway left unanswered. Errors: those of the
-    /// stores.
+    /// Closes turns that an earlier run of the gateway left unanswered, or a node of its fleet that
+    /// has ended. Errors: those of the stores.
     Result<void> start() override;
 
     core::ChatSessionStore& chats() { return *chats_; }

@@ -24,8 +24,8 @@ namespace {
 using OpenedStores = Result<std::unique_ptr<store::Stores>>;
 
 /// What nodes of a fleet have in its database.
-constexpr std::string_view kFilesOfFleet[] = {"ledger.db", "memory.db", "events.db", "agents.db",
-                                              "cron.db"};
+constexpr std::string_view kFilesOfFleet[] = {"ledger.db", "memory.db", "events.db",
+                                              "agents.db", "cron.db",   "sessions.db"};
 
 /// What the gateway has kept in files that it would not read any more. Of a node's, those that are
 /// not the fleet's stay in use.
@@ -133,15 +133,17 @@ OpenedStores open_database(const config::FleetOptions& fleet, const GatewayConte
         if (!keys) return fail(std::move(keys.error()));
         membership.take_keys(std::move(*keys));
     }
-    auto opened =
-        StoresPostgres::open({.database = {.dsn = std::move(*dsn)},
-                              .fleet = fleet.name,
-                              .node = 1,
-                              .node_name = is_node ? fleet.node_name : context.config.gateway.name,
-                              .is_alone = !is_node,
-                              .is_node = is_node,
-                              .trust_changed = [&membership] { membership.trust_changed(); },
-                              .require_sync = fleet.require_sync});
+    auto opened = StoresPostgres::open(
+        {.database = {.dsn = std::move(*dsn)},
+         .fleet = fleet.name,
+         .node = 1,
+         .node_name = is_node ? fleet.node_name : context.config.gateway.name,
+         .is_alone = !is_node,
+         .is_node = is_node,
+         .self = is_node ? [&membership] { return claim_of(membership.self()); }
+                         : std::function<NodeClaim()>(),
+         .trust_changed = [&membership] { membership.trust_changed(); },
+         .require_sync = fleet.require_sync});
     if (!opened) return fail(std::move(opened.error()));
     if (is_node) return join(std::move(*opened), context, membership);
     return std::unique_ptr<store::Stores>(std::move(*opened));

@@ -39,7 +39,9 @@ Result<void> FleetMembership::begin(Tables tables) {
     begun_as_ = *name;
     last_ = name->incarnation;
     tables_ = std::move(tables);
-    return {};
+    auto agreed = tables_.agree_on_keys(keys_->names());
+    if (!agreed) leave();
+    return agreed;
 }
 
 void FleetMembership::on_trust_changed(std::function<void()> told) {

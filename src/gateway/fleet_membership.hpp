@@ -46,13 +46,12 @@ public:
     /// Before begin(): the keys of the fleet's file.
     void take_keys(bus::FleetKeys keys) { keys_.emplace(std::move(keys)); }
     const bus::FleetKeys& keys() const { return *keys_; }
-    /// Begins an incarnation of the node. Errors: those of NodeTable::begin().
+    /// Begins an incarnation of the node, whose keys are those of the others then. Errors: those of
+    /// NodeTable::begin() and of Tables::agree_on_keys.
     Result<void> begin(Tables tables);
     /// It writes nothing any more; blocks.
     void leave();
 
-    /// As Tables::agree_on_keys.
-    Result<void> agree_on_keys() { return tables_.agree_on_keys(keys_->names()); }
     bool exists() const { return tables_.nodes != nullptr; }
     fleet::LinkTable& links() { return *tables_.links; }
     fleet::ChangeTable& changes() { return *tables_.changes; }

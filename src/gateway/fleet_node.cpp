@@ -101,7 +101,6 @@ Result<void> FleetNode::start() {
     if (auto read = read_nats(*uses_.context.config.fleet); !read) return read;
     if (uses_.loops.group().size() > kMostLoops)
         return fail(ErrorCode::kInvalidArgs, "fleet.nats: gateway.threads may be 64 at most");
-    if (auto agreed = uses_.membership.agree_on_keys(); !agreed) return agreed;
     pool_.emplace(2);
     net::EventLoop& first = uses_.loops.first();
     uses_.membership.make_lease(first.executor(), first.timers(), first.clock());
@@ -155,18 +154,20 @@ void FleetNode::begin_first() {
 /// What is granted and revoked here is told to other nodes, and the other way round.
 void FleetNode::begin_trust() {
     trust_.emplace(FleetTrust::Uses{
-        .tokens = uses_.credentials.tokens(),
-        .codes = uses_.credentials.codes(),
-        .changes = uses_.membership.changes(),
-        .loop = uses_.loops.first(),
-        .pool = *pool_,
-        .stale = uses_.context.config.fleet->trust_stale,
-        .say =
-            [this](const fleet::Hint& hint) {
-                (void)parts_.front()->node.mail.publish(
-                    bus::Topic::kAll, {.kind = bus::Kind::kHint}, fleet::to_wire(hint));
-            },
-        .hears_others = [this] { return parts_.front()->node.beats.living() > 0; }});
+                       .tokens = uses_.credentials.tokens(),
+                       .codes = uses_.credentials.codes(),
+                       .changes = uses_.membership.changes(),
+                       .loop = uses_.loops.first(),
+                       .pool = *pool_,
+                       .stale = uses_.context.config.fleet->trust_stale,
+                       .say =
+                           [this](const fleet::Hint& hint) {
+                               (void)parts_.front()->node.mail.publish(bus::Topic::kAll,
+                                                                       {.kind = bus::Kind::kHint},
+                                                                       fleet::to_wire(hint));
+                           },
+                       .hears_others = [this] { return parts_.front()->node.beats.living() > 0; }},
+                   uses_.shared());
     tasks_->spawn("trust of the fleet", trust_->run());
     uses_.membership.on_trust_changed([this] { trust_->changed_here(); });
 }

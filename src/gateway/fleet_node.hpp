@@ -49,6 +49,8 @@ public:
         FleetMembership& membership;
         EventLog& events;
         std::function<std::vector<clawseed::ConnectedDevice>()> devices;
+        /// Kinds of what nodes share besides tokens, and what reads each again, on a pool thread
+        std::function<std::vector<FleetTrust::Watched>()> shared;
     };
     explicit FleetNode(Uses uses) : uses_(std::move(uses)) {}
 

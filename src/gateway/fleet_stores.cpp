@@ -44,20 +44,22 @@ Result<std::unique_ptr<memory::MemoryStore>> FleetStores::open_memory() {
     return of_fleet_->open_memory();
 }
 
-Result<std::unique_ptr<trust::PeerStore>> FleetStores::open_peers() { return own_->open_peers(); }
+Result<std::unique_ptr<trust::PeerStore>> FleetStores::open_peers() {
+    return of_fleet_->open_peers();
+}
 
 Result<std::unique_ptr<trust::LeaseStore>> FleetStores::open_leases() {
-    return own_->open_leases();
+    return of_fleet_->open_leases();
 }
 
 Result<std::unique_ptr<trust::DeviceToolStore>> FleetStores::open_device_tools() {
-    return own_->open_device_tools();
+    return of_fleet_->open_device_tools();
 }
 
-Result<std::unique_ptr<trust::PinStore>> FleetStores::open_pins() { return own_->open_pins(); }
+Result<std::unique_ptr<trust::PinStore>> FleetStores::open_pins() { return of_fleet_->open_pins(); }
 
 Result<std::unique_ptr<core::ApprovalStore>> FleetStores::open_approvals() {
-    return own_->open_approvals();
+    return of_fleet_->open_approvals();
 }
 
 Result<std::unique_ptr<core::CallTaskStore>> FleetStores::open_call_tasks() {
@@ -75,7 +77,7 @@ Result<std::unique_ptr<core::EventStore>> FleetStores::open_events() {
 Result<std::unique_ptr<cron::CronStore>> FleetStores::open_cron() { return of_fleet_->open_cron(); }
 
 Result<std::unique_ptr<core::ChatSessionStore>> FleetStores::open_chats() {
-    return own_->open_chats();
+    return of_fleet_->open_chats();
 }
 
 Result<std::unique_ptr<console::SessionStore>> FleetStores::open_console_sessions() {

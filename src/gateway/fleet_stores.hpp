@@ -7,9 +7,10 @@
 
 namespace crab::gateway {
 
-/// The stores of a node of a fleet: tokens, the ledger, artifacts, memories, events with the turns
-/// that they start, and cron jobs are the fleet's, in its database. All else is the node's own, in
-/// its state folder, for no two gateways may write to it yet: peers, leases, approvals, chats.
+/// The stores of a node of a fleet: tokens, peers, leases, what operators have decided for good,
+/// chats, the ledger, artifacts, memories, events with the turns that they start, and cron jobs are
+/// the fleet's, in its database. All else is the node's own, in its state folder: tasks of MCP, and
+/// what the console keeps of browsers.
 class FleetStores final : public store::Stores {
 public:
     using OpenLedger = std::function<std::unique_ptr<core::LedgerStore>()>;

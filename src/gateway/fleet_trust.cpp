@@ -3,6 +3,7 @@
 #include "base/log.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace crab::gateway {
 namespace {
@@ -13,18 +14,17 @@ constexpr Milliseconds kGather{20};
 
 }  // namespace
 
-FleetTrust::FleetTrust(Uses uses) : uses_(std::move(uses)), pause_(uses_.loop.timers()) {
-    known_at_ = uses_.loop.clock().steady_now();
+FleetTrust::FleetTrust(Uses uses, std::vector<Watched> others)
+    : uses_(std::move(uses)),
+      watched_(std::move(others)),
+      pause_(uses_.loop.timers()),
+      known_at_(uses_.loop.clock().steady_now()) {
     trust::Tokens& tokens = uses_.tokens;
     trust::PairingCodes& codes = uses_.codes;
-    watch({"token"}, [&tokens] { return tokens.refresh(); });
-    watch({"session"}, [&tokens] { return tokens.refresh_sessions(); });
-    watch({"code"}, [&codes] { return codes.refresh(); });
+    watched_.push_back({"token", [&tokens] { return tokens.refresh(); }});
+    watched_.push_back({"session", [&tokens] { return tokens.refresh_sessions(); }});
+    watched_.push_back({"code", [&codes] { return codes.refresh(); }});
     tokens.on_revoked([this](const std::string& credential) { revoked(credential); });
-}
-
-void FleetTrust::watch(std::vector<std::string> what, std::function<Result<void>()> refresh) {
-    watched_.push_back({.what = std::move(what), .refresh = std::move(refresh)});
 }
 
 Task<void> FleetTrust::run() {
@@ -55,7 +55,7 @@ Result<FleetTrust::Numbers> FleetTrust::look(const Numbers& seen) const {
         return now != numbers->end() && (before == seen.end() || before->second != now->second);
     };
     for (const Watched& each : watched_) {
-        if (std::ranges::none_of(each.what, has_changed)) continue;
+        if (!has_changed(each.what)) continue;
         if (auto read = each.refresh(); !read) return fail(std::move(read.error()));
     }
     // They expire without a change.

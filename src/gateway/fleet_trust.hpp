@@ -37,11 +37,15 @@ public:
         std::function<void(const fleet::Hint&)> say;
         std::function<bool()> hears_others;
     };
-    explicit FleetTrust(Uses uses);
+    /// Whenever `what` has changed, and at first, `refresh` reads what the database has of it, on
+    /// a pool thread.
+    struct Watched {
+        std::string_view what;  ///< lives for ever
+        std::function<Result<void>()> refresh;
+    };
+    /// `others`: besides tokens, sessions of keys and pairing codes.
+    FleetTrust(Uses uses, std::vector<Watched> others);
 
-    /// Before run(): whenever one of these has changed, and at first, `refresh` reads what the
-    /// database has of it, on a pool thread.
-    void watch(std::vector<std::string> what, std::function<Result<void>()> refresh);
     /// Until it is cancelled.
     Task<void> run();
     void on_hint(std::string_view body);
@@ -49,10 +53,6 @@ public:
     void changed_here();
 
 private:
-    struct Watched {
-        std::vector<std::string> what;
-        std::function<Result<void>()> refresh;
-    };
     using Numbers = fleet::ChangeTable::Numbers;
 
     void revoked(const std::string& credential);
@@ -64,8 +64,8 @@ private:
     const Uses uses_;
     std::vector<Watched> watched_;
     Waiter pause_;
+    SteadyTime known_at_;  ///< when what is known was last what is true
     Numbers seen_;
-    SteadyTime known_at_{};  ///< when what is known was last what is true
     bool failing_ = false;
     std::atomic<bool> has_changed_{false};
     std::mutex mutex_;

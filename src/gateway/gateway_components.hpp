@@ -108,7 +108,7 @@ public:
     TraceExport& traces = all.add<TraceExport>(context, audit);
     CallLedger& ledger = all.add<CallLedger>(
         clock, audit, CallLedger::Options{.open = [this] { return stores->open_ledger(); }});
-    PeerRecords& peer_records = all.add<PeerRecords>(context, workers, audit);
+    PeerRecords& peer_records = all.add<PeerRecords>(context, membership, workers, audit);
     EventLog& events = all.add<EventLog>(context, workers, chats, ledger, peer_records);
     CurrentRules& rules = all.add<CurrentRules>(context);
     AccessRights& access = all.add<AccessRights>(context, workers, audit, rules);
@@ -123,14 +123,15 @@ public:
     HitlService& hitl = all.add<HitlService>(context, loops, workers, approvals);
     BuiltInHosts& built_in_hosts = all.add<BuiltInHosts>(context, loops, events);
     CommandProviders& commands = all.add<CommandProviders>(context, loops, workers, audit);
-    FleetNode& fleet = all.add<FleetNode>(
-        FleetNode::Uses{.context = context,
-                        .loops = loops,
-                        .credentials = credentials,
-                        .rules = rules,
-                        .membership = membership,
-                        .events = events,
-                        .devices = [this] { return devices.hub().connected(); }});
+    FleetNode& fleet =
+        all.add<FleetNode>(FleetNode::Uses{.context = context,
+                                           .loops = loops,
+                                           .credentials = credentials,
+                                           .rules = rules,
+                                           .membership = membership,
+                                           .events = events,
+                                           .devices = [this] { return devices.hub().connected(); },
+                                           .shared = [this] { return shared_by_nodes(); }});
     CallPath& calls = all.add<CallPath>(
         CallPath::Uses{.clock = clock,
                        .registry = registry,
@@ -285,6 +286,23 @@ public:
     RunningWork& running_work = all.add<RunningWork>(calls, devices, fleet);
 
 private:
+    /// What the nodes of a fleet share besides tokens, as FleetSide looks after it.
+    std::vector<FleetTrust::Watched> shared_by_nodes() {
+        return {{"approval", [this] { return approvals.approvals().refresh(); }},
+                {"device_tool", [this] { return refresh_device_tools(); }},
+                {"peer", [this] { return peer_records.peers().refresh(); }},
+                {"lease", [this] { return access.leases().refresh(); }},
+                {"pin", [this] {
+                     mcp_servers.read_pins_again();
+                     return Result<void>();
+                 }}};
+    }
+    Result<void> refresh_device_tools() {
+        const auto released = approvals.device_tools().refresh();
+        if (!released) return fail(released.error());
+        for (const auto& [device, tools] : *released) devices.hub().release_tools(device, tools);
+        return {};
+    }
     std::vector<admin::Unhealthy> unhealthy() const {
         std::vector<admin::Unhealthy> found;
         for (const Component* const component : all.in_order())

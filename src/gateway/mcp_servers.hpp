@@ -53,6 +53,11 @@ public:
         if (loop_) loop_->stop_and_join();
     }
 
+    /// Another node has accepted something, or has dropped it; any thread.
+    void read_pins_again() {
+        if (upstreams_) upstreams_->read_pins_again();
+    }
+
     std::string_view name() const override { return "mcp servers"; }
     std::span<const ConfigKey> keys() const override;
     Result<void> start() override;

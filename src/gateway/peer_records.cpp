@@ -3,6 +3,7 @@
 #include "base/log.hpp"
 #include "store/stores.hpp"
 #include "trust/refused_credentials.hpp"
+#include "trust/shared_identity.hpp"
 
 #include <utility>
 
@@ -46,8 +47,10 @@ Result<void> PeerRecords::start() {
     peers_ = std::move(*peers);
     const auto key_folder = crypto::KeyFolder::open(folder);
     if (!key_folder) return fail(key_folder.error());
-    auto keys = trust::GatewayKeys::load_or_make(*key_folder, context_.config.gateway.name,
-                                                 context_.clock.system_now(), random_);
+    if (membership_.exists()) {
+        if (auto shared = share_keys(*key_folder); !shared) return shared;
+    }
+    auto keys = load_keys(*key_folder);
     if (!keys) return fail(std::move(keys.error()));
     auto operator_tls = make_operator_tls(context_.config.pairing);
     if (!operator_tls) return fail(std::move(operator_tls.error()));
@@ -56,6 +59,29 @@ Result<void> PeerRecords::start() {
     tls_.emplace(*keys_, context_.clock);
     api_.emplace(rtp::PeersApi::Services{
         .peers = *peers_, .keys = *keys_, .pool = workers_.pool(), .clock = context_.clock});
+    return {};
+}
+
+Result<trust::GatewayKeys> PeerRecords::load_keys(const crypto::KeyFolder& folder) {
+    return trust::GatewayKeys::load_or_make(folder, context_.config.gateway.name,
+                                            context_.clock.system_now(), random_);
+}
+
+Result<void> PeerRecords::share_keys(const crypto::KeyFolder& folder) {
+    const auto keys = membership_.keys().derived_for("secrets");
+    const trust::SharedIdentity identity{.folder = folder,
+                                         .shelf = membership_.trust(),
+                                         .keys = keys,
+                                         .make = [&]() -> Result<void> {
+                                             if (const auto made = load_keys(folder); !made)
+                                                 return fail(made.error());
+                                             return {};
+                                         }};
+    const auto had_another = identity.take();
+    if (!had_another) return fail(had_another.error());
+    if (*had_another)
+        log::warn("this gateway has the fleet's identity now: its own peers have to pair again",
+                  {{"kept_as", "*.before_fleet"}});
     return {};
 }
 

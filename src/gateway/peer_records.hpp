@@ -2,6 +2,7 @@
 
 #include "adapters/rtp/hosts/peer_hosts.hpp"
 #include "adapters/rtp/pairing/peers_api.hpp"
+#include "gateway/fleet_membership.hpp"
 #include "gateway/gateway_context.hpp"
 #include "gateway/peer_certificates.hpp"
 #include "runtime/audit_trail.hpp"
@@ -19,8 +20,9 @@ namespace crab::gateway {
 /// it, certificates. Changes of peers are in the audit log.
 class PeerRecords final : public Component {
 public:
-    PeerRecords(const GatewayContext& context, Workers& workers, AuditTrail& audit)
-        : context_(context), workers_(workers), audit_(audit) {}
+    PeerRecords(const GatewayContext& context, FleetMembership& membership, Workers& workers,
+                AuditTrail& audit)
+        : context_(context), membership_(membership), workers_(workers), audit_(audit) {}
 
     std::string_view name() const override { return "peer records"; }
     std::span<const ConfigKey> keys() const override;
@@ -48,7 +50,11 @@ public:
     void flush();
 
 private:
+    Result<trust::GatewayKeys> load_keys(const crypto::KeyFolder& folder);
+    Result<void> share_keys(const crypto::KeyFolder& folder);
+
     const GatewayContext& context_;
+    FleetMembership& membership_;
     Workers& workers_;
     AuditTrail& audit_;
     crypto::SystemRandom random_;

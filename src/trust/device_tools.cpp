@@ -179,6 +179,38 @@ std::vector<std::string> DeviceTools::waiting(std::string_view device) const {
     return names;
 }
 
+/// What the store has of a tool; whether it waited here until now. The caller holds mutex_.
+bool DeviceTools::take(DeviceToolRecord record) {
+    Device& device = devices_[std::move(record.device)];
+    const auto [tool, is_new] = device.tools.try_emplace(std::move(record.tool));
+    const bool waited = std::exchange(tool->second.waits, record.waiting);
+    device.set(tool->second.approved, std::move(record.approved));
+    device.set(tool->second.offered, std::move(record.offered));
+    return waited && !record.waiting && !is_new;
+}
+
+Result<std::vector<DeviceTools::Released>> DeviceTools::refresh() {
+    const std::scoped_lock writing(writing_);
+    auto records = store_.load();
+    if (!records) return fail(std::move(records.error()));
+    std::vector<Released> released;
+    const std::scoped_lock lock(mutex_);
+    const auto is_newer_here = [&](const DeviceToolRecord& record) {
+        return std::ranges::any_of(unsaved_, [&](const DeviceToolRecord& each) {
+            return each.device == record.device && each.tool == record.tool;
+        });
+    };
+    for (DeviceToolRecord& record : *records) {
+        if (is_newer_here(record)) continue;
+        std::string device = record.device, tool = record.tool;
+        if (!take(std::move(record))) continue;
+        if (released.empty() || released.back().device != device)
+            released.push_back({.device = std::move(device), .tools = {}});
+        released.back().tools.push_back(std::move(tool));
+    }
+    return released;
+}
+
 bool DeviceTools::is_stored() const {
     const std::scoped_lock lock(mutex_);
     return unsaved_.empty();

@@ -54,6 +54,14 @@ public:
     Result<std::vector<std::string>> approve(std::string_view device,
                                              std::span<const std::string> names);
     std::vector<std::string> waiting(std::string_view device) const;
+    /// Tools of a device that need no approval any more.
+    struct Released {
+        std::string device;
+        std::vector<std::string> tools;
+    };
+    /// Takes from the store what other gateways have learned and approved; blocks. What is not
+    /// stored yet is newer. Returns what waited here and does not now. Errors: those of the store.
+    Result<std::vector<Released>> refresh();
     /// Whether flush() has nothing to store.
     bool is_stored() const;
     /// Stores what has changed. Errors: those of the store; it tries again.
@@ -77,6 +85,7 @@ private:
     const Tool* find(std::string_view device, std::string_view tool) const;  ///< with the lock
     static bool take_offer(Device& device, Tool& tool, const std::string& form, Asked asked);
     void save(std::string_view device, std::string_view name, const Tool& tool);
+    bool take(DeviceToolRecord record);
     explicit DeviceTools(DeviceToolStore& store) : store_(store) {}
 
     DeviceToolStore& store_;

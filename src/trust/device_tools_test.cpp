@@ -163,5 +163,33 @@ TEST_F(DeviceToolsTest, NamesWithoutEndFillNothing) {
     EXPECT_EQ(tools->waiting("phone").size(), 1023u);
 }
 
+TEST_F(DeviceToolsTest, WhatAnotherGatewayApprovesIsReleasedHere) {
+    offer(1, {"camera"});
+    EXPECT_EQ(offer(2, {"camera", "sms"}), Names{"sms"});
+    ASSERT_TRUE(tools->flush());
+    const auto other = DeviceTools::load(store).value();
+    const Names names{"sms"};
+    ASSERT_TRUE(other->approve("phone", names));
+    EXPECT_EQ(tools->waiting("phone"), names);
+    const auto released = tools->refresh().value();
+    ASSERT_EQ(released.size(), 1u);
+    EXPECT_EQ(released[0].device, "phone");
+    EXPECT_EQ(released[0].tools, names);
+    EXPECT_EQ(tools->waiting("phone"), Names{});
+    EXPECT_EQ(offer(3, {"camera", "sms"}), Names{});
+    EXPECT_TRUE(tools->refresh()->empty()) << "once";
+}
+
+TEST_F(DeviceToolsTest, ADeviceThatAnotherGatewayKnowsIsKnownHereAndWhatIsNewHereStays) {
+    const auto other = DeviceTools::load(store).value();
+    const std::vector<OfferedDeviceTool> first{{"camera", "{}"}};
+    EXPECT_TRUE(other->offer("phone", ConnectionId{7}, first, Added::kWait).empty());
+    ASSERT_TRUE(other->flush());
+    EXPECT_TRUE(tools->refresh()->empty());
+    EXPECT_EQ(offer(1, {"camera", "sms"}), Names{"sms"}) << "this is not its first connection";
+    EXPECT_TRUE(tools->refresh()->empty()) << "not stored yet, and not lost";
+    EXPECT_EQ(tools->waiting("phone"), Names{"sms"});
+}
+
 }  // namespace
 }  // namespace crab::trust

@@ -23,7 +23,8 @@ class LeaseStore {
 public:
     virtual ~LeaseStore() = default;
 
-    /// Those that are neither revoked nor expired at `now`.
+    /// Those that are neither revoked nor expired at `now`; not those that are bound to connections
+    /// of other nodes that live.
     virtual Result<std::vector<Lease>> load_live(SystemTime now) = 0;
     virtual Result<void> insert(const Lease& lease) = 0;
     virtual Result<void> set_expiry(std::string_view lease_id, SystemTime expires_at) = 0;

@@ -4,6 +4,8 @@
 #include "crypto/random.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -27,13 +29,17 @@ Result<std::unique_ptr<Leases>> Leases::load(LeaseStore& store, const Clock& clo
     std::unique_ptr<Leases> leases(new Leases(store, clock, options, std::move(observer)));
     for (Lease& lease : *stored) {
         std::string id = lease.id;
-        const Milliseconds left = std::min(
-            lease.ttl, std::chrono::ceil<Milliseconds>(lease.expires_at - clock.system_now()));
+        const Milliseconds left = leases->time_left(lease);
         leases->entries_.try_emplace(std::move(id), std::move(lease), clock.steady_now(), left);
     }
     leases->end_if("the gateway started again",
                    [](const Lease& lease) { return lease.disconnect_bound; });
     return leases;
+}
+
+Milliseconds Leases::time_left(const Lease& lease) const {
+    return std::min(lease.ttl,
+                    std::chrono::ceil<Milliseconds>(lease.expires_at - clock_.system_now()));
 }
 
 void Leases::set_options(Options options) {
@@ -159,6 +165,47 @@ Result<void> Leases::flush() {
     if (auto stored = store_.end(ends); !stored) return stored;
     const std::scoped_lock lock(mutex_);
     unsaved_.erase(unsaved_.begin(), unsaved_.begin() + static_cast<std::ptrdiff_t>(ends.size()));
+    return {};
+}
+
+/// The caller holds mutex_.
+void Leases::take(Lease stored) {
+    const auto has_ended_here = [&](const LeaseEnd& end) { return end.lease_id == stored.id; };
+    if (std::ranges::any_of(unsaved_, has_ended_here)) return;
+    const Milliseconds left = time_left(stored);
+    const auto known = entries_.find(stored.id);
+    if (known == entries_.end()) {
+        std::string id = stored.id;
+        Entry& entry =
+            entries_.try_emplace(std::move(id), std::move(stored), clock_.steady_now(), left)
+                .first->second;
+        if (entry.lease.disconnect_bound) {
+            end(entry, "its node has ended");
+            entries_.erase(entry.lease.id);
+        }
+    } else if (known->second.lease.expires_at < stored.expires_at) {
+        known->second.lease.expires_at = stored.expires_at;
+        known->second.ends_at = clock_.steady_now() + left;
+    }
+}
+
+Result<void> Leases::refresh() {
+    const std::scoped_lock writing(writing_);
+    auto stored = store_.load_live(clock_.system_now());
+    if (!stored) return fail(std::move(stored.error()));
+    std::set<std::string, std::less<>> living;
+    for (const Lease& lease : *stored) living.insert(lease.id);
+    const std::scoped_lock lock(mutex_);
+    std::erase_if(entries_, [&](const auto& each) {
+        // one that has just expired here is told as that by flush()
+        if (living.contains(each.first) || has_expired(each.second)) return false;
+        Lease ended = each.second.lease;
+        ended.revoked_at = clock_.system_now();
+        ended.revoke_reason = "another node has ended it";
+        tell("ended", ended);
+        return true;
+    });
+    for (Lease& lease : *stored) take(std::move(lease));
     return {};
 }
 

@@ -64,6 +64,9 @@ public:
     /// Stores what has ended since, and drops what has expired; call it every second or so. Errors:
     /// those of the store; it tries again.
     Result<void> flush();
+    /// Takes from the store what other nodes have granted, renewed and ended, and ends what was
+    /// bound to a node that has ended. Errors: those of the store.
+    Result<void> refresh();
     /// Removes what ended long ago from the store.
     Result<void> forget(SystemTime before);
 
@@ -102,6 +105,8 @@ private:
     Entry* find_living(std::string_view lease_id);
     Lease end(Entry& entry, std::string_view reason);
     std::size_t end_if(std::string_view reason, auto matches);
+    void take(Lease stored);
+    Milliseconds time_left(const Lease& lease) const;
 
     LeaseStore& store_;
     const Clock& clock_;

@@ -218,5 +218,57 @@ TEST_F(LeasesTest, TheyOutliveARestartUnlessTheyWereBoundToAConnection) {
     EXPECT_EQ(stored_reason(revoked), "done");
 }
 
+TEST_F(LeasesTest, WhatAnotherNodeGrantsRenewsAndEndsCountsHere) {
+    const auto other = Leases::load(store, clock, {}).value();
+    const Lease lease = other
+                            ->make(kLog, {.tenant_id = "default",
+                                          .agent_id = "a",
+                                          .session_id = "s",
+                                          .capabilities = {"events.subscribe:cron.*"},
+                                          .ttl = 1h})
+                            .value();
+    EXPECT_FALSE(covers(lease));
+    ASSERT_TRUE(leases->refresh());
+    EXPECT_TRUE(covers(lease));
+    clock.advance(58min);
+    ASSERT_TRUE(other->renew(lease.id));
+    ASSERT_TRUE(leases->refresh());
+    clock.advance(30min);
+    EXPECT_TRUE(covers(lease)) << "it was renewed";
+    ASSERT_TRUE(other->revoke(lease.id, "enough"));
+    ASSERT_TRUE(leases->refresh());
+    EXPECT_FALSE(covers(lease));
+    EXPECT_EQ(
+        told,
+        (std::vector<std::pair<std::string, std::string>>{{"ended", "another node has ended it"}}));
+    EXPECT_EQ(stored_reason(lease), "enough");
+}
+
+TEST_F(LeasesTest, WhatWasBoundToANodeThatHasEndedEnds) {
+    const auto other = Leases::load(store, clock, {}).value();
+    const Lease bound = other
+                            ->make(kLog, {.tenant_id = "default",
+                                          .agent_id = "a",
+                                          .session_id = "s",
+                                          .capabilities = {"events.subscribe:cron.*"},
+                                          .disconnect_bound = true})
+                            .value();
+    ASSERT_TRUE(leases->refresh());  // the store gives it to others only then
+    EXPECT_FALSE(covers(bound));
+    ASSERT_TRUE(leases->flush());
+    EXPECT_EQ(stored_reason(bound), "its node has ended");
+}
+
+TEST_F(LeasesTest, AnEndThatIsNotStoredYetIsNotTakenBack) {
+    const Lease lease = make();
+    store.failure = Error{.code = ErrorCode::kUnavailable, .message = "disk full"};
+    EXPECT_FALSE(leases->revoke(lease.id, "enough"));
+    store.failure.reset();
+    ASSERT_TRUE(leases->refresh());
+    EXPECT_FALSE(covers(lease));
+    ASSERT_TRUE(leases->flush());
+    EXPECT_EQ(stored_reason(lease), "enough");
+}
+
 }  // namespace
 }  // namespace crab::trust

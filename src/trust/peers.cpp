@@ -1,12 +1,27 @@
 #include "trust/peers.hpp"
 
 #include <chrono>
+#include <optional>
 #include <utility>
 
 namespace crab::trust {
 namespace {
 
 constexpr std::chrono::minutes kSeenAtMostEvery{1};
+
+/// What has happened to a record that was `before`, which may be null; nothing: at most it was
+/// seen.
+std::optional<PeerChange::Kind> kind_of_change(const PeerRecord* before, const PeerRecord& now) {
+    using Kind = PeerChange::Kind;
+    if (before == nullptr || before->status == PeerStatus::kPending) return Kind::kPaired;
+    PeerRecord seen = *before;
+    seen.last_seen_at = now.last_seen_at;
+    if (seen == now) return std::nullopt;
+    if (now.status == PeerStatus::kRevoked) return Kind::kRevoked;
+    if (before->mtls_cert_fingerprint != now.mtls_cert_fingerprint)
+        return before->paired_at == now.paired_at ? Kind::kRenewed : Kind::kPaired;
+    return before->status != now.status ? Kind::kStatus : Kind::kToolUrl;
+}
 
 }  // namespace
 
@@ -123,6 +138,22 @@ Result<PeerRecord> Peers::set_tool_url(const PeerName& name, std::string_view ur
 Result<PeerRecord> Peers::revoke(const PeerName& name, std::string_view reason, SystemTime at) {
     const std::scoped_lock writing(writing_);
     return changed(PeerChange::Kind::kRevoked, store_.revoke(name, reason, at));
+}
+
+Result<void> Peers::refresh() {
+    const std::scoped_lock writing(writing_);
+    auto stored = store_.list_peers();
+    if (!stored) return fail(std::move(stored.error()));
+    for (PeerRecord& record : *stored) {
+        const PeerRef known = find(record.name);
+        if (record.status == PeerStatus::kPending) {  // nobody uses it before it is active
+            if (!known || known->status == PeerStatus::kPending) replace(std::move(record));
+            continue;
+        }
+        if (const auto kind = kind_of_change(known.get(), record))
+            remember(*kind, std::move(record));
+    }
+    return {};
 }
 
 Result<void> Peers::record_seen(const PeerName& name, SystemTime at) {

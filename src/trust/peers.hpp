@@ -73,6 +73,10 @@ public:
     /// next time.
     Result<void> store_seen();
 
+    /// Takes from the store what other nodes have changed, and tells of it; blocks. Errors: those
+    /// of the store.
+    Result<void> refresh();
+
     Result<std::optional<PeerRecord>> find_peer(const PeerName& name) override {
         return store_.find_peer(name);
     }

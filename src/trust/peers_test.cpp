@@ -131,5 +131,40 @@ TEST_F(PeersTest, AProblemIsShownUntilThePeerProvesItself) {
     EXPECT_EQ(peers->list().at(0).problem, "");
 }
 
+TEST_F(PeersTest, WhatAnotherNodeChangesIsToldOnce) {
+    const auto other = Peers::load(store).value();
+    store.peers[east] = record("east", "1");
+    ASSERT_TRUE(peers->refresh());
+    EXPECT_EQ(*peers->find(east), record("east", "1"));
+    ASSERT_TRUE(other->set_tool_url(east, "https://10.0.0.2:1"));
+    ASSERT_TRUE(peers->refresh());
+    ASSERT_TRUE(other->set_status(east, PeerStatus::kInactive));
+    ASSERT_TRUE(peers->refresh());
+    ASSERT_TRUE(other->record_seen(east, now + 1h));
+    ASSERT_TRUE(peers->refresh());
+    ASSERT_TRUE(other->revoke(east, "lost", now));
+    ASSERT_TRUE(peers->refresh());
+    ASSERT_TRUE(peers->refresh());
+    EXPECT_EQ(kinds(),
+              (std::vector<Kind>{Kind::kPaired, Kind::kToolUrl, Kind::kStatus, Kind::kRevoked}));
+    EXPECT_TRUE(changes.back().ends_connections());
+}
+
+TEST_F(PeersTest, APairingThatIsNotOverElsewhereIsNotToldAndANewCertificateIs) {
+    store.peers[east] = record("east", "1", PeerStatus::kPending);
+    ASSERT_TRUE(peers->refresh());
+    EXPECT_TRUE(changes.empty());
+    store.peers[east] = record("east", "1");
+    ASSERT_TRUE(peers->refresh());
+    PeerRecord renewed = record("east", "2");
+    store.peers[east] = renewed;
+    ASSERT_TRUE(peers->refresh());
+    renewed = record("east", "3");
+    renewed.paired_at = now + 1h;
+    store.peers[east] = renewed;
+    ASSERT_TRUE(peers->refresh());
+    EXPECT_EQ(kinds(), (std::vector<Kind>{Kind::kPaired, Kind::kRenewed, Kind::kPaired}));
+}
+
 }  // namespace
 }  // namespace crab::trust

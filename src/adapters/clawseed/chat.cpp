@@ -474,6 +474,9 @@ void Chat::end_turn(Turn& turn, Result<std::string>& answer, bool cancelled) {
 /// Stores the question, or finds the one that is to be answered again; why there is none to answer,
 /// if so.
 Task<std::optional<Chat::Refused>> Chat::take_question(Turn& turn, core::TurnRequest& request) {
+    if (hub_.services().chats.is_shared()) {
+        if (auto refused = co_await claim()) co_return refused;
+    }
     if (request.regenerate) {
         auto reopen = [&store = hub_.services().chats, session_id = ChatSessionId(id())] {
             return store.reopen(session_id);
@@ -492,6 +495,24 @@ Task<std::optional<Chat::Refused>> Chat::take_question(Turn& turn, core::TurnReq
         if (auto refused = co_await find_pictures(turn, request.extra)) co_return refused;
     }
     turn.store("user", request.content, {}, request.extra);
+    co_return std::nullopt;
+}
+
+/// The chat is this node's until the turn is over; why it is not, if so.
+Task<std::optional<Chat::Refused>> Chat::claim() {
+    auto claim = [&store = hub_.services().chats, session = stored_form(),
+                  now = loop_.clock().system_now()] { return store.claim(session, now); };
+    const auto claimed = co_await hub_.services().store_pool.run(std::move(claim));
+    if (!claimed) {
+        const Error& why = claimed.error();
+        const bool busy = why.code == ErrorCode::kConflict;
+        co_return Refused{.code = busy ? "SESSION_BUSY" : turn_code(why.code),
+                          .message = why.message};
+    }
+    // Another node may have gone on with it.
+    const std::scoped_lock lock(mutex_);
+    session_.message_count = claimed->message_count;
+    session_.name = claimed->name;
     co_return std::nullopt;
 }
 
@@ -599,6 +620,11 @@ Task<void> Chat::run_turn(std::shared_ptr<Turn> turn) {
         .outcome = answer ? "answer" : std::string(token_of(answer.error().code)),
         .text = answer ? turn->full_response : answer.error().message};
     leave_turn(*turn, ending);
+    if (hub_.services().chats.is_shared())  // after all that was said is stored
+        hub_.services().store_pool.post(
+            [&store = hub_.services().chats, session = ChatSessionId(id())] {
+                (void)store.release(session);
+            });
     // The hub knows whose chat it is from this object or from the store, so what was said is stored
     // before this one may go. Which of the two is done first is open, so each of them settles.
     loop_.post([self] {

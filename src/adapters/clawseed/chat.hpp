@@ -154,6 +154,7 @@ private:
     Task<Ending> run_agent(Turn& turn, core::TurnRequest request);
     void leave_turn(Turn& turn, const Ending& ending);
     Task<void> run_turn(std::shared_ptr<Turn> turn);
+    Task<std::optional<Refused>> claim();
     Task<std::optional<Refused>> take_question(Turn& turn, core::TurnRequest& request);
     Task<std::optional<Refused>> find_pictures(Turn& turn, std::string& extra);
     void refuse(const ChatQuestion& question, std::string_view code, std::string_view message);

@@ -361,6 +361,29 @@ Result<RememberedApproval> Approvals::forget(std::string_view id) {
     return std::move(*found);
 }
 
+Result<void> Approvals::refresh() {
+    const std::scoped_lock writing(writing_);
+    auto kept = store_.load();
+    if (!kept) return fail(std::move(kept.error()));
+    const std::scoped_lock lock(mutex_);
+    std::erase_if(remembered_, [](const RememberedApproval& each) {
+        return each.scope == ApprovalScope::kAlways;
+    });
+    remembered_.insert(remembered_.end(), kept->begin(), kept->end());
+    std::ranges::sort(remembered_, {}, &RememberedApproval::at);
+    // as a call that asks now would be answered: who denies first
+    for (const bool allow : {false, true}) {
+        for (const RememberedApproval& each : *kept) {
+            if (each.allow != allow) continue;
+            settle_all(
+                allow ? ApprovalState::kAllowed : ApprovalState::kDenied,
+                {.allow = allow, .scope = ApprovalScope::kAlways, .by = each.by},
+                [&](const ApprovalQuestion& question) { return each.covers(question.subject); });
+        }
+    }
+    return {};
+}
+
 void Approvals::end_session(std::string_view principal, std::string_view session) {
     const std::scoped_lock lock(mutex_);
     std::erase_if(remembered_, [&](const RememberedApproval& each) {

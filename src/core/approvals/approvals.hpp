@@ -88,6 +88,9 @@ public:
     std::vector<RememberedApproval> remembered() const;
     /// Withdraws one; may block. Errors: kNotFound, those of the store.
     Result<RememberedApproval> forget(std::string_view id);
+    /// Takes from the store what other gateways have decided for always, or withdrawn, which
+    /// decides what waits here too; blocks. Errors: those of the store.
+    Result<void> refresh();
     /// Withdraws the decisions for a deleted session of this principal.
     void end_session(std::string_view principal, std::string_view session);
     /// Refuses all requests of a revoked credential.

@@ -410,5 +410,36 @@ TEST_F(ApprovalsTest, WhatIsOverIsForgottenBeforeItFillsTheMemory) {
     EXPECT_EQ(approvals->ended(ApprovalState::kUnattended), 1000u);
 }
 
+TEST_F(ApprovalsTest, WhatAnotherGatewayHasDecidedForGoodDecidesWhatWaitsHere) {
+    const auto waiting = ask(question());
+    const auto elsewhere = Approvals::load(store, loop.clock, options, nullptr).value();
+    const Approvals::Watch watching(*elsewhere);
+    const ApprovalQuestion there = question();
+    const auto answer = loop.start(elsewhere->ask(there, kNoDeadline, loop.timers, nullptr));
+    ASSERT_TRUE(elsewhere->decide(
+        there.id, {.allow = true, .scope = ApprovalScope::kAlways, .by = "local/2"}));
+    loop.settle();
+    EXPECT_TRUE(answer->get().allowed());
+    EXPECT_FALSE(waiting->ended());
+    ASSERT_TRUE(approvals->refresh());
+    loop.settle();
+    ASSERT_TRUE(waiting->ended());
+    EXPECT_TRUE(waiting->get().allowed());
+    EXPECT_EQ(waiting->get().by, "local/2");
+    EXPECT_EQ(waiting->get().scope, ApprovalScope::kAlways);
+    EXPECT_EQ(state_of(question()), ApprovalState::kAllowed) << "and those to come";
+    ASSERT_TRUE(elsewhere->forget(there.id));
+    ASSERT_TRUE(approvals->refresh());
+    EXPECT_EQ(state_of(question()), ApprovalState::kPending);
+    elsewhere->stop();
+}
+
+TEST_F(ApprovalsTest, WhatIsDecidedForASessionHereOutlivesALookAtTheStore) {
+    (void)ask(question());
+    ASSERT_TRUE(decide("q1", true, ApprovalScope::kSession));
+    ASSERT_TRUE(approvals->refresh());
+    EXPECT_EQ(state_of(question()), ApprovalState::kAllowed);
+}
+
 }  // namespace
 }  // namespace crab::core

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace crab::core {
@@ -93,6 +94,10 @@ constexpr bool is_chat_session_id(std::string_view text) {
     });
 }
 
+/// What a turn's answer is that nobody ended.
+inline constexpr std::string_view kUnanswered =
+    "[no answer: the turn failed, or the gateway stopped before its end]";
+
 /// Store of chat sessions and messages. All functions may block (call them on BlockingPool) and are
 /// thread-safe. Callers check access: compare `owner` first, and treat another owner's session as
 /// unknown. Errors of all: kUnavailable and kInternal of the store; kNotFound where a session must
@@ -138,13 +143,31 @@ public:
     /// How a turn ended; nothing until its last message is stored.
     virtual Result<std::optional<StoredTurn>> find_turn(const ChatSessionId& id,
                                                         std::string_view turn) = 0;
+    /// Whether other processes add messages too: then each turn begins with claim() and ends with
+    /// release().
+    virtual bool is_shared() const { return false; }
+    /// Until release(), this process alone adds messages to the session, which is created if
+    /// needed. What a process that has ended since left open there is closed first, as
+    /// close_unanswered() does. Errors: those of append(); kConflict while another process that
+    /// lives has it.
+    virtual Result<ChatSession> claim(const NewChatSession& session, SystemTime now);
+    /// Changes nothing if this process has not claimed it, or another has since.
+    virtual Result<void> release(const ChatSessionId& id);
     /// Adds `note` as an assistant message to every session whose last turn has no answer: it
     /// failed, was interrupted, or ended with calls or outcomes. A draft becomes the message,
-    /// followed by `note`. Call it at start, before turns run. Returns how many.
+    /// followed by `note`. Call it at start, before turns run. Where other processes add messages,
+    /// only what those left that have ended. Returns how many.
     virtual Result<std::uint64_t> close_unanswered(std::string_view note, SystemTime now) = 0;
     /// Removes the messages after the last question and returns that question; nothing when there
     /// is none.
     virtual Result<std::optional<ReopenedQuestion>> reopen(const ChatSessionId& id) = 0;
 };
+
+inline Result<ChatSession> ChatSessionStore::claim(const NewChatSession& session, SystemTime) {
+    auto opened = open(session);
+    if (!opened) return fail(std::move(opened.error()));
+    return std::move(opened->session);
+}
+inline Result<void> ChatSessionStore::release(const ChatSessionId&) { return {}; }
 
 }  // namespace crab::core

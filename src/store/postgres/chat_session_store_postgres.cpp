@@ -36,14 +36,26 @@ core::ChatMessage message_of(const Rows::Row& row, std::string display = {}) {
             .display = std::move(display)};
 }
 
+/// That the process which has claimed the session `s` has ended, or was fenced off.
+constexpr std::string_view kIsLeft =
+    "s.node IS NOT NULL AND NOT EXISTS (SELECT FROM node n WHERE n.number = s.node AND "
+    "n.incarnation = s.incarnation AND n.state IN ('live', 'draining'))";
+
+std::unexpected<Error> another_goes_on() {
+    return fail(
+        ErrorCode::kConflict,
+        "another gateway of this fleet answers in this chat session; ask again when it has");
+}
+
 std::unexpected<Error> not_theirs() {
     return fail(ErrorCode::kForbidden, "the chat session is another's");
 }
 
 }  // namespace
 
-Result<std::optional<core::ChatSession>> ChatSessionStorePostgres::read(const ChatSessionId& id) {
-    auto rows = database_.query(
+Result<std::optional<core::ChatSession>> ChatSessionStorePostgres::read(Connection& database,
+                                                                        const ChatSessionId& id) {
+    auto rows = database.query(
         fmt::format("SELECT {} FROM chat_session WHERE id = $1", kSessionColumns), id.text());
     if (!rows) return fail(std::move(rows.error()));
     if (rows->count() == 0) return std::nullopt;
@@ -75,7 +87,7 @@ Result<core::OpenedChatSession> ChatSessionStorePostgres::open(const core::NewCh
     return database_.transaction([&]() -> Result<core::OpenedChatSession> {
         const auto created = make(wanted);
         if (!created) return fail(created.error());
-        auto session = read(wanted.id);
+        auto session = read(database_, wanted.id);
         if (!session) return fail(std::move(session.error()));
         if (!*session)  // removed by another node in between
             return fail(ErrorCode::kUnavailable, "the chat session is being removed: repeat");
@@ -83,9 +95,24 @@ Result<core::OpenedChatSession> ChatSessionStorePostgres::open(const core::NewCh
     });
 }
 
+ConnectionOptions ChatSessionStorePostgres::for_loops(ConnectionOptions options) {
+    options.limit = std::chrono::seconds(2);
+    return options;
+}
+
 Result<std::optional<core::ChatSession>> ChatSessionStorePostgres::find(const ChatSessionId& id) {
-    const std::scoped_lock lock(mutex_);
-    return read(id);
+    if (!self_) {
+        const std::scoped_lock lock(mutex_);
+        return read(database_, id);
+    }
+    constexpr std::chrono::seconds kLeftAlone{10};
+    const std::scoped_lock lock(finding_mutex_);
+    const SteadyTime now = std::chrono::steady_clock::now();
+    if (now < find_again_at_)
+        return fail(ErrorCode::kUnavailable, "database: not available: repeat later");
+    auto found = read(finding_, id);
+    if (!found && finding_.is_lost()) find_again_at_ = now + kLeftAlone;
+    return found;
 }
 
 Result<std::vector<core::ChatSession>> ChatSessionStorePostgres::list(std::string_view owner) {
@@ -121,6 +148,8 @@ Result<void> ChatSessionStorePostgres::append(const core::NewChatSession& sessio
     const std::scoped_lock lock(mutex_);
     return database_.transaction([&]() -> Result<void> {
         if (const auto made = make(session); !made) return fail(made.error());
+        if (auto claimed = expect_claim(session.id); !claimed) return claimed;
+        if (auto marked = mark(session.id, message); !marked) return marked;
         const int shown = core::is_shown(message.role, message.content) ? 1 : 0;
         auto counted = database_.query(
             "UPDATE chat_session SET active_ms = $1, message_count = message_count + $2 WHERE id = "
@@ -155,6 +184,7 @@ Result<void> ChatSessionStorePostgres::keep_draft(const core::NewChatSession& se
     const std::scoped_lock lock(mutex_);
     return database_.transaction([&]() -> Result<void> {
         if (auto own = make_own(session); !own) return own;
+        if (auto claimed = expect_claim(session.id); !claimed) return claimed;
         return database_.run(
             "INSERT INTO chat_draft (session, turn, content, created_ms) VALUES ($1, $2, $3, $4) "
             "ON CONFLICT (session) DO UPDATE SET turn = $2, content = $3, created_ms = $4",
@@ -280,35 +310,144 @@ Result<std::optional<core::StoredTurn>> ChatSessionStorePostgres::find_turn(cons
     return found;
 }
 
+/// The number of this process's claim; 0: it has none.
+std::int64_t ChatSessionStorePostgres::claim_on(const ChatSessionId& id) const {
+    const auto found = claims_.find(id.text());
+    return found == claims_.end() ? 0 : found->second;
+}
+
+/// Whoever has claimed the session adds to it only until another one has. In a transaction.
+Result<void> ChatSessionStorePostgres::expect_claim(const ChatSessionId& id) {
+    const std::int64_t claim = claim_on(id);
+    if (claim == 0) return {};
+    auto rows =
+        database_.query("SELECT claim FROM chat_session WHERE id = $1 FOR UPDATE", id.text());
+    if (!rows) return fail(std::move(rows.error()));
+    if (rows->count() == 0 || (*rows)[0].integer(0) != claim) return another_goes_on();
+    return {};
+}
+
+/// Turns that events start claim nothing: their first word says whose they are, and their last one
+/// that they are over, so that what a node has left is found.
+Result<void> ChatSessionStorePostgres::mark(const ChatSessionId& id,
+                                            const core::ChatMessage& message) {
+    if (!self_ || claim_on(id) != 0) return {};
+    const NodeClaim self = self_();
+    if (message.role == "user")
+        return database_.run(
+            fmt::format("UPDATE chat_session s SET node = $2, incarnation = $3, claim = claim + 1 "
+                        "WHERE id = $1 AND (node IS NULL OR {})",
+                        kIsLeft),
+            id.text(), self.number, self.incarnation);
+    if (message.outcome.empty()) return {};
+    return database_.run(
+        "UPDATE chat_session SET node = NULL, incarnation = NULL WHERE id = $1 AND node = $2",
+        id.text(), self.number);
+}
+
+/// In a transaction that has locked the session.
+Result<std::int64_t> ChatSessionStorePostgres::take_claim(const ChatSessionId& id, SystemTime now) {
+    const NodeClaim self = self_();
+    auto rows = database_.query(
+        fmt::format("SELECT node IS NOT NULL AND (node <> $2 OR incarnation <> $3), {} FROM "
+                    "chat_session s WHERE id = $1",
+                    kIsLeft),
+        id.text(), self.number, self.incarnation);
+    if (!rows) return fail(std::move(rows.error()));
+    const bool is_anothers = (*rows)[0].boolean(0), is_left = (*rows)[0].boolean(1);
+    if (is_anothers && !is_left) return another_goes_on();
+    if (is_left) {
+        Array session;
+        session.add(id.text());
+        if (auto closed = close(&session, core::kUnanswered, now); !closed)
+            return fail(std::move(closed.error()));
+    }
+    auto claimed = database_.query(
+        "UPDATE chat_session SET node = $2, incarnation = $3, claim = claim + 1 WHERE id = $1 "
+        "RETURNING claim",
+        id.text(), self.number, self.incarnation);
+    if (!claimed) return fail(std::move(claimed.error()));
+    return (*claimed)[0].integer(0);
+}
+
+Result<core::ChatSession> ChatSessionStorePostgres::claim(const core::NewChatSession& session,
+                                                          SystemTime now) {
+    if (!self_) return ChatSessionStore::claim(session, now);
+    const std::scoped_lock lock(mutex_);
+    std::int64_t number = 0;
+    auto claimed = database_.transaction([&]() -> Result<core::ChatSession> {
+        if (auto own = make_own(session); !own) return fail(std::move(own.error()));
+        const auto taken = take_claim(session.id, now);
+        if (!taken) return fail(taken.error());
+        number = *taken;
+        auto now_there = read(database_, session.id);
+        if (!now_there) return fail(std::move(now_there.error()));
+        return std::move(**now_there);
+    });
+    if (claimed) claims_.insert_or_assign(session.id.text(), number);
+    return claimed;
+}
+
+Result<void> ChatSessionStorePostgres::release(const ChatSessionId& id) {
+    const std::scoped_lock lock(mutex_);
+    const std::int64_t claim = claim_on(id);
+    if (claim == 0) return {};
+    auto released = database_.run(
+        "UPDATE chat_session SET node = NULL, incarnation = NULL WHERE id = $1 AND claim = $2",
+        id.text(), claim);
+    if (released) claims_.erase(claims_.find(id.text()));
+    return released;
+}
+
 Result<std::uint64_t> ChatSessionStorePostgres::close_unanswered(std::string_view note,
                                                                  SystemTime now) {
     const std::scoped_lock lock(mutex_);
     return database_.transaction([&]() -> Result<std::uint64_t> {
-        auto drafts = database_.query(
-            "WITH gone AS (DELETE FROM chat_draft RETURNING *) INSERT INTO chat_message (session, "
-            "role, content, created_ms, extra, turn, outcome, display) SELECT session, "
-            "'assistant', content || E'\\n' || $1, created_ms, '', turn, '', '' FROM gone "
-            "RETURNING session",
-            note);
-        if (!drafts) return fail(std::move(drafts.error()));
-        auto others = database_.query(
-            "INSERT INTO chat_message (session, role, content, created_ms, extra, turn, outcome, "
-            "display) SELECT id, 'assistant', $1, $2, '', '', '', '' FROM chat_session WHERE "
-            "(SELECT role || extra FROM chat_message WHERE session = id ORDER BY number DESC LIMIT "
-            "1) <> 'assistant' RETURNING session",
-            note, now);
-        if (!others) return fail(std::move(others.error()));
+        if (!self_) return close(nullptr, note, now);
+        auto left = database_.query(
+            fmt::format("SELECT id FROM chat_session s WHERE {} ORDER BY id FOR UPDATE", kIsLeft));
+        if (!left) return fail(std::move(left.error()));
         Array sessions;
-        for (const auto row : *drafts) sessions.add(row.text_view(0));
-        for (const auto row : *others) sessions.add(row.text_view(0));
-        auto counted = database_.run(
-            fmt::format("UPDATE chat_session SET message_count = (SELECT count(*) FROM "
-                        "chat_message WHERE session = id AND {}) WHERE id = ANY ($1::text[])",
-                        kIsShown),
+        for (const auto row : *left) sessions.add(row.text_view(0));
+        auto closed = close(&sessions, note, now);
+        if (!closed) return closed;
+        auto released = database_.run(
+            "UPDATE chat_session SET node = NULL, incarnation = NULL, claim = claim + 1 WHERE id = "
+            "ANY ($1::text[])",
             sessions);
-        if (!counted) return fail(std::move(counted.error()));
-        return static_cast<std::uint64_t>(drafts->count() + others->count());
+        if (!released) return fail(std::move(released.error()));
+        return closed;
     });
+}
+
+Result<std::uint64_t> ChatSessionStorePostgres::close(const Array* which, std::string_view note,
+                                                      SystemTime now) {
+    const Array none;
+    const Array& those = which != nullptr ? *which : none;
+    auto drafts = database_.query(
+        "WITH gone AS (DELETE FROM chat_draft WHERE $2 OR session = ANY ($3::text[]) RETURNING *) "
+        "INSERT INTO chat_message (session, role, content, created_ms, extra, turn, outcome, "
+        "display) SELECT session, 'assistant', content || E'\n' || $1, created_ms, '', turn, '', "
+        "'' FROM gone RETURNING session",
+        note, which == nullptr, those);
+    if (!drafts) return fail(std::move(drafts.error()));
+    auto others = database_.query(
+        "INSERT INTO chat_message (session, role, content, created_ms, extra, turn, outcome, "
+        "display) SELECT id, 'assistant', $1, $2, '', '', '', '' FROM chat_session WHERE ($3 OR id "
+        "= ANY ($4::text[])) AND (SELECT role || extra FROM chat_message WHERE session = id ORDER "
+        "BY number DESC LIMIT 1) <> 'assistant' RETURNING session",
+        note, now, which == nullptr, those);
+    if (!others) return fail(std::move(others.error()));
+    Array sessions;
+    for (const auto row : *drafts) sessions.add(row.text_view(0));
+    for (const auto row : *others) sessions.add(row.text_view(0));
+    auto counted = database_.run(
+        fmt::format("UPDATE chat_session SET message_count = (SELECT count(*) FROM chat_message "
+                    "WHERE session = id AND {}) WHERE id = ANY ($1::text[])",
+                    kIsShown),
+        sessions);
+    if (!counted) return fail(std::move(counted.error()));
+    return static_cast<std::uint64_t>(drafts->count() + others->count());
 }
 
 Result<std::optional<core::ReopenedQuestion>> ChatSessionStorePostgres::reopen(
@@ -317,6 +456,7 @@ Result<std::optional<core::ReopenedQuestion>> ChatSessionStorePostgres::reopen(
     return database_.transaction([&]() -> Result<std::optional<core::ReopenedQuestion>> {
         auto locked = database_.run("SELECT FROM chat_session WHERE id = $1 FOR UPDATE", id.text());
         if (!locked) return fail(std::move(locked.error()));
+        if (auto claimed = expect_claim(id); !claimed) return fail(std::move(claimed.error()));
         auto question = database_.query(
             "SELECT number, content FROM chat_message WHERE session = $1 AND role = 'user' ORDER "
             "BY number DESC LIMIT 1",

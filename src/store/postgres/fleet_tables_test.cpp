@@ -231,13 +231,14 @@ TEST_F(FleetTablesTest, ADatabaseWithWhatNodesKeepInFilesIsRefusedToThem) {
     ASSERT_TRUE(open(true));
     Connection database(options);
     ASSERT_TRUE(database.run(
-        "INSERT INTO device_tool (device, tool, waiting) VALUES ('kettle', 'boil', true)"));
+        "INSERT INTO console_passkey (id, credential, rp_id, label, sign_count, created_ms) VALUES "
+        "('p', 'c', 'home', 'phone', 0, 0)"));
     const auto refused = open(true);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ErrorCode::kConflict);
-    EXPECT_NE(refused.error().message.find("the table device_tool"), std::string::npos);
+    EXPECT_NE(refused.error().message.find("the table console_passkey"), std::string::npos);
     EXPECT_TRUE(open(false)) << "to a gateway that is alone it is not";
-    ASSERT_TRUE(database.run("DELETE FROM device_tool"));
+    ASSERT_TRUE(database.run("DELETE FROM console_passkey"));
     EXPECT_TRUE(open(true));
 }
 

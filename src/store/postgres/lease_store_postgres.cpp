@@ -44,8 +44,10 @@ Result<std::vector<Lease>> LeaseStorePostgres::load_live(SystemTime now) {
     auto rows = database_.query(
         "SELECT id, owner, tenant, agent, session, capabilities, disconnect_bound, ttl_ms, "
         "issued_ms, expires_ms, revoked_ms, revoke_reason FROM lease WHERE revoked_ms IS NULL AND "
-        "expires_ms > $1 ORDER BY issued_ms, id COLLATE \"C\"",
-        now);
+        "expires_ms > $1 AND (NOT disconnect_bound OR node IS NULL OR node = $2 OR NOT EXISTS "
+        "(SELECT FROM node n WHERE n.number = lease.node AND n.incarnation = lease.incarnation AND "
+        "n.state IN ('live', 'draining'))) ORDER BY issued_ms, id COLLATE \"C\"",
+        now, self_ ? self_().number : std::int16_t{0});
     if (!rows) return fail(std::move(rows.error()));
     std::vector<Lease> live;
     for (const auto row : *rows) {
@@ -57,15 +59,17 @@ Result<std::vector<Lease>> LeaseStorePostgres::load_live(SystemTime now) {
 }
 
 Result<void> LeaseStorePostgres::insert(const Lease& lease) {
+    const NodeClaim self = self_ && lease.disconnect_bound ? self_() : NodeClaim{.number = 0};
     const std::scoped_lock lock(mutex_);
     return database_.run(
         "INSERT INTO lease (id, owner, tenant, agent, session, capabilities, disconnect_bound, "
-        "ttl_ms, issued_ms, expires_ms, revoked_ms, revoke_reason) VALUES ($1, $2, $3, $4, $5, "
-        "$6, $7, $8, $9, $10, $11, $12)",
+        "ttl_ms, issued_ms, expires_ms, revoked_ms, revoke_reason, node, incarnation) VALUES ($1, "
+        "$2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, nullif($13::smallint, 0), nullif($14::int, "
+        "0))",
         lease.id, lease.owner, lease.tenant_id, lease.agent_id, lease.session_id,
         capabilities_to_json(lease.capabilities), lease.disconnect_bound,
         std::int64_t{lease.ttl.count()}, lease.issued_at, lease.expires_at, lease.revoked_at,
-        lease.revoke_reason);
+        lease.revoke_reason, self.number, self.incarnation);
 }
 
 Result<void> LeaseStorePostgres::set_expiry(std::string_view lease_id, SystemTime expires_at) {

@@ -10,6 +10,7 @@ namespace {
 
 using trust::PairingOffer;
 using trust::PairingProgress;
+using trust::StoredSecret;
 using trust::StoredSession;
 using trust::TakenCode;
 
@@ -226,6 +227,41 @@ Result<std::vector<StoredSession>> SharedTrustPostgres::new_sessions() {
         sessions_read_ = std::max(sessions_read_, row.integer(3));
     }
     return sessions;
+}
+
+Result<std::optional<StoredSecret>> SharedTrustPostgres::read_secret(std::string_view name) {
+    auto rows = database_.query("SELECT sealed, digest FROM fleet_secret WHERE name = $1", name);
+    if (!rows) return fail(std::move(rows.error()));
+    if (rows->count() == 0) return std::nullopt;
+    return StoredSecret{.sealed = (*rows)[0].bytes(0), .digest = (*rows)[0].text(1)};
+}
+
+Result<std::optional<StoredSecret>> SharedTrustPostgres::find_secret(std::string_view name) {
+    const std::scoped_lock lock(mutex_);
+    return read_secret(name);
+}
+
+Result<StoredSecret> SharedTrustPostgres::share_secret(std::string_view name,
+                                                       const StoredSecret& secret) {
+    const std::scoped_lock lock(mutex_);
+    auto added = database_.run(
+        "INSERT INTO fleet_secret (name, sealed, digest) VALUES ($1, $2::bytea, $3) ON CONFLICT "
+        "(name) DO NOTHING",
+        name, bytes_of(secret.sealed), secret.digest);
+    if (!added) return fail(std::move(added.error()));
+    auto stored = read_secret(name);
+    if (!stored) return fail(std::move(stored.error()));
+    if (!*stored)  // an operator has removed it in between
+        return fail(ErrorCode::kUnavailable, "the fleet's secret is being removed: repeat");
+    return std::move(**stored);
+}
+
+Result<void> SharedTrustPostgres::replace_secret(std::string_view name, std::string_view before,
+                                                 std::string_view sealed) {
+    const std::scoped_lock lock(mutex_);
+    return database_.run(
+        "UPDATE fleet_secret SET sealed = $1::bytea WHERE name = $2 AND sealed = $3::bytea",
+        bytes_of(sealed), name, bytes_of(before));
 }
 
 }  // namespace crab::store::postgres

@@ -10,8 +10,8 @@
 
 namespace crab::store::postgres {
 
-/// Pairing codes of a fleet, challenges that are used up, and sessions of keys. Codes end by the
-/// clock of the server. The schema is there. Thread-safe.
+/// Pairing codes of a fleet, challenges that are used up, sessions of keys, and secrets. Codes end
+/// by the clock of the server. The schema is there. Thread-safe.
 class SharedTrustPostgres final : public trust::SharedTrust {
 public:
     explicit SharedTrustPostgres(ConnectionOptions options) : database_(std::move(options)) {}
@@ -28,6 +28,12 @@ public:
     Result<void> add_session(const trust::StoredSession& session, std::size_t most) override;
     Result<std::vector<trust::StoredSession>> new_sessions() override;
 
+    Result<std::optional<trust::StoredSecret>> find_secret(std::string_view name) override;
+    Result<trust::StoredSecret> share_secret(std::string_view name,
+                                             const trust::StoredSecret& secret) override;
+    Result<void> replace_secret(std::string_view name, std::string_view before,
+                                std::string_view sealed) override;
+
 private:
     struct Found {
         bool any_open = false;
@@ -35,6 +41,7 @@ private:
     };
     Result<void> lock_codes();
     Result<Found> find_open(Forms forms);
+    Result<std::optional<trust::StoredSecret>> read_secret(std::string_view name);
     void forget_old();
 
     OrderedMutex<LockRank::kStore> mutex_;

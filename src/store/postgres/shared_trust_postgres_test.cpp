@@ -162,6 +162,19 @@ TEST_F(SharedTrustTest, SessionsOfKeysAreReadElsewhereAndTheLatestOfAKeyStay) {
     EXPECT_EQ(now.front().expires_at, until);
 }
 
+TEST_F(SharedTrustTest, ASecretIsThatOfWhoCameFirst) {
+    const auto sealed = [this] { return one->find_secret("gateway").value().value().sealed; };
+    EXPECT_FALSE(one->find_secret("gateway").value());
+    EXPECT_EQ(one->share_secret("gateway", {"first", "1"}).value().sealed, "first");
+    const auto told = two->share_secret("gateway", {"second", "2"}).value();
+    EXPECT_EQ(told.sealed, "first");
+    EXPECT_EQ(told.digest, "1");
+    ASSERT_TRUE(two->replace_secret("gateway", "another", "wrong"));
+    EXPECT_EQ(sealed(), "first");
+    ASSERT_TRUE(two->replace_secret("gateway", "first", "sealed anew"));
+    EXPECT_EQ(sealed(), "sealed anew");
+}
+
 trust::TokenRecord token(std::string id, std::string caller, std::string name) {
     return {.id = id,
             .hash_hex = std::string(56, 'a') + id,

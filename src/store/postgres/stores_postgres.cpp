@@ -73,8 +73,7 @@ Result<void> lock_as_node(Connection& database, std::string_view name) {
 
 /// What nodes keep in files of their own is in the database of a gateway that was in no fleet.
 Result<void> expect_nothing_shadowed(Connection& database) {
-    for (const char* table : {"peer", "lease", "approval", "device_tool", "pin", "call_task",
-                              "chat_session", "console_passkey"}) {
+    for (const char* table : {"call_task", "console_passkey"}) {
         auto rows = database.query(fmt::format("SELECT EXISTS (SELECT FROM {})", table));
         if (!rows) return fail(std::move(rows.error()));
         if (!(*rows)[0].boolean(0)) continue;
@@ -163,7 +162,7 @@ Result<std::unique_ptr<trust::PeerStore>> StoresPostgres::open_peers() {
 }
 
 Result<std::unique_ptr<trust::LeaseStore>> StoresPostgres::open_leases() {
-    return std::make_unique<LeaseStorePostgres>(of_trust());
+    return std::make_unique<LeaseStorePostgres>(of_trust(), options_.self);
 }
 
 Result<std::unique_ptr<trust::DeviceToolStore>> StoresPostgres::open_device_tools() {
@@ -195,7 +194,7 @@ Result<std::unique_ptr<cron::CronStore>> StoresPostgres::open_cron() {
 }
 
 Result<std::unique_ptr<core::ChatSessionStore>> StoresPostgres::open_chats() {
-    return std::make_unique<ChatSessionStorePostgres>(options_.database);
+    return std::make_unique<ChatSessionStorePostgres>(options_.database, options_.self);
 }
 
 Result<std::unique_ptr<core::ArtifactStore>> StoresPostgres::open_artifacts(

@@ -38,6 +38,8 @@ public:
         /// Of a fleet: others of other names have the database open too, one of this name does not.
         /// `node` is set then, by the name.
         bool is_node = false;
+        /// As a node of a fleet: under which incarnation it writes; called later
+        std::function<NodeClaim()> self{};
         /// A store of TrustStores, or what open_shared_trust() opens, has changed something: other
         /// nodes are told. Any thread; it only posts.
         std::function<void()> trust_changed{};

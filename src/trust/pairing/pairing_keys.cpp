@@ -2,8 +2,12 @@
 
 #include "trust/pairing/peer_name.hpp"
 
+#include <charconv>
+#include <cstddef>
 #include <optional>
 #include <string>
+#include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -52,6 +56,8 @@ Error in_file(std::string_view name, Error error) {
 constexpr std::string_view kGatewayFile = "gateway_identity.json";
 constexpr std::string_view kCaKeyFile = "pairing_ca_key.pem";
 constexpr std::string_view kCaFile = "pairing_ca_cert.pem";
+constexpr std::pair<std::string_view, Access> kGatewayFiles[] = {
+    {kGatewayFile, Access::kPrivate}, {kCaKeyFile, Access::kPrivate}, {kCaFile, Access::kPublic}};
 constexpr std::string_view kRemoteFile = "remote_identity.json";
 constexpr std::string_view kBootstrapKeyFile = "bootstrap_key.pem";
 constexpr std::string_view kBootstrapFile = "bootstrap_cert.pem";
@@ -131,6 +137,43 @@ Result<GatewayKeys> GatewayKeys::load_or_make(const KeyFolder& folder, std::stri
     auto authority = load_or_make_authority(folder, *files, identity->gateway_id, now);
     if (!authority) return fail(authority.error());
     return GatewayKeys{std::move(*identity), std::move(*authority)};
+}
+
+/// Each after its size, which none of them has a line for.
+Result<Secret<std::string>> GatewayKeys::pack(const KeyFolder& folder) {
+    std::string packed;
+    for (const auto& [name, access] : kGatewayFiles) {
+        const auto content = folder.read(name, access);
+        if (!content) return fail(content.error());
+        if (!*content) return fail(ErrorCode::kNotFound, fmt::format("{} is missing", name));
+        packed += fmt::format("{}\n{}", (*content)->size(), **content);
+    }
+    return Secret(std::move(packed));
+}
+
+Result<bool> GatewayKeys::unpack(const KeyFolder& folder, const Secret<std::string>& packed) {
+    std::string_view rest = packed.reveal();
+    bool replaced = false;
+    for (const auto& [name, access] : kGatewayFiles) {
+        std::size_t size = 0;
+        const auto read = std::from_chars(rest.data(), rest.data() + rest.size(), size);
+        const auto digits = static_cast<std::size_t>(read.ptr - rest.data());
+        if (read.ec != std::errc() || rest.size() <= digits || rest.size() - digits - 1 < size)
+            return fail(ErrorCode::kInvalidArgs, "the fleet's identity cannot be read");
+        const std::string_view content = rest.substr(digits + 1, size);
+        rest.remove_prefix(digits + 1 + size);
+        const auto before = folder.read(name, access);
+        if (!before) return fail(before.error());
+        if (*before && **before == content) continue;
+        if (*before) {
+            auto kept = folder.write(fmt::format("{}.before_fleet", name), **before, access);
+            if (!kept) return fail(kept.error());
+            replaced = true;
+        }
+        if (auto written = folder.write(name, content, access); !written)
+            return fail(written.error());
+    }
+    return replaced;
 }
 
 Result<KeyedCertificate> GatewayKeys::issue_own(crypto::AltNames names, SystemTime now) const {

@@ -38,6 +38,13 @@ struct GatewayKeys {
                                             std::string_view gateway_id, SystemTime now,
                                             crypto::RandomSource& random);
 
+    /// The files of the folder as one text, for the nodes of a fleet, which are one gateway to
+    /// their peers. Errors: those of KeyFolder; kNotFound when one is missing.
+    static Result<Secret<std::string>> pack(const crypto::KeyFolder& folder);
+    /// Writes the files of such a text; those that were others stay as `<name>.before_fleet`.
+    /// Returns whether there were any. Errors: those of KeyFolder; kInvalidArgs for another text.
+    static Result<bool> unpack(const crypto::KeyFolder& folder, const Secret<std::string>& packed);
+
     /// A new certificate for the gateway itself, for both directions: the profile of section 5.7
     /// with SAN `crab://gateway/<id>` and `names`. Errors: kUnavailable when the authority is not
     /// valid at `now`.

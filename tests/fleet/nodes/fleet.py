@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
 import unittest
 from typing import Any, ClassVar
 
 from support.device import Device
-from support.gateway import Gateway, merged
+from support.gateway import Gateway, merged, program
 from support.nats import NatsServer
 from support.postgres import Postgres
 from support.wait import eventually
@@ -86,6 +87,25 @@ class FleetCase(unittest.TestCase):
 
     def node(self, name: str, **changes: Any) -> Node:
         return self.enterContext(Node(self.config(name, **changes)))
+
+    @staticmethod
+    def refusal(node: Node) -> str:
+        """Why it does not start."""
+        for folder in ("state", "run"):
+            (node.folder / folder).mkdir(mode=0o700, exist_ok=True)
+        node.write_config(node.config)
+        done = subprocess.run(
+            [program(), "gateway", "run", "--config", str(node.config_file)],
+            capture_output=True,
+            text=True,
+            timeout=30,
+        )
+        node._clean_up()
+        assert done.returncode != 0, done.stdout + done.stderr
+        return done.stderr
+
+    def refused(self, name: str, **fleet: object) -> str:
+        return self.refusal(Node(self.config(name, fleet=fleet)))
 
     def unique(self, name: str) -> str:
         """`name` with that of the test, so that it is nobody else's; a slug."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import shutil
 import signal
-import subprocess
 import time
 import unittest
 from concurrent.futures import Future
 
 from fleet import SOON, FleetCase, Node
 from support.device import Device, tool
-from support.gateway import Reply, program
+from support.gateway import Reply
 from support.http import HttpConnection, read_head
 from support.rtp import call_request
 from support.wait import eventually
@@ -281,25 +280,6 @@ class DeathsTest(FleetCase):
 class StartTest(FleetCase):
     """Who may not be a node."""
 
-    @staticmethod
-    def refusal(node: Node) -> str:
-        """Why it does not start."""
-        for folder in ("state", "run"):
-            (node.folder / folder).mkdir(mode=0o700, exist_ok=True)
-        node.write_config(node.config)
-        done = subprocess.run(
-            [program(), "gateway", "run", "--config", str(node.config_file)],
-            capture_output=True,
-            text=True,
-            timeout=30,
-        )
-        node._clean_up()
-        assert done.returncode != 0, done.stdout + done.stderr
-        return done.stderr
-
-    def refused(self, name: str, **fleet: object) -> str:
-        return self.refusal(Node(self.config(name, fleet=fleet)))
-
     def test_what_cannot_be_a_node_says_why(self) -> None:
         self.assertIn("a node of the name north runs in this fleet", self.refused("north"))
         self.assertIn("fleet.key_file", self.refused("east", key_file="/nowhere"))
@@ -314,7 +294,29 @@ class StartTest(FleetCase):
         del nameless.config["fleet"]["node_name"]
         self.assertIn("needs fleet.node_name", self.refusal(nameless))
 
+    def test_a_copy_of_another_nodes_state_folder_does_not_start(self) -> None:
+        copy = Node(self.config("east"))
+        (copy.folder / "state").mkdir(mode=0o700)
+        shutil.copy(self.south.folder / "state" / "fleet_node", copy.folder / "state")
+        said = self.refusal(copy)
+        self.assertIn("is that of the node south of home, not of east", said)
+
+
+def identity(node: Node) -> object:
+    """What the node is to its peers."""
+    return node.admin_request("GET", "/v1/identity").json()
+
+
+class KeysTest(FleetCase):
+    """Nodes that have one key, and what it has sealed."""
+
+    def tearDown(self) -> None:
+        # As an operator does who has neither the key nor a state folder left.
+        self.database.ask("DELETE FROM fleet_secret")
+        super().tearDown()
+
     def test_a_node_with_another_key_does_not_start_until_no_other_runs(self) -> None:
+        of_fleet = identity(self.south)
         foreign = self.database.folder / "foreign"
         foreign.write_text("6b" * 32 + "\n")
         said = self.refused("east", key_file=str(foreign))
@@ -327,15 +329,32 @@ class StartTest(FleetCase):
         for node in (self.north, self.south):
             node.stop()
         self.west.kill()  # its row says that it lives
-        alone = self.node("east", fleet={"key_file": str(foreign)})
-        self.assertTrue(alone.tools() is not None)
+        # What the lost key has sealed is known to a node of before, not to a new one.
+        said = self.refused("east", key_file=str(foreign))
+        self.assertIn("the fleet's identity was sealed by a key that is not in it", said)
+        self.assertIn("first start a node that was in the fleet before", said)
+        self.south.config["fleet"]["key_file"] = str(foreign)
+        self.south.start()
+        east = self.node("east", fleet={"key_file": str(foreign)})
+        for node in (self.south, east):
+            self.assertEqual(identity(node), of_fleet)
 
-    def test_a_copy_of_another_nodes_state_folder_does_not_start(self) -> None:
-        copy = Node(self.config("east"))
-        (copy.folder / "state").mkdir(mode=0o700)
-        shutil.copy(self.south.folder / "state" / "fleet_node", copy.folder / "state")
-        said = self.refusal(copy)
-        self.assertIn("is that of the node south of home, not of east", said)
+    def test_an_identity_that_nobody_can_open_is_made_anew_once_it_is_removed(self) -> None:
+        former = identity(self.south)
+        for node in (self.north, self.south, self.west):
+            node.stop()
+        foreign = self.database.folder / "another"
+        foreign.write_text("7c" * 32 + "\n")
+        fresh = {"fleet": {"key_file": str(foreign)}}
+        self.assertIn("add the former key", self.refused("east", **fresh["fleet"]))
+        self.database.ask("DELETE FROM fleet_secret")
+        east = self.node("east", **fresh)
+        self.assertNotEqual(identity(east), former)
+        self.south.config["fleet"]["key_file"] = str(foreign)
+        self.south.start()
+        self.assertEqual(identity(self.south), identity(east))
+        kept = self.south.folder / "state" / "gateway_identity.json.before_fleet"
+        self.assertTrue(kept.exists())
 
 
 if __name__ == "__main__":

@@ -217,6 +217,10 @@ Task<Upstream::Ended> Upstream::serve() {
     while (!ending_ && !chain.cancelled() && is_of_use()) {
         pool_.close_idle();
         note_lister();
+        if (pins_changed_) {
+            co_await take_changed_pins();
+            continue;
+        }
         if (changed_) refresh_at = std::min<Deadline>(refresh_at, read_at + kListsAtMostEvery);
         if (refresh_at <= now()) {
             changed_ = false;
@@ -301,6 +305,11 @@ Task<void> Upstream::finish() {
 void Upstream::try_again() {
     failures_ = 0;
     again_at_ = {};
+    wake_live();
+}
+
+void Upstream::read_pins_again() {
+    pins_changed_ = true;
     wake_live();
 }
 

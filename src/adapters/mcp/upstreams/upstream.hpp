@@ -67,6 +67,8 @@ public:
     Task<Result<std::vector<std::string>>> accept(std::vector<SeenEntry> entries);
     /// Tries at once to reach one that is away: somebody has logged in.
     void try_again();
+    /// Another process may have changed its pins.
+    void read_pins_again();
 
 private:
     enum class Ended : std::uint8_t { kLost, kIdle };
@@ -82,6 +84,7 @@ private:
     Task<void> pause(Ended ended);
     Task<void> finish();
     Task<void> load_pins();
+    Task<void> take_changed_pins();
     Task<Result<void>> refresh();
     Task<Result<RawLists>> read_raw(std::shared_ptr<UpstreamSession> session);
     std::shared_ptr<UpstreamSession> lister() const;
@@ -147,6 +150,7 @@ private:
     bool other_era_ = false;  ///< callers' sessions are of another era than `session_`
     bool is_silent_ = false;  ///< `session_` answers nothing
     std::uint64_t failures_ = 0;
+    bool pins_changed_ = false;  ///< by another process, since they were read
     bool names_changed_ = false;  ///< of other sources, since they were compared
     SteadyTime opened_at_{}, looked_after_{}, last_call_{}, again_at_{}, compared_at_{};
     std::size_t calls_ = 0;

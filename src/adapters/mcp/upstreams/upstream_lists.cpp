@@ -128,6 +128,12 @@ Task<void> Upstream::load_pins() {
     pins_.know(std::move(stored));
 }
 
+Task<void> Upstream::take_changed_pins() {
+    pins_changed_ = false;
+    co_await load_pins();
+    if (lists_ && !ending_) co_await publish();
+}
+
 Task<Result<RawLists>> Upstream::read_raw(std::shared_ptr<UpstreamSession> session) {
     const Deadline deadline = now() + kListsWithin;
     const std::string& has = session->server_capabilities();

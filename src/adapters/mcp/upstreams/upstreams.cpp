@@ -200,6 +200,12 @@ void Upstreams::try_again(std::string_view source) {
     if (const auto upstream = find(source)) uses_.home.post([upstream] { upstream->try_again(); });
 }
 
+void Upstreams::read_pins_again() {
+    const std::scoped_lock lock(mutex_);
+    for (const auto& [source, upstream] : all_)
+        uses_.home.post([one = upstream] { one->read_pins_again(); });
+}
+
 Task<Result<std::vector<std::string>>> Upstreams::accept(std::string source,
                                                          std::vector<SeenEntry> entries) {
     const auto upstream = find(source);

@@ -43,6 +43,8 @@ public:
     void forget(const std::string& source, std::function<void()> drop_more);
     /// Upstream::try_again().
     void try_again(std::string_view source);
+    /// Upstream::read_pins_again() of all.
+    void read_pins_again();
     /// Stops all and waits for it; must not be called on the loop. Nothing runs afterwards.
     void stop();
 
