@@ -17,10 +17,10 @@ namespace {
 constexpr std::chrono::seconds kFleetLookEvery{1};
 
 Task<core::CallEnd> refused() {
-    co_return core::CallEnd{.outcome = std::make_shared<const core::Outcome>(
-                                fail(ErrorCode::kUnavailable,
-                                     "this node is cut off from its fleet, and nothing was run: "
-                                     "use another one, or repeat later"))};
+    co_return core::CallEnd{.outcome = std::make_shared<const core::Outcome>(fail(
+                                ErrorCode::kUnavailable,
+                                "this node is cut off from its fleet, and nothing was run now: "
+                                "use another one, or repeat later"))};
 }
 
 }  // namespace

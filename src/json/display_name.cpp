@@ -9,14 +9,13 @@ namespace {
 
 bool is_space(char32_t c) {
     return c == ' ' || (c >= '\t' && c <= '\r') || c == 0xA0 || c == 0x1680 ||
-           (c >= 0x2000 && c <= 0x200A) || c == 0x202F || c == 0x205F || c == 0x3000 || c == 0xFEFF;
+           (c >= 0x2000 && c <= 0x200A) || c == 0x202F || c == 0x205F || c == 0x2800 ||
+           c == 0x3000 || c == 0xFEFF;
 }
 
-bool is_control(char32_t c) {
-    if (c < 0x20 || (c >= 0x7F && c <= 0x9F)) return true;
-    return c == 0x2028 || c == 0x2029 || (c >= 0x202A && c <= 0x202E) ||
-           (c >= 0x2066 && c <= 0x2069);
-}
+bool is_control(char32_t c) { return c < 0x20 || (c >= 0x7F && c <= 0x9F); }
+
+bool is_joiner(char32_t c) { return c == 0x200C || c == 0x200D; }
 
 std::unexpected<Error> refuse(std::string_view why) {
     return fail(ErrorCode::kInvalidArgs, fmt::format("a name {}", why));
@@ -45,10 +44,16 @@ Result<std::string> read_display_name(std::string_view given) {
     if (characters > kMostDisplayName)
         return refuse(fmt::format("has at most {} characters", kMostDisplayName));
     const std::string_view name = given.substr(begin, end - begin);
+    char32_t before = 0;
     for (std::size_t at = 0; at < name.size();) {
         const CodePoint one = decode_utf8(name.substr(at));
-        if (is_control(one.value)) return refuse("holds no control characters");
         at += one.bytes;
+        if (is_control(one.value)) return refuse("holds no control characters");
+        if (is_hidden(one.value, before) || (at == name.size() && is_joiner(one.value)))
+            return refuse(fmt::format(
+                "holds nothing that is not seen or that turns other text: leave out U+{:04X}",
+                static_cast<std::uint32_t>(one.value)));
+        before = one.value;
     }
     return std::string(name);
 }

@@ -22,5 +22,10 @@ CodePoint decode_utf8(std::string_view text);
 void append_utf8(std::string& out, char32_t value);
 /// The number of code points of valid UTF-8.
 std::size_t count_code_points(std::string_view text);
+/// Whether a person does not see `c`, or it makes others stand elsewhere than they are: format
+/// characters, fillers, marks and overrides of direction, line separators. Joiners and variation
+/// selectors are seen behind the scripts and emoji that have use for them; `before`: the code point
+/// in front of it, 0 at the beginning.
+bool is_hidden(char32_t c, char32_t before);
 
 }  // namespace crab::json

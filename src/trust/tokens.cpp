@@ -3,6 +3,7 @@
 #include "base/encoding.hpp"
 #include "base/log.hpp"
 #include "crypto/random.hpp"
+#include "json/display_name.hpp"
 #include "trust/slug.hpp"
 
 #include <algorithm>
@@ -18,7 +19,6 @@ namespace {
 
 constexpr std::size_t kTokenBytes = 32;
 constexpr std::size_t kTokenIdBytes = 4;
-constexpr std::size_t kMaxNameSize = 128;
 constexpr std::size_t kDigestChars = 8;
 constexpr std::size_t kMostTenants = 32;
 
@@ -35,11 +35,6 @@ std::optional<crypto::Sha256Digest> digest_of(std::string_view hex) {
     return digest;
 }
 
-bool is_display_name(std::string_view name) {
-    return !name.empty() && name.size() <= kMaxNameSize &&
-           std::ranges::none_of(name, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
-}
-
 /// The slug that a caller of this name gets; names without a letter or digit of ASCII have a digest
 /// in it.
 std::string caller_slug(std::string_view name) {
@@ -48,8 +43,7 @@ std::string caller_slug(std::string_view name) {
 }
 
 bool is_tenant(const TenantId& tenant) {
-    return is_display_name(tenant.text()) &&
-           tenant.text().find_first_not_of(' ') != std::string::npos;
+    return json::read_display_name(tenant.text()).has_value();
 }
 
 core::PrincipalRef principal_of(const TokenRecord& record) {
@@ -205,17 +199,14 @@ std::optional<std::string> Tokens::name_of_caller(std::string_view slug) const {
 }
 
 Result<void> Tokens::check(const IssueRequest& request) const {
-    if (!is_display_name(request.name))
-        return fail(ErrorCode::kInvalidArgs,
-                    "a token's name must be 1-128 bytes without control characters");
     if (request.roles.empty())
         return fail(ErrorCode::kInvalidArgs, "a token needs at least one role");
     if (request.lifetime && request.lifetime->count() <= 0)
         return fail(ErrorCode::kInvalidArgs, "a token's lifetime must be positive");
     if (request.tenants.size() > kMostTenants || !std::ranges::all_of(request.tenants, is_tenant)) {
         return fail(ErrorCode::kInvalidArgs,
-                    fmt::format("a token has at most {} tenants, whose names are 1-128 bytes "
-                                "without control characters",
+                    fmt::format("a token has at most {} tenants, whose names are 1-128 characters "
+                                "without control characters and what is not seen",
                                 kMostTenants));
     }
     const bool for_device = request.roles.has(core::Role::kDevice);
@@ -230,6 +221,11 @@ Result<void> Tokens::check(const IssueRequest& request) const {
     const std::shared_lock lock(index_mutex_);
     if (for_device && !request.device.empty() && !devices_.contains(request.device))
         return fail(ErrorCode::kNotFound, "no device has that name: see `crab devices`");
+    // what a caller is called already stays good, whatever names could be then
+    if (for_device || !caller_named(request.name)) {
+        if (auto name = json::read_display_name(request.name); !name)
+            return fail(std::move(name.error()));
+    }
     if (!for_device && !caller_named(request.name)) {
         const std::string slug = caller_slug(request.name);
         if (const auto other = name_of_caller(slug)) {
@@ -315,20 +311,19 @@ Result<IssuedToken> Tokens::issue_once(const IssueRequest& request) {
     return issued;
 }
 
-Result<DeviceRecord> Tokens::rename(std::string_view device, std::string_view name) {
-    if (!is_display_name(name))
-        return fail(ErrorCode::kInvalidArgs,
-                    "a device's name must be 1-128 bytes without control characters");
+Result<DeviceRecord> Tokens::rename(std::string_view device, std::string_view given) {
+    const auto name = json::read_display_name(given);
+    if (!name) return fail(name.error());
     // reading the index below needs no lock: only writers change it
     const std::scoped_lock writing(writing_);
     const auto found = devices_.find(std::string(device));
     if (found == devices_.end())
         return fail(ErrorCode::kNotFound, "no device has that name: see `crab devices`");
-    if (auto stored = store_.rename_device(device, name); !stored)
+    if (auto stored = store_.rename_device(device, *name); !stored)
         return fail(std::move(stored.error()));
-    log::info("device renamed", {{"device", device}, {"name", name}});
+    log::info("device renamed", {{"device", device}, {"name", *name}});
     const std::unique_lock lock(index_mutex_);
-    found->second.display_name = name;
+    found->second.display_name = *name;
     return found->second;
 }
 

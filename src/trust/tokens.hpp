@@ -24,7 +24,7 @@
 namespace crab::trust {
 
 struct IssueRequest {
-    std::string name;  ///< 1-128 bytes without control characters; the slug comes from it
+    std::string name;  ///< of a display name (json/display_name.hpp); the slug comes from it
     core::Roles roles{core::Role::kDevice};
     /// That it may act for, the first by default; empty: the default tenant
     std::vector<TenantId> tenants{};
@@ -112,7 +112,7 @@ public:
     /// Gives a device another display name; its slug and all that goes by it stay. Returns its
     /// record. Errors: kNotFound; kInvalidArgs for a name that no device can have; those of the
     /// store.
-    Result<DeviceRecord> rename(std::string_view device, std::string_view name);
+    Result<DeviceRecord> rename(std::string_view device, std::string_view given);
     /// All tokens, oldest first, revoked and expired ones included.
     std::vector<TokenRecord> list() const;
     /// All devices by slug.

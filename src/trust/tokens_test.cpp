@@ -209,6 +209,13 @@ TEST_F(TokensTest, RequestsThatMakeNoSenseAreRefused) {
     EXPECT_EQ(tokens->issue({.name = ""}).error().code, ErrorCode::kInvalidArgs);
     EXPECT_EQ(tokens->issue({.name = "a\nb"}).error().code, ErrorCode::kInvalidArgs);
     EXPECT_EQ(tokens->issue({.name = std::string(129, 'a')}).error().code, ErrorCode::kInvalidArgs);
+    for (const char* hidden : {"ci\u202E", "ci\u200B", "\U000E0001ci", "c\u200Di"}) {
+        const auto issued = tokens->issue({.name = hidden, .roles = {core::Role::kCaller}});
+        ASSERT_FALSE(issued) << hidden;
+        EXPECT_EQ(issued.error().code, ErrorCode::kInvalidArgs);
+        EXPECT_TRUE(issued.error().message.contains("U+")) << issued.error().message;
+        EXPECT_EQ(tokens->check({.name = hidden}).error().code, ErrorCode::kInvalidArgs);
+    }
     EXPECT_EQ(tokens->issue({.name = "a", .roles = {}}).error().code, ErrorCode::kInvalidArgs);
     EXPECT_EQ(tokens->issue({.name = "a", .lifetime = 0ms}).error().code, ErrorCode::kInvalidArgs);
     EXPECT_EQ(
@@ -361,7 +368,7 @@ TEST_F(TokensTest, ADeviceWithAnotherNameKeepsItsSlugAndItsTokens) {
     EXPECT_EQ(tokens->prove(token).value().principal->id, "device/phone");
     EXPECT_EQ(store.contents.devices.at(0).display_name, "Ann's phone");
     EXPECT_EQ(tokens->rename("nobody", "x").error().code, ErrorCode::kNotFound);
-    for (const std::string name : {"", "a\nb"})
+    for (const std::string name : {"", "a\nb", "phone\u202E"})
         EXPECT_EQ(tokens->rename("phone", name).error().code, ErrorCode::kInvalidArgs);
     store.failure = fail(ErrorCode::kUnavailable, "the disk is full").error();
     EXPECT_EQ(tokens->rename("phone", "other").error().code, ErrorCode::kUnavailable);

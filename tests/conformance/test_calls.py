@@ -350,9 +350,7 @@ class LargeResultTest(CallCase):
             reply = call.result(10)
             device.acknowledged(request["id"])
             self.assertEqual(
-                (reply.status, reply.code),
-                ("error", "INTERNAL"),
-                "which has no code of its own for it",
+                (reply.status, reply.code, reply.error["retryable"]), ("error", "OVERSIZE", False)
             )
             self.assertIn("larger than the 16777216 bytes", reply.error["message"])
             self.assertLess(watch.seconds, 8)

@@ -86,6 +86,19 @@ class Calls(BridgeCase):
             (extras["tool_name"], json.loads(extras["args"])), ("balance", {"account": "cash"})
         )
 
+    def test_cetp_1_the_bridge_is_all_that_connects_to_the_gateway(self) -> None:
+        for name in ("Ledger", "Other"):
+            self.home.provider(f"org.example.{name}", tool("balance"))
+        self.connect()
+        self.wait_tools("ledger__balance", "other__balance")
+        devices = self.gateway.admin_request("GET", "/v1/admin/devices").json()["devices"]
+        connected = [device for device in devices if device["connected"]]
+        self.assertEqual([device["device"] for device in connected], [self.slug])
+        self.assertEqual(
+            {name for name in self.gateway.tools() if name.endswith("__balance")},
+            {"ledger__balance", "other__balance"},
+        )
+
     def test_cetp_48_64_the_request_id_is_the_gateways_and_stands_in_the_bridges_log(self) -> None:
         ledger = self.home.provider("org.example.Ledger", tool("balance"))
         self.connect()

@@ -109,11 +109,39 @@ class CallTest(GrpcCase):
         self.assertEqual(json.loads(frame.data), {"a": 1})
 
     def test_sw4rm_06_a_request_over_4_mib_is_refused_and_the_server_serves_on(self) -> None:
-        client, name = self.client(options=(("grpc.max_send_message_length", -1),)), self.echo()
+        client = self.client(options=(("grpc.max_send_message_length", -1),))
+        name = self.unique("measure")
+        self.device_with(name).serve({name: lambda args: {"bytes": len(args["pad"])}})
+        request = tool_call(name, {"pad": ""}, call_id=self.unique("id"))
+        # what the message has beside the pad once its length takes four bytes of a varint
+        request.args = b'{"pad": "%s"}' % (b"x" * (3 << 20))
+        room = _MOST - (request.ByteSize() - (3 << 20))
+        request.args = b'{"pad": "%s"}' % (b"x" * room)
+        self.assertEqual(request.ByteSize(), _MOST)
+        self.assertEqual(json.loads(client.call(request).data), {"bytes": room})
+        request.args += b" "
         with self.assertRaises(grpc.RpcError) as caught:
-            client.call(tool_call(name, b"x" * (_MOST + 1)))
+            client.call(request)
         self.assertEqual(caught.exception.code(), Status.RESOURCE_EXHAUSTED)
-        self.assertTrue(client.call(tool_call(name)).final)
+        self.assertTrue(client.call(tool_call(name, {"pad": ""})).final)
+
+    def test_sw4rm_06_no_frame_that_it_sends_is_larger(self) -> None:
+        client = self.client(options=(("grpc.max_receive_message_length", -1),))
+        name = self.unique("large")
+        self.device_with(name).serve({name: lambda args: "x" * args["bytes"]})
+        sizes: list[int] = []
+        for less in (1 << 19, 1 << 18, 1 << 16, 1 << 14, 1 << 12, 1 << 10, 1 << 8, 1, 0):
+            request = tool_call(name, {"bytes": _MOST - less})
+            try:
+                sizes.append(client.call(request).ByteSize())
+            except grpc.RpcError as error:
+                self.assertEqual(error.code(), Status.RESOURCE_EXHAUSTED)
+                self.assertTrue(error.details().startswith("OVERSIZE_PAYLOAD"), error.details())
+        self.assertTrue(sizes, "the smallest fits")
+        self.assertLess(len(sizes), 9, "the largest do not")
+        self.assertLessEqual(max(sizes), _MOST)
+        frames = list(client.call_stream(tool_call(name, {"bytes": _MOST + 1})))
+        self.assertLessEqual(max(frame.ByteSize() for frame in frames), _MOST)
 
     def test_sw4rm_08_an_empty_id_becomes_a_uuid_and_a_long_one_is_refused(self) -> None:
         client, name = self.client(), self.echo()
@@ -199,13 +227,30 @@ class CallTest(GrpcCase):
             )
             self.assertIn("no such note", error.details())
 
-    def test_sw4rm_22_a_deadline_of_the_client_ends_the_call(self) -> None:
+    def test_sw4rm_22_a_deadline_of_the_client_before_the_policys_ends_the_tool(self) -> None:
         client, name = self.client(), self.unique("slow")
-        device = self.device_with(name)
+        device = self.open(capabilities=("tool_call_cancel",))
+        device.register(tool(name))
+        policy = tool_pb().ExecutionPolicy()
+        policy.timeout.seconds = 60
         with self.assertRaises(grpc.RpcError) as caught:
-            client.call(tool_call(name), timeout=0.3)
+            client.call(tool_call(name, policy=policy), timeout=0.5)
         self.assertEqual(caught.exception.code(), Status.DEADLINE_EXCEEDED)
-        device.next_call(name)
+        request = device.next_call(name)
+        self.assertEqual(device.expect("tool_call_cancel")["id"], request["id"])
+
+    def test_sw4rm_22_without_deadline_and_policy_the_tools_default_ends_it(self) -> None:
+        client, name = self.client(), self.unique("slow")
+        device = self.open(capabilities=("tool_call_cancel",))
+        device.register(tool(name, timeout_ms=300))
+        error = self.refused(
+            Status.DEADLINE_EXCEEDED,
+            "TOOL_TIMEOUT",
+            lambda: client.call(tool_call(name), timeout=None),
+        )
+        self.assertEqual(trailers_of(error)["configured-timeout-ms"], "300")
+        request = device.next_call(name)
+        self.assertEqual(device.expect("tool_call_cancel")["id"], request["id"])
 
     def test_sw4rm_25_a_malformed_duration_is_refused_and_zero_is_not_stated(self) -> None:
         client, name = self.client(), self.echo()

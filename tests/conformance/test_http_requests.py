@@ -326,6 +326,48 @@ class LimitTest(RequestCase):
             except EndOfStream as end:
                 self.fail(f"closed without an answer: {end}")
 
+    def test_whatever_http_refuses_of_a_call_has_its_response_schema(self) -> None:
+        line = b"POST /v1/tools/call HTTP/1.1\r\n"
+        host = line + b"Host: localhost\r\n"
+        token = self.gateway.caller_token().encode()
+        head = host + b"Authorization: Bearer %s\r\n" % token
+        refused = {
+            "two lengths": (400, head + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n"),
+            "no host": (400, line + b"\r\n"),
+            "a folded field": (400, head + b"X: a\r\n b\r\n\r\n"),
+            "a bad chunk": (400, head + b"Transfer-Encoding: chunked\r\n\r\nnonsense\r\n"),
+            "no body": (400, head + b"\r\n"),
+            "a coded body": (
+                400,
+                head + b"Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n\x1f\x8b",
+            ),
+            "nobody": (401, host + b"Content-Length: 2\r\n\r\n{}"),
+            "another method": (405, head.replace(b"POST", b"PUT") + b"\r\n"),
+            "a large body": (413, head + b"Content-Length: 1000000000\r\n\r\n"),
+            "a long target": (414, host.replace(b"call ", b"call?" + b"x" * 9000 + b" ") + b"\r\n"),
+            "an expectation": (417, head + b"Expect: a-pony\r\n\r\n"),
+            "many fields": (431, head + b"X: y\r\n" * 80 + b"\r\n"),
+            "a long field": (431, head + b"X: " + b"x" * 20_000 + b"\r\n\r\n"),
+            "a long trailer": (
+                431,
+                head + b"Transfer-Encoding: chunked\r\n\r\n0\r\nX: " + b"x" * 20_000 + b"\r\n\r\n",
+            ),
+            "an unknown coding": (501, head + b"Transfer-Encoding: gzip\r\n\r\n"),
+            "another version": (505, line.replace(b"1.1", b"2.0") + b"\r\n"),
+        }
+        for accept in (b"", b"Accept: text/event-stream\r\n"):
+            for what, (status, data) in refused.items():
+                with self.subTest(what, accept=accept):
+                    with HttpConnection(self.gateway.public) as connection:
+                        connection.send_raw(data.replace(b"\r\n", b"\r\n" + accept, 1))
+                        answer = connection.receive()
+                    code = "UNAUTHORIZED" if status == 401 else "INVALID_ARGS"
+                    self.assert_answer(answer, status, code, "")
+        with HttpConnection(self.gateway.public) as connection:
+            connection.send_raw(host.replace(b"tools/call", b"tools/call/") + b"Expect: a\r\n\r\n")
+            answer = connection.receive()
+            self.assertEqual((answer.status, answer.json()["code"]), (417, "INVALID_ARGS"))
+
     def test_what_could_smuggle_a_second_request_is_400_and_closed(self) -> None:
         head = b"POST /v1/tools/call HTTP/1.1\r\nHost: localhost\r\n"
         broken = {

@@ -273,7 +273,7 @@ class TypescriptHostTest(HostCase):
                 pass  # it does not read on
             self.assertTrue(link.recv(100).startswith(b"HTTP/1.1 413"))
         self.assertEqual(len(self.call("big", {"bytes": 4_000_000})["result"]["text"]), 4_000_000)
-        self.assertEqual(self.call("big", {"bytes": 8 << 20})["error"]["code"], "INTERNAL")
+        self.assertEqual(self.call("big", {"bytes": 8 << 20})["error"]["code"], "OVERSIZE")
         header = self.fetch("GET", "/v1/tools", X="x" * (17 << 10))
         self.assertEqual(header.status, 431)
 

@@ -197,14 +197,14 @@ class LieTest(BadHostCase):
         self.taken = False
         self.behave(flood)
         resident = self.gateway.forget_peak()
-        self.assertEqual(self.call().code, "INTERNAL")
+        self.assertEqual(self.call().code, "OVERSIZE")
         self.assertEqual(self.asked, 1)
         self.assertFalse(self.taken)
         self.assertLess(self.gateway.growth_since(resident), 48 * MEGABYTE)
         self.behave(
             lambda request: request.send(b"HTTP/1.1 200 OK\r\nContent-Length: 104857600\r\n\r\n")
         )
-        self.assertEqual(self.call().code, "INTERNAL")
+        self.assertEqual(self.call().code, "OVERSIZE")
         self.assert_recovered()
 
     def test_words_that_nobody_asked_for_spoil_only_their_connection(self) -> None:

@@ -1,9 +1,8 @@
 #include "cli/output/terminal.hpp"
 
 #include "cli/output/exit_codes.hpp"
+#include "json/unicode.hpp"
 
-#include <algorithm>
-#include <array>
 #include <cstdlib>
 
 #include <sys/ioctl.h>
@@ -24,45 +23,6 @@ std::string_view sequence(Colour colour) {
         case Colour::kYellow: return "\x1b[33m";
     }
     return "";
-}
-
-/// One character of UTF-8 and its bytes; a byte that begins none is one of its own.
-struct Character {
-    char32_t code = 0;
-    std::size_t bytes = 1;
-};
-
-Character first_of(std::string_view text) {
-    const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
-    const std::size_t bytes = byte(0) < 0xc2 ? 1 : byte(0) < 0xe0 ? 2 : byte(0) < 0xf0 ? 3 : 4;
-    if (bytes == 1 || bytes > text.size()) return {.code = byte(0)};
-    char32_t code = byte(0) & (0xffU >> (bytes + 1));
-    for (std::size_t i = 1; i < bytes; ++i) {
-        if ((byte(i) & 0xc0) != 0x80) return {.code = byte(0)};
-        code = code << 6 | (byte(i) & 0x3fU);
-    }
-    return {.code = code, .bytes = bytes};
-}
-
-/// What a person does not see, or what makes others stand elsewhere than they are. Joiners are
-/// needed within some scripts and emoji, never behind a letter of ASCII.
-bool hides_something(char32_t code, bool behind_ascii) {
-    struct Range {
-        char32_t first, last;
-    };
-    static constexpr std::array<Range, 10> kHidden{{{0xad, 0xad},
-                                                    {0x61c, 0x61c},
-                                                    {0x180e, 0x180e},
-                                                    {0x200b, 0x200b},
-                                                    {0x200e, 0x200f},
-                                                    {0x2028, 0x202e},
-                                                    {0x2060, 0x206f},
-                                                    {0xfeff, 0xfeff},
-                                                    {0xfff9, 0xfffb},
-                                                    {0xe0000, 0xe0fff}}};
-    if (behind_ascii && (code == 0x200c || code == 0x200d)) return true;
-    return std::ranges::any_of(
-        kHidden, [&](const Range& range) { return range.first <= code && code <= range.last; });
 }
 
 }  // namespace
@@ -94,15 +54,15 @@ std::string Terminal::paint(Colour colour, std::string_view text) const {
 
 std::string printable(std::string_view text, Lines lines) {
     std::string out;
-    bool behind_ascii = true;
+    char32_t before = 0;
     for (std::size_t i = 0; i < text.size(); ++i) {
         const auto byte = static_cast<unsigned char>(text[i]);
+        const json::CodePoint read = json::decode_utf8(text.substr(i));
         if (byte >= 0x80) {
-            const Character read = first_of(text.substr(i));
-            if (read.bytes > 1 && read.code < 0xa0) {  // C1 controls
-                out += fmt::format("\\x{:02x}", static_cast<unsigned>(read.code));
-            } else if (read.bytes > 1 && hides_something(read.code, behind_ascii)) {
-                out += fmt::format("\\u{{{:x}}}", static_cast<unsigned>(read.code));
+            if (read.valid && read.value < 0xa0) {  // C1 controls
+                out += fmt::format("\\x{:02x}", static_cast<unsigned>(read.value));
+            } else if (read.valid && json::is_hidden(read.value, before)) {
+                out += fmt::format("\\u{{{:x}}}", static_cast<unsigned>(read.value));
             } else {
                 out += text.substr(i, read.bytes);
             }
@@ -117,7 +77,7 @@ std::string printable(std::string_view text, Lines lines) {
         } else {
             out += text[i];
         }
-        behind_ascii = byte < 0x80;
+        before = read.valid ? read.value : 0;
     }
     return out;
 }

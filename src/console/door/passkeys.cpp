@@ -4,6 +4,7 @@
 #include "base/log.hpp"
 #include "crypto/digest.hpp"
 #include "crypto/signature.hpp"
+#include "json/display_name.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -31,9 +32,14 @@ std::string session_of_challenge(std::uint64_t session) {
     return session == 0 ? std::string() : fmt::format("session {}", session);
 }
 
-bool is_label(std::string_view label) {
-    return !label.empty() && label.size() <= kMostLabelBytes &&
-           std::ranges::none_of(label, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+/// As it is kept.
+Result<std::string> read_label(std::string_view label) {
+    if (label.size() > kMostLabelBytes)
+        return fail(ErrorCode::kInvalidArgs,
+                    fmt::format("a label has at most {} bytes", kMostLabelBytes));
+    auto name = json::read_display_name(label);
+    if (!name) name.error().message = "label: " + name.error().message;
+    return name;
 }
 
 }  // namespace
@@ -102,9 +108,9 @@ Task<Result<trust::Proven>> Passkeys::prove(trust::Assertion assertion, trust::W
 }
 
 Task<Result<StoredPasskey>> Passkeys::add(Addition addition) {
-    if (!is_label(addition.label))
-        co_return fail(ErrorCode::kInvalidArgs,
-                       "label is 1 to 64 bytes without control characters");
+    auto label = read_label(addition.label);
+    if (!label) co_return fail(std::move(label.error()));
+    addition.label = std::move(*label);
     auto made = trust::verify_registration(addition.made, addition.site);
     if (!made) co_return fail(made.error());
     if (!use_up(made->challenge, addition.session.number)) co_return stale_challenge();

@@ -62,10 +62,8 @@ protected:
     }
     Result<StoredPasskey> add(const Authenticator& with, const ConsoleSession& session,
                               std::string challenge) {
-        return loop.run(passkeys.add({.session = session,
-                                      .made = with.create(challenge),
-                                      .site = site,
-                                      .label = "my phone"}));
+        return loop.run(passkeys.add(
+            {.session = session, .made = with.create(challenge), .site = site, .label = label}));
     }
     Result<StoredPasskey> add(const Authenticator& with, const ConsoleSession& session) {
         return add(with, session, passkeys.challenge(session.number));
@@ -106,7 +104,19 @@ protected:
     const trust::WebauthnSite site = *trust::webauthn_site_of("https://home.example");
     const ConsoleSession me = signed_in("me", {core::Role::kOperator, core::Role::kCaller});
     Authenticator phone = authenticator("passkey-1");
+    std::string label = "my phone";
 };
+
+TEST_F(PasskeysTest, ALabelIsANameThatPeopleSee) {
+    for (const char* bad : {"", " ", "a\nb", "my\u202Ephone", "my\u200Bphone"}) {
+        label = bad;
+        const auto added = add(phone, me);
+        ASSERT_FALSE(added) << bad;
+        EXPECT_EQ(added.error().code, ErrorCode::kInvalidArgs);
+    }
+    label = " мой телефон ";
+    EXPECT_EQ(add(phone, me).value().label, "мой телефон");
+}
 
 TEST_F(PasskeysTest, APasskeyActsForWhoeverAddedIt) {
     const auto added = add(phone, me);

@@ -44,7 +44,7 @@ Error not_told_yet(const ToolSource& source) {
     return Error{.code = ErrorCode::kUnavailable,
                  .message = fmt::format(
                      "{} has not listed its tools since this gateway started, and this may "
-                     "be one of them; nothing was run, call again in a moment",
+                     "be one of them; nothing was run now, call again in a moment",
                      source.name),
                  .details = {},
                  .retryable = true,

@@ -98,8 +98,11 @@ private:
         start = ++at_;
         while (at_ != end_ && has_class(*at_, kTargetChar)) ++at_;
         request.target = since(start);
-        if (request.target.size() > max_target_)
+        if (request.target.size() > max_target_) {
+            // whoever refuses it may know the path, if that is whole
+            if (request.target.find('?') != std::string_view::npos) split_target(request);
             return refuse(414, "the request target is longer than the limit");
+        }
         if (at_ == end_) return starve();
         if (*at_ != ' ')
             return refuse(400,

@@ -78,6 +78,25 @@ void check(const std::vector<Case>& cases, const HttpLimits& limits = {}) {
     }
 }
 
+TEST(HttpHead, WhatIsRefusedOrNotWholeHasItsPathAsSoonAsItIsKnown) {
+    const std::string line = "POST /v1/tools/call?x=1 HTTP/1.1\r\n";
+    const HttpLimits tight{.max_head_bytes = 200, .max_target = 40};
+    for (const std::string& known :
+         {line + "Expect: a-pony\r\n", line + "Transfer-Encoding: gzip\r\n", line + "A b\r\n",
+          line + "\r\n", line + "X: " + std::string(300, 'x'), line + "Host: ", line,
+          std::string("POST /v1/tools/call?x=1 HTTP/2.0\r\n"),
+          "POST /v1/tools/call?" + std::string(40, 'x')}) {
+        const Parsed parsed = parse(known, tight);
+        EXPECT_NE(parsed.outcome.kind, Kind::kComplete) << known;
+        EXPECT_EQ(parsed.head.method, "POST") << known;
+        EXPECT_EQ(parsed.head.path, "/v1/tools/call") << known;
+    }
+    for (const std::string& unknown :
+         {std::string(), std::string("POST /v1/tools/ca"), std::string("POST v1/tools/call HTTP/"),
+          "POST /v1/tools/call/" + std::string(40, 'x'), std::string(33, 'M')})
+        EXPECT_EQ(parse(unknown, tight).head.path, "") << unknown;
+}
+
 TEST(HttpHead, TheRequestLineHasOneForm) {
     check({
         {"the plain form", request(""), 200},

@@ -456,6 +456,37 @@ TEST_F(HttpServerTest, AServiceWordsTheRefusalsOfItsPaths) {
     EXPECT_TRUE(late.read_to_end().ends_with("\r\n\r\nown 408 for c1: 0"));
 }
 
+TEST_F(HttpServerTest, AHeadThatIsBrokenOrLateIsRefusedInTheWordsOfItsPath) {
+    RawClient late(server->endpoint());
+    late.send("POST /own HTTP/1.1\r\nHost: h\r\nX-Call: c");
+    server->run_until([&] { return server->server->connections() == 1; });
+    const std::string line = "POST /own?a=b HTTP/1.1\r\nHost: h\r\n";
+    const std::vector<std::pair<int, std::string>> broken = {
+        {400, line + "Content-Length: 1\r\nContent-Length: 2\r\n\r\n"},
+        {414, "POST /own?" + std::string(9000, 'a')},
+        {417, line + "Expect: a-pony\r\n\r\n"},
+        {431, line + "X-Pad: " + std::string(20'000, 'x') + "\r\n\r\n"},
+        {501, line + "Transfer-Encoding: gzip\r\n\r\n"},
+        {505, "POST /own HTTP/2.0\r\n\r\n"},
+    };
+    for (const auto& [status, bytes] : broken) {
+        RawClient client(server->endpoint());
+        client.send("POST /first HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n");
+        client.read_response();
+        client.send(bytes);
+        const std::string answer = client.read_to_end();
+        EXPECT_TRUE(answer.starts_with(fmt::format("HTTP/1.1 {} ", status))) << answer;
+        EXPECT_TRUE(answer.ends_with(fmt::format("\r\n\r\nown {} for nobody: 0", status)))
+            << answer;
+    }
+    RawClient head(server->endpoint());
+    head.send("HEAD /own HTTP/1.1\r\nHost: h\r\nExpect: a-pony\r\n\r\n");
+    EXPECT_TRUE(head.read_to_end().ends_with("\r\n\r\n")) << "no body follows a HEAD";
+    server->thread.advance(clock, 6s);
+    const std::string answer = late.read_to_end();
+    EXPECT_TRUE(answer.ends_with("\r\n\r\nown 408 for nobody: 0")) << answer;
+}
+
 TEST_F(HttpServerTest, SilentAndIdleConnectionsAreClosedWithoutAWord) {
     RawClient silent(server->endpoint());
     RawClient idle(server->endpoint());

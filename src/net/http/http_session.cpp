@@ -82,12 +82,13 @@ std::size_t HttpSession::take_head(std::string_view bytes) {
     HttpRequest& request = exchange_.request_;
     const HeadOutcome outcome = parse_request_head(bytes, request.head, server_.options().head);
     if (outcome.kind == HeadOutcome::Kind::kRefused) {
-        refuse(Head::kUnknown, outcome.status, outcome.reason);
+        refuse(part_of_head(), outcome.status, outcome.reason);
         return bytes.size();
     }
     if (outcome.kind == HeadOutcome::Kind::kNeedMore) {
         if (!std::exchange(head_begun_, true))
             set_deadline(server_.loop().now() + server_.options().header_timeout);
+        keep_path(bytes);
         return 0;
     }
     head_bytes_ = outcome.consumed;
@@ -127,6 +128,26 @@ std::size_t HttpSession::take_head(std::string_view bytes) {
         begin_body();
     }
     return phase_ == Phase::kOver ? bytes.size() : head_bytes_;
+}
+
+/// Of a head that is refused, or not complete: the parser sets the path last of the start line.
+HttpSession::Head HttpSession::part_of_head() const {
+    return exchange_.request_.head.path.empty() ? Head::kUnknown : Head::kPath;
+}
+
+/// For a refusal of a head that never ends; `bytes` are gone by then.
+void HttpSession::keep_path(std::string_view bytes) {
+    if (part_of_head() == Head::kUnknown) return;
+    RequestHead& head = exchange_.request_.head;
+    const auto begin = static_cast<std::size_t>(head.target.data() - bytes.data());
+    exchange_.buffer_.assign(bytes.data(), begin + head.target.size());
+    head.move_to(exchange_.buffer_.data(), exchange_.buffer_.size());
+    RequestHead without_fields;
+    without_fields.method = head.method;
+    without_fields.target = head.target;
+    without_fields.path = head.path;
+    without_fields.query = head.query;
+    head = without_fields;
 }
 
 /// The head is complete.
@@ -366,13 +387,16 @@ void HttpSession::refuse(Head head, int status, std::string_view reason) {
     body_.reset();
     exchange_.state_ = HttpExchange::State::kOpen;
     exchange_.keep_alive_ = false;
-    if (head == Head::kUnknown) {
-        exchange_.head_only_ = false;
+    HttpRequest& request = exchange_.request_;
+    if (head != Head::kKnown) {
+        exchange_.head_only_ = head == Head::kPath && request.head.method == "HEAD";
         exchange_.shared_origin_ = {};
+        request.body = {};
+        if (head == Head::kPath) request.match = server_.service_.match(request);
     }
     respond_refusal(head, status, reason);
     if (head == Head::kKnown) tell_answered(status);
-    exchange_.request_.head = {};
+    request.head = {};
     std::string().swap(exchange_.buffer_);
     held_ = HeldBytes();
     connection_->close_after_flush();
@@ -382,7 +406,7 @@ void HttpSession::refuse(Head head, int status, std::string_view reason) {
 void HttpSession::respond_refusal(Head head, int status, std::string_view reason,
                                   std::span<const HttpHeader> extra) {
     std::string body;
-    server_.service_.refusal_body(head == Head::kKnown ? &exchange_.request_ : nullptr, status,
+    server_.service_.refusal_body(head == Head::kUnknown ? nullptr : &exchange_.request_, status,
                                   reason, body);
     exchange_.respond(status, "application/json", body, extra);
 }
@@ -544,7 +568,7 @@ void HttpSession::on_expired() {
     if (phase_ == Phase::kBody)
         return refuse(Head::kKnown, 408, "the request body did not come in time");
     if (phase_ == Phase::kHead && head_begun_)
-        return refuse(Head::kUnknown, 408, "the request head did not come in time");
+        return refuse(part_of_head(), 408, "the request head did not come in time");
     if (connection_->queued_bytes() != 0)
         return set_deadline(server_.loop().now() + server_.options().idle_timeout);
     connection_->close_after_flush();

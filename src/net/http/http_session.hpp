@@ -42,6 +42,7 @@ public:
 private:
     enum class Phase : std::uint8_t { kHead, kBody, kServing, kOver };
     std::size_t take_head(std::string_view bytes);
+    void keep_path(std::string_view bytes);
     std::size_t take_body(std::string_view bytes);
     std::size_t take_streamed_body(std::string_view bytes);
     void begin_exchange();
@@ -58,7 +59,9 @@ private:
     Task<void> run(std::shared_ptr<HttpSession> self);
     void finish_exchange(std::string_view failure);
     void tell_answered(int status);
-    enum class Head : std::uint8_t { kUnknown, kKnown };
+    /// How much of a head could be read; kPath: method and path, but not who asks.
+    enum class Head : std::uint8_t { kUnknown, kPath, kKnown };
+    Head part_of_head() const;
     void refuse(Head head, int status, std::string_view reason);
     void respond_refusal(Head head, int status, std::string_view reason,
                          std::span<const HttpHeader> extra = {});

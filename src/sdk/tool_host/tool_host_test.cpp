@@ -121,6 +121,37 @@ TEST_F(ToolHostTest, AResultOfAToolWithSideEffectsHasAnOperationIdThatRepeatsSha
     EXPECT_EQ(client->call("strict").result, R"({"a":1})") << "its own schema has no room for one";
 }
 
+// Row 62: what a handler is told of its deadline; that it is cut there is another test's.
+TEST_F(ToolHostTest, TheDeadlineIsTheCallersElseTheDefaultAndNeverBeyondTheMaximum) {
+    std::mutex mutex;
+    std::chrono::milliseconds given{0};
+    auto timed = tool("timed");
+    timed.timeout = 20s;
+    timed.max_timeout = 40s;
+    host->add(timed, [&](const ToolRequest& request) {
+        const auto left = request.deadline() - std::chrono::steady_clock::now();
+        const std::scoped_lock lock(mutex);
+        given = std::chrono::duration_cast<std::chrono::milliseconds>(left);
+        return "done";
+    });
+    start();
+    // What passes until the handler looks makes it less, however slow this machine is, never more.
+    const auto given_for = [&](std::chrono::milliseconds asked) {
+        EXPECT_TRUE(client->call("timed", "{}", {.timeout = asked}).ok());
+        const std::scoped_lock lock(mutex);
+        return given;
+    };
+    const auto by_default = given_for(0ms), shorter = given_for(15s), longer = given_for(35s),
+               beyond = given_for(100s);
+    EXPECT_LE(shorter, 15s);
+    EXPECT_LE(by_default, 20s);
+    EXPECT_GT(by_default, 15s) << "the caller named none";
+    EXPECT_LE(longer, 35s);
+    EXPECT_GT(longer, 20s) << "the default bounds nobody who names more";
+    EXPECT_LE(beyond, 40s) << "the tool's maximum does";
+    EXPECT_GT(beyond, 35s);
+}
+
 TEST_F(ToolHostTest, ArgumentsAndResultsAreHeldToTheirSchemas) {
     auto checked = tool("checked");
     checked.input_schema =

@@ -23,7 +23,8 @@ _CODES = {
     "OUTCOME_UNKNOWN",
     "AMBIGUOUS_TOOL",
     "TOOL_FAILED",
-}  # the last two by clawseed.md, sections 3 and 4
+    "OVERSIZE",
+}
 
 
 def call_request(tool: str, args: Any = None, **members: Any) -> dict[str, Any]:

@@ -71,7 +71,8 @@ _WIRE_CODES = {
 }
 _WIRE = set(
     "TOOL_NOT_FOUND INVALID_ARGS UNAUTHORIZED FORBIDDEN RATE_LIMITED DEPENDENCY_UNAVAILABLE "
-    "TIMEOUT INTERNAL PAIRING_REQUIRED PAIRING_FAILED CONFLICT CANCELLED OUTCOME_UNKNOWN".split()
+    "TIMEOUT INTERNAL PAIRING_REQUIRED PAIRING_FAILED CONFLICT CANCELLED OUTCOME_UNKNOWN "
+    "OVERSIZE TOOL_FAILED AMBIGUOUS_TOOL".split()
 )
 _log = logging.getLogger("crab.host")
 _NO_EFFECT = ("RATE_LIMITED", "DEPENDENCY_UNAVAILABLE")
@@ -459,7 +460,7 @@ class ToolHost(Toolbox):
             found.setdefault("operation_id", _uuid7())
             text = json_text(found)
         if len(text.encode()) > _REPLY_BYTES:
-            raise ToolError("INTERNAL", f"the result has more than {_REPLY_BYTES} bytes")
+            raise ToolError("OVERSIZE", f"the result has more than {_REPLY_BYTES} bytes")
         logs = f',"logs":{json_text(entry.call.logs)}' if entry.call.logs else ""
         return _Outcome("ok", f'"result":{text}{logs}')
 

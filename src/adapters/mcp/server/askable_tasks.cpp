@@ -114,6 +114,8 @@ Task<std::optional<Error>> AskableCalls::wait_for_tool(ParkedCall& parked, Owned
     Waiter pause(loop_.timers());
     const Deadline until = loop_.now() + std::min(call.timeout.value_or(within), within);
     while (is_missing()) {
+        // what had begun before is in the ledger, and the pipeline tells it
+        if (loop_.now() >= until && owned.again) co_return std::nullopt;
         if (loop_.now() >= until)
             co_return Error{.code = ErrorCode::kUnavailable,
                             .message =

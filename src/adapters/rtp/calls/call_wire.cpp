@@ -225,7 +225,7 @@ std::string_view wire_code(ErrorCode code) {
         case ErrorCode::kConflict: return "CONFLICT";
         case ErrorCode::kAlreadyInProgress: return "CONFLICT";
         case ErrorCode::kRateLimited: return "RATE_LIMITED";
-        case ErrorCode::kOversize: return "INTERNAL";
+        case ErrorCode::kOversize: return "OVERSIZE";
         case ErrorCode::kUnavailable: return "DEPENDENCY_UNAVAILABLE";
         case ErrorCode::kTimeout:
         case ErrorCode::kWallTimeout: return "TIMEOUT";

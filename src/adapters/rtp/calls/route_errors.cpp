@@ -4,6 +4,19 @@
 #include "net/http/http_error.hpp"
 
 namespace crab::rtp {
+namespace {
+
+/// A 500 stands for an answer that is missing: unlike 503 it does not promise that nothing was run.
+ErrorCode code_of_refusal(int status) {
+    switch (status) {
+        case 429: return ErrorCode::kRateLimited;
+        case 500: return ErrorCode::kInternal;
+        case 503: return ErrorCode::kUnavailable;
+        default: return ErrorCode::kInvalidArgs;
+    }
+}
+
+}  // namespace
 
 void append_route_error(std::string& body, const Error& error) {
     net::append_error_body(body, wire_code(error.code), error.message);
@@ -20,11 +33,8 @@ bool append_refusal(const net::RouteTable& routes, const net::HttpRequest* reque
     const net::Route* const route = request->match.route;
     const bool own_form = route != nullptr && route->errors != nullptr;
     if (!own_form && !request->path().starts_with(routes.prefix() + "/v1/")) return false;
-    const ErrorCode code = status >= 500   ? ErrorCode::kUnavailable
-                           : status == 429 ? ErrorCode::kRateLimited
-                                           : ErrorCode::kInvalidArgs;
     const auto append = own_form ? route->errors : append_route_error;
-    append(body, {.code = code, .message = std::string(reason)});
+    append(body, {.code = code_of_refusal(status), .message = std::string(reason)});
     return true;
 }
 

@@ -111,8 +111,11 @@ core::Outcome RtpHost::on_failure(LoopPart& here, const core::AdmittedCall& call
     if (code == ErrorCode::kForbidden || code == ErrorCode::kPairingRequired ||
         code == ErrorCode::kRateLimited)
         return fail(std::move(failure.error));
-    if (code == ErrorCode::kInvalidArgs || code == ErrorCode::kOversize ||
-        (failure.written && code == ErrorCode::kInternal)) {
+    if (code == ErrorCode::kOversize)
+        return fail(code, fmt::format("the answer of the host {} is too large: {}; ask for less; "
+                                      "the call may have taken effect",
+                                      name(), why));
+    if (code == ErrorCode::kInvalidArgs || (failure.written && code == ErrorCode::kInternal)) {
         return fail(Error{
             .code = ErrorCode::kInternal,
             .message =
