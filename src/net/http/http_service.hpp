@@ -91,8 +91,9 @@ public:
     /// serve() runs without a body, and the connection is closed.
     virtual BodyAdmission admit_body(const HttpRequest&) { return {}; }
     /// Appends the JSON body of a refusal by the HTTP layer itself: 413, 408, 431, 400, 503, a 500
-    /// in place of a missing answer, a broken WebSocket handshake. `request` is null while its head
-    /// is not complete; else its body may be missing. By default `{"error":reason,"code":...}`.
+    /// in place of a missing answer, a broken WebSocket handshake. `request` is null while its path
+    /// is not known; of a head that is broken or late it has method, path and match only, and its
+    /// body may be missing. By default `{"error":reason,"code":...}`.
     virtual void refusal_body(const HttpRequest* request, int status, std::string_view reason,
                               std::string& body);
 };
