@@ -85,7 +85,7 @@ def run(build, options, report, say):
     say(f"callgrind, {in_flight} in flight")
     loop, others = counted(build, in_flight, (1, 4) if options.quick else (3, 30), CACHE)
     allowed = limits(DECISION.read_text(encoding="utf-8"))
-    for stage in [*(stage for stage, _ in STAGES), LIBRARY]:
+    for stage in allowed:
         found = loop["stages"].get(stage, {"Ir": 0.0, "I1mr": 0.0})
         report.row(
             stage=stage, thousand_instructions=found["Ir"] / 1000, instruction_misses=found["I1mr"]
