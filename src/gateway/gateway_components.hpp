@@ -286,7 +286,7 @@ public:
     RunningWork& running_work = all.add<RunningWork>(calls, devices, fleet);
 
 private:
-    /// What the nodes of a fleet share besides tokens, as FleetSide looks after it.
+    /// What the nodes of a fleet share besides tokens, as FleetNode looks after it.
     std::vector<FleetTrust::Watched> shared_by_nodes() {
         return {{"approval", [this] { return approvals.approvals().refresh(); }},
                 {"device_tool", [this] { return refresh_device_tools(); }},

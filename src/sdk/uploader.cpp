@@ -1,6 +1,7 @@
 #include "sdk/uploader.hpp"
 
 #include "base/encoding.hpp"
+#include "base/whole_number.hpp"
 #include "crypto/digest.hpp"
 #include "json/value.hpp"
 #include "net/codec/url.hpp"
@@ -9,7 +10,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <thread>
 
 #include <fmt/format.h>
@@ -43,13 +43,11 @@ Error after_the_run(Error error) {
 std::optional<Milliseconds> pause_after(const net::ClientResponse& response) {
     constexpr std::array kPassing{408, 429, 502, 503};
     if (std::ranges::find(kPassing, response.status) == kPassing.end()) return std::nullopt;
-    std::int64_t seconds = 0;
-    const std::string_view asked = response.find("retry-after").value_or("");
-    const auto [end, fault] = std::from_chars(asked.data(), asked.data() + asked.size(), seconds);
-    if (fault != std::errc() || end != asked.data() + asked.size() || seconds < 0)
-        return kUsualPause;
-    if (seconds > kLongestPause / std::chrono::seconds(1)) return std::nullopt;
-    return std::max(kUsualPause, Milliseconds(std::chrono::seconds(seconds)));
+    const auto seconds =
+        parse_whole_number<std::int64_t>(response.find("retry-after").value_or(""));
+    if (!seconds || *seconds < 0) return kUsualPause;
+    if (*seconds > kLongestPause / std::chrono::seconds(1)) return std::nullopt;
+    return std::max(kUsualPause, Milliseconds(std::chrono::seconds(*seconds)));
 }
 
 /// Sleeps, but not beyond a cancel; false when the call would have ended before.

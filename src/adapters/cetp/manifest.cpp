@@ -1,9 +1,9 @@
 #include "adapters/cetp/manifest.hpp"
 
 #include "adapters/cetp/key_file.hpp"
+#include "base/whole_number.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <set>
 
@@ -26,13 +26,11 @@ std::unexpected<Error> wrong(std::string message) {
 /// Rule 7.
 Result<void> check_version(const std::optional<std::string>& text) {
     if (!text) return {};
-    int version = 0;
-    const auto [end, failed] = std::from_chars(text->data(), text->data() + text->size(), version);
-    if (failed != std::errc() || end != text->data() + text->size())
-        return wrong(fmt::format("its protocol version `{}` is no integer", *text));
-    if (version > kVersion)
+    const auto version = parse_whole_number<int>(*text);
+    if (!version) return wrong(fmt::format("its protocol version `{}` is no integer", *text));
+    if (*version > kVersion)
         return wrong(
-            fmt::format("it speaks protocol version {}, and {} is understood", version, kVersion));
+            fmt::format("it speaks protocol version {}, and {} is understood", *version, kVersion));
     return {};
 }
 

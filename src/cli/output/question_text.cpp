@@ -1,12 +1,12 @@
 #include "cli/output/question_text.hpp"
 
 #include "base/ascii.hpp"
+#include "base/whole_number.hpp"
 #include "cli/output/pretty_json.hpp"
 #include "cli/output/terminal.hpp"
 #include "json/unicode.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 
@@ -17,10 +17,8 @@ constexpr std::size_t kMostAnswer = 1'000;   // characters, as the protocol has 
 
 /// The option that a word means: its number, or its label or id as it stands there.
 const json::Value* find_option(const json::Value::Items& options, std::string_view word) {
-    std::size_t number = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-    if (error == std::errc() && end == word.data() + word.size())
-        return number >= 1 && number <= options.size() ? &options[number - 1] : nullptr;
+    if (const auto number = parse_whole_number<std::size_t>(word))
+        return *number >= 1 && *number <= options.size() ? &options[*number - 1] : nullptr;
     const auto found = std::ranges::find_if(options, [&](const json::Value& option) {
         return word == text_of(option, "label") || word == text_of(option, "id");
     });

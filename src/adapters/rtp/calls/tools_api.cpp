@@ -5,12 +5,12 @@
 #include "adapters/rtp/calls/route_errors.hpp"
 #include "base/encoding.hpp"
 #include "base/scope_exit.hpp"
+#include "base/whole_number.hpp"
 #include "json/writer.hpp"
 #include "net/codec/http_text.hpp"
 #include "net/codec/sse.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 namespace crab::rtp {
 namespace {
@@ -187,9 +187,8 @@ Task<std::optional<Error>> ToolsApi::wait_for_device(net::HttpExchange& exchange
                                                      core::PrincipalRef principal, core::Call& call,
                                                      std::string_view wait_ms) {
     constexpr std::int64_t kMostMs = 120'000;
-    std::int64_t ms = -1;
-    const auto [end, error] = std::from_chars(wait_ms.data(), wait_ms.data() + wait_ms.size(), ms);
-    if (error != std::errc() || end != wait_ms.data() + wait_ms.size() || ms < 0 || ms > kMostMs) {
+    const auto given = parse_whole_number<std::int64_t>(wait_ms);
+    if (!given || *given < 0 || *given > kMostMs) {
         co_return fail(ErrorCode::kInvalidArgs, "Crab-Away-Wait-Ms: must be 0 to 120000").error();
     }
     const auto is_away = [&] {
@@ -197,14 +196,14 @@ Task<std::optional<Error>> ToolsApi::wait_for_device(net::HttpExchange& exchange
         return !tool && (tool.error().code == ErrorCode::kToolNotFound ||
                          tool.error().code == ErrorCode::kUnavailable);
     };
-    if (ms == 0 || !is_away()) co_return std::nullopt;
+    if (*given == 0 || !is_away()) co_return std::nullopt;
     net::EventLoop& loop = exchange.loop();
     const SteadyTime now = loop.clock().steady_now();
     const auto place = away_->enter(call, principal, loop.executor(), loop.timers());
     if (!place && place.error().code == ErrorCode::kRateLimited) co_return place.error();
     if (!place) co_return std::nullopt;
     if (call.timeout) call.caller_deadline = now + *call.timeout;
-    const Deadline until = std::min<Deadline>(call.caller_deadline, now + Milliseconds(ms));
+    const Deadline until = std::min<Deadline>(call.caller_deadline, now + Milliseconds(*given));
     while (is_away()) {
         const WaitEnd how = co_await (*place)->wait(until);
         if (how == WaitEnd::kCancelled)

@@ -1,5 +1,6 @@
 #include "adapters/rtp/events/event_wire.hpp"
 
+#include "base/whole_number.hpp"
 #include "core/call/content_digest.hpp"
 #include "json/element.hpp"
 #include "json/schema/format.hpp"
@@ -8,7 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <span>
 
 #include <fmt/format.h>
@@ -295,11 +295,8 @@ void begin_envelope(core::Event& event, const EnvelopeHead& head) {
 }
 
 std::optional<core::EventPosition> parse_cursor(std::string_view text) {
-    core::EventPosition position = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stopped, error] = std::from_chars(text.data(), end, position);
-    if (error != std::errc() || stopped != end || position < 0) return std::nullopt;
-    return position;
+    const auto position = parse_whole_number<core::EventPosition>(text);
+    return position && *position >= 0 ? position : std::nullopt;
 }
 
 Result<EventRequest> parse_event_query(std::string_view query) {
