@@ -38,6 +38,14 @@ QUESTIONS = {
     "who may use the console": "src/console/console_sessions.cpp",
     "which requests the console refuses": "src/console/bridge/console_access.cpp",
     "the operator's list of tools": "src/admin/tool_catalog.cpp",
+    "who holds the lease of a node": "src/fleet/lease.cpp",
+    "how a call gets to the device of another node": "src/fleet/forwarder.cpp",
+    "what proves that a message is of this fleet": "src/bus/envelope.cpp",
+    "the client of NATS": "src/bus/nats/nats_link.cpp",
+    "what a fleet keeps of calls": "src/store/postgres/ledger_store_postgres.cpp",
+    "how a message wakes a browser": "src/push/push_message.cpp",
+    "the spans that are sent": "src/gateway/trace_export.cpp",
+    "passkeys": "src/console/door/passkeys.cpp",
 }
 
 
