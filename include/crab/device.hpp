@@ -79,7 +79,7 @@ struct DeviceEnd {
 };
 
 struct DeviceOptions {
-    /// Ws://, wss:// or unix:/path; a path prefix may follow the host
+    /// Wss:// or unix:/path, or ws:// to this machine; a path prefix may follow the host
     std::string gateway = "ws://127.0.0.1:42617";
     std::string token{};
     std::string name{};  ///< for people and for `<device>__<tool>`; empty: the host's name
@@ -99,6 +99,8 @@ struct DeviceOptions {
     bool reconnect = true;
     std::size_t parallel_handlers = 8;
     std::size_t queued_calls = 64;  ///< beyond: `RATE_LIMITED`
+    /// Allows ws:// and http:// beyond this machine, where something else encrypts
+    bool allow_plain = false;
 };
 
 /// A device whose tools a gateway can call: it dials in, registers them, answers calls, and
@@ -154,9 +156,11 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-/// Exchanges a pairing code (`NNNN-NNNN-NNNN`) for a token. `gateway` as in DeviceOptions.
+/// Exchanges a pairing code (`NNNN-NNNN-NNNN`) for a token. `gateway` and `allow_plain` as in
+/// DeviceOptions.
 std::expected<std::string, ToolError> pair_device(const std::string& gateway,
                                                   const std::string& code,
-                                                  const std::string& ca_file = {});
+                                                  const std::string& ca_file = {},
+                                                  bool allow_plain = false);
 
 }  // namespace crab

@@ -118,6 +118,8 @@ struct ToolClientOptions {
     /// Each is called before every attempt, on the client's own thread, in this order; none may
     /// block or throw.
     std::vector<std::function<void(CallAttempt& attempt)>> interceptors{};
+    /// Allows http:// and grpc:// beyond this machine, where something else encrypts
+    bool allow_plain = false;
 };
 
 /// Calls tools through a gateway, or any other ToolService. Blocking, thread-safe. Over HTTP each
@@ -129,7 +131,8 @@ class ToolClient {
 public:
     /// `gateway`: `http://127.0.0.1:42617`, `https://…`, or `unix:/path` (no token needed there);
     /// `grpc://127.0.0.1:50063`, `grpcs://…`, or `grpc+unix:/path`. Throws std::invalid_argument
-    /// for any other text and for a file that cannot be used.
+    /// for any other text, for one without TLS beyond this machine (a token could be read on the
+    /// way) unless `allow_plain`, and for a file that cannot be used.
     explicit ToolClient(const std::string& gateway, std::string token = {},
                         ToolClientOptions options = {});
     ~ToolClient();

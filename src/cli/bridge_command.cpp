@@ -60,7 +60,8 @@ int run(const BridgeRun& options) {
                            .ca_file = options.ca_file,
                            .pair_code = options.pair_code,
                            .token_file = options.token_file.empty() ? paths.token.string()
-                                                                    : options.token_file.string()});
+                                                                    : options.token_file.string(),
+                           .allow_plain = options.allow_plain});
     if (!ended) return report(ended.error());
     if (!ended->good()) complain(ended->message);
     return exit_code_for(ended->reason);

@@ -139,7 +139,9 @@ int call_over_grpc(const CallTool& options, const json::Value& args,
         complain("interrupted; cancelling the call (once more to leave at once)");
         if (there) static_cast<void>(client->cancel(call_id));
     });
-    client.emplace(options.target.url, options.target.token.reveal());
+    client.emplace(options.target.url, options.target.token.reveal(),
+                   ToolClientOptions{.ca_file = options.target.ca_file,
+                                     .allow_plain = options.target.allow_plain});
     there = true;
     FramePrinter printer(options.output);
     const CallResult result =

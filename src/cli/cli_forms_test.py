@@ -398,6 +398,27 @@ class ContextsTest(CliTest):
             self.assertIn("contexts.yaml", done.stderr)
         self.assertEqual(self.crab("tools", "list", "--context", "local").returncode, 3)
 
+    def test_no_token_goes_unencrypted_to_another_machine_unless_that_is_allowed(self):
+        far = "http://gateway.invalid:1"
+        for words, environment in (
+            (["tools", "list", "--url", far, "--token", "t"], {}),
+            (["tools", "list"], {"CRAB_URL": far, "CRAB_TOKEN": "t"}),
+            (["call", "x", "--url", far.replace("http", "grpc"), "--token", "t"], {}),
+            (["chat", "--url", far, "--token", "t", "--once", "hello"], {}),
+            (["devices", "run", "--once", "--gateway", "ws://10.0.0.1:1", "--token", "t"], {}),
+            (["bridge", "run", "--gateway", "ws://10.0.0.1:1", "--token", "t"], {}),
+            (["events", "forward", far + "/hook"], {}),
+            (["context", "set", "far", "--url", far], {}),
+        ):
+            done = self.crab(*words, environment=environment)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), (words, done.stderr))
+            self.assertIn("could be read on the way", done.stderr)
+        done = self.crab("tools", "list", "--url", far, "--token", "t", "--allow-plain")
+        self.assertEqual(done.returncode, 3, done.stderr)  # tried, and nobody is there
+        self.good("context", "set", "far", "--url", far, "--allow-plain")
+        self.assertEqual(self.crab("tools", "list", "--context", "far").returncode, 3)
+        self.assertIn("allow_plain: true", self.file.read_text())
+
     def test_names_and_places_that_are_wrong_are_refused(self):
         for words in (
             ["local", "--url", "http://h"],

@@ -114,6 +114,12 @@ private:
                "better)")
             ->group(std::string(kGatewayOptions));
         authorities(command, target.ca_file)->group(std::string(kGatewayOptions));
+        plain(command, target.allow_plain)->group(std::string(kGatewayOptions));
+    }
+    static CLI::Option* plain(CLI::App* command, bool& out) {
+        return command->add_flag("--allow-plain", out,
+                                 "Send to another machine without TLS, where something else "
+                                 "encrypts (default: refuse)");
     }
     static CLI::Option* authorities(CLI::App* command, std::string& out) {
         return command

@@ -257,6 +257,7 @@ void CommandLine::events() {
         ->add_option("--count", forward_options->count, "End after so many events (default: never)")
         ->type_name("N")
         ->check(CLI::PositiveNumber);
+    plain(forward, forward_options->allow_plain);
     local(forward, forward_options->target);
 }
 }  // namespace crab::cli

@@ -234,6 +234,7 @@ void CommandLine::device(CLI::App& parent) {
                      "File that holds the token (default: what the last pairing has kept)")
         ->type_name("PATH");
     authorities(command, device.ca_file);
+    plain(command, device.allow_plain);
     command
         ->add_option(
             "--pair", device.pair_code,
@@ -281,6 +282,7 @@ void CommandLine::bridge() {
            "in the bridge's folder)")
         ->type_name("PATH");
     authorities(run, run_options->ca_file);
+    plain(run, run_options->allow_plain);
     run->add_option("--pair", run_options->pair_code, "Pair with this code first (default: do not)")
         ->type_name("CODE");
     run->add_option("--name", run_options->name, "Name for people (default: the host's name)")

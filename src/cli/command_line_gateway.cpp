@@ -122,6 +122,7 @@ void CommandLine::context() {
                     "Authorities that may vouch for --url (default: the system's)")
         ->type_name("PATH")
         ->needs(url);
+    plain(set, options->allow_plain)->needs(url);
     auto [remove, remove_options] =
         leaf<ContextRemove>(parent, "remove", "Take a name away", "  crab context remove office");
     remove->add_option("context", remove_options->name, "Its name")

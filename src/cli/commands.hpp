@@ -28,6 +28,7 @@ struct Target {
     std::string url;               ///< --url; empty: the admin socket
     Secret<std::string> token;     ///< --token or CRAB_TOKEN, for `url`
     std::string ca_file;  ///< --ca-file or CRAB_CA_FILE, for `url`; empty: the system's authorities
+    bool allow_plain = false;  ///< --allow-plain: `url` may be http on another machine
     bool may_be_remote = false;  ///< whether the command makes sense over `url`
 };
 
@@ -81,6 +82,7 @@ struct ContextUse {
 struct ContextSet {
     std::string name, url;
     std::filesystem::path socket, token_file, ca_file;
+    bool allow_plain = false;
 };
 struct ContextRemove {
     std::string name;
@@ -197,7 +199,8 @@ struct EventsTail {
 };
 struct EventsForward {
     Target target;
-    std::string webhook;  ///< http:// or https://
+    std::string webhook;  ///< https://, or http:// to this machine
+    bool allow_plain = false;  ///< `webhook` may be http on another machine
     std::string types;  ///< globs, separated by commas; empty: all
     /// The subscription that stores the position of acknowledged events
     std::string subscription = "webhook";
@@ -541,6 +544,7 @@ struct BridgeRun {
     std::string pair_code;
     std::string name;
     std::string ca_file;
+    bool allow_plain = false;
 };
 struct BridgeList {
     Output output = Output::kText;

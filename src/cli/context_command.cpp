@@ -1,5 +1,6 @@
 #include "cli/commands.hpp"
 #include "cli/contexts.hpp"
+#include "cli/gateway_endpoint.hpp"
 #include "cli/output/exit_codes.hpp"
 #include "cli/output/listing.hpp"
 #include "cli/output/pretty_json.hpp"
@@ -20,6 +21,7 @@ json::Value row_of_context(const Contexts& contexts, const Context& context) {
           std::pair{"token_file", context.token_file.string()},
           std::pair{"ca_file", context.ca_file.string()}})
         if (!value.empty()) row.set(key, value);
+    if (context.allow_plain) row.set("allow_plain", true);
     return row;
 }
 
@@ -85,6 +87,12 @@ int run(const ContextSet& options) {
     if (options.url.find('@') != std::string::npos)
         return refuse(ErrorCode::kInvalidArgs,
                       "--url must not hold a password: name a file with --token-file");
+    if (!options.url.empty()) {
+        if (const auto place =
+                find_gateway({.url = options.url, .allow_plain = options.allow_plain});
+            !place)
+            return report(place.error());
+    }
     auto contexts = Contexts::load(Contexts::file());
     if (!contexts) return report(contexts.error());
     std::erase_if(contexts->all, [&](const Context& each) { return each.name == options.name; });
@@ -92,7 +100,8 @@ int run(const ContextSet& options) {
                              .url = options.url,
                              .socket = anywhere(options.socket),
                              .token_file = anywhere(options.token_file),
-                             .ca_file = anywhere(options.ca_file)});
+                             .ca_file = anywhere(options.ca_file),
+                             .allow_plain = options.allow_plain});
     std::ranges::sort(contexts->all, {}, &Context::name);
     if (const auto saved = contexts->save(Contexts::file()); !saved) return report(saved.error());
     print_line(printable(fmt::format(

@@ -42,7 +42,9 @@ Result<void> check_owner(const fs::path& file) {
 Result<Context> read_context(const std::string& name, const json::Value& entry) {
     if (!is_context_name(name) || name == Contexts::kLocal || !entry.is_object())
         return fail(ErrorCode::kInvalidArgs, fmt::format("{} is no context", name));
+    const json::Value* const plain = entry.find("allow_plain");
     for (const auto& [key, value] : *entry.as_object()) {
+        if (key == "allow_plain" && value.as_bool() != nullptr) continue;
         constexpr std::string_view kKeys[]{"url", "socket", "token_file", "ca_file"};
         if (std::ranges::find(kKeys, key) == std::end(kKeys) || value.as_string() == nullptr)
             return fail(
@@ -54,7 +56,8 @@ Result<Context> read_context(const std::string& name, const json::Value& entry) 
                     .url = entry.text("url"),
                     .socket = entry.text("socket"),
                     .token_file = entry.text("token_file"),
-                    .ca_file = entry.text("ca_file")};
+                    .ca_file = entry.text("ca_file"),
+                    .allow_plain = plain != nullptr && *plain->as_bool()};
     if (context.url.empty() == context.socket.empty())
         return fail(ErrorCode::kInvalidArgs, fmt::format("{} needs a url or a socket", name));
     return context;
@@ -88,6 +91,7 @@ Result<void> use(Target& target, const Context& context, const config::Environme
     }
     if (!target.may_be_remote) return only_by_socket(who, context.url);
     target.url = context.url;
+    if (context.allow_plain) target.allow_plain = true;
     // What the environment says is for any gateway, what the context says for this one.
     const auto is_of_environment = [&](std::string_view name, const std::string& value) {
         return value.empty() || environment(name) == value;
@@ -152,6 +156,7 @@ Result<void> Contexts::save(const fs::path& file) const {
               std::pair{"token_file", context.token_file.string()},
               std::pair{"ca_file", context.ca_file.string()}})
             if (!value.empty()) entry.set(key, value);
+        if (context.allow_plain) entry.set("allow_plain", true);
     }
     std::error_code error;
     fs::create_directories(file.parent_path(), error);

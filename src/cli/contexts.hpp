@@ -15,6 +15,7 @@ namespace crab::cli {
 struct Context {
     std::string name, url;
     std::filesystem::path socket, token_file, ca_file;
+    bool allow_plain = false;  ///< `url` may be http on another machine
 
     const std::string& place() const { return url.empty() ? socket.native() : url; }
 };

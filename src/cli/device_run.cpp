@@ -164,7 +164,8 @@ int run_device(const DeviceOptions& options) {
          .before_pairing = options.before_pairing,
          .token_file = state->key_file,
          .on_event = [&printer](const DeviceEvent& event) { printer.on_event(event); },
-         .reconnect = !options.once});
+         .reconnect = !options.once,
+         .allow_plain = options.allow_plain});
     sdk::add_machine_tools(device);
     for (const sdk::CommandTool& exec : options.exec_tools) {
         if (const auto added = sdk::add_command_tool(device, exec); !added)

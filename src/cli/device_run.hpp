@@ -28,6 +28,7 @@ struct DeviceOptions {
     std::string session_id;  ///< empty: that of `state_file`, or a new one
     std::vector<sdk::CommandTool> exec_tools;
     std::filesystem::path state_file;  ///< stores the token from pairing; mode 0600
+    bool allow_plain = false;  ///< `gateway` may be ws on another machine
     bool once = false;  ///< exit when the first connection ends instead of reconnecting
 };
 

@@ -34,14 +34,17 @@ class Webhook {
 public:
     enum class Answer : std::uint8_t { kTaken, kRefused, kLater };
 
-    /// Errors: kInvalidArgs for an invalid address.
-    static Result<Webhook> make(const std::string& url) {
+    /// Errors: kInvalidArgs for an invalid address, and for http on another machine unless
+    /// `allow_plain`.
+    static Result<Webhook> make(const std::string& url, bool allow_plain) {
         Target target;
         target.url = url;
-        auto place = find_gateway(target);
-        if (!url.starts_with("http") || !place)
+        target.allow_plain = allow_plain;
+        if (!url.starts_with("http"))
             return fail(ErrorCode::kInvalidArgs,
-                        "the webhook: write http://host:port/path or https://host/path");
+                        "the webhook: write https://host/path or http://127.0.0.1:port/path");
+        auto place = find_gateway(target);
+        if (!place) return fail(ErrorCode::kInvalidArgs, "the webhook: " + place.error().message);
         return Webhook(std::move(*place), url);
     }
 
@@ -83,7 +86,7 @@ bool is_taken_over(std::string_view closed) {
 }  // namespace
 
 int run(const EventsForward& options) {
-    auto webhook = Webhook::make(options.webhook);
+    auto webhook = Webhook::make(options.webhook, options.allow_plain);
     if (!webhook) return report(webhook.error());
     Result<AdminClient> events = AdminClient::make(options.target),
                         acknowledgements = AdminClient::make(options.target);

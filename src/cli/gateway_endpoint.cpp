@@ -3,6 +3,7 @@
 #include "config/load.hpp"
 #include "config/paths.hpp"
 #include "net/codec/url.hpp"
+#include "sdk/gateway_address.hpp"
 
 #include <unistd.h>
 
@@ -54,7 +55,11 @@ Result<GatewayEndpoint> find_gateway(const Target& target) {
     const auto host = net::parse_host(authority);
     if (!host)
         return fail(ErrorCode::kInvalidArgs, "--url has no valid host; write http://host:port");
-    if (secure) {
+    if (!secure) {
+        const auto plain = sdk::plain_reach(target.allow_plain);
+        if (auto checked = sdk::check_plain(target.url, host->host, plain); !checked)
+            return fail(std::move(checked.error()));
+    } else {
         net::TlsContext::Options options{.role = net::TlsContext::Role::kClient,
                                          .peer_check = net::TlsContext::PeerCheck::kChainAndName};
         options.ca.file = target.ca_file;

@@ -31,7 +31,7 @@ Result<std::filesystem::path> find_socket(
     const Target& target, const config::Environment& environment = config::process_environment());
 
 /// Finds the admin socket (config::client_socket()) or reads the URL. Errors: kInvalidArgs for an
-/// invalid URL.
+/// invalid URL, and for http on another machine unless `allow_plain`.
 Result<GatewayEndpoint> find_gateway(const Target& target);
 
 /// The state folder of the gateway with this configuration file; empty: the default file. `system`:

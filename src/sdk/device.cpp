@@ -65,7 +65,7 @@ private:
     }
 
     DeviceEnd serve() {
-        auto address = sdk::parse_gateway(options_.gateway);
+        auto address = sdk::parse_gateway(options_.gateway, sdk::plain_reach(options_.allow_plain));
         if (!address) return {DeviceEnd::Reason::kInvalid, address.error().message};
         auto tls = sdk::client_tls(*address, options_.ca_file);
         if (!tls) return {DeviceEnd::Reason::kInvalid, tls.error().message};

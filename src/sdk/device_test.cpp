@@ -314,6 +314,19 @@ TEST(Device, SaysWhatIsWrongWithItsAddress) {
     EXPECT_EQ(tls.run().reason, DeviceEnd::Reason::kInvalid);
 }
 
+TEST(Device, SendsNoTokenUnencryptedToAnotherMachineUnlessThatIsAllowed) {
+    for (const char* gateway : {"ws://192.0.2.1:1", "http://10.0.0.1:1", "ws://kitchen.invalid"}) {
+        const DeviceEnd end = Device({.gateway = gateway, .token = "t"}).run();
+        EXPECT_EQ(end.reason, DeviceEnd::Reason::kInvalid) << gateway;
+        EXPECT_NE(end.message.find("allow_plain"), std::string::npos) << end.message;
+        EXPECT_EQ(pair_device(gateway, "0000-0000-0000").error().code, "INVALID_ARGS");
+    }
+    Device allowed({.gateway = "ws://kitchen.invalid", .reconnect = false, .allow_plain = true});
+    EXPECT_EQ(allowed.run().reason, DeviceEnd::Reason::kLost);
+    EXPECT_NE(pair_device("ws://kitchen.invalid", "0000-0000-0000", {}, true).error().code,
+              "INVALID_ARGS");
+}
+
 TEST(Device, CanBeStoppedWhereverItIsAndStartedAgain) {
     FakeGateway gateway;
     Device device({.gateway = gateway.url("ws")});

@@ -1,12 +1,15 @@
 #include "sdk/gateway_address.hpp"
 
 #include "net/codec/url.hpp"
+#include "net/loop/ip_address.hpp"
+
+#include <utility>
 
 #include <fmt/format.h>
 
 namespace crab::sdk {
 
-Result<GatewayAddress> parse_gateway(std::string_view text) {
+Result<GatewayAddress> parse_gateway(std::string_view text, PlainReach plain) {
     GatewayAddress address;
     if (text.starts_with("unix:")) {
         const auto endpoint = net::parse_endpoint(text);
@@ -34,12 +37,25 @@ Result<GatewayAddress> parse_gateway(std::string_view text) {
                 "gateway `{}`: it needs a host, may have a port and a path, and nothing else",
                 text));
     }
+    if (!address.tls) {
+        if (auto checked = check_plain(text, host->host, plain); !checked)
+            return fail(std::move(checked.error()));
+    }
     address.endpoint =
         net::Endpoint::tcp(std::string(host->host), host->port.value_or(address.tls ? 443 : 80));
     address.host = authority;
     address.prefix = rest.substr(authority.size());
     while (address.prefix.ends_with('/')) address.prefix.pop_back();
     return address;
+}
+
+Result<void> check_plain(std::string_view address, std::string_view host, PlainReach plain) {
+    if (plain == PlainReach::kAnywhere || net::names_loopback(host)) return {};
+    return fail(ErrorCode::kInvalidArgs,
+                fmt::format("{}: beyond this machine use TLS (https://, wss://, grpcs://), or the "
+                            "token could be read on the way; allow_plain (--allow-plain) where "
+                            "something else encrypts",
+                            address));
 }
 
 Result<std::shared_ptr<net::TlsContext>> client_tls(const GatewayAddress& address,

@@ -326,7 +326,7 @@ private:
 
 bool is_grpc_address(std::string_view text) { return text.starts_with("grpc"); }
 
-Result<GrpcAddress> parse_grpc_address(std::string_view text) {
+Result<GrpcAddress> parse_grpc_address(std::string_view text, PlainReach plain) {
     const auto wrong = [&] {
         return fail(
             ErrorCode::kInvalidArgs,
@@ -348,6 +348,10 @@ Result<GrpcAddress> parse_grpc_address(std::string_view text) {
     const auto host = net::parse_host(authority);
     if (!host || host->host.empty() || authority.find_first_of("/?# ") != std::string_view::npos)
         return wrong();
+    if (!address.tls) {
+        if (auto checked = check_plain(text, host->host, plain); !checked)
+            return fail(std::move(checked.error()));
+    }
     address.endpoint = net::Endpoint::tcp(std::string(host->host), host->port.value_or(kPort));
     return address;
 }

@@ -2,6 +2,7 @@
 
 #include "base/result.hpp"
 #include "net/loop/endpoint.hpp"
+#include "sdk/gateway_address.hpp"
 #include "sdk/tool_transport.hpp"
 
 #include <memory>
@@ -18,8 +19,8 @@ struct GrpcAddress {
 
 bool is_grpc_address(std::string_view text);
 /// `grpc://host[:port]`, `grpcs://host[:port]` (port 50063 unless stated), `grpc+unix:/path`.
-/// Errors: kInvalidArgs.
-Result<GrpcAddress> parse_grpc_address(std::string_view text);
+/// Errors: kInvalidArgs, also for `grpc://` beyond `plain`.
+Result<GrpcAddress> parse_grpc_address(std::string_view text, PlainReach plain);
 
 /// Calls over gRPC, from an event loop on a thread of its own. Errors: kInvalidArgs for a file that
 /// cannot be used. Source: docs/protocols/sw4rm.md, section 13.

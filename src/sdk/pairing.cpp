@@ -7,8 +7,8 @@ namespace crab {
 
 std::expected<std::string, ToolError> pair_device(const std::string& gateway,
                                                   const std::string& code,
-                                                  const std::string& ca_file) {
-    auto address = sdk::parse_gateway(gateway);
+                                                  const std::string& ca_file, bool allow_plain) {
+    auto address = sdk::parse_gateway(gateway, sdk::plain_reach(allow_plain));
     if (!address) return std::unexpected(sdk::to_tool_error(address.error()));
     auto tls = sdk::client_tls(*address, ca_file);
     if (!tls) return std::unexpected(sdk::to_tool_error(tls.error()));

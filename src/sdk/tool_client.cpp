@@ -17,10 +17,11 @@ T or_throw(Result<T> result) {
 
 std::unique_ptr<sdk::ToolTransport> make_transport(const std::string& gateway, std::string token,
                                                    ToolClientOptions options) {
+    const sdk::PlainReach plain = sdk::plain_reach(options.allow_plain);
     if (sdk::is_grpc_address(gateway))
-        return or_throw(sdk::make_grpc_transport(or_throw(sdk::parse_grpc_address(gateway)),
+        return or_throw(sdk::make_grpc_transport(or_throw(sdk::parse_grpc_address(gateway, plain)),
                                                  std::move(token), std::move(options)));
-    return or_throw(sdk::make_http_transport(or_throw(sdk::parse_gateway(gateway)),
+    return or_throw(sdk::make_http_transport(or_throw(sdk::parse_gateway(gateway, plain)),
                                              std::move(token), std::move(options)));
 }
 

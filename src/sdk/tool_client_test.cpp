@@ -59,6 +59,17 @@ TEST(ToolClient, TellsWhatWentWrong) {
     EXPECT_THROW(ToolClient("kitchen"), std::invalid_argument);
 }
 
+TEST(ToolClient, SendsNoTokenUnencryptedToAnotherMachineUnlessThatIsAllowed) {
+    for (const char* gateway : {"http://192.0.2.1:1", "ws://10.0.0.1", "http://kitchen.invalid",
+                                "grpc://192.168.1.1", "grpc://kitchen.invalid:50063"}) {
+        EXPECT_THROW(ToolClient(gateway, "t1"), std::invalid_argument) << gateway;
+        EXPECT_NO_THROW(ToolClient(gateway, "t1", {.allow_plain = true})) << gateway;
+    }
+    for (const char* gateway : {"https://kitchen.invalid", "grpcs://kitchen.invalid",
+                                "http://LOCALHOST:1", "http://[::1]:1", "grpc://127.0.0.1"})
+        EXPECT_NO_THROW(ToolClient(gateway, "t1")) << gateway;
+}
+
 TEST(ToolClient, SaysWhenNobodyIsThere) {
     std::string gone;
     {

@@ -1,5 +1,7 @@
 #include "net/loop/ip_address.hpp"
 
+#include "base/ascii.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <span>
@@ -86,6 +88,12 @@ bool is_loopback(const IpAddress& address) {
     if (std::ranges::equal(bytes.first(kMapped.size()), kMapped)) return bytes[12] == 127;
     constexpr IpAddress kLoopback{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
     return address == kLoopback;
+}
+
+bool names_loopback(std::string_view host) {
+    if (equals_lower(host, "localhost")) return true;
+    const auto address = parse_ip_address(host);
+    return address && is_loopback(*address);
 }
 
 }  // namespace crab::net

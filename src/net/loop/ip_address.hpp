@@ -23,5 +23,8 @@ IpAddress ip_address_of(const SocketAddress& address);
 bool is_public(const IpAddress& address);
 /// 127.0.0.0/8, as its mapped form too, and ::1.
 bool is_loopback(const IpAddress& address);
+/// Whether a host as URLs write it (a name in any case, an address with or without brackets) is
+/// this machine by its spelling: `localhost`, or a loopback address.
+bool names_loopback(std::string_view host);
 
 }  // namespace crab::net

@@ -51,5 +51,14 @@ TEST(IpAddress, LoopbackIsOneNetworkAndOneAddress) {
         EXPECT_FALSE(loopback(text)) << text;
 }
 
+TEST(IpAddress, ThisMachineIsNamedByLocalhostAndLoopbackAddressesAlone) {
+    for (const char* host :
+         {"localhost", "LocalHost", "127.0.0.1", "127.8.8.8", "::1", "[::1]", "::ffff:127.0.0.1"})
+        EXPECT_TRUE(names_loopback(host)) << host;
+    for (const char* host : {"", "localhost.example", "localhost.", "127.0.0.1.example", "127.1",
+                             "10.0.0.1", "192.168.1.1", "fe80::1", "0.0.0.0", "[::]"})
+        EXPECT_FALSE(names_loopback(host)) << host;
+}
+
 }  // namespace
 }  // namespace crab::net

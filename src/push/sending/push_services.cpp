@@ -10,11 +10,6 @@ namespace {
 
 constexpr std::size_t kMostEndpointBytes = 1024;
 
-bool names_loopback(const net::HttpUrl& url) {
-    const auto address = net::parse_ip_address(url.host);
-    return url.host == "localhost" || (address && net::is_loopback(*address));
-}
-
 }  // namespace
 
 bool PushServices::is_named(const net::HttpUrl& url) const {
@@ -28,7 +23,7 @@ Result<net::HttpUrl> PushServices::check(std::string_view endpoint) const {
     auto url = net::HttpUrl::parse(endpoint);
     if (!url) return fail(ErrorCode::kInvalidArgs, "the endpoint is no http or https URL");
     if (is_named(*url)) {
-        if (url->tls || names_loopback(*url)) return std::move(*url);
+        if (url->tls || net::names_loopback(url->host)) return std::move(*url);
         return fail(ErrorCode::kForbidden, "a push service without TLS is on this machine only");
     }
     if (!url->tls) return fail(ErrorCode::kForbidden, "push services are asked over https only");

@@ -6,11 +6,7 @@
 
 namespace crab::mcp {
 
-bool names_loopback(const net::HttpUrl& url) {
-    if (url.host == "localhost") return true;
-    const auto address = net::parse_ip_address(url.host);
-    return address && net::is_loopback(*address);
-}
+bool names_loopback(const net::HttpUrl& url) { return net::names_loopback(url.host); }
 
 bool is_below(const net::HttpUrl& outer, const net::HttpUrl& inner) {
     if (!outer.same_origin(inner)) return false;
