@@ -8,6 +8,7 @@ from contextlib import ExitStack
 
 from . import load, processes
 from .machine import ROOT
+from .report import added
 from .servers import Gateway
 
 LOCAL, AT_HOME, AT_OWNER = "local", "forwarded, home's CPU", "forwarded, owner's CPU"
@@ -132,7 +133,7 @@ def set_goals(results, in_flight, report):
     p50 = [figure(variant, few, "p50_us") for variant in (AT_HOME, LOCAL)]
     report.goal(
         f"added by the way to the other node, p50, {few} in flight",
-        None if None in p50 else p50[0] - p50[1],
+        added(*p50),
         250,
         "us",
     )

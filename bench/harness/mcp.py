@@ -15,6 +15,7 @@ from .mcp_client import LEGACY, MODERN, McpConnection
 from .npm_gateways import McpProxy, Supergateway
 from .processes import Unavailable, cpu_ns
 from .relay import CALLS_PER_DEVICE
+from .report import added
 from .servers import Floor, Gateway, Server
 
 OVER_V1 = 1.25
@@ -186,7 +187,7 @@ class McpBench:
             floor = figure(found, "floor", 1, "p50_us")
             self.report.goal(
                 f"p50 added to the floor's by /mcp {version}, 1 in flight",
-                mine - floor if mine and floor else None,
+                added(mine, floor),
                 ADDED_US,
                 "us",
             )

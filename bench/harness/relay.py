@@ -7,10 +7,12 @@ from pathlib import Path
 
 from . import http_client, load, machine
 from .processes import Unavailable
+from .report import added
 from .servers import Floor, Gateway, Nats, Nginx, Server
 
 CALLS_PER_DEVICE = 64  # the default limit of calls out to one device
 LOAD_BUSY_LIMIT = 0.5  # of its core
+QUIET_FLOOR_US = 2000.0  # a floor with a longer p99 says that the machine was busy
 
 
 @dataclass(frozen=True)
@@ -194,7 +196,7 @@ class RelayBench:
         goal(
             "device link alone, multiplexed (gateway tcp less healthz), over nats-server "
             "multiplexed",
-            None if whole is None or front is None else whole - front,
+            added(whole, front),
             cpu("nats multiplexed"),
             1.0,
         )
@@ -222,6 +224,8 @@ class RelayBench:
                 if server.name in ("floor", "gateway")
             ]
             variants = [Variant(f"{server.name} tcp", server, "tcp") for server in servers]
+            if not variants:
+                raise RuntimeError("neither the floor nor the gateway could be started")
             self.say("half load")
             rate = self._rate_load_can_keep(
                 variants[-1],
@@ -238,23 +242,7 @@ class RelayBench:
                         sample,
                         key=lambda found: found["p99_us"],
                     )
-        for name, result in results.items():
-            self.report.row(
-                variant=f"{name} half load",
-                in_flight=f"{rate:,.0f}/s",
-                cpu_us=result["cpu_us"],
-                per_floor=ratio(result, results["floor"]),
-                calls_per_s=round(result["rate"]),
-                p50_us=result["p50_us"],
-                p99_us=result["p99_us"],
-                failures=result["failures"],
-            )
-        added = (
-            results["gateway"]["p99_us"] - results["floor"]["p99_us"]
-            if "gateway" in results
-            else None
-        )
-        self.report.goal("p99 added to the floor's at half load", added, 200.0, "us")
+        report_half_load(results, rate, self.report)
 
     def _rate_load_can_keep(self, variant, in_flight, core, rate):
         """`rate`, or less if the load generator would be so busy that its own queue, not the
@@ -298,6 +286,30 @@ class RelayBench:
     @staticmethod
     def _allocated(gateway):
         return http_client.metrics(gateway.admin)[0]["crab_allocations_total"]
+
+
+def report_half_load(results, rate, report):
+    """`results` by server; either may be missing."""
+    floor, gateway = results.get("floor"), results.get("gateway")
+    for name, result in results.items():
+        report.row(
+            variant=f"{name} half load",
+            in_flight=f"{rate:,.0f}/s",
+            cpu_us=result["cpu_us"],
+            per_floor=ratio(result, floor),
+            calls_per_s=round(result["rate"]),
+            p50_us=result["p50_us"],
+            p99_us=result["p99_us"],
+            failures=result["failures"],
+        )
+    quiet = floor and floor["p99_us"] <= QUIET_FLOOR_US
+    whole = gateway["p99_us"] if quiet and gateway else None
+    report.goal(
+        "p99 added to the floor's at half load",
+        added(whole, floor["p99_us"] if floor else None),
+        200.0,
+        "us",
+    )
 
 
 def ratio(result, floor):

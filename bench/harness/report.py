@@ -3,6 +3,14 @@
 import json
 
 
+def added(with_it, without):
+    """What is above `without`; None, not measured, if either figure is missing, or if the
+    difference is below nothing: then it is what runs differ by."""
+    if with_it is None or without is None or with_it < without:
+        return None
+    return with_it - without
+
+
 class Report:
     def __init__(self, name, machine, settings):
         self.name, self.machine, self.settings = name, machine, settings
