@@ -18,6 +18,7 @@ from support import axe, browser
 from support.browser import Browser
 from support.case import GatewayCase
 from support.console import Console
+from support.console_case import late_regions, watch_regions
 from support.device import Device, tool
 from support.hands import Hand, Keyboard, Touch
 from support.wait import eventually
@@ -50,6 +51,7 @@ class JobsCase(GatewayCase):
         }
         super().setUpClass()
         cls.page = cls.enterClassContext(Browser(size=cls.HAND.size))
+        watch_regions(cls.page)
         cls.console = cls.enterClassContext(Console(cls.gateway.admin))
         if b"without the console" in cls.console.send("GET", "").body:
             raise unittest.SkipTest("built with CRAB_WEB=OFF")
@@ -74,6 +76,7 @@ class JobsCase(GatewayCase):
         self.page.wait_text(where, words)
         if not axe.missing():
             self.assertEqual(axe.violations(self.page), [], f"where {words!r} is shown")
+        self.assertEqual(late_regions(self.page), [], f"where {words!r} is shown")
         # a phone makes its window as wide as what is in it, and everything small
         width = self.page.run("return Math.max(document.documentElement.scrollWidth, innerWidth)")
         self.assertLessEqual(width, self.HAND.size[0], f"too wide where {words!r} is shown")
@@ -180,6 +183,7 @@ class Jobs:
         self.serving(name, lambda args: f"{args['room']}: 21.5 degrees", ROOM)
         self.hand.visit("Tools")
         self.hand.write("Search tools", name)
+        self.sees("one tool")  # the search has answered; until then the list is drawn anew
         self.hand.press("link", name)
         self.hand.write("room…", "kitchen")
         self.sees("allowed by")

@@ -13,6 +13,32 @@ from .case import GatewayCase
 from .console import Console
 from .wait import eventually
 
+# In front of the page's own scripts. A region that comes into the page together with its words is
+# told by few screen readers (alerts are): it has to be there before them.
+_REGIONS = """
+const late = window.crabLateRegions = [];
+new MutationObserver(changes => {
+    for (const {addedNodes} of changes)
+        for (const added of addedNodes) {
+            if (added.nodeType !== Node.ELEMENT_NODE) continue;
+            const found = "[role=status], [aria-live]:not([aria-live=off])";
+            for (const each of [added, ...added.querySelectorAll(found)])
+                if (each.matches(found) && each.textContent.trim() !== "")
+                    late.push(each.outerHTML.slice(0, 160));
+        }
+}).observe(document, {subtree: true, childList: true});
+"""
+
+
+def watch_regions(page: Browser) -> None:
+    """From now on each page notes the live regions that came with their words."""
+    page.devtools("Page.addScriptToEvaluateOnNewDocument", source=_REGIONS)
+
+
+def late_regions(page: Browser) -> list[str]:
+    return page.run("return window.crabLateRegions ?? []")
+
+
 SIZES = {"desktop": (1280, 900), "phone": (390, 844), "narrow": (320, 700)}
 
 
@@ -25,6 +51,7 @@ class ConsoleCase(GatewayCase):
     def setUpClass(cls) -> None:
         super().setUpClass()
         cls.page = cls.enterClassContext(Browser(size=SIZES["desktop"]))
+        watch_regions(cls.page)
         cls.console = cls.enterClassContext(Console(cls.gateway.admin))
         if b"without the console" in cls.console.send("GET", "").body:
             raise unittest.SkipTest("built with CRAB_WEB=OFF")
@@ -64,4 +91,5 @@ class ConsoleCase(GatewayCase):
         eventually(lambda: self.page.text("h1") != "", f"{address} has a heading", 30)
         busy = "return document.querySelector('#main [aria-busy=true]') !== null"
         eventually(lambda: not self.page.run(busy), f"{address} has read what it shows", 30)
+        self.assertEqual(late_regions(self.page), [], address)
         return address.partition("page=")[2] or "overview"

@@ -49,6 +49,14 @@ _PLACE = """function() {
     const size = inline ? [44, 44] : [reach(-1, 0) + reach(1, 0), reach(0, -1) + reach(0, 1)];
     return {x, y, size, hit: hit(0, 0)};
 }"""
+#: Notes the first click that this, or something within it, gets.
+_AWAIT_CLICK = """function() {
+    this.addEventListener("click", () => { this.crabClicked = true; }, {capture: true, once: true});
+}"""
+#: What became of it: it was clicked, it was drawn anew before it could be, or neither yet.
+_CLICKED = """function() {
+    return this.crabClicked ? "clicked" : this.isConnected ? "" : "gone";
+}"""
 #: Before that a browser drops what is pressed.
 _PAINTED = "return performance.getEntriesByName('first-contentful-paint').length > 0"
 
@@ -230,11 +238,23 @@ class Touch(Hand):
                 return found["object"]["objectId"]
         return None
 
+    def _arrived(self, object_id: str, what: str) -> bool:
+        """Whether a tap has reached it: a click of it, or another page in place of this one."""
+
+        def became() -> str:
+            try:
+                return self._call(object_id, _CLICKED) or ""
+            except (AssertionError, NoSuchElement):
+                return "clicked"  # its document is gone: it led to another
+
+        return eventually(became, f"{what} is clicked by the tap on it", _PATIENCE) == "clicked"
+
     def _tap(self, roles: tuple[str, ...], name: str) -> bool:
         try:
             object_id = self._find(roles, name) if self.page.run(_PAINTED) else None
             if object_id is None:
                 return False
+            self._call(object_id, _AWAIT_CLICK)
             place = self._call(object_id, _PLACE)
         except (AssertionError, NoSuchElement):
             return False  # it was drawn anew between two requests
@@ -245,7 +265,7 @@ class Touch(Hand):
         points = [{"x": place["x"], "y": place["y"]}]
         self.page.devtools("Input.dispatchTouchEvent", type="touchStart", touchPoints=points)
         self.page.devtools("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
-        return True
+        return self._arrived(object_id, f"{roles} {name!r}")
 
     def press(self, role: str, name: str) -> None:
         eventually(lambda: self._tap((role,), name), f"{role} {name!r}", _PATIENCE)

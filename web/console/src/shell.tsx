@@ -5,6 +5,7 @@ import { Button } from "@crab/web-shared/button";
 import { Dialog } from "@crab/web-shared/dialog";
 import { Icon } from "@crab/web-shared/icons";
 import { LinkState } from "@crab/web-shared/link-state";
+import { Spoken } from "@crab/web-shared/live";
 import { Mark } from "@crab/web-shared/mark";
 import { Pill } from "@crab/web-shared/pill";
 import { SafeText } from "@crab/web-shared/safe-text";
@@ -95,12 +96,12 @@ function NewVersion() {
   const { version } = hub.live.value;
   if (now.state !== "in" || version === "" || version === now.identity.version) return null;
   return (
-    <p class="notice row" role="status">
+    <Spoken class="notice row">
       {t("nav.newVersion")}
       <Button small onPress={() => location.reload()}>
         {t("nav.reload")}
       </Button>
-    </p>
+    </Spoken>
   );
 }
 

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 
+import { Spoken } from "./live";
 import "./states.css";
 
 interface Props {
@@ -14,7 +15,9 @@ interface Props {
 export function EmptyState({ title, children, action }: Props) {
   return (
     <div class="empty">
-      <h2>{title}</h2>
+      <h2>
+        <Spoken as="span">{title}</Spoken>
+      </h2>
       {children && <p class="quiet">{children}</p>}
       {action}
     </div>

@@ -5,7 +5,7 @@ import { t } from "./strings/kit";
 export function Skeleton({ size = "page" }: { readonly size?: "page" | "card" | "line" }) {
   const style = { page: "skeleton", card: "skeleton card-size", line: "skeleton line" }[size];
   return (
-    <div class={style} role="status" aria-busy="true">
+    <div class={style} aria-busy="true">
       <span class="unseen-caption">{t("loading")}</span>
     </div>
   );

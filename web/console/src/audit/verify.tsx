@@ -4,6 +4,7 @@ import { Button } from "@crab/web-shared/button";
 import { Card } from "@crab/web-shared/card";
 import { CopyButton } from "@crab/web-shared/copy-button";
 import { ErrorCard } from "@crab/web-shared/error-card";
+import { Spoken } from "@crab/web-shared/live";
 import { SafeText } from "@crab/web-shared/safe-text";
 import { count } from "@crab/web-shared/words";
 
@@ -22,17 +23,21 @@ interface AuditCheck {
 function Found({ check }: { readonly check: AuditCheck }) {
   const { records, batches, head_hash: head, problem } = check;
   return (
-    <div class="stack" role="status">
+    <div class="stack">
       {check.intact ? (
-        <p>{t("intact", { records: t("found", { n: records }), batches: count(batches) })}</p>
+        <Spoken>
+          {t("intact", { records: t("found", { n: records }), batches: count(batches) })}
+        </Spoken>
       ) : (
-        <p class="notice bad">
+        <Spoken class="notice bad">
           <strong>{t("broken")}</strong> <SafeText text={problem ?? ""} />
-        </p>
+        </Spoken>
       )}
       {head && (
         <p class="row">
-          {t("head")}: <code class="safe">{head}</code> <CopyButton text={head} />
+          {t("head")}: <code>
+            <SafeText text={head} />
+          </code> <CopyButton text={head} />
         </p>
       )}
       {head && <p class="quiet">{t("head.why")}</p>}

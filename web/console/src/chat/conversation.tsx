@@ -3,6 +3,7 @@ import { useEffect, useMemo } from "preact/hooks";
 import { Button } from "@crab/web-shared/button";
 import { ErrorCard } from "@crab/web-shared/error-card";
 import { LinkState } from "@crab/web-shared/link-state";
+import { Spoken } from "@crab/web-shared/live";
 import { SafeText } from "@crab/web-shared/safe-text";
 import { visible } from "@crab/web-shared/visible";
 import { shortName } from "@crab/web-shared/words";
@@ -40,7 +41,7 @@ export function Conversation({ session, agent }: { session: string; agent: strin
           {now.model && <SafeText text={now.model} most={60} />}
         </span>
         <Link chat={chat} />
-        {now.running && <span role="status">{t("running")}</span>}
+        {now.running && <Spoken as="span">{t("running")}</Spoken>}
         {!now.running && last?.kind === "answer" && (
           <Button small off={link.state !== "live" || !mayChat.value} onPress={() => chat.again()}>
             {t("again")}

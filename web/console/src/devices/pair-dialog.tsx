@@ -4,6 +4,8 @@ import { Button } from "@crab/web-shared/button";
 import { CopyButton } from "@crab/web-shared/copy-button";
 import { Dialog } from "@crab/web-shared/dialog";
 import { ErrorCard } from "@crab/web-shared/error-card";
+import { Spoken } from "@crab/web-shared/live";
+import { SafeText } from "@crab/web-shared/safe-text";
 import { Skeleton } from "@crab/web-shared/skeleton";
 
 import { type ApiError, segment } from "../api";
@@ -74,7 +76,9 @@ function Machine({ pairing, again }: { readonly pairing: Pairing; readonly again
   return (
     <div class="stack">
       <p>{t("pair.machine.how")}</p>
-      <pre class="pair-command">{text}</pre>
+      <pre class="pair-command">
+        <SafeText text={text} most={Infinity} />
+      </pre>
       <div class="row">
         <CopyButton text={text} />
       </div>
@@ -95,8 +99,8 @@ function Paired({
   const now = poll.state.value.data?.devices.find(({ principal }) => principal === first.principal);
   const row = now ?? first;
   return (
-    <div class="stack" role="status">
-      <p>{t("pair.now", { name: row.name, n: row.tools })}</p>
+    <div class="stack">
+      <Spoken>{t("pair.now", { name: row.name, n: row.tools })}</Spoken>
       <div class="row">
         {row.tools > 0 && (
           <Link page="tools" to={{ source: row.principal }} onGo={onClose}>

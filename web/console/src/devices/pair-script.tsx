@@ -4,6 +4,7 @@ import { Button } from "@crab/web-shared/button";
 import { CopyButton } from "@crab/web-shared/copy-button";
 import { ErrorCard } from "@crab/web-shared/error-card";
 import { TextField } from "@crab/web-shared/field";
+import { Spoken } from "@crab/web-shared/live";
 import { SafeText } from "@crab/web-shared/safe-text";
 
 import type { ApiError } from "../api";
@@ -30,8 +31,8 @@ export function PairScript({ onMade }: { readonly onMade: () => void }) {
   };
   if (made?.token)
     return (
-      <div class="stack" role="status">
-        <p>{t("pair.script.kept")}</p>
+      <div class="stack">
+        <Spoken>{t("pair.script.kept")}</Spoken>
         <pre class="pair-command">
           <SafeText text={made.token} most={Infinity} />
         </pre>

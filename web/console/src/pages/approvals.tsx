@@ -60,7 +60,9 @@ function EndedRow({
         </div>
       </td>
       <td>
-        <Pill tone={state === "allowed" ? "good" : "warn"}>{state}</Pill>
+        <Pill tone={state === "allowed" ? "good" : "warn"}>
+          <SafeText text={state} most={40} />
+        </Pill>
         {by && <div class="quiet">{t("decided", { who: by })}</div>}
       </td>
       <td class="number">

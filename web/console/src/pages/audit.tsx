@@ -4,6 +4,7 @@ import { Button } from "@crab/web-shared/button";
 import { Card } from "@crab/web-shared/card";
 import { EmptyState } from "@crab/web-shared/empty-state";
 import { ErrorCard } from "@crab/web-shared/error-card";
+import { Spoken } from "@crab/web-shared/live";
 import { now } from "@crab/web-shared/now";
 import { Pill } from "@crab/web-shared/pill";
 import { SafeText } from "@crab/web-shared/safe-text";
@@ -100,8 +101,8 @@ function Rows(props: { readonly found: Searched; readonly onOpen: (record: Audit
 function Progress({ found, search }: { readonly found: Searched; readonly search: AuditSearch }) {
   const full = found.records.length >= MOST_RECORDS;
   return (
-    <p class="row" role="status">
-      <span class="quiet">
+    <div class="row">
+      <Spoken as="span" class="quiet" busy={found.busy}>
         {[
           t("found", { n: found.records.length }),
           found.scannedTo && t("scanned", { when: moment(found.scannedTo) }),
@@ -111,13 +112,13 @@ function Progress({ found, search }: { readonly found: Searched; readonly search
         ]
           .filter(Boolean)
           .join(" | ")}
-      </span>
+      </Spoken>
       {!found.complete && !full && (
         <Button small busy={found.busy} onPress={() => void search.more()}>
           {t("more")}
         </Button>
       )}
-    </p>
+    </div>
   );
 }
 

@@ -4,6 +4,7 @@ import { Button } from "@crab/web-shared/button";
 import { Dialog } from "@crab/web-shared/dialog";
 import { ErrorCard } from "@crab/web-shared/error-card";
 import { TextField } from "@crab/web-shared/field";
+import { Spoken } from "@crab/web-shared/live";
 import { Pill } from "@crab/web-shared/pill";
 import { SafeText } from "@crab/web-shared/safe-text";
 import { toast } from "@crab/web-shared/toast";
@@ -67,15 +68,18 @@ function Checks({ found, onDone }: { readonly found: Diagnosis; readonly onDone:
   const failed = found.checks.findIndex((check) => !check.ok);
   return (
     <>
-      <p role="status">
+      <Spoken>
         <strong>
           <SafeText text={found.answer} />
         </strong>
-      </p>
+      </Spoken>
       <ol class="why-checks">
         {found.checks.map((check, index) => (
           <li key={check.id} class={index === failed ? "why-first" : undefined}>
-            <Pill tone={check.ok ? "good" : index === failed ? "bad" : "warn"}>
+            <Pill
+              tone={check.ok ? "good" : index === failed ? "bad" : "warn"}
+              says={t(check.ok ? "why.ok" : "why.not")}
+            >
               <SafeText text={check.id} most={40} />
             </Pill>{" "}
             {(check.ok || index === failed) && <SafeText text={check.text} />}

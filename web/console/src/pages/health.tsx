@@ -1,5 +1,6 @@
 import { Card } from "@crab/web-shared/card";
 import { CopyButton } from "@crab/web-shared/copy-button";
+import { Spoken } from "@crab/web-shared/live";
 import { Pill } from "@crab/web-shared/pill";
 import { SafeText } from "@crab/web-shared/safe-text";
 import { bytes, count, moment } from "@crab/web-shared/words";
@@ -86,7 +87,7 @@ function Whole({ found }: { readonly found: Found }) {
   return (
     <div class="stack">
       <Card title={t("checks")}>
-        <p role="status">{open === 0 ? t("all") : t("some", { n: open })}</p>
+        <Spoken>{open === 0 ? t("all") : t("some", { n: open })}</Spoken>
         <ul class="plain">
           {worstFirst(found.checks).map((check) => (
             <Check key={check.id} check={check} />

@@ -30,7 +30,9 @@ function Figure({ name, value }: { readonly name: string; readonly value: string
   return (
     <div class="figure">
       <dt>{name}</dt>
-      <dd>{value}</dd>
+      <dd>
+        <SafeText text={value} most={60} />
+      </dd>
     </div>
   );
 }

@@ -2,6 +2,7 @@ import { useCallback, useState } from "preact/hooks";
 
 import { Card } from "@crab/web-shared/card";
 import { TextField } from "@crab/web-shared/field";
+import { Spoken } from "@crab/web-shared/live";
 import { Pill } from "@crab/web-shared/pill";
 import { SafeText } from "@crab/web-shared/safe-text";
 import { Switch } from "@crab/web-shared/switch";
@@ -78,9 +79,7 @@ function Entries({ config }: { readonly config: Config }) {
           {t("only.changed")}
         </Switch>
       </div>
-      <p class="quiet" role="status">
-        {t("shown", { n: found.length })}
-      </p>
+      <Spoken class="quiet">{t("shown", { n: found.length })}</Spoken>
       {sections.map((section) => (
         <section key={section} aria-label={visible(section)}>
           <h3>

@@ -98,7 +98,9 @@ export function SignIn({ error, over = false }: Props) {
       <h1>{t(over ? "signin.over" : "signin")}</h1>
       {error && (
         <p class="notice bad" role="alert">
-          <SafeText text={error.message} /> <code>{error.code}</code>
+          <SafeText text={error.message} /> <code>
+              <SafeText text={error.code} most={60} />
+            </code>
           {error.next && <SafeText text={error.next} />}
         </p>
       )}

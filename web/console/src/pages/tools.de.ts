@@ -29,6 +29,8 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   "why.ask": "Herausfinden",
   "why.device": "Gerät",
   "why.go": "Zu {page}",
+  "why.not": "scheitert:",
+  "why.ok": "besteht:",
   "why.open": "Warum fehlt es?",
   "why.title": "Warum fehlt ein Werkzeug?",
   "why.tool": "Werkzeug",

@@ -27,6 +27,8 @@ export const en = {
   "why.ask": "Find out",
   "why.device": "Device",
   "why.go": "Go to {page}",
+  "why.not": "fails:",
+  "why.ok": "passes:",
   "why.open": "Why is it missing?",
   "why.title": "Why is a tool missing?",
   "why.tool": "Tool",

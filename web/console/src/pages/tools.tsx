@@ -5,6 +5,7 @@ import { Card } from "@crab/web-shared/card";
 import { EmptyState } from "@crab/web-shared/empty-state";
 import { ErrorCard } from "@crab/web-shared/error-card";
 import { Choice, TextField } from "@crab/web-shared/field";
+import { Spoken } from "@crab/web-shared/live";
 import { Pill } from "@crab/web-shared/pill";
 import { SafeText } from "@crab/web-shared/safe-text";
 import { Skeleton } from "@crab/web-shared/skeleton";
@@ -163,9 +164,7 @@ function ToolList() {
       {pages && total === 0 && <NoTool />}
       {pages && total !== undefined && total > 0 && (
         <Card old={error !== undefined}>
-          <p class="quiet" role="status">
-            {t("count", { n: total })}
-          </p>
+          <Spoken class="quiet">{t("count", { n: total })}</Spoken>
           <Table pages={pages} total={total} />
         </Card>
       )}

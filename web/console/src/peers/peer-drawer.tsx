@@ -105,7 +105,9 @@ export function PeerDrawer({ peer, leases, again, onClose }: Props) {
         />
         <div>
           <div class="quiet">{t("fingerprint")}</div>
-          <code class="peer-fingerprint">{peer.mtls_cert_fingerprint}</code>
+          <code class="peer-fingerprint">
+            <SafeText text={peer.mtls_cert_fingerprint} />
+          </code>
         </div>
         {peer.status !== "revoked" && <Actions peer={peer} again={again} />}
         <section aria-label={t("leases.title")}>

@@ -5,6 +5,7 @@ import { Card } from "@crab/web-shared/card";
 import { EmptyState } from "@crab/web-shared/empty-state";
 import { ErrorCard } from "@crab/web-shared/error-card";
 import { TextField } from "@crab/web-shared/field";
+import { Spoken } from "@crab/web-shared/live";
 import { SafeText } from "@crab/web-shared/safe-text";
 import { Skeleton } from "@crab/web-shared/skeleton";
 import { shortName } from "@crab/web-shared/words";
@@ -126,9 +127,7 @@ export function Matrix() {
       {done && rows.length === 0 && <EmptyState title={t("matrix.none")} />}
       {rows.length > 0 && (
         <Card>
-          <p class="quiet" role="status">
-            {t("matrix.shown", { n: rows.length })}
-          </p>
+          <Spoken class="quiet">{t("matrix.shown", { n: rows.length })}</Spoken>
           <Rows as={as} rows={rows} />
         </Card>
       )}

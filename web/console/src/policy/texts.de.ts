@@ -29,6 +29,8 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   "tab.trace": "Darf X das",
   tabs: "Fragen an die Regeln",
   then: "Danach",
+  "then.not": "besteht nicht:",
+  "then.ok": "besteht:",
   tool: "Werkzeug",
   verdict: "Urteil",
   "verdict.allow": "Erlaubt",

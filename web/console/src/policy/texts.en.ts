@@ -27,6 +27,8 @@ export const en = {
   "tab.trace": "Can X do Y",
   tabs: "Questions to the policy",
   then: "Then",
+  "then.not": "does not pass:",
+  "then.ok": "passes:",
   tool: "Tool",
   verdict: "Verdict",
   "verdict.allow": "Allowed",

@@ -1,4 +1,5 @@
 import { Card } from "@crab/web-shared/card";
+import { Spoken } from "@crab/web-shared/live";
 import { Pill } from "@crab/web-shared/pill";
 import { SafeText } from "@crab/web-shared/safe-text";
 
@@ -49,7 +50,11 @@ function ThenLine({ then }: { readonly then: Then }) {
   const { check, ok, text } = then;
   return (
     <li>
-      {ok !== undefined && <Pill tone={ok ? "good" : "warn"}>{check}</Pill>}{" "}
+      {ok !== undefined && (
+        <Pill tone={ok ? "good" : "warn"} says={t(ok ? "then.ok" : "then.not")}>
+          <SafeText text={check} most={40} />
+        </Pill>
+      )}{" "}
       <SafeText text={text ?? (ok === undefined ? check : "")} />
     </li>
   );
@@ -61,10 +66,10 @@ export function TraceView({ found }: { readonly found: Explanation }) {
   const winner = deciding(found);
   return (
     <Card>
-      <p class="row" role="status">
+      <Spoken class="row">
         <VerdictPill verdict={verdict} /> {t("verdict.by", { rule })}
         {found.depends_on_arguments && <span class="quiet">{t("matrix.depends")}</span>}
-      </p>
+      </Spoken>
       {steps.length > 0 && (
         <ol class="steps" aria-label={t("why")}>
           {steps.map((step, index) => (

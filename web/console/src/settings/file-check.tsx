@@ -4,6 +4,7 @@ import { Button } from "@crab/web-shared/button";
 import { Card } from "@crab/web-shared/card";
 import { Confirm } from "@crab/web-shared/dialog";
 import { ErrorCard } from "@crab/web-shared/error-card";
+import { Spoken } from "@crab/web-shared/live";
 import { SafeText } from "@crab/web-shared/safe-text";
 
 import type { ApiError } from "../api";
@@ -44,13 +45,13 @@ function Change({ change }: { readonly change: ConfigChange | string }) {
 function Found({ found }: { readonly found: ConfigCheck }) {
   const { problems, changes } = found;
   return (
-    <div class="stack" role="status">
-      {problems.length === 0 && <p>{t("checked")}</p>}
+    <div class="stack">
+      {problems.length === 0 && <Spoken>{t("checked")}</Spoken>}
       {problems.length > 0 && (
         <div class="notice bad">
-          <p>
+          <Spoken>
             {t("problems", { n: problems.length })}. {t("changes.refused")}
-          </p>
+          </Spoken>
           <ul>
             {problems.map((problem, index) => (
               <Problem key={index} problem={problem} />

@@ -3,6 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { Button } from "@crab/web-shared/button";
 import { CopyButton } from "@crab/web-shared/copy-button";
 import { ErrorCard } from "@crab/web-shared/error-card";
+import { Spoken } from "@crab/web-shared/live";
 import { Pill } from "@crab/web-shared/pill";
 import { SafeText } from "@crab/web-shared/safe-text";
 import { duration } from "@crab/web-shared/words";
@@ -111,7 +112,7 @@ export function CallView({ call }: { readonly call: CallState }) {
   if (call.state === "running") {
     const { progress, frames } = call;
     return (
-      <div role="status" class="stack">
+      <div class="stack">
         {progress && (
           <div class="row">
             <progress
@@ -119,12 +120,14 @@ export function CallView({ call }: { readonly call: CallState }) {
               value={progress.done ?? 0}
               max={progress.total ?? Math.max(1, progress.done ?? 1)}
             />
-            <SafeText text={progress.message} />
+            <Spoken as="span">
+              <SafeText text={progress.message} />
+            </Spoken>
           </div>
         )}
         {frames.length > 0 && (
           <>
-            <p class="quiet">{t("result.frames", { n: frames.length })}</p>
+            <Spoken class="quiet">{t("result.frames", { n: frames.length })}</Spoken>
             <JsonTree value={frames[frames.length - 1] ?? null} />
           </>
         )}
@@ -147,9 +150,9 @@ export function CallView({ call }: { readonly call: CallState }) {
     );
   return (
     <div class="stack">
-      <p class="row" role="status">
+      <Spoken class="row">
         <Pill tone="good">{t("result.ok", { time: duration(call.ms * 1_000) })}</Pill> {why}
-      </p>
+      </Spoken>
       <ResultView result={call.result} />
     </div>
   );

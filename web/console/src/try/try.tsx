@@ -6,6 +6,7 @@ import { CopyButton } from "@crab/web-shared/copy-button";
 import { Dialog } from "@crab/web-shared/dialog";
 import { ErrorCard } from "@crab/web-shared/error-card";
 import { TextField } from "@crab/web-shared/field";
+import { Spoken } from "@crab/web-shared/live";
 import { Pill } from "@crab/web-shared/pill";
 import { SafeText } from "@crab/web-shared/safe-text";
 import { useSettled } from "@crab/web-shared/settled";
@@ -46,7 +47,7 @@ function Verdict({ checked }: { readonly checked: Checked }) {
   const rule = check.rule || t("check.rule");
   const refused = check.refusal;
   return (
-    <span class="row" role="status" aria-busy={waiting}>
+    <Spoken as="span" class="row" busy={waiting}>
       {!check.valid && <Pill tone="bad">{t("check.errors", { n: check.errors.length })}</Pill>}
       {check.valid && check.verdict === "deny" && (
         <Pill tone="bad">{t("check.denied", { rule })}</Pill>
@@ -58,7 +59,9 @@ function Verdict({ checked }: { readonly checked: Checked }) {
       )}
       {refused && (
         <span>
-          <strong>{refused.code}</strong> <SafeText text={refused.message} />
+          <strong>
+            <SafeText text={refused.code} most={60} />
+          </strong> <SafeText text={refused.message} />
         </span>
       )}
       {check.errors.map((one, index) => (
@@ -74,7 +77,7 @@ function Verdict({ checked }: { readonly checked: Checked }) {
           {t("check.choices")} <SafeText text={check.choices.join(", ")} />
         </span>
       )}
-    </span>
+    </Spoken>
   );
 }
 

@@ -1,4 +1,5 @@
 import { Button } from "@crab/web-shared/button";
+import { Spoken } from "@crab/web-shared/live";
 import { Mark } from "@crab/web-shared/mark";
 import { nowEachSecond } from "@crab/web-shared/now";
 import { SafeText } from "@crab/web-shared/safe-text";
@@ -93,12 +94,12 @@ function Hero({ page }: Props) {
 function NewVersion({ page }: Props) {
   if (!page.newVersion.value) return null;
   return (
-    <p class="notice row" role="status">
+    <Spoken class="notice row">
       {t("version.new")}
       <Button small onPress={() => location.reload()}>
         {t("version.reload")}
       </Button>
-    </p>
+    </Spoken>
   );
 }
 

@@ -1,6 +1,7 @@
 import { PairingError } from "@crab/device";
 import { Button } from "@crab/web-shared/button";
 import { Field } from "@crab/web-shared/field";
+import { Spoken } from "@crab/web-shared/live";
 import { Mark } from "@crab/web-shared/mark";
 import { useEffect, useRef, useState } from "preact/hooks";
 
@@ -72,9 +73,7 @@ export function Pairing({ code, lost }: Props) {
         <h1>{t("pair.title")}</h1>
         <p class="lead">{t("pair.lead")}</p>
         {lost && (
-          <p class="notice" role="status">
-            {t("unpair.lost")}
-          </p>
+          <Spoken class="notice">{t("unpair.lost")}</Spoken>
         )}
         <form
           class="stack"
