@@ -38,6 +38,7 @@ void CommandLine::mcp() {
              "(default: none)");
     repeated(add, "--header", options->headers, "NAME: VALUE",
              "Header field of every request, repeatable; kept as a secret (default: none)");
+    plain(add, options->allow_plain);
     add->add_option("--cwd", options->cwd,
                     "Working directory of the program (default: the gateway's)")
         ->type_name("DIR");

@@ -577,6 +577,7 @@ struct McpAdd {
     std::vector<std::string> env;  ///< each `NAME=VALUE`, or `NAME` for that of this process
     std::vector<std::string> headers;  ///< each `NAME: VALUE`
     std::string cwd, era;
+    bool allow_plain = false;  ///< header fields may go to http on another machine
     bool sandbox = false;  ///< also without any of what follows, which are its rules
     std::vector<std::string> read, write;
     std::string network, privilege;

@@ -120,8 +120,10 @@ Result<json::Value> server_of(const McpAdd& options) {
         server.set("url", options.what[0]);
         auto headers = headers_of(options.headers);
         if (!headers) return headers;
-        if (!options.headers.empty())
-            server.set("auth", json::Value::object({{"headers", std::move(*headers)}}));
+        json::Value auth = json::Value::object();
+        if (!options.headers.empty()) auth.set("headers", std::move(*headers));
+        if (options.allow_plain) auth.set("allow_plain", true);
+        if (!auth.as_object()->empty()) server.set("auth", std::move(auth));
     } else {
         server.set("command", options.what[0]);
         json::Value args = json::Value::array();

@@ -3,6 +3,7 @@
 #include "base/ascii.hpp"
 #include "base/duration_text.hpp"
 #include "config/gateway_config.hpp"
+#include "config/plain_http.hpp"
 #include "json/pointer.hpp"
 #include "net/codec/http_text.hpp"
 #include "net/codec/http_url.hpp"
@@ -159,6 +160,11 @@ void check_server(const McpServerOptions& server, const std::string& at, Rules& 
         rules.expect(!name.empty() && !name.contains('='), below(at + "/env", name),
                      "is not the name of a variable");
     check_auth(server.auth, at + "/auth", rules);
+    const McpAuthOptions& auth = server.auth;
+    const bool proves = !auth.headers.empty() || auth.user || auth.client_credentials.has_value();
+    rules.expect(!proves || auth.allow_plain || !is_plain_elsewhere(server.url), at + "/url",
+                 "is http on another machine, where what auth sends could be read on the way: use "
+                 "https://, or auth.allow_plain where something else encrypts");
     check_times(server, at, rules);
 }
 

@@ -1,6 +1,7 @@
 #include "config/read_config.hpp"
 
 #include "config/check_mcp.hpp"
+#include "config/plain_http.hpp"
 #include "config/rules.hpp"
 #include "json/display_name.hpp"
 #include "json/pointer.hpp"
@@ -169,6 +170,14 @@ void check_hook(const HookRule& hook, const std::string& at, Rules& rules) {
                  "is only for hooks of type replace");
 }
 
+void check_tracing(const TracingOptions& tracing, Rules& rules) {
+    rules.expect(
+        tracing.headers_file.empty() || tracing.allow_plain || !is_plain_elsewhere(tracing.otlp),
+        "/tracing/otlp",
+        "is http on another machine, where headers_file could be read on the way: use "
+        "https://, or allow_plain where something else encrypts");
+}
+
 void check_agents(const GatewayConfig& config, Rules& rules) {
     const auto name_of = [](const ModelOptions& model) {
         return model.name.empty() ? model.model : model.name;
@@ -180,6 +189,11 @@ void check_agents(const GatewayConfig& config, Rules& rules) {
                                                     model.api == ModelApiKind::kAnthropic),
                      fmt::format("/models/{}/thinking_tokens", i),
                      "is for api: anthropic, and 0 or at least 1024");
+        const bool has_key = !model.key_env.empty() || !model.key_file.empty();
+        rules.expect(!has_key || model.allow_plain || !is_plain_elsewhere(model.url),
+                     fmt::format("/models/{}/url", i),
+                     "is http on another machine, where the key could be read on the way: use "
+                     "https://, or allow_plain where something else encrypts");
         for (std::size_t k = 0; k < i; ++k)
             rules.expect(name_of(config.models[k]) != name_of(config.models[i]),
                          fmt::format("/models/{}", i),
@@ -254,6 +268,7 @@ void check_rules(const GatewayConfig& config, const YamlDocument& document, Prob
     }
     check_providers(config, rules);
     check_agents(config, rules);
+    check_tracing(config.tracing, rules);
     check_mcp(config.mcp, rules);
     for (std::size_t i = 0; i < config.hooks.size(); ++i) {
         const std::string at = fmt::format("/hooks/{}", i);

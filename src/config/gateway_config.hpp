@@ -141,6 +141,7 @@ struct FleetOptions {
 struct TracingOptions {
     std::string otlp;  ///< URL of its OTLP/HTTP receiver; empty: what the environment says
     std::filesystem::path headers_file, ca;
+    bool allow_plain = false;  ///< header fields may go to http on another machine
     double sample = 0.1;  ///< share of the traces
     std::vector<std::string> always{"errors", "slow:1s"};
     friend bool operator==(const TracingOptions&, const TracingOptions&) = default;
@@ -370,6 +371,7 @@ struct ModelOptions {
     std::string provider;  ///< for people; empty: the host of `url`
     std::string key_env;  ///< environment variable that holds the key; empty: none
     std::filesystem::path key_file;  ///< file that holds the key; empty: none
+    bool allow_plain = false;  ///< the key may go to http on another machine
     std::filesystem::path ca;  ///< PEM of the authorities for https; empty: the system's
     std::size_t max_output_tokens = 0;  ///< 0: the vendor's limit
     std::size_t thinking_tokens = 0;  ///< anthropic: for thinking; 0: none

@@ -115,7 +115,7 @@ built_in_hosts: {memory: true, cron: true}
 events: {retention: 12h, max_bytes: 2000000, calls: wanted, chat_answers: false}
 models:
   - {model: parrot, name: polly, api: anthropic, url: "https://a/b", provider: zoo, key_env: KEY,)"
-    R"( key_file: /k, ca: /ca, max_output_tokens: 5,)"
+    R"( key_file: /k, allow_plain: true, ca: /ca, max_output_tokens: 5,)"
     R"( thinking_tokens: 2048, return_reasoning: true, max_retries: 1,)"
     R"( silence_s: 9}
 agent: {instructions: be kind, max_rounds: 3, turn_timeout_s: 60, context_tokens: 2000,)"
@@ -204,6 +204,7 @@ void expect_agents(GatewayConfig& expected) {
                         .provider = "zoo",
                         .key_env = "KEY",
                         .key_file = "/k",
+                        .allow_plain = true,
                         .ca = "/ca",
                         .max_output_tokens = 5,
                         .thinking_tokens = 2048,
@@ -253,6 +254,22 @@ TEST(Load, EveryKeyReachesItsStruct) {
     expect_tools_and_records(expected);
     expect_agents(expected);
     EXPECT_EQ(*loaded, expected);
+}
+
+TEST(Load, SecretsGoUnencryptedToThisMachineAndWhereThatIsAllowed) {
+    for (const char* good :
+         {"models: [{model: a, url: 'http://127.0.0.1:1/v1', key_env: K}]",
+          "models: [{model: a, url: 'http://gpu:1/v1'}]",  // has no key
+          "models: [{model: a, url: 'http://gpu', key_env: K, allow_plain: true}]",
+          "tracing: {otlp: 'http://localhost:4318', headers_file: /h}",
+          "tracing: {otlp: 'http://collector:4318'}",
+          "tracing: {otlp: 'http://c', headers_file: /h, allow_plain: true}",
+          "mcp: {servers: {a: {url: 'http://[::1]:1/mcp', auth: {headers: {A: b}}}}}",
+          "mcp: {servers: {a: {url: 'http://x/mcp'}}}",
+          "mcp: {servers: {a: {url: 'http://x', auth: {user: true, allow_plain: true}}}}"}) {
+        const auto loaded = load(good);
+        EXPECT_TRUE(loaded) << good << ": " << (loaded ? "" : loaded.error().message);
+    }
 }
 
 TEST(Load, McpServersSayHowTheyAreReachedAndWhatTheyMayDo) {
@@ -660,6 +677,16 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"models: [{url: 'http://a'}]", "models[0]: needs the key model"},
         BadCase{"models: [{model: a, url: a}]",
                 "models[0].url: has to be an address such as https://"},
+        BadCase{"models: [{model: a, url: 'http://10.0.0.1/v1', key_env: K}]",
+                "models[0].url: is http on another machine"},
+        BadCase{"models: [{model: a, url: 'http://gpu', key_file: /k, allow_plain: false}]",
+                "models[0].url: is http on another machine"},
+        BadCase{"tracing: {otlp: 'http://collector:4318', headers_file: /h}",
+                "tracing.otlp: is http on another machine"},
+        BadCase{"mcp: {servers: {a: {url: 'http://x/mcp', auth: {headers: {A: b}}}}}",
+                "mcp.servers.a.url: is http on another machine"},
+        BadCase{"mcp: {servers: {a: {url: 'http://10.0.0.1', auth: {user: true}}}}",
+                "mcp.servers.a.url: is http on another machine"},
         BadCase{"models: [{model: a, key: sk-1}]", "models[0].key: unknown key"},
         BadCase{"models: [{model: a}, {model: b, name: a}]",
                 "models[1]: another model has this name"},

@@ -65,6 +65,7 @@ struct McpAuthOptions {
     McpSecretTexts headers;
     std::optional<McpClientCredentials> client_credentials;
     bool user = false;  ///< each person by `crab mcp login`
+    bool allow_plain = false;  ///< tokens may go to http on another machine
     std::optional<McpLoginClient> client;  ///< for that, where servers register none
     friend bool operator==(const McpAuthOptions&, const McpAuthOptions&) = default;
 };

@@ -160,7 +160,8 @@ void read_hook(const Members& hook, HookRule& out) {
 
 void read_model(const Members& model, ModelOptions& out) {
     model("model", out.model)("name", out.name)("api", out.api)("url", out.url)(
-        "provider", out.provider)("key_env", out.key_env)("key_file", out.key_file);
+        "provider", out.provider)("key_env", out.key_env)("key_file", out.key_file)(
+        "allow_plain", out.allow_plain);
     model("ca", out.ca)("max_output_tokens", out.max_output_tokens)(
         "thinking_tokens", out.thinking_tokens)("return_reasoning", out.return_reasoning)(
         "vision", out.vision);
@@ -281,7 +282,8 @@ void read_records(const Members& root, GatewayConfig& config) {
     root.in("audit")("retention_days", config.audit.retention);
     root.in("metrics")("tools", config.metrics.tools);
     root.in("tracing")("otlp", config.tracing.otlp)("headers_file", config.tracing.headers_file)(
-        "ca", config.tracing.ca)("sample", config.tracing.sample)("always", config.tracing.always);
+        "allow_plain", config.tracing.allow_plain)("ca", config.tracing.ca)(
+        "sample", config.tracing.sample)("always", config.tracing.always);
     root.in("push")("services", config.push.services)("contact", config.push.contact);
 }
 

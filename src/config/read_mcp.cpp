@@ -58,7 +58,7 @@ void read_sandbox(const Members& sandbox, McpSandboxOptions& out) {
 
 void read_auth(const Members& auth, McpAuthOptions& out) {
     read_secrets(auth, "headers", out.headers);
-    auth("user", out.user);
+    auth("user", out.user)("allow_plain", out.allow_plain);
     if (const Members client = auth.in("client"); client.present()) {
         McpLoginClient& made = out.client.emplace();
         client("issuer", made.issuer)("client_id", made.client_id);

@@ -348,6 +348,7 @@ constexpr Change kRestartChanges[] = {
     [](Config c) { c.mcp.poll_after += Milliseconds(1); },
     [](Config c) { c.tracing.otlp = "http://collector.example"; },
     [](Config c) { c.tracing.headers_file = "/headers"; },
+    [](Config c) { c.tracing.allow_plain = true; },
     [](Config c) { c.tracing.ca = "/ca.pem"; },
     [](Config c) { c.push.contact = "mailto:me@home.example"; },
 };

@@ -5,6 +5,7 @@
 #include "base/process/file.hpp"
 #include "base/version.hpp"
 #include "config/paths.hpp"
+#include "config/plain_http.hpp"
 #include "core/audit/metrics.hpp"
 #include "json/writer.hpp"
 #include "net/loop/finish_on.hpp"
@@ -478,6 +479,12 @@ Result<mcp::LoginOptions> McpServers::login_options(std::string_view server,
         return fail(ErrorCode::kInvalidArgs,
                     fmt::format("nobody logs in at {}: it is a program, or its configuration says "
                                 "how the gateway shows itself there",
+                                server));
+    if (!found->second.auth.allow_plain && config::is_plain_elsewhere(found->second.url))
+        return fail(ErrorCode::kInvalidArgs,
+                    fmt::format("{} is http on another machine, where the token could be read on "
+                                "the way: use https://, or auth.allow_plain where something else "
+                                "encrypts",
                                 server));
     if (!is_principal(principal))
         return fail(ErrorCode::kInvalidArgs, "a principal has the form caller/ann");

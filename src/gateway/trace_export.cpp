@@ -4,6 +4,7 @@
 #include "base/doubling_delay.hpp"
 #include "base/log.hpp"
 #include "base/version.hpp"
+#include "config/plain_http.hpp"
 #include "core/call/traceparent.hpp"
 #include "net/codec/url.hpp"
 #include "net/http/http_reply.hpp"
@@ -111,6 +112,11 @@ Result<std::optional<TraceTarget>> TraceTarget::read(const config::TracingOption
     if (url->path.empty() || url->path == "/") url->path = kPath;
     auto headers = headers_of(options);
     if (!headers) return fail(std::move(headers.error()));
+    if (!headers->empty() && !options.allow_plain && config::is_plain_elsewhere(text))
+        return fail(ErrorCode::kInvalidArgs,
+                    "tracing.otlp: is http on another machine, where header fields could be read "
+                    "on the way: use https://, or tracing.allow_plain where something else "
+                    "encrypts");
     TraceTarget target{.url = std::move(*url), .headers = std::move(*headers), .client = {}};
     target.client.connect_timeout = kOneTry;
     target.client.io_timeout = kOneTry;
@@ -294,6 +300,7 @@ std::span<const ConfigKey> TraceExport::keys() const {
         restart_key("tracing.otlp", [](auto& c) -> auto& { return c.tracing.otlp; }),
         restart_key("tracing.headers_file",
                     [](auto& c) -> auto& { return c.tracing.headers_file; }),
+        restart_key("tracing.allow_plain", [](auto& c) -> auto& { return c.tracing.allow_plain; }),
         restart_key("tracing.ca", [](auto& c) -> auto& { return c.tracing.ca; }),
         reload_key("tracing.sample", [](auto& c) -> auto& { return c.tracing.sample; }),
         reload_key("tracing.always", [](auto& c) -> auto& { return c.tracing.always; })};

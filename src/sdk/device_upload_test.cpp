@@ -115,6 +115,18 @@ TEST_F(DeviceUploadTest, AGatewayThatStaysBusyFailsTheCallAsOneThatHasRun) {
     EXPECT_TRUE(answer.find("error")->as_string()->starts_with("INTERNAL: ")) << answer.dump();
 }
 
+TEST_F(DeviceUploadTest, AGatewayThatIsBusyForLongIsNotAskedAgainBeforeThat) {
+    gateway.take_uploads();
+    for (const char* until : {"3600", "Fri, 31 Dec 2100 23:59:59 GMT"}) {
+        gateway.refuse_uploads(R"({"error":"too many uploads","code":"RATE_LIMITED"})", 429, 1,
+                               until);
+        const auto answer = answer_to_call([&](const ToolRequest&) {
+            return ToolAnswer::bytes(std::string(400'000, 'b'), "image/jpeg");
+        });
+        EXPECT_NE(answer.find("error"), nullptr) << until << ": " << answer.dump();
+    }
+}
+
 TEST_F(DeviceUploadTest, WithoutUploadsBytesAreBase64) {
     const auto answer = answer_to_call(
         [&](const ToolRequest&) { return ToolAnswer::bytes("\xff\xd8", "image/jpeg"); });

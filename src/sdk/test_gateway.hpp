@@ -64,8 +64,10 @@ public:
         broken_uploads_ = count;
     }
     /// Answers uploads so; `count` of them if it is above zero, else all.
-    void refuse_uploads(std::string body, int status = 507, int count = 0) {
+    void refuse_uploads(std::string body, int status = 507, int count = 0,
+                        std::string retry_after = {}) {
         const std::scoped_lock lock(mutex_);
+        retry_after_ = std::move(retry_after);
         refusal_ = std::move(body);
         refusal_status_ = status;
         refusals_ = count;
@@ -135,15 +137,19 @@ public:
                       .authorization = std::string(request.find("authorization").value_or("")),
                       .body = {}};
         bool breaks = false;
-        std::string refusal;
+        std::string refusal, retry_after;
         int status = 0;
         {
             const std::scoped_lock lock(mutex_);
             breaks = broken_uploads_ > 0 && broken_uploads_-- > 0;
             refusal = refusal_;
+            retry_after = retry_after_;
             status = refusal_status_;
             if (refusals_ > 0 && --refusals_ == 0) refusal_.clear();
         }
+        if (!refusal.empty() && !retry_after.empty())
+            co_return exchange.respond(status, "application/json", refusal,
+                                       {{"Retry-After", retry_after}});
         if (!refusal.empty()) co_return exchange.respond(status, "application/json", refusal);
         for (auto piece = co_await exchange.read_body(); piece && !piece->empty();
              piece = co_await exchange.read_body()) {
@@ -273,7 +279,7 @@ private:
     std::deque<net::CloseInfo> closes_;
     std::vector<std::string> targets_;
     std::vector<Upload> uploads_;
-    std::string refusal_;
+    std::string refusal_, retry_after_;
     int refusal_status_ = 507, refusals_ = 0;
     int broken_uploads_ = 0;
     bool takes_uploads_ = false;

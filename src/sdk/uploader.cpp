@@ -1,11 +1,12 @@
 #include "sdk/uploader.hpp"
 
+#include "base/clock.hpp"
 #include "base/encoding.hpp"
-#include "base/whole_number.hpp"
 #include "crypto/digest.hpp"
 #include "json/value.hpp"
 #include "net/codec/url.hpp"
 #include "net/http/blocking_client.hpp"
+#include "net/http/http_reply.hpp"
 #include "sdk/answer_bytes.hpp"
 
 #include <algorithm>
@@ -43,11 +44,11 @@ Error after_the_run(Error error) {
 std::optional<Milliseconds> pause_after(const net::ClientResponse& response) {
     constexpr std::array kPassing{408, 429, 502, 503};
     if (std::ranges::find(kPassing, response.status) == kPassing.end()) return std::nullopt;
-    const auto seconds =
-        parse_whole_number<std::int64_t>(response.find("retry-after").value_or(""));
-    if (!seconds || *seconds < 0) return kUsualPause;
-    if (*seconds > kLongestPause / std::chrono::seconds(1)) return std::nullopt;
-    return std::max(kUsualPause, Milliseconds(std::chrono::seconds(*seconds)));
+    const auto asked =
+        net::parse_retry_after(response.find("retry-after").value_or(""),
+                               response.find("date").value_or(""), RealClock().system_now());
+    if (asked && *asked > kLongestPause) return std::nullopt;
+    return std::max(kUsualPause, asked.value_or(kUsualPause));
 }
 
 /// Sleeps, but not beyond a cancel; false when the call would have ended before.

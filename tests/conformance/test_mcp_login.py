@@ -140,6 +140,12 @@ class LoginsTest(LoginCase):
                 )
                 self.assertEqual(answer.status, 400)
 
+    def test_nobody_logs_in_where_the_token_could_be_read_on_the_way(self) -> None:
+        config = {"mcp": {"servers": {"far": {"url": "http://far.invalid/mcp"}}}}
+        gateway = self.enterContext(Gateway(config))
+        with self.assertRaisesRegex(LoginRefused, "allow_plain"):
+            begin_login(gateway, "far")
+
     def test_a_server_leads_to_no_private_address(self) -> None:
         gateway = self.open()
         for place in (

@@ -449,6 +449,8 @@ class MutualTls(unittest.TestCase):
             self.ask("/v1/tools", self_signed(self.folder, "stranger"))
         self.gateway.crab("peers", "renew", "tool_host/double-east")
         self.assertEqual(self.gateway.call("double", {"n": 1}).result["n"], 2)
+        own = [file.suffix for file in (self.folder / "pairing").glob("host-*")]
+        self.assertEqual(sorted(own), [".ca", ".csr", ".key", ".pem"], "the earlier ones are gone")
         self.stop()
         self.serve()
         self.assertEqual(self.ask("/v1/tools"), 401)  # still paired

@@ -445,6 +445,18 @@ class TracesTest(GatewayCase):
         eventually(lambda: "it answers 401" in gateway.log_tail(), "the log says so")
         self.assertNotIn("of-the-collector", gateway.log_tail(100_000))
 
+    def test_header_fields_go_to_no_other_machine_without_tls(self) -> None:
+        variables = {
+            "OTEL_EXPORTER_OTLP_HEADERS": "Authorization=Bearer%20of-the-collector",
+            "OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector.invalid:4318",
+        }
+        with unittest.mock.patch.dict(os.environ, variables):
+            with self.assertRaisesRegex(AssertionError, "tracing.allow_plain"):
+                with Gateway({"tracing": {"sample": 1}}):
+                    pass
+            with Gateway({"tracing": {"sample": 1, "allow_plain": True}}):
+                pass
+
     def test_headers_of_the_environment_are_for_the_collector_that_it_names(self) -> None:
         variables = {
             "OTEL_EXPORTER_OTLP_HEADERS": "Authorization=Bearer%20of-the-collector",

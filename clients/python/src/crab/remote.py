@@ -135,6 +135,15 @@ class Remote:
     def _set_trust(self, trust: dict[str, Any]) -> None:
         self._write("trust.json", json.dumps(trust))
         self._trust = trust
+        if trust["state"] == "paired":
+            self._remove_earlier(trust["name"])
+
+    def _remove_earlier(self, kept: str) -> None:
+        """Keys and certificates of earlier pairings, once nothing goes back to them; those of a
+        pairing that runs have a later name."""
+        for path in self._folder.glob("host-*"):
+            if path.stem < kept:
+                path.unlink(missing_ok=True)
 
     def _apply(self) -> None:
         """What the next connections are shown, and whom they have to prove to be."""
