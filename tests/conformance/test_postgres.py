@@ -9,7 +9,7 @@ import unittest
 
 from support.case import GatewayCase
 from support.device import tool
-from support.gateway import Gateway, program
+from support.gateway import Gateway, Reply, program
 from support.postgres import Postgres, programs
 from support.wait import eventually
 
@@ -97,6 +97,32 @@ class PostgresTest(GatewayCase):
             in_state,
         )
         self.assertIn("audit.db", in_state)
+
+    def test_a_dump_of_the_database_and_a_backup_of_the_state_are_restored_together(self) -> None:
+        def append(text: str, key: str) -> Reply:
+            entries = {"entries": [{"text": text}]}
+            return self.gateway.call("memory.append", entries, idempotency_key=key)
+
+        token, key = self.gateway.caller_token(), self.unique("key")
+        self.assertEqual(append("the spoon is kept", key).status, "ok")
+        copy = self.gateway.folder / self.unique("copy")
+        config = ("--config", str(self.gateway.config_file))
+        subprocess.run([program(), "backup", str(copy), *config], check=True, timeout=20)
+        self.database.dump()
+        self.assertEqual(append("the fork is lost", "later-" + key).status, "ok")
+        self.gateway.stop()
+        try:
+            self.database.restore()
+            subprocess.run([program(), "restore", str(copy), *config], check=True, timeout=20)
+        finally:
+            self.gateway.start()
+        found = self.gateway.call("memory.query", {"query": "spoon"}).result["entries"]
+        self.assertEqual([one["text"] for one in found], ["the spoon is kept"])
+        self.assertEqual(self.gateway.call("memory.query", {"query": "fork"}).result["entries"], [])
+        self.assertEqual(self.gateway.fetch("GET", "/v1/tools", token).status, 200)
+        again = append("the spoon is kept", key)
+        self.assertEqual(again.http.headers["crab-replayed"], "true")
+        subprocess.run([program(), "audit", "verify", *config], check=True, timeout=20)
 
     def test_without_the_database_nothing_with_an_effect_begins_and_later_it_does(self) -> None:
         name = self.unique("tool")

@@ -84,6 +84,17 @@ class Postgres:
         """What psql prints for a statement, without headings."""
         return self._run("psql", "-h", str(self.folder), "-U", "crab", "-Atqc", sql, "crab")
 
+    def dump(self) -> None:
+        """The database in a file, as `pg_dump` makes it while others write."""
+        self._run("pg_dump", *("-h", str(self.folder), "-U", "crab", "-Fc", "-f", "dump", "crab"))
+
+    def restore(self) -> None:
+        """A new database in the place of the present one, from dump()."""
+        place = ("-h", str(self.folder), "-U", "crab")
+        self._run("dropdb", *place, "--force", "crab")
+        self._run("createdb", *place, "crab")
+        self._run("pg_restore", *place, "-d", "crab", "--exit-on-error", "dump")
+
     def _is_ready(self) -> bool:
         done = subprocess.run(
             [*self._command("pg_isready"), "-q", "-h", str(self.folder)], cwd=self.folder
