@@ -97,4 +97,4 @@ foreach(part clients/typescript web/console web/device web/shared)
 endforeach()
 add_test(NAME web.unit COMMAND ${CRAB_NODE} node_modules/vitest/vitest.mjs run
          WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-set_tests_properties(web.unit PROPERTIES TIMEOUT 600)
+set_tests_properties(web.unit PROPERTIES TIMEOUT 600 COST 60)

@@ -251,6 +251,7 @@ TEST_P(MemoryStoreTest, ScopesNeverMix) {
                 known[add(text, R"(["t"])")] = text;
             }
         }
+        if (round % 6 != 5) continue;  // what is wrong stays wrong, and there are 270 questions
         for (const MemoryScope& one : scopes) {
             scope = one;
             std::vector<std::string> expected;

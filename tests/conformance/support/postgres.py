@@ -59,7 +59,12 @@ class Postgres:
         return f"host={self.folder} user=crab dbname=crab"
 
     def start(self, *settings: str) -> None:
-        options = ["listen_addresses=", f"unix_socket_directories={self.folder}", *settings]
+        options = [
+            "listen_addresses=",
+            f"unix_socket_directories={self.folder}",
+            "dynamic_shared_memory_type=mmap",  # of shared memory a crash would leave something
+            *settings,
+        ]
         self._server = subprocess.Popen(
             [
                 *self._command("postgres"),
