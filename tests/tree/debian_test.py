@@ -3,6 +3,7 @@
 import re
 import subprocess
 import unittest
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -36,6 +37,14 @@ class Debian(unittest.TestCase):
     def test_the_version_is_that_of_the_tree(self):
         version = (ROOT / "VERSION").read_text().strip()
         self.assertTrue(self.newest[0].startswith(f"crab ({version}) "), self.newest[0])
+
+    def test_the_changelog_has_a_section_for_the_version_with_the_date_of_the_package(self):
+        version = (ROOT / "VERSION").read_text().strip()
+        heads = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+        self.assertEqual(heads[0], "[Unreleased]")
+        signed = re.search(r"^ -- .*>  (.+)$", self.newest[2], re.MULTILINE)[1]
+        date = parsedate_to_datetime(signed).date().isoformat()
+        self.assertEqual(heads[1], f"[{version}] - {date}")
 
     def test_the_maintainer_is_who_signs_the_changelog(self):
         signed = re.search(r"^ -- (.*>)  ", (DEBIAN / "changelog").read_text(), re.MULTILINE)[1]
