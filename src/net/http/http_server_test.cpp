@@ -671,6 +671,31 @@ TEST_F(HttpServerTest, WithoutNewcomersTheLongestIdleOfWhoHasMostMakesWay) {
     EXPECT_EQ(service.cancelled, 0);
 }
 
+TEST_F(HttpServerTest, AConnectionWhoseAnswerCameBeforeItsBodyIsAtNoWorkAndMakesWay) {
+    for (const std::string_view length : {"2", "x"}) {  // answered by the service, and by HTTP
+        HttpServerOptions options;
+        options.max_connections = 4;
+        use(std::move(options));
+        std::vector<std::unique_ptr<RawClient>> clients;
+        for (int i = 0; i < 4; ++i) {
+            clients.push_back(std::make_unique<RawClient>(server->endpoint()));
+            clients.back()->send(as("ann", "/"));
+            clients.back()->read_response();
+        }
+        for (const auto& client : clients) {
+            client->send(
+                fmt::format("POST /closed HTTP/1.1\r\nHost: h\r\nX-Caller: ann\r\n"
+                            "Content-Length: {}\r\n\r\n",
+                            length));
+            EXPECT_TRUE(client->read_response().starts_with("HTTP/1.1 "));
+        }
+        RawClient bob(server->endpoint());
+        bob.send(as("bob", "/"));
+        EXPECT_TRUE(bob.read_response().starts_with("HTTP/1.1 200 ")) << length;
+        server->stop();
+    }
+}
+
 TEST_F(HttpServerTest, WhoHasMoreThanAQuarterMakesWayBeforeNewcomers) {
     HttpServerOptions options;
     options.max_connections = 12;

@@ -369,12 +369,13 @@ void HttpSession::finish_exchange(std::string_view failure) {
     server_.loop().give_buffer(std::move(exchange_.buffer_));
     std::string().swap(exchange_.buffer_);
     held_ = HeldBytes();
+    // also of one that only waits for its caller to take the answer and leave: it can make way
+    slot_->rest();
     if (gone || unread || !exchange_.keep_alive_ || !server_.connections_.accepting()) {
         phase_ = Phase::kOver;
         return connection_->close_after_flush();
     }
     phase_ = Phase::kHead;
-    slot_->rest();
     set_deadline(server_.loop().now() + server_.options().idle_timeout);
     connection_->resume_reading();
     connection_->offer_again();
@@ -399,6 +400,7 @@ void HttpSession::refuse(Head head, int status, std::string_view reason) {
     request.head = {};
     std::string().swap(exchange_.buffer_);
     held_ = HeldBytes();
+    slot_->rest();
     connection_->close_after_flush();
     ready_.wake();
 }
