@@ -1,7 +1,8 @@
 #include "hosts/command/argv_template.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <array>
+#include <charconv>
 
 #include <fmt/format.h>
 
@@ -18,12 +19,16 @@ bool is_name(std::string_view text) {
     });
 }
 
-/// `100.0` and `1e2` are the integer 100 to JSON Schema, so a program gets `100`.
+/// `100.0` and `1e2` are the integer 100 to JSON Schema, so a program gets `100`. In digits alone,
+/// however many: sed takes the e of `1e+300` for its command that runs a shell.
 std::string number_text(json::Element value) {
-    constexpr double kMostExact = 9007199254740992.0;  // 2^53: from there on doubles skip integers
+    constexpr std::size_t kMostDigits = 400;
     const double number = value.get_double().value_unsafe();
-    if (std::abs(number) > kMostExact || number != std::trunc(number)) return json::to_text(value);
-    return fmt::format("{}", static_cast<std::int64_t>(number));
+    if (number == 0) return "0";  // and not -0
+    std::array<char, kMostDigits> digits{};
+    const auto end =
+        std::to_chars(digits.begin(), digits.end(), number, std::chars_format::fixed).ptr;
+    return {digits.begin(), end};
 }
 
 }  // namespace
