@@ -17,6 +17,8 @@ OutcomeRef ResultCheck::check(const Tool& tool, Outcome&& outcome, const CallRul
     if (outcome) {
         if (auto good = check_result(tool, *outcome, rules); !good)
             outcome = fail(std::move(good.error()));
+    } else if (outcome.error().message.find_first_not_of(" \t\r\n") == std::string::npos) {
+        outcome.error().message = "the tool failed and did not say why";
     }
     return std::make_shared<const Outcome>(std::move(outcome));
 }

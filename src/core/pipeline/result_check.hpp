@@ -14,7 +14,7 @@ public:
     explicit ResultCheck(IdSource& ids) : ids_(ids) {}
 
     /// The outcome for callers. Errors besides its own: kOversize; kInternal for a violation of the
-    /// tool's schema.
+    /// tool's schema. A failure without a word gets a sentence.
     OutcomeRef check(const Tool& tool, Outcome&& outcome, const CallRules& rules);
     /// Releases memory of large results.
     void shrink() { parser_.shrink(); }

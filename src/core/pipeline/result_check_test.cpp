@@ -26,5 +26,19 @@ TEST(ResultCheck, AnotherProtocolsObjectGetsNoOperationId) {
     EXPECT_EQ(checked(), R"({"content":[]})");
 }
 
+TEST(ResultCheck, AFailureWithoutAWordGetsASentence) {
+    const FakeClock clock;
+    IdSource ids(clock, 1);
+    ResultCheck check(ids);
+    const auto tool = tool_of("echo", "phone", ConnectionId{1}, {}, {});
+    const auto said = [&](std::string message) {
+        Outcome failed = fail(ErrorCode::kToolFailed, std::move(message));
+        return check.check(*tool, std::move(failed), {})->error().message;
+    };
+    EXPECT_EQ(said(""), "the tool failed and did not say why");
+    EXPECT_EQ(said(" \n"), "the tool failed and did not say why");
+    EXPECT_EQ(said("no paper"), "no paper");
+}
+
 }  // namespace
 }  // namespace crab::core
