@@ -527,20 +527,18 @@ void DeviceSession::on_get_registered() {
 
 void DeviceSession::on_reply(const json::Root& root, bool is_error) {
     if (!require(core::Role::kDevice, "answer calls")) return;
-    const Element frame = root.element();
-    const auto id = json::get_string(frame, "id");
-    if (!id || id->empty() || id->size() > kMaxReplyId) return;
+    const ReplyMembers reply = read_reply(root);
+    if (!reply.id || reply.id->empty() || reply.id->size() > kMaxReplyId) return;
     // The acknowledgement precedes whatever the answer sets off.
-    write([&](std::string& out) { write_result_acknowledged(out, *id); });
-    const auto tag = uuid_tag(*id);
+    write([&](std::string& out) { write_result_acknowledged(out, *reply.id); });
+    const auto tag = uuid_tag(*reply.id);
     if (!tag) return;
-    const auto artifact = is_error || !json::get_bool(frame, "success").value_or(true)
-                              ? std::nullopt
-                              : json::get_string(frame, "artifact");
-    if (artifact) {
-        replies_->resolve(*tag, replies_->claim_artifact(*tag, *artifact));
+    if (is_error) {
+        replies_->resolve(*tag, parse_tool_error(reply));
+    } else if (reply.artifact && reply.success.value_or(true)) {
+        replies_->resolve(*tag, replies_->claim_artifact(*tag, *reply.artifact));
     } else {
-        replies_->resolve(*tag, is_error ? parse_tool_error(frame) : parse_tool_result(root));
+        replies_->resolve(*tag, parse_tool_result(root, reply));
     }
 }
 

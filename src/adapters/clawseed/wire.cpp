@@ -565,8 +565,7 @@ constexpr std::int64_t kMostFileBytes = std::int64_t{20} << 20,
 
 /// A result with its form for people, if it brings one that is fit: the newest phone app's
 /// `{"version","blocks"}`.
-core::Outcome with_presentation(core::Outcome outcome, const json::Root& root) {
-    const auto given = json::get(root.element(), "presentation");
+core::Outcome with_presentation(core::Outcome outcome, const std::optional<Element>& given) {
     if (!outcome || !given || !given->is_object() || !json::get_int64(*given, "version") ||
         !json::get_array(*given, "blocks"))
         return outcome;
@@ -680,14 +679,33 @@ std::expected<Attachments, AttachmentFault> parse_attachments(const json::Root& 
     return found;
 }
 
-core::Outcome parse_tool_result(const json::Root& root) {
-    const Element frame = root.element();
-    const auto output = json::get(frame, "output");
-    if (json::get_bool(frame, "success").value_or(true)) {
-        if (!output || output->is_null()) return with_presentation(text_result({}), root);
+ReplyMembers read_reply(const json::Root& root) {
+    ReplyMembers reply;
+    json::Object frame;
+    if (root.element().get(frame) != simdjson::SUCCESS) return reply;
+    const auto read = [](auto& field, Element value) {
+        typename std::remove_cvref_t<decltype(field)>::value_type found;
+        if (!field && value.get(found) == simdjson::SUCCESS) field = found;
+    };
+    for (const auto [name, value] : frame) {
+        if (name == "id") read(reply.id, value);
+        if (name == "output" && !reply.output) reply.output = value;
+        if (name == "success") read(reply.success, value);
+        if (name == "error") read(reply.error, value);
+        if (name == "artifact") read(reply.artifact, value);
+        if (name == "presentation" && !reply.presentation) reply.presentation = value;
+    }
+    return reply;
+}
+
+core::Outcome parse_tool_result(const json::Root& root, const ReplyMembers& reply) {
+    const auto& output = reply.output;
+    if (reply.success.value_or(true)) {
+        if (!output || output->is_null())
+            return with_presentation(text_result({}), reply.presentation);
         std::string_view text;
         if (output->get(text) == simdjson::SUCCESS)
-            return with_presentation(text_result(std::string(text)), root);
+            return with_presentation(text_result(std::string(text)), reply.presentation);
         core::ToolResult result;
         result.kind = core::ContentKind::kJson;
         // The bytes received, less the white space between them.
@@ -696,15 +714,15 @@ core::Outcome parse_tool_result(const json::Root& root) {
             result.content = raw;
         else
             json::append_compact(result.content, raw);
-        return with_presentation(std::move(result), root);
+        return with_presentation(std::move(result), reply.presentation);
     }
-    if (const auto error = json::get_string(frame, "error")) return fail(error_from_text(*error));
+    if (reply.error) return fail(error_from_text(*reply.error));
     if (output && !output->is_null()) return fail(error_from_text(output_text(*output)));
     return fail(error_from_text("Unknown error"));
 }
 
-core::Outcome parse_tool_error(Element frame) {
-    return fail(error_from_text(json::get_string(frame, "error").value_or("Unknown error")));
+core::Outcome parse_tool_error(const ReplyMembers& reply) {
+    return fail(error_from_text(reply.error.value_or("Unknown error")));
 }
 
 core::Progress parse_progress(Element frame) {

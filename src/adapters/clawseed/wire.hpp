@@ -171,9 +171,17 @@ struct AttachmentFault {
 };
 std::expected<Attachments, AttachmentFault> parse_attachments(const json::Root& message);
 
-/// The outcome that a `tool_result` or `tool_error` frame carries (section 4, items 3 and 4).
-core::Outcome parse_tool_result(const json::Root& frame);
-core::Outcome parse_tool_error(json::Element frame);
+/// The members of a `tool_result` or `tool_error` frame, of several with one name the first
+/// that has the member's type. They live as long as the Root.
+struct ReplyMembers {
+    std::optional<std::string_view> id, error, artifact;
+    std::optional<bool> success;
+    std::optional<json::Element> output, presentation;
+};
+ReplyMembers read_reply(const json::Root& frame);
+/// The outcome that such a frame carries (section 4, items 3 and 4).
+core::Outcome parse_tool_result(const json::Root& frame, const ReplyMembers& reply);
+core::Outcome parse_tool_error(const ReplyMembers& reply);
 core::Progress parse_progress(json::Element frame);
 
 /// The identity of a reply that is not readable JSON (a number beyond a double, half a surrogate

@@ -33,11 +33,12 @@ class WireTest : public testing::Test {
 protected:
     core::Outcome result_of(std::string text) {
         text_ = std::move(text);
-        return parse_tool_result(parser_.parse(text_).value());
+        const json::Root root = parser_.parse(text_).value();
+        return parse_tool_result(root, read_reply(root));
     }
     core::Outcome error_of(std::string text) {
         text_ = std::move(text);
-        return parse_tool_error(parser_.parse(text_).value().element());
+        return parse_tool_error(read_reply(parser_.parse(text_).value()));
     }
     Extensions capabilities(std::string text) {
         text_ = std::move(text);
