@@ -5,8 +5,12 @@
 #include "base/task/run_within.hpp"
 #include "json/writer.hpp"
 
+#include <algorithm>
+
 namespace crab::core {
 namespace {
+
+constexpr std::size_t kRoomForOne = 4096;  // bytes; most records have fewer
 
 /// The newest line of `records` that holds `needle`.
 std::optional<std::string> find_line(std::string_view records, std::string_view needle) {
@@ -22,7 +26,7 @@ std::optional<std::string> find_line(std::string_view records, std::string_view 
 AuditLog::AuditLog(std::shared_ptr<AuditStore> store, BlockingPool& pool, const Clock& clock,
                    Options options)
     : store_(std::move(store)), pool_(pool), clock_(clock), options_(options), rate_(options.rate) {
-    gathered_.records.reserve(options_.batch_bytes + 4096);
+    gathered_.records.reserve(options_.batch_bytes + kRoomForOne);
 }
 
 AuditLog::~AuditLog() {
@@ -120,16 +124,13 @@ void AuditLog::end_record(std::string_view principal, std::size_t before) {
 
 void AuditLog::hand_over() {  // with mutex_ held
     if (gathered_.count == 0) return;
-    // A batch may be kept for long: a small one leaves its room to the next.
-    std::string room;
-    if (gathered_.records.size() < gathered_.records.capacity() / 2) {
-        room = std::exchange(gathered_.records, std::string(gathered_.records));
-    }
+    // A batch may be kept for long, so that it gets no more room than it needs; the next one will
+    // likely be as large.
+    const std::size_t size = gathered_.records.size();
+    if (size < gathered_.records.capacity() / 2) gathered_.records.shrink_to_fit();
     auto batch = std::make_shared<AuditBatch>(std::move(gathered_));
-    room.clear();
-    room.reserve(options_.batch_bytes + 4096);
     gathered_ = AuditBatch{};
-    gathered_.records = std::move(room);
+    gathered_.records.reserve(std::min(size + size / 4, options_.batch_bytes) + kRoomForOne);
     backlog_ += batch->records.size();
     backlog_records_ += batch->count;
     remember(batch);
