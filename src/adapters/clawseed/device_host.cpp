@@ -255,7 +255,7 @@ Task<core::Outcome> DeviceHost::run(core::AdmittedCall call, core::FrameSink& si
         if (waiting) replies_->remove(tag);
     });
     const UuidText id = reply.id;
-    const SteadyTime sent_at = home.clock().steady_now();
+    const SteadyTime sent_at = home.now();
     send_request(tag, id.view(), call, sent_at);
 
     AcceptanceWatch watch;

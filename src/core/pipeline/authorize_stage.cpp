@@ -49,7 +49,7 @@ Result<AuthorizedCall> AuthorizeStage::pass(AuthenticatedCall authenticated,
     if (!tool) return fail(std::move(tool.error()));
     progress.tool = progress.facts.tool = std::move(*tool);
     auto authorized = decide(progress.tool, progress);
-    if (authorized) progress.reach_now(Stage::kAuthorized);
+    if (authorized) progress.reach(Stage::kAuthorized);
     return authorized;
 }
 

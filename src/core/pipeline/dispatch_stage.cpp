@@ -83,7 +83,7 @@ Task<OutcomeRef> DispatchStage::attempts(AdmittedCall admitted, FrameSink& sink,
     const std::uint32_t retries = retries_of(progress);
     const HandedSpan span(progress.call(), loop_.shared.traces);
     admitted.policy_ = progress.policy.get();
-    admitted.first_dispatch_ = progress.now;  // RecordStage has just looked at the clock
+    admitted.first_dispatch_ = progress.now;  // nothing has waited since
     admitted.right_to_send_ = progress.right_to_send();
     if (!admitted.right_to_send_.holds()) co_return ended(lease_lapsed());
     for (;;) {

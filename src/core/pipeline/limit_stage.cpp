@@ -10,7 +10,6 @@ Step<AdmittedCall> LimitStage::pass(ApprovedCall approved, CallInProgress& progr
     auto permit = gate->try_enter();
     if (!permit) return wait_in_queue(approved, progress);
     progress.permit = std::move(*permit);
-    progress.look_at_the_clock();
     return admit(approved, progress);
 }
 

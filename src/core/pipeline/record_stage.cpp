@@ -63,7 +63,7 @@ Step<RecordedCall> RecordStage::pass(AdmittedCall admitted, CallInProgress& prog
     }
     if (progress.durable) return in_journal(admitted, progress);
     if (tool.spec.side_effects) return in_audit_trail(admitted, progress);
-    return last_look(admitted, progress);
+    return in_time(admitted, progress);
 }
 
 Task<Reached<RecordedCall>> RecordStage::in_journal(AdmittedCall admitted,
@@ -136,10 +136,15 @@ Task<Reached<RecordedCall>> RecordStage::in_audit_trail(AdmittedCall admitted,
     co_return last_look(admitted, progress);
 }
 
-/// Not every wait of the stages before ends with the cancellation or at the deadline.
 Reached<RecordedCall> RecordStage::last_look(AdmittedCall admitted, CallInProgress& progress) {
-    const bool over = progress.chain.cancelled();
     progress.look_at_the_clock();
+    return in_time(admitted, progress);
+}
+
+/// Not every wait of the stages before ends with the cancellation or at the deadline; each that
+/// waited has looked at the clock.
+Reached<RecordedCall> RecordStage::in_time(AdmittedCall admitted, CallInProgress& progress) {
+    const bool over = progress.chain.cancelled();
     if (!over && progress.now < progress.deadline) return RecordedCall(admitted);
     progress.forget_record();
     return end_with(over ? cancelled() : too_late());

@@ -25,6 +25,7 @@ private:
                                     CallInProgress& progress);
     Task<OutcomeRef> known_by(LedgerEntry entry, CallInProgress& progress);
     static Reached<RecordedCall> last_look(AdmittedCall admitted, CallInProgress& progress);
+    static Reached<RecordedCall> in_time(AdmittedCall admitted, CallInProgress& progress);
 
     LoopServices& loop_;
     Recall& recall_;
