@@ -13,6 +13,14 @@ from support.device import tool
 from support.wait import eventually
 
 
+def words(us: int) -> str:
+    """A time as the page writes it."""
+    if us < 1_000:
+        return f"{us} µs"
+    value, unit = (us / 1_000, "ms") if us < 1_000_000 else (us / 1_000_000, "s")
+    return f"{value:.1f} {unit}" if value < 10 else f"{value:.0f} {unit}"
+
+
 class ConsolePageTest(ConsoleCase):
     def test_a1_a3_the_link_signs_in_and_the_code_leaves_the_address_before_anything_is_sent(
         self,
@@ -75,6 +83,42 @@ class ConsolePageTest(ConsoleCase):
         self.page.wait_text("h1", "Calls")
         self.assertIn("status:error", self.page.run(shown))
 
+    def test_a41_the_waterfall_of_a_call_is_its_duration_and_its_table(self) -> None:
+        device, name = self.open(), self.unique("measured")
+        device.register(tool(name))
+        device.serve({name: lambda _: {}})
+        self.gateway.wait_listed(name)
+        self.gateway.call(name)
+        find = lambda: [  # noqa: E731
+            call
+            for call in self.gateway.admin_request("GET", "/v1/admin/calls").json()["recent"]
+            if call["tool"] == name and "timeline" in call
+        ]
+        (call,) = eventually(find, "the call is recorded")
+        self.page.open(f"{self.console.page}?page=calls&call={call['call_id']}")
+        self.page.wait_text("main .waterfall", "answered")
+        shown = self.page.run(
+            """return [...document.querySelectorAll('main .waterfall tr')].map(row => {
+                const bar = row.querySelector('rect');
+                return [row.querySelector('th').innerText.trim(),
+                        row.querySelector('.number').innerText.trim(),
+                        parseFloat(bar.getAttribute('x')), parseFloat(bar.getAttribute('width'))];
+            });"""
+        )
+        ends = {**call["timeline"], "ended": call["duration_us"]}
+        stages = sorted(ends.items(), key=lambda stage: stage[1])
+        self.assertEqual([row[0] for row in shown], [key.removesuffix("_us") for key, _ in stages])
+        self.assertEqual(stages[-1], ("ended", call["duration_us"]), "no stage is after the end")
+        before = [0, *(at for _, at in stages)]
+        self.assertEqual(
+            [row[1] for row in shown],
+            [words(at - begun) for (_, at), begun in zip(stages, before, strict=False)],
+        )
+        for (_, _, left, width), (_, at), begun in zip(shown, stages, before, strict=False):
+            whole = call["duration_us"]
+            self.assertAlmostEqual(left + width, max(at / whole * 100, width), delta=1)
+            self.assertAlmostEqual(width, max(0.5, (at - begun) / whole * 100), delta=0.01)
+
     def test_every_page_is_shown_without_a_complaint_at_every_width(self) -> None:
         folder = os.environ.get("CRAB_SCREENSHOTS")
         for size, (width, height) in SIZES.items():
@@ -103,13 +147,24 @@ class ConsolePageTest(ConsoleCase):
         self.page.run("localStorage.setItem('crab-language', 'pseudo')")
         self.addCleanup(self.page.run, "localStorage.removeItem('crab-language')")
         raw = """
-            const texts = [...document.querySelectorAll('#main h1, #main h2, #main .button')];
+            const texts = [...document.querySelectorAll(
+                '#main :is(h1, h2, h3, label, legend, caption, summary, thead th, .button)'
+            )];
             return texts.filter(found => !found.querySelector('.safe'))  // names are not translated
-                .map(found => found.innerText.trim()).filter(text => text !== '')
+                .map(found => found.textContent.trim()).filter(text => /[a-z]{2}/i.test(text))
                 .filter(text => !text.includes('['));
+        """
+        cut = """
+            const hides = style => ['hidden', 'clip'].includes(style.overflowX);
+            return [...document.querySelectorAll('body *')].filter(each =>
+                each.clientWidth > 1 && each.scrollWidth > each.clientWidth + 1 &&
+                hides(getComputedStyle(each)) && each.textContent.trim() !== '' &&
+                !each.querySelector('.safe'))
+                .map(each => each.outerHTML.slice(0, 200));
         """
         for address in self.every_page():
             name = self.show_page(address)
             self.assertEqual(self.page.run(raw), [], f"{name} has texts without a translation")
+            self.assertEqual(self.page.run(cut), [], f"{name} cuts longer texts")
             overflow = self.page.run("return document.documentElement.scrollWidth > innerWidth")
             self.assertFalse(overflow, f"{name} scrolls sideways with longer texts")

@@ -95,5 +95,13 @@ describe("a waterfall", () => {
 
   it("leaves out what is no time", () => {
     expect(bars({ a: Number.NaN, b: -1 })).toEqual([]);
+    expect(bars({ a: Number.NaN }, 5)).toEqual([]);
+  });
+
+  it("is as long as its call, whatever was reached last (A41)", () => {
+    const found = bars({ received_us: 12, answered_us: 1_744 }, 1_775);
+    expect(found.map(({ from, to }) => to - from)).toEqual([12, 1_732, 31]);
+    expect(found[2]).toMatchObject({ stage: "ended", by: "gateway" });
+    expect(bars({ answered_us: 1_775 }, 1_775)).toHaveLength(1);
   });
 });

@@ -12,8 +12,15 @@ import { t } from "./texts";
 const LEAST_WIDTH = 0.5; // percent: a stage that took no time is still seen
 
 /** Where the time of a call went; the numbers stand beside the bars, in a table. */
-export function Waterfall({ timeline }: { readonly timeline: Readonly<Record<string, number>> }) {
-  const found = bars(timeline);
+export function Waterfall({
+  timeline,
+  wholeUs,
+}: {
+  readonly timeline: Readonly<Record<string, number>>;
+  /** How long the call took. */
+  readonly wholeUs: number | undefined;
+}) {
+  const found = bars(timeline, wholeUs);
   const whole = Math.max(1, found[found.length - 1]?.to ?? 1);
   return (
     <table class="waterfall">
@@ -115,7 +122,7 @@ export function CallDetail({ call }: { readonly call: CallRecord }) {
           </code>
         </p>
       )}
-      {call.timeline && <Waterfall timeline={call.timeline} />}
+      {call.timeline && <Waterfall timeline={call.timeline} wholeUs={call.duration_us} />}
       <Facts facts={facts(call)} />
       <Ways call={call} />
       <p class="quiet">{t("args.not")}</p>
